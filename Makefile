@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+#
+# Files are found by where they stand, never listed:
+#
+#     src/**/*.c              the core               -> libesker.a
+#     port/**/*.c             drivers for the host   -> libesker_port.a
+#                             (the simulator's part table is made in build/)
+#     test/harness/*.c        what tests share       -> libesker_harness.a
+#     src|port/**/*_test.c    unit tests             one program a file
+#     test/contract/*_test.c, test/regression/*_test.c      the same
+#     test/powercut/*.c       power-cut campaigns    one program a file
+#     test/fuzz/fuzz_*.c      libFuzzer targets      one program a file
+#     test/fuzz/corpus/fuzz_*/  inputs that the tests replay
+#     bench/bench_*.c         benchmarks             one program a file
+#
+# FLAVOUR says how: each has its own compiler, flags and folder in build/.
+
+# Two jobs unless the caller names a number.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS := -j2 $(MAKEFLAGS)
+endif
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+FLAVOUR ?= release
+B := build/$(FLAVOUR)
+
+FUZZ_SECONDS ?= 60
+CUTS ?= 100000
+SEED ?= 1
+
+# ------------------------------------------------------------ what to build
+
+# Folders of port/ named after a chip are built by its own tool chain.
+CHIPS := arduino avr cortex_m esp_idf riscv wasm zephyr
+
+files = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
+on_host = $(filter-out $(foreach c,$(CHIPS),port/$(c)/%),$(1))
+
+CORE := $(filter-out %_test.c,$(call files,src,*.c))
+PORT := $(filter-out %_test.c,$(call on_host,$(call files,port,*.c)))
+PORT += $(if $(wildcard port/sim/parts_gen.py),build/gen/sim_parts.c)
+HARNESS := $(call files,test/harness,*.c)
+TESTS := $(call files,src,*_test.c) \
+    $(call on_host,$(call files,port,*_test.c)) \
+    $(call files,test/contract test/regression,*_test.c)
+POWERCUT := $(call files,test/powercut,*.c)
+FUZZ := $(call files,test/fuzz,fuzz_*.c)
+REPLAY := $(notdir $(wildcard test/fuzz/corpus/fuzz_*))
+BENCH := $(call files,bench,bench_*.c)
+
+object = $(patsubst %.c,$(B)/obj/%.o,$(1))
+program = $(patsubst %.c,$(B)/%,$(1))
+# What the test targets of a flavour run.
+test_programs = $(patsubst %.c,build/$(1)/%,$(TESTS)) \
+    $(patsubst %,build/$(1)/replay/%,$(REPLAY))
+
+# ---------------------------------------------------------------- how
+
+WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes \
+    -Wmissing-prototypes -Werror
+
+CC_release := gcc
+CFLAGS_release := -O2 -g
+
+CC_asan := gcc
+CFLAGS_asan := -O1 -g -fsanitize=address,undefined \
+    -fno-sanitize-recover=all -fno-omit-frame-pointer
+LDFLAGS_asan := -fsanitize=address,undefined
+
+CC_coverage := clang-19
+# Offset enums are added to one another; only clang minds.
+CFLAGS_coverage := -Wno-enum-enum-conversion -O0 -g -fprofile-instr-generate -fcoverage-mapping
+LDFLAGS_coverage := -fprofile-instr-generate
+
+CC_fuzz := clang-19
+CFLAGS_fuzz := -Wno-enum-enum-conversion -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+    -fno-sanitize-recover=all
+LDFLAGS_fuzz := -fsanitize=fuzzer,address,undefined
+
+CC := $(CC_$(FLAVOUR))
+CFLAGS := -std=c11 $(WARNINGS) $(CFLAGS_$(FLAVOUR))
+CPPFLAGS := -Iinclude -Isrc -I. -D_POSIX_C_SOURCE=200809L
+LDFLAGS := $(LDFLAGS_$(FLAVOUR))
+
+LIBRARIES := $(B)/libesker_harness.a $(B)/libesker_port.a $(B)/libesker.a
+
+# ---------------------------------------------------------------- targets
+
+.PHONY: help
+help: ## list the targets (the default)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' \
+	    Makefile
+
+.PHONY: lib
+lib: setup-build ## build/release/libesker.a, the core, and its drivers
+	@$(MAKE) FLAVOUR=release libraries
+	@size -t build/release/libesker.a | awk 'END { \
+	    print "build/release/libesker.a: " $$1 + $$2 " bytes of code" }'
+
+.PHONY: demo
+demo: setup-demo ## make a volume, write sensor data, query it, show it
+	@.venv/bin/esker demo
+
+.PHONY: test
+test: setup-test ## unit, contract, regression and Python tests
+	@$(MAKE) FLAVOUR=release tests
+	@scripts/run_tests --python --readme $(call test_programs,release)
+
+.PHONY: test-c
+test-c: setup-build ## the C tests alone
+	@$(MAKE) FLAVOUR=release tests
+	@scripts/run_tests $(call test_programs,release)
+
+.PHONY: test-asan
+test-asan: setup-build ## the C tests under address and UB sanitizers
+	@$(MAKE) FLAVOUR=asan tests
+	@scripts/run_tests $(call test_programs,asan)
+
+.PHONY: powercut
+powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
+	@$(MAKE) FLAVOUR=release powercuts
+	@ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) scripts/run_tests \
+	    $(patsubst %.c,build/release/%,$(POWERCUT))
+
+.PHONY: fuzz
+fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=60 each
+	@$(MAKE) FLAVOUR=fuzz fuzzers
+	@scripts/run_fuzz $(FUZZ_SECONDS) $(patsubst %.c,build/fuzz/%,$(FUZZ))
+
+.PHONY: coverage
+coverage: setup-tools ## lines and branches of src/ run; VERBOSE=1 lists gaps
+	@$(MAKE) FLAVOUR=coverage tests powercuts
+	@scripts/coverage $(if $(VERBOSE),--verbose) \
+	    $(call test_programs,coverage) \
+	    --powercut $(patsubst %.c,build/coverage/%,$(POWERCUT))
+
+.PHONY: size
+size: setup-tools ## code and RAM on four chips; OUT=file.json
+	@scripts/size $(if $(OUT),--out $(OUT))
+
+.PHONY: bench
+bench: bench-series ## every benchmark
+
+.PHONY: bench-series
+bench-series: setup-test ## the series table's figures; OUT=file.json
+	@$(MAKE) FLAVOUR=release benches
+	@scripts/bench series $(if $(OUT),--out $(OUT))
+
+.PHONY: package
+package: setup-tools ## install by CMake; build users of the package
+	@scripts/package_test
+
+.PHONY: lint
+lint: setup-check ## layers, shape, format and FORMAT.md; changes nothing
+	@scripts/lint
+
+.PHONY: format
+format: setup-check ## rewrite C by clang-format and Python by ruff
+	@scripts/lint --fix
+
+.PHONY: check
+check: ## everything CI runs
+	@scripts/check
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build
+
+SETUPS := setup-build setup-demo setup-test setup-tools setup-check
+.PHONY: $(SETUPS)
+$(SETUPS): setup-%:
+	@scripts/setup $*
+
+# ---------------------------------------------- one flavour, called by above
+
+.PHONY: libraries tests powercuts fuzzers benches
+libraries: $(LIBRARIES)
+tests: $(call test_programs,$(FLAVOUR))
+powercuts: $(call program,$(POWERCUT))
+fuzzers: $(call program,$(FUZZ))
+benches: $(call program,$(BENCH))
+
+$(B)/libesker.a: $(call object,$(CORE)) $(B)/CORE.list
+$(B)/libesker_port.a: $(call object,$(PORT)) $(B)/PORT.list
+$(B)/libesker_harness.a: $(call object,$(HARNESS)) $(B)/HARNESS.list
+
+$(LIBRARIES):
+	@rm -f $@
+	@ar rcs $@ $(filter %.o,$^)
+
+# Changes when a source file comes or goes, so that libraries follow.
+$(B)/%.list: FORCE
+	@mkdir -p $(@D)
+	@echo '$($*)' | cmp -s - $@ || echo '$($*)' >$@
+
+.PHONY: FORCE
+FORCE:
+
+build/gen/sim_parts.c: port/sim/parts_gen.py data/parts/parts.csv
+	@mkdir -p $(@D)
+	@python3 $^ $@
+
+$(B)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	@echo "$(CC) $<"
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH)): \
+    $(B)/%: $(B)/obj/%.o $(LIBRARIES)
+	@mkdir -p $(@D)
+	@$(CC) $(LDFLAGS) -o $@ $< $(LIBRARIES) -lm $(LIBS_$(notdir $*))
+
+$(patsubst %,$(B)/replay/%,$(REPLAY)): \
+    $(B)/replay/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/replay.o \
+    $(LIBRARIES)
+	@mkdir -p $(@D)
+	@$(CC) $(LDFLAGS) -o $@ $^ -lm
+
+# Benchmarks against SQLite link it.
+LIBS_bench_series_host := -lsqlite3
+
+.SECONDARY:
+-include $(call files,$(B)/obj,*.d)
