@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// EskerDB: the database for flash memory. Includes the whole public API.
+#ifndef ESKER_ESKER_H
+#define ESKER_ESKER_H
+
+#include "esker/device.h"
+#include "esker/schema.h"
+#include "esker/series.h"
+#include "esker/status.h"
+#include "esker/volume.h"
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Columns, rows and keys: how a row's bytes are laid out.
+///
+/// A row is its fixed-width columns one after another in the order they were
+/// declared, little-endian, without padding. A variable-length column takes
+/// ESK_VAR_REF_BYTES in the row; the bytes themselves live in a ring of their
+/// own. One integer column is the key.
+#ifndef ESKER_SCHEMA_H
+#define ESKER_SCHEMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/device.h"
+
+/// Width of the widest key this build can use. 32 makes keys cheaper on
+/// 8-bit chips and refuses tables with 64-bit keys (ESK_E_UNSUPPORTED).
+/// Changes no byte on flash.
+#ifndef ESK_KEY_BITS
+#define ESK_KEY_BITS 64
+#endif
+
+/// A key: the column's value, sign-extended when its type is signed.
+#if ESK_KEY_BITS == 32
+typedef uint32_t esk_key;
+#else
+typedef uint64_t esk_key;
+#endif
+
+/// Bounds, so that every buffer has a constant size.
+enum esk_schema_limits {
+    ESK_NAME_BYTES_MAX = 31,  ///< table, column and unit names, without NUL
+    ESK_COLUMN_COUNT_MAX = 64,
+    ESK_INDEX_COUNT_MAX = 8,  ///< value indexes a table
+    ESK_EDGE_COUNT_MAX = 63,  ///< given bucket edges an index
+    ESK_VAR_REF_BYTES = 12,   ///< what a variable column takes in a row
+};
+
+/// Column types. The values are on flash and never change.
+enum esk_type {
+    ESK_TYPE_I8 = 1,
+    ESK_TYPE_I16 = 2,
+    ESK_TYPE_I32 = 3,
+    ESK_TYPE_I64 = 4,
+    ESK_TYPE_U8 = 5,
+    ESK_TYPE_U16 = 6,
+    ESK_TYPE_U32 = 7,
+    ESK_TYPE_U64 = 8,
+    ESK_TYPE_F32 = 9,
+    ESK_TYPE_F64 = 10,
+    ESK_TYPE_BYTES = 11, ///< fixed number of bytes, `bytes` in the column
+    ESK_TYPE_VAR = 12,   ///< variable-length bytes, at most one a table
+};
+
+/// One column. Strings are borrowed, NUL-terminated UTF-8.
+struct esk_column {
+    const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique in the table
+    const char *unit; ///< "degC", "ms"; NULL or "" for none
+    uint8_t type;     ///< enum esk_type
+    uint16_t bytes;   ///< ESK_TYPE_BYTES only: its width, 1 .. 1024
+};
+
+/// One value index: a zone map, and a bitmap when bitmap_bits is not 0.
+struct esk_index_spec {
+    uint8_t column;      ///< a numeric column of at most 8 bytes, not the key
+    uint8_t bitmap_bits; ///< 0, 8, 16, 32 or 64
+    /// Given bucket edges, rising, in the column's own little-endian bytes;
+    /// bucket i holds values >= edge i-1 and < edge i. NULL: buckets are
+    /// learned, a grid fitted to each page's own range.
+    const void *edges;
+    uint8_t edge_count;  ///< < bitmap_bits when edges are given
+};
+
+/// What to do when a table's region is full.
+enum esk_full_policy {
+    ESK_FULL_DROP_OLDEST = 0, ///< the oldest block goes
+    ESK_FULL_REFUSE = 1,      ///< append returns ESK_FULL
+};
+
+/// A table to create. Everything in it is stored in the catalog.
+struct esk_table_spec {
+    const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique
+    const struct esk_column *columns;
+    const struct esk_index_spec *indexes; ///< may be NULL
+    uint8_t column_count;                 ///< 1 .. ESK_COLUMN_COUNT_MAX
+    uint8_t key_column;                   ///< which column is the key
+    uint8_t index_count;                  ///< 0 .. ESK_INDEX_COUNT_MAX
+    uint8_t full_policy;                  ///< enum esk_full_policy
+    uint8_t group_pages;  ///< index pages a summary group, 4..64; 0: 16
+    uint8_t run_pages;    ///< most data pages an index page covers; 0: 64
+    uint32_t data_blocks; ///< blocks for rows; 0: what is left of the device
+    uint32_t index_blocks; ///< blocks for index pages; 0: derived
+    uint32_t var_blocks;  ///< blocks for variable data; 0: half of data's
+};
+
+/// What is wrong with a schema, and where.
+enum esk_fault_kind {
+    ESK_FAULT_NONE = 0,
+    ESK_FAULT_TABLE_NAME,      ///< empty or too long
+    ESK_FAULT_NO_COLUMNS,      ///< none, or more than the limit
+    ESK_FAULT_COLUMN_NAME,     ///< empty or too long
+    ESK_FAULT_COLUMN_DUPLICATE,
+    ESK_FAULT_COLUMN_TYPE,     ///< not an esk_type, or a width out of range
+    ESK_FAULT_UNIT,            ///< too long
+    ESK_FAULT_NO_KEY,          ///< key_column names no column
+    ESK_FAULT_KEY_TYPE,        ///< the key column is not an integer
+    ESK_FAULT_VAR_COUNT,       ///< more than one variable column
+    ESK_FAULT_ROW_TOO_WIDE,    ///< one row does not fit a page
+    ESK_FAULT_INDEX_COLUMN,    ///< no such column, not numeric, or the key
+    ESK_FAULT_INDEX_BITMAP,    ///< bitmap_bits not 0, 8, 16, 32 or 64
+    ESK_FAULT_INDEX_EDGES,     ///< not rising, or too many for the bitmap
+    ESK_FAULT_INDEX_DUPLICATE, ///< a column is indexed twice
+    ESK_FAULT_INDEX_TOO_WIDE,  ///< two index entries do not fit a page
+    ESK_FAULT_OPTION,          ///< full_policy, group_pages or run_pages
+    ESK_FAULT_REGION,          ///< too few blocks for a ring
+    ESK_FAULT_TOO_LARGE,       ///< the descriptor exceeds its pages
+};
+
+struct esk_fault {
+    uint8_t kind;   ///< enum esk_fault_kind
+    uint8_t column; ///< the column at fault, or the index for index faults
+};
+
+/// Returns a sentence for `kind`, static, never NULL.
+const char *esk_fault_text(uint8_t kind);
+
+/// Bytes of one row of `columns`; 0 when a type is unknown.
+uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count);
+
+/// Offset of column `index` in a row; `index` < count.
+uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index);
+
+/// Bytes a column of `type` takes in a row; `bytes` for ESK_TYPE_BYTES.
+uint16_t esk_type_bytes(uint8_t type, uint16_t bytes);
+
+/// Checks `spec` for pages of `page_bytes`.
+/// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
+int esk_table_spec_check(const struct esk_table_spec *spec,
+                         uint16_t page_bytes, struct esk_fault *fault);
+
+#endif

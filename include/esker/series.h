@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The series table: rows in rising key order, appended, never changed.
+///
+/// Rows gather in one page of RAM. A full page is programmed at the head of
+/// a ring of blocks; when the ring is full the oldest block goes, or the
+/// append is refused. A spline maps a key to a page; optional value indexes
+/// say which pages can hold a value. Rows still in RAM are visible to every
+/// read.
+///
+/// What a power cut leaves: every row that a sync acknowledged, then a prefix
+/// in order of the rows appended after it, nothing else.
+#ifndef ESKER_SERIES_H
+#define ESKER_SERIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/schema.h"
+#include "esker/status.h"
+#include "esker/volume.h"
+
+/// How a series is opened; zero means the default. Nothing here is stored.
+struct esk_series_config {
+    uint8_t frames;      ///< page frames in the arena, at least the minimum
+                         ///< esk_series_frames_min gives; 0: that minimum
+    uint8_t erase_ahead; ///< blocks esk_volume_step keeps erased; 0: 1
+    uint16_t key_index_bytes; ///< RAM of the spline, 48 .. 65528; 0: 256
+    /// Bound of the spline's error in 1/16 page, 1 .. 16; 0: chosen to fit
+    /// key_index_bytes, from 2/16 up to 10/16.
+    uint8_t key_error_16ths;
+};
+
+/// A number of a column's type: set the member that fits the type.
+union esk_number {
+    int64_t i;    ///< i8 .. i64
+    uint64_t u;   ///< u8 .. u64
+    float f32;    ///< f32
+    uint64_t f64; ///< the bits of an f64
+};
+
+/// A condition: lo <= column <= hi, both ends included. NaN never matches.
+struct esk_range {
+    union esk_number lo;
+    union esk_number hi;
+    bool has_lo;
+    bool has_hi;
+    uint8_t column;
+    /* Filled in by esk_series_cursor_open. */
+    uint8_t type;
+    uint8_t index; ///< which value index covers the column; 255: none
+    uint16_t offset;
+    uint64_t order_lo;
+    uint64_t order_hi;
+};
+
+/// What a cursor yields: rows that meet every condition, in key order.
+struct esk_query {
+    bool has_key_min;
+    bool has_key_max;
+    bool backward; ///< newest first
+    uint8_t range_count;
+    struct esk_range *ranges; ///< borrowed while the cursor is used
+    esk_key key_min;                ///< included
+    esk_key key_max;                ///< included
+};
+
+/// What has happened since the table was opened.
+struct esk_series_stats {
+    uint32_t pages;           ///< data pages on the medium, holes included
+    uint32_t index_pages;
+    uint32_t var_pages;
+    uint32_t page_reads;      ///< page loads, not cached ones
+    uint32_t page_programs;
+    uint32_t block_erases;
+    uint32_t pages_damaged;   ///< loads that did not prove themselves
+    uint32_t program_failures;
+    uint32_t erase_failures;
+    uint32_t blocks_skipped;  ///< bad blocks passed over
+    uint32_t index_failures;  ///< index pages given up; reads stay exact
+    uint16_t knots;           ///< spline entries in RAM
+    uint8_t key_error_16ths;  ///< the spline's error bound now
+};
+
+/// What esk_series_check found.
+struct esk_series_report {
+    uint32_t rows;          ///< rows read and in order
+    uint32_t rows_missing;  ///< rows that were written and cannot be read
+    uint32_t pages;         ///< data pages that proved themselves
+    uint32_t pages_damaged; ///< pages that hold bytes and prove nothing
+    uint32_t index_pages;
+    uint32_t index_damaged;
+    uint32_t index_wrong;   ///< index entries that would miss a row
+    uint32_t values_missing; ///< variable values that cannot be read
+};
+
+/// An open series. It lives in the arena given to esk_series_open.
+struct esk_series;
+
+/// Bytes of the handle itself within the arena, at most.
+#define ESK_SERIES_STATE_BYTES 1024u
+
+/// A cursor. The caller owns it; it holds no frame between calls, so it is
+/// closed by being forgotten. The fields are EskerDB's.
+struct esk_series_cursor {
+    struct esk_range *ranges;
+    uint64_t window;     ///< which of the next 64 entries of the run match
+    uint64_t group_mask; ///< which index pages of the group match
+    esk_key key_lo;      ///< order form, as the next two
+    esk_key key_hi;
+    esk_key last;        ///< key of the row returned last
+    uint32_t position;   ///< data page the cursor is on; head: rows in RAM
+    uint32_t damaged;
+    uint32_t run_first;  ///< pages from here to run_start are read
+    uint32_t run_start;  ///< pages that the current index page sums up
+    uint32_t run_end;
+    uint32_t above;      ///< pages from run_end to here are read
+    uint32_t window_base;
+    uint32_t index_position;
+    uint32_t group;      ///< the group of group_mask; UINT32_MAX: none
+    uint16_t row;        ///< next row of the page
+    uint8_t range_count;
+    bool backward;
+    bool started;
+    bool has_last;
+    bool impossible;     ///< no row can match
+    bool by_value;       ///< a value index narrows the pages
+    bool in_write;       ///< on the rows in RAM
+    bool open_run;       ///< the current run is the one in RAM
+    bool exhausted;      ///< no index page is left, going back
+};
+
+/// Least number of frames for the table: 2, +1 with value indexes, +1 with a
+/// variable column.
+uint8_t esk_series_frames_min(const struct esk_table_info *info);
+
+/// Bytes of arena esk_series_open needs for the table, exactly; 0 when the
+/// catalog cannot be read.
+///
+/// page     scratch, geometry.page_bytes bytes.
+uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
+                                const struct esk_table_info *info,
+                                const struct esk_series_config *config,
+                                uint8_t *page);
+
+/// Opens table `name`, recovering what a cut left.
+///
+/// series   out: a handle inside the arena, valid until esk_series_close.
+/// config   may be NULL for the defaults.
+/// arena    borrowed until close, aligned for uint64_t.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
+///          small; ESK_E_UNSUPPORTED (not a series, or keys wider than this
+///          build); ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    O(log blocks) + at most run_pages + group_pages page reads.
+int esk_series_open(struct esk_series **series, struct esk_volume *volume,
+                    const char *name, const struct esk_series_config *config,
+                    void *arena, uint32_t arena_bytes);
+
+/// Forgets the handle. Rows not synced are lost; sync first.
+void esk_series_close(struct esk_series *series);
+
+/// Appends one row.
+///
+/// row      in, borrowed for the call: esk_series_row_bytes bytes. A
+///          variable column's slot is ignored and stored as an empty value.
+/// Returns  ESK_OK: accepted, in RAM or on the medium. ESK_OUT_OF_ORDER: the
+///          key is not above the newest. ESK_FULL (ESK_FULL_REFUSE only).
+///          ESK_E_IO, ESK_E_WORN: nothing was accepted; earlier rows stay.
+///          ESK_E_READ_ONLY, ESK_E_LIMIT.
+/// Costs    1 / rows-a-page programs on average; at most one data, one
+///          variable and three index programs and an erase for each.
+int esk_series_append(struct esk_series *series, const void *row);
+
+/// Appends one row whose variable column is `bytes` bytes at `value`.
+/// As esk_series_append; ESK_E_UNSUPPORTED without a variable column.
+/// Costs    also bytes / page_bytes programs of variable pages.
+int esk_series_append_var(struct esk_series *series, const void *row,
+                          const void *value, uint32_t bytes);
+
+/// Appends `count` rows, one after another at `rows`.
+/// appended out, may be NULL: how many were accepted, also on failure.
+int esk_series_append_many(struct esk_series *series, const void *rows,
+                           uint32_t count, uint32_t *appended);
+
+/// Makes every accepted row survive any later power cut.
+/// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN: rows since the last sync may not be
+///          durable, and stay readable; call again.
+/// Costs    where the medium programs parts of a page: 2 programs and no
+///          page; elsewhere one short page. 0 when nothing is unsynced.
+int esk_series_sync(struct esk_series *series);
+
+/// Copies the row with key == `key` into `row`.
+/// row      out, esk_series_row_bytes bytes; untouched unless ESK_OK.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT when rows are missing where
+///          the key would be; ESK_E_IO.
+/// Costs    mean about 1 page read, at most 3 while the spline covers the
+///          key; else a binary search over the pages.
+int esk_series_get(struct esk_series *series, esk_key key, void *row);
+
+/// Copies the newest row with key <= `key`. As esk_series_get.
+int esk_series_floor(struct esk_series *series, esk_key key, void *row);
+
+/// Copies the oldest row with key >= `key`. As esk_series_get.
+int esk_series_ceiling(struct esk_series *series, esk_key key, void *row);
+
+/// Copies the newest row. ESK_NOT_FOUND when the table is empty.
+int esk_series_newest(struct esk_series *series, void *row);
+
+/// Copies the oldest row. ESK_NOT_FOUND when the table is empty.
+int esk_series_oldest(struct esk_series *series, void *row);
+
+/// Sets `count` to the rows readable now. 2 page reads at most, when no
+/// page between oldest and newest is damaged; damaged pages' rows count.
+int esk_series_count(struct esk_series *series, uint32_t *count);
+
+/// Starts `cursor` on the rows that `query` asks for. NULL: every row.
+///
+/// Returns  ESK_OK; ESK_E_INVALID for an unknown or non-numeric column.
+/// Keeps    `query`'s ranges until the cursor is last used.
+/// Costs    nothing; the first next seeks.
+int esk_series_cursor_open(struct esk_series *series,
+                           struct esk_series_cursor *cursor,
+                           const struct esk_query *query);
+
+/// Copies the next row into `row`.
+///
+/// Rows appended while the cursor runs are seen by a forward cursor.
+/// Returns  ESK_OK; ESK_END; ESK_E_STALE when rows between the last one and
+///          the next were dropped (call again to go on from the oldest row);
+///          ESK_E_IO. A damaged page is passed over and counted.
+/// Costs    by key: 1 page read a page of rows. By value: index pages whose
+///          zone overlaps, and data pages whose entry overlaps.
+int esk_series_cursor_next(struct esk_series *series,
+                           struct esk_series_cursor *cursor, void *row);
+
+/// Pages the cursor had to pass over because they prove nothing.
+uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor);
+
+/// Sets `bytes` to the length of `row`'s variable value.
+/// Returns  ESK_OK; ESK_E_UNSUPPORTED without a variable column.
+int esk_series_var_bytes(const struct esk_series *series, const void *row,
+                         uint32_t *bytes);
+
+/// Reads up to `bytes` bytes of `row`'s variable value from `offset`.
+/// got      out: bytes read; 0 at or past the value's end.
+/// Returns  ESK_OK; ESK_NOT_FOUND when its pages were dropped;
+///          ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    1 page read a page of value, from its beginning.
+int esk_series_var_read(struct esk_series *series, const void *row,
+                        uint32_t offset, void *buffer, uint32_t bytes,
+                        uint32_t *got);
+
+/// Drops every row with a key below `key`, durably, and frees their blocks.
+/// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
+/// Costs    one catalog write; the erases are left to append and step.
+int esk_series_erase_before(struct esk_series *series, esk_key key);
+
+/// Fills `stats`. Costs nothing.
+void esk_series_stats(const struct esk_series *series,
+                      struct esk_series_stats *stats);
+
+/// Reads every page and verifies envelopes, row order, continuity, index
+/// entries against rows, and variable values.
+/// report   out, always filled in.
+/// Returns  ESK_OK when nothing is wrong; ESK_E_CORRUPT when something is;
+///          ESK_E_IO.
+int esk_series_check(struct esk_series *series,
+                     struct esk_series_report *report);
+
+/// Bytes of one row.
+uint16_t esk_series_row_bytes(const struct esk_series *series);
+
+#endif

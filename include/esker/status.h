@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What every call returns: one int, three kinds of outcome.
+///
+///     0      done
+///   > 0      a normal other outcome: ESK_NOT_FOUND, ESK_END, ...
+///   < 0      a failure: ESK_E_*
+///
+/// Results travel only through out-parameters, and an out-parameter is
+/// untouched unless the call's comment says otherwise.
+#ifndef ESKER_STATUS_H
+#define ESKER_STATUS_H
+
+enum esk_status {
+    ESK_OK = 0,
+
+    ESK_NOT_FOUND = 1,    ///< no such row, table, page or value
+    ESK_END = 2,          ///< the cursor has no further row
+    ESK_OUT_OF_ORDER = 3, ///< key not above the newest; nothing was stored
+    ESK_FULL = 4,         ///< no room, and the table's option is to refuse
+
+    ESK_E_INVALID = -1,     ///< an argument breaks the call's contract
+    ESK_E_IO = -2,          ///< the driver failed to read, program or erase
+    ESK_E_CORRUPT = -3,     ///< bytes on the medium do not prove themselves
+    ESK_E_NO_MEMORY = -4,   ///< the arena is too small
+    ESK_E_NO_SPACE = -5,    ///< no free run of blocks for the region
+    ESK_E_UNSUPPORTED = -6, ///< valid, but not in this build or medium
+    ESK_E_VERSION = -7,     ///< another format version wrote this volume
+    ESK_E_GEOMETRY = -8,    ///< the volume was made for another geometry
+    ESK_E_EXISTS = -9,      ///< a table of that name is already there
+    ESK_E_STALE = -10,      ///< rows under the cursor were dropped: re-seek
+    ESK_E_READ_ONLY = -11,  ///< the volume was mounted read-only
+    ESK_E_WORN = -12,       ///< every block of the region is bad
+    ESK_E_SCHEMA = -13,     ///< the schema cannot be stored; see esk_fault
+    ESK_E_LIMIT = -14,      ///< a count reached the end of its type
+};
+
+/// Returns a short English sentence for `status`, never NULL.
+///
+/// Lifetime: static. Small chips drop it by never calling it.
+const char *esk_status_text(int status);
+
+/// Returns early with any status but ESK_OK. Barred while a page is pinned;
+/// there use one `goto unpin`.
+#define ESK_TRY(call)                                                         \
+    do {                                                                      \
+        int esk_try_status_ = (call);                                         \
+        if (esk_try_status_ != ESK_OK) {                                      \
+            return esk_try_status_;                                           \
+        }                                                                     \
+    } while (0)
+
+#endif
