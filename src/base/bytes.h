@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Little-endian loads and stores, and plain byte work.
+///
+/// Flash bytes are read and written through these only, never through a
+/// struct cast, so images mean the same on every machine.
+#ifndef ESK_BASE_BYTES_H
+#define ESK_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint16_t esk_load_u16(const uint8_t *bytes) {
+    return (uint16_t)(bytes[0] | (uint16_t)((uint16_t)bytes[1] << 8));
+}
+
+static inline uint32_t esk_load_u32(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] | ((uint32_t)bytes[1] << 8) |
+           ((uint32_t)bytes[2] << 16) | ((uint32_t)bytes[3] << 24);
+}
+
+static inline uint64_t esk_load_u64(const uint8_t *bytes) {
+    return (uint64_t)esk_load_u32(bytes) |
+           ((uint64_t)esk_load_u32(bytes + 4) << 32);
+}
+
+static inline void esk_store_u16(uint8_t *bytes, uint16_t value) {
+    bytes[0] = (uint8_t)(value & 0xFFu);
+    bytes[1] = (uint8_t)(value >> 8);
+}
+
+static inline void esk_store_u32(uint8_t *bytes, uint32_t value) {
+    bytes[0] = (uint8_t)(value & 0xFFu);
+    bytes[1] = (uint8_t)((value >> 8) & 0xFFu);
+    bytes[2] = (uint8_t)((value >> 16) & 0xFFu);
+    bytes[3] = (uint8_t)(value >> 24);
+}
+
+static inline void esk_store_u64(uint8_t *bytes, uint64_t value) {
+    esk_store_u32(bytes, (uint32_t)(value & 0xFFFFFFFFu));
+    esk_store_u32(bytes + 4, (uint32_t)(value >> 32));
+}
+
+/// True when all `count` bytes equal `value`.
+bool esk_bytes_are(const uint8_t *bytes, uint16_t count, uint8_t value);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "base/bytes.h"
+
+#include "base/arena.h"
+#include "esker/status.h"
+#include "test/harness/esk_test.h"
+
+static const uint8_t bytes[] = {0x01, 0x23, 0x45, 0x67,
+                                0x89, 0xAB, 0xCD, 0xEF};
+
+ESK_TEST(bytes_load_reads_the_low_byte_first) {
+    ESK_CHECK(esk_load_u16(bytes) == 0x2301u);
+    ESK_CHECK(esk_load_u32(bytes) == 0x67452301u);
+    ESK_CHECK(esk_load_u64(bytes) == UINT64_C(0xEFCDAB8967452301));
+}
+
+ESK_TEST(bytes_store_writes_the_low_byte_first) {
+    uint8_t out[8];
+    esk_store_u16(out, 0x2301u);
+    ESK_CHECK_BYTES(out, bytes, 2);
+    esk_store_u32(out, 0x67452301u);
+    ESK_CHECK_BYTES(out, bytes, 4);
+    esk_store_u64(out, UINT64_C(0xEFCDAB8967452301));
+    ESK_CHECK_BYTES(out, bytes, 8);
+}
+
+ESK_TEST(bytes_load_works_at_any_address) {
+    uint8_t around[16] = {0};
+    for (uint8_t at = 0; at < 8; at++) {
+        ESK_CONTEXT("offset %u", at);
+        esk_store_u64(around + at, UINT64_C(0x8877665544332211));
+        ESK_CHECK(esk_load_u64(around + at) == UINT64_C(0x8877665544332211));
+    }
+}
+
+ESK_TEST(bytes_are_compares_every_byte) {
+    uint8_t block[37];
+    memset(block, 0xFF, sizeof block);
+    ESK_CHECK(esk_bytes_are(block, sizeof block, 0xFF));
+    ESK_CHECK(esk_bytes_are(block, 0, 0x00));
+    for (uint16_t i = 0; i < sizeof block; i++) {
+        ESK_CONTEXT("byte %u", i);
+        block[i] = 0xFE;
+        ESK_CHECK(!esk_bytes_are(block, sizeof block, 0xFF));
+        ESK_CHECK(esk_bytes_are(block, i, 0xFF));
+        block[i] = 0xFF;
+    }
+}
+
+ESK_TEST(arena_gives_aligned_pieces_until_it_is_full) {
+    uint64_t memory[4];
+    struct esk_arena arena = {.next = (uint8_t *)memory,
+                              .bytes = sizeof memory};
+    ESK_CHECK(esk_arena_take(&arena, 9) == memory);
+    ESK_CHECK(esk_arena_take(&arena, 16) == memory + 2);
+    ESK_CHECK_INT(arena.used, 32);
+    ESK_CHECK(esk_arena_take(&arena, 1) == NULL);
+    ESK_CHECK_INT(arena.used, 40);
+}
+
+ESK_TEST(arena_that_ran_out_gives_nothing_more) {
+    uint64_t memory[2];
+    struct esk_arena arena = {.next = (uint8_t *)memory,
+                              .bytes = sizeof memory};
+    ESK_CHECK(esk_arena_take(&arena, 17) == NULL);
+    ESK_CHECK(esk_arena_take(&arena, 1) == NULL);
+}
+
+ESK_TEST(status_text_names_every_status) {
+    for (int status = ESK_E_LIMIT; status <= ESK_FULL; status++) {
+        ESK_CONTEXT("status %d", status);
+        ESK_CHECK(strlen(esk_status_text(status)) > 0);
+        for (int other = ESK_E_LIMIT; other < status; other++) {
+            ESK_CHECK(strcmp(esk_status_text(status),
+                             esk_status_text(other)) != 0);
+        }
+    }
+    ESK_CHECK_TEXT(esk_status_text(ESK_FULL + 1),
+                   esk_status_text(ESK_E_LIMIT - 1));
+}
+
+ESK_TEST_MAIN()

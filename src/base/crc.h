@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// CRC-32C (Castagnoli) and CRC-16-CCITT, for pages that prove themselves.
+#ifndef ESK_BASE_CRC_H
+#define ESK_BASE_CRC_H
+
+#include <stdint.h>
+
+/// Continues a CRC-32C over `count` bytes. Start with any seed; there is no
+/// final inversion, so calls chain. The standard value of a message is
+/// ~esk_crc32c(~0, message, count).
+/// Cost: two 16-entry tables, or the processor's own instruction on x86-64.
+uint32_t esk_crc32c(uint32_t crc, const uint8_t *bytes, uint16_t count);
+
+/// The same without special instructions, on any machine.
+uint32_t esk_crc32c_portable(uint32_t crc, const uint8_t *bytes,
+                             uint16_t count);
+
+/// Continues a CRC-16-CCITT (polynomial 0x1021, most significant bit first).
+/// Seed 0xFFFF gives CRC-16/IBM-3740.
+/// Cost: one 16-entry table.
+uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count);
+
+#endif

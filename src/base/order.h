@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Order-preserving unsigned form of a value.
+///
+/// a < b in the column's type exactly when order(a) < order(b) as unsigned
+/// integers, so that zone maps, bitmaps and the spline compare unsigned
+/// numbers only and know no types. The form fits the type's own width:
+///
+///     u8..u64   the value
+///     i8..i64   the value with its sign bit flipped
+///     f32, f64  IEEE bits: negatives complemented, others sign bit set;
+///               -0.0 is +0.0; a NaN has a form but must be left out
+///
+/// No floating-point arithmetic: only the bits are looked at.
+#ifndef ESK_BASE_ORDER_H
+#define ESK_BASE_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/schema.h"
+#include "esker/series.h"
+
+/// Bytes a value of numeric `type` takes; 0 for any other type.
+uint8_t esk_order_width(uint8_t type);
+
+/// Order form of the little-endian value at `bytes`; 0 for a type that is
+/// not numeric.
+uint64_t esk_order_load(uint8_t type, const uint8_t *bytes);
+
+/// The same for types of at most 4 bytes, without 64-bit arithmetic.
+uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes);
+
+/// Stores the order form of the `width`-byte value at `bytes` into `order`,
+/// `width` bytes, little-endian: the same as esk_order_load for any width in
+/// a few instructions of an 8-bit chip.
+/// Returns false for a NaN; then `order` is undefined.
+bool esk_order_bytes(uint8_t type, uint8_t width, const uint8_t *bytes,
+                     uint8_t *order);
+
+/// Whether the value at `bytes` is a NaN. False for integers.
+bool esk_order_is_nan(uint8_t type, const uint8_t *bytes);
+
+/// Order form of `number`, clamped into the type's range.
+///
+/// below    out: the number lies below the type's range (returns 0).
+/// above    out: the number lies above it (returns the width's maximum).
+/// Signed types read number.i, unsigned ones number.u, floats their bits.
+/// A NaN sets both: no value compares with it.
+uint64_t esk_order_number(uint8_t type, union esk_number number, bool *below,
+                          bool *above);
+
+/// Largest order form of `type`: all its bits set. Small types only set the
+/// bits of their width.
+uint64_t esk_order_max(uint8_t type);
+
+/// The key at `bytes` as an esk_key: sign-extended when its type is signed.
+/// `type` is an integer type that fits esk_key.
+esk_key esk_order_key(uint8_t type, const uint8_t *bytes);
+
+/// Order form, in the type's own width, of a key given as esk_key (two's
+/// complement when signed), clamped into the type's range.
+esk_key esk_order_from_key(uint8_t type, esk_key key);
+
+/// The key whose order form is `order`: the inverse of esk_order_from_key.
+esk_key esk_key_from_order(uint8_t type, esk_key order);
+
+#endif

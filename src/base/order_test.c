@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "base/order.h"
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "test/harness/esk_test.h"
+
+static uint64_t order_of(uint8_t type, uint64_t bits) {
+    uint8_t bytes[8];
+    esk_store_u64(bytes, bits);
+    return esk_order_load(type, bytes);
+}
+
+static uint64_t f32_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static uint64_t f64_bits(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/// Values of `type`, rising, as row bytes; the form must rise with them.
+static void check_rises(uint8_t type, const uint64_t *bits, int count) {
+    for (int i = 1; i < count; i++) {
+        ESK_CONTEXT("type %u, value %d", type, i);
+        ESK_CHECK(order_of(type, bits[i - 1]) < order_of(type, bits[i]));
+    }
+}
+
+ESK_TEST(order_rises_with_every_type) {
+    const uint64_t small[] = {0, 1, 0x7F, 0x80, 0xFE, 0xFF};
+    const uint64_t i8[] = {0x80, 0x81, 0xFF, 0, 1, 0x7F};
+    const uint64_t i16[] = {0x8000, 0xFFFF, 0, 1, 0x7FFF};
+    const uint64_t u16[] = {0, 1, 0x7FFF, 0x8000, 0xFFFF};
+    const uint64_t i32[] = {0x80000000, 0xFFFFFFFF, 0, 1, 0x7FFFFFFF};
+    const uint64_t u32[] = {0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
+    const uint64_t i64[] = {(uint64_t)INT64_MIN, (uint64_t)INT64_MIN + 1,
+                            UINT64_MAX, 0, 1, INT64_MAX};
+    const uint64_t u64[] = {0, 1, INT64_MAX, (uint64_t)INT64_MIN, UINT64_MAX};
+    check_rises(ESK_TYPE_U8, small, 6);
+    check_rises(ESK_TYPE_I8, i8, 6);
+    check_rises(ESK_TYPE_I16, i16, 5);
+    check_rises(ESK_TYPE_U16, u16, 5);
+    check_rises(ESK_TYPE_I32, i32, 5);
+    check_rises(ESK_TYPE_U32, u32, 5);
+    check_rises(ESK_TYPE_I64, i64, 6);
+    check_rises(ESK_TYPE_U64, u64, 5);
+}
+
+ESK_TEST(order_rises_with_floats_and_joins_the_two_zeros) {
+    const double values[] = {-INFINITY, -3.5e30, -1.0, -1e-30, 0.0,
+                             1e-30,     0.5,     1.0,  3e30,   INFINITY};
+    uint64_t f32[10];
+    uint64_t f64[10];
+    for (int i = 0; i < 10; i++) {
+        f32[i] = f32_bits((float)values[i]);
+        f64[i] = f64_bits(values[i]);
+    }
+    check_rises(ESK_TYPE_F32, f32, 10);
+    check_rises(ESK_TYPE_F64, f64, 10);
+    ESK_CHECK(order_of(ESK_TYPE_F32, f32_bits(-0.0f)) ==
+              order_of(ESK_TYPE_F32, 0));
+    ESK_CHECK(order_of(ESK_TYPE_F64, f64_bits(-0.0)) ==
+              order_of(ESK_TYPE_F64, 0));
+}
+
+ESK_TEST(order_knows_nan_from_infinity) {
+    uint8_t bytes[8];
+    esk_store_u64(bytes, f32_bits(NAN));
+    ESK_CHECK(esk_order_is_nan(ESK_TYPE_F32, bytes));
+    esk_store_u64(bytes, f32_bits(-NAN));
+    ESK_CHECK(esk_order_is_nan(ESK_TYPE_F32, bytes));
+    ESK_CHECK(!esk_order_is_nan(ESK_TYPE_U32, bytes));
+    esk_store_u64(bytes, f32_bits(-INFINITY));
+    ESK_CHECK(!esk_order_is_nan(ESK_TYPE_F32, bytes));
+    esk_store_u64(bytes, f64_bits((double)NAN));
+    ESK_CHECK(esk_order_is_nan(ESK_TYPE_F64, bytes));
+    esk_store_u64(bytes, f64_bits((double)INFINITY));
+    ESK_CHECK(!esk_order_is_nan(ESK_TYPE_F64, bytes));
+    esk_store_u64(bytes, UINT64_MAX);
+    ESK_CHECK(!esk_order_is_nan(ESK_TYPE_I64, bytes));
+}
+
+ESK_TEST(order_of_a_type_without_numbers_is_zero) {
+    ESK_CHECK_INT(esk_order_width(ESK_TYPE_BYTES), 0);
+    ESK_CHECK_INT(esk_order_width(0), 0);
+    ESK_CHECK_INT(order_of(ESK_TYPE_VAR, 77), 0);
+    ESK_CHECK_INT(esk_order_max(ESK_TYPE_BYTES), 0);
+}
+
+static void check_number(uint8_t type, union esk_number number,
+                         uint64_t expected, bool low, bool high) {
+    bool below = !low;
+    bool above = !high;
+    uint64_t order = esk_order_number(type, number, &below, &above);
+    ESK_CONTEXT("type %u, number %jd", type, (intmax_t)number.i);
+    ESK_CHECK(order == expected);
+    ESK_CHECK_INT(below, low);
+    ESK_CHECK_INT(above, high);
+}
+
+ESK_TEST(order_number_clamps_and_says_so) {
+    check_number(ESK_TYPE_I8, (union esk_number){.i = -129}, 0, true, false);
+    check_number(ESK_TYPE_I8, (union esk_number){.i = -128}, 0, false, false);
+    check_number(ESK_TYPE_I8, (union esk_number){.i = 0}, 128, false, false);
+    check_number(ESK_TYPE_I8, (union esk_number){.i = 128}, 255, false, true);
+    check_number(ESK_TYPE_I16, (union esk_number){.i = 32767}, 65535, false,
+                 false);
+    check_number(ESK_TYPE_I32, (union esk_number){.i = INT64_MIN}, 0, true,
+                 false);
+    check_number(ESK_TYPE_I64, (union esk_number){.i = INT64_MIN}, 0, false,
+                 false);
+    check_number(ESK_TYPE_I64, (union esk_number){.i = INT64_MAX}, UINT64_MAX,
+                 false, false);
+    check_number(ESK_TYPE_U8, (union esk_number){.u = 256}, 255, false, true);
+    check_number(ESK_TYPE_U16, (union esk_number){.u = 256}, 256, false,
+                 false);
+    check_number(ESK_TYPE_U32, (union esk_number){.u = UINT64_MAX},
+                 UINT32_MAX, false, true);
+    check_number(ESK_TYPE_U64, (union esk_number){.u = UINT64_MAX},
+                 UINT64_MAX, false, false);
+}
+
+ESK_TEST(order_number_of_a_float_is_the_order_of_its_bytes) {
+    union esk_number number = {.u = 0};
+    number.f32 = -1.5f;
+    check_number(ESK_TYPE_F32, number,
+                 order_of(ESK_TYPE_F32, f32_bits(-1.5f)), false, false);
+    number.f64 = f64_bits(2.5);
+    check_number(ESK_TYPE_F64, number, order_of(ESK_TYPE_F64, f64_bits(2.5)),
+                 false, false);
+}
+
+ESK_TEST(order_number_that_is_nan_is_both_below_and_above) {
+    union esk_number number = {.u = 0};
+    bool below = false;
+    bool above = false;
+    number.f32 = NAN;
+    esk_order_number(ESK_TYPE_F32, number, &below, &above);
+    ESK_CHECK(below && above);
+    number.f64 = f64_bits((double)NAN);
+    esk_order_number(ESK_TYPE_F64, number, &below, &above);
+    ESK_CHECK(below && above);
+}
+
+ESK_TEST(order_key_is_sign_extended_and_turns_back) {
+    const struct {
+        uint8_t type;
+        int64_t value;
+    } cases[] = {
+        {ESK_TYPE_I8, -128},      {ESK_TYPE_I8, 127},
+        {ESK_TYPE_U8, 255},       {ESK_TYPE_I16, -32768},
+        {ESK_TYPE_I16, 32767},    {ESK_TYPE_U16, 65535},
+        {ESK_TYPE_I32, INT32_MIN}, {ESK_TYPE_I32, -1},
+        {ESK_TYPE_U32, UINT32_MAX},
+#if ESK_KEY_BITS == 64
+        {ESK_TYPE_I64, INT64_MIN}, {ESK_TYPE_I64, -1},
+        {ESK_TYPE_U64, -1},
+#endif
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t bytes[8];
+        esk_store_u64(bytes, (uint64_t)cases[i].value);
+        esk_key key = esk_order_key(cases[i].type, bytes);
+        ESK_CONTEXT("case %zu", i);
+        ESK_CHECK(key == (esk_key)cases[i].value);
+        esk_key order = esk_order_from_key(cases[i].type, key);
+        ESK_CHECK(order == esk_order_load(cases[i].type, bytes));
+        ESK_CHECK(esk_key_from_order(cases[i].type, order) == key);
+    }
+}
+
+ESK_TEST(order_from_key_clamps_what_the_type_cannot_hold) {
+    ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_I8, (esk_key)-129), 0);
+    ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_I8, 128), 255);
+    ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_U8, 256), 255);
+    ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_U16, (esk_key)-1), 65535);
+    ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_I16, 40000), 65535);
+}
+
+ESK_TEST_MAIN()

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// One sentence a status. A translation unit of its own: firmware that never
+/// asks for text does not link it.
+#include "esker/status.h"
+
+const char *esk_status_text(int status) {
+    switch (status) {
+    case ESK_OK:
+        return "done";
+    case ESK_NOT_FOUND:
+        return "not found";
+    case ESK_END:
+        return "no further row";
+    case ESK_OUT_OF_ORDER:
+        return "the key is not above the newest key";
+    case ESK_FULL:
+        return "the table is full and set to refuse";
+    case ESK_E_INVALID:
+        return "an argument breaks the call's contract";
+    case ESK_E_IO:
+        return "the device failed to read, program or erase";
+    case ESK_E_CORRUPT:
+        return "bytes on the medium do not prove themselves";
+    case ESK_E_NO_MEMORY:
+        return "the arena is too small";
+    case ESK_E_NO_SPACE:
+        return "no free run of blocks is long enough";
+    case ESK_E_UNSUPPORTED:
+        return "not supported by this build or medium";
+    case ESK_E_VERSION:
+        return "another format version wrote this volume";
+    case ESK_E_GEOMETRY:
+        return "the geometry is unusable or not the volume's";
+    case ESK_E_EXISTS:
+        return "a table of that name exists";
+    case ESK_E_STALE:
+        return "rows under the cursor were dropped";
+    case ESK_E_READ_ONLY:
+        return "the volume is mounted read-only";
+    case ESK_E_WORN:
+        return "every block of the region is bad";
+    case ESK_E_SCHEMA:
+        return "the schema cannot be stored";
+    case ESK_E_LIMIT:
+        return "a count reached the end of its type";
+    default:
+        return "unknown status";
+    }
+}
