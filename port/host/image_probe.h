@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Finds out what a raw image file is, from the file alone.
+///
+/// Host code: it uses stdio.
+#ifndef ESK_HOST_IMAGE_PROBE_H
+#define ESK_HOST_IMAGE_PROBE_H
+
+#include "esker/device.h"
+
+/// Reads the geometry that the image's superblock states.
+///
+/// path      a raw image: page after page from page 0, no spare areas.
+/// geometry  out, as it was when the volume was formatted; untouched unless
+///           ESK_OK. The file's length may be another than it says: the
+///           caller compares, or esk_posix_file_open does.
+/// Returns   ESK_OK; ESK_NOT_FOUND when nothing in it looks like a
+///           superblock; ESK_E_CORRUPT when something does and proves
+///           nothing; ESK_E_VERSION when another format version wrote it;
+///           ESK_E_IO when the file cannot be read.
+/// Costs     reading up to the first superblock that fits the file's length;
+///           the whole file when there is none.
+int esk_image_probe(const char *path, struct esk_geometry *geometry);
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The file device: pread or a mapping to read, pwrite to write, fsync to
+/// sync.
+///
+/// Invariant: no access leaves the file. A mapped read is bounded by the
+/// length that was mapped, which never is more than the file had, so a
+/// truncated image gives ESK_E_IO and not SIGBUS. Reads and writes that stop
+/// half-way or are interrupted go on; a read that meets the end is ESK_E_IO.
+#define _POSIX_C_SOURCE 200809L
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "port/posix_file/posix_file.h"
+
+_Static_assert(sizeof(off_t) >= 8, "build with 64-bit file offsets");
+
+enum { FILE_CHUNK_BYTES = 16384 }; ///< at least the largest page
+
+static uint64_t file_geometry_bytes(const struct esk_geometry *geometry) {
+    return (uint64_t)geometry->block_count * geometry->block_pages *
+           geometry->page_bytes;
+}
+
+static int file_read_at(int descriptor, uint8_t *buffer, size_t bytes,
+                        uint64_t address) {
+    while (bytes > 0) {
+        ssize_t got = pread(descriptor, buffer, bytes, (off_t)address);
+        if (got == 0 || (got < 0 && errno != EINTR)) {
+            return ESK_E_IO;
+        }
+        if (got > 0) {
+            buffer += got;
+            bytes -= (size_t)got;
+            address += (uint64_t)got;
+        }
+    }
+    return ESK_OK;
+}
+
+static int file_write_at(int descriptor, const uint8_t *buffer, size_t bytes,
+                         uint64_t address) {
+    while (bytes > 0) {
+        ssize_t put = pwrite(descriptor, buffer, bytes, (off_t)address);
+        if (put == 0 || (put < 0 && errno != EINTR)) {
+            return ESK_E_IO;
+        }
+        if (put > 0) {
+            buffer += put;
+            bytes -= (size_t)put;
+            address += (uint64_t)put;
+        }
+    }
+    return ESK_OK;
+}
+
+/// Writes `bytes` erased bytes from `address` on.
+static int file_fill(int descriptor, uint8_t erased_value, uint64_t bytes,
+                     uint64_t address) {
+    uint8_t chunk[FILE_CHUNK_BYTES];
+    memset(chunk, erased_value, sizeof chunk);
+    while (bytes > 0) {
+        size_t some = bytes < sizeof chunk ? (size_t)bytes : sizeof chunk;
+        ESK_TRY(file_write_at(descriptor, chunk, some, address));
+        bytes -= some;
+        address += some;
+    }
+    return ESK_OK;
+}
+
+/// Sets `address` to where the bytes are.
+/// Returns ESK_OK; ESK_E_IO when they are not on the device.
+static int file_address(const struct esk_device *device, esk_page_id page,
+                        uint16_t offset, uint16_t bytes, uint64_t *address) {
+    const struct esk_geometry *geometry = &device->geometry;
+    if (page / geometry->block_pages >= geometry->block_count ||
+        offset + (uint32_t)bytes > geometry->page_bytes) {
+        return ESK_E_IO;
+    }
+    *address = (uint64_t)page * geometry->page_bytes + offset;
+    return ESK_OK;
+}
+
+static int file_read(const struct esk_device *device, esk_page_id page,
+                     uint16_t offset, void *buffer, uint16_t bytes) {
+    const struct esk_posix_file *file = device->context;
+    uint64_t address;
+    ESK_TRY(file_address(device, page, offset, bytes, &address));
+    if (file->map == NULL) {
+        return file_read_at(file->descriptor, buffer, bytes, address);
+    }
+    if (address + bytes > file->map_bytes) {
+        return ESK_E_IO;
+    }
+    memcpy(buffer, file->map + address, bytes);
+    return ESK_OK;
+}
+
+static int file_program(const struct esk_device *device, esk_page_id page,
+                        uint16_t offset, const void *buffer, uint16_t bytes) {
+    const struct esk_posix_file *file = device->context;
+    uint64_t address;
+    ESK_TRY(file_address(device, page, offset, bytes, &address));
+    if (file->read_only) {
+        return ESK_E_IO;
+    }
+    return file_write_at(file->descriptor, buffer, bytes, address);
+}
+
+static int file_erase(const struct esk_device *device, uint32_t block) {
+    const struct esk_posix_file *file = device->context;
+    const struct esk_geometry *geometry = &device->geometry;
+    if (block >= geometry->block_count || file->read_only) {
+        return ESK_E_IO;
+    }
+    uint64_t bytes = (uint64_t)geometry->block_pages * geometry->page_bytes;
+    return file_fill(file->descriptor, geometry->erased_value, bytes,
+                     block * bytes);
+}
+
+static int file_sync(const struct esk_device *device) {
+    const struct esk_posix_file *file = device->context;
+    if (file->read_only || fsync(file->descriptor) == 0) {
+        return ESK_OK;
+    }
+    return ESK_E_IO;
+}
+
+static const struct esk_device_ops file_ops = {
+    .read = file_read,
+    .program = file_program,
+    .erase = file_erase,
+    .sync = file_sync,
+};
+
+/// Maps what the file has of the device. An empty file stays unmapped, and
+/// its reads fail as past the end.
+static int file_map(struct esk_posix_file *file, uint64_t file_bytes) {
+    uint64_t bytes = file_geometry_bytes(&file->device.geometry);
+    bytes = file_bytes < bytes ? file_bytes : bytes;
+    if (bytes == 0) {
+        return ESK_OK;
+    }
+    if (bytes > SIZE_MAX) {
+        return ESK_E_IO;
+    }
+    void *map =
+        mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, file->descriptor, 0);
+    if (map == MAP_FAILED) {
+        return ESK_E_IO;
+    }
+    file->map = map;
+    file->map_bytes = bytes;
+    return ESK_OK;
+}
+
+/// Checks the open file's length and maps it when that was asked for.
+static int file_start(struct esk_posix_file *file, unsigned flags) {
+    struct stat status;
+    uint64_t bytes = file_geometry_bytes(&file->device.geometry);
+    if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return ESK_E_IO;
+    }
+    uint64_t file_bytes = (uint64_t)status.st_size;
+    if ((flags & ESK_POSIX_FILE_ANY_LENGTH) == 0 && file_bytes != bytes) {
+        return file_bytes < bytes ? ESK_E_CORRUPT : ESK_E_GEOMETRY;
+    }
+    if ((flags & ESK_POSIX_FILE_MMAP) != 0) {
+        return file_map(file, file_bytes);
+    }
+    return ESK_OK;
+}
+
+static void file_init(struct esk_posix_file *file, int descriptor,
+                      const struct esk_geometry *geometry, unsigned flags) {
+    *file = (struct esk_posix_file){
+        .device = {.ops = &file_ops, .context = file, .geometry = *geometry},
+        .descriptor = descriptor,
+        .read_only = (flags & ESK_POSIX_FILE_READ_ONLY) != 0};
+}
+
+int esk_posix_file_create(struct esk_posix_file *file, const char *path,
+                          const struct esk_geometry *geometry, unsigned flags) {
+    if ((flags & ~(unsigned)ESK_POSIX_FILE_MMAP) != 0) {
+        return ESK_E_INVALID;
+    }
+    ESK_TRY(esk_geometry_check(geometry));
+    int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0) {
+        return errno == EEXIST ? ESK_E_EXISTS : ESK_E_IO;
+    }
+    file_init(file, descriptor, geometry, flags);
+    int status = file_fill(descriptor, geometry->erased_value,
+                           file_geometry_bytes(geometry), 0);
+    if (status == ESK_OK) {
+        status = file_sync(&file->device);
+    }
+    if (status == ESK_OK) {
+        status = file_start(file, flags);
+    }
+    if (status != ESK_OK) {
+        (void)close(descriptor);
+        (void)unlink(path);
+    }
+    return status;
+}
+
+int esk_posix_file_open(struct esk_posix_file *file, const char *path,
+                        const struct esk_geometry *geometry, unsigned flags) {
+    bool read_only = (flags & ESK_POSIX_FILE_READ_ONLY) != 0;
+    if (flags >= ESK_POSIX_FILE_ANY_LENGTH << 1 ||
+        ((flags & ESK_POSIX_FILE_ANY_LENGTH) != 0 && !read_only)) {
+        return ESK_E_INVALID;
+    }
+    ESK_TRY(esk_geometry_check(geometry));
+    // Without O_NONBLOCK opening a FIFO would wait for a writer.
+    int access = read_only ? O_RDONLY : O_RDWR;
+    int descriptor = open(path, access | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        return errno == ENOENT ? ESK_NOT_FOUND : ESK_E_IO;
+    }
+    file_init(file, descriptor, geometry, flags);
+    int status = file_start(file, flags);
+    if (status != ESK_OK) {
+        (void)close(descriptor);
+    }
+    return status;
+}
+
+int esk_posix_file_close(struct esk_posix_file *file) {
+    bool closed = true;
+    if (file->map != NULL) {
+        closed =
+            munmap((void *)(uintptr_t)file->map, (size_t)file->map_bytes) == 0;
+        file->map = NULL;
+    }
+    closed = close(file->descriptor) == 0 && closed;
+    return closed ? ESK_OK : ESK_E_IO;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A device over an image file: page p at byte p * page_bytes, nothing else.
+///
+///     struct esk_posix_file file;
+///     esk_posix_file_open(&file, "log.img", &geometry,
+///                         ESK_POSIX_FILE_READ_ONLY | ESK_POSIX_FILE_MMAP);
+///     esk_volume_mount(&volume, &file.device, ESK_MOUNT_READ_ONLY, page);
+///     ...
+///     esk_posix_file_close(&file);
+///
+/// Pages may be programmed again without an erase, whatever the geometry
+/// says. The driver allocates nothing. Its struct must not move while open.
+#ifndef ESK_POSIX_FILE_POSIX_FILE_H
+#define ESK_POSIX_FILE_POSIX_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/device.h"
+#include "esker/status.h"
+
+enum esk_posix_file_flags {
+    /// Programs and erases fail with ESK_E_IO; the file is never written.
+    ESK_POSIX_FILE_READ_ONLY = 1u << 0,
+    /// Reads copy from a mapping: no system call a page. While it is mapped
+    /// nobody may truncate the file: the system would end the process.
+    ESK_POSIX_FILE_MMAP = 1u << 1,
+    /// Opens a file of any length, to salvage it: reads past its end are
+    /// ESK_E_IO, and what follows the last page is left alone. Needs
+    /// ESK_POSIX_FILE_READ_ONLY.
+    ESK_POSIX_FILE_ANY_LENGTH = 1u << 2,
+};
+
+/// An open image. The caller owns it; its fields are the driver's.
+struct esk_posix_file {
+    struct esk_device device; ///< mount on this
+    const uint8_t *map;       ///< NULL: not mapped
+    uint64_t map_bytes;
+    int descriptor;
+    bool read_only;
+};
+
+/// Makes the image `path`, every byte the geometry's erased_value, and opens
+/// it. An existing file is never touched.
+///
+/// flags    enum esk_posix_file_flags; only MMAP makes sense.
+/// Returns  ESK_OK; ESK_E_EXISTS; ESK_E_GEOMETRY; ESK_E_INVALID for flags;
+///          ESK_E_IO, and then no file is left.
+int esk_posix_file_create(struct esk_posix_file *file, const char *path,
+                          const struct esk_geometry *geometry, unsigned flags);
+
+/// Opens the image `path`.
+///
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_GEOMETRY when the geometry cannot be
+///          used or the file is longer than it; ESK_E_CORRUPT when the file
+///          is shorter: truncated; ESK_E_INVALID for flags; ESK_E_IO.
+int esk_posix_file_open(struct esk_posix_file *file, const char *path,
+                        const struct esk_geometry *geometry, unsigned flags);
+
+/// Closes the image; what was not synced may not survive.
+/// Returns  ESK_OK; ESK_E_IO, and it is closed all the same.
+int esk_posix_file_close(struct esk_posix_file *file);
+
+#endif
