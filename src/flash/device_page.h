@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The device's calls as the flash layer uses them: whole pages, and block
+/// marks that a medium may not have.
+#ifndef ESK_FLASH_DEVICE_PAGE_H
+#define ESK_FLASH_DEVICE_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "esker/device.h"
+#include "esker/status.h"
+
+static inline int esk_device_read_page(const struct esk_device *device,
+                                       esk_page_id page, uint8_t *buffer) {
+    return device->ops->read(device, page, 0, buffer,
+                             device->geometry.page_bytes);
+}
+
+/// Whether `block` is marked bad. A mark that cannot be read is no mark: the
+/// erase that follows decides.
+static inline bool esk_device_block_is_bad(const struct esk_device *device,
+                                           uint32_t block) {
+    bool bad = false;
+    if (device->ops->block_is_bad == NULL ||
+        device->ops->block_is_bad(device, block, &bad) != ESK_OK) {
+        return false;
+    }
+    return bad;
+}
+
+static inline void esk_device_block_mark_bad(const struct esk_device *device,
+                                             uint32_t block) {
+    if (device->ops->block_mark_bad != NULL) {
+        (void)device->ops->block_mark_bad(device, block);
+    }
+}
+
+#endif

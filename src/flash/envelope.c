@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "flash/envelope.h"
+
+#include "base/crc.h"
+#include "esker/volume.h"
+
+/// The checksum of a closing part (its bytes 4..7) and `bytes` bytes of the
+/// page from the opening part on.
+static uint32_t envelope_checksum(const struct esk_envelope *envelope,
+                                  const uint8_t *closing, const uint8_t *page,
+                                  uint16_t bytes) {
+    const uint8_t *head = closing + ESK_ENVELOPE_COUNT;
+    const uint8_t *body = page + ESK_ENVELOPE_OPENING;
+
+    if (envelope->checksum == ESK_CHECKSUM_CRC32C) {
+        uint32_t crc = esk_crc32c(~envelope->seed, head, 4);
+        return ~esk_crc32c(crc, body, bytes);
+    }
+    if (envelope->checksum == ESK_CHECKSUM_CRC16) {
+        uint16_t start = (uint16_t)(envelope->seed ^ (envelope->seed >> 16));
+        uint16_t crc = esk_crc16((uint16_t)~start, head, 4);
+        crc = esk_crc16(crc, body, bytes);
+        return crc | ((uint32_t)(uint16_t)~crc << 16);
+    }
+    return envelope->seed;
+}
+
+static void closing_write(const struct esk_envelope *envelope,
+                          uint8_t *closing, const uint8_t *page,
+                          uint16_t count, uint16_t bytes) {
+    esk_store_u16(closing + ESK_ENVELOPE_COUNT, count);
+    closing[ESK_ENVELOPE_KIND] = envelope->kind;
+    closing[ESK_ENVELOPE_TABLE] = envelope->table;
+    esk_store_u32(closing + ESK_ENVELOPE_CHECKSUM,
+                  envelope_checksum(envelope, closing, page, bytes));
+}
+
+static bool closing_names(const struct esk_envelope *envelope,
+                          const uint8_t *closing) {
+    return closing[ESK_ENVELOPE_KIND] == envelope->kind &&
+           closing[ESK_ENVELOPE_TABLE] == envelope->table;
+}
+
+static bool closing_proves(const struct esk_envelope *envelope,
+                           const uint8_t *closing, const uint8_t *page,
+                           uint16_t bytes) {
+    return esk_load_u32(closing + ESK_ENVELOPE_CHECKSUM) ==
+           envelope_checksum(envelope, closing, page, bytes);
+}
+
+/// How many whole elements lie before the tail's `seals` seals.
+static uint16_t elements_max(const struct esk_envelope *envelope,
+                             uint8_t seals) {
+    uint16_t used =
+        (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)seals * ESK_SEAL_BYTES);
+    if (used > envelope->page_bytes) {
+        return 0;
+    }
+    return (uint16_t)((envelope->page_bytes - used) / envelope->unit);
+}
+
+void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux) {
+    esk_store_u32(page + ESK_ENVELOPE_SEQUENCE, sequence);
+    esk_store_u32(page + ESK_ENVELOPE_AUX, aux);
+}
+
+void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
+                        uint16_t count) {
+    closing_write(envelope, page, page, count,
+                  (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_OPENING));
+}
+
+uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
+                           uint8_t number, uint16_t count) {
+    uint16_t offset =
+        (uint16_t)(envelope->page_bytes - (uint16_t)number * ESK_SEAL_BYTES);
+    uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
+                                (uint16_t)(count * envelope->unit));
+    closing_write(envelope, page + offset, page, count, bytes);
+    return offset;
+}
+
+/// Looks for the newest seal that proves itself. A slot that reads erased
+/// ends the list: seals are written without gaps.
+static bool seals_prove(const struct esk_envelope *envelope, uint8_t *page) {
+    uint16_t best = 0;
+    for (uint8_t number = 1; number < UINT8_MAX; number++) {
+        uint16_t room = elements_max(envelope, number);
+        if (room == 0) {
+            break;
+        }
+        const uint8_t *seal =
+            page + envelope->page_bytes - (uint16_t)number * ESK_SEAL_BYTES;
+        if (esk_bytes_are(seal, ESK_SEAL_BYTES, envelope->erased_value)) {
+            break;
+        }
+        uint16_t count = esk_load_u16(seal + ESK_ENVELOPE_COUNT);
+        uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
+                                    (uint16_t)(count * envelope->unit));
+        if (count > best && count <= room && closing_names(envelope, seal) &&
+            closing_proves(envelope, seal, page, bytes)) {
+            best = count;
+        }
+    }
+    if (best > 0) {
+        esk_store_u16(page + ESK_ENVELOPE_COUNT, best);
+    }
+    return best > 0;
+}
+
+bool esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
+                        bool trust) {
+    uint16_t bytes = (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_OPENING);
+    if (closing_names(envelope, page) &&
+        esk_page_count(page) <= elements_max(envelope, 0) &&
+        (trust || closing_proves(envelope, page, page, bytes))) {
+        return true;
+    }
+    return seals_prove(envelope, page);
+}

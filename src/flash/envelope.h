@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The envelope: how a page proves itself.
+///
+///     0            8            16                        page_bytes
+///     | closing    | opening    | elements ... free ... seals |
+///
+/// A page is closed once, when it is complete. Where the medium programs
+/// parts of a page, a sync before that leaves a *seal* in the page's tail: a
+/// closing part that vouches for the elements so far. Seals grow downwards;
+/// the newest one that proves itself counts, and only while the page's own
+/// closing part does not.
+///
+/// Invariants
+///  1. Nothing of a page is used unless its closing part or a seal proves
+///     it: checksum, kind, table, all of it.
+///  2. The checksum starts from the table's seed, so pages of another volume
+///     or of a table dropped from these blocks prove nothing.
+#ifndef ESK_FLASH_ENVELOPE_H
+#define ESK_FLASH_ENVELOPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "flash/envelope_format.h"
+
+/// What a page has to prove, and the shape it has.
+struct esk_envelope {
+    uint32_t seed;        ///< start value of the checksum
+    uint16_t page_bytes;
+    uint16_t unit;        ///< bytes an element, for seals
+    uint8_t checksum;     ///< enum esk_checksum
+    uint8_t kind;         ///< enum esk_page_kind
+    uint8_t table;
+    uint8_t erased_value;
+};
+
+static inline uint16_t esk_page_count(const uint8_t *page) {
+    return esk_load_u16(page + ESK_ENVELOPE_COUNT);
+}
+
+static inline uint32_t esk_page_sequence(const uint8_t *page) {
+    return esk_load_u32(page + ESK_ENVELOPE_SEQUENCE);
+}
+
+static inline uint32_t esk_page_aux(const uint8_t *page) {
+    return esk_load_u32(page + ESK_ENVELOPE_AUX);
+}
+
+/// Writes the opening part.
+void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux);
+
+/// Writes the closing part over the whole page.
+void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
+                        uint16_t count);
+
+/// Writes seal number `number` (from 1) into the page's tail: it vouches for
+/// the opening part and the first `count` elements.
+/// Returns the seal's offset in the page.
+uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
+                           uint8_t number, uint16_t count);
+
+/// Whether `page` proves itself. On true the page's count field holds the
+/// proven count, also when a seal proved it. `trust` skips the checksum of
+/// pages that look closed.
+bool esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
+                        bool trust);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "esker/schema.h"
+
+const char *esk_fault_text(uint8_t kind) {
+    static const char *const texts[] = {
+        "nothing is wrong",
+        "the table's name is empty or longer than 31 bytes",
+        "the table has no columns, or more than 64",
+        "a column's name is empty or longer than 31 bytes",
+        "two columns have the same name",
+        "a column's type is unknown or its width out of range",
+        "a column's unit is longer than 31 bytes",
+        "the table has no key: name one of its columns",
+        "the key column is not an integer column",
+        "more than one variable-length column",
+        "a row does not fit a page: use fewer or narrower columns",
+        "an index names no numeric column, or the key",
+        "an index's bitmap has not 0, 8, 16, 32 or 64 bits",
+        "an index's edges do not rise, or are too many for its bitmap",
+        "a column is indexed twice",
+        "the indexes are too wide for an index page: drop one",
+        "an option is out of range",
+        "a region needs at least 2 blocks",
+        "the descriptor does not fit the catalog: shorten names",
+    };
+    if (kind >= sizeof texts / sizeof texts[0]) {
+        return "unknown fault";
+    }
+    return texts[kind];
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The ring: a circular log of pages over a run of blocks.
+///
+/// Pages have rising *positions*, 0, 1, 2, ...; position p lives at page
+/// p mod (blocks * block_pages) of the run. Bad blocks and pages that failed
+/// to program are holes: their positions are never used. So no map is kept,
+/// in RAM or on flash.
+///
+///     tail ............ head ......... ready
+///     | readable pages  | erased pages |  old pages, or never erased
+///
+/// Invariants
+///  1. A page is programmed once between erases, in rising order, in a block
+///     this mount erased or found begun.
+///  2. Truth is the sequence number in a proven envelope: position p holds a
+///     page only if that page says p.
+///  3. head only rises. A page that a cut tore is a hole, never appended to.
+///
+/// The page a caller fills in RAM goes to `head`. Where the medium programs
+/// parts of pages it may be *sealed* there before it is complete.
+#ifndef ESK_FLASH_RING_H
+#define ESK_FLASH_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/volume.h"
+#include "flash/envelope.h"
+
+/// What the rings of one table have done since it was opened.
+struct esk_ring_stats {
+    uint32_t reads;
+    uint32_t programs;
+    uint32_t erases;
+    uint32_t damaged;
+    uint32_t program_failures;
+    uint32_t erase_failures;
+    uint32_t blocks_skipped;
+};
+
+struct esk_ring {
+    struct esk_volume *volume;
+    struct esk_ring *next; ///< in the volume's list of open rings
+    struct esk_ring_stats *stats;
+    struct esk_envelope envelope;
+    uint32_t first_page; ///< of the run, on the device
+    uint32_t block_count;
+    uint32_t head;  ///< position the next page gets
+    uint32_t tail;  ///< oldest position that may be read
+    uint32_t ready; ///< first position not known to be erased
+    uint16_t open_bytes;   ///< programmed of the page at head; 0: none
+    uint8_t open_seals;    ///< seals of the page at head
+    uint8_t open_programs; ///< program calls on the page at head
+    uint8_t ahead;         ///< blocks to keep erased ahead of head
+    bool refuse;           ///< refuse when full, rather than drop
+};
+
+/// What a ring is made of; copied.
+struct esk_ring_config {
+    uint32_t block;      ///< first block of the run
+    uint32_t blocks;     ///< at least 2
+    uint32_t seed;
+    uint32_t tail_hint;  ///< positions below are dropped
+    uint16_t unit;       ///< bytes an element, for seals
+    uint8_t kind;        ///< enum esk_page_kind
+    uint8_t table;
+    uint8_t ahead;
+    bool refuse;
+};
+
+/// Finds head and tail from sequence numbers and joins the volume's list.
+///
+/// page     scratch, one page.
+/// Returns  ESK_OK; ESK_E_IO. Pages that cannot be read are damage, not
+///          failure.
+/// Costs    about 2 log2(blocks) + log2(block pages) + 8 page reads.
+int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
+                   const struct esk_ring_config *config,
+                   struct esk_ring_stats *stats, uint8_t *page);
+
+/// Leaves the volume's list. Does nothing to a ring that is all zero bytes.
+void esk_ring_unmount(struct esk_ring *ring);
+
+/// Reads position `position` into `page` and verifies it. The page's count
+/// field holds the proven count.
+/// Returns  ESK_OK; ESK_NOT_FOUND outside tail .. head, or an erased page;
+///          ESK_E_CORRUPT; ESK_E_IO.
+int esk_ring_read(const struct esk_ring *ring, uint32_t position,
+                  uint8_t *page, bool verify);
+
+/// The device page that holds `position`.
+static inline esk_page_id esk_ring_page(const struct esk_ring *ring,
+                                        uint32_t position) {
+    uint32_t pages =
+        ring->block_count * ring->volume->device->geometry.block_pages;
+    return ring->first_page + position % pages;
+}
+
+/// Positions from here on are not given out: what is computed from one, at
+/// most a lap and a block above it, must not go round.
+static inline uint32_t esk_ring_position_max(const struct esk_ring *ring) {
+    uint32_t pages =
+        ring->block_count * ring->volume->device->geometry.block_pages;
+    return UINT32_MAX - pages - 2 * UINT16_MAX;
+}
+
+/// Makes the page at head programmable: erases its block when due, passing
+/// over bad blocks; afterwards ring->head is where the next page is tried.
+/// Returns  ESK_OK; ESK_FULL; ESK_E_WORN; ESK_E_IO; ESK_E_READ_ONLY;
+///          ESK_E_LIMIT.
+int esk_ring_reserve(struct esk_ring *ring);
+
+/// Completes `page` with `count` elements and programs it at head, or
+/// further on when pages fail; completes the sealed page when one is open.
+/// position out, may be NULL: where it is.
+/// Returns  as esk_ring_reserve; ESK_E_IO when every try failed.
+int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
+                    uint32_t aux, uint32_t *position);
+
+/// Whether `count` elements can be sealed at head, leaving the page open.
+bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count);
+
+/// Seals `page` with `count` elements at head; the page stays open.
+/// Returns  as esk_ring_append.
+int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
+                  uint32_t aux);
+
+/// Elements a page can hold when it has the open page's seals.
+uint16_t esk_ring_room(const struct esk_ring *ring);
+
+/// Positions below `position` are dropped from now on.
+void esk_ring_drop(struct esk_ring *ring, uint32_t position);
+
+/// Gives up the positions from head to `position`.
+void esk_ring_pass(struct esk_ring *ring, uint32_t position);
+
+/// Erases the next block if fewer than `ahead` are ready.
+/// done     out: whether a block was erased.
+/// Returns  ESK_OK; ESK_E_IO.
+int esk_ring_step(struct esk_ring *ring, bool *done);
+
+/// Where a reader goes on after `position` proved nothing: the next position,
+/// or past the whole block when it starts one that is marked bad. (A block
+/// that failed later is marked too, but keeps the pages it had.)
+uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position);
+
+#endif

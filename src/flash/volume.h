@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the flash layer shares about a mounted volume: its meta halves.
+#ifndef ESK_FLASH_VOLUME_H
+#define ESK_FLASH_VOLUME_H
+
+#include "esker/volume.h"
+#include "flash/envelope.h"
+
+/// The envelope of descriptor pages (`table` 0 accepts none).
+struct esk_envelope esk_catalog_envelope(const struct esk_volume *volume,
+                                         uint8_t table);
+
+/// Finds the device page that is number `index` of meta half `half`, passing
+/// over bad blocks. Returns ESK_OK; ESK_E_WORN.
+int esk_half_page(const struct esk_volume *volume, uint8_t half,
+                  uint32_t index, esk_page_id *page);
+
+/// Erases every block of half `half` that can be erased.
+/// Returns ESK_OK; ESK_E_WORN when too few good blocks are left.
+int esk_half_erase(struct esk_volume *volume, uint8_t half);
+
+/// Programs `bytes`, one page, as number `index` of half `half`.
+int esk_half_program(const struct esk_volume *volume, uint8_t half,
+                     uint32_t index, const uint8_t *bytes);
+
+/// Programs the superblock into half `half`: the half is valid from now on.
+int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page);
+
+/// Copies the newest half over the other one.
+int esk_half_mirror(struct esk_volume *volume, uint8_t *page);
+
+/// Reads descriptor page `index` of the newest catalog, from whichever half
+/// still proves it. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
+int esk_catalog_read(const struct esk_volume *volume, uint32_t index,
+                     uint8_t *page);
+
+/// Finds the table with id `id`. As esk_volume_find.
+int esk_catalog_find(const struct esk_volume *volume, uint8_t id,
+                     struct esk_table_info *info, uint8_t *page);
+
+/// Rewrites the catalog with table `id`'s tail hint and floor key changed.
+int esk_catalog_set_tail(struct esk_volume *volume, uint8_t id,
+                         uint32_t tail_hint, uint64_t floor_key,
+                         uint8_t *page);
+
+#endif
