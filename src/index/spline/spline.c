@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The spline: the corridor, the error bound and the lookup.
+///
+///     page |            upper
+///          |        .---*         A line from the last knot within the bound
+///          |    .--' ..* tip      of every point since lies between the two
+///          |  *'..---'            slopes. A point outside them ends the
+///          |  knot   lower        segment at the tip, the point before it.
+///          +------------------ key
+///
+/// When RAM is full the bound rises and the same corridor runs over the knots
+/// themselves, with the difference as its slack: a knot left out is then
+/// within the slack of the new line, so every point is within the old bound
+/// plus the slack. The pass goes on where it stopped and stops when a few
+/// entries are free: no single call pays for all of it, and knots that need
+/// not go keep the finer bound. The bound rises in one step, because two
+/// passes leave more knots than one with the same total slack (on `watch` 436
+/// against 414).
+///
+/// Invariants: see spline.h. Cost of an add: up to eight products of 32 x 32
+/// bits, no division.
+
+#include "index/spline/spline_array.h"
+
+#include "base/bytes.h"
+
+enum {
+    /// Longest segment: two of them stay in reach of 16 bits.
+    SPLINE_SEGMENT_PAGES_MAX = 0x7FFF,
+    /// What esk_spline_restore_knot may raise the bound to,
+    SPLINE_ERROR_FORCED_MAX = 240,
+    /// and the bound of new points even then.
+    SPLINE_ERROR_NEW_MAX = 16,
+};
+
+void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
+                     uint8_t key_bytes, uint8_t error_16ths) {
+    memset(spline, 0, sizeof *spline);
+    spline->memory = memory;
+    spline->bytes = bytes;
+    spline->key_bytes = key_bytes;
+    spline->error_16ths = error_16ths;
+    spline->error_max = error_16ths;
+    if (error_16ths == 0) {
+        spline->error_16ths = ESK_SPLINE_ERROR_MIN_16THS;
+        spline->error_max = ESK_SPLINE_ERROR_MAX_16THS;
+    }
+    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT; i++) {
+        spline->level[i].open_position = ESK_SPLINE_NONE;
+        spline->level[i].closed_position = ESK_SPLINE_NONE;
+    }
+}
+
+/* --------------------------------------------------------------- corridor */
+
+/// Whether slope `a` is above slope `b`, exactly: runs may have 64 bits.
+static bool spline_is_steeper(const struct esk_spline_slope *a,
+                              const struct esk_spline_slope *b) {
+    uint64_t left = (uint64_t)a->rise * (uint32_t)(b->run & UINT32_MAX);
+    uint64_t right = (uint64_t)b->rise * (uint32_t)(a->run & UINT32_MAX);
+    if (sizeof(esk_key) > sizeof(uint32_t)) {
+        uint64_t left_high = (uint64_t)a->rise * (b->run >> 16 >> 16);
+        uint64_t right_high = (uint64_t)b->rise * (a->run >> 16 >> 16);
+        left_high += left >> 32;
+        right_high += right >> 32;
+        if (left_high != right_high) {
+            return left_high > right_high;
+        }
+        left &= UINT32_MAX;
+        right &= UINT32_MAX;
+    }
+    return left > right;
+}
+
+/// Takes the line to `point` into the corridor between `upper` and `lower`:
+/// narrows it so that lines pass the point within `error`. Returns false, and
+/// does nothing, when the line lies outside.
+static bool spline_narrow(struct esk_spline_slope *upper,
+                          struct esk_spline_slope *lower,
+                          const struct esk_spline_slope *point,
+                          uint8_t error) {
+    struct esk_spline_slope slope = *point;
+    bool is_new = upper->run == 0;
+    if (!is_new && (spline_is_steeper(point, upper) ||
+                    spline_is_steeper(lower, point))) {
+        return false;
+    }
+    slope.rise += error;
+    if (is_new || spline_is_steeper(upper, &slope)) {
+        *upper = slope;
+    }
+    slope.rise = point->rise > error ? point->rise - error : 0;
+    if (is_new || spline_is_steeper(&slope, lower)) {
+        *lower = slope;
+    }
+    return true;
+}
+
+/// The slope from `from` to (key, position). False when it is too long.
+static bool spline_slope_to(const struct esk_spline_entry *from, esk_key key,
+                            uint32_t position,
+                            struct esk_spline_slope *slope) {
+    uint32_t pages = position - from->position;
+    slope->run = (esk_key)(key - from->key);
+    slope->rise = pages << 4;
+    return pages <= SPLINE_SEGMENT_PAGES_MAX;
+}
+
+/* --------------------------------------------------------------- thinning */
+
+/// Goes on with the pass until it is through or a few entries are free.
+/// Returns whether it freed any.
+///
+///     knots   0 .. kept - 1   done; the last of them is `base`
+///             next - 1        passed the corridor: goes if `next` does too
+///             next ..         not looked at
+///
+/// The last saved knot stays, because there a tile will go on.
+static bool spline_thin_on(struct esk_spline *spline) {
+    struct esk_spline_level *knots = &spline->level[0];
+    struct esk_spline_slope upper;
+    struct esk_spline_slope lower;
+    struct esk_spline_slope slope;
+    struct esk_spline_entry base;
+    struct esk_spline_entry knot;
+    uint16_t joint = knots->saved;
+    uint16_t batch = (uint16_t)(esk_spline_array_batch(spline) + 1u);
+    uint16_t kept = (uint16_t)(spline->thin_next + 1u);
+    uint16_t next = kept;
+    upper.run = 0;
+    esk_spline_array_get(spline, 0, spline->thin_next, &base);
+    while (next < spline->thin_end && (uint16_t)(next - kept) < batch) {
+        esk_spline_array_get(spline, 0, next, &knot);
+        bool may_go = next != joint || upper.run == 0;
+        if (may_go &&
+            spline_slope_to(&base, knot.key, knot.position, &slope) &&
+            spline_narrow(&upper, &lower, &slope, spline->thin_slack)) {
+            next++;
+            continue;
+        }
+        if (upper.run == 0) { /* too far even from its neighbour */
+            next++;
+        }
+        esk_spline_array_copy(spline, kept, (uint16_t)(next - 1u));
+        esk_spline_array_get(spline, 0, kept, &base);
+        kept++;
+        upper.run = 0;
+        if (next == joint) {
+            knots->saved = kept;
+        }
+    }
+    if (upper.run != 0) { /* the last one that passed ends the segment */
+        esk_spline_array_copy(spline, kept, (uint16_t)(next - 1u));
+        kept++;
+    }
+    uint16_t freed = (uint16_t)(next - kept);
+    if (next <= joint) {
+        knots->saved = (uint16_t)(joint - freed);
+    }
+    esk_spline_array_close(spline, 0, kept, next);
+    spline->thin_end = (uint16_t)(spline->thin_end - freed);
+    spline->thin_next =
+        kept == spline->thin_end ? kept : (uint16_t)(kept - 1u);
+    /* Fresh ones among those gone: now a few older knots count as fresh and
+       are written once more, which recovery ignores. */
+    if (spline->fresh > (uint16_t)(knots->count - knots->saved)) {
+        spline->fresh = (uint16_t)(knots->count - knots->saved);
+    }
+    return freed != 0;
+}
+
+void esk_spline_restore_error(struct esk_spline *spline, uint8_t error_16ths) {
+    if (error_16ths > spline->error_16ths &&
+        error_16ths <= spline->error_max) {
+        spline->thin_slack = (uint8_t)(error_16ths - spline->error_16ths);
+        spline->thin_next = 0;
+        spline->thin_end = spline->level[0].count;
+        spline->error_16ths = error_16ths;
+    }
+}
+
+/// Frees entries by thinning, raising the bound if it may rise.
+static bool spline_thin(struct esk_spline *spline) {
+    for (;;) {
+        while (spline->thin_next < spline->thin_end) {
+            if (spline_thin_on(spline)) {
+                return true;
+            }
+        }
+        if (spline->error_16ths >= spline->error_max) {
+            return false;
+        }
+        esk_spline_restore_error(spline, spline->error_max);
+    }
+}
+
+/* -------------------------------------------------------------- room, add */
+
+uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level) {
+    const struct esk_spline_level *own = &spline->level[level];
+    uint16_t closed = own->count;
+    if (level > 0 && own[-1].open_count != 0) {
+        closed--; /* the last entry names the open tile and will move */
+    }
+    return closed > own->saved ? (uint16_t)(closed - own->saved) : 0;
+}
+
+uint8_t esk_spline_full_level(const struct esk_spline *spline) {
+    return spline->full_level;
+}
+
+/// Makes room for a knot at `position`.
+/// Returns ESK_OK or ESK_FULL, then full_level needs to be saved.
+static int spline_room(struct esk_spline *spline, uint32_t position) {
+    struct esk_spline_level *level = spline->level;
+    struct esk_spline_entry oldest;
+    for (;;) {
+        bool is_far = false;
+        if (level[0].count != 0) {
+            esk_spline_array_get(spline, 0, 0, &oldest);
+            is_far = position - oldest.position > UINT16_MAX;
+        }
+        if (!is_far && esk_spline_array_has_room(spline, 0)) {
+            return ESK_OK;
+        }
+        if ((!is_far && spline_thin(spline)) ||
+            esk_spline_array_evict(spline)) {
+            continue;
+        }
+        bool has_knots = esk_spline_unsaved(spline, 0) != 0;
+        bool has_tiles = esk_spline_unsaved(spline, 1) != 0;
+        bool is_wide = esk_spline_array_is_wide(spline);
+        spline->full_level = has_tiles && !(has_knots && is_wide) ? 1 : 0;
+        if (has_tiles || has_knots) {
+            return ESK_FULL;
+        }
+        /* Nothing can be saved. Either a leap of 65,536 pages, whose sides
+           nothing joins, or the top level is all there is. */
+        esk_spline_array_remove_oldest(spline, is_far ? 0 : 2, 1);
+    }
+}
+
+void esk_spline_drop(struct esk_spline *spline) {
+    struct esk_spline_level *own = &spline->level[spline->full_level];
+    uint16_t batch = esk_spline_array_batch(spline);
+    uint16_t most = (uint16_t)(own->count - 1u);
+    if (most == 0) {
+        own->saved = 1; /* the last knot stays, and is not asked for again */
+        return;
+    }
+    esk_spline_array_remove_oldest(spline, spline->full_level,
+                                   batch < most ? batch : most);
+}
+
+/// Appends a knot, which starts a new corridor.
+static int spline_push(struct esk_spline *spline, esk_key key,
+                       uint32_t position) {
+    ESK_TRY(spline_room(spline, position));
+    esk_spline_array_insert(spline, 0, spline->level[0].count, key, position);
+    spline->upper.run = 0;
+    spline->tip_key = key;
+    spline->tip_position = position;
+    spline->has_tip = true;
+    spline->fresh++;
+    return ESK_OK;
+}
+
+static bool spline_is_new(const struct esk_spline *spline, esk_key key,
+                          uint32_t position) {
+    return !spline->has_tip ||
+           (key > spline->tip_key && position > spline->tip_position);
+}
+
+int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
+    const struct esk_spline_level *knots = &spline->level[0];
+    struct esk_spline_entry knot;
+    struct esk_spline_slope slope;
+    uint8_t error = spline->error_16ths;
+    if (error > SPLINE_ERROR_NEW_MAX) {
+        error = SPLINE_ERROR_NEW_MAX;
+    }
+    if (!spline_is_new(spline, key, position)) {
+        return ESK_OK;
+    }
+    while (knots->count != 0) { /* twice at most: then the tip is the knot */
+        esk_spline_array_get(spline, 0, (uint16_t)(knots->count - 1u), &knot);
+        if (spline_slope_to(&knot, key, position, &slope) &&
+            spline_narrow(&spline->upper, &spline->lower, &slope, error)) {
+            spline->tip_key = key;
+            spline->tip_position = position;
+            return ESK_OK;
+        }
+        if (spline->tip_key == knot.key) {
+            break; /* a leap: the point itself becomes a knot */
+        }
+        ESK_TRY(spline_push(spline, spline->tip_key, spline->tip_position));
+    }
+    return spline_push(spline, key, position);
+}
+
+/// Takes up a knot that cannot wait: what cannot be saved now is thinned
+/// harder. Returns whether it was above the newest one.
+static bool spline_force(struct esk_spline *spline, esk_key key,
+                         uint32_t position) {
+    if (!spline_is_new(spline, key, position)) {
+        return false;
+    }
+    while (spline_push(spline, key, position) != ESK_OK) {
+        if (spline->error_max < SPLINE_ERROR_FORCED_MAX) {
+            spline->error_max = (uint8_t)(spline->error_max + 4u);
+        } else {
+            esk_spline_drop(spline);
+        }
+    }
+    return true;
+}
+
+void esk_spline_restore_knot(struct esk_spline *spline, esk_key key,
+                             uint32_t position) {
+    if (spline_force(spline, key, position)) {
+        spline->fresh--; /* it came from an index page */
+    }
+}
+
+void esk_spline_restore_tip(struct esk_spline *spline, esk_key key,
+                            uint32_t position) {
+    (void)spline_force(spline, key, position);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Packed entries of all levels; see spline_array.h for the picture.
+///
+/// Costs: an insert or removal moves the bytes after it, so entries leave in
+/// batches of 1/32 of the array: a chip with little RAM moves little, and one
+/// with more moves seldom.
+
+#include "index/spline/spline_array.h"
+
+#include "base/bytes.h"
+
+/// Bytes of one entry.
+static uint8_t array_entry_bytes(const struct esk_spline *spline,
+                                 uint8_t level) {
+    return (uint8_t)(spline->key_bytes + (level == 0 ? 2u : 4u));
+}
+
+static uint8_t *array_at(const struct esk_spline *spline, uint8_t level,
+                         uint16_t index) {
+    uint8_t *at = spline->memory;
+    for (uint8_t i = ESK_SPLINE_LEVEL_COUNT - 1; i > level; i--) {
+        at += (size_t)spline->level[i].count * array_entry_bytes(spline, i);
+    }
+    return at + (size_t)index * array_entry_bytes(spline, level);
+}
+
+/// The end of the newest knot.
+static uint8_t *array_end(const struct esk_spline *spline) {
+    return array_at(spline, 0, spline->level[0].count);
+}
+
+bool esk_spline_array_has_room(const struct esk_spline *spline,
+                               uint8_t level) {
+    uint16_t used = (uint16_t)(array_end(spline) - spline->memory);
+    return array_entry_bytes(spline, level) <=
+           (uint16_t)(spline->bytes - used);
+}
+
+bool esk_spline_array_is_wide(const struct esk_spline *spline) {
+    uint16_t upper = (uint16_t)(array_at(spline, 0, 0) - spline->memory);
+    return upper < (uint16_t)(spline->bytes >> 1);
+}
+
+uint16_t esk_spline_entries(const struct esk_spline *spline) {
+    uint16_t count = 0;
+    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT; i++) {
+        count = (uint16_t)(count + spline->level[i].count);
+    }
+    return count;
+}
+
+esk_key esk_spline_key_load(const struct esk_spline *spline,
+                            const uint8_t *bytes) {
+    uint8_t left = spline->key_bytes;
+    if (left == 4) {
+        return esk_load_u32(bytes);
+    }
+    esk_key key = 0;
+    while (left > 0) {
+        left--;
+        key = (esk_key)((key << 8) | bytes[left]);
+    }
+    return key;
+}
+
+void esk_spline_key_store(const struct esk_spline *spline, uint8_t *bytes,
+                          esk_key key) {
+    for (uint8_t i = 0; i < spline->key_bytes; i++) {
+        bytes[i] = (uint8_t)(key & 0xFFu);
+        key = (esk_key)(key >> 8);
+    }
+}
+
+void esk_spline_array_get(const struct esk_spline *spline, uint8_t level,
+                          uint16_t index, struct esk_spline_entry *entry) {
+    const uint8_t *bytes = array_at(spline, level, index);
+    entry->key = esk_spline_key_load(spline, bytes);
+    bytes += spline->key_bytes;
+    if (level != 0) {
+        entry->position = esk_load_u32(bytes);
+        return;
+    }
+    uint32_t newest = spline->knot_position;
+    entry->position =
+        newest - (uint16_t)((uint16_t)newest - esk_load_u16(bytes));
+}
+
+uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
+                               esk_key key) {
+    uint16_t low = 0;
+    uint16_t high = spline->level[level].count;
+    while (low < high) {
+        uint16_t middle = (uint16_t)((uint16_t)(low + high) >> 1);
+        if (esk_spline_key_load(spline, array_at(spline, level, middle)) <=
+            key) {
+            low = (uint16_t)(middle + 1u);
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
+                             uint16_t index, esk_key key, uint32_t position) {
+    uint8_t *bytes = array_at(spline, level, index);
+    memmove(bytes + array_entry_bytes(spline, level), bytes,
+            (size_t)(array_end(spline) - bytes));
+    esk_spline_key_store(spline, bytes, key);
+    bytes += spline->key_bytes;
+    if (level != 0) {
+        esk_store_u32(bytes, position);
+    } else {
+        esk_store_u16(bytes, (uint16_t)(position & 0xFFFFu));
+        if (index == spline->level[0].count) {
+            spline->knot_position = position;
+        }
+    }
+    spline->level[level].count++;
+}
+
+void esk_spline_array_move_last(struct esk_spline *spline, uint8_t level,
+                                uint32_t position) {
+    uint16_t last = (uint16_t)(spline->level[level].count - 1u);
+    esk_store_u32(array_at(spline, level, last) + spline->key_bytes, position);
+}
+
+void esk_spline_array_copy(struct esk_spline *spline, uint16_t to,
+                           uint16_t from) {
+    memmove(array_at(spline, 0, to), array_at(spline, 0, from),
+            array_entry_bytes(spline, 0));
+}
+
+void esk_spline_array_close(struct esk_spline *spline, uint8_t level,
+                            uint16_t to, uint16_t from) {
+    uint8_t *target = array_at(spline, level, to);
+    const uint8_t *source = array_at(spline, level, from);
+    memmove(target, source, (size_t)(array_end(spline) - source));
+    spline->level[level].count =
+        (uint16_t)(spline->level[level].count - (uint16_t)(from - to));
+}
+
+uint16_t esk_spline_array_batch(const struct esk_spline *spline) {
+    return (uint16_t)(1u + (spline->level[0].count >> 5));
+}
+
+static void array_lessen(uint16_t *value, uint16_t by) {
+    *value = *value > by ? (uint16_t)(*value - by) : 0;
+}
+
+void esk_spline_array_remove_oldest(struct esk_spline *spline, uint8_t level,
+                                    uint16_t count) {
+    struct esk_spline_level *own = &spline->level[level];
+    esk_spline_array_close(spline, level, 0, count);
+    array_lessen(&own->saved, count);
+    if (level == 0) {
+        array_lessen(&spline->thin_next, count);
+        array_lessen(&spline->thin_end, count);
+        if (spline->fresh > own->count) {
+            spline->fresh = own->count;
+        }
+    } else if (own->count == 0) {
+        /* The open tile's entry went too: what it held is saved no more. */
+        own[-1].open_count = 0;
+        own[-1].open_position = ESK_SPLINE_NONE;
+        own[-1].saved = 0;
+    }
+}
+
+bool esk_spline_array_evict(struct esk_spline *spline) {
+    const struct esk_spline_level *level = spline->level;
+    /* The last saved knot stays: the next tile begins with it. */
+    uint16_t most = level[0].saved;
+    array_lessen(&most, 1);
+    uint8_t from = 0;
+    /* A level-1 entry spares a read for a whole tile's keys, a knot only for
+       its own segment: knots go first while they are the larger part. */
+    if (level[1].saved != 0 &&
+        (most == 0 || !esk_spline_array_is_wide(spline))) {
+        most = level[1].saved;
+        from = 1;
+    }
+    if (most == 0) {
+        return false;
+    }
+    uint16_t batch = esk_spline_array_batch(spline);
+    esk_spline_array_remove_oldest(spline, from, batch < most ? batch : most);
+    return true;
+}

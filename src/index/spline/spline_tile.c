@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Tiles: entries leave RAM for index pages and come back at mount.
+///
+///     level 1     ... [ t1 ][ t2 ][ t3, open ]        in RAM
+///                       |     |      |
+///     tiles           k1..k9 k9..k17 k17..k21
+///     level 0                          [ k20 k21 ][ k22 k23 k24 ]  in RAM
+///                                        saved      unsaved
+///
+/// An open tile grows: it is read, unsaved entries are appended, and it is
+/// programmed again at a new place, which its entry one level up then names.
+/// A new tile closes it.
+
+#include "index/spline/spline_array.h"
+
+#include "base/bytes.h"
+
+static uint8_t *tile_at(const struct esk_spline *spline, uint8_t *section,
+                        uint16_t index) {
+    return section +
+           (size_t)index * ESK_SPLINE_SECTION_ENTRY_BYTES(spline->key_bytes);
+}
+
+/// Writes entry `from` of `level` as entry `to` of `section`.
+static void tile_put(const struct esk_spline *spline, uint8_t *section,
+                     uint16_t to, uint8_t level, uint16_t from) {
+    struct esk_spline_entry entry;
+    esk_spline_array_get(spline, level, from, &entry);
+    uint8_t *bytes = tile_at(spline, section, to);
+    esk_spline_key_store(spline, bytes, entry.key);
+    esk_store_u32(bytes + spline->key_bytes, entry.position);
+}
+
+uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
+                         uint8_t *section, uint16_t count, uint16_t room) {
+    uint16_t from = spline->level[level].saved;
+    uint16_t left = esk_spline_unsaved(spline, level);
+    spline->pending = 0;
+    spline->pending_new_tile = count == 0;
+    if (count == 0 && from != 0) {
+        tile_put(spline, section, count, level, (uint16_t)(from - 1u));
+        count++;
+    }
+    for (; left != 0 && count < room; left--) {
+        tile_put(spline, section, count, level, from);
+        count++;
+        from++;
+        spline->pending++;
+    }
+    spline->pending_key = esk_spline_key_load(spline, section);
+    return count;
+}
+
+/// Appends an entry for a new tile to `level`. It has to succeed: what is
+/// oldest goes if nothing else does.
+static void tile_name(struct esk_spline *spline, uint8_t level,
+                      uint32_t position) {
+    uint16_t count = spline->level[level].count;
+    if (esk_spline_array_rank(spline, level, spline->pending_key) != count) {
+        return;
+    }
+    while (!esk_spline_array_has_room(spline, level)) {
+        if (!esk_spline_array_evict(spline)) {
+            esk_spline_array_remove_oldest(
+                spline, spline->level[2].count != 0 ? 2 : 1, 1);
+        }
+    }
+    esk_spline_array_insert(spline, level, spline->level[level].count,
+                            spline->pending_key, position);
+}
+
+void esk_spline_saved(struct esk_spline *spline, uint8_t level,
+                      uint16_t count, uint32_t index_position) {
+    struct esk_spline_level *own = &spline->level[level];
+    bool was_open = own->open_count != 0;
+    uint16_t unsaved = esk_spline_unsaved(spline, level);
+    if (spline->pending > unsaved) {
+        spline->pending = unsaved; /* some were trimmed in between */
+    }
+    own->saved = (uint16_t)(own->saved + spline->pending);
+    spline->pending = 0;
+    if (level == 0 && spline->fresh > (uint16_t)(own->count - own->saved)) {
+        spline->fresh = (uint16_t)(own->count - own->saved);
+    }
+    if (was_open && spline->pending_new_tile) {
+        own->closed_position = own->open_position;
+    }
+    own->open_count = count;
+    own->open_position = index_position;
+    if (!was_open || spline->pending_new_tile) {
+        tile_name(spline, (uint8_t)(level + 1u), index_position);
+    } else {
+        esk_spline_array_move_last(spline, (uint8_t)(level + 1u),
+                                   index_position);
+    }
+}
+
+uint16_t esk_spline_take_new(struct esk_spline *spline, uint8_t *section,
+                             uint16_t room) {
+    uint16_t count = spline->fresh < room ? spline->fresh : room;
+    uint16_t from = (uint16_t)(spline->level[0].count - spline->fresh);
+    for (uint16_t i = 0; i < count; i++) {
+        tile_put(spline, section, i, 0, (uint16_t)(from + i));
+    }
+    spline->fresh = (uint16_t)(spline->fresh - count);
+    return count;
+}
+
+/// Entries at the start of `level`, none of the last `keep`, whose successor
+/// (keep 1) or own position (keep 0) does not reach `tail`.
+static void tile_trim(struct esk_spline *spline, uint8_t level, uint8_t keep,
+                      uint32_t tail) {
+    struct esk_spline_entry entry;
+    uint16_t gone = 0;
+    while (gone + keep < spline->level[level].count) {
+        esk_spline_array_get(spline, level, (uint16_t)(gone + keep), &entry);
+        if (entry.position >= tail) {
+            break;
+        }
+        gone++;
+    }
+    if (gone != 0) {
+        esk_spline_array_remove_oldest(spline, level, gone);
+    }
+}
+
+void esk_spline_trim(struct esk_spline *spline, uint32_t data_tail,
+                     uint32_t index_tail) {
+    tile_trim(spline, 0, 1, data_tail + 1u);
+    for (uint8_t i = 1; i < ESK_SPLINE_LEVEL_COUNT; i++) {
+        tile_trim(spline, i, 0, index_tail);
+        if (spline->level[i - 1u].closed_position < index_tail) {
+            spline->level[i - 1u].closed_position = ESK_SPLINE_NONE;
+        }
+    }
+}
+
+/* --------------------------------------------------------------- recovery */
+
+/// Puts an entry below the newer ones of `level`, just above the saved ones.
+/// False when it is known, out of order, out of reach or out of room.
+static bool tile_restore_entry(struct esk_spline *spline, uint8_t level,
+                               const struct esk_spline_entry *entry) {
+    const struct esk_spline_level *own = &spline->level[level];
+    struct esk_spline_entry near;
+    uint16_t rank = esk_spline_array_rank(spline, level, entry->key);
+    if (rank != own->saved) {
+        return false;
+    }
+    if (rank != 0) {
+        esk_spline_array_get(spline, level, (uint16_t)(rank - 1u), &near);
+        if (near.key == entry->key || near.position >= entry->position) {
+            return false;
+        }
+    }
+    if (rank != own->count) {
+        esk_spline_array_get(spline, level, rank, &near);
+        if (near.position <= entry->position ||
+            (level == 0 &&
+             spline->knot_position - entry->position > UINT16_MAX)) {
+            return false;
+        }
+    }
+    while (!esk_spline_array_has_room(spline, level)) {
+        if (level == 0 || !esk_spline_array_evict(spline)) {
+            return false;
+        }
+    }
+    esk_spline_array_insert(spline, level, rank, entry->key, entry->position);
+    return true;
+}
+
+bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
+                             const uint8_t *section, uint16_t count,
+                             uint32_t index_position, bool open) {
+    struct esk_spline_level *own = &spline->level[level];
+    struct esk_spline_entry entry;
+    uint16_t loaded = 0;
+    if (count == 0 || !esk_spline_array_is_wide(spline)) {
+        return false; /* half of the RAM is left to knots */
+    }
+    esk_spline_section_get(spline, section, 0, &entry.key, &entry.position);
+    entry.position = index_position;
+    if (!tile_restore_entry(spline, (uint8_t)(level + 1u), &entry)) {
+        return false;
+    }
+    if (!open) {
+        if (own->closed_position == ESK_SPLINE_NONE) {
+            own->closed_position = index_position;
+        }
+        return true;
+    }
+    own->open_count = count;
+    own->open_position = index_position;
+    /* Newest first, each below the one before, as many as there is room. */
+    while (count > 0 && (level == 0 || esk_spline_array_is_wide(spline))) {
+        count--;
+        esk_spline_section_get(spline, section, count, &entry.key,
+                               &entry.position);
+        if (!tile_restore_entry(spline, level, &entry)) {
+            break;
+        }
+        if (level == 0 && loaded == 0) {
+            spline->has_tip = true;
+            spline->tip_key = entry.key;
+            spline->tip_position = entry.position;
+        }
+        loaded++;
+    }
+    own->saved = loaded;
+    return true;
+}

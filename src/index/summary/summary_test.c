@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "index/summary/summary.h"
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "base/order.h"
+#include "test/harness/esk_test.h"
+
+enum { ENTRY_BYTES_MAX = 3 * 24, ROWS_MAX = 200 };
+
+struct set {
+    struct esk_summary_column column;
+    uint8_t rows[ROWS_MAX * 8];
+    uint16_t row_count;
+};
+
+static uint64_t test_seed;
+
+static uint64_t test_random(void) {
+    test_seed = test_seed * UINT64_C(6364136223846793005) + 1;
+    return test_seed >> 33 ^ test_seed << 31;
+}
+
+static struct esk_summary_column column_of(uint8_t type, uint8_t bits) {
+    struct esk_summary_column column = {0};
+    column.type = type;
+    column.width = esk_order_width(type);
+    column.bitmap_bits = bits;
+    return column;
+}
+
+/// Rows of one column whose order forms are near `centre`, up to `spread`.
+static void fill_rows(struct set *set, uint16_t count, uint64_t centre,
+                      uint64_t spread) {
+    uint64_t max = esk_order_max(set->column.type);
+    set->row_count = count;
+    for (uint16_t i = 0; i < count; i++) {
+        uint8_t value[8];
+        uint8_t width = set->column.width;
+        esk_store_u64(value, (centre + test_random() % spread) & max);
+        if (set->column.type <= ESK_TYPE_I64) {
+            value[width - 1] ^= 0x80;
+        }
+        memcpy(&set->rows[i * width], value, width);
+    }
+}
+
+static bool any_row_in(const struct set *set, uint64_t lo, uint64_t hi) {
+    for (uint16_t i = 0; i < set->row_count; i++) {
+        const uint8_t *value = &set->rows[i * set->column.width];
+        uint64_t order = esk_order_load(set->column.type, value);
+        if (!esk_order_is_nan(set->column.type, value) && order >= lo &&
+            order <= hi) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool entry_matches(const struct set *set, const uint8_t *entry,
+                          uint64_t lo, uint64_t hi) {
+    struct esk_summary_range range = {0, lo, hi};
+    return esk_summary_may_match(&set->column, 1, entry, &range, 1);
+}
+
+/// Asks for many ranges: none that holds a row may be excluded. Returns how
+/// many of the others were let through.
+static int check_covers(const struct set *set, const uint8_t *entry,
+                        uint64_t centre, uint64_t spread) {
+    uint64_t max = esk_order_max(set->column.type);
+    int wrong = 0;
+    for (int i = 0; i < 300; i++) {
+        uint64_t width = (uint64_t)1 << (test_random() % 12);
+        uint64_t lo = (centre + test_random() % spread) & max;
+        uint64_t hi = max - lo < width ? max : lo + width;
+        bool may = entry_matches(set, entry, lo, hi);
+        bool has = any_row_in(set, lo, hi);
+        ESK_CHECK(may || !has);
+        wrong += may && !has;
+    }
+    ESK_CHECK(entry_matches(set, entry, 0, max) == (set->row_count != 0));
+    return wrong;
+}
+
+static const uint8_t test_types[] = {
+    ESK_TYPE_I8,  ESK_TYPE_U8,  ESK_TYPE_I16, ESK_TYPE_U16, ESK_TYPE_I32,
+    ESK_TYPE_U32, ESK_TYPE_I64, ESK_TYPE_U64, ESK_TYPE_F32, ESK_TYPE_F64};
+static const uint8_t test_bits[] = {0, 8, 16, 32, 64};
+static const uint64_t test_spreads[] = {1, 2, 7, 60, 1000, 100000,
+                                        UINT64_C(1) << 33, UINT64_MAX};
+
+ESK_TEST(summary_never_excludes_a_row_it_covers) {
+    for (size_t t = 0; t < sizeof test_types; t++) {
+        for (size_t b = 0; b < sizeof test_bits; b++) {
+            for (size_t s = 0; s < 8; s++) {
+                struct set set;
+                uint8_t entry[ENTRY_BYTES_MAX];
+                uint64_t centre = test_random();
+                ESK_CONTEXT("type %u, bits %u, spread %ju", test_types[t],
+                            test_bits[b], (uintmax_t)test_spreads[s]);
+                set.column = column_of(test_types[t], test_bits[b]);
+                fill_rows(&set, 31, centre, test_spreads[s]);
+                esk_summary_fold(&set.column, 1, entry, set.rows, 31,
+                                 set.column.width);
+                check_covers(&set, entry, centre, test_spreads[s]);
+            }
+        }
+    }
+}
+
+ESK_TEST(summary_merge_covers_both) {
+    for (size_t t = 0; t < sizeof test_types; t++) {
+        for (size_t b = 0; b < sizeof test_bits; b++) {
+            for (size_t s = 0; s < 64; s++) {
+                struct set set;
+                struct set other;
+                uint8_t entry[ENTRY_BYTES_MAX];
+                uint8_t added[ENTRY_BYTES_MAX];
+                uint64_t spread = test_spreads[s >> 3];
+                uint64_t centre = test_random();
+                uint64_t apart = test_random() % test_spreads[s & 7];
+                ESK_CONTEXT("type %u, bits %u, case %zu", test_types[t],
+                            test_bits[b], s);
+                set.column = column_of(test_types[t], test_bits[b]);
+                other.column = set.column;
+                fill_rows(&set, 31, centre, spread);
+                fill_rows(&other, 31, centre + apart, test_spreads[s & 7]);
+                esk_summary_fold(&set.column, 1, entry, set.rows, 31,
+                                 set.column.width);
+                esk_summary_fold(&set.column, 1, added, other.rows, 31,
+                                 set.column.width);
+                esk_summary_merge(&set.column, 1, entry, added);
+                memcpy(&set.rows[31 * set.column.width], other.rows,
+                       (size_t)31 * set.column.width);
+                set.row_count = 62;
+                check_covers(&set, entry, centre, spread);
+                check_covers(&set, entry, centre + apart,
+                             test_spreads[s & 7]);
+                /* Merging once more changes nothing. */
+                memcpy(other.rows, entry, sizeof entry);
+                esk_summary_merge(&set.column, 1, entry, added);
+                ESK_CHECK_BYTES(entry, other.rows,
+                                esk_summary_entry_bytes(&set.column, 1));
+            }
+        }
+    }
+}
+
+ESK_TEST(summary_bitmap_excludes_what_a_zone_map_lets_through) {
+    struct set set;
+    uint8_t entry[ENTRY_BYTES_MAX];
+    int wrong[2];
+    for (int i = 0; i < 2; i++) {
+        test_seed = 99;
+        set.column = column_of(ESK_TYPE_I32, i == 0 ? 0 : 64);
+        fill_rows(&set, 31, 1u << 30, 1000000);
+        esk_summary_fold(&set.column, 1, entry, set.rows, 31, 4);
+        wrong[i] = check_covers(&set, entry, 1u << 30, 1000000);
+    }
+    ESK_CHECK(wrong[1] * 2 < wrong[0]);
+}
+
+ESK_TEST(summary_of_few_values_is_exact) {
+    struct set set;
+    uint8_t entry[ENTRY_BYTES_MAX];
+    set.column = column_of(ESK_TYPE_U16, 16);
+    set.row_count = 3;
+    esk_store_u16(&set.rows[0], 100);
+    esk_store_u16(&set.rows[2], 103);
+    esk_store_u16(&set.rows[4], 115);
+    esk_summary_fold(&set.column, 1, entry, set.rows, 3, 2);
+    for (uint64_t value = 90; value < 130; value++) {
+        ESK_CHECK_INT(entry_matches(&set, entry, value, value),
+                      value == 100 || value == 103 || value == 115);
+    }
+}
+
+ESK_TEST(summary_merge_keeps_cells_of_equal_zones) {
+    struct set set;
+    uint8_t entry[ENTRY_BYTES_MAX];
+    uint8_t page[ENTRY_BYTES_MAX];
+    set.column = column_of(ESK_TYPE_I16, 16);
+    esk_summary_clear(&set.column, 1, entry);
+    for (uint16_t i = 0; i < 3; i++) {
+        esk_store_u16(&set.rows[0], (uint16_t)-990);
+        esk_store_u16(&set.rows[2], (uint16_t)(-990 + 50 * i));
+        esk_store_u16(&set.rows[4], 400);
+        esk_summary_fold(&set.column, 1, page, set.rows, 3, 2);
+        esk_summary_merge(&set.column, 1, entry, page);
+    }
+    ESK_CHECK(entry_matches(&set, entry, 32768 - 890, 32768 - 890));
+    ESK_CHECK(!entry_matches(&set, entry, 32768 - 700, 32768 + 300));
+    esk_store_u16(&set.rows[0], 401);
+    esk_summary_fold(&set.column, 1, page, set.rows, 1, 2);
+    esk_summary_merge(&set.column, 1, entry, page);
+    ESK_CHECK(entry_matches(&set, entry, 32768 - 700, 32768 - 700));
+    ESK_CHECK(!entry_matches(&set, entry, 32768 + 402, 32768 + 402));
+}
+
+ESK_TEST(summary_zones_cover_every_entry_merged) {
+    struct esk_summary_column columns[2] = {column_of(ESK_TYPE_I32, 64),
+                                            column_of(ESK_TYPE_U8, 8)};
+    struct esk_summary_column zones_of[2] = {column_of(ESK_TYPE_I32, 0),
+                                             column_of(ESK_TYPE_U8, 0)};
+    uint8_t zones[10];
+    uint8_t entry[ENTRY_BYTES_MAX];
+    uint8_t row[5] = {0};
+    columns[1].offset = 4;
+    esk_summary_clear(zones_of, 2, zones);
+    esk_summary_clear(columns, 2, entry);
+    esk_summary_merge_zones(columns, 2, zones, entry);
+    ESK_CHECK(esk_load_u32(zones) == UINT32_MAX);
+    for (uint8_t i = 10; i < 20; i++) {
+        row[0] = i;
+        row[4] = (uint8_t)(100 - i);
+        esk_summary_fold(columns, 2, entry, row, 1, 5);
+        esk_summary_merge_zones(columns, 2, zones, entry);
+    }
+    ESK_CHECK_INT(esk_load_u32(zones), 0x80000000u + 10);
+    ESK_CHECK_INT(esk_load_u32(zones + 4), 0x80000000u + 19);
+    ESK_CHECK_INT(zones[8], 81);
+    ESK_CHECK_INT(zones[9], 90);
+    struct esk_summary_range range = {1, 85, 85};
+    ESK_CHECK(esk_summary_may_match(zones_of, 2, zones, &range, 1));
+    range.lo = 91;
+    range.hi = 255;
+    ESK_CHECK(!esk_summary_may_match(zones_of, 2, zones, &range, 1));
+}
+
+ESK_TEST(summary_given_edges_are_buckets_of_their_own) {
+    const uint8_t widths[] = {1, 2, 4, 8};
+    const uint8_t types[] = {ESK_TYPE_U8, ESK_TYPE_U16, ESK_TYPE_U32,
+                             ESK_TYPE_U64};
+    for (size_t w = 0; w < 4; w++) {
+        struct set set;
+        uint8_t entry[ENTRY_BYTES_MAX];
+        uint8_t edges[3 * 8];
+        uint8_t width = widths[w];
+        set.column = column_of(types[w], 8);
+        set.column.edges = edges;
+        set.column.edge_count = 3;
+        for (uint8_t i = 0; i < 3; i++) { /* 50, 100, 150 */
+            uint8_t value[8];
+            esk_store_u64(value, 50u * (i + 1u));
+            memcpy(edges + i * width, value, width);
+        }
+        memset(set.rows, 0, sizeof set.rows);
+        set.rows[0] = 49;
+        set.rows[width] = 150;
+        esk_summary_fold(&set.column, 1, entry, set.rows, 2, width);
+        ESK_CONTEXT("width %u", width);
+        ESK_CHECK_INT(entry[2 * width], 1 | 8);
+        ESK_CHECK(entry_matches(&set, entry, 0, 49));
+        ESK_CHECK(!entry_matches(&set, entry, 0, 48)); /* the zone map */
+        ESK_CHECK(!entry_matches(&set, entry, 50, 149));
+        ESK_CHECK(entry_matches(&set, entry, 50, 150));
+        set.rows[0] = 60;
+        set.rows[width] = 200;
+        uint8_t other[ENTRY_BYTES_MAX];
+        esk_summary_fold(&set.column, 1, other, set.rows, 2, width);
+        esk_summary_merge(&set.column, 1, entry, other);
+        ESK_CHECK_INT(entry[2 * width], 1 | 2 | 8);
+        ESK_CHECK(entry_matches(&set, entry, 50, 99));
+        ESK_CHECK(!entry_matches(&set, entry, 100, 149));
+    }
+}
+
+ESK_TEST(summary_leaves_nan_out) {
+    const float values[] = {NAN, 2.5f, NAN, -1.0f};
+    struct set set;
+    uint8_t entry[ENTRY_BYTES_MAX];
+    uint8_t empty[ENTRY_BYTES_MAX];
+    uint32_t bits;
+    set.column = column_of(ESK_TYPE_F32, 16);
+    for (int i = 0; i < 4; i++) {
+        memcpy(&bits, &values[i], sizeof bits);
+        esk_store_u32(&set.rows[4 * i], bits);
+    }
+    esk_summary_clear(&set.column, 1, empty);
+    esk_summary_fold(&set.column, 1, entry, set.rows, 1, 4);
+    ESK_CHECK_BYTES(entry, empty, 10);
+    esk_summary_fold(&set.column, 1, entry, set.rows, 4, 4);
+    memcpy(&bits, &values[3], sizeof bits);
+    ESK_CHECK_INT(esk_load_u32(entry), ~bits);
+    memcpy(&bits, &values[1], sizeof bits);
+    ESK_CHECK_INT(esk_load_u32(entry + 4), bits | 0x80000000u);
+    set.row_count = 4;
+    check_covers(&set, entry, 0, UINT32_MAX);
+}
+
+ESK_TEST(summary_cleared_matches_nothing_and_widened_everything) {
+    for (size_t t = 0; t < sizeof test_types; t++) {
+        for (size_t b = 0; b < sizeof test_bits; b++) {
+            struct set set;
+            uint8_t entry[ENTRY_BYTES_MAX];
+            uint8_t wide[ENTRY_BYTES_MAX];
+            set.column = column_of(test_types[t], test_bits[b]);
+            uint64_t max = esk_order_max(test_types[t]);
+            uint16_t bytes = esk_summary_entry_bytes(&set.column, 1);
+            ESK_CHECK_INT(bytes, 2 * set.column.width + test_bits[b] / 8);
+            esk_summary_clear(&set.column, 1, entry);
+            esk_summary_widen(&set.column, 1, wide);
+            ESK_CHECK(!entry_matches(&set, entry, 0, max));
+            for (int i = 0; i < 50; i++) {
+                uint64_t value = test_random() & max;
+                ESK_CHECK(entry_matches(&set, wide, value, value));
+            }
+            /* Merging: nothing adds nothing, everything takes all. */
+            esk_summary_merge(&set.column, 1, wide, entry);
+            esk_summary_merge(&set.column, 1, entry, wide);
+            ESK_CHECK_BYTES(entry, wide, bytes);
+            ESK_CHECK(entry_matches(&set, entry, max, max));
+            fill_rows(&set, 20, 1, 1000);
+            esk_summary_fold(&set.column, 1, entry, set.rows, 20,
+                             set.column.width);
+            esk_summary_merge(&set.column, 1, entry, wide);
+            ESK_CHECK_BYTES(entry, wide, bytes);
+        }
+    }
+}
+
+ESK_TEST(summary_ranges_on_several_columns_must_all_match) {
+    struct esk_summary_column columns[2] = {column_of(ESK_TYPE_I32, 16),
+                                            column_of(ESK_TYPE_U8, 8)};
+    const uint8_t rows[10] = {5, 0, 0, 0, 7, 9, 0, 0, 0, 8};
+    uint8_t entry[ENTRY_BYTES_MAX];
+    uint64_t zero = 0x80000000u;
+    columns[1].offset = 4;
+    ESK_CHECK_INT(esk_summary_entry_bytes(columns, 2), 10 + 3);
+    esk_summary_fold(columns, 2, entry, rows, 2, 5);
+    struct esk_summary_range ranges[3] = {
+        {1, 7, 7}, {0, zero + 9, zero + 9}, {1, 0, 7}};
+    ESK_CHECK(esk_summary_may_match(columns, 2, entry, ranges, 3));
+    ESK_CHECK(esk_summary_may_match(columns, 2, entry, NULL, 0));
+    ranges[2].hi = 6;
+    ESK_CHECK(!esk_summary_may_match(columns, 2, entry, ranges, 3));
+    ranges[2].hi = 7;
+    ranges[1].lo = zero + 6;
+    ranges[1].hi = zero + 8;
+    ESK_CHECK(!esk_summary_may_match(columns, 2, entry, ranges, 3));
+    ranges[1].index = 9; /* no such column: no condition */
+    ESK_CHECK(esk_summary_may_match(columns, 2, entry, ranges, 3));
+}
+
+ESK_TEST(summary_survives_hostile_entries) {
+    for (int i = 0; i < 20000; i++) {
+        uint8_t type = test_types[test_random() % sizeof test_types];
+        struct set set;
+        uint8_t entry[ENTRY_BYTES_MAX];
+        uint8_t other[ENTRY_BYTES_MAX];
+        set.column = column_of(type, test_bits[test_random() % 5]);
+        for (size_t j = 0; j < sizeof entry; j++) {
+            entry[j] = (uint8_t)test_random();
+            other[j] = (uint8_t)test_random();
+        }
+        esk_summary_merge(&set.column, 1, entry, other);
+        entry_matches(&set, entry, test_random(), test_random());
+    }
+}
+
+ESK_TEST_MAIN()

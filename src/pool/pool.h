@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The page pool: the only owner of page RAM.
+///
+/// Frames of one page each. A frame is divided into slots, one a class; every
+/// slot is tagged with the page its bytes came from, and each class has its
+/// own LRU list. One class is LRU-P. One class a tree level is LRU-N
+/// (lrun-kmutree-2012, section III-B): a slot whose tag differs from its
+/// neighbours' is what the paper calls page address swizzling. The pool knows
+/// slots, not trees.
+///
+///     frame:   | class 0          | class 1   | class 2 |
+///     tags:      page 3             page 13     page 3
+///
+/// Classes are ordered: class 0 is the leaf level and chooses the victim
+/// frame; a tree asks for pages from the highest class down. So a page that
+/// is missed at class c was not wanted at a higher class, and its slots above
+/// c count as empty: room for other pages' slots.
+///
+/// Invariants
+///  1. A (page, class) pair is in at most one slot.
+///  2. A pinned frame's bytes and tags change only through its owner.
+///  3. Slots without a tag stand at the old end of their class's list.
+#ifndef ESK_POOL_POOL_H
+#define ESK_POOL_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/status.h"
+
+enum { ESK_POOL_CLASS_COUNT_MAX = 8, ESK_POOL_FRAME_COUNT_MAX = 255 };
+
+/// The tag of an empty slot; no page has it.
+#define ESK_POOL_TAG_NONE UINT32_MAX
+
+/// Fills `page` with the page tagged `tag`, verified.
+/// Returns ESK_OK or what esk_pool_pin shall return.
+typedef int esk_pool_load(void *context, uint32_t tag, uint8_t *page);
+
+/// Bytes of arena a pool takes: pages, a tag and a list place a slot, a pin
+/// count a frame. A constant expression when its arguments are.
+#define ESK_POOL_BYTES(page_bytes, frames, classes)                           \
+    ((uint32_t)(frames) *                                                     \
+     ((uint32_t)(page_bytes) + 5u * (uint32_t)(classes) + 1u))
+
+/// A pool. The caller owns it; the fields are the pool's, the counters may
+/// be read and zeroed by anyone.
+struct esk_pool {
+    uint32_t *tags;  ///< [class][frame]
+    uint8_t *pages;  ///< [frame], page_bytes each
+    uint8_t *order;  ///< [class][place]: frames, least recently used first
+    uint8_t *pins;   ///< [frame]
+    const uint16_t *class_offsets; ///< borrowed; NULL for one class
+    uint32_t hits;   ///< pins served from RAM
+    uint32_t misses; ///< pins that called load
+    uint16_t page_bytes;
+    uint8_t frames;
+    uint8_t classes;
+};
+
+/// Carves `memory` into an empty pool.
+///
+/// memory   ESK_POOL_BYTES(page_bytes, frames, classes) bytes, aligned for
+///          uint32_t, borrowed for the pool's life.
+/// frames   1 .. ESK_POOL_FRAME_COUNT_MAX.
+/// classes  1 .. ESK_POOL_CLASS_COUNT_MAX.
+/// class_offsets  borrowed: class c takes the bytes [c] .. [c + 1] - 1 of a
+///          page, so classes + 1 rising offsets; NULL for one class.
+void esk_pool_init(struct esk_pool *pool, void *memory, uint16_t page_bytes,
+                   uint8_t frames, uint8_t classes,
+                   const uint16_t *class_offsets);
+
+/// Finds page `tag`, or loads it, and pins its frame.
+///
+/// class_   which slot is wanted; only its bytes are promised.
+/// page     out: the frame's base, so the slot is at its usual offset.
+/// frame    out: what esk_pool_unpin takes.
+/// Returns  ESK_OK; ESK_E_NO_MEMORY when every frame is pinned; what `load`
+///          returned, then the victim frame is empty.
+/// Keeps    the slot stays until the frame is unpinned; pins nest.
+/// Costs    at most one load; frames * classes tag compares; with several
+///          classes at most one slot copy a class.
+int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
+                 esk_pool_load *load, void *context, uint8_t **page,
+                 uint8_t *frame);
+
+/// Releases one pin of `frame`.
+void esk_pool_unpin(struct esk_pool *pool, uint8_t frame);
+
+/// Pins a frame for writing. Its bytes are undefined and no page has them.
+/// Returns ESK_OK; ESK_E_NO_MEMORY when every frame is pinned.
+int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame);
+
+/// Says that the bytes of the taken `frame` are now page `tag`, every class
+/// of it. Older slots of that page are forgotten. May be called again when
+/// the bytes were written to another page.
+void esk_pool_tag(struct esk_pool *pool, uint8_t frame, uint32_t tag);
+
+/// Releases a taken frame; it is empty unless it was tagged.
+void esk_pool_give(struct esk_pool *pool, uint8_t frame);
+
+/// Forgets page `tag`, for instance because its block is erased. Its pinned
+/// frames keep their bytes until unpinned.
+void esk_pool_forget(struct esk_pool *pool, uint32_t tag);
+
+/// Forgets one slot of page `tag`, for instance a node that was superseded.
+void esk_pool_forget_slot(struct esk_pool *pool, uint32_t tag, uint8_t class_);
+
+/// Forgets every page.
+void esk_pool_forget_all(struct esk_pool *pool);
+
+/// The page in `frame`.
+uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame);
+
+#endif
