@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Opening and closing, and what is asked of an open series without reading
+/// its rows.
+#include "table/series/series.h"
+
+#include "base/arena.h"
+
+enum {
+    KEY_INDEX_BYTES_DEFAULT = 256,
+    KEY_INDEX_BYTES_MIN = 48,
+    ERASE_AHEAD_MAX = 8,
+    REGION_DATA = 0,
+    REGION_INDEX = 1,
+    REGION_VAR = 2,
+};
+
+_Static_assert(sizeof(struct esk_series) <= ESK_SERIES_STATE_BYTES,
+               "ESK_SERIES_STATE_BYTES is what callers size arenas with");
+
+struct page_source {
+    const struct esk_ring *ring;
+    uint32_t position;
+    bool verify;
+};
+
+static int page_load(void *context, uint32_t tag, uint8_t *page) {
+    const struct page_source *source = context;
+    (void)tag;
+    return esk_ring_read(source->ring, source->position, page,
+                         source->verify);
+}
+
+int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
+                   uint32_t position, uint8_t **page, uint8_t *frame) {
+    struct page_source source = {
+        .ring = ring,
+        .position = position,
+        .verify = (series->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0,
+    };
+    if (position < ring->tail || position >= ring->head) {
+        return ESK_NOT_FOUND;
+    }
+    uint32_t tag = esk_ring_page(ring, position);
+    ESK_TRY(esk_pool_pin(&series->pool, tag, 0, page_load, &source, page,
+                         frame));
+    if (esk_page_sequence(*page) == position) {
+        return ESK_OK;
+    }
+    /* The frame is from a lap ago. */
+    esk_pool_unpin(&series->pool, *frame);
+    esk_pool_forget(&series->pool, tag);
+    return esk_pool_pin(&series->pool, tag, 0, page_load, &source, page,
+                        frame);
+}
+
+uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
+                               uint16_t count, esk_key key, bool include) {
+    uint16_t low = 0;
+    while (low < count) {
+        uint16_t middle = (uint16_t)(low + (count - low) / 2);
+        esk_key at = esk_series_row_key(
+            series, esk_series_page_row(series, page, middle));
+        if (at < key || (include && at == key)) {
+            low = (uint16_t)(middle + 1);
+        } else {
+            count = middle;
+        }
+    }
+    return low;
+}
+
+uint8_t esk_series_frames_min(const struct esk_table_info *info) {
+    return (uint8_t)(2 + (info->index_count > 0 ? 1 : 0) +
+                     (info->blocks[REGION_VAR] > 0 ? 1 : 0));
+}
+
+static uint16_t key_index_bytes(const struct esk_series_config *config) {
+    if (config == NULL || config->key_index_bytes == 0) {
+        return KEY_INDEX_BYTES_DEFAULT;
+    }
+    return config->key_index_bytes < KEY_INDEX_BYTES_MIN
+               ? KEY_INDEX_BYTES_MIN
+               : config->key_index_bytes;
+}
+
+static uint8_t frames(const struct esk_table_info *info,
+                      const struct esk_series_config *config) {
+    uint8_t least = esk_series_frames_min(info);
+    return config == NULL || config->frames < least ? least : config->frames;
+}
+
+/// What esk_series_open carves, in order.
+struct series_memory {
+    struct esk_series *series;
+    void *pool;
+    void *knots;
+    struct esk_summary_column *columns;
+    uint8_t *group;
+    uint8_t *edges;
+};
+
+static uint32_t memory_carve(struct esk_arena *arena,
+                             const struct esk_volume *volume,
+                             const struct esk_table_info *info,
+                             const struct esk_series_config *config,
+                             uint16_t entry_bytes, uint16_t edges_bytes,
+                             struct series_memory *memory) {
+    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    memory->series = esk_arena_take(arena, sizeof *memory->series);
+    memory->pool = esk_arena_take(
+        arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
+    memory->knots = esk_arena_take(arena, key_index_bytes(config));
+    memory->columns = esk_arena_take(
+        arena, (uint32_t)(info->index_count * sizeof *memory->columns));
+    memory->group = esk_arena_take(
+        arena, (uint32_t)(info->group_pages - 1u) * entry_bytes);
+    memory->edges = esk_arena_take(arena, edges_bytes);
+    return arena->used;
+}
+
+/// The indexed columns as the catalog has them. With `columns` NULL only the
+/// sizes are found. `edges`, when not NULL, receives the edges in order form.
+static int columns_read(const struct esk_volume *volume,
+                        const struct esk_table_info *info,
+                        struct esk_summary_column *columns, uint8_t *numbers,
+                        uint8_t *edges, uint16_t *entry_bytes, uint16_t *edges_bytes,
+                        uint8_t *page) {
+    uint16_t entry = 0;
+    uint16_t total = 0;
+    for (uint8_t i = 0; i < info->index_count; i++) {
+        struct esk_index_spec spec;
+        struct esk_column_info column;
+        uint8_t raw[ESK_EDGE_COUNT_MAX * 8];
+        ESK_TRY(esk_volume_index(volume, info, i, &spec, raw, sizeof raw,
+                                 page));
+        ESK_TRY(esk_volume_column(volume, info, spec.column, &column, page));
+        uint8_t width = esk_order_width(column.type);
+        if (columns != NULL) {
+            numbers[i] = spec.column;
+            columns[i].offset = column.offset;
+            columns[i].type = column.type;
+            columns[i].width = width;
+            columns[i].bitmap_bits = spec.bitmap_bits;
+            columns[i].edge_count = spec.edge_count;
+            columns[i].edges = spec.edge_count > 0 ? edges + total : NULL;
+        }
+        for (uint8_t e = 0; edges != NULL && e < spec.edge_count; e++) {
+            uint8_t wide[8];
+            esk_store_u64(wide, esk_order_load(column.type,
+                                               raw + (uint16_t)e * width));
+            memcpy(edges + total + (uint16_t)e * width, wide, width);
+        }
+        total = (uint16_t)(total + (uint16_t)spec.edge_count * width);
+        entry = (uint16_t)(entry + 2u * width + spec.bitmap_bits / 8u);
+    }
+    *entry_bytes = entry;
+    *edges_bytes = total;
+    return ESK_OK;
+}
+
+uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
+                                const struct esk_table_info *info,
+                                const struct esk_series_config *config,
+                                uint8_t *page) {
+    struct esk_arena arena = {.next = NULL};
+    struct series_memory memory;
+    uint16_t entry_bytes = 0;
+    uint16_t edges_bytes = 0;
+    if (columns_read(volume, info, NULL, NULL, NULL, &entry_bytes,
+                     &edges_bytes, page) != ESK_OK) {
+        return 0;
+    }
+    return memory_carve(&arena, volume, info, config, entry_bytes,
+                        edges_bytes, &memory);
+}
+
+/// Whether a run page has room for an entry and two knots, and a group page
+/// for its entries and two knots.
+static bool index_pages_fit(const struct esk_series *series,
+                            const struct esk_table_info *info) {
+    uint32_t page_bytes = series->volume->device->geometry.page_bytes;
+    uint32_t knots = 2u * esk_series_knot_bytes(series);
+    uint32_t entries = (info->group_pages - 1u) * series->entry_bytes;
+    return info->run_pages > 0 && info->group_pages <= 64 &&
+           ESK_INDEX_RUN_BODY + series->entry_bytes + knots <= page_bytes &&
+           ESK_INDEX_TILE_BODY + entries + knots <= page_bytes;
+}
+
+/// Reads key and variable columns; the table has to be one this build serves.
+static int layout_read(struct esk_series *series,
+                       const struct esk_table_info *info, uint8_t *page) {
+    struct esk_column_info column;
+    uint16_t row = 0;
+    series->var_offset = ESK_SERIES_NO_VAR;
+    for (uint8_t i = 0; i < info->column_count; i++) {
+        ESK_TRY(esk_volume_column(series->volume, info, i, &column, page));
+        row = (uint16_t)(column.offset + column.bytes);
+        if (column.type == ESK_TYPE_VAR) {
+            series->var_offset = column.offset;
+        }
+        if (i == info->key_column) {
+            series->key_offset = column.offset;
+            series->key_type = column.type;
+            series->key_bytes = esk_order_width(column.type);
+        }
+    }
+    if (series->key_bytes > sizeof(esk_key)) {
+        return ESK_E_UNSUPPORTED;
+    }
+    uint16_t page_bytes = series->volume->device->geometry.page_bytes;
+    if (series->key_bytes == 0 || row != info->row_bytes ||
+        row > page_bytes - ESK_ENVELOPE_BYTES ||
+        !index_pages_fit(series, info)) {
+        return ESK_E_CORRUPT;
+    }
+    return ESK_OK;
+}
+
+static int ring_mount(struct esk_series *series, struct esk_ring *ring,
+                      const struct esk_table_info *info, uint8_t region,
+                      uint8_t kind, uint16_t unit, uint8_t ahead,
+                      uint8_t *page) {
+    struct esk_ring_config config = {
+        .block = info->block[region],
+        .blocks = info->blocks[region],
+        .seed = info->seed,
+        .unit = unit,
+        .kind = kind,
+        .table = info->id,
+        .ahead = ahead,
+    };
+    uint32_t count = series->volume->device->geometry.block_count;
+    if (config.blocks < 2 || config.block >= count ||
+        config.blocks > count - config.block) {
+        return ESK_E_CORRUPT;
+    }
+    if (region == REGION_DATA) {
+        config.tail_hint = info->tail_hint;
+        config.refuse = info->full_policy == ESK_FULL_REFUSE;
+    }
+    if (region == REGION_VAR) {
+        config.refuse = info->full_policy == ESK_FULL_REFUSE;
+    }
+    return esk_ring_mount(ring, series->volume, &config, &series->stats,
+                          page);
+}
+
+/// The newest row on the medium: its key and ordinal.
+static void newest_find(struct esk_series *series) {
+    for (uint32_t at = series->data.head; at > series->data.tail; at--) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        if (esk_series_pin(series, &series->data, at - 1, &page, &frame) !=
+            ESK_OK) {
+            continue;
+        }
+        uint16_t count = esk_page_count(page);
+        series->ordinal = esk_page_aux(page) + count;
+        if (count > 0) {
+            series->newest = esk_series_row_key(
+                series,
+                esk_series_page_row(series, page, (uint16_t)(count - 1)));
+            series->has_newest = true;
+        }
+        esk_pool_unpin(&series->pool, frame);
+        if (count > 0) {
+            return;
+        }
+    }
+}
+
+static int rings_mount(struct esk_series *series,
+                       const struct esk_table_info *info, uint8_t ahead,
+                       uint8_t *page) {
+    ESK_TRY(ring_mount(series, &series->data, info, REGION_DATA,
+                       ESK_PAGE_DATA, series->row_bytes, ahead, page));
+    ESK_TRY(ring_mount(series, &series->index, info, REGION_INDEX,
+                       ESK_PAGE_INDEX, 1, ahead, page));
+    if (series->var_offset == ESK_SERIES_NO_VAR) {
+        return ESK_OK;
+    }
+    ESK_TRY(ring_mount(series, &series->var, info, REGION_VAR, ESK_PAGE_VAR,
+                       1, ahead, page));
+    return esk_series_var_recover(series);
+}
+
+static int series_mount(struct esk_series *series,
+                        const struct esk_table_info *info,
+                        const struct esk_series_config *config) {
+    uint8_t frame = 0;
+    uint8_t ahead = config == NULL || config->erase_ahead == 0
+                        ? 1
+                        : config->erase_ahead;
+    if (ahead > ERASE_AHEAD_MAX) {
+        ahead = ERASE_AHEAD_MAX;
+    }
+    series->id = info->id;
+    series->group_pages = info->group_pages;
+    series->run_pages = info->run_pages;
+    series->row_bytes = info->row_bytes;
+    series->has_floor = info->floor_set;
+    series->floor = (esk_key)info->floor_key;
+
+    ESK_TRY(esk_pool_take(&series->pool, &series->write_page, &frame));
+    if (series->column_count > 0) {
+        ESK_TRY(esk_pool_take(&series->pool, &series->run_page, &frame));
+    }
+    if (series->var_offset != ESK_SERIES_NO_VAR) {
+        ESK_TRY(esk_pool_take(&series->pool, &series->var_page, &frame));
+    }
+    /* The write page is empty yet: it serves as scratch. */
+    ESK_TRY(rings_mount(series, info, ahead, series->write_page));
+    newest_find(series);
+    return esk_series_recover(series);
+}
+
+int esk_series_open(struct esk_series **series, struct esk_volume *volume,
+                    const char *name, const struct esk_series_config *config,
+                    void *arena, uint32_t arena_bytes) {
+    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    struct esk_table_info info;
+    struct series_memory memory;
+    uint16_t entry_bytes = 0;
+    uint16_t edges_bytes = 0;
+
+    if (arena_bytes < page_bytes) {
+        return ESK_E_NO_MEMORY;
+    }
+    /* Until it is carved, the arena is scratch. */
+    ESK_TRY(esk_volume_find(volume, name, &info, arena));
+    if (info.kind != ESK_TABLE_SERIES) {
+        return ESK_E_UNSUPPORTED;
+    }
+    if (info.index_count > ESK_INDEX_COUNT_MAX || info.group_pages < 2) {
+        return ESK_E_CORRUPT;
+    }
+    ESK_TRY(columns_read(volume, &info, NULL, NULL, NULL, &entry_bytes,
+                         &edges_bytes, arena));
+    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    memory_carve(&carved, volume, &info, config, entry_bytes, edges_bytes,
+                 &memory);
+    if (carved.next == NULL) {
+        return ESK_E_NO_MEMORY;
+    }
+    struct esk_series *made = memory.series;
+    memset(made, 0, sizeof *made);
+    made->volume = volume;
+    made->columns = memory.columns;
+    made->column_count = info.index_count;
+    made->entry_bytes = entry_bytes;
+    made->group = memory.group;
+    made->group_number = UINT32_MAX;
+    ESK_TRY(columns_read(volume, &info, memory.columns, made->column_numbers,
+                         memory.edges, &entry_bytes, &edges_bytes,
+                         memory.pool));
+    ESK_TRY(layout_read(made, &info, memory.pool));
+    esk_pool_init(&made->pool, memory.pool, page_bytes,
+                  frames(&info, config), 1, NULL);
+    esk_spline_init(&made->spline, memory.knots, key_index_bytes(config),
+                    made->key_bytes,
+                    config == NULL ? 0 : config->key_error_16ths);
+    int status = series_mount(made, &info, config);
+    if (status != ESK_OK) {
+        esk_series_close(made);
+        return status;
+    }
+    *series = made;
+    return ESK_OK;
+}
+
+void esk_series_close(struct esk_series *series) {
+    esk_ring_unmount(&series->data);
+    esk_ring_unmount(&series->index);
+    esk_ring_unmount(&series->var);
+}
+
+uint16_t esk_series_row_bytes(const struct esk_series *series) {
+    return series->row_bytes;
+}
+
+void esk_series_stats(const struct esk_series *series,
+                      struct esk_series_stats *stats) {
+    const struct esk_ring_stats *rings = &series->stats;
+    memset(stats, 0, sizeof *stats);
+    stats->pages = series->data.head - series->data.tail;
+    stats->index_pages = series->index.head - series->index.tail;
+    stats->var_pages = series->var.head - series->var.tail;
+    stats->page_reads = rings->reads;
+    stats->page_programs = rings->programs;
+    stats->block_erases = rings->erases;
+    stats->pages_damaged = rings->damaged;
+    stats->program_failures = rings->program_failures;
+    stats->erase_failures = rings->erase_failures;
+    stats->blocks_skipped = rings->blocks_skipped;
+    stats->index_failures = series->index_failures;
+    stats->knots = esk_spline_entries(&series->spline);
+    stats->key_error_16ths = series->spline.error_16ths;
+}

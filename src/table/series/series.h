@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the files of the series table share.
+///
+///     append -> write page -> data ring      rows, in key order
+///                          -> var page -> var ring     variable values
+///                          -> index log -> index ring  summaries, spline
+///
+/// Three rings, so that data positions are dense and a straight line stays
+/// straight. The index log is an accelerator only: a data page that no
+/// trusted index page covers is simply read.
+///
+/// Index pages. A *run page* sums up consecutive data pages, one entry each,
+/// and carries the knots made meanwhile. Every group_pages-th position of the
+/// index ring is a *group page*: one entry for each index page before it in
+/// its group, and a tile of the spline. Tiles that fill up in between get
+/// *tile pages*. FORMAT.md has the bytes.
+///
+/// Keys inside are in order form (base/order.h) throughout.
+#ifndef ESK_TABLE_SERIES_SERIES_H
+#define ESK_TABLE_SERIES_SERIES_H
+
+#include "base/bytes.h"
+#include "base/order.h"
+#include "esker/series.h"
+#include "flash/index_page_format.h"
+#include "flash/ring.h"
+#include "index/spline/spline.h"
+#include "index/summary/summary.h"
+#include "pool/pool.h"
+
+enum {
+    ESK_SERIES_NO_VAR = UINT16_MAX, ///< var_offset of a table without one
+    ESK_SERIES_NO_INDEX = UINT8_MAX, ///< esk_range.index without an index
+};
+
+struct esk_series {
+    struct esk_volume *volume;
+    struct esk_pool pool;
+    struct esk_ring data;
+    struct esk_ring index;
+    struct esk_ring var;
+    struct esk_ring_stats stats;
+    struct esk_spline spline;
+
+    struct esk_summary_column *columns; ///< indexed columns
+    uint8_t *group;      ///< entries of the group being written
+    uint8_t *write_page; ///< rows not yet in a closed page
+    uint8_t *run_page;   ///< entries of the run; NULL without value indexes
+    uint8_t *var_page;   ///< bytes not yet in a closed page; NULL without
+
+    esk_key newest;      ///< key of the newest row
+    esk_key floor;       ///< rows with smaller keys are dropped
+    uint32_t ordinal;    ///< of the write page's first row
+    uint32_t run_first;  ///< data position where the last run ended
+    uint32_t run_start;  ///< data position of the run's first entry
+    uint32_t group_number; ///< the group that `group` is about
+    uint32_t var_stream; ///< stream offset of the var page's first byte
+    uint32_t index_failures;
+    uint16_t run_count;   ///< entries of the run
+    uint16_t write_count; ///< rows in the write page
+    uint16_t sealed_count; ///< of these, sealed on the medium
+    uint16_t var_used;    ///< bytes in the var page
+    uint16_t var_sealed;  ///< of these, sealed on the medium
+    uint16_t row_bytes;
+    uint16_t key_offset;
+    uint16_t var_offset;  ///< of the reference in a row
+    uint16_t entry_bytes; ///< of a summary entry; 0: no value index
+    uint8_t id;
+    uint8_t key_type;
+    uint8_t key_bytes;
+    uint8_t column_count; ///< indexed columns
+    uint8_t group_pages;
+    uint8_t run_pages;
+    uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
+    bool has_newest;
+    bool has_floor;
+    bool gap_unknown; ///< pages from run_first to run_start may hold rows
+    bool save_due;    ///< a group page left unsaved knots behind
+    bool dirty;       ///< the medium has programs that were not synced
+};
+
+/// A data page, pinned.
+struct esk_series_place {
+    uint32_t position;
+    uint8_t *page;
+    uint8_t frame;
+};
+
+/* series.c: small things everyone needs. */
+
+/// The key of the row at `row`, in order form.
+static inline esk_key esk_series_row_key(const struct esk_series *series,
+                                         const uint8_t *row) {
+    const uint8_t *bytes = row + series->key_offset;
+    if (series->key_bytes <= 4) {
+        return (esk_key)esk_order_load32(series->key_type, bytes);
+    }
+    return (esk_key)esk_order_load(series->key_type, bytes);
+}
+
+/// Row `index` of a data page.
+static inline uint8_t *esk_series_page_row(const struct esk_series *series,
+                                           uint8_t *page, uint16_t index) {
+    return page + ESK_ENVELOPE_BYTES +
+           (uint16_t)((uint16_t)index * series->row_bytes);
+}
+
+/// Bytes of a knot in an index page.
+static inline uint8_t esk_series_knot_bytes(const struct esk_series *series) {
+    return (uint8_t)ESK_SPLINE_SECTION_ENTRY_BYTES(series->key_bytes);
+}
+
+/// Pins position `position` of `ring`. Every outcome but ESK_OK leaves
+/// nothing pinned.
+int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
+                   uint32_t position, uint8_t **page, uint8_t *frame);
+
+/// How many of the page's `count` rows have keys below `key` (or, with
+/// `include`, not above it).
+uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
+                               uint16_t count, esk_key key, bool include);
+
+/* series_index.c: the index log, writing. */
+
+/// Takes note of a data page just programmed.
+void esk_series_index_add(struct esk_series *series, uint32_t position,
+                          uint8_t *page);
+
+/// Adds a data page to the spline and to the run in RAM; programs nothing.
+/// Returns ESK_OK; ESK_FULL when the spline has to be saved first.
+int esk_series_index_note(struct esk_series *series, uint32_t position,
+                          uint8_t *page);
+
+/// Whether the run in RAM has to be programmed before it can grow.
+bool esk_series_run_is_full(const struct esk_series *series);
+
+/// Sets entry of index position `position` to the union of `count` entries.
+void esk_series_group_note(struct esk_series *series, uint32_t position,
+                           const uint8_t *entries, uint16_t count,
+                           bool unknown);
+
+/// The knots section of an index page; NULL when its counts do not fit.
+uint8_t *esk_series_index_knots(const struct esk_series *series,
+                                uint8_t *page);
+
+/// The entries of an index page.
+uint8_t *esk_series_index_entries(const struct esk_series *series,
+                                  uint8_t *page);
+
+/* series_recover.c: the index log, at mount. */
+
+/// Rebuilds spline, group and run from the index ring and the data pages
+/// after the last run page.
+int esk_series_recover(struct esk_series *series);
+
+/* series_seek.c */
+
+/// Pins the page with the largest first key <= `key` (order form).
+/// missing  out, may be NULL: rows are missing between that page and the
+///          next one.
+/// Returns  ESK_OK; ESK_NOT_FOUND when no page starts that low; ESK_E_IO.
+int esk_series_seek(struct esk_series *series, esk_key key,
+                    struct esk_series_place *place, bool *missing);
+
+/* series_plan.c: which data pages a value query has to read. */
+
+/// The first data position >= `position` that may match; the ring's head
+/// when there is none.
+uint32_t esk_series_plan_forward(struct esk_series *series,
+                                 struct esk_series_cursor *cursor,
+                                 uint32_t position);
+
+/// The last data position <= `position` that may match.
+/// Returns false when there is none.
+bool esk_series_plan_backward(struct esk_series *series,
+                              struct esk_series_cursor *cursor,
+                              uint32_t *position);
+
+/* series_var.c */
+
+/// Appends a value to the var stream and writes its reference.
+int esk_series_var_write(struct esk_series *series, const uint8_t *value,
+                         uint32_t bytes, uint8_t *reference);
+
+/// Makes every byte of the var stream durable, in a seal or a short page.
+int esk_series_var_flush(struct esk_series *series);
+
+/// Finds the end of the var stream.
+int esk_series_var_recover(struct esk_series *series);
+
+#endif

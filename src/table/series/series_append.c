@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Appending and syncing: rows gather in the write page.
+///
+/// Order of durability: the variable bytes a row names, then the row, then
+/// what the index says of its page. A cut between them leaves bytes nobody
+/// names, or a page the next mount adds to the index itself.
+#include "flash/device_page.h"
+#include "flash/volume.h"
+#include "table/series/series.h"
+
+/// Programs the write page and starts an empty one.
+static int write_page_flush(struct esk_series *series) {
+    uint32_t position = 0;
+    if (series->var_page != NULL) {
+        ESK_TRY(esk_series_var_flush(series));
+    }
+    ESK_TRY(esk_ring_append(&series->data, series->write_page,
+                            series->write_count, series->ordinal, &position));
+    series->dirty = true;
+    series->ordinal += series->write_count;
+    series->write_count = 0;
+    series->sealed_count = 0;
+    esk_series_index_add(series, position, series->write_page);
+    return ESK_OK;
+}
+
+/// Checks that a row with `key` may come next and makes room for it.
+static int row_admit(struct esk_series *series, esk_key key) {
+    if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    if ((series->has_newest && key <= series->newest) ||
+        (series->has_floor && key < series->floor)) {
+        return ESK_OUT_OF_ORDER;
+    }
+    if (series->write_count >= esk_ring_room(&series->data)) {
+        ESK_TRY(write_page_flush(series));
+    }
+    if (series->write_count == 0 && series->data.refuse) {
+        /* A row is accepted only if its page will have a place. */
+        return esk_ring_reserve(&series->data);
+    }
+    return ESK_OK;
+}
+
+static int row_append(struct esk_series *series, const void *row,
+                      const uint8_t *value, uint32_t bytes) {
+    esk_key key = esk_series_row_key(series, row);
+    ESK_TRY(row_admit(series, key));
+    uint8_t *slot = esk_series_page_row(series, series->write_page,
+                                        series->write_count);
+    if (series->var_page != NULL) {
+        uint8_t reference[ESK_VAR_REF_BYTES];
+        ESK_TRY(esk_series_var_write(series, value, bytes, reference));
+        memcpy(slot, row, series->row_bytes);
+        memcpy(slot + series->var_offset, reference, sizeof reference);
+    } else {
+        memcpy(slot, row, series->row_bytes);
+    }
+    series->write_count++;
+    series->newest = key;
+    series->has_newest = true;
+    return ESK_OK;
+}
+
+int esk_series_append(struct esk_series *series, const void *row) {
+    return row_append(series, row, NULL, 0);
+}
+
+int esk_series_append_var(struct esk_series *series, const void *row,
+                          const void *value, uint32_t bytes) {
+    if (series->var_page == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return row_append(series, row, value, bytes);
+}
+
+int esk_series_append_many(struct esk_series *series, const void *rows,
+                           uint32_t count, uint32_t *appended) {
+    const uint8_t *row = rows;
+    int status = ESK_OK;
+    uint32_t done = 0;
+    while (done < count && status == ESK_OK) {
+        status = row_append(series, row, NULL, 0);
+        if (status == ESK_OK) {
+            row += series->row_bytes;
+            done++;
+        }
+    }
+    if (appended != NULL) {
+        *appended = done;
+    }
+    return status;
+}
+
+int esk_series_sync(struct esk_series *series) {
+    const struct esk_device *device = series->volume->device;
+    if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_OK;
+    }
+    if (series->write_count > series->sealed_count) {
+        if (series->var_page != NULL) {
+            ESK_TRY(esk_series_var_flush(series));
+        }
+        if (esk_ring_can_seal(&series->data, series->write_count)) {
+            ESK_TRY(esk_ring_seal(&series->data, series->write_page,
+                                  series->write_count, series->ordinal));
+            series->sealed_count = series->write_count;
+            series->dirty = true;
+        } else {
+            ESK_TRY(write_page_flush(series));
+        }
+    }
+    if (series->dirty) {
+        ESK_TRY(device->ops->sync(device));
+        series->dirty = false;
+    }
+    return ESK_OK;
+}
+
+/// First position whose page has no row below `key` dropped with it: pages
+/// before it hold only smaller keys.
+static int first_kept(struct esk_series *series, esk_key key,
+                      uint32_t *position) {
+    struct esk_series_place place;
+    int status = esk_series_seek(series, key, &place, NULL);
+    if (status == ESK_NOT_FOUND) {
+        *position = series->data.tail;
+        return ESK_OK;
+    }
+    if (status != ESK_OK) {
+        return status;
+    }
+    uint16_t count = esk_page_count(place.page);
+    bool all_below = esk_series_rows_below(series, place.page, count, key,
+                                           false) == count;
+    *position = place.position + (all_below ? 1 : 0);
+    esk_pool_unpin(&series->pool, place.frame);
+    return ESK_OK;
+}
+
+int esk_series_erase_before(struct esk_series *series, esk_key key) {
+    esk_key order = esk_order_from_key(series->key_type, key);
+    uint32_t position = 0;
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+
+    if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    if (series->has_floor && order <= series->floor) {
+        return ESK_OK;
+    }
+    ESK_TRY(first_kept(series, order, &position));
+    ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
+    int status = esk_catalog_set_tail(series->volume, series->id, position,
+                                      order, page);
+    esk_pool_give(&series->pool, frame);
+    if (status != ESK_OK) {
+        return status;
+    }
+    series->has_floor = true;
+    series->floor = order;
+    esk_ring_drop(&series->data, position);
+    esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
+    return ESK_OK;
+}

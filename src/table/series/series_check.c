@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Checking a series: every page is read and held against the others.
+#include "table/series/series.h"
+
+enum { ENTRY_BYTES_MAX = ESK_INDEX_COUNT_MAX * (8 + 8 + 8) };
+
+struct check {
+    struct esk_series_report *report;
+    esk_key last;
+    uint32_t ordinal; ///< expected of the next page's first row
+    bool started;
+    bool wrong;
+};
+
+/// Counts the values of a page's rows that cannot be read whole.
+static void values_check(struct esk_series *series, uint32_t position,
+                         uint16_t count, struct check *check) {
+    for (uint16_t i = 0; i < count; i++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        uint8_t reference[ESK_VAR_REF_BYTES];
+        uint8_t byte = 0;
+        uint32_t bytes = 0;
+        uint32_t got = 0;
+        if (esk_series_pin(series, &series->data, position, &page, &frame) !=
+            ESK_OK) {
+            return;
+        }
+        memcpy(reference,
+               esk_series_page_row(series, page, i) + series->var_offset,
+               sizeof reference);
+        esk_pool_unpin(&series->pool, frame);
+        const uint8_t *row = reference - series->var_offset;
+        (void)esk_series_var_bytes(series, row, &bytes);
+        if (bytes > 0 &&
+            esk_series_var_read(series, row, bytes - 1, &byte, 1, &got) !=
+                ESK_OK) {
+            check->report->values_missing++;
+        }
+    }
+}
+
+static void page_check(struct esk_series *series, uint8_t *page,
+                       struct check *check) {
+    uint16_t count = esk_page_count(page);
+    uint32_t first = esk_page_aux(page);
+    uint16_t rows = 0;
+
+    if (check->started && first - check->ordinal < UINT32_MAX / 2) {
+        check->report->rows_missing += first - check->ordinal;
+    }
+    for (uint16_t i = 0; i < count; i++) {
+        esk_key key =
+            esk_series_row_key(series, esk_series_page_row(series, page, i));
+        bool rises = !check->started || key > check->last;
+        if (rises) {
+            check->last = key;
+            rows++;
+        } else if (first == check->ordinal) {
+            check->wrong = true;
+        }
+        check->started = true;
+    }
+    if (!series->has_floor || check->last >= series->floor) {
+        check->report->rows += rows;
+    }
+    check->ordinal = first + count;
+    check->report->pages++;
+}
+
+static int data_check(struct esk_series *series, struct check *check) {
+    uint32_t at = series->data.tail;
+    while (at < series->data.head) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        int status = esk_series_pin(series, &series->data, at, &page, &frame);
+        if (status != ESK_OK) {
+            check->report->pages_damaged += status != ESK_NOT_FOUND ? 1 : 0;
+            at = esk_ring_skip(&series->data, at);
+            continue;
+        }
+        uint16_t count = esk_page_count(page);
+        page_check(series, page, check);
+        esk_pool_unpin(&series->pool, frame);
+        if (series->var_page != NULL) {
+            values_check(series, at, count, check);
+        }
+        at++;
+    }
+    if (check->started && series->ordinal - check->ordinal < UINT32_MAX / 2) {
+        check->report->rows_missing += series->ordinal - check->ordinal;
+    }
+    check->report->rows += series->write_count;
+    return ESK_OK;
+}
+
+/// Whether `entry` admits every row of the data page at `position`: a query
+/// for exactly the row's value in a column must not pass the page over.
+static bool entry_covers(struct esk_series *series, uint32_t position,
+                         const uint8_t *entry) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    bool covers = true;
+    if (esk_series_pin(series, &series->data, position, &page, &frame) !=
+        ESK_OK) {
+        return true;
+    }
+    for (uint16_t row = 0; row < esk_page_count(page); row++) {
+        const uint8_t *bytes = esk_series_page_row(series, page, row);
+        for (uint8_t i = 0; i < series->column_count; i++) {
+            const struct esk_summary_column *column = &series->columns[i];
+            const uint8_t *value = bytes + column->offset;
+            uint64_t order = esk_order_load(column->type, value);
+            struct esk_summary_range range = {
+                .index = i, .lo = order, .hi = order};
+            covers = covers &&
+                     (esk_order_is_nan(column->type, value) ||
+                      esk_summary_may_match(series->columns,
+                                            series->column_count, entry,
+                                            &range, 1));
+        }
+    }
+    esk_pool_unpin(&series->pool, frame);
+    return covers;
+}
+
+/// Checks entry `index` of the run page at `position`.
+/// Returns false when there is no such entry.
+static bool run_entry_check(struct esk_series *series, uint32_t position,
+                            uint16_t index, struct check *check) {
+    uint8_t entry[ENTRY_BYTES_MAX];
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+        ESK_OK) {
+        return false;
+    }
+    bool there = page[ESK_INDEX_ROLE] == ESK_INDEX_RUN &&
+                 index < esk_load_u16(page + ESK_INDEX_ENTRIES) &&
+                 esk_series_index_knots(series, page) != NULL;
+    uint32_t data = esk_load_u32(page + ESK_INDEX_START) + index;
+    if (there) {
+        memcpy(entry,
+               esk_series_index_entries(series, page) +
+                   (uint32_t)index * series->entry_bytes,
+               series->entry_bytes);
+    }
+    esk_pool_unpin(&series->pool, frame);
+    if (there && !entry_covers(series, data, entry)) {
+        check->report->index_wrong++;
+    }
+    return there;
+}
+
+static void index_check(struct esk_series *series, struct check *check) {
+    for (uint32_t at = series->index.tail; at < series->index.head; at++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        int status =
+            esk_series_pin(series, &series->index, at, &page, &frame);
+        if (status != ESK_OK) {
+            check->report->index_damaged += status != ESK_NOT_FOUND ? 1 : 0;
+            continue;
+        }
+        esk_pool_unpin(&series->pool, frame);
+        check->report->index_pages++;
+        uint16_t index = 0;
+        while (series->entry_bytes > 0 &&
+               run_entry_check(series, at, index, check)) {
+            index++;
+        }
+    }
+}
+
+int esk_series_check(struct esk_series *series,
+                     struct esk_series_report *report) {
+    struct check check = {.report = report};
+    memset(report, 0, sizeof *report);
+    ESK_TRY(data_check(series, &check));
+    index_check(series, &check);
+    if (check.wrong || report->rows_missing > 0 || report->pages_damaged > 0 ||
+        report->index_damaged > 0 || report->index_wrong > 0 ||
+        report->values_missing > 0) {
+        return ESK_E_CORRUPT;
+    }
+    return ESK_OK;
+}

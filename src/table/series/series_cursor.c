@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Cursors: one row a call, no frame kept between calls.
+///
+/// A cursor knows the page it is on, its next row there, and the key it
+/// returned last. The last key decides: rows on its wrong side are passed
+/// over, so a row that was rewritten after a failed program, or that moved
+/// from RAM to the medium meanwhile, is returned once.
+#include "flash/volume.h"
+#include "table/series/series.h"
+
+/// Row number that stands for "the page's last": where a backward cursor
+/// enters a page.
+enum { ROW_FROM_END = UINT16_MAX };
+
+/// Finds the type and place of a range's column, and its value index.
+static int range_resolve(struct esk_series *series, struct esk_range *range) {
+    struct esk_table_info info;
+    struct esk_column_info column;
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+
+    for (uint8_t i = 0; i < series->column_count; i++) {
+        if (series->column_numbers[i] == range->column) {
+            range->index = i;
+            range->type = series->columns[i].type;
+            range->offset = series->columns[i].offset;
+            return ESK_OK;
+        }
+    }
+    range->index = ESK_SERIES_NO_INDEX;
+    ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
+    int status = esk_catalog_find(series->volume, series->id, &info, page);
+    if (status == ESK_OK) {
+        status = esk_volume_column(series->volume, &info, range->column,
+                                   &column, page);
+    }
+    esk_pool_give(&series->pool, frame);
+    if (status != ESK_OK) {
+        return status == ESK_NOT_FOUND ? ESK_E_INVALID : status;
+    }
+    range->type = column.type;
+    range->offset = column.offset;
+    return esk_order_width(column.type) == 0 ? ESK_E_INVALID : ESK_OK;
+}
+
+/// Brings a range's bounds into order form.
+/// impossible out: set when no value of the type can lie within.
+static void range_bound(struct esk_range *range, bool *impossible) {
+    bool below = false;
+    bool above = false;
+    range->order_lo = 0;
+    range->order_hi = UINT64_MAX;
+    if (range->has_lo) {
+        range->order_lo =
+            esk_order_number(range->type, range->lo, &below, &above);
+        *impossible = *impossible || above;
+    }
+    if (range->has_hi) {
+        range->order_hi =
+            esk_order_number(range->type, range->hi, &below, &above);
+        *impossible = *impossible || below;
+    }
+    *impossible = *impossible || range->order_lo > range->order_hi;
+}
+
+/// Whether `order`, made of `key`, had to be clamped: no row has the key.
+static bool key_is_outside(const struct esk_series *series, esk_key key,
+                           esk_key order) {
+    return esk_key_from_order(series->key_type, order) != key;
+}
+
+static void key_bounds(const struct esk_series *series,
+                       struct esk_series_cursor *cursor,
+                       const struct esk_query *query) {
+    uint8_t type = series->key_type;
+    cursor->key_hi = (esk_key)esk_order_max(type);
+    if (query != NULL && query->has_key_min) {
+        cursor->key_lo = esk_order_from_key(type, query->key_min);
+        cursor->impossible =
+            cursor->key_lo != 0 &&
+            key_is_outside(series, query->key_min, cursor->key_lo);
+    }
+    if (query != NULL && query->has_key_max) {
+        cursor->key_hi = esk_order_from_key(type, query->key_max);
+        cursor->impossible =
+            cursor->impossible ||
+            (cursor->key_hi == 0 &&
+             key_is_outside(series, query->key_max, cursor->key_hi));
+    }
+    if (series->has_floor && cursor->key_lo < series->floor) {
+        cursor->key_lo = series->floor;
+    }
+    cursor->impossible =
+        cursor->impossible || cursor->key_lo > cursor->key_hi;
+}
+
+int esk_series_cursor_open(struct esk_series *series,
+                           struct esk_series_cursor *cursor,
+                           const struct esk_query *query) {
+    memset(cursor, 0, sizeof *cursor);
+    cursor->group = UINT32_MAX;
+    cursor->index_position = UINT32_MAX;
+    key_bounds(series, cursor, query);
+    if (query == NULL) {
+        return ESK_OK;
+    }
+    cursor->backward = query->backward;
+    cursor->ranges = query->ranges;
+    cursor->range_count = query->range_count;
+    for (uint8_t i = 0; i < query->range_count; i++) {
+        ESK_TRY(range_resolve(series, &query->ranges[i]));
+        range_bound(&query->ranges[i], &cursor->impossible);
+        cursor->by_value = cursor->by_value ||
+                           query->ranges[i].index != ESK_SERIES_NO_INDEX;
+    }
+    return ESK_OK;
+}
+
+/// Whether `row` meets every range. Keys are the caller's business.
+static bool row_matches(const struct esk_series_cursor *cursor,
+                        const uint8_t *row) {
+    for (uint8_t i = 0; i < cursor->range_count; i++) {
+        const struct esk_range *range = &cursor->ranges[i];
+        const uint8_t *bytes = row + range->offset;
+        uint64_t order = esk_order_load(range->type, bytes);
+        if (order < range->order_lo || order > range->order_hi ||
+            esk_order_is_nan(range->type, bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Where the search of a page begins, from key_lo and the last key.
+static uint16_t first_wanted(const struct esk_series *series,
+                             const struct esk_series_cursor *cursor,
+                             uint8_t *page, uint16_t count) {
+    if (cursor->has_last && cursor->last >= cursor->key_lo) {
+        return esk_series_rows_below(series, page, count, cursor->last, true);
+    }
+    return esk_series_rows_below(series, page, count, cursor->key_lo, false);
+}
+
+/// The same backwards: how many rows of the page are still wanted.
+static uint16_t last_wanted(const struct esk_series *series,
+                            const struct esk_series_cursor *cursor,
+                            uint8_t *page, uint16_t count) {
+    if (cursor->has_last && cursor->last <= cursor->key_hi) {
+        return esk_series_rows_below(series, page, count, cursor->last,
+                                     false);
+    }
+    return esk_series_rows_below(series, page, count, cursor->key_hi, true);
+}
+
+/// Takes the next wanted row of a page into `row`.
+/// Returns ESK_OK; ESK_END past the key bound; ESK_NOT_FOUND when the page has
+/// no further wanted row.
+static int page_next(const struct esk_series *series,
+                     struct esk_series_cursor *cursor, uint8_t *page,
+                     uint16_t count, void *row) {
+    while (cursor->row < count) {
+        const uint8_t *bytes =
+            esk_series_page_row(series, page, cursor->row);
+        esk_key key = esk_series_row_key(series, bytes);
+        if (key > cursor->key_hi) {
+            return ESK_END;
+        }
+        cursor->row++;
+        if (row_matches(cursor, bytes)) {
+            memcpy(row, bytes, series->row_bytes);
+            cursor->last = key;
+            cursor->has_last = true;
+            return ESK_OK;
+        }
+    }
+    return ESK_NOT_FOUND;
+}
+
+static int page_previous(const struct esk_series *series,
+                         struct esk_series_cursor *cursor, uint8_t *page,
+                         void *row) {
+    while (cursor->row > 0) {
+        cursor->row--;
+        const uint8_t *bytes =
+            esk_series_page_row(series, page, cursor->row);
+        esk_key key = esk_series_row_key(series, bytes);
+        if (key < cursor->key_lo) {
+            return ESK_END;
+        }
+        if (row_matches(cursor, bytes)) {
+            memcpy(row, bytes, series->row_bytes);
+            cursor->last = key;
+            cursor->has_last = true;
+            return ESK_OK;
+        }
+    }
+    return ESK_NOT_FOUND;
+}
+
+/// Whether `key` is not below the oldest row in RAM.
+static bool write_page_from(const struct esk_series *series, esk_key key) {
+    return series->write_count > 0 &&
+           key >= esk_series_row_key(
+                      series,
+                      esk_series_page_row(series, series->write_page, 0));
+}
+
+/// Puts a fresh cursor on its first page.
+static int cursor_start(struct esk_series *series,
+                        struct esk_series_cursor *cursor) {
+    struct esk_series_place place;
+    esk_key key = cursor->backward ? cursor->key_hi : cursor->key_lo;
+
+    cursor->row = cursor->backward ? ROW_FROM_END : 0;
+    cursor->position = series->data.head;
+    if (write_page_from(series, key) ||
+        (cursor->backward &&
+         key == (esk_key)esk_order_max(series->key_type))) {
+        cursor->in_write = cursor->backward;
+        cursor->started = true;
+        return ESK_OK;
+    }
+    if (!cursor->backward && key == 0) {
+        cursor->position = series->data.tail;
+        cursor->started = true;
+        return ESK_OK;
+    }
+    int status = esk_series_seek(series, key, &place, NULL);
+    if (status == ESK_OK) {
+        cursor->position = place.position;
+        esk_pool_unpin(&series->pool, place.frame);
+    } else if (status == ESK_NOT_FOUND) {
+        cursor->position = series->data.tail;
+        cursor->impossible = cursor->backward;
+    } else {
+        return status;
+    }
+    cursor->started = true;
+    return ESK_OK;
+}
+
+/// Passes over a page that cannot be used. Returns ESK_OK, or ESK_E_IO when
+/// the caller has to hear of it.
+static int page_pass(const struct esk_series *series,
+                     struct esk_series_cursor *cursor, int status) {
+    if (status != ESK_NOT_FOUND) {
+        cursor->damaged++;
+    }
+    if (cursor->backward) {
+        cursor->row = ROW_FROM_END;
+    } else {
+        cursor->position = esk_ring_skip(&series->data, cursor->position);
+        cursor->row = 0;
+    }
+    return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
+}
+
+static int forward_next(struct esk_series *series,
+                        struct esk_series_cursor *cursor, void *row) {
+    for (;;) {
+        if (cursor->position < series->data.tail) {
+            bool stale = cursor->has_last;
+            cursor->position = series->data.tail;
+            cursor->row = 0;
+            if (stale) {
+                return ESK_E_STALE;
+            }
+        }
+        if (cursor->by_value && cursor->position < series->data.head) {
+            uint32_t at =
+                esk_series_plan_forward(series, cursor, cursor->position);
+            if (at != cursor->position) {
+                cursor->position = at;
+                cursor->row = 0;
+            }
+        }
+        bool in_write = cursor->position >= series->data.head;
+        uint8_t *page = series->write_page;
+        uint16_t count = series->write_count;
+        uint8_t frame = 0;
+        if (in_write) {
+            cursor->position = series->data.head;
+        } else {
+            int status = esk_series_pin(series, &series->data,
+                                        cursor->position, &page, &frame);
+            if (status != ESK_OK) {
+                ESK_TRY(page_pass(series, cursor, status));
+                continue;
+            }
+            count = esk_page_count(page);
+        }
+        if (cursor->row == 0) {
+            cursor->row = first_wanted(series, cursor, page, count);
+        }
+        int status = page_next(series, cursor, page, count, row);
+        if (!in_write) {
+            esk_pool_unpin(&series->pool, frame);
+        }
+        if (status != ESK_NOT_FOUND) {
+            return status;
+        }
+        if (in_write) {
+            return ESK_END;
+        }
+        cursor->position++;
+        cursor->row = 0;
+    }
+}
+
+/// The rows in RAM, newest first. They may have been programmed since the
+/// last call: then the search goes on from the head, by the last key.
+static int backward_in_write(struct esk_series *series,
+                             struct esk_series_cursor *cursor, void *row) {
+    cursor->row = last_wanted(series, cursor, series->write_page,
+                              series->write_count);
+    int status = page_previous(series, cursor, series->write_page, row);
+    if (status == ESK_NOT_FOUND) {
+        cursor->in_write = false;
+        cursor->position = series->data.head;
+        cursor->row = 0;
+    }
+    return status;
+}
+
+/// Steps to the page below. Returns false when there is none.
+static bool backward_step(struct esk_series *series,
+                          struct esk_series_cursor *cursor) {
+    if (cursor->position <= series->data.tail) {
+        return false;
+    }
+    cursor->position--;
+    cursor->row = ROW_FROM_END;
+    return true;
+}
+
+static int backward_next(struct esk_series *series,
+                         struct esk_series_cursor *cursor, void *row) {
+    if (cursor->in_write) {
+        int status = backward_in_write(series, cursor, row);
+        if (status != ESK_NOT_FOUND) {
+            return status;
+        }
+    }
+    if (cursor->position >= series->data.head &&
+        !backward_step(series, cursor)) {
+        return ESK_END;
+    }
+    for (;;) {
+        if (cursor->position < series->data.tail) {
+            return ESK_END;
+        }
+        if (cursor->by_value) {
+            uint32_t at = cursor->position;
+            if (!esk_series_plan_backward(series, cursor, &at)) {
+                return ESK_END;
+            }
+            if (at != cursor->position) {
+                cursor->position = at;
+                cursor->row = ROW_FROM_END;
+            }
+        }
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        int status = esk_series_pin(series, &series->data, cursor->position,
+                                    &page, &frame);
+        if (status != ESK_OK) {
+            int passed = page_pass(series, cursor, status);
+            bool more = backward_step(series, cursor);
+            if (passed != ESK_OK) {
+                return passed;
+            }
+            if (!more) {
+                return ESK_END;
+            }
+            continue;
+        }
+        if (cursor->row == ROW_FROM_END) {
+            cursor->row =
+                last_wanted(series, cursor, page, esk_page_count(page));
+        }
+        status = page_previous(series, cursor, page, row);
+        esk_pool_unpin(&series->pool, frame);
+        if (status != ESK_NOT_FOUND) {
+            return status;
+        }
+        if (!backward_step(series, cursor)) {
+            return ESK_END;
+        }
+    }
+}
+
+int esk_series_cursor_next(struct esk_series *series,
+                           struct esk_series_cursor *cursor, void *row) {
+    if (cursor->impossible) {
+        return ESK_END;
+    }
+    if (!cursor->started) {
+        ESK_TRY(cursor_start(series, cursor));
+        if (cursor->impossible) {
+            return ESK_END;
+        }
+    }
+    return cursor->backward ? backward_next(series, cursor, row)
+                            : forward_next(series, cursor, row);
+}
+
+uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor) {
+    return cursor->damaged;
+}

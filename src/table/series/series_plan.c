@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Which data pages a value query has to read.
+///
+/// The cursor walks the index ring beside the data ring. A group page's
+/// entries say which index pages of the group can matter; a run page's
+/// entries say which data pages can. What no readable run page vouches for
+/// is read.
+///
+///     run_first      run_start          run_end            above
+///     | read each one | as the entries say | read each one |
+///
+/// (run_end .. above matters to backward cursors only.)
+///
+/// Run pages in ring order cover data positions in rising order, without
+/// overlap, and each says where the one before it ended. So passing over run
+/// pages is safe, and after one that cannot be read the next readable one
+/// bounds what has to be scanned.
+#include "table/series/series.h"
+
+enum { WINDOW_ENTRIES = 64 };
+
+/// The cursor's ranges as the summary wants them.
+static uint8_t ranges_take(const struct esk_series_cursor *cursor,
+                           struct esk_summary_range *ranges) {
+    uint8_t count = 0;
+    for (uint8_t i = 0; i < cursor->range_count; i++) {
+        const struct esk_range *range = &cursor->ranges[i];
+        if (range->index != ESK_SERIES_NO_INDEX &&
+            count < ESK_INDEX_COUNT_MAX) {
+            ranges[count].index = range->index;
+            ranges[count].lo = range->order_lo;
+            ranges[count].hi = range->order_hi;
+            count++;
+        }
+    }
+    return count;
+}
+
+/// Which of up to 64 entries may match, bit by bit.
+static uint64_t entries_match(const struct esk_series *series,
+                              const struct esk_series_cursor *cursor,
+                              const uint8_t *entries, uint16_t count) {
+    struct esk_summary_range ranges[ESK_INDEX_COUNT_MAX];
+    uint8_t range_count = ranges_take(cursor, ranges);
+    uint64_t mask = 0;
+    for (uint16_t i = 0; i < count && i < WINDOW_ENTRIES; i++) {
+        if (esk_summary_may_match(series->columns, series->column_count,
+                                  entries + (uint16_t)(i * series->entry_bytes),
+                                  ranges, range_count)) {
+            mask |= (uint64_t)1 << i;
+        }
+    }
+    return mask;
+}
+
+/// What an index page turned out to be.
+enum page_kind {
+    KIND_RUN,   ///< the run is in the cursor now
+    KIND_OTHER, ///< a group or tile page
+    KIND_LOST,  ///< cannot be read
+};
+
+/// Enters the part of a run that begins at entry `base` into the window.
+static void window_set(struct esk_series *series,
+                       struct esk_series_cursor *cursor, uint8_t *entries,
+                       uint16_t count, uint32_t base) {
+    uint32_t offset = base - cursor->run_start;
+    cursor->window_base = base;
+    cursor->window = entries_match(
+        series, cursor, entries + offset * series->entry_bytes,
+        (uint16_t)(count - offset));
+}
+
+/// Makes the run page at `position` the cursor's run, with the window that
+/// holds data position `data` (clamped into the run).
+static enum page_kind run_enter(struct esk_series *series,
+                                struct esk_series_cursor *cursor,
+                                uint32_t position, uint32_t data) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+        ESK_OK) {
+        return KIND_LOST;
+    }
+    enum page_kind kind = KIND_OTHER;
+    uint16_t count = esk_load_u16(page + ESK_INDEX_ENTRIES);
+    uint32_t start = esk_load_u32(page + ESK_INDEX_START);
+    if (esk_series_index_knots(series, page) == NULL ||
+        start > UINT32_MAX - count) {
+        kind = KIND_LOST;
+    } else if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN) {
+        kind = KIND_RUN;
+        bool empty = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) != 0;
+        uint32_t first = esk_page_aux(page);
+        cursor->run_first = empty || first > start ? start : first;
+        cursor->index_position = position;
+        cursor->run_start = start;
+        cursor->run_end = start + count;
+        cursor->open_run = false;
+        if (data >= cursor->run_end && count > 0) {
+            data = cursor->run_end - 1;
+        }
+        if (data < start) {
+            data = start;
+        }
+        uint32_t base = start + (data - start) / WINDOW_ENTRIES *
+                                    WINDOW_ENTRIES;
+        window_set(series, cursor, esk_series_index_entries(series, page),
+                   count, base);
+    }
+    esk_pool_unpin(&series->pool, frame);
+    return kind;
+}
+
+/// Makes the run in RAM the cursor's run.
+static void open_run_enter(struct esk_series *series,
+                           struct esk_series_cursor *cursor, uint32_t data) {
+    uint32_t end = series->run_start + series->run_count;
+    cursor->index_position = series->index.head;
+    cursor->run_start = series->run_start;
+    cursor->run_end = end;
+    cursor->run_first =
+        series->gap_unknown ? series->run_first : series->run_start;
+    cursor->open_run = true;
+    if (data < series->run_start || data >= end) {
+        data = series->run_start;
+    }
+    uint32_t base = series->run_start +
+                    (data - series->run_start) / WINDOW_ENTRIES *
+                        WINDOW_ENTRIES;
+    window_set(series, cursor, series->run_page + ESK_INDEX_RUN_BODY,
+               series->run_count, base);
+}
+
+/// Whether the index page at `position` can lead to a match, by its group
+/// page; true when that cannot be known.
+static bool group_admits(struct esk_series *series,
+                         struct esk_series_cursor *cursor, uint32_t position) {
+    uint32_t group = position / series->group_pages;
+    uint8_t slot = (uint8_t)(position % series->group_pages);
+    uint8_t last = (uint8_t)(series->group_pages - 1);
+
+    if (group != cursor->group) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        uint32_t place = group * series->group_pages + last;
+        cursor->group = group;
+        cursor->group_mask = UINT64_MAX;
+        if (place >= series->index.head) {
+            if (group == series->group_number) {
+                cursor->group_mask =
+                    entries_match(series, cursor, series->group, last);
+            }
+            /* It grows: ask again next time. */
+            cursor->group = UINT32_MAX;
+        } else if (esk_series_pin(series, &series->index, place, &page,
+                                  &frame) == ESK_OK) {
+            if (page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP &&
+                esk_load_u16(page + ESK_INDEX_ENTRIES) == last &&
+                esk_series_index_knots(series, page) != NULL) {
+                cursor->group_mask =
+                    entries_match(series, cursor,
+                                  esk_series_index_entries(series, page),
+                                  last) &
+                    ~((uint64_t)1 << (last & 63u));
+            }
+            esk_pool_unpin(&series->pool, frame);
+        }
+    }
+    return (cursor->group_mask >> (slot & 63u) & 1u) != 0;
+}
+
+/// First data position of the run page at or after `position`.
+/// Returns false when there is none before the index head.
+static bool run_start_from(struct esk_series *series, uint32_t position,
+                           uint32_t *start, uint32_t *at) {
+    for (; position < series->index.head; position++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+            ESK_OK) {
+            continue;
+        }
+        bool run = page[ESK_INDEX_ROLE] == ESK_INDEX_RUN;
+        *start = esk_load_u32(page + ESK_INDEX_START);
+        esk_pool_unpin(&series->pool, frame);
+        if (run) {
+            *at = position;
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Index position of the last run page that starts at or below `data`; the
+/// index tail when none does, the index head when the run in RAM does.
+static uint32_t index_seek(struct esk_series *series, uint32_t data) {
+    uint32_t low = series->index.tail;
+    uint32_t high = series->index.head;
+    uint32_t start = 0;
+    uint32_t at = 0;
+
+    if (data >= series->run_start) {
+        return high;
+    }
+    if (!run_start_from(series, low, &start, &at) || start > data) {
+        return low;
+    }
+    if (data - start < series->run_pages) {
+        return at;
+    }
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (run_start_from(series, middle, &start, &at) && at < high &&
+            start <= data) {
+            low = at;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/// Goes up to the next run page, or the run in RAM, that may match at or
+/// above `data`. What is not vouched for in between is scanned.
+static void forward_advance(struct esk_series *series,
+                            struct esk_series_cursor *cursor, uint32_t data) {
+    bool lost = cursor->index_position == UINT32_MAX;
+    uint32_t at =
+        lost ? index_seek(series, data) : cursor->index_position + 1;
+    enum page_kind kind = KIND_OTHER;
+
+    for (; at < series->index.head && kind != KIND_RUN; at++) {
+        if (lost || group_admits(series, cursor, at)) {
+            kind = run_enter(series, cursor, at, data);
+            lost = lost || kind == KIND_LOST;
+        }
+    }
+    if (kind != KIND_RUN) {
+        open_run_enter(series, cursor, data);
+    }
+    if (lost && cursor->run_first > data) {
+        cursor->run_first = data;
+    }
+}
+
+/// Goes down to the next run page that may match at or below `data`.
+static void backward_advance(struct esk_series *series,
+                             struct esk_series_cursor *cursor,
+                             uint32_t data) {
+    bool fresh = cursor->index_position == UINT32_MAX;
+    bool lost = fresh;
+    uint32_t above = fresh ? data + 1 : cursor->run_first;
+    uint32_t at = fresh ? index_seek(series, data) : cursor->index_position;
+    enum page_kind kind = KIND_OTHER;
+    uint32_t start = above;
+
+    if (fresh && at >= series->index.head) {
+        open_run_enter(series, cursor, data);
+        cursor->above = cursor->run_end;
+        return;
+    }
+    at += fresh ? 1 : 0;
+    for (; at > series->index.tail && kind != KIND_RUN; at--) {
+        if (lost || group_admits(series, cursor, at - 1)) {
+            kind = run_enter(series, cursor, at - 1, data);
+            lost = lost || kind == KIND_LOST;
+        }
+    }
+    if (kind == KIND_RUN) {
+        cursor->above = lost ? above : cursor->run_end;
+        return;
+    }
+    /* Pages older than the oldest run page are not vouched for. */
+    if (!lost) {
+        (void)run_start_from(series, series->index.tail, &start, &at);
+    }
+    cursor->exhausted = true;
+    cursor->open_run = false;
+    cursor->run_first = 0;
+    cursor->run_start = start < above ? start : above;
+    cursor->run_end = cursor->run_start;
+    cursor->above = cursor->run_start;
+}
+
+static bool window_holds(const struct esk_series_cursor *cursor,
+                         uint32_t data) {
+    return data >= cursor->window_base &&
+           data - cursor->window_base < WINDOW_ENTRIES;
+}
+
+static bool window_has(const struct esk_series_cursor *cursor,
+                       uint32_t data) {
+    return (cursor->window >> (data - cursor->window_base) & 1u) != 0;
+}
+
+/// Moves the window to the entries of the run that hold `data`.
+static void window_move(struct esk_series *series,
+                        struct esk_series_cursor *cursor, uint32_t data) {
+    if (window_holds(cursor, data)) {
+        return;
+    }
+    if (cursor->open_run) {
+        open_run_enter(series, cursor, data);
+        return;
+    }
+    uint32_t first = cursor->run_first;
+    if (run_enter(series, cursor, cursor->index_position, data) != KIND_RUN) {
+        /* Readable a moment ago: read every page instead. */
+        cursor->window_base = data / WINDOW_ENTRIES * WINDOW_ENTRIES;
+        cursor->window = UINT64_MAX;
+    }
+    cursor->run_first = first;
+}
+
+/// Forgets where the cursor stands in the index when the run in RAM that it
+/// stood on has grown or has been programmed.
+static void plan_refresh(const struct esk_series *series,
+                         struct esk_series_cursor *cursor) {
+    if (cursor->open_run &&
+        (cursor->index_position != series->index.head ||
+         cursor->run_start != series->run_start ||
+         cursor->run_end != series->run_start + series->run_count)) {
+        cursor->open_run = false;
+        cursor->exhausted = false;
+        cursor->index_position = UINT32_MAX;
+        cursor->group = UINT32_MAX;
+        cursor->run_end = 0;
+    }
+}
+
+uint32_t esk_series_plan_forward(struct esk_series *series,
+                                 struct esk_series_cursor *cursor,
+                                 uint32_t position) {
+    plan_refresh(series, cursor);
+    for (;;) {
+        if (position >= cursor->run_end) {
+            if (cursor->open_run) {
+                return series->data.head;
+            }
+            forward_advance(series, cursor, position);
+            if (cursor->run_end <= position && cursor->open_run) {
+                return series->data.head;
+            }
+            continue;
+        }
+        if (position < cursor->run_first) {
+            position = cursor->run_first;
+        }
+        if (position < cursor->run_start) {
+            return position;
+        }
+        for (; position < cursor->run_end; position++) {
+            window_move(series, cursor, position);
+            if (window_has(cursor, position)) {
+                return position;
+            }
+        }
+    }
+}
+
+bool esk_series_plan_backward(struct esk_series *series,
+                              struct esk_series_cursor *cursor,
+                              uint32_t *position) {
+    uint32_t at = *position + 1; /* pages below it are to be looked at */
+    plan_refresh(series, cursor);
+    while (at > series->data.tail) {
+        if (cursor->index_position == UINT32_MAX ||
+            (at <= cursor->run_first && !cursor->exhausted)) {
+            backward_advance(series, cursor, at - 1);
+        }
+        if (at > cursor->run_end && at <= cursor->above) {
+            *position = at - 1;
+            return true;
+        }
+        if (at > cursor->run_end) {
+            at = cursor->run_end;
+        }
+        for (; at > cursor->run_start; at--) {
+            window_move(series, cursor, at - 1);
+            if (window_has(cursor, at - 1)) {
+                *position = at - 1;
+                return true;
+            }
+        }
+        if (at > cursor->run_first) {
+            *position = at - 1;
+            return at > series->data.tail;
+        }
+        if (cursor->exhausted) {
+            return false;
+        }
+    }
+    return false;
+}

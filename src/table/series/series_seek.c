@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Finding rows by key: the spline's guess, then a search that widens.
+///
+/// The page asked for is the last one whose first key is not above the key.
+/// Its position lies in [low, high); each page read halves that or better.
+/// Pages that prove nothing are passed over downwards.
+#include "table/series/series.h"
+
+enum { LEVELS_MAX = 4, GALLOP_PROBES = 6 };
+
+/// Asks the spline, reading tiles as it says. On anything unreadable the
+/// answer is the whole ring.
+static void spline_guess(struct esk_series *series, esk_key key,
+                         struct esk_spline_hit *hit) {
+    int status = esk_spline_find(&series->spline, key, hit);
+    for (uint8_t i = 0; i < LEVELS_MAX && status == ESK_OK && hit->level > 0;
+         i++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        uint8_t level = (uint8_t)(hit->level - 1);
+        status = esk_series_pin(series, &series->index, hit->position, &page,
+                                &frame);
+        if (status != ESK_OK) {
+            break;
+        }
+        const uint8_t *knots = esk_series_index_knots(series, page);
+        status = ESK_NOT_FOUND;
+        if (knots != NULL && page[ESK_INDEX_ROLE] != ESK_INDEX_RUN &&
+            page[ESK_INDEX_LEVEL] == level) {
+            status = esk_spline_find_in(&series->spline, knots,
+                                        esk_load_u16(page + ESK_INDEX_KNOTS),
+                                        level, key, hit);
+        }
+        esk_pool_unpin(&series->pool, frame);
+    }
+    if (status != ESK_OK || hit->level > 0) {
+        uint32_t tail = series->data.tail;
+        hit->guess = tail + (series->data.head - tail) / 2;
+    }
+}
+
+/// The search's state.
+struct seek {
+    esk_key key;
+    uint32_t low;   ///< pages below are decided
+    uint32_t high;  ///< the page here starts above the key, or is the head
+    uint32_t best;  ///< newest page known to start at or below the key
+    uint32_t best_end;   ///< ordinal after its last row
+    uint32_t high_first; ///< ordinal of the first row at `high`
+    bool found;
+    bool exact; ///< the key lies within `best`
+    int failure; ///< an I/O error on the way
+};
+
+/// Pins the nearest readable page in [low, position], from above.
+static bool pin_below(struct esk_series *series, struct seek *seek,
+                      uint32_t position, struct esk_series_place *place) {
+    for (uint32_t at = position + 1; at > seek->low; at--) {
+        int status = esk_series_pin(series, &series->data, at - 1,
+                                    &place->page, &place->frame);
+        if (status == ESK_OK) {
+            if (esk_page_count(place->page) > 0) {
+                place->position = at - 1;
+                return true;
+            }
+            esk_pool_unpin(&series->pool, place->frame);
+        } else if (status == ESK_E_IO) {
+            seek->failure = status;
+        }
+    }
+    return false;
+}
+
+/// Reads the page at `position` or the nearest below and narrows the search.
+/// When the key lies within the page it stays pinned and true is returned.
+static bool seek_probe(struct esk_series *series, struct seek *seek,
+                       uint32_t position, struct esk_series_place *place) {
+    if (!pin_below(series, seek, position, place)) {
+        seek->low = position + 1;
+        return false;
+    }
+    uint16_t count = esk_page_count(place->page);
+    esk_key first = esk_series_row_key(
+        series, esk_series_page_row(series, place->page, 0));
+    if (first > seek->key) {
+        seek->high = place->position;
+        seek->high_first = esk_page_aux(place->page);
+        esk_pool_unpin(&series->pool, place->frame);
+        return false;
+    }
+    esk_key last = esk_series_row_key(
+        series,
+        esk_series_page_row(series, place->page, (uint16_t)(count - 1)));
+    seek->found = true;
+    seek->best = place->position;
+    seek->best_end = esk_page_aux(place->page) + count;
+    seek->low = position + 1;
+    seek->exact = seek->key <= last;
+    if (seek->exact) {
+        return true;
+    }
+    esk_pool_unpin(&series->pool, place->frame);
+    return false;
+}
+
+/// The next position to read: beside the last one first, then further away
+/// step by step, then the middle of what is left.
+static uint32_t seek_next(const struct seek *seek, uint8_t probe,
+                          uint32_t last, bool went_up) {
+    uint32_t span = seek->high - seek->low;
+    uint32_t step = (uint32_t)1 << (2 * (probe - 1));
+    (void)last;
+    if (probe > GALLOP_PROBES || step > span) {
+        return seek->low + span / 2;
+    }
+    return went_up ? seek->low + step - 1 : seek->high - step;
+}
+
+int esk_series_seek(struct esk_series *series, esk_key key,
+                    struct esk_series_place *place, bool *missing) {
+    struct seek seek = {
+        .key = key,
+        .low = series->data.tail,
+        .high = series->data.head,
+        .high_first = series->ordinal,
+    };
+    struct esk_spline_hit hit = {.level = 0};
+    uint8_t probe = 0;
+
+    if (missing != NULL) {
+        *missing = false;
+    }
+    spline_guess(series, key, &hit);
+    uint32_t at = hit.guess;
+    while (seek.low < seek.high) {
+        if (at < seek.low) {
+            at = seek.low;
+        }
+        if (at >= seek.high) {
+            at = seek.high - 1;
+        }
+        uint32_t low = seek.low;
+        if (seek_probe(series, &seek, at, place)) {
+            return ESK_OK;
+        }
+        probe = (uint8_t)(probe < UINT8_MAX ? probe + 1 : probe);
+        at = seek_next(&seek, probe, at, seek.low > low);
+    }
+    if (missing != NULL && seek.found) {
+        *missing = seek.high_first - seek.best_end - 1 < UINT32_MAX / 2;
+    }
+    if (!seek.found) {
+        return seek.failure != ESK_OK ? seek.failure : ESK_NOT_FOUND;
+    }
+    place->position = seek.best;
+    return esk_series_pin(series, &series->data, seek.best, &place->page,
+                          &place->frame);
+}
+
+/// Row of `page` with key `key`; count when there is none.
+static uint16_t row_find(const struct esk_series *series, uint8_t *page,
+                         uint16_t count, esk_key key) {
+    uint16_t row = esk_series_rows_below(series, page, count, key, false);
+    if (row < count &&
+        esk_series_row_key(series, esk_series_page_row(series, page, row)) ==
+            key) {
+        return row;
+    }
+    return count;
+}
+
+int esk_series_get(struct esk_series *series, esk_key key, void *row) {
+    esk_key order = esk_order_from_key(series->key_type, key);
+    struct esk_series_place place;
+    bool missing = false;
+
+    if (esk_key_from_order(series->key_type, order) != key ||
+        (series->has_floor && order < series->floor)) {
+        return ESK_NOT_FOUND;
+    }
+    if (series->write_count > 0 &&
+        order >= esk_series_row_key(
+                     series, esk_series_page_row(series, series->write_page,
+                                                 0))) {
+        uint16_t at = row_find(series, series->write_page,
+                               series->write_count, order);
+        if (at == series->write_count) {
+            return ESK_NOT_FOUND;
+        }
+        memcpy(row, esk_series_page_row(series, series->write_page, at),
+               series->row_bytes);
+        return ESK_OK;
+    }
+    ESK_TRY(esk_series_seek(series, order, &place, &missing));
+    uint16_t count = esk_page_count(place.page);
+    uint16_t at = row_find(series, place.page, count, order);
+    if (at < count) {
+        memcpy(row, esk_series_page_row(series, place.page, at),
+               series->row_bytes);
+    }
+    esk_pool_unpin(&series->pool, place.frame);
+    if (at < count) {
+        return ESK_OK;
+    }
+    return missing ? ESK_E_CORRUPT : ESK_NOT_FOUND;
+}
+
+/// The first row of a cursor over `query`.
+static int first_row(struct esk_series *series, const struct esk_query *query,
+                     void *row) {
+    struct esk_series_cursor cursor;
+    ESK_TRY(esk_series_cursor_open(series, &cursor, query));
+    int status = esk_series_cursor_next(series, &cursor, row);
+    return status == ESK_END ? ESK_NOT_FOUND : status;
+}
+
+int esk_series_floor(struct esk_series *series, esk_key key, void *row) {
+    struct esk_query query = {
+        .has_key_max = true, .backward = true, .key_max = key};
+    return first_row(series, &query, row);
+}
+
+int esk_series_ceiling(struct esk_series *series, esk_key key, void *row) {
+    struct esk_query query = {.has_key_min = true, .key_min = key};
+    return first_row(series, &query, row);
+}
+
+int esk_series_newest(struct esk_series *series, void *row) {
+    struct esk_query query = {.backward = true};
+    return first_row(series, &query, row);
+}
+
+int esk_series_oldest(struct esk_series *series, void *row) {
+    return first_row(series, NULL, row);
+}
+
+int esk_series_count(struct esk_series *series, uint32_t *count) {
+    uint32_t end = series->ordinal + series->write_count;
+    uint32_t at = series->data.tail;
+    for (; at < series->data.head; at = esk_ring_skip(&series->data, at)) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        int status =
+            esk_series_pin(series, &series->data, at, &page, &frame);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status != ESK_OK) {
+            continue;
+        }
+        uint16_t rows = esk_page_count(page);
+        uint16_t below = series->has_floor
+                             ? esk_series_rows_below(series, page, rows,
+                                                     series->floor, false)
+                             : 0;
+        uint32_t first = esk_page_aux(page) + below;
+        esk_pool_unpin(&series->pool, frame);
+        if (below < rows) {
+            *count = end - first;
+            return ESK_OK;
+        }
+    }
+    *count = (uint32_t)(series->write_count -
+                        esk_series_rows_below(series, series->write_page,
+                                              series->write_count,
+                                              series->floor, false));
+    return ESK_OK;
+}
