@@ -26,7 +26,7 @@
 uint8_t esk_order_width(uint8_t type);
 
 /// Order form of the little-endian value at `bytes`; 0 for a type that is
-/// not numeric.
+/// not numeric. A NaN has no form: ask esk_order_is_nan first.
 uint64_t esk_order_load(uint8_t type, const uint8_t *bytes);
 
 /// The same for types of at most 4 bytes, without 64-bit arithmetic.

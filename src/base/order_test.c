@@ -41,8 +41,12 @@ ESK_TEST(order_rises_with_every_type) {
     const uint64_t u16[] = {0, 1, 0x7FFF, 0x8000, 0xFFFF};
     const uint64_t i32[] = {0x80000000, 0xFFFFFFFF, 0, 1, 0x7FFFFFFF};
     const uint64_t u32[] = {0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
-    const uint64_t i64[] = {(uint64_t)INT64_MIN, (uint64_t)INT64_MIN + 1,
-                            UINT64_MAX, 0, 1, INT64_MAX};
+    const uint64_t i64[] = {(uint64_t)INT64_MIN,
+                            (uint64_t)INT64_MIN + 1,
+                            UINT64_MAX,
+                            0,
+                            1,
+                            INT64_MAX};
     const uint64_t u64[] = {0, 1, INT64_MAX, (uint64_t)INT64_MIN, UINT64_MAX};
     check_rises(ESK_TYPE_U8, small, 6);
     check_rises(ESK_TYPE_I8, i8, 6);
@@ -92,7 +96,10 @@ ESK_TEST(order_of_a_type_without_numbers_is_zero) {
     ESK_CHECK_INT(esk_order_width(ESK_TYPE_BYTES), 0);
     ESK_CHECK_INT(esk_order_width(0), 0);
     ESK_CHECK_INT(order_of(ESK_TYPE_VAR, 77), 0);
+    ESK_CHECK_INT(order_of(0, 77), 0);
     ESK_CHECK_INT(esk_order_max(ESK_TYPE_BYTES), 0);
+    uint8_t byte = 7;
+    ESK_CHECK(!esk_order_is_nan(0, &byte));
 }
 
 static void check_number(uint8_t type, union esk_number number,
@@ -120,19 +127,18 @@ ESK_TEST(order_number_clamps_and_says_so) {
     check_number(ESK_TYPE_I64, (union esk_number){.i = INT64_MAX}, UINT64_MAX,
                  false, false);
     check_number(ESK_TYPE_U8, (union esk_number){.u = 256}, 255, false, true);
-    check_number(ESK_TYPE_U16, (union esk_number){.u = 256}, 256, false,
-                 false);
-    check_number(ESK_TYPE_U32, (union esk_number){.u = UINT64_MAX},
-                 UINT32_MAX, false, true);
-    check_number(ESK_TYPE_U64, (union esk_number){.u = UINT64_MAX},
-                 UINT64_MAX, false, false);
+    check_number(ESK_TYPE_U16, (union esk_number){.u = 256}, 256, false, false);
+    check_number(ESK_TYPE_U32, (union esk_number){.u = UINT64_MAX}, UINT32_MAX,
+                 false, true);
+    check_number(ESK_TYPE_U64, (union esk_number){.u = UINT64_MAX}, UINT64_MAX,
+                 false, false);
 }
 
 ESK_TEST(order_number_of_a_float_is_the_order_of_its_bytes) {
     union esk_number number = {.u = 0};
     number.f32 = -1.5f;
-    check_number(ESK_TYPE_F32, number,
-                 order_of(ESK_TYPE_F32, f32_bits(-1.5f)), false, false);
+    check_number(ESK_TYPE_F32, number, order_of(ESK_TYPE_F32, f32_bits(-1.5f)),
+                 false, false);
     number.f64 = f64_bits(2.5);
     check_number(ESK_TYPE_F64, number, order_of(ESK_TYPE_F64, f64_bits(2.5)),
                  false, false);
@@ -155,13 +161,13 @@ ESK_TEST(order_key_is_sign_extended_and_turns_back) {
         uint8_t type;
         int64_t value;
     } cases[] = {
-        {ESK_TYPE_I8, -128},      {ESK_TYPE_I8, 127},
-        {ESK_TYPE_U8, 255},       {ESK_TYPE_I16, -32768},
-        {ESK_TYPE_I16, 32767},    {ESK_TYPE_U16, 65535},
-        {ESK_TYPE_I32, INT32_MIN}, {ESK_TYPE_I32, -1},
+        {ESK_TYPE_I8, -128},        {ESK_TYPE_I8, 127},
+        {ESK_TYPE_U8, 255},         {ESK_TYPE_I16, -32768},
+        {ESK_TYPE_I16, 32767},      {ESK_TYPE_U16, 65535},
+        {ESK_TYPE_I32, INT32_MIN},  {ESK_TYPE_I32, -1},
         {ESK_TYPE_U32, UINT32_MAX},
 #if ESK_KEY_BITS == 64
-        {ESK_TYPE_I64, INT64_MIN}, {ESK_TYPE_I64, -1},
+        {ESK_TYPE_I64, INT64_MIN},  {ESK_TYPE_I64, -1},
         {ESK_TYPE_U64, -1},
 #endif
     };
@@ -183,6 +189,29 @@ ESK_TEST(order_from_key_clamps_what_the_type_cannot_hold) {
     ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_U8, 256), 255);
     ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_U16, (esk_key)-1), 65535);
     ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_I16, 40000), 65535);
+}
+
+ESK_TEST(order_of_bytes_is_the_order_of_the_number) {
+    const uint8_t types[] = {ESK_TYPE_I8,  ESK_TYPE_U8,  ESK_TYPE_I16,
+                             ESK_TYPE_U16, ESK_TYPE_I32, ESK_TYPE_U32,
+                             ESK_TYPE_F32};
+    const uint32_t values[] = {0,          1,          0x7F,       0x80,
+                               0xFFFF8000, 0x7FFFFFFF, 0x80000000, 0x80000001,
+                               0xFFFFFFFF, 0x3F800000, 0xBF800000, 0xFF800000,
+                               0x7F800000, 0x7F800001, 0xFFC00000, 0x12345678};
+    for (size_t t = 0; t < sizeof types; t++) {
+        for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+            uint8_t bytes[4];
+            uint8_t order[8] = {0};
+            esk_store_u32(bytes, values[i]);
+            bool is_number = esk_order_bytes(
+                types[t], esk_order_width(types[t]), bytes, order);
+            ESK_CONTEXT("type %u, value %x", types[t], values[i]);
+            ESK_CHECK(is_number == !esk_order_is_nan(types[t], bytes));
+            ESK_CHECK(!is_number ||
+                      esk_load_u32(order) == esk_order_load32(types[t], bytes));
+        }
+    }
 }
 
 ESK_TEST_MAIN()

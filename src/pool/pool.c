@@ -107,8 +107,7 @@ static uint8_t pool_oldest(const struct esk_pool *pool, uint8_t class_) {
 /// Moves `frame`'s slot of `class_` onto the oldest slot of that class, and
 /// the two change places in the list. Nothing to do when it is that slot, or
 /// empty: an empty one is the oldest, or as old.
-static void pool_migrate(struct esk_pool *pool, uint8_t frame,
-                         uint8_t class_) {
+static void pool_migrate(struct esk_pool *pool, uint8_t frame, uint8_t class_) {
     uint32_t *tags = pool_tags(pool, class_);
     uint8_t *order = pool_order(pool, class_);
     uint8_t oldest = pool_oldest(pool, class_);
@@ -227,8 +226,7 @@ void esk_pool_give(struct esk_pool *pool, uint8_t frame) {
     esk_pool_unpin(pool, frame);
 }
 
-void esk_pool_forget_slot(struct esk_pool *pool, uint32_t tag,
-                          uint8_t class_) {
+void esk_pool_forget_slot(struct esk_pool *pool, uint32_t tag, uint8_t class_) {
     uint8_t frame = pool_find(pool, tag, class_);
     if (frame != POOL_FRAME_NONE) {
         pool_empty(pool, frame, class_);

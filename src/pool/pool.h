@@ -26,6 +26,7 @@
 #define ESK_POOL_POOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "esker/status.h"
@@ -41,20 +42,20 @@ typedef int esk_pool_load(void *context, uint32_t tag, uint8_t *page);
 
 /// Bytes of arena a pool takes: pages, a tag and a list place a slot, a pin
 /// count a frame. A constant expression when its arguments are.
-#define ESK_POOL_BYTES(page_bytes, frames, classes)                           \
-    ((uint32_t)(frames) *                                                     \
+#define ESK_POOL_BYTES(page_bytes, frames, classes)                            \
+    ((uint32_t)(frames) *                                                      \
      ((uint32_t)(page_bytes) + 5u * (uint32_t)(classes) + 1u))
 
 /// A pool. The caller owns it; the fields are the pool's, the counters may
 /// be read and zeroed by anyone.
 struct esk_pool {
-    uint32_t *tags;  ///< [class][frame]
-    uint8_t *pages;  ///< [frame], page_bytes each
-    uint8_t *order;  ///< [class][place]: frames, least recently used first
-    uint8_t *pins;   ///< [frame]
+    uint32_t *tags; ///< [class][frame]
+    uint8_t *pages; ///< [frame], page_bytes each
+    uint8_t *order; ///< [class][place]: frames, least recently used first
+    uint8_t *pins;  ///< [frame]
     const uint16_t *class_offsets; ///< borrowed; NULL for one class
-    uint32_t hits;   ///< pins served from RAM
-    uint32_t misses; ///< pins that called load
+    uint32_t hits;                 ///< pins served from RAM
+    uint32_t misses;               ///< pins that called load
     uint16_t page_bytes;
     uint8_t frames;
     uint8_t classes;
@@ -85,6 +86,17 @@ void esk_pool_init(struct esk_pool *pool, void *memory, uint16_t page_bytes,
 int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame);
+
+/// The page in `frame` if it still is page `tag`; else NULL. For pools of one
+/// class. Pins nothing and leaves the LRU order alone: for a caller that had
+/// the frame a moment ago and reads it before anyone can take it.
+static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
+                                     uint32_t tag) {
+    if (frame >= pool->frames || pool->tags[frame] != tag) {
+        return NULL;
+    }
+    return pool->pages + (uint32_t)frame * pool->page_bytes;
+}
 
 /// Releases one pin of `frame`.
 void esk_pool_unpin(struct esk_pool *pool, uint8_t frame);

@@ -8,10 +8,8 @@
 
 enum { PAGE_BYTES = 64, FRAMES_MAX = 12, CLASSES_MAX = 4, PAGE_COUNT = 40 };
 
-static uint32_t test_memory[ESK_POOL_BYTES(PAGE_BYTES, FRAMES_MAX,
-                                           CLASSES_MAX) /
-                                4 +
-                            1];
+static uint32_t
+    test_memory[ESK_POOL_BYTES(PAGE_BYTES, FRAMES_MAX, CLASSES_MAX) / 4 + 1];
 static const uint16_t test_offsets[CLASSES_MAX + 1] = {0, 32, 48, 56, 64};
 static struct esk_pool test_pool;
 static int test_loads;
@@ -44,12 +42,12 @@ static void start(uint8_t frames, uint8_t classes) {
 
 static int pin(uint32_t tag, uint8_t class_, uint8_t *frame) {
     uint8_t *page = NULL;
-    int status = esk_pool_pin(&test_pool, tag, class_, load, &test_pool, &page,
-                              frame);
+    int status =
+        esk_pool_pin(&test_pool, tag, class_, load, &test_pool, &page, frame);
     if (status == ESK_OK) {
         uint16_t from = test_pool.classes == 1 ? 0 : test_offsets[class_];
-        uint16_t to = test_pool.classes == 1 ? PAGE_BYTES
-                                             : test_offsets[class_ + 1];
+        uint16_t to =
+            test_pool.classes == 1 ? PAGE_BYTES : test_offsets[class_ + 1];
         ESK_CHECK(page == esk_pool_page(&test_pool, *frame));
         for (uint16_t i = from; i < to; i++) {
             ESK_CHECK_INT(page[i], byte_of(tag, i));
@@ -181,8 +179,7 @@ static void place(uint8_t frame, uint8_t class_, uint32_t tag) {
     uint16_t slot = (uint16_t)(class_ * test_pool.frames + frame);
     uint8_t *page = esk_pool_page(&test_pool, frame);
     test_pool.tags[slot] = tag;
-    for (uint16_t i = test_offsets[class_]; i < test_offsets[class_ + 1];
-         i++) {
+    for (uint16_t i = test_offsets[class_]; i < test_offsets[class_ + 1]; i++) {
         page[i] = byte_of(tag, i);
     }
 }
@@ -275,8 +272,7 @@ static void model_move(struct model *model, uint8_t class_, int from, int to) {
     model->frame[class_][to] = frame;
 }
 
-static int model_find(const struct model *model, uint8_t class_,
-                      uint32_t tag) {
+static int model_find(const struct model *model, uint8_t class_, uint32_t tag) {
     for (int i = 0; i < model->frames; i++) {
         if (model->tag[class_][i] == tag) {
             return i;

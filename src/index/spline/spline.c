@@ -55,53 +55,53 @@ void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
 
 /* --------------------------------------------------------------- corridor */
 
-/// Whether slope `a` is above slope `b`, exactly: runs may have 64 bits.
-static bool spline_is_steeper(const struct esk_spline_slope *a,
-                              const struct esk_spline_slope *b) {
-    uint64_t left = (uint64_t)a->rise * (uint32_t)(b->run & UINT32_MAX);
-    uint64_t right = (uint64_t)b->rise * (uint32_t)(a->run & UINT32_MAX);
-    if (sizeof(esk_key) > sizeof(uint32_t)) {
-        uint64_t left_high = (uint64_t)a->rise * (b->run >> 16 >> 16);
-        uint64_t right_high = (uint64_t)b->rise * (a->run >> 16 >> 16);
-        left_high += left >> 32;
-        right_high += right >> 32;
-        if (left_high != right_high) {
-            return left_high > right_high;
-        }
-        left &= UINT32_MAX;
-        right &= UINT32_MAX;
-    }
-    return left > right;
-}
-
 /// Takes the line to `point` into the corridor between `upper` and `lower`:
 /// narrows it so that lines pass the point within `error`. Returns false, and
 /// does nothing, when the line lies outside.
+///
+/// Slopes are compared by cross products, which are exact while the run fits
+/// 32 bits; longer runs lose their low bits, all alike. The differences that
+/// say whether the point is inside also say by how much it is.
 static bool spline_narrow(struct esk_spline_slope *upper,
                           struct esk_spline_slope *lower,
-                          const struct esk_spline_slope *point,
-                          uint8_t error) {
-    struct esk_spline_slope slope = *point;
-    bool is_new = upper->run == 0;
-    if (!is_new && (spline_is_steeper(point, upper) ||
-                    spline_is_steeper(lower, point))) {
-        return false;
+                          const struct esk_spline_slope *point, uint8_t error) {
+    uint32_t rise = point->rise;
+    if (upper->run != 0) {
+        esk_key longest = point->run; /* of all three */
+        uint8_t shift = 0;
+        while (longest > UINT32_MAX) {
+            longest >>= 1;
+            shift++;
+        }
+        uint32_t run = (uint32_t)longest;
+        uint32_t upper_run = (uint32_t)(upper->run >> shift);
+        uint32_t lower_run = (uint32_t)(lower->run >> shift);
+        uint64_t above = (uint64_t)upper->rise * run;
+        uint64_t below = (uint64_t)rise * lower_run;
+        uint64_t at_upper = (uint64_t)rise * upper_run;
+        uint64_t at_lower = (uint64_t)lower->rise * run;
+        if (at_upper > above || at_lower > below) {
+            return false;
+        }
+        if (below - at_lower > (uint64_t)error * lower_run) {
+            lower->rise = rise - error;
+            lower->run = point->run;
+        }
+        if (above - at_upper <= (uint64_t)error * upper_run) {
+            return true;
+        }
+    } else {
+        lower->rise = rise > error ? rise - error : 0;
+        lower->run = point->run;
     }
-    slope.rise += error;
-    if (is_new || spline_is_steeper(upper, &slope)) {
-        *upper = slope;
-    }
-    slope.rise = point->rise > error ? point->rise - error : 0;
-    if (is_new || spline_is_steeper(&slope, lower)) {
-        *lower = slope;
-    }
+    upper->rise = rise + error;
+    upper->run = point->run;
     return true;
 }
 
 /// The slope from `from` to (key, position). False when it is too long.
 static bool spline_slope_to(const struct esk_spline_entry *from, esk_key key,
-                            uint32_t position,
-                            struct esk_spline_slope *slope) {
+                            uint32_t position, struct esk_spline_slope *slope) {
     uint32_t pages = position - from->position;
     slope->run = (esk_key)(key - from->key);
     slope->rise = pages << 4;
@@ -134,8 +134,7 @@ static bool spline_thin_on(struct esk_spline *spline) {
     while (next < spline->thin_end && (uint16_t)(next - kept) < batch) {
         esk_spline_array_get(spline, 0, next, &knot);
         bool may_go = next != joint || upper.run == 0;
-        if (may_go &&
-            spline_slope_to(&base, knot.key, knot.position, &slope) &&
+        if (may_go && spline_slope_to(&base, knot.key, knot.position, &slope) &&
             spline_narrow(&upper, &lower, &slope, spline->thin_slack)) {
             next++;
             continue;
@@ -161,8 +160,7 @@ static bool spline_thin_on(struct esk_spline *spline) {
     }
     esk_spline_array_close(spline, 0, kept, next);
     spline->thin_end = (uint16_t)(spline->thin_end - freed);
-    spline->thin_next =
-        kept == spline->thin_end ? kept : (uint16_t)(kept - 1u);
+    spline->thin_next = kept == spline->thin_end ? kept : (uint16_t)(kept - 1u);
     /* Fresh ones among those gone: now a few older knots count as fresh and
        are written once more, which recovery ignores. */
     if (spline->fresh > (uint16_t)(knots->count - knots->saved)) {
@@ -172,8 +170,7 @@ static bool spline_thin_on(struct esk_spline *spline) {
 }
 
 void esk_spline_restore_error(struct esk_spline *spline, uint8_t error_16ths) {
-    if (error_16ths > spline->error_16ths &&
-        error_16ths <= spline->error_max) {
+    if (error_16ths > spline->error_16ths && error_16ths <= spline->error_max) {
         spline->thin_slack = (uint8_t)(error_16ths - spline->error_16ths);
         spline->thin_next = 0;
         spline->thin_end = spline->level[0].count;
@@ -308,7 +305,8 @@ static bool spline_force(struct esk_spline *spline, esk_key key,
         return false;
     }
     while (spline_push(spline, key, position) != ESK_OK) {
-        if (spline->error_max < SPLINE_ERROR_FORCED_MAX) {
+        if (spline->full_level == 0 &&
+            spline->error_max < SPLINE_ERROR_FORCED_MAX) {
             spline->error_max = (uint8_t)(spline->error_max + 4u);
         } else {
             esk_spline_drop(spline);

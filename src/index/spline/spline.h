@@ -49,7 +49,7 @@ enum {
 #define ESK_SPLINE_NONE UINT32_MAX
 
 /// Bytes of one entry in a section of an index page.
-#define ESK_SPLINE_SECTION_ENTRY_BYTES(key_bytes)                             \
+#define ESK_SPLINE_SECTION_ENTRY_BYTES(key_bytes)                              \
     ((key_bytes) + (unsigned)ESK_SPLINE_POSITION_BYTES)
 
 /// What the RAM must hold at least: two knots and a tile's entry a level.
@@ -83,16 +83,16 @@ struct esk_spline {
     esk_key pending_key; ///< first key of the section saved last
     uint32_t tip_position;
     uint32_t knot_position; ///< of the newest knot
-    uint16_t bytes;      ///< of memory
-    uint16_t fresh;      ///< newest knots on no index page yet
-    uint16_t thin_next;  ///< first knot the running thinning has not seen
-    uint16_t thin_end;   ///< first knot it leaves alone
-    uint16_t pending;    ///< entries that esk_spline_save appended last
-    uint8_t thin_slack;  ///< 1/16 pages the thinning may add
-    uint8_t key_bytes;   ///< 1, 2, 4 or 8
-    uint8_t error_16ths; ///< the bound now
-    uint8_t error_max;   ///< the bound it may rise to
-    uint8_t full_level;  ///< what the last ESK_FULL asked to be saved
+    uint16_t bytes;         ///< of memory
+    uint16_t fresh;         ///< newest knots on no index page yet
+    uint16_t thin_next;     ///< first knot the running thinning has not seen
+    uint16_t thin_end;      ///< first knot it leaves alone
+    uint16_t pending;       ///< entries that esk_spline_save appended last
+    uint8_t thin_slack;     ///< 1/16 pages the thinning may add
+    uint8_t key_bytes;      ///< 1, 2, 4 or 8
+    uint8_t error_16ths;    ///< the bound now
+    uint8_t error_max;      ///< the bound it may rise to
+    uint8_t full_level;     ///< what the last ESK_FULL asked to be saved
     bool pending_new_tile;
     bool has_tip;
 };
@@ -149,8 +149,8 @@ uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
 ///
 /// index_position  the page it is on. A new tile closes the one before it:
 ///          open_position moves to closed_position.
-void esk_spline_saved(struct esk_spline *spline, uint8_t level,
-                      uint16_t count, uint32_t index_position);
+void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
+                      uint32_t index_position);
 
 /// Looks `key` (order form) up in RAM.
 ///
@@ -166,9 +166,8 @@ int esk_spline_find(const struct esk_spline *spline, esk_key key,
 /// section  `count` entries of level `entry_level` (hit->level - 1).
 /// Returns  as esk_spline_find. Hostile bytes give a wrong hit, with
 ///          low <= guess <= high <= the newest position, never a bad access.
-int esk_spline_find_in(const struct esk_spline *spline,
-                       const uint8_t *section, uint16_t count,
-                       uint8_t entry_level, esk_key key,
+int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
+                       uint16_t count, uint8_t entry_level, esk_key key,
                        struct esk_spline_hit *hit);
 
 /// Packs the knots that are on no index page yet into `section`, oldest

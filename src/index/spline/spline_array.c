@@ -4,7 +4,7 @@
 /// Packed entries of all levels; see spline_array.h for the picture.
 ///
 /// Costs: an insert or removal moves the bytes after it, so entries leave in
-/// batches of 1/32 of the array: a chip with little RAM moves little, and one
+/// batches of 1/128 of the array: a chip with little RAM moves little, and one
 /// with more moves seldom.
 
 #include "index/spline/spline_array.h"
@@ -31,11 +31,9 @@ static uint8_t *array_end(const struct esk_spline *spline) {
     return array_at(spline, 0, spline->level[0].count);
 }
 
-bool esk_spline_array_has_room(const struct esk_spline *spline,
-                               uint8_t level) {
+bool esk_spline_array_has_room(const struct esk_spline *spline, uint8_t level) {
     uint16_t used = (uint16_t)(array_end(spline) - spline->memory);
-    return array_entry_bytes(spline, level) <=
-           (uint16_t)(spline->bytes - used);
+    return array_entry_bytes(spline, level) <= (uint16_t)(spline->bytes - used);
 }
 
 bool esk_spline_array_is_wide(const struct esk_spline *spline) {
@@ -89,12 +87,14 @@ void esk_spline_array_get(const struct esk_spline *spline, uint8_t level,
 
 uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
                                esk_key key) {
+    const uint8_t *first = array_at(spline, level, 0);
+    uint8_t entry_bytes = array_entry_bytes(spline, level);
     uint16_t low = 0;
     uint16_t high = spline->level[level].count;
     while (low < high) {
         uint16_t middle = (uint16_t)((uint16_t)(low + high) >> 1);
-        if (esk_spline_key_load(spline, array_at(spline, level, middle)) <=
-            key) {
+        const uint8_t *entry = first + (size_t)middle * entry_bytes;
+        if (esk_spline_key_load(spline, entry) <= key) {
             low = (uint16_t)(middle + 1u);
         } else {
             high = middle;
@@ -143,7 +143,7 @@ void esk_spline_array_close(struct esk_spline *spline, uint8_t level,
 }
 
 uint16_t esk_spline_array_batch(const struct esk_spline *spline) {
-    return (uint16_t)(1u + (spline->level[0].count >> 5));
+    return (uint16_t)(1u + (spline->level[0].count >> 7));
 }
 
 static void array_lessen(uint16_t *value, uint16_t by) {

@@ -122,8 +122,8 @@ void esk_spline_section_get(const struct esk_spline *spline,
                             const uint8_t *section, uint16_t index,
                             esk_key *key, uint32_t *position) {
     const uint8_t *bytes =
-        section + (size_t)index *
-                      ESK_SPLINE_SECTION_ENTRY_BYTES(spline->key_bytes);
+        section +
+        (size_t)index * ESK_SPLINE_SECTION_ENTRY_BYTES(spline->key_bytes);
     *key = esk_spline_key_load(spline, bytes);
     *position = esk_load_u32(bytes + spline->key_bytes);
 }
@@ -147,9 +147,8 @@ static uint16_t spline_section_rank(const struct esk_spline *spline,
     return low;
 }
 
-int esk_spline_find_in(const struct esk_spline *spline,
-                       const uint8_t *section, uint16_t count,
-                       uint8_t entry_level, esk_key key,
+int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
+                       uint16_t count, uint8_t entry_level, esk_key key,
                        struct esk_spline_hit *hit) {
     struct esk_spline_entry low;
     struct esk_spline_entry high;

@@ -49,7 +49,9 @@ uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
         from++;
         spline->pending++;
     }
-    spline->pending_key = esk_spline_key_load(spline, section);
+    if (count != 0) {
+        spline->pending_key = esk_spline_key_load(spline, section);
+    }
     return count;
 }
 
@@ -57,10 +59,6 @@ uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
 /// oldest goes if nothing else does.
 static void tile_name(struct esk_spline *spline, uint8_t level,
                       uint32_t position) {
-    uint16_t count = spline->level[level].count;
-    if (esk_spline_array_rank(spline, level, spline->pending_key) != count) {
-        return;
-    }
     while (!esk_spline_array_has_room(spline, level)) {
         if (!esk_spline_array_evict(spline)) {
             esk_spline_array_remove_oldest(
@@ -71,8 +69,8 @@ static void tile_name(struct esk_spline *spline, uint8_t level,
                             spline->pending_key, position);
 }
 
-void esk_spline_saved(struct esk_spline *spline, uint8_t level,
-                      uint16_t count, uint32_t index_position) {
+void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
+                      uint32_t index_position) {
     struct esk_spline_level *own = &spline->level[level];
     bool was_open = own->open_count != 0;
     uint16_t unsaved = esk_spline_unsaved(spline, level);
@@ -164,12 +162,48 @@ static bool tile_restore_entry(struct esk_spline *spline, uint8_t level,
         }
     }
     while (!esk_spline_array_has_room(spline, level)) {
-        if (level == 0 || !esk_spline_array_evict(spline)) {
+        /* Tiles come before copies of their entries. One copy stays in each
+           level: it tells which tiles are known already. */
+        uint8_t from = spline->level[0].saved > 1 ? 0 : 1;
+        if (level == 0 || spline->level[from].saved < 2) {
             return false;
         }
+        esk_spline_array_remove_oldest(spline, from, 1);
     }
     esk_spline_array_insert(spline, level, rank, entry->key, entry->position);
     return true;
+}
+
+/// Copies entries of a closed tile into RAM, below those of the tile after it,
+/// whose first entry repeats this tile's last. Without that link there would
+/// be a gap, so nothing is copied.
+static void tile_restore_copies(struct esk_spline *spline, uint8_t level,
+                                const uint8_t *section, uint16_t count) {
+    struct esk_spline_level *own = &spline->level[level];
+    struct esk_spline_entry entry;
+    struct esk_spline_entry oldest;
+    if (own->count == 0) {
+        return;
+    }
+    esk_spline_array_get(spline, level, 0, &oldest);
+    count--;
+    esk_spline_section_get(spline, section, count, &entry.key, &entry.position);
+    if (entry.key != oldest.key) {
+        return;
+    }
+    while (count > 0 && esk_spline_array_has_room(spline, level)) {
+        count--;
+        esk_spline_section_get(spline, section, count, &entry.key,
+                               &entry.position);
+        if (entry.key >= oldest.key || entry.position >= oldest.position ||
+            (level == 0 &&
+             spline->knot_position - entry.position > UINT16_MAX)) {
+            return;
+        }
+        esk_spline_array_insert(spline, level, 0, entry.key, entry.position);
+        own->saved++;
+        oldest = entry;
+    }
 }
 
 bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
@@ -178,8 +212,8 @@ bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
     struct esk_spline_level *own = &spline->level[level];
     struct esk_spline_entry entry;
     uint16_t loaded = 0;
-    if (count == 0 || !esk_spline_array_is_wide(spline)) {
-        return false; /* half of the RAM is left to knots */
+    if (count == 0) {
+        return false;
     }
     esk_spline_section_get(spline, section, 0, &entry.key, &entry.position);
     entry.position = index_position;
@@ -190,12 +224,13 @@ bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
         if (own->closed_position == ESK_SPLINE_NONE) {
             own->closed_position = index_position;
         }
+        tile_restore_copies(spline, level, section, count);
         return true;
     }
     own->open_count = count;
     own->open_position = index_position;
-    /* Newest first, each below the one before, as many as there is room. */
-    while (count > 0 && (level == 0 || esk_spline_array_is_wide(spline))) {
+    /* Newest first, each below the one before; half the RAM is for knots. */
+    while (count > 0 && (loaded == 0 || esk_spline_array_is_wide(spline))) {
         count--;
         esk_spline_section_get(spline, section, count, &entry.key,
                                &entry.position);

@@ -61,12 +61,12 @@ uint16_t esk_summary_entry_bytes(const struct esk_summary_column *columns,
                                  uint8_t count);
 
 /// Makes `entry` cover no row: it matches nothing.
-void esk_summary_clear(const struct esk_summary_column *columns,
-                       uint8_t count, uint8_t *entry);
+void esk_summary_clear(const struct esk_summary_column *columns, uint8_t count,
+                       uint8_t *entry);
 
 /// Makes `entry` cover any row: it matches everything.
-void esk_summary_widen(const struct esk_summary_column *columns,
-                       uint8_t count, uint8_t *entry);
+void esk_summary_widen(const struct esk_summary_column *columns, uint8_t count,
+                       uint8_t *entry);
 
 /// Makes `entry` cover exactly the `row_count` rows at `rows`, `row_bytes`
 /// apart. NaN values are left out: they match no range.
@@ -83,8 +83,8 @@ void esk_summary_merge_zones(const struct esk_summary_column *columns,
                              const uint8_t *entry);
 
 /// Makes `entry` cover also what `other` covers.
-void esk_summary_merge(const struct esk_summary_column *columns,
-                       uint8_t count, uint8_t *entry, const uint8_t *other);
+void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
+                       uint8_t *entry, const uint8_t *other);
 
 /// False only when no row that `entry` covers can meet all the ranges.
 bool esk_summary_may_match(const struct esk_summary_column *columns,

@@ -89,8 +89,8 @@ static const uint8_t test_types[] = {
     ESK_TYPE_I8,  ESK_TYPE_U8,  ESK_TYPE_I16, ESK_TYPE_U16, ESK_TYPE_I32,
     ESK_TYPE_U32, ESK_TYPE_I64, ESK_TYPE_U64, ESK_TYPE_F32, ESK_TYPE_F64};
 static const uint8_t test_bits[] = {0, 8, 16, 32, 64};
-static const uint64_t test_spreads[] = {1, 2, 7, 60, 1000, 100000,
-                                        UINT64_C(1) << 33, UINT64_MAX};
+static const uint64_t test_spreads[] = {
+    1, 2, 7, 60, 1000, 100000, UINT64_C(1) << 33, UINT64_MAX};
 
 ESK_TEST(summary_never_excludes_a_row_it_covers) {
     for (size_t t = 0; t < sizeof test_types; t++) {
@@ -137,8 +137,7 @@ ESK_TEST(summary_merge_covers_both) {
                        (size_t)31 * set.column.width);
                 set.row_count = 62;
                 check_covers(&set, entry, centre, spread);
-                check_covers(&set, entry, centre + apart,
-                             test_spreads[s & 7]);
+                check_covers(&set, entry, centre + apart, test_spreads[s & 7]);
                 /* Merging once more changes nothing. */
                 memcpy(other.rows, entry, sizeof entry);
                 esk_summary_merge(&set.column, 1, entry, added);
