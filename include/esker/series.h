@@ -119,7 +119,9 @@ struct esk_series_cursor {
     uint32_t window_base;
     uint32_t index_position;
     uint32_t group;      ///< the group of group_mask; UINT32_MAX: none
+    uint32_t tag;        ///< device page of `position`
     uint16_t row;        ///< next row of the page
+    uint8_t frame;       ///< where that page was last
     uint8_t range_count;
     bool backward;
     bool started;

@@ -51,10 +51,9 @@ crc32c_sse42(uint32_t crc, const uint8_t *bytes, uint16_t count) {
 }
 
 uint32_t esk_crc32c(uint32_t crc, const uint8_t *bytes, uint16_t count) {
-    if (__builtin_cpu_supports("sse4.2")) {
-        return crc32c_sse42(crc, bytes, count);
-    }
-    return esk_crc32c_portable(crc, bytes, count);
+    return __builtin_cpu_supports("sse4.2")
+               ? crc32c_sse42(crc, bytes, count)
+               : esk_crc32c_portable(crc, bytes, count);
 }
 #else
 uint32_t esk_crc32c(uint32_t crc, const uint8_t *bytes, uint16_t count) {

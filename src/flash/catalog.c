@@ -24,16 +24,6 @@ struct catalog_change {
     uint8_t patch;                        ///< table id to alter; 0: none
 };
 
-/// Reads a descriptor's bytes across its pages.
-struct descriptor_reader {
-    const struct esk_volume *volume;
-    uint8_t *page;
-    uint16_t index;  ///< catalog page in `page`
-    uint16_t end;    ///< catalog page after the descriptor's last
-    uint16_t offset; ///< in `page`
-    int status;
-};
-
 /// Writes a descriptor's bytes across pages of a half.
 struct descriptor_writer {
     const struct esk_volume *volume;
@@ -71,7 +61,7 @@ int esk_catalog_read(const struct esk_volume *volume, uint32_t index,
     return status;
 }
 
-static void reader_page(struct descriptor_reader *reader) {
+static void reader_page(struct esk_descriptor *reader) {
     reader->status =
         reader->index < reader->end
             ? esk_catalog_read(reader->volume, reader->index, reader->page)
@@ -79,42 +69,43 @@ static void reader_page(struct descriptor_reader *reader) {
     reader->offset = ESK_ENVELOPE_BYTES;
 }
 
-static struct descriptor_reader reader_start(const struct esk_volume *volume,
-                                             const struct esk_table_info *info,
-                                             uint8_t *page) {
-    struct descriptor_reader reader = {
+static struct esk_descriptor reader_start(const struct esk_volume *volume,
+                                          const struct esk_table_info *info,
+                                          uint8_t *page) {
+    struct esk_descriptor reader = {
         .volume = volume,
         .page = page,
         .index = info->descriptor,
         .end = (uint16_t)(info->descriptor + info->descriptor_pages),
+        .row_bytes = info->row_bytes,
     };
     reader_page(&reader);
     return reader;
 }
 
 /// Takes the next `count` bytes; `out` NULL passes over them.
-static void reader_take(struct descriptor_reader *reader, void *out,
+static void reader_take(struct esk_descriptor *reader, void *out,
                         uint16_t count) {
     uint8_t *bytes = out;
     uint16_t page_bytes = reader->volume->device->geometry.page_bytes;
-    for (uint16_t i = 0; i < count && reader->status == ESK_OK; i++) {
+    uint16_t i = 0;
+    while (i < count && reader->status == ESK_OK) {
         if (reader->offset == page_bytes) {
             reader->index++;
             reader_page(reader);
-            if (reader->status != ESK_OK) {
-                return;
-            }
+            continue;
         }
         if (bytes != NULL) {
             bytes[i] = reader->page[reader->offset];
         }
         reader->offset++;
+        i++;
     }
 }
 
 /// Takes a string of `length` bytes into `text`, which holds
 /// ESK_NAME_BYTES_MAX + 1.
-static void reader_take_text(struct descriptor_reader *reader, char *text,
+static void reader_take_text(struct esk_descriptor *reader, char *text,
                              uint8_t length) {
     if (length > ESK_NAME_BYTES_MAX) {
         reader->status = ESK_E_CORRUPT;
@@ -268,6 +259,21 @@ static int change_write(const struct esk_volume *old,
     return esk_half_seal(volume, half, page);
 }
 
+/// Whether half `half` alone still proves every page of the catalog. Its
+/// superblock may outlive them where a cut interrupts its erase.
+static bool half_is_whole(const struct esk_volume *volume, uint8_t half,
+                          uint8_t *page) {
+    struct esk_volume alone = *volume;
+    alone.half_newest = half;
+    alone.half_valid = (uint8_t)(volume->half_valid & (1u << half));
+    for (uint16_t p = 0; p < volume->catalog_pages; p++) {
+        if (esk_catalog_read(&alone, p, page) != ESK_OK) {
+            return false;
+        }
+    }
+    return alone.half_valid != 0;
+}
+
 /// Commits `change`. On failure `volume` still has the old catalog, on the
 /// half that is newest.
 static int catalog_commit(struct esk_volume *volume,
@@ -277,6 +283,10 @@ static int catalog_commit(struct esk_volume *volume,
 
     if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
+    }
+    if (!half_is_whole(volume, volume->half_newest, page) &&
+        half_is_whole(volume, half, page)) {
+        half = volume->half_newest;
     }
     for (uint8_t i = 0; i < COMMIT_TRIES && status == ESK_E_IO; i++) {
         struct esk_volume next = *volume;
@@ -297,13 +307,10 @@ static int catalog_commit(struct esk_volume *volume,
     return status;
 }
 
-static int info_decode(struct descriptor_reader *reader,
+static int info_decode(struct esk_descriptor *reader,
                        struct esk_table_info *info) {
-    uint8_t head[ESK_DESCRIPTOR_NAME + 1];
+    uint8_t head[ESK_DESCRIPTOR_NAME + 1] = {0};
     reader_take(reader, head, sizeof head);
-    if (reader->status != ESK_OK) {
-        return reader->status;
-    }
     info->id = head[ESK_DESCRIPTOR_ID];
     info->kind = head[ESK_DESCRIPTOR_KIND];
     info->column_count = head[ESK_DESCRIPTOR_COLUMN_COUNT];
@@ -349,7 +356,7 @@ int esk_volume_list(const struct esk_volume *volume, uint16_t *cursor,
     info->descriptor = at;
     info->descriptor_pages = (uint8_t)(end - at);
     *cursor = end;
-    struct descriptor_reader reader = reader_start(volume, info, page);
+    struct esk_descriptor reader = reader_start(volume, info, page);
     return info_decode(&reader, info);
 }
 
@@ -373,95 +380,102 @@ int esk_catalog_find(const struct esk_volume *volume, uint8_t id,
     return status == ESK_END ? ESK_NOT_FOUND : status;
 }
 
-/// Takes column after column until `column` holds number `index`. Columns
-/// that do not fit the row are damage: offsets and widths can be trusted.
-static int columns_take(struct descriptor_reader *reader,
-                        const struct esk_table_info *info, uint8_t index,
-                        struct esk_column_info *column) {
-    uint16_t offset = 0;
-    for (uint8_t i = 0; i <= index && reader->status == ESK_OK; i++) {
-        uint8_t head[ESK_DESCRIPTOR_COLUMN_HEAD];
-        reader_take(reader, head, sizeof head);
-        if (reader->status != ESK_OK) {
-            break;
-        }
-        column->type = head[0];
-        column->bytes = esk_load_u16(head + 1);
-        column->offset = offset;
-        if (column->bytes == 0 || column->bytes > info->row_bytes - offset ||
-            column->bytes != esk_type_bytes(column->type, column->bytes)) {
-            return ESK_E_CORRUPT;
-        }
-        offset = (uint16_t)(offset + column->bytes);
-        reader_take_text(reader, column->name, head[3]);
-        reader_take_text(reader, column->unit, head[4]);
+int esk_descriptor_open(struct esk_descriptor *descriptor,
+                        const struct esk_volume *volume,
+                        const struct esk_table_info *info, uint8_t *page) {
+    *descriptor = reader_start(volume, info, page);
+    reader_take(descriptor, NULL,
+                (uint16_t)(ESK_DESCRIPTOR_NAME + 1 + strlen(info->name)));
+    return descriptor->status;
+}
+
+int esk_descriptor_column(struct esk_descriptor *descriptor,
+                          struct esk_column_info *column) {
+    uint8_t head[ESK_DESCRIPTOR_COLUMN_HEAD] = {0};
+    reader_take(descriptor, head, sizeof head);
+    column->type = head[0];
+    column->bytes = esk_load_u16(head + 1);
+    column->offset = descriptor->row_offset;
+    if (descriptor->status == ESK_OK &&
+        (column->bytes == 0 ||
+         column->bytes > descriptor->row_bytes - column->offset ||
+         column->bytes != esk_type_bytes(column->type, column->bytes))) {
+        descriptor->status = ESK_E_CORRUPT;
     }
-    return reader->status;
+    descriptor->row_offset =
+        (uint16_t)(descriptor->row_offset + column->bytes);
+    reader_take_text(descriptor, column->name, head[3]);
+    reader_take_text(descriptor, column->unit, head[4]);
+    return descriptor->status;
+}
+
+int esk_descriptor_index(struct esk_descriptor *descriptor,
+                         struct esk_index_spec *spec) {
+    uint8_t head[ESK_DESCRIPTOR_INDEX_HEAD];
+    reader_take(descriptor, head, sizeof head);
+    if (descriptor->status == ESK_OK) {
+        spec->column = head[0];
+        spec->bitmap_bits = head[1];
+        spec->edge_count = head[2];
+        spec->edges = NULL;
+    }
+    return descriptor->status;
+}
+
+int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
+                         uint16_t bytes) {
+    reader_take(descriptor, edges, bytes);
+    return descriptor->status;
 }
 
 int esk_volume_column(const struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
                       struct esk_column_info *column, uint8_t *page) {
+    struct esk_descriptor descriptor;
     if (index >= info->column_count) {
         return ESK_NOT_FOUND;
     }
-    struct descriptor_reader reader = reader_start(volume, info, page);
-    reader_take(&reader, NULL,
-                (uint16_t)(ESK_DESCRIPTOR_NAME + 1 + strlen(info->name)));
-    return columns_take(&reader, info, index, column);
-}
-
-/// What a stored index must be for its bytes to have a known size.
-static bool index_is_sound(const struct esk_index_spec *spec, uint8_t type) {
-    return esk_type_is_number(type) &&
-           esk_bitmap_bits_are_good(spec->bitmap_bits) &&
-           (spec->edge_count == 0 || spec->edge_count < spec->bitmap_bits);
+    int status = esk_descriptor_open(&descriptor, volume, info, page);
+    for (uint8_t i = 0; i <= index && status == ESK_OK; i++) {
+        status = esk_descriptor_column(&descriptor, column);
+    }
+    return status;
 }
 
 int esk_volume_index(const struct esk_volume *volume,
                      const struct esk_table_info *info, uint8_t index,
                      struct esk_index_spec *spec, void *edges,
                      uint16_t edges_bytes, uint8_t *page) {
-    struct esk_column_info column;
+    struct esk_descriptor descriptor;
+    uint8_t types[ESK_COLUMN_COUNT_MAX];
     if (index >= info->index_count) {
         return ESK_NOT_FOUND;
     }
-    struct descriptor_reader reader = reader_start(volume, info, page);
-    reader_take(&reader, NULL,
-                (uint16_t)(ESK_DESCRIPTOR_NAME + 1 + strlen(info->name)));
-    ESK_TRY(columns_take(&reader, info, (uint8_t)(info->column_count - 1),
-                         &column));
-    for (uint8_t i = 0; i <= index && reader.status == ESK_OK; i++) {
-        uint8_t head[ESK_DESCRIPTOR_INDEX_HEAD];
-        reader_take(&reader, head, sizeof head);
-        if (reader.status != ESK_OK) {
-            break;
-        }
-        spec->column = head[0];
-        spec->bitmap_bits = head[1];
-        spec->edge_count = head[2];
-        spec->edges = NULL;
-        struct descriptor_reader kept = reader;
-        int status =
-            esk_volume_column(volume, info, spec->column, &column, page);
-        if (status == ESK_NOT_FOUND ||
-            (status == ESK_OK && !index_is_sound(spec, column.type))) {
+    if (info->column_count > ESK_COLUMN_COUNT_MAX) {
+        return ESK_E_CORRUPT;
+    }
+    ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
+    for (uint8_t i = 0; i < info->column_count; i++) {
+        struct esk_column_info column;
+        ESK_TRY(esk_descriptor_column(&descriptor, &column));
+        types[i] = column.type;
+    }
+    for (uint8_t i = 0; i <= index; i++) {
+        ESK_TRY(esk_descriptor_index(&descriptor, spec));
+        if (spec->column >= info->column_count ||
+            !esk_index_is_sound(spec, types[spec->column])) {
             return ESK_E_CORRUPT;
         }
-        ESK_TRY(status);
-        reader = kept;
-        reader.status =
-            esk_catalog_read(volume, reader.index, reader.page);
-        uint16_t bytes = (uint16_t)(spec->edge_count * column.bytes);
+        uint16_t bytes = (uint16_t)(spec->edge_count *
+                                    esk_type_bytes(types[spec->column], 0));
         if (i == index && bytes > edges_bytes) {
             return ESK_E_NO_MEMORY;
         }
-        reader_take(&reader, i == index ? edges : NULL, bytes);
-        if (spec->edge_count > 0) {
-            spec->edges = edges;
-        }
+        ESK_TRY(esk_descriptor_edges(&descriptor, i == index ? edges : NULL,
+                                     bytes));
     }
-    return reader.status;
+    spec->edges = spec->edge_count > 0 ? edges : NULL;
+    return ESK_OK;
 }
 
 int esk_catalog_set_tail(struct esk_volume *volume, uint8_t id,
@@ -592,24 +606,18 @@ static int regions_place(const struct esk_volume *volume,
 /// An id no table has; ids go round.
 static int id_find(const struct esk_volume *volume,
                    struct esk_table_info *info, uint8_t *page) {
-    uint8_t id = volume->table_next;
-    for (uint16_t tries = 0; tries < 256; tries++, id++) {
-        struct esk_table_info other;
-        uint16_t cursor = 0;
-        int status = id == 0 ? ESK_OK
-                             : esk_volume_list(volume, &cursor, &other, page);
-        while (id != 0 && status == ESK_OK && other.id != id) {
-            status = esk_volume_list(volume, &cursor, &other, page);
-        }
-        if (status == ESK_END) {
-            info->id = id;
-            return ESK_OK;
-        }
-        if (status != ESK_OK) {
-            return status;
+    struct esk_table_info other;
+    int status = ESK_OK; /* taken: 0 is the volume's */
+    for (uint16_t i = 0; i < 256 && status == ESK_OK; i++) {
+        info->id = (uint8_t)(volume->table_next + i);
+        if (info->id != 0) {
+            status = esk_catalog_find(volume, info->id, &other, page);
         }
     }
-    return ESK_E_NO_SPACE;
+    if (status == ESK_NOT_FOUND) {
+        return ESK_OK;
+    }
+    return status == ESK_OK ? ESK_E_NO_SPACE : status;
 }
 
 int esk_volume_create(struct esk_volume *volume, uint8_t kind,

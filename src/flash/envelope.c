@@ -50,14 +50,12 @@ static bool closing_proves(const struct esk_envelope *envelope,
            envelope_checksum(envelope, closing, page, bytes);
 }
 
-/// How many whole elements lie before the tail's `seals` seals.
+/// How many whole elements lie before the tail's `seals` seals, of which
+/// there are no more than fit: a page is a multiple of a seal.
 static uint16_t elements_max(const struct esk_envelope *envelope,
                              uint8_t seals) {
     uint16_t used =
         (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)seals * ESK_SEAL_BYTES);
-    if (used > envelope->page_bytes) {
-        return 0;
-    }
     return (uint16_t)((envelope->page_bytes - used) / envelope->unit);
 }
 

@@ -7,12 +7,11 @@
 
 #include "flash/device_page.h"
 
+/// Blocks that failed one after another: the medium is dead, not worn.
+enum { GIVE_UP_BLOCKS = 4 };
+
 static uint16_t block_pages(const struct esk_ring *ring) {
     return ring->volume->device->geometry.block_pages;
-}
-
-static uint32_t capacity(const struct esk_ring *ring) {
-    return ring->block_count * block_pages(ring);
 }
 
 static uint32_t position_block(const struct esk_ring *ring,
@@ -63,8 +62,10 @@ void esk_ring_drop(struct esk_ring *ring, uint32_t position) {
 void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
     uint16_t pages = block_pages(ring);
     uint32_t end = (position + pages - 1) / pages * pages;
-    uint32_t all = capacity(ring);
-    if (position <= ring->head || position > esk_ring_position_max(ring)) {
+    uint32_t all = esk_ring_pages(ring);
+    bool is_empty = ring->head == ring->tail;
+    if (position <= ring->head || position > esk_ring_position_max(ring) ||
+        (!is_empty && end - ring->tail > all)) {
         return;
     }
     ring->head = position;
@@ -82,15 +83,35 @@ void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
 /// dropped, or the ring is full.
 static int block_vacate(struct esk_ring *ring, uint32_t start) {
     uint32_t end = start + block_pages(ring);
-    uint32_t pages = capacity(ring);
+    uint32_t pages = esk_ring_pages(ring);
     if (end <= pages || ring->tail >= end - pages) {
         return ESK_OK;
     }
     if (ring->refuse) {
         return ESK_FULL;
     }
+    if (ring->given_up >= GIVE_UP_BLOCKS) {
+        return ESK_E_IO;
+    }
     ring->tail = end - pages;
     return ESK_OK;
+}
+
+bool esk_ring_has_room(const struct esk_ring *ring, uint32_t pages) {
+    uint16_t block = block_pages(ring);
+    uint32_t end = (ring->tail + esk_ring_pages(ring)) / block * block;
+    uint32_t at = ring->head;
+    uint32_t room = 0;
+    while (at < end && room < pages) {
+        uint32_t next = at - at % block + block;
+        if (at % block != 0 ||
+            !esk_device_block_is_bad(ring->volume->device,
+                                     position_block(ring, at))) {
+            room += next - at;
+        }
+        at = next;
+    }
+    return room >= pages;
 }
 
 /// Erases the block that starts at `start`. A block that fails is marked bad;
@@ -105,6 +126,7 @@ static int block_prepare(struct esk_ring *ring, uint32_t start) {
     }
     if (device->ops->erase(device, block) != ESK_OK) {
         ring->stats->erase_failures++;
+        ring->given_up++;
         esk_device_block_mark_bad(device, block);
         return ESK_NOT_FOUND;
     }
@@ -154,15 +176,12 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
     uint32_t begun = (ring->head + pages - 1) / pages * pages;
 
     *done = false;
-    if (ring->ready < begun) {
-        ring->ready = begun;
-    }
     if ((ring->ready - begun) / pages >= ring->ahead) {
         return ESK_OK;
     }
     int status = block_vacate(ring, ring->ready);
-    if (status == ESK_FULL) {
-        return ESK_OK;
+    if (status != ESK_OK) {
+        return ESK_OK; /* nothing may be dropped: nothing is due */
     }
     status = block_prepare(ring, ring->ready);
     ring->ready += pages;
@@ -173,22 +192,27 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
 /// Gives up the page at head after a failed program. Where blocks can be
 /// marked bad the whole block is given up, as NAND makers ask; elsewhere the
 /// second failure in a row does it.
+///
+/// A medium on which one block after another fails is not worn here and
+/// there: it is dead, or has lost its supply. Then only pages already erased
+/// are tried, one a call, and nothing more is dropped: the rows that are
+/// there are worth more than room for rows that cannot be written.
 static void page_spoiled(struct esk_ring *ring, uint8_t failures) {
     const struct esk_device *device = ring->volume->device;
     uint16_t pages = block_pages(ring);
+    bool marks = device->ops->block_mark_bad != NULL;
 
     ring->stats->program_failures++;
     open_page_forget(ring);
-    if (device->ops->block_mark_bad != NULL) {
-        esk_device_block_mark_bad(device, position_block(ring, ring->head));
-        ring->head += pages - ring->head % pages;
-    } else if (failures % 2 == 0) {
-        ring->head += pages - ring->head % pages;
-    } else {
+    if (ring->given_up >= GIVE_UP_BLOCKS || (!marks && failures % 2 != 0)) {
         ring->head++;
-    }
-    if (ring->ready < ring->head) {
-        ring->ready = ring->head;
+    } else {
+        if (marks) {
+            esk_device_block_mark_bad(device,
+                                      position_block(ring, ring->head));
+        }
+        ring->head += pages - ring->head % pages;
+        ring->given_up++;
     }
 }
 
@@ -229,25 +253,22 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
     }
 }
 
-/// How often one page is tried before the medium is called broken.
-static uint32_t tries_max(const struct esk_ring *ring) {
-    return 2 * ring->block_count + 2;
-}
-
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position) {
     const struct esk_envelope *envelope = &ring->envelope;
     uint16_t used =
         (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)(count * envelope->unit));
-    uint32_t tries = tries_max(ring);
 
-    for (uint32_t failures = 1; failures <= tries; failures++) {
+    uint8_t failures = 0;
+
+    do {
         ESK_TRY(esk_ring_reserve(ring));
         page_pad(ring, page, used);
         esk_envelope_open(page, ring->head, aux);
         esk_envelope_close(envelope, page, count);
         if (page_complete(ring, page, used) == ESK_OK) {
             ring->stats->programs++;
+            ring->given_up = 0;
             open_page_forget(ring);
             if (position != NULL) {
                 *position = ring->head;
@@ -255,8 +276,9 @@ int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
             ring->head++;
             return ESK_OK;
         }
-        page_spoiled(ring, (uint8_t)failures);
-    }
+        failures++;
+        page_spoiled(ring, failures);
+    } while (ring->given_up < GIVE_UP_BLOCKS);
     return ESK_E_IO;
 }
 
@@ -284,9 +306,10 @@ int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
     const struct esk_envelope *envelope = &ring->envelope;
     uint16_t used =
         (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)(count * envelope->unit));
-    uint32_t tries = tries_max(ring);
 
-    for (uint32_t failures = 1; failures <= tries; failures++) {
+    uint8_t failures = 0;
+
+    do {
         ESK_TRY(esk_ring_reserve(ring));
         page_pad(ring, page, used);
         esk_envelope_open(page, ring->head, aux);
@@ -298,12 +321,14 @@ int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
             page_program(ring, page, seal,
                          (uint16_t)(seal + ESK_SEAL_BYTES)) == ESK_OK) {
             ring->stats->programs++;
+            ring->given_up = 0;
             ring->open_bytes = used;
             ring->open_seals = number;
             return ESK_OK;
         }
-        page_spoiled(ring, (uint8_t)failures);
-    }
+        failures++;
+        page_spoiled(ring, failures);
+    } while (ring->given_up < GIVE_UP_BLOCKS);
     return ESK_E_IO;
 }
 

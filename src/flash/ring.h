@@ -53,6 +53,7 @@ struct esk_ring {
     uint16_t open_bytes;   ///< programmed of the page at head; 0: none
     uint8_t open_seals;    ///< seals of the page at head
     uint8_t open_programs; ///< program calls on the page at head
+    uint8_t given_up;      ///< blocks that failed in a row
     uint8_t ahead;         ///< blocks to keep erased ahead of head
     bool refuse;           ///< refuse when full, rather than drop
 };
@@ -90,20 +91,21 @@ void esk_ring_unmount(struct esk_ring *ring);
 int esk_ring_read(const struct esk_ring *ring, uint32_t position,
                   uint8_t *page, bool verify);
 
+/// Pages of the run: positions a lap.
+static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
+    return ring->block_count * ring->volume->device->geometry.block_pages;
+}
+
 /// The device page that holds `position`.
 static inline esk_page_id esk_ring_page(const struct esk_ring *ring,
                                         uint32_t position) {
-    uint32_t pages =
-        ring->block_count * ring->volume->device->geometry.block_pages;
-    return ring->first_page + position % pages;
+    return ring->first_page + position % esk_ring_pages(ring);
 }
 
 /// Positions from here on are not given out: what is computed from one, at
 /// most a lap and a block above it, must not go round.
 static inline uint32_t esk_ring_position_max(const struct esk_ring *ring) {
-    uint32_t pages =
-        ring->block_count * ring->volume->device->geometry.block_pages;
-    return UINT32_MAX - pages - 2 * UINT16_MAX;
+    return UINT32_MAX - esk_ring_pages(ring) - 2 * UINT16_MAX;
 }
 
 /// Makes the page at head programmable: erases its block when due, passing
@@ -119,6 +121,9 @@ int esk_ring_reserve(struct esk_ring *ring);
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position);
 
+/// Whether `pages` more pages have a place before a refusing ring is full.
+bool esk_ring_has_room(const struct esk_ring *ring, uint32_t pages);
+
 /// Whether `count` elements can be sealed at head, leaving the page open.
 bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count);
 
@@ -133,7 +138,8 @@ uint16_t esk_ring_room(const struct esk_ring *ring);
 /// Positions below `position` are dropped from now on.
 void esk_ring_drop(struct esk_ring *ring, uint32_t position);
 
-/// Gives up the positions from head to `position`.
+/// Gives up the positions from head to `position`, unless pages that are
+/// there would have to be dropped for it.
 void esk_ring_pass(struct esk_ring *ring, uint32_t position);
 
 /// Erases the next block if fewer than `ahead` are ready.

@@ -10,20 +10,23 @@
 /// search finds the edge.
 ///
 /// A block that proves nothing may be erased, or damaged with live blocks
-/// behind it. No single answer is trusted: a block says no only if the
-/// NEIGHBOURS after it say no as well, so that fewer than that many damaged
-/// blocks, or pages, never hide what follows them. On the way a first page
-/// that is erased speaks for its block; the blocks after the edge that was
-/// found are then asked page by page.
+/// behind it; one from a lap ago may have failed to erase. No single answer
+/// is trusted. On the way a first page that is erased, or of another lap,
+/// speaks for its block. Then GAP_BLOCKS_MAX blocks after the edge that was
+/// found are asked page by page, and the search goes on from any that
+/// continues the count: fewer damaged or failed blocks than that in a row
+/// never hide what follows them.
 #include "flash/ring.h"
 
 #include "flash/device_page.h"
 
 enum {
-    NEIGHBOURS = 2,      ///< blocks asked after one that proves nothing
-    NEIGHBOURS_QUICK = 1, ///< while searching
-    PAGES_AFTER = 4,     ///< pages asked after one that proves nothing
-    GAP_BLOCKS_MAX = 12, ///< erased blocks between head and tail, at most
+    NEIGHBOURS = 2,       ///< blocks asked to confirm the start
+    NEIGHBOURS_QUICK = 1, ///< blocks asked after an odd one while searching
+    NEIGHBOURS_ODD = 5,   ///< and at the edge: as many can have failed
+    NEIGHBOURS_BLANK = 2, ///< erased blocks in a row that end the search
+    PAGES_AFTER = 4,      ///< pages asked after one that proves nothing
+    GAP_BLOCKS_MAX = 12,  ///< erased blocks between head and tail, at most
 };
 
 struct ring_scan {
@@ -62,17 +65,21 @@ static bool page_position(const struct ring_scan *scan, uint32_t block,
 /// Finds the position of the first page of `block` from any page of it that
 /// proves itself: the first ones, then the last. `quick` takes an erased
 /// first page for an erased block.
+/// blank    out: the block looks erased.
 static bool block_position(const struct ring_scan *scan, uint32_t block,
-                           bool quick, uint32_t *first) {
+                           bool quick, uint32_t *first, bool *blank) {
     uint16_t tries = scan->pages < PAGES_AFTER ? scan->pages : PAGES_AFTER;
     uint32_t position = 0;
     bool erased = false;
 
+    *blank = false;
     for (uint16_t index = 0; index < tries; index++) {
         if (page_position(scan, block, index, &position, &erased)) {
             *first = position - index;
+            *blank = false;
             return true;
         }
+        *blank = erased && (index == 0 || *blank);
         if (erased && (quick || index > 0)) {
             return false;
         }
@@ -99,44 +106,109 @@ static bool block_is_bad(const struct ring_scan *scan, uint32_t block) {
                                    ring->first_page / scan->pages + block);
 }
 
+/// Whether `block` holds the pages from position `start` on. `quick` asks its
+/// first page; else the second may speak for it as well, so that one page
+/// from a lap ago (its program was lost) does not hide the block.
+static bool block_holds(const struct ring_scan *scan, uint32_t block,
+                        bool quick, uint32_t start, bool *proven,
+                        bool *blank) {
+    uint32_t position = 0;
+    bool erased = false;
+    *proven = block_position(scan, block, quick, &position, blank);
+    if (*proven && position != start && !quick && scan->pages > 1) {
+        return page_position(scan, block, 1, &position, &erased) &&
+               position == start + 1;
+    }
+    return *proven && position == start;
+}
+
 /// Whether the block `steps` after the start, or one of the next good ones,
 /// continues the count. Sets `found` to the one that does.
 static bool block_continues(const struct ring_scan *scan, uint32_t steps,
                             bool quick, uint32_t *found) {
-    uint8_t most = quick ? NEIGHBOURS_QUICK : NEIGHBOURS;
+    uint8_t most = quick ? NEIGHBOURS_QUICK : NEIGHBOURS_ODD;
     uint8_t asked = 0;
+    uint8_t blanks = 0;
     for (uint32_t at = steps; at < scan->ring->block_count; at++) {
         uint32_t block = block_after(scan, at);
-        uint32_t first = 0;
-        if (block_position(scan, block, quick, &first)) {
-            if (first == scan->origin + at * scan->pages) {
-                *found = at;
-                return true;
-            }
+        bool proven = false;
+        bool blank = false;
+        if (block_holds(scan, block, quick, scan->origin + at * scan->pages,
+                        &proven, &blank)) {
+            *found = at;
+            return true;
+        }
+        /* An old lap: the edge, or a block that failed to erase. */
+        if (proven && quick) {
             return false;
         }
-        if (!block_is_bad(scan, block) && ++asked > most) {
+        if (block_is_bad(scan, block)) {
+            continue;
+        }
+        blanks = blank ? (uint8_t)(blanks + 1) : 0;
+        if (++asked > most || blanks >= NEIGHBOURS_BLANK) {
             return false;
         }
     }
     return false;
 }
 
-/// Finds a first block that proves itself, from the tail hint on.
+/// Corrects a start whose first page is from a lap ago, and moves it on when
+/// one of the blocks after it is of a newer lap: then it failed to erase.
+static void start_confirm(struct ring_scan *scan) {
+    uint32_t start = scan->start;
+    uint32_t position = 0;
+    bool erased = false;
+    if (scan->pages > 1 &&
+        page_position(scan, start, 1, &position, &erased) &&
+        position - 1 > scan->origin) {
+        scan->origin = position - 1;
+    }
+    uint32_t base = scan->origin;
+    uint8_t asked = 0;
+    for (uint32_t i = 1; asked < NEIGHBOURS && i < scan->ring->block_count;
+         i++) {
+        uint32_t block = start + i;
+        uint32_t first = 0;
+        if (block >= scan->ring->block_count) {
+            block -= scan->ring->block_count;
+        }
+        if (block_is_bad(scan, block)) {
+            continue;
+        }
+        asked++;
+        if (block_position(scan, block, false, &first, &erased) &&
+            first >= i * scan->pages && first - i * scan->pages > base) {
+            base = first - i * scan->pages;
+            scan->start = block;
+            scan->origin = first;
+        }
+    }
+}
+
+/// Finds a first block that proves itself, from the tail hint on: a good one,
+/// for a bad one may be from any lap; else a bad one.
 static bool scan_start(struct ring_scan *scan, uint32_t hint) {
     const struct esk_ring *ring = scan->ring;
-    uint32_t block = hint / scan->pages % ring->block_count;
-    uint8_t asked = 0;
+    uint32_t first = hint / scan->pages % ring->block_count;
+    bool blank = false;
 
-    for (uint32_t i = 0; i < ring->block_count; i++) {
-        if (block_position(scan, block, false, &scan->origin)) {
-            scan->start = block;
-            return true;
+    for (uint8_t bad = 0; bad < 2; bad++) {
+        uint32_t block = first;
+        uint8_t asked = 0;
+        for (uint32_t i = 0;
+             i < ring->block_count && asked <= GAP_BLOCKS_MAX; i++) {
+            if (block_is_bad(scan, block) == (bad != 0)) {
+                if (block_position(scan, block, false, &scan->origin,
+                                   &blank)) {
+                    scan->start = block;
+                    start_confirm(scan);
+                    return true;
+                }
+                asked++;
+            }
+            block = block + 1 == ring->block_count ? 0 : block + 1;
         }
-        if (!block_is_bad(scan, block) && ++asked > GAP_BLOCKS_MAX) {
-            return false;
-        }
-        block = block + 1 == ring->block_count ? 0 : block + 1;
     }
     return false;
 }
@@ -154,9 +226,11 @@ static uint32_t block_end(const struct ring_scan *scan, uint32_t start) {
         uint16_t limit = (uint16_t)(middle + PAGES_AFTER);
         uint16_t index = middle;
         bool written = false;
-        while (index < limit && index < high && !written) {
+        uint8_t blank = 0; /* two erased pages in a row end the look ahead */
+        while (index < limit && index < high && !written && blank < 2) {
             written = page_position(scan, block, index, &position, &erased) &&
                       position == start + index;
+            blank = erased ? (uint8_t)(blank + 1) : 0;
             index++;
         }
         if (written) {
@@ -168,46 +242,89 @@ static uint32_t block_end(const struct ring_scan *scan, uint32_t start) {
     return start + low;
 }
 
-/// Passes over pages at head that a cut tore: not erased, proving nothing.
+/// Passes over pages at head that a cut or a failed program tore: not erased,
+/// proving nothing. A failed program may also leave its page erased, and tear
+/// the next one, so the page after an erased one is asked as well. A block
+/// that was marked bad is passed over to its end.
 static void head_pass_torn(struct ring_scan *scan) {
     struct esk_ring *ring = scan->ring;
     const struct esk_geometry *geometry = &ring->volume->device->geometry;
     uint32_t position = 0;
     bool erased = false;
+    uint32_t block = ring->head / scan->pages % ring->block_count;
+    uint32_t at = ring->head;
+    uint32_t end = (at + scan->pages - 1) / scan->pages * scan->pages;
 
+    if (at < end && block_is_bad(scan, block)) {
+        ring->head = end;
+        return;
+    }
     if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
         return;
     }
-    while (ring->head % scan->pages != 0) {
-        uint32_t block = ring->head / scan->pages % ring->block_count;
-        uint16_t index = (uint16_t)(ring->head % scan->pages);
-        (void)page_position(scan, block, index, &position, &erased);
-        if (erased) {
-            return;
+    for (; at < end && at <= ring->head + 1; at++) {
+        (void)page_position(scan, block, (uint16_t)(at % scan->pages),
+                            &position, &erased);
+        if (!erased) {
+            ring->head = at + 1;
         }
-        ring->head++;
     }
 }
 
+/// Where the next block begins: past the head's block and bad ones.
+static uint32_t next_block(const struct ring_scan *scan) {
+    const struct esk_ring *ring = scan->ring;
+    uint32_t next = (ring->head + scan->pages - 1) / scan->pages * scan->pages;
+    for (uint32_t i = 1; i < ring->block_count; i++) {
+        if (!block_is_bad(scan, next / scan->pages % ring->block_count)) {
+            break;
+        }
+        next += scan->pages;
+    }
+    return next;
+}
+
+/// Whether one of the first pages of `block` is as position `start` was.
+static bool block_begins(const struct ring_scan *scan, uint32_t block,
+                         uint32_t start) {
+    uint32_t position = 0;
+    bool erased = false;
+    for (uint16_t i = 0; i < PAGES_AFTER && i < scan->pages; i++) {
+        if (page_position(scan, block, i, &position, &erased) &&
+            position == start + i) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Oldest position that can still be there, past the erased gap.
+///
+/// A cut may have hit the block that is next to go, in its erase or while it
+/// was overwritten. It is dropped unless one of its first pages is as it was:
+/// pages that happen to be left of it would look like damage.
 static uint32_t tail_find(const struct ring_scan *scan, uint32_t hint) {
     const struct esk_ring *ring = scan->ring;
-    uint32_t pages = ring->block_count * scan->pages;
-    uint32_t next = (ring->head + scan->pages - 1) / scan->pages * scan->pages;
-    uint32_t tail = next > pages ? next - pages : 0;
+    uint32_t pages = esk_ring_pages(ring);
+    uint32_t next = next_block(scan);
+    uint32_t oldest = next > pages ? next - pages : 0;
+    bool may_be_begun = oldest > 0 && oldest >= hint && !ring->refuse;
     uint8_t asked = 0;
 
-    if (tail < hint) {
-        tail = hint;
+    if (oldest < hint) {
+        oldest = hint;
     }
-    uint32_t oldest = tail;
-    uint32_t at = tail - tail % scan->pages;
+    uint32_t at = oldest - oldest % scan->pages;
     for (uint32_t i = 0; i < ring->block_count && at < ring->head &&
                          asked <= GAP_BLOCKS_MAX;
          i++) {
         uint32_t block = at / scan->pages % ring->block_count;
-        uint32_t first = 0;
-        if (block_position(scan, block, false, &first) && first == at) {
+        bool erased = false;
+        bool proven = false;
+        if (block_holds(scan, block, false, at, &proven, &erased)) {
+            if (may_be_begun && !block_begins(scan, block, at)) {
+                at += scan->pages;
+            }
             return at > oldest ? at : oldest;
         }
         if (!block_is_bad(scan, block)) {
@@ -218,26 +335,31 @@ static uint32_t tail_find(const struct ring_scan *scan, uint32_t hint) {
     return oldest;
 }
 
+/// The last block that continues the count, by a binary search from block
+/// `last` on, which does.
+static uint32_t edge_find(const struct ring_scan *scan, uint32_t last) {
+    uint32_t high = scan->ring->block_count;
+    while (last + 1 < high) {
+        uint32_t middle = last + (high - last) / 2;
+        if (!block_continues(scan, middle, true, &last)) {
+            high = middle;
+        }
+    }
+    return last;
+}
+
 static void ring_find(struct ring_scan *scan, uint32_t hint) {
     struct esk_ring *ring = scan->ring;
     uint32_t last = 0;
-    uint32_t found = 0;
-    uint32_t high = ring->block_count;
 
     /* A block that was never begun is never begun in the middle. */
     ring->head = (hint + scan->pages - 1) / scan->pages * scan->pages;
     ring->tail = ring->head;
     if (scan_start(scan, hint)) {
-        while (last + 1 < high) {
-            uint32_t middle = last + (high - last) / 2;
-            if (block_continues(scan, middle, true, &found)) {
-                last = found;
-            } else {
-                high = middle;
-            }
-        }
-        while (block_continues(scan, last + 1, false, &found)) {
-            last = found;
+        bool more = true;
+        while (more) {
+            last = edge_find(scan, last);
+            more = block_continues(scan, last + 1, false, &last);
         }
         ring->head = block_end(scan, scan->origin + last * scan->pages);
         if (ring->head < hint) {

@@ -182,11 +182,16 @@ ESK_TEST(ring_mount_costs_a_logarithm_of_the_blocks) {
     struct rig rig;
     large.block_count = 1024 + FIRST;
     rig_start(&rig, &large);
+    for (uint32_t block = 0; block < large.block_count; block++) {
+        ESK_CHECK_INT(
+            rig.volume.device->ops->erase(rig.volume.device, block), ESK_OK);
+    }
     rig.config.blocks = 1024;
     rig_mount(&rig);
     append_many(&rig, 3000);
     rig_mount(&rig);
     ESK_CHECK_INT(rig.ring.head, 3000);
+    ESK_CONTEXT("%u reads", rig.stats.reads);
     ESK_CHECK(rig.stats.reads <= 2 * 10 + 2 + 8 + 40);
     rig_end(&rig);
 }
@@ -295,6 +300,30 @@ ESK_TEST(ring_mount_is_not_fooled_by_damaged_pages_or_blocks) {
         check_readable(&rig, rig.ring.tail == 0 ? 2 * PAGES : 0);
         rig_end(&rig);
     }
+}
+
+ESK_TEST(ring_mount_passes_over_pages_that_the_medium_cannot_read) {
+    struct esk_sim_config config = {.geometry = nor, .ecc_bits = 1};
+    struct rig rig;
+    struct rig with_ecc;
+    rig_start(&rig, &nor);
+    with_ecc = rig;
+    ESK_CHECK_INT(esk_sim_create(&with_ecc.sim, &config), ESK_OK);
+    with_ecc.volume.device = esk_sim_device(with_ecc.sim);
+    rig_mount(&with_ecc);
+    append_many(&with_ecc, 9);
+    for (uint32_t at = 0; at < 8; at += 4) {
+        ESK_CHECK_INT(
+            esk_sim_flip_random(with_ecc.sim,
+                                esk_ring_page(&with_ecc.ring, at), 5),
+            ESK_OK);
+    }
+    rig_mount(&with_ecc);
+    ESK_CHECK_INT(with_ecc.ring.head, 9);
+    ESK_CHECK_INT(esk_ring_read(&with_ecc.ring, 4, with_ecc.page, true),
+                  ESK_E_CORRUPT);
+    rig_end(&with_ecc);
+    rig_end(&rig);
 }
 
 ESK_TEST(ring_read_tells_erased_from_damaged_and_unreadable) {
@@ -605,8 +634,9 @@ ESK_TEST(ring_pass_gives_positions_up) {
         {7, 7, 0},        /* in the block that was begun */
         {9, 12, 0},       /* a block is not begun in the middle */
         {12, 12, 0},
-        {ALL + 5, ALL + 8, 8},
-        {1000, 1000, 1000 - ALL},
+        {ALL, ALL, 0},
+        {ALL + 1, 5, 0},        /* pages that are there would go */
+        {1000, 5, 0},
         {UINT32_MAX - 5, 5, 0}, /* too far to be true */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -620,6 +650,18 @@ ESK_TEST(ring_pass_gives_positions_up) {
         append_many(&rig, 6);
         rig_end(&rig);
     }
+}
+
+ESK_TEST(ring_pass_takes_an_empty_ring_anywhere) {
+    struct rig rig;
+    rig_start(&rig, &nor);
+    append_many(&rig, 5);
+    esk_ring_drop(&rig.ring, 5);
+    esk_ring_pass(&rig.ring, 1001);
+    ESK_CHECK_INT(rig.ring.head, 1004);
+    ESK_CHECK_INT(rig.ring.tail, 1004 - ALL);
+    append_many(&rig, 6);
+    rig_end(&rig);
 }
 
 ESK_TEST(ring_ends_before_positions_go_round) {

@@ -167,6 +167,12 @@ static uint8_t key_bytes(const struct esk_table_spec *spec) {
     return (uint8_t)esk_type_bytes(spec->columns[spec->key_column].type, 0);
 }
 
+bool esk_index_is_sound(const struct esk_index_spec *spec, uint8_t type) {
+    return esk_type_is_number(type) &&
+           esk_bitmap_bits_are_good(spec->bitmap_bits) &&
+           (spec->edge_count == 0 || spec->edge_count < spec->bitmap_bits);
+}
+
 void esk_table_spec_derive(const struct esk_table_spec *spec,
                            uint16_t page_bytes, uint8_t *run_pages,
                            uint8_t *group_pages) {

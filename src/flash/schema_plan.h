@@ -12,6 +12,10 @@ bool esk_type_is_integer(uint8_t type);
 bool esk_type_is_number(uint8_t type);
 bool esk_bitmap_bits_are_good(uint8_t bits);
 
+/// Whether an index of a catalog is one that can have been created, on a
+/// column of `type`.
+bool esk_index_is_sound(const struct esk_index_spec *spec, uint8_t type);
+
 /// The run and group lengths a table gets: the asked ones (or the defaults),
 /// cut so that a run page keeps room for knots and a group page for a tile.
 /// `spec` has passed esk_table_spec_check.

@@ -130,9 +130,7 @@ int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     const struct esk_device *device = volume->device;
     super_encode(volume, page);
     ESK_TRY(esk_half_program(volume, half, volume->half_pages - 1u, page));
-    if (device->ops->sync(device) != ESK_OK) {
-        return ESK_E_IO;
-    }
+    ESK_TRY(device->ops->sync(device));
     volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
     volume->half_newest = half;
     return ESK_OK;
@@ -315,11 +313,15 @@ int esk_volume_format(const struct esk_device *device,
     }
     int status = ESK_E_IO;
     for (uint8_t i = 0; i < HALF_TRIES && status != ESK_OK; i++) {
-        ESK_TRY(esk_half_erase(&volume, 0));
-        status = esk_half_seal(&volume, 0, page);
+        status = esk_half_erase(&volume, 0);
+        if (status == ESK_OK) {
+            status = esk_half_seal(&volume, 0, page);
+        }
     }
-    ESK_TRY(status);
-    return esk_half_mirror(&volume, page);
+    if (status == ESK_OK) {
+        status = esk_half_mirror(&volume, page);
+    }
+    return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
 }
 
 int esk_volume_step(struct esk_volume *volume, uint16_t budget,

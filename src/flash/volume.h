@@ -36,6 +36,36 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page);
 int esk_catalog_read(const struct esk_volume *volume, uint32_t index,
                      uint8_t *page);
 
+/// Reads a descriptor from its first column to its last index, once through:
+/// one read a page of it. The fields are the catalog's.
+struct esk_descriptor {
+    const struct esk_volume *volume;
+    uint8_t *page;
+    int status;
+    uint16_t index;      ///< catalog page in `page`
+    uint16_t end;        ///< catalog page after the descriptor's last
+    uint16_t offset;     ///< in `page`
+    uint16_t row_offset; ///< of the next column
+    uint16_t row_bytes;
+};
+
+/// Begins with the first column. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
+int esk_descriptor_open(struct esk_descriptor *descriptor,
+                        const struct esk_volume *volume,
+                        const struct esk_table_info *info, uint8_t *page);
+
+/// Takes the next column; to be called column_count times.
+int esk_descriptor_column(struct esk_descriptor *descriptor,
+                          struct esk_column_info *column);
+
+/// Takes the next index but for its edges, which are taken right after it.
+int esk_descriptor_index(struct esk_descriptor *descriptor,
+                         struct esk_index_spec *spec);
+
+/// Takes `bytes` bytes of edges; NULL passes over them.
+int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
+                         uint16_t bytes);
+
 /// Finds the table with id `id`. As esk_volume_find.
 int esk_catalog_find(const struct esk_volume *volume, uint8_t id,
                      struct esk_table_info *info, uint8_t *page);

@@ -6,6 +6,8 @@
 #include "table/series/series.h"
 
 #include "base/arena.h"
+#include "flash/schema_plan.h"
+#include "flash/volume.h"
 
 enum {
     KEY_INDEX_BYTES_DEFAULT = 256,
@@ -91,6 +93,12 @@ static uint8_t frames(const struct esk_table_info *info,
     return config == NULL || config->frames < least ? least : config->frames;
 }
 
+/// What the table's schema says of the memory it needs.
+struct series_sizes {
+    uint16_t entry_bytes; ///< of a summary entry
+    uint16_t edges_bytes; ///< of all given edges
+};
+
 /// What esk_series_open carves, in order.
 struct series_memory {
     struct esk_series *series;
@@ -105,7 +113,7 @@ static uint32_t memory_carve(struct esk_arena *arena,
                              const struct esk_volume *volume,
                              const struct esk_table_info *info,
                              const struct esk_series_config *config,
-                             uint16_t entry_bytes, uint16_t edges_bytes,
+                             const struct series_sizes *sizes,
                              struct series_memory *memory) {
     uint16_t page_bytes = volume->device->geometry.page_bytes;
     memory->series = esk_arena_take(arena, sizeof *memory->series);
@@ -115,48 +123,99 @@ static uint32_t memory_carve(struct esk_arena *arena,
     memory->columns = esk_arena_take(
         arena, (uint32_t)(info->index_count * sizeof *memory->columns));
     memory->group = esk_arena_take(
-        arena, (uint32_t)(info->group_pages - 1u) * entry_bytes);
-    memory->edges = esk_arena_take(arena, edges_bytes);
+        arena, (uint32_t)(info->group_pages - 1u) * sizes->entry_bytes);
+    memory->edges = esk_arena_take(arena, sizes->edges_bytes);
     return arena->used;
 }
 
-/// The indexed columns as the catalog has them. With `columns` NULL only the
-/// sizes are found. `edges`, when not NULL, receives the edges in order form.
-static int columns_read(const struct esk_volume *volume,
+/// Where the columns of a table are, in the row.
+struct column_places {
+    uint16_t offset[ESK_COLUMN_COUNT_MAX];
+    uint8_t type[ESK_COLUMN_COUNT_MAX];
+};
+
+/// Takes all columns. The row's layout goes to `places` and, when it is not
+/// NULL, to `series`.
+static int columns_take(struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
-                        struct esk_summary_column *columns, uint8_t *numbers,
-                        uint8_t *edges, uint16_t *entry_bytes, uint16_t *edges_bytes,
-                        uint8_t *page) {
-    uint16_t entry = 0;
-    uint16_t total = 0;
+                        struct column_places *places,
+                        struct esk_series *series) {
+    if (info->column_count > ESK_COLUMN_COUNT_MAX ||
+        info->index_count > ESK_INDEX_COUNT_MAX || info->group_pages < 2) {
+        return ESK_E_CORRUPT;
+    }
+    for (uint8_t i = 0; i < info->column_count; i++) {
+        struct esk_column_info column;
+        ESK_TRY(esk_descriptor_column(descriptor, &column));
+        places->offset[i] = column.offset;
+        places->type[i] = column.type;
+        if (series != NULL && column.type == ESK_TYPE_VAR) {
+            series->var_offset = column.offset;
+        }
+        if (series != NULL && i == info->key_column) {
+            series->key_offset = column.offset;
+            series->key_type = column.type;
+            series->key_bytes = esk_order_width(column.type);
+        }
+    }
+    return descriptor->row_offset == info->row_bytes ? ESK_OK : ESK_E_CORRUPT;
+}
+
+/// Takes an index's edges and turns them into order form at `edges`.
+static int edges_take(struct esk_descriptor *descriptor, uint8_t type,
+                      uint8_t count, uint8_t *edges) {
+    uint8_t width = esk_order_width(type);
+    for (uint8_t i = 0; i < count; i++) {
+        uint8_t wide[8];
+        ESK_TRY(esk_descriptor_edges(descriptor, wide, width));
+        esk_store_u64(wide, esk_order_load(type, wide));
+        memcpy(edges + (uint16_t)i * width, wide, width);
+    }
+    return ESK_OK;
+}
+
+/// Reads the table's columns and value indexes, in one pass. With `series`
+/// NULL only the sizes are found; else the layout, the indexed columns and
+/// their edges are filled in.
+static int layout_read(const struct esk_volume *volume,
+                       const struct esk_table_info *info,
+                       struct esk_series *series, uint8_t *edges,
+                       struct series_sizes *sizes, uint8_t *page) {
+    struct esk_descriptor descriptor;
+    struct column_places places;
+    sizes->entry_bytes = 0;
+    sizes->edges_bytes = 0;
+    ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
+    ESK_TRY(columns_take(&descriptor, info, &places, series));
     for (uint8_t i = 0; i < info->index_count; i++) {
         struct esk_index_spec spec;
-        struct esk_column_info column;
-        uint8_t raw[ESK_EDGE_COUNT_MAX * 8];
-        ESK_TRY(esk_volume_index(volume, info, i, &spec, raw, sizeof raw,
-                                 page));
-        ESK_TRY(esk_volume_column(volume, info, spec.column, &column, page));
-        uint8_t width = esk_order_width(column.type);
-        if (columns != NULL) {
-            numbers[i] = spec.column;
-            columns[i].offset = column.offset;
-            columns[i].type = column.type;
-            columns[i].width = width;
-            columns[i].bitmap_bits = spec.bitmap_bits;
-            columns[i].edge_count = spec.edge_count;
-            columns[i].edges = spec.edge_count > 0 ? edges + total : NULL;
+        ESK_TRY(esk_descriptor_index(&descriptor, &spec));
+        if (spec.column >= info->column_count ||
+            !esk_index_is_sound(&spec, places.type[spec.column])) {
+            return ESK_E_CORRUPT;
         }
-        for (uint8_t e = 0; edges != NULL && e < spec.edge_count; e++) {
-            uint8_t wide[8];
-            esk_store_u64(wide, esk_order_load(column.type,
-                                               raw + (uint16_t)e * width));
-            memcpy(edges + total + (uint16_t)e * width, wide, width);
+        uint8_t type = places.type[spec.column];
+        uint8_t width = esk_order_width(type);
+        uint16_t bytes = (uint16_t)(spec.edge_count * width);
+        if (series == NULL) {
+            ESK_TRY(esk_descriptor_edges(&descriptor, NULL, bytes));
+        } else {
+            struct esk_summary_column *column = &series->columns[i];
+            series->column_numbers[i] = spec.column;
+            column->offset = places.offset[spec.column];
+            column->type = type;
+            column->width = width;
+            column->bitmap_bits = spec.bitmap_bits;
+            column->edge_count = spec.edge_count;
+            column->edges =
+                spec.edge_count > 0 ? edges + sizes->edges_bytes : NULL;
+            ESK_TRY(edges_take(&descriptor, type, spec.edge_count,
+                               edges + sizes->edges_bytes));
         }
-        total = (uint16_t)(total + (uint16_t)spec.edge_count * width);
-        entry = (uint16_t)(entry + 2u * width + spec.bitmap_bits / 8u);
+        sizes->edges_bytes = (uint16_t)(sizes->edges_bytes + bytes);
+        sizes->entry_bytes = (uint16_t)(sizes->entry_bytes + 2u * width +
+                                        spec.bitmap_bits / 8u);
     }
-    *entry_bytes = entry;
-    *edges_bytes = total;
     return ESK_OK;
 }
 
@@ -166,14 +225,11 @@ uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
                                 uint8_t *page) {
     struct esk_arena arena = {.next = NULL};
     struct series_memory memory;
-    uint16_t entry_bytes = 0;
-    uint16_t edges_bytes = 0;
-    if (columns_read(volume, info, NULL, NULL, NULL, &entry_bytes,
-                     &edges_bytes, page) != ESK_OK) {
+    struct series_sizes sizes;
+    if (layout_read(volume, info, NULL, NULL, &sizes, page) != ESK_OK) {
         return 0;
     }
-    return memory_carve(&arena, volume, info, config, entry_bytes,
-                        edges_bytes, &memory);
+    return memory_carve(&arena, volume, info, config, &sizes, &memory);
 }
 
 /// Whether a run page has room for an entry and two knots, and a group page
@@ -188,32 +244,15 @@ static bool index_pages_fit(const struct esk_series *series,
            ESK_INDEX_TILE_BODY + entries + knots <= page_bytes;
 }
 
-/// Reads key and variable columns; the table has to be one this build serves.
-static int layout_read(struct esk_series *series,
-                       const struct esk_table_info *info, uint8_t *page) {
-    struct esk_column_info column;
-    uint16_t row = 0;
-    series->var_offset = ESK_SERIES_NO_VAR;
-    for (uint8_t i = 0; i < info->column_count; i++) {
-        ESK_TRY(esk_volume_column(series->volume, info, i, &column, page));
-        row = (uint16_t)(column.offset + column.bytes);
-        if (column.type == ESK_TYPE_VAR) {
-            series->var_offset = column.offset;
-        }
-        if (i == info->key_column) {
-            series->key_offset = column.offset;
-            series->key_type = column.type;
-            series->key_bytes = esk_order_width(column.type);
-        }
-    }
-    if (series->key_bytes > sizeof(esk_key)) {
-        return ESK_E_UNSUPPORTED;
-    }
+/// Whether this build can serve the table as it was read.
+static int layout_check(const struct esk_series *series,
+                        const struct esk_table_info *info) {
     uint16_t page_bytes = series->volume->device->geometry.page_bytes;
-    if (series->key_bytes == 0 || row != info->row_bytes ||
-        row > page_bytes - ESK_ENVELOPE_BYTES ||
+    bool too_wide = series->key_bytes > sizeof(esk_key);
+    if (too_wide || series->key_bytes == 0 ||
+        info->row_bytes > page_bytes - ESK_ENVELOPE_BYTES ||
         !index_pages_fit(series, info)) {
-        return ESK_E_CORRUPT;
+        return too_wide ? ESK_E_UNSUPPORTED : ESK_E_CORRUPT;
     }
     return ESK_OK;
 }
@@ -313,7 +352,11 @@ static int series_mount(struct esk_series *series,
     /* The write page is empty yet: it serves as scratch. */
     ESK_TRY(rings_mount(series, info, ahead, series->write_page));
     newest_find(series);
-    return esk_series_recover(series);
+    ESK_TRY(esk_series_recover(series));
+    if (series->has_floor) {
+        esk_series_var_trim(series);
+    }
+    return ESK_OK;
 }
 
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,
@@ -322,8 +365,7 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
     uint16_t page_bytes = volume->device->geometry.page_bytes;
     struct esk_table_info info;
     struct series_memory memory;
-    uint16_t entry_bytes = 0;
-    uint16_t edges_bytes = 0;
+    struct series_sizes sizes;
 
     if (arena_bytes < page_bytes) {
         return ESK_E_NO_MEMORY;
@@ -333,14 +375,9 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
     if (info.kind != ESK_TABLE_SERIES) {
         return ESK_E_UNSUPPORTED;
     }
-    if (info.index_count > ESK_INDEX_COUNT_MAX || info.group_pages < 2) {
-        return ESK_E_CORRUPT;
-    }
-    ESK_TRY(columns_read(volume, &info, NULL, NULL, NULL, &entry_bytes,
-                         &edges_bytes, arena));
+    ESK_TRY(layout_read(volume, &info, NULL, NULL, &sizes, arena));
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
-    memory_carve(&carved, volume, &info, config, entry_bytes, edges_bytes,
-                 &memory);
+    memory_carve(&carved, volume, &info, config, &sizes, &memory);
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }
@@ -349,13 +386,13 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
     made->volume = volume;
     made->columns = memory.columns;
     made->column_count = info.index_count;
-    made->entry_bytes = entry_bytes;
+    made->entry_bytes = sizes.entry_bytes;
     made->group = memory.group;
     made->group_number = UINT32_MAX;
-    ESK_TRY(columns_read(volume, &info, memory.columns, made->column_numbers,
-                         memory.edges, &entry_bytes, &edges_bytes,
-                         memory.pool));
-    ESK_TRY(layout_read(made, &info, memory.pool));
+    made->var_offset = ESK_SERIES_NO_VAR;
+    ESK_TRY(layout_read(volume, &info, made, memory.edges, &sizes,
+                        memory.pool));
+    ESK_TRY(layout_check(made, &info));
     esk_pool_init(&made->pool, memory.pool, page_bytes,
                   frames(&info, config), 1, NULL);
     esk_spline_init(&made->spline, memory.knots, key_index_bytes(config),

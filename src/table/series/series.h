@@ -184,8 +184,20 @@ bool esk_series_plan_backward(struct esk_series *series,
 int esk_series_var_write(struct esk_series *series, const uint8_t *value,
                          uint32_t bytes, uint8_t *reference);
 
+/// Length of the value that `reference` names.
+uint32_t esk_series_value_bytes(const uint8_t *reference);
+
+/// Reads from the value that `reference` names. As esk_series_var_read.
+int esk_series_value_read(struct esk_series *series, const uint8_t *reference,
+                          uint32_t offset, uint8_t *out, uint32_t bytes,
+                          uint32_t *got);
+
 /// Makes every byte of the var stream durable, in a seal or a short page.
 int esk_series_var_flush(struct esk_series *series);
+
+/// Drops the values of rows that erase_before dropped, where the var ring
+/// refuses when full: nothing else makes room in it.
+void esk_series_var_trim(struct esk_series *series);
 
 /// Finds the end of the var stream.
 int esk_series_var_recover(struct esk_series *series);

@@ -164,6 +164,7 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     series->has_floor = true;
     series->floor = order;
     esk_ring_drop(&series->data, position);
+    esk_series_var_trim(series);
     esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
     return ESK_OK;
 }

@@ -257,8 +257,27 @@ static int page_pass(const struct esk_series *series,
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
+/// The next row from the page the last one came from, when that page is
+/// still in its frame: the usual case, without a look at pool and plan.
+static int forward_same_page(struct esk_series *series,
+                             struct esk_series_cursor *cursor, void *row) {
+    if (cursor->row == 0 || cursor->position < series->data.tail ||
+        cursor->position >= series->data.head) {
+        return ESK_NOT_FOUND;
+    }
+    uint8_t *page = esk_pool_peek(&series->pool, cursor->frame, cursor->tag);
+    if (page == NULL || esk_page_sequence(page) != cursor->position) {
+        return ESK_NOT_FOUND;
+    }
+    return page_next(series, cursor, page, esk_page_count(page), row);
+}
+
 static int forward_next(struct esk_series *series,
                         struct esk_series_cursor *cursor, void *row) {
+    int same = forward_same_page(series, cursor, row);
+    if (same != ESK_NOT_FOUND) {
+        return same;
+    }
     for (;;) {
         if (cursor->position < series->data.tail) {
             bool stale = cursor->has_last;
@@ -290,6 +309,8 @@ static int forward_next(struct esk_series *series,
                 continue;
             }
             count = esk_page_count(page);
+            cursor->frame = frame;
+            cursor->tag = esk_ring_page(&series->data, cursor->position);
         }
         if (cursor->row == 0) {
             cursor->row = first_wanted(series, cursor, page, count);

@@ -37,8 +37,11 @@ uint8_t *esk_series_index_knots(const struct esk_series *series,
     uint32_t offset = body_offset(page[ESK_INDEX_ROLE]);
     uint32_t knots = esk_load_u16(page + ESK_INDEX_KNOTS);
     if (page[ESK_INDEX_ROLE] != ESK_INDEX_TILE) {
-        offset += (uint32_t)esk_load_u16(page + ESK_INDEX_ENTRIES) *
-                  series->entry_bytes;
+        uint32_t entries = esk_load_u16(page + ESK_INDEX_ENTRIES);
+        offset += entries * series->entry_bytes;
+        if (entries > series->run_pages && entries >= series->group_pages) {
+            return NULL;
+        }
     }
     knots += (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0 ? 1u : 0u;
     if (offset + knots * esk_series_knot_bytes(series) > page_bytes(series)) {
@@ -78,15 +81,13 @@ void esk_series_group_note(struct esk_series *series, uint32_t position,
 /// Writes the fields that every index page has, and the tip after `knots`
 /// entries of `section`. Returns the payload bytes in use.
 static uint16_t page_finish(const struct esk_series *series, uint8_t *page,
-                            uint8_t role, uint8_t level, uint8_t *section,
-                            uint16_t knots) {
+                            uint8_t role, uint8_t *section, uint16_t knots) {
     uint8_t knot = esk_series_knot_bytes(series);
     uint8_t *end = section + (uint16_t)(knots * knot);
     esk_key key = 0;
     uint32_t position = 0;
 
     page[ESK_INDEX_ROLE] = role;
-    page[ESK_INDEX_LEVEL] = level;
     page[ESK_INDEX_ERROR] = series->spline.error_16ths;
     esk_store_u16(page + ESK_INDEX_KNOTS, knots);
     if (role != ESK_INDEX_TILE &&
@@ -97,13 +98,6 @@ static uint16_t page_finish(const struct esk_series *series, uint8_t *page,
         esk_store_u32(end + series->key_bytes, position);
         page[ESK_INDEX_FLAGS] |= ESK_INDEX_TIP;
         end += knot;
-    }
-    if (role != ESK_INDEX_RUN) {
-        const struct esk_spline_level *levels = series->spline.level;
-        esk_store_u32(page + ESK_INDEX_TILE_PREV,
-                      levels[level].closed_position);
-        esk_store_u32(page + ESK_INDEX_TILE_OPEN_0, levels[0].open_position);
-        esk_store_u32(page + ESK_INDEX_TILE_OPEN_1, levels[1].open_position);
     }
     return (uint16_t)(end - page - ESK_ENVELOPE_BYTES);
 }
@@ -128,6 +122,19 @@ static uint16_t tile_load(struct esk_series *series, uint8_t level,
     return count;
 }
 
+/// Writes what only pages with a tile have. A tile that continues none
+/// (`merged` 0) closes the one that is open.
+static void tile_head(const struct esk_series *series, uint8_t *page,
+                      uint8_t level, uint16_t merged) {
+    const struct esk_spline_level *levels = series->spline.level;
+    uint32_t previous = merged == 0 ? levels[level].open_position
+                                    : levels[level].closed_position;
+    page[ESK_INDEX_LEVEL] = level;
+    esk_store_u32(page + ESK_INDEX_TILE_PREV, previous);
+    esk_store_u32(page + ESK_INDEX_TILE_OPEN_0, levels[0].open_position);
+    esk_store_u32(page + ESK_INDEX_TILE_OPEN_1, levels[1].open_position);
+}
+
 /// Programs a page that holds a tile of `level`: a group page or a tile page.
 static int tile_page_write(struct esk_series *series, uint8_t role,
                            uint8_t level) {
@@ -143,19 +150,22 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
 
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     uint8_t *section = page + ESK_INDEX_TILE_BODY + bytes;
-    uint16_t count = tile_load(series, level, page, section, room);
-    count = esk_spline_save(&series->spline, level, section, count, room);
+    uint16_t merged = tile_load(series, level, page, section, room);
+    uint16_t count =
+        esk_spline_save(&series->spline, level, section, merged, room);
     memset(page, 0, ESK_INDEX_TILE_BODY);
-    esk_store_u32(page + ESK_INDEX_START, series->run_start);
+    /* Where run pages ended: recovery rolls forward from there. */
+    esk_store_u32(page + ESK_INDEX_START, series->run_first);
     esk_store_u16(page + ESK_INDEX_ENTRIES, entries);
     if (bytes > 0) {
         /* A group of which no page was written matches nothing. */
         esk_series_group_note(series, series->index.head, NULL, 0, false);
         memcpy(page + ESK_INDEX_TILE_BODY, series->group, bytes);
     }
-    uint16_t used = page_finish(series, page, role, level, section, count);
+    tile_head(series, page, level, merged);
+    uint16_t used = page_finish(series, page, role, section, count);
     int status = esk_ring_append(&series->index, page, used,
-                                 series->run_start, &position);
+                                 series->run_first, &position);
     esk_pool_give(&series->pool, frame);
     if (status == ESK_OK && count > 0) {
         esk_spline_saved(&series->spline, level, count, position);
@@ -187,12 +197,12 @@ static int spline_save(struct esk_series *series, uint8_t level) {
 /// What a group page had no room for is saved at once: recovery reads run
 /// pages back to the last group page only.
 static int leftover_save(struct esk_series *series) {
-    while (series->save_due && esk_spline_unsaved(&series->spline, 0) > 0) {
-        uint16_t before = esk_spline_unsaved(&series->spline, 0);
+    uint16_t before = UINT16_MAX;
+    uint16_t unsaved = esk_spline_unsaved(&series->spline, 0);
+    while (series->save_due && unsaved > 0 && unsaved < before) {
         ESK_TRY(spline_save(series, 0));
-        if (esk_spline_unsaved(&series->spline, 0) >= before) {
-            break;
-        }
+        before = unsaved;
+        unsaved = esk_spline_unsaved(&series->spline, 0);
     }
     series->save_due = false;
     return ESK_OK;
@@ -218,7 +228,7 @@ static int run_write(struct esk_series *series) {
                                 bytes) / knot - 1);
     uint16_t knots = esk_spline_take_new(&series->spline, section, room);
     uint16_t used =
-        page_finish(series, page, ESK_INDEX_RUN, 0, section, knots);
+        page_finish(series, page, ESK_INDEX_RUN, section, knots);
     int status = esk_ring_append(&series->index, page, used,
                                  series->run_first, &position);
     if (status == ESK_OK) {
@@ -236,9 +246,6 @@ static int run_write(struct esk_series *series) {
 /// Ends the run in RAM, on the medium if it can be.
 static void run_flush(struct esk_series *series) {
     uint32_t end = series->run_start + series->run_count;
-    if (series->run_count == 0) {
-        return;
-    }
     if (run_write(series) == ESK_OK) {
         series->run_first = end;
         series->gap_unknown = false;
@@ -248,9 +255,7 @@ static void run_flush(struct esk_series *series) {
     }
     series->run_start = end;
     series->run_count = 0;
-    if (leftover_save(series) != ESK_OK) {
-        series->index_failures++;
-    }
+    series->index_failures += leftover_save(series) != ESK_OK ? 1u : 0u;
 }
 
 bool esk_series_run_is_full(const struct esk_series *series) {
@@ -313,7 +318,7 @@ int esk_series_index_note(struct esk_series *series, uint32_t position,
 
 void esk_series_index_add(struct esk_series *series, uint32_t position,
                           uint8_t *page) {
-    if (esk_series_run_is_full(series)) {
+    if (series->run_count > 0 && esk_series_run_is_full(series)) {
         run_flush(series);
     }
     if (!run_pass_holes(series, position)) {

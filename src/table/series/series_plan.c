@@ -341,9 +341,6 @@ uint32_t esk_series_plan_forward(struct esk_series *series,
                 return series->data.head;
             }
             forward_advance(series, cursor, position);
-            if (cursor->run_end <= position && cursor->open_run) {
-                return series->data.head;
-            }
             continue;
         }
         if (position < cursor->run_first) {

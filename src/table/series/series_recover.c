@@ -152,9 +152,6 @@ static uint32_t survey_start(struct esk_series *series) {
                 return start - 1;
             }
         }
-        if (start < series->group_pages) {
-            return series->index.tail;
-        }
         start -= series->group_pages;
     }
     return start > series->index.tail ? start : series->index.tail;
@@ -174,11 +171,8 @@ static void knots_restore(struct esk_series *series, uint32_t position,
         return;
     }
     const uint8_t *knots = esk_series_index_knots(series, page);
-    uint16_t count = esk_load_u16(page + ESK_INDEX_KNOTS);
-    if (knots == NULL) {
-        esk_pool_unpin(&series->pool, frame);
-        return;
-    }
+    uint16_t count =
+        knots != NULL ? esk_load_u16(page + ESK_INDEX_KNOTS) : 0;
     if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN) {
         esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
         for (uint16_t i = 0; i < count; i++) {
@@ -186,7 +180,7 @@ static void knots_restore(struct esk_series *series, uint32_t position,
             esk_spline_restore_knot(&series->spline, key, at);
         }
     }
-    if (tip) {
+    if (tip && knots != NULL) {
         esk_spline_section_get(&series->spline, knots, count, &key, &at);
         esk_spline_restore_tip(&series->spline, key, at);
     }

@@ -51,6 +51,7 @@ struct seek {
     uint32_t high_first; ///< ordinal of the first row at `high`
     bool found;
     bool exact; ///< the key lies within `best`
+    bool damaged; ///< a page on the way proved nothing, and is not erased
     int failure; ///< an I/O error on the way
 };
 
@@ -68,6 +69,8 @@ static bool pin_below(struct esk_series *series, struct seek *seek,
             esk_pool_unpin(&series->pool, place->frame);
         } else if (status == ESK_E_IO) {
             seek->failure = status;
+        } else if (status == ESK_E_CORRUPT) {
+            seek->damaged = true;
         }
     }
     return false;
@@ -148,8 +151,11 @@ int esk_series_seek(struct esk_series *series, esk_key key,
         probe = (uint8_t)(probe < UINT8_MAX ? probe + 1 : probe);
         at = seek_next(&seek, probe, at, seek.low > low);
     }
-    if (missing != NULL && seek.found) {
-        *missing = seek.high_first - seek.best_end - 1 < UINT32_MAX / 2;
+    if (missing != NULL) {
+        /* Below the oldest readable row nothing tells what was there. */
+        *missing = seek.found
+                       ? seek.high_first - seek.best_end - 1 < UINT32_MAX / 2
+                       : seek.damaged;
     }
     if (!seek.found) {
         return seek.failure != ESK_OK ? seek.failure : ESK_NOT_FOUND;
@@ -193,7 +199,11 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
                series->row_bytes);
         return ESK_OK;
     }
-    ESK_TRY(esk_series_seek(series, order, &place, &missing));
+    int status = esk_series_seek(series, order, &place, &missing);
+    if (status == ESK_NOT_FOUND && missing) {
+        return ESK_E_CORRUPT;
+    }
+    ESK_TRY(status);
     uint16_t count = esk_page_count(place.page);
     uint16_t at = row_find(series, place.page, count, order);
     if (at < count) {

@@ -16,6 +16,7 @@ enum {
     REFERENCE_POSITION = 0,
     REFERENCE_STREAM = 4,
     REFERENCE_LENGTH = 8,
+    TRIM_PAGES_MAX = 16, ///< pages without a value passed over by a trim
 };
 
 static uint16_t page_room(const struct esk_series *series) {
@@ -33,12 +34,31 @@ static int var_page_close(struct esk_series *series) {
     return ESK_OK;
 }
 
+/// Whether `bytes` more bytes have a place. A row is accepted only if its
+/// value can become durable: a ring that refuses must not do so at sync.
+static bool value_fits(const struct esk_series *series, uint32_t bytes) {
+    uint32_t room = page_room(series);
+    uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
+    uint32_t pages = 1;
+    if (!series->var.refuse) {
+        return true;
+    }
+    room = room > series->var_used ? room - series->var_used : 0;
+    if (bytes > room) {
+        pages += (bytes - room - 1) / whole + 1;
+    }
+    return esk_ring_has_room(&series->var, pages);
+}
+
 /// Programs pages as they fill; the last bytes stay in RAM.
 int esk_series_var_write(struct esk_series *series, const uint8_t *value,
                          uint32_t bytes, uint8_t *reference) {
     memset(reference, 0, ESK_VAR_REF_BYTES);
     if (bytes == 0) {
         return ESK_OK;
+    }
+    if (!value_fits(series, bytes)) {
+        return ESK_FULL;
     }
     if (series->var_used >= page_room(series)) {
         ESK_TRY(var_page_close(series));
@@ -96,13 +116,69 @@ int esk_series_var_recover(struct esk_series *series) {
     return ESK_OK;
 }
 
+/// Looks among a page's rows, from the floor on, for the first value.
+/// Returns true with the position where it begins.
+static bool first_value(struct esk_series *series, uint8_t *page,
+                        uint16_t count, uint32_t *position) {
+    uint16_t row = series->has_floor
+                       ? esk_series_rows_below(series, page, count,
+                                               series->floor, false)
+                       : 0;
+    for (; row < count; row++) {
+        const uint8_t *reference =
+            esk_series_page_row(series, page, row) + series->var_offset;
+        if (esk_series_value_bytes(reference) > 0) {
+            *position = esk_load_u32(reference + REFERENCE_POSITION);
+            return true;
+        }
+    }
+    return false;
+}
+
+void esk_series_var_trim(struct esk_series *series) {
+    uint32_t at = series->data.tail;
+    uint32_t position = series->var.head;
+
+    if (series->var_page == NULL || !series->var.refuse) {
+        return;
+    }
+    for (uint8_t i = 0; at < series->data.head; i++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        int status = esk_series_pin(series, &series->data, at, &page, &frame);
+        if (status == ESK_E_IO || i == TRIM_PAGES_MAX) {
+            if (status == ESK_OK) {
+                esk_pool_unpin(&series->pool, frame);
+            }
+            return;
+        }
+        if (status == ESK_OK) {
+            bool found = first_value(series, page, esk_page_count(page),
+                                     &position);
+            esk_pool_unpin(&series->pool, frame);
+            if (found) {
+                break;
+            }
+        }
+        at = esk_ring_skip(&series->data, at);
+    }
+    if (at >= series->data.head) {
+        (void)first_value(series, series->write_page, series->write_count,
+                          &position);
+    }
+    esk_ring_drop(&series->var, position);
+}
+
+uint32_t esk_series_value_bytes(const uint8_t *reference) {
+    return esk_load_u32(reference + REFERENCE_LENGTH);
+}
+
 int esk_series_var_bytes(const struct esk_series *series, const void *row,
                          uint32_t *bytes) {
     if (series->var_offset == ESK_SERIES_NO_VAR) {
         return ESK_E_UNSUPPORTED;
     }
-    const uint8_t *reference = (const uint8_t *)row + series->var_offset;
-    *bytes = esk_load_u32(reference + REFERENCE_LENGTH);
+    *bytes = esk_series_value_bytes((const uint8_t *)row + series->var_offset);
     return ESK_OK;
 }
 
@@ -120,19 +196,30 @@ static bool page_holds(uint32_t first, uint16_t count, uint32_t stream) {
     return stream - first < count;
 }
 
-/// Finds the page that holds stream offset `stream`, from `position` on.
+/// Finds the page that holds stream offset `stream`, from `position` on. A
+/// reference may name a bad block that the tail has passed since: then the
+/// page at the tail says whether the value was dropped.
 /// Returns  ESK_OK; ESK_NOT_FOUND when it was dropped; ESK_E_CORRUPT when it
 ///          is lost.
 static int var_find(struct esk_series *series, uint32_t *position,
                     uint32_t stream, struct var_page *found) {
-    if (*position < series->var.tail) {
-        return ESK_NOT_FOUND;
+    const struct esk_ring *ring = &series->var;
+    int lost = ESK_E_CORRUPT;
+    if (*position < ring->tail) {
+        if (ring->tail - *position > esk_ring_pages(ring)) {
+            return ESK_NOT_FOUND;
+        }
+        *position = ring->tail;
+        lost = ESK_NOT_FOUND;
     }
-    while (*position < series->var.head) {
+    if (page_holds(series->var_stream, series->var_used, stream)) {
+        *position = ring->head;
+    }
+    while (*position < ring->head) {
         uint8_t *page = NULL;
-        if (esk_series_pin(series, &series->var, *position, &page,
-                           &found->frame) != ESK_OK) {
-            *position = esk_ring_skip(&series->var, *position);
+        if (esk_series_pin(series, ring, *position, &page, &found->frame) !=
+            ESK_OK) {
+            *position = esk_ring_skip(ring, *position);
             continue;
         }
         uint32_t first = esk_page_aux(page);
@@ -145,12 +232,12 @@ static int var_find(struct esk_series *series, uint32_t *position,
         }
         esk_pool_unpin(&series->pool, found->frame);
         if (first - stream < UINT32_MAX / 2) {
-            return ESK_E_CORRUPT;
+            return lost;
         }
         (*position)++;
     }
     if (!page_holds(series->var_stream, series->var_used, stream)) {
-        return ESK_E_CORRUPT;
+        return lost;
     }
     found->pinned = false;
     found->bytes = series->var_page + ESK_ENVELOPE_BYTES +
@@ -163,10 +250,18 @@ static int var_find(struct esk_series *series, uint32_t *position,
 int esk_series_var_read(struct esk_series *series, const void *row,
                         uint32_t offset, void *buffer, uint32_t bytes,
                         uint32_t *got) {
-    uint32_t length = 0;
-    uint8_t *out = buffer;
-    ESK_TRY(esk_series_var_bytes(series, row, &length));
-    const uint8_t *reference = (const uint8_t *)row + series->var_offset;
+    if (series->var_offset == ESK_SERIES_NO_VAR) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return esk_series_value_read(
+        series, (const uint8_t *)row + series->var_offset, offset, buffer,
+        bytes, got);
+}
+
+int esk_series_value_read(struct esk_series *series, const uint8_t *reference,
+                          uint32_t offset, uint8_t *out, uint32_t bytes,
+                          uint32_t *got) {
+    uint32_t length = esk_series_value_bytes(reference);
     uint32_t position = esk_load_u32(reference + REFERENCE_POSITION);
     uint32_t stream = esk_load_u32(reference + REFERENCE_STREAM);
 

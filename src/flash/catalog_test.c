@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "flash/volume.h"
+#include "flash/volume_format.h"
+#include "test/harness/rig.h"
+
+static const struct esk_column columns[] = {
+    {.name = "heat", .unit = "degC", .type = ESK_TYPE_F32},
+    {.name = "at", .unit = "ms", .type = ESK_TYPE_I64},
+    {.name = "gate", .type = ESK_TYPE_U8},
+    {.name = "tag", .unit = "", .type = ESK_TYPE_BYTES, .bytes = 5},
+    {.name = "note", .type = ESK_TYPE_VAR},
+};
+
+static const uint8_t gate_edges[] = {10, 20, 30};
+
+static const struct esk_index_spec indexes[] = {
+    {.column = 0, .bitmap_bits = 16},
+    {.column = 2, .bitmap_bits = 8, .edges = gate_edges, .edge_count = 3},
+};
+
+static const struct esk_table_spec spec = {
+    .name = "log",
+    .columns = columns,
+    .indexes = indexes,
+    .column_count = 5,
+    .key_column = 1,
+    .index_count = 2,
+    .full_policy = ESK_FULL_REFUSE,
+    .group_pages = 5,
+    .run_pages = 3,
+    .data_blocks = 4,
+    .index_blocks = 3,
+    .var_blocks = 2,
+};
+
+static struct esk_table_spec named(const char *name) {
+    struct esk_table_spec copy = spec;
+    copy.name = name;
+    return copy;
+}
+
+static int create(struct esk_rig *rig, const struct esk_table_spec *table) {
+    return esk_volume_create(&rig->volume, ESK_TABLE_SERIES, table, NULL,
+                             rig->page);
+}
+
+static int find(struct esk_rig *rig, const char *name,
+                struct esk_table_info *info) {
+    return esk_volume_find(&rig->volume, name, info, rig->page);
+}
+
+static int column_of(struct esk_rig *rig, const struct esk_table_info *info,
+                     uint8_t index, struct esk_column_info *column) {
+    return esk_volume_column(&rig->volume, info, index, column, rig->page);
+}
+
+ESK_TEST(catalog_gives_back_the_table_that_was_created) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    for (int mounts = 0; mounts < 2; mounts++) {
+        ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+        ESK_CHECK_TEXT(info.name, "log");
+        ESK_CHECK_INT(info.kind, ESK_TABLE_SERIES);
+        ESK_CHECK_INT(info.id, 1);
+        ESK_CHECK_INT(info.column_count, 5);
+        ESK_CHECK_INT(info.key_column, 1);
+        ESK_CHECK_INT(info.index_count, 2);
+        ESK_CHECK_INT(info.full_policy, ESK_FULL_REFUSE);
+        ESK_CHECK_INT(info.group_pages, 5);
+        ESK_CHECK_INT(info.run_pages, 3);
+        ESK_CHECK_INT(info.row_bytes, 30);
+        ESK_CHECK_INT(info.blocks[0], 4);
+        ESK_CHECK_INT(info.blocks[1], 3);
+        ESK_CHECK_INT(info.blocks[2], 2);
+        ESK_CHECK_INT(info.block[1], info.block[0] + 4);
+        ESK_CHECK_INT(info.block[2], info.block[1] + 3);
+        ESK_CHECK(!info.floor_set);
+        rig_mount(&rig);
+    }
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_gives_back_columns_and_indexes) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+    uint16_t offset = 0;
+    for (uint8_t i = 0; i < 5; i++) {
+        struct esk_column_info column;
+        ESK_CONTEXT("column %u", i);
+        ESK_CHECK_INT(column_of(&rig, &info, i, &column), ESK_OK);
+        ESK_CHECK_TEXT(column.name, columns[i].name);
+        ESK_CHECK_TEXT(column.unit,
+                       columns[i].unit == NULL ? "" : columns[i].unit);
+        ESK_CHECK_INT(column.type, columns[i].type);
+        ESK_CHECK_INT(column.offset, offset);
+        offset = (uint16_t)(offset + column.bytes);
+    }
+    for (uint8_t i = 0; i < 2; i++) {
+        struct esk_index_spec index;
+        uint8_t edges[3] = {0};
+        ESK_CONTEXT("index %u", i);
+        ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, i, &index, edges,
+                                       sizeof edges, rig.page),
+                      ESK_OK);
+        ESK_CHECK_INT(index.column, indexes[i].column);
+        ESK_CHECK_INT(index.bitmap_bits, indexes[i].bitmap_bits);
+        ESK_CHECK_INT(index.edge_count, indexes[i].edge_count);
+        ESK_CHECK_INT(index.edges != NULL, i == 1);
+        ESK_CHECK_BYTES(edges, gate_edges, i == 1 ? 3 : 0);
+    }
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_says_what_is_past_the_last_column_index_and_buffer) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    struct esk_column_info column;
+    struct esk_index_spec index;
+    uint8_t edges[3];
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+    ESK_CHECK_INT(column_of(&rig, &info, 5, &column), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 2, &index, edges, 3,
+                                   rig.page),
+                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 1, &index, edges, 2,
+                                   rig.page),
+                  ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 0, &index, NULL, 0,
+                                   rig.page),
+                  ESK_OK);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_lists_tables_in_order_and_then_ends) {
+    static const char *const names[] = {"a", "b", "c"};
+    struct esk_rig rig;
+    struct esk_table_info info;
+    uint16_t cursor = 0;
+    rig_start(&rig, &rig_nor, NULL);
+    ESK_CHECK_INT(esk_volume_list(&rig.volume, &cursor, &info, rig.page),
+                  ESK_END);
+    for (int i = 0; i < 3; i++) {
+        struct esk_table_spec table = named(names[i]);
+        ESK_CHECK_INT(create(&rig, &table), ESK_OK);
+    }
+    for (int i = 0; i < 3; i++) {
+        ESK_CHECK_INT(esk_volume_list(&rig.volume, &cursor, &info, rig.page),
+                      ESK_OK);
+        ESK_CHECK_TEXT(info.name, names[i]);
+        ESK_CHECK_INT(info.id, i + 1);
+    }
+    ESK_CHECK_INT(esk_volume_list(&rig.volume, &cursor, &info, rig.page),
+                  ESK_END);
+    ESK_CHECK_INT(esk_catalog_find(&rig.volume, 2, &info, rig.page), ESK_OK);
+    ESK_CHECK_TEXT(info.name, "b");
+    ESK_CHECK_INT(esk_catalog_find(&rig.volume, 9, &info, rig.page),
+                  ESK_NOT_FOUND);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_refuses_a_name_that_is_taken_and_drops_only_what_is_there) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    ESK_CHECK_INT(create(&rig, &spec), ESK_E_EXISTS);
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "other", rig.page),
+                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "log", rig.page), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_NOT_FOUND);
+    rig_mount(&rig);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_NOT_FOUND);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_refuses_a_schema_with_the_fault_and_stores_nothing) {
+    struct esk_rig rig;
+    struct esk_fault fault = {0, 0};
+    struct esk_table_spec bad = spec;
+    bad.key_column = 3;
+    rig_start(&rig, &rig_nor, NULL);
+    uint64_t ops = esk_sim_op_count(rig.sim);
+    ESK_CHECK_INT(esk_volume_create(&rig.volume, ESK_TABLE_SERIES, &bad,
+                                    &fault, rig.page),
+                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
+    ESK_CHECK_INT(fault.column, 3);
+    ESK_CHECK_INT(create(&rig, &bad), ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_volume_create(&rig.volume, ESK_TABLE_TREE, &spec, NULL,
+                                    rig.page),
+                  ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_sim_op_count(rig.sim), ops);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_entry_runs_over_several_small_pages) {
+    static char names[40][ESK_NAME_BYTES_MAX + 1];
+    static struct esk_column many[40];
+    uint8_t edges[2][63 * 8];
+    struct esk_rig rig;
+    struct esk_table_info info;
+    for (uint8_t i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof names[i], "column number %u of forty ...",
+                 i);
+        many[i] = (struct esk_column){
+            .name = names[i], .unit = "a unit", .type = ESK_TYPE_U32};
+    }
+    many[7].type = ESK_TYPE_U64;
+    for (uint8_t i = 0; i < 63; i++) {
+        esk_store_u32(edges[0] + i * 4, i * 3u);
+        esk_store_u64(edges[1] + i * 8, i * 5u);
+    }
+    struct esk_index_spec wide[] = {
+        {.column = 3, .bitmap_bits = 64, .edges = edges[0], .edge_count = 63},
+        {.column = 7, .bitmap_bits = 64, .edges = edges[1],
+         .edge_count = 63}};
+    struct esk_table_spec table = {.name = "wide",
+                                   .columns = many,
+                                   .indexes = wide,
+                                   .column_count = 40,
+                                   .index_count = 2,
+                                   .data_blocks = 2};
+    struct esk_volume_config config = {.tables_max = 5};
+    rig_start(&rig, &rig_nor, &config);
+    struct esk_table_spec before = named("before");
+    struct esk_table_spec after = named("after");
+    ESK_CHECK_INT(create(&rig, &before), ESK_OK);
+    ESK_CHECK_INT(create(&rig, &table), ESK_OK);
+    ESK_CHECK_INT(create(&rig, &after), ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "before", rig.page), ESK_OK);
+    rig_mount(&rig);
+    ESK_CHECK_INT(find(&rig, "after", &info), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "wide", &info), ESK_OK);
+    ESK_CHECK(info.descriptor_pages > 8);
+    for (uint8_t i = 0; i < 40; i++) {
+        struct esk_column_info column;
+        ESK_CHECK_INT(column_of(&rig, &info, i, &column), ESK_OK);
+        ESK_CHECK_TEXT(column.name, names[i]);
+    }
+    for (uint8_t i = 0; i < 2; i++) {
+        struct esk_index_spec index;
+        uint8_t got[63 * 8];
+        ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, i, &index, got,
+                                       sizeof got, rig.page),
+                      ESK_OK);
+        ESK_CHECK_BYTES(got, edges[i], i == 0 ? 63 * 4 : 63 * 8);
+    }
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    struct esk_volume_config config = {.tables_max = 1};
+    int status = ESK_OK;
+    uint32_t tables = 0;
+    struct esk_geometry geometry = rig_nor;
+    geometry.block_count = 400;
+    geometry.block_pages = 4;
+    rig_start(&rig, &geometry, &config);
+    for (; status == ESK_OK; tables++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%u", tables);
+        struct esk_table_spec table = named(name);
+        status = create(&rig, &table);
+    }
+    ESK_CHECK_INT(status, ESK_E_NO_SPACE);
+    ESK_CHECK(tables > 2);
+    ESK_CHECK_INT(find(&rig, "t0", &info), ESK_OK);
+    rig_mount(&rig);
+    ESK_CHECK_INT(find(&rig, "t1", &info), ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "t0", rig.page), ESK_OK);
+    struct esk_table_spec again = named("again");
+    ESK_CHECK_INT(create(&rig, &again), ESK_OK);
+    ESK_CHECK_INT(rig.volume.half_valid, 3);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_gives_regions_that_do_not_overlap_and_reuses_freed_ones) {
+    struct esk_rig rig;
+    struct esk_table_info a;
+    struct esk_table_info b;
+    struct esk_table_info c;
+    rig_start(&rig, &rig_nor, NULL);
+    struct esk_table_spec tables[] = {named("a"), named("b"), named("c")};
+    ESK_CHECK_INT(create(&rig, &tables[0]), ESK_OK);
+    ESK_CHECK_INT(create(&rig, &tables[1]), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "a", &a), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "b", &b), ESK_OK);
+    ESK_CHECK_INT(a.block[0], 2 * rig.volume.half_blocks);
+    ESK_CHECK_INT(b.block[0], a.block[0] + 9);
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "a", rig.page), ESK_OK);
+    ESK_CHECK_INT(create(&rig, &tables[2]), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "c", &c), ESK_OK);
+    ESK_CHECK_INT(c.block[0], a.block[0]);
+    ESK_CHECK_INT(c.id, 3);
+    ESK_CHECK(c.seed != a.seed);
+    /* One block more than the hole has goes behind the others. */
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "c", rig.page), ESK_OK);
+    tables[0].data_blocks++;
+    ESK_CHECK_INT(create(&rig, &tables[0]), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "a", &a), ESK_OK);
+    ESK_CHECK_INT(a.block[0], b.block[0] + 9);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_gives_a_table_what_is_left_of_the_device) {
+    static const uint8_t with_var[] = {0, 1};
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t asked = 0; asked <= 3; asked += 3) {
+            struct esk_rig rig;
+            struct esk_table_info info;
+            struct esk_table_spec table = spec;
+            ESK_CONTEXT("var %u, asked %u", with_var[i], asked);
+            table.column_count = with_var[i] ? 5 : 4;
+            table.data_blocks = 0;
+            table.run_pages = 0;
+            table.index_blocks = asked;
+            table.var_blocks = asked;
+            rig_start(&rig, &rig_nor, NULL);
+            ESK_CHECK_INT(create(&rig, &table), ESK_OK);
+            ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+            ESK_CHECK_INT(2 * rig.volume.half_blocks + info.blocks[0] +
+                              info.blocks[1] + info.blocks[2],
+                          64);
+            ESK_CHECK(info.blocks[0] > info.blocks[1]);
+            ESK_CHECK_INT(info.blocks[2] > 0, with_var[i]);
+            ESK_CHECK(asked == 0 || info.blocks[1] == asked);
+            struct esk_table_spec second = named("second");
+            ESK_CHECK_INT(create(&rig, &second), ESK_E_NO_SPACE);
+            second.data_blocks = 0;
+            ESK_CHECK_INT(create(&rig, &second), ESK_E_NO_SPACE);
+            rig_end(&rig);
+        }
+    }
+}
+
+ESK_TEST(catalog_derives_index_and_var_regions_from_the_data_region) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    struct esk_table_spec table = spec;
+    table.index_blocks = 0;
+    table.var_blocks = 0;
+    rig_start(&rig, &rig_nor, NULL);
+    ESK_CHECK_INT(create(&rig, &table), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+    ESK_CHECK_INT(info.blocks[0], 4);
+    ESK_CHECK(info.blocks[1] >= 3);
+    ESK_CHECK_INT(info.blocks[2], 4);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_refuses_regions_that_leave_a_ring_under_two_blocks) {
+    static const uint32_t asked[][2] = {
+        {100, 0}, {0, 100}, {52, 0}, {0, 52}};
+    for (int i = 0; i < 4; i++) {
+        struct esk_rig rig;
+        struct esk_table_spec table = spec;
+        ESK_CONTEXT("case %d", i);
+        table.data_blocks = 0;
+        table.index_blocks = asked[i][0];
+        table.var_blocks = asked[i][1];
+        rig_start(&rig, &rig_nor, NULL);
+        ESK_CHECK_INT(create(&rig, &table), ESK_E_NO_SPACE);
+        rig_end(&rig);
+    }
+}
+
+ESK_TEST(catalog_ids_go_round_past_zero_and_those_in_use) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    struct esk_table_spec kept = named("kept");
+    rig_start(&rig, &rig_nor, NULL);
+    ESK_CHECK_INT(create(&rig, &kept), ESK_OK);
+    for (int i = 2; i <= 300; i++) {
+        ESK_CONTEXT("table %d", i);
+        ESK_CHECK_INT(create(&rig, &spec), ESK_OK);
+        ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+        ESK_CHECK_INT(info.id, i < 256 ? i : i - 254);
+        ESK_CHECK_INT(esk_volume_drop(&rig.volume, "log", rig.page), ESK_OK);
+    }
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_commit_works_around_failing_programs_and_erases) {
+    for (uint32_t at = 0; at < 6; at++) {
+        struct esk_sim_failure one = {.burst_start = at, .burst_length = 1};
+        struct esk_sim_failures cases[] = {{.program = one}, {.erase = one}};
+        for (int i = 0; i < 2; i++) {
+            struct esk_rig rig;
+            struct esk_table_info info;
+            ESK_CONTEXT("operation %u, %s", at, i == 0 ? "program" : "erase");
+            rig_start(&rig, &rig_nor, NULL);
+            esk_sim_failures_set(rig.sim, &cases[i]);
+            rig_create(&rig, &spec);
+            ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+            rig_mount(&rig);
+            ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+            rig_end(&rig);
+        }
+    }
+}
+
+ESK_TEST(catalog_commit_that_cannot_be_written_leaves_the_old_catalog) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    struct esk_table_spec other = named("other");
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    struct esk_sim_failures failures = {.program = {.every = 1}};
+    esk_sim_failures_set(rig.sim, &failures);
+    ESK_CHECK(create(&rig, &other) < 0);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "other", &info), ESK_NOT_FOUND);
+    esk_sim_failures_set(rig.sim, NULL);
+    rig_mount(&rig);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+    ESK_CHECK_INT(find(&rig, "other", &info), ESK_NOT_FOUND);
+    rig_end(&rig);
+}
+
+/// A chip that marks no blocks: a failing erase ends the commit.
+ESK_TEST(catalog_commit_fails_on_a_failing_erase_where_blocks_have_no_marks) {
+    struct esk_rig rig;
+    rig_start(&rig, &rig_nor, NULL);
+    struct esk_device_ops ops = *rig.device->ops;
+    struct esk_device plain = *rig.device;
+    ops.block_is_bad = NULL;
+    ops.block_mark_bad = NULL;
+    plain.ops = &ops;
+    struct esk_volume_config config = {.tables_max = 2};
+    ESK_CHECK_INT(esk_volume_format(&plain, &config, rig.page), ESK_OK);
+    rig.device = &plain;
+    rig_mount(&rig);
+    struct esk_sim_failures failures = {.erase = {.every = 1}};
+    esk_sim_failures_set(rig.sim, &failures);
+    ESK_CHECK_INT(create(&rig, &spec), ESK_E_IO);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_page_lost_in_one_half_is_read_from_the_other) {
+    for (uint8_t half = 0; half < 2; half++) {
+        struct esk_rig rig;
+        struct esk_table_info info;
+        struct esk_column_info column;
+        esk_page_id id = 0;
+        ESK_CONTEXT("half %u", half);
+        rig_start(&rig, &rig_nor, NULL);
+        rig_create(&rig, &spec);
+        ESK_CHECK_INT(esk_half_page(&rig.volume, half, 0, &id), ESK_OK);
+        ESK_CHECK_INT(esk_sim_flip(rig.sim, id, 999), ESK_OK);
+        rig_mount(&rig);
+        ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+        ESK_CHECK_INT(column_of(&rig, &info, 4, &column), ESK_OK);
+        /* A commit heals it. */
+        ESK_CHECK_INT(esk_catalog_set_tail(&rig.volume, info.id, 5, 6,
+                                           rig.page),
+                      ESK_OK);
+        rig_mount(&rig);
+        ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+        ESK_CHECK_INT(info.tail_hint, 5);
+        ESK_CHECK_INT(info.floor_key, 6);
+        ESK_CHECK(info.floor_set);
+        rig_end(&rig);
+    }
+}
+
+ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    struct esk_column_info column;
+    struct esk_index_spec index;
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+    for (uint8_t half = 0; half < 2; half++) {
+        esk_page_id id = 0;
+        ESK_CHECK_INT(esk_half_page(&rig.volume, half, 0, &id), ESK_OK);
+        ESK_CHECK_INT(esk_sim_flip(rig.sim, id, 999), ESK_OK);
+    }
+    struct esk_table_spec other = named("other");
+    ESK_CHECK_INT(column_of(&rig, &info, 0, &column), ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 0, &index, NULL, 0,
+                                   rig.page),
+                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_E_CORRUPT);
+    ESK_CHECK_INT(create(&rig, &other), ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "log", rig.page),
+                  ESK_E_CORRUPT);
+    esk_sim_power_off(rig.sim);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_E_IO);
+    rig_end(&rig);
+}
+
+/* ------------------------------------------------ descriptors from a forger */
+
+/// Overwrites bytes of descriptor page `index` in both halves, with the
+/// checksum put right again. `at` counts from the descriptor's beginning.
+static void descriptor_forge(struct esk_rig *rig, uint32_t index, uint16_t at,
+                             const void *bytes, uint16_t count) {
+    for (uint8_t half = 0; half < 2; half++) {
+        esk_page_id id = 0;
+        ESK_CHECK_INT(esk_half_page(&rig->volume, half, index, &id), ESK_OK);
+        ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
+        struct esk_envelope envelope = esk_catalog_envelope(
+            &rig->volume, rig->page[ESK_ENVELOPE_TABLE]);
+        memcpy(rig->page + ESK_ENVELOPE_BYTES + at, bytes, count);
+        esk_envelope_close(&envelope, rig->page, esk_page_count(rig->page));
+        ESK_CHECK_INT(
+            esk_sim_poke(rig->sim, id, 0, rig->page, envelope.page_bytes),
+            ESK_OK);
+    }
+}
+
+/// Where the parts of the descriptor of "log" are.
+enum {
+    COLUMNS = ESK_DESCRIPTOR_NAME + 1 + 3,
+    GATE = COLUMNS + (5 + 4 + 4) + (5 + 2 + 2),
+    INDEXES = GATE + (5 + 4) + (5 + 3) + (5 + 4),
+};
+
+ESK_TEST(catalog_reports_a_descriptor_whose_bytes_cannot_be) {
+    static const struct {
+        uint16_t at;
+        uint8_t byte;
+        int found, column, index;
+    } cases[] = {
+        {ESK_DESCRIPTOR_CODEC, 1, ESK_E_UNSUPPORTED, ESK_OK, ESK_OK},
+        {ESK_DESCRIPTOR_NAME, 32, ESK_E_CORRUPT, ESK_OK, ESK_OK},
+        {ESK_DESCRIPTOR_NAME, 31, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {ESK_DESCRIPTOR_COLUMN_COUNT, 200, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {ESK_DESCRIPTOR_ROW_BYTES, 12, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS, 99, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + 1, 0, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + 1, 3, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + 3, 40, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + 4, 40, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {INDEXES, 77, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {INDEXES, 3, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {INDEXES + 1, 9, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {INDEXES + 2, 16, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_rig rig;
+        struct esk_table_info info;
+        struct esk_table_info forged;
+        struct esk_column_info column;
+        struct esk_index_spec index;
+        uint8_t edges[63];
+        ESK_CONTEXT("case %zu", i);
+        rig_start(&rig, &rig_nor, NULL);
+        rig_create(&rig, &spec);
+        ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+        descriptor_forge(&rig, 0, cases[i].at, &cases[i].byte, 1);
+        uint16_t cursor = 0;
+        ESK_CHECK_INT(
+            esk_volume_list(&rig.volume, &cursor, &forged, rig.page),
+            cases[i].found);
+        if (cases[i].found == ESK_OK) {
+            info = forged;
+        }
+        int expected = cases[i].column;
+        ESK_CHECK_INT(column_of(&rig, &info, 2, &column), expected);
+        ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 1, &index, edges,
+                                       sizeof edges, rig.page),
+                      cases[i].index);
+        rig_end(&rig);
+    }
+}
+
+ESK_TEST(catalog_descriptor_cut_off_at_its_last_page_is_corrupt) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    struct esk_column_info column;
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+    info.descriptor_pages = 0;
+    ESK_CHECK_INT(column_of(&rig, &info, 0, &column), ESK_E_CORRUPT);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_table_made_after_a_drop_sees_no_old_row) {
+    struct esk_rig rig;
+    uint8_t row[30] = {0};
+    uint32_t count = 9;
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    rig_open(&rig, "log", NULL);
+    for (uint32_t i = 0; i < 100; i++) {
+        esk_store_u64(row + 4, i);
+        ESK_CHECK_INT(esk_series_append_var(rig.series, row, row, 20),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
+    esk_series_close(rig.series);
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "log", rig.page), ESK_OK);
+    rig_create(&rig, &spec);
+    rig_open(&rig, "log", NULL);
+    ESK_CHECK_INT(esk_series_count(rig.series, &count), ESK_OK);
+    ESK_CHECK_INT(count, 0);
+    ESK_CHECK_INT(esk_series_newest(rig.series, row), ESK_NOT_FOUND);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_calls_report_any_single_read_that_fails) {
+    struct esk_rig rig;
+    struct esk_table_info info;
+    struct esk_table_spec other = named("other");
+    bool failed = true;
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    for (uint32_t read = 1; failed; read++) {
+        struct esk_index_spec index;
+        uint8_t edges[3];
+        ESK_CONTEXT("read %u fails", read);
+        rig_read_fails = read;
+        rig_read_again = 1; /* the other half's page as well */
+        int status = create(&rig, &other);
+        failed = rig_read_fails == 0;
+        rig_read_again = 0;
+        rig_read_fails = read;
+        int found = find(&rig, "log", &info);
+        ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
+        rig_read_fails = read;
+        found = esk_volume_index(&rig.volume, &info, 1, &index, edges, 3,
+                                 rig.page);
+        ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
+        rig_read_fails = 0;
+        ESK_CHECK(status == ESK_OK || status == ESK_E_IO ||
+                  status == ESK_E_CORRUPT);
+        rig_mount(&rig);
+        ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
+        found = find(&rig, "other", &info);
+        ESK_CHECK_INT(found, status == ESK_OK ? ESK_OK : ESK_NOT_FOUND);
+        if (found == ESK_OK) {
+            ESK_CHECK_INT(esk_volume_drop(&rig.volume, "other", rig.page),
+                          ESK_OK);
+        }
+    }
+    rig_end(&rig);
+}
+
+ESK_TEST_MAIN()

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// esk_series_check finds what is wrong, and nothing else.
+#include "table/series/series.h"
+
+#include "test/harness/rig.h"
+
+static const struct esk_column columns[] = {
+    {.name = "at", .type = ESK_TYPE_U32},
+    {.name = "level", .type = ESK_TYPE_I16},
+    {.name = "note", .type = ESK_TYPE_VAR},
+};
+
+static const struct esk_index_spec indexes[] = {
+    {.column = 1, .bitmap_bits = 16}};
+
+static const struct esk_table_spec spec = {.name = "log",
+                                           .columns = columns,
+                                           .indexes = indexes,
+                                           .column_count = 3,
+                                           .index_count = 1,
+                                           .data_blocks = 8,
+                                           .index_blocks = 4,
+                                           .var_blocks = 10,
+                                           .group_pages = 4,
+                                           .run_pages = 4};
+
+enum { ROW_BYTES = 18, PAGE_ROWS = (256 - 16) / ROW_BYTES, ROWS = 500 };
+
+static void start(struct esk_rig *rig) {
+    rig_start(rig, &rig_nor, NULL);
+    rig_create(rig, &spec);
+    rig_open(rig, "log", NULL);
+    for (uint32_t key = 1; key <= ROWS; key++) {
+        uint8_t row[ROW_BYTES] = {0};
+        esk_store_u32(row, key);
+        esk_store_u16(row + 4, (uint16_t)(key / 9));
+        ESK_CHECK_INT(esk_series_append_var(rig->series, row, row, 17),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(rig->series), ESK_OK);
+}
+
+static int check(struct esk_rig *rig, struct esk_series_report *report) {
+    memset(report, 0xEE, sizeof *report);
+    return esk_series_check(rig->series, report);
+}
+
+static void damage(struct esk_rig *rig, const struct esk_ring *ring,
+                   uint32_t position) {
+    ESK_CHECK_INT(
+        esk_sim_flip(rig->sim, esk_ring_page(ring, position), 999), ESK_OK);
+}
+
+/// Changes bytes of a page and puts its checksum right again.
+static void forge(struct esk_rig *rig, const struct esk_ring *ring,
+                  uint32_t position, uint16_t offset, uint8_t byte) {
+    esk_page_id id = esk_ring_page(ring, position);
+    ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
+    memset(rig->page + offset, byte, 1);
+    esk_envelope_close(&ring->envelope, rig->page,
+                       esk_page_count(rig->page));
+    ESK_CHECK_INT(esk_sim_poke(rig->sim, id, 0, rig->page, 256), ESK_OK);
+}
+
+ESK_TEST(check_of_a_sound_table_counts_its_rows_and_pages) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    start(&rig);
+    for (int reboots = 0; reboots < 2; reboots++) {
+        ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+        ESK_CHECK_INT(report.rows, ROWS);
+        ESK_CHECK(report.pages >= ROWS / PAGE_ROWS);
+        ESK_CHECK(report.index_pages > 5);
+        ESK_CHECK_INT(report.rows_missing + report.pages_damaged +
+                          report.index_damaged + report.index_wrong +
+                          report.values_missing,
+                      0);
+        rig_reboot(&rig);
+    }
+    rig_end(&rig);
+}
+
+ESK_TEST(check_of_an_empty_table_finds_nothing) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    rig_start(&rig, &rig_nor, NULL);
+    rig_create(&rig, &spec);
+    rig_open(&rig, "log", NULL);
+    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    ESK_CHECK_INT(report.rows + report.pages, 0);
+    rig_end(&rig);
+}
+
+ESK_TEST(check_counts_a_damaged_data_page_and_its_rows) {
+    static const uint32_t positions[] = {3, 37};
+    for (int i = 0; i < 2; i++) {
+        struct esk_rig rig;
+        struct esk_series_report report;
+        ESK_CONTEXT("page %u", positions[i]);
+        start(&rig);
+        damage(&rig, &rig.series->data, positions[i]);
+        ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+        ESK_CHECK_INT(report.pages_damaged, 1);
+        ESK_CHECK_INT(report.rows_missing, PAGE_ROWS);
+        ESK_CHECK_INT(report.rows, ROWS - PAGE_ROWS);
+        ESK_CHECK_INT(report.index_wrong, 0);
+        rig_end(&rig);
+    }
+}
+
+ESK_TEST(check_counts_rows_missing_at_the_end) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    start(&rig);
+    uint8_t row[ROW_BYTES] = {0};
+    /* The newest page on the medium: the sealed one is in RAM as well. */
+    uint32_t last = rig.series->data.head - 1;
+    damage(&rig, &rig.series->data, last);
+    esk_store_u32(row, ROWS + 1);
+    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(report.rows_missing, PAGE_ROWS);
+    rig_end(&rig);
+}
+
+ESK_TEST(check_counts_damaged_index_pages) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    start(&rig);
+    damage(&rig, &rig.series->index, 2);
+    damage(&rig, &rig.series->index, 4);
+    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(report.index_damaged, 2);
+    ESK_CHECK_INT(report.rows_missing, 0);
+    rig_end(&rig);
+}
+
+ESK_TEST(check_counts_index_entries_that_would_miss_a_row) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    start(&rig);
+    /* The smallest value of the first entry of the first run page. */
+    forge(&rig, &rig.series->index, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
+    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(report.index_wrong, 1);
+    ESK_CHECK_INT(report.index_damaged, 0);
+    rig_end(&rig);
+}
+
+ESK_TEST(check_with_an_unsound_index_survives_a_read_that_fails) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    bool failed = true;
+    start(&rig);
+    forge(&rig, &rig.series->index, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
+    forge(&rig, &rig.series->index, rig.series->index.head - 1,
+          ESK_INDEX_KNOTS + 1, 0xFF);
+    for (uint32_t read = 1; failed; read++) {
+        ESK_CONTEXT("read %u fails", read);
+        rig_read_fails = read;
+        int status = esk_series_check(rig.series, &report);
+        failed = rig_read_fails == 0;
+        rig_read_fails = 0;
+        ESK_CHECK(status < 0 || failed);
+        ESK_CHECK(report.index_wrong <= 1);
+    }
+    rig_end(&rig);
+}
+
+ESK_TEST(check_counts_values_that_cannot_be_read) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    start(&rig);
+    damage(&rig, &rig.series->var, 3);
+    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    ESK_CHECK(report.values_missing >= 240 / 17);
+    ESK_CHECK(report.values_missing <= 240 / 17 + 2);
+    ESK_CHECK_INT(report.rows, ROWS);
+    rig_end(&rig);
+}
+
+ESK_TEST(check_finds_rows_out_of_order) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    start(&rig);
+    forge(&rig, &rig.series->data, 2, ESK_ENVELOPE_BYTES + 2 * ROW_BYTES, 0);
+    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(report.rows, ROWS - 1);
+    ESK_CHECK_INT(report.pages_damaged, 0);
+    rig_end(&rig);
+}
+
+ESK_TEST(check_leaves_out_rows_that_were_erased) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    uint32_t count = 0;
+    start(&rig);
+    ESK_CHECK_INT(esk_series_erase_before(rig.series, 250), ESK_OK);
+    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    ESK_CHECK_INT(esk_series_count(rig.series, &count), ESK_OK);
+    ESK_CHECK(report.rows >= count);
+    ESK_CHECK(report.rows < count + PAGE_ROWS);
+    ESK_CHECK_INT(esk_series_erase_before(rig.series, 5000), ESK_OK);
+    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    rig_end(&rig);
+}
+
+ESK_TEST(check_on_a_device_that_cannot_read_reports_damage) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    start(&rig);
+    esk_sim_power_off(rig.sim);
+    ESK_CHECK(esk_series_check(rig.series, &report) < 0);
+    rig_end(&rig);
+}
+
+ESK_TEST(check_survives_any_single_read_that_fails) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    bool failed = true;
+    start(&rig);
+    for (uint32_t read = 1; failed; read += 1 + read / 40) {
+        ESK_CONTEXT("read %u fails", read);
+        rig_read_fails = read;
+        int status = esk_series_check(rig.series, &report);
+        failed = rig_read_fails == 0;
+        rig_read_fails = 0;
+        ESK_CHECK(status == ESK_OK || status < 0);
+        ESK_CHECK_INT(report.index_wrong, 0);
+    }
+    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    rig_end(&rig);
+}
+
+ESK_TEST_MAIN()
