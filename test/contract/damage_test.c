@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Damaged images: what a table says when bytes on the medium are not what
+/// was written.
+///
+/// After each damage the image is mounted and read every way. No row may
+/// come back that was not appended, or with other bytes, or out of order; no
+/// row may be missing but those on the damaged pages; a value query finds
+/// exactly the rows that a scan finds; nothing is programmed or erased, and
+/// the reads are bounded. ESK_DAMAGE says how many random bits are flipped,
+/// one at a time (default 10,000 over all images).
+#include <stdlib.h>
+
+#include "flash/volume.h"
+#include "table/series/series.h"
+#include "test/harness/bed.h"
+#include "test/harness/esk_test.h"
+
+enum {
+    FLIPS_DEFAULT = 10000,
+    FULL_EVERY = 4,         ///< flips, for one that is read every way
+    READS_A_PAGE_MAX = 400, ///< reads of one check, as a multiple of pages
+    REPLACED_MAX = 4,
+};
+
+struct image {
+    const char *name;
+    struct esk_geometry geometry;
+    struct esk_bed_table table;
+    uint32_t laps_tenths; ///< of the data ring
+};
+
+static const struct image images[] = {
+    {.name = "nor",
+     .geometry = {.block_count = 20,
+                  .block_pages = 16,
+                  .page_bytes = 256,
+                  .program_bytes = 1,
+                  .erased_value = 0xFF},
+     .table = {.index_count = 2,
+               .has_var = true,
+               .value_bytes = 40,
+               .pad_bytes = 9,
+               .run_pages = 3,
+               .group_pages = 4,
+               .data_blocks = 4,
+               .index_blocks = 3,
+               .var_blocks = 5},
+     .laps_tenths = 14},
+    {.name = "nand",
+     .geometry = {.block_count = 27,
+                  .block_pages = 8,
+                  .page_bytes = 512,
+                  .program_bytes = 512,
+                  .programs_per_page_max = 1,
+                  .erased_value = 0xFF},
+     .table = {.index_count = 1,
+               .edges_given = true,
+               .has_var = true,
+               .value_bytes = 50,
+               .pad_bytes = 40,
+               .run_pages = 5,
+               .group_pages = 4,
+               .data_blocks = 7,
+               .index_blocks = 3,
+               .var_blocks = 5},
+     .laps_tenths = 14},
+    {.name = "small",
+     .geometry = {.block_count = 18,
+                  .block_pages = 8,
+                  .page_bytes = 256,
+                  .program_bytes = 1,
+                  .erased_value = 0xFF},
+     .table = {.index_count = 1,
+               .pad_bytes = 30,
+               .run_pages = 2,
+               .group_pages = 4,
+               .data_blocks = 2,
+               .index_blocks = 2},
+     .laps_tenths = 13},
+};
+
+enum { IMAGES = sizeof images / sizeof images[0] };
+
+/// An image, what can be read of it undamaged, and an older state of it.
+struct damage {
+    const struct image *image;
+    struct esk_bed bed;
+    struct esk_bed_save whole;
+    struct esk_sim *older;
+    uint32_t *base; ///< rows found in the undamaged image
+    uint32_t base_count;
+    uint64_t ops;
+    uint64_t random;
+};
+
+static uint32_t draw(struct damage *damage, uint32_t bound) {
+    uint64_t z = damage->random += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (uint32_t)((z >> 33) % bound);
+}
+
+static uint32_t page_count(const struct damage *damage) {
+    const struct esk_geometry *geometry = &damage->image->geometry;
+    return geometry->block_count * geometry->block_pages;
+}
+
+static void fill(struct damage *damage, uint32_t tenths) {
+    struct esk_bed *bed = &damage->bed;
+    uint32_t pages = bed->table.data_blocks * bed->device->geometry.block_pages;
+    while (bed->series->data.head < pages * tenths / 10) {
+        ESK_CHECK_INT(esk_bed_append(bed), ESK_OK);
+        if (esk_bed_random(bed, 24) == 0) {
+            ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
+        }
+    }
+    ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
+    for (uint32_t i = bed->model->placed; i < bed->model->count; i++) {
+        bed->model->rows[i].position = bed->series->data.head;
+    }
+}
+
+static void damage_make(struct damage *damage, const struct image *image) {
+    struct esk_sim_config config = {.geometry = image->geometry, .seed = 3};
+    struct esk_bed *bed = &damage->bed;
+    memset(damage, 0, sizeof *damage);
+    damage->image = image;
+    damage->random = 99;
+    ESK_CONTEXT("image %s", image->name);
+    ESK_CHECK_INT(esk_bed_make(bed, &image->table, &config, 7), ESK_OK);
+    fill(damage, image->laps_tenths - 10);
+    ESK_CHECK_INT(esk_sim_clone(&damage->older, bed->sim), ESK_OK);
+    fill(damage, image->laps_tenths);
+    esk_bed_crash(bed);
+    ESK_CHECK_INT(esk_bed_recover(bed), ESK_OK);
+    bool held = esk_bed_verify(bed, true);
+    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    bed->lenient = true;
+    bed->model->keep = 0;
+    held = esk_bed_verify(bed, false);
+    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    damage->base_count = bed->found_count;
+    damage->base = malloc(bed->found_count * sizeof *damage->base);
+    memcpy(damage->base, bed->found, bed->found_count * sizeof *damage->base);
+    damage->ops = esk_sim_op_count(bed->sim);
+    esk_bed_crash(bed);
+    esk_bed_save_make(&damage->whole, bed);
+}
+
+static void damage_free(struct damage *damage) {
+    esk_sim_destroy(damage->older);
+    esk_bed_save_free(&damage->whole);
+    free(damage->base);
+    esk_bed_free(&damage->bed);
+}
+
+/// The device page that a data position is on.
+static uint32_t data_page(const struct esk_bed *bed, uint32_t position) {
+    uint32_t pages = bed->device->geometry.block_pages;
+    return bed->data_block * pages +
+           position % (bed->table.data_blocks * pages);
+}
+
+static bool page_is_value(const struct esk_bed *bed, uint32_t page) {
+    uint32_t block = page / bed->device->geometry.block_pages;
+    return block >= bed->var_block && block < bed->var_block + bed->var_blocks;
+}
+
+static bool page_is_among(const uint32_t *pages, uint32_t count,
+                          uint32_t page) {
+    bool among = false;
+    for (uint32_t i = 0; i < count; i++) {
+        among = among || pages[i] == page;
+    }
+    return among;
+}
+
+/// Mounts the damaged image and checks what it says. Rows on `pages` alone
+/// may be missing; UINT32_MAX pages: any.
+static void damage_verify(struct damage *damage, const uint32_t *pages,
+                          uint32_t count, bool full) {
+    struct esk_bed *bed = &damage->bed;
+    uint64_t reads = esk_sim_counters(bed->sim)->reads;
+    int status = esk_bed_recover(bed);
+    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed->why, "");
+    bed->model->keep = 0;
+    bool held = esk_bed_verify(bed, full);
+    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    bool values = count == UINT32_MAX;
+    for (uint32_t i = 0; i < count && !values; i++) {
+        values = page_is_value(bed, pages[i]);
+    }
+    ESK_CHECK(values || bed->values_damaged == 0);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < damage->base_count && count != UINT32_MAX; i++) {
+        const struct esk_bed_row *row =
+            &damage->whole.model->rows[damage->base[i]];
+        while (next < bed->found_count && bed->found[next] < damage->base[i]) {
+            next++;
+        }
+        bool there =
+            next < bed->found_count && bed->found[next] == damage->base[i];
+        if (!there &&
+            !page_is_among(pages, count, data_page(bed, row->position))) {
+            esk_bed_fail(bed, "key %lld at position %lu is hidden",
+                         (long long)row->key, (unsigned long)row->position);
+            ESK_CHECK_TEXT(bed->why, "");
+        }
+    }
+    ESK_CHECK_INT(esk_sim_op_count(bed->sim), damage->ops);
+    ESK_CHECK(esk_sim_counters(bed->sim)->reads - reads <
+              (uint64_t)READS_A_PAGE_MAX * page_count(damage));
+}
+
+static void flip_verify(struct damage *damage, uint32_t page, uint32_t bit,
+                        bool full) {
+    ESK_CONTEXT("image %s, page %u (block %u), bit %u", damage->image->name,
+                page, page / damage->image->geometry.block_pages, bit);
+    esk_bed_restore(&damage->bed, &damage->whole);
+    ESK_CHECK_INT(esk_sim_flip(damage->bed.sim, page, bit), ESK_OK);
+    damage_verify(damage, &page, 1, full);
+}
+
+ESK_TEST(damage_of_any_one_bit_costs_at_most_the_rows_of_its_page) {
+    const char *text = getenv("ESK_DAMAGE");
+    uint32_t flips =
+        text == NULL ? FLIPS_DEFAULT : (uint32_t)strtoul(text, NULL, 10);
+    for (uint32_t i = 0; i < IMAGES; i++) {
+        struct damage damage;
+        damage_make(&damage, &images[i]);
+        uint32_t bits = images[i].geometry.page_bytes * 8u;
+        for (uint32_t flip = 0; flip < flips / IMAGES + 1; flip++) {
+            uint32_t page = draw(&damage, page_count(&damage));
+            flip_verify(&damage, page, draw(&damage, bits),
+                        flip % FULL_EVERY == 0);
+        }
+        damage_free(&damage);
+    }
+}
+
+ESK_TEST(damage_of_every_bit_of_every_envelope_is_contained) {
+    struct damage damage;
+    uint8_t bytes[256];
+    damage_make(&damage, &images[2]);
+    for (uint32_t page = 0; page < page_count(&damage); page++) {
+        ESK_CHECK_INT(esk_sim_peek(damage.bed.sim, page, bytes), ESK_OK);
+        if (esk_bytes_are(bytes, sizeof bytes, 0xFF)) {
+            continue;
+        }
+        for (uint32_t bit = 0; bit < ESK_ENVELOPE_BYTES * 8; bit++) {
+            flip_verify(&damage, page, bit, bit % FULL_EVERY == 0);
+        }
+    }
+    damage_free(&damage);
+}
+
+/// The device pages of both superblocks.
+static void superblocks_find(struct damage *damage, uint32_t *pages) {
+    struct esk_bed *bed = &damage->bed;
+    esk_bed_restore(bed, &damage->whole);
+    ESK_CHECK_INT(esk_volume_mount(&bed->volume, bed->device, 0, bed->page),
+                  ESK_OK);
+    for (uint8_t half = 0; half < 2; half++) {
+        ESK_CHECK_INT(esk_half_page(&bed->volume, half,
+                                    bed->volume.half_pages - 1u, &pages[half]),
+                      ESK_OK);
+    }
+}
+
+ESK_TEST(damage_of_every_bit_of_a_superblock_leaves_its_twin) {
+    struct damage damage;
+    uint32_t pages[2];
+    damage_make(&damage, &images[2]);
+    superblocks_find(&damage, pages);
+    for (uint32_t half = 0; half < 2; half++) {
+        for (uint32_t bit = 0; bit < 256 * 8; bit++) {
+            flip_verify(&damage, pages[half], bit, false);
+        }
+    }
+    damage_free(&damage);
+}
+
+static const char *const kinds[] = {"random", "erased", "zeros", "another",
+                                    "stale"};
+
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+/// Replaces a page by random bytes, erased ones, zeros, another page's bytes,
+/// or what it held a lap ago.
+static void page_replace(struct damage *damage, uint32_t page, uint32_t kind) {
+    uint8_t bytes[512];
+    struct esk_sim *sim = damage->bed.sim;
+    uint16_t count = damage->image->geometry.page_bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes[i] =
+            kind == 0 ? (uint8_t)draw(damage, 256) : (kind == 1 ? 0xFF : 0x00);
+    }
+    if (kind == 3) {
+        uint32_t other = draw(damage, page_count(damage));
+        ESK_CHECK_INT(esk_sim_peek(sim, other, bytes), ESK_OK);
+    } else if (kind == 4) {
+        ESK_CHECK_INT(esk_sim_peek(damage->older, page, bytes), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_sim_poke(sim, page, 0, bytes, count), ESK_OK);
+}
+
+ESK_TEST(damage_of_a_whole_page_costs_at_most_its_rows) {
+    for (uint32_t i = 0; i < IMAGES; i++) {
+        struct damage damage;
+        damage_make(&damage, &images[i]);
+        for (uint32_t page = 0; page < page_count(&damage); page++) {
+            for (uint32_t kind = 0; kind < KINDS; kind++) {
+                ESK_CONTEXT("image %s, page %u (block %u) made %s",
+                            images[i].name, page,
+                            page / images[i].geometry.block_pages, kinds[kind]);
+                esk_bed_restore(&damage.bed, &damage.whole);
+                page_replace(&damage, page, kind);
+                damage_verify(&damage, &page, 1, kind % 2 == 0);
+            }
+        }
+        damage_free(&damage);
+    }
+}
+
+/// Two superblocks lost are a volume lost; the test below leaves one.
+static bool is_superblock(const uint32_t *supers, uint32_t page) {
+    return page == supers[0] || page == supers[1];
+}
+
+ESK_TEST(damage_of_several_pages_never_makes_a_wrong_row) {
+    for (uint32_t i = 0; i < IMAGES; i++) {
+        struct damage damage;
+        uint32_t supers[2];
+        damage_make(&damage, &images[i]);
+        superblocks_find(&damage, supers);
+        for (uint32_t round = 0; round < 1500; round++) {
+            uint32_t pages[REPLACED_MAX];
+            uint32_t count = 2 + draw(&damage, REPLACED_MAX - 1);
+            uint32_t start = draw(&damage, page_count(&damage));
+            bool beside = round % 3 == 0;
+            esk_bed_restore(&damage.bed, &damage.whole);
+            for (uint32_t p = 0; p < count; p++) {
+                pages[p] = beside ? (start + p) % page_count(&damage)
+                                  : draw(&damage, page_count(&damage));
+                /* Descriptors have two places, and superblocks: spare them
+                   where both could go. */
+                uint32_t meta =
+                    damage.bed.data_block * images[i].geometry.block_pages;
+                if (is_superblock(supers, pages[p]) || pages[p] < meta) {
+                    pages[p] = meta + p;
+                }
+                page_replace(&damage, pages[p], draw(&damage, KINDS));
+            }
+            ESK_CONTEXT("image %s, round %u, %u pages: %u %u %u",
+                        images[i].name, round, count, pages[0], pages[1],
+                        count > 2 ? pages[2] : 0);
+            /* Two pages hide no other, unless both vouch for one block. */
+            uint32_t block = images[i].geometry.block_pages;
+            bool apart = pages[0] / block != pages[1] / block;
+            damage_verify(&damage, pages, count == 2 && apart ? 2 : UINT32_MAX,
+                          round % 4 == 0);
+        }
+        damage_free(&damage);
+    }
+}
+
+ESK_TEST(damage_of_both_superblocks_is_told_and_nothing_is_formatted) {
+    for (uint32_t i = 0; i < IMAGES; i++) {
+        for (uint32_t kind = 0; kind < KINDS - 2; kind++) {
+            struct damage damage;
+            uint32_t pages[2];
+            damage_make(&damage, &images[i]);
+            superblocks_find(&damage, pages);
+            struct esk_bed *bed = &damage.bed;
+            esk_bed_restore(bed, &damage.whole);
+            ESK_CONTEXT("image %s, superblocks made %s", images[i].name,
+                        kinds[kind]);
+            page_replace(&damage, pages[0], kind);
+            page_replace(&damage, pages[1], kind);
+            int status =
+                esk_volume_mount(&bed->volume, bed->device, 0, bed->page);
+            ESK_CHECK(status == ESK_E_CORRUPT || status == ESK_NOT_FOUND);
+            ESK_CHECK_INT(esk_sim_op_count(bed->sim), damage.ops);
+            damage_free(&damage);
+        }
+    }
+}
+
+ESK_TEST_MAIN()

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Media that fail: programs, erases and reads.
+///
+/// What append or sync did not acknowledge is not promised; what they did is
+/// there after the next mount, in order and with nothing between. The table
+/// goes on on the blocks that are left, and says ESK_E_WORN or ESK_E_IO when
+/// none is.
+#include "table/series/series.h"
+#include "test/harness/bed.h"
+#include "test/harness/esk_test.h"
+
+enum { STEPS = 500, REFUSALS_MAX = 6 };
+
+struct medium {
+    const char *name;
+    struct esk_geometry geometry;
+    struct esk_bed_table table;
+};
+
+static const struct medium media[] = {
+    {.name = "nor without marks",
+     .geometry = {.block_count = 60,
+                  .block_pages = 8,
+                  .page_bytes = 256,
+                  .program_bytes = 1,
+                  .erased_value = 0xFF},
+     .table = {.no_marks = true,
+               .index_count = 1,
+               .pad_bytes = 30,
+               .run_pages = 3,
+               .group_pages = 4,
+               .data_blocks = 20,
+               .index_blocks = 10}},
+    {.name = "nand with marks",
+     .geometry = {.block_count = 80,
+                  .block_pages = 8,
+                  .page_bytes = 512,
+                  .program_bytes = 512,
+                  .programs_per_page_max = 1,
+                  .erased_value = 0xFF},
+     .table = {.index_count = 1,
+               .pad_bytes = 60,
+               .run_pages = 3,
+               .group_pages = 4,
+               .data_blocks = 30,
+               .index_blocks = 15}},
+    {.name = "nor with values",
+     .geometry = {.block_count = 80,
+                  .block_pages = 8,
+                  .page_bytes = 256,
+                  .program_bytes = 1,
+                  .erased_value = 0xFF},
+     .table = {.no_marks = true,
+               .has_var = true,
+               .value_bytes = 60,
+               .index_count = 1,
+               .run_pages = 3,
+               .group_pages = 4,
+               .data_blocks = 16,
+               .index_blocks = 10,
+               .var_blocks = 24}},
+};
+
+enum { MEDIA = sizeof media / sizeof media[0] };
+
+static void bed_make(struct esk_bed *bed, const struct medium *medium,
+                     uint64_t seed) {
+    struct esk_sim_config config = {.geometry = medium->geometry, .seed = seed};
+    ESK_CHECK_INT(esk_bed_make(bed, &medium->table, &config, seed), ESK_OK);
+}
+
+/// Appends and syncs while the medium fails as it is set to.
+/// Returns how many calls were refused in a row at the end.
+static uint32_t work(struct esk_bed *bed, uint32_t steps) {
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < steps && refused < REFUSALS_MAX; i++) {
+        int status = esk_bed_random(bed, 6) == 0 ? esk_bed_sync(bed)
+                                                 : esk_bed_append(bed);
+        if (status != ESK_OK && status != ESK_E_IO && status != ESK_E_WORN) {
+            ESK_CHECK_TEXT(esk_status_text(status), "an honest status");
+        }
+        refused = status == ESK_OK ? 0 : refused + 1;
+        esk_bed_note_heads(bed);
+    }
+    return refused;
+}
+
+/// Mounts again on a medium that fails no more and checks what is there.
+static void recover_verify(struct esk_bed *bed) {
+    esk_sim_failures_set(bed->sim, NULL);
+    esk_bed_crash(bed);
+    int status = esk_bed_recover(bed);
+    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed->why, "");
+    /* The oldest block goes whole when its first pages failed: it is taken
+       for one whose erase a cut interrupted. */
+    bed->model->keep += bed->device->geometry.block_pages;
+    bool held = esk_bed_verify(bed, true);
+    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
+}
+
+/// A table that was refused time and again: its rows may be gone, block by
+/// block. It still mounts, still says so, and breaks no rule of the medium.
+static void worn_verify(struct esk_bed *bed) {
+    esk_sim_failures_set(bed->sim, NULL);
+    esk_bed_crash(bed);
+    int status = esk_bed_recover(bed);
+    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed->why, "");
+    ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
+    esk_bed_free(bed);
+}
+
+static void run(const struct medium *medium,
+                const struct esk_sim_failures *failures, uint64_t seed) {
+    struct esk_bed bed;
+    ESK_CONTEXT("%s, programs each %u (burst %u), erases each %u (burst %u), "
+                "seed %u",
+                medium->name, failures->program.every,
+                failures->program.burst_length, failures->erase.every,
+                failures->erase.burst_length, (unsigned)seed);
+    bed_make(&bed, medium, seed);
+    for (uint32_t round = 0; round < 4; round++) {
+        esk_sim_failures_set(bed.sim, failures);
+        if (work(&bed, STEPS) > 0) {
+            worn_verify(&bed);
+            return;
+        }
+        bool held = esk_bed_verify(&bed, true);
+        ESK_CHECK_TEXT(held ? "" : bed.why, "");
+        recover_verify(&bed);
+    }
+    /* Blocks that failed to erase, or were marked, stay bad: it may be worn.
+       Without either it goes on. */
+    uint32_t refused = work(&bed, 60);
+    recover_verify(&bed);
+    ESK_CHECK(refused == 0 || !medium->table.no_marks ||
+              failures->erase.every + failures->erase.burst_length > 0);
+    esk_bed_free(&bed);
+}
+
+ESK_TEST(series_keeps_what_it_acknowledged_when_each_nth_program_fails) {
+    for (uint32_t m = 0; m < MEDIA; m++) {
+        for (uint32_t every = 2; every <= 20; every++) {
+            struct esk_sim_failures failures = {.program.every = every};
+            run(&media[m], &failures, every);
+        }
+    }
+}
+
+ESK_TEST(series_keeps_what_it_acknowledged_when_each_nth_erase_fails) {
+    for (uint32_t m = 0; m < MEDIA; m++) {
+        for (uint32_t every = 2; every <= 20; every++) {
+            struct esk_sim_failures failures = {.erase.every = every};
+            run(&media[m], &failures, every);
+        }
+    }
+}
+
+ESK_TEST(series_keeps_what_it_acknowledged_through_bursts) {
+    for (uint32_t m = 0; m < MEDIA; m++) {
+        for (uint32_t i = 0; i < 12; i++) {
+            struct esk_sim_failures failures = {
+                .program = {.burst_start = 5 + 7 * i, .burst_length = 1 + i},
+                .erase = {.burst_start = 2 + i, .burst_length = i / 3}};
+            run(&media[m], &failures, 100 + i);
+        }
+    }
+}
+
+ESK_TEST(series_goes_on_around_blocks_that_fail_for_good) {
+    for (uint32_t m = 0; m < MEDIA; m++) {
+        for (uint32_t i = 0; i < 20; i++) {
+            struct esk_bed bed;
+            ESK_CONTEXT("%s, seed %u", media[m].name, i);
+            bed_make(&bed, &media[m], i);
+            for (uint32_t round = 0; round < 5; round++) {
+                uint32_t block =
+                    bed.data_block +
+                    esk_bed_random(&bed, bed.table.data_blocks +
+                                             bed.index_blocks + bed.var_blocks);
+                esk_sim_block_fail(bed.sim, block);
+                ESK_CHECK_INT(work(&bed, STEPS), 0);
+                recover_verify(&bed);
+            }
+            esk_bed_free(&bed);
+        }
+    }
+}
+
+ESK_TEST(series_says_so_when_every_block_is_worn) {
+    for (uint32_t m = 0; m < MEDIA; m++) {
+        struct esk_bed bed;
+        ESK_CONTEXT("%s", media[m].name);
+        bed_make(&bed, &media[m], 9);
+        for (uint32_t b = 0; b < bed.table.data_blocks; b++) {
+            esk_sim_block_fail(bed.sim, bed.data_block + b);
+        }
+        ESK_CHECK_INT(work(&bed, STEPS), REFUSALS_MAX);
+        int status = esk_bed_sync(&bed);
+        ESK_CHECK(status == ESK_E_WORN || status == ESK_E_IO);
+        bed.model->keep = UINT32_MAX;
+        esk_bed_crash(&bed);
+        status = esk_bed_recover(&bed);
+        ESK_CHECK_TEXT(status == ESK_OK ? "" : bed.why, "");
+        esk_bed_free(&bed);
+    }
+}
+
+/// Reads that fail now and then: each n-th.
+static uint32_t read_every;
+static uint32_t reads_tried;
+static const struct esk_device_ops *real_ops;
+
+static int failing_read(const struct esk_device *device, esk_page_id page,
+                        uint16_t offset, void *buffer, uint16_t bytes) {
+    if (read_every != 0 && ++reads_tried % read_every == 0) {
+        return ESK_E_IO;
+    }
+    return real_ops->read(device, page, offset, buffer, bytes);
+}
+
+ESK_TEST(series_tells_failing_reads_and_returns_no_wrong_row) {
+    for (uint32_t every = 2; every <= 30; every++) {
+        struct esk_bed bed;
+        struct esk_series_cursor cursor;
+        uint8_t bytes[ESK_BED_ROW_BYTES_MAX];
+        ESK_CONTEXT("each %u-th read fails", every);
+        read_every = 0;
+        bed_make(&bed, &media[0], every);
+        real_ops = esk_sim_device(bed.sim)->ops;
+        bed.ops_unmarked.read = failing_read;
+        ESK_CHECK_INT(work(&bed, STEPS), 0);
+        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        read_every = every;
+        uint32_t from = 0;
+        uint32_t failed = 0;
+        ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, NULL),
+                      ESK_OK);
+        int status = ESK_OK;
+        for (uint32_t i = 0; i < 4 * STEPS && status != ESK_END; i++) {
+            uint32_t index = 0;
+            status = esk_series_cursor_next(bed.series, &cursor, bytes);
+            failed += status == ESK_E_IO ? 1 : 0;
+            if (status == ESK_OK) {
+                ESK_CHECK(esk_bed_row_find(&bed, bytes, from, &index));
+                ESK_CHECK(index == from || failed > 0);
+                from = index + 1;
+            } else {
+                ESK_CHECK(status == ESK_END || status == ESK_E_IO);
+            }
+        }
+        ESK_CHECK_INT(status, ESK_END);
+        read_every = 0;
+        recover_verify(&bed);
+        esk_bed_free(&bed);
+    }
+}
+
+ESK_TEST_MAIN()

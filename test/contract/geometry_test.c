@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Every part of data/parts, cut down to a few blocks, with every checksum:
+/// a table is filled through wrap-around, mounted again and read every way.
+#include <stdio.h>
+
+#include "test/harness/bed.h"
+#include "test/harness/esk_test.h"
+
+enum {
+    META_PAGES = 80, ///< more than both meta halves take
+    BLOCKS_MAX = 400,
+    LAP_TENTHS = 22, ///< how far round the data ring goes
+};
+
+/// The part cut down: as many blocks as the volume and small rings take.
+static uint32_t blocks_for(const struct esk_sim_part *part,
+                           struct esk_bed_table *table) {
+    uint32_t pages = part->geometry.block_pages;
+    table->data_blocks = pages >= 16 ? 3 : (32 + pages - 1) / pages + 2;
+    table->index_blocks = pages >= 16 ? 2 : (12 + pages - 1) / pages + 2;
+    uint32_t meta = (META_PAGES + pages - 1) / pages + 8;
+    return meta + table->data_blocks + table->index_blocks + 1;
+}
+
+/// Rows wide enough that a page has about five.
+static void table_fit(const struct esk_sim_part *part,
+                      struct esk_bed_table *table) {
+    uint32_t page = part->geometry.page_bytes;
+    uint32_t pad = (page - 16) / 5 - 12;
+    table->index_count = page >= 256 ? 2 : 1;
+    table->pad_bytes = (uint16_t)(pad > 1000 ? 1000 : pad);
+    table->run_pages = 3;
+    table->group_pages = 4;
+}
+
+static void part_run(const struct esk_sim_part *part, uint8_t checksum) {
+    struct esk_bed bed;
+    struct esk_bed_table table = {.checksum = checksum};
+    struct esk_sim_config config = {.part = part->name, .seed = 5};
+    table_fit(part, &table);
+    config.geometry.block_count = blocks_for(part, &table);
+    if (part->medium == ESK_SIM_NAND_SLC || part->medium == ESK_SIM_NAND_MLC) {
+        table.data_blocks += 2;
+        config.bad_blocks = 2;
+        config.geometry.block_count += 2;
+    }
+    uint32_t pages = table.data_blocks * part->geometry.block_pages;
+    int status = esk_bed_make(&bed, &table, &config, 11);
+    ESK_CONTEXT("part %s, checksum %u, %u pages of %u bytes a block",
+                part->name, checksum, part->geometry.block_pages,
+                part->geometry.page_bytes);
+    ESK_CHECK_INT(status, ESK_OK);
+    uint32_t programs = 0;
+    for (uint32_t i = 0; programs < pages * LAP_TENTHS / 10; i++) {
+        struct esk_series_stats stats;
+        ESK_CHECK_INT(esk_bed_append(&bed), ESK_OK);
+        if (esk_bed_random(&bed, 16) == 0) {
+            ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        }
+        esk_series_stats(bed.series, &stats);
+        programs = stats.page_programs * 2 / 3;
+    }
+    bool held = esk_bed_verify(&bed, true);
+    ESK_CHECK_TEXT(held ? "" : bed.why, "");
+    ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+    esk_bed_crash(&bed);
+    status = esk_bed_recover(&bed);
+    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed.why, "");
+    held = esk_bed_verify(&bed, true);
+    ESK_CHECK_TEXT(held ? "" : bed.why, "");
+    ESK_CHECK(bed.found_count > 0);
+    ESK_CHECK_INT(esk_sim_violations(bed.sim), 0);
+    esk_bed_free(&bed);
+}
+
+ESK_TEST(series_works_on_every_part_with_every_checksum) {
+    uint32_t used = 0;
+    for (size_t i = 0; esk_sim_part_at(i) != NULL; i++) {
+        const struct esk_sim_part *part = esk_sim_part_at(i);
+        if (esk_geometry_check(&part->geometry) != ESK_OK) {
+            printf("skipped: %s has %u-byte pages, which a volume cannot use\n",
+                   part->name, part->geometry.page_bytes);
+            continue;
+        }
+        for (uint8_t checksum = ESK_CHECKSUM_CRC32C;
+             checksum <= ESK_CHECKSUM_NONE; checksum++) {
+            part_run(part, checksum);
+        }
+        used++;
+    }
+    ESK_CHECK(used > 20);
+}
+
+ESK_TEST_MAIN()

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the power-cut campaign runs over: media, tables and workloads.
+#ifndef ESK_TEST_CUT_CONFIGS_H
+#define ESK_TEST_CUT_CONFIGS_H
+
+#include "test/harness/bed.h"
+
+enum cut_sync {
+    CUT_SYNC_NEVER,  ///< rows become durable page by page
+    CUT_SYNC_EACH,   ///< after each row
+    CUT_SYNC_RANDOM, ///< every few rows
+};
+
+struct cut_config {
+    const char *name;
+    struct esk_bed_table table;
+    struct esk_geometry geometry; ///< block_count 0: chosen to fit
+    uint32_t bad_blocks;
+    uint32_t ops; ///< programs and erases of the workload
+    uint32_t prefill_pages;
+    uint32_t page_rows; ///< about how many rows fill a page
+    uint8_t sync;       ///< enum cut_sync
+    bool steps;         ///< esk_volume_step now and then
+    bool erases;        ///< erase_before now and then
+    bool side;          ///< another table is created, filled and dropped
+    bool remounts;      ///< clean mounts now and then
+    bool dirty;         ///< the medium starts with garbage
+};
+
+extern const struct cut_config cut_configs[];
+extern const size_t cut_config_count;
+
+/// The table that comes and goes beside the one under test.
+struct cut_side {
+    void *arena;
+    uint32_t arena_bytes;
+    uint32_t rows;   ///< appended
+    uint32_t synced; ///< of these, acknowledged
+    bool exists;     ///< create was acknowledged, drop was not begun
+    bool maybe;      ///< a create or drop was cut
+};
+
+/// Makes the bed of `config`, its ring prefilled. False: bed->why.
+bool cut_bed_make(const struct cut_config *config, struct esk_bed *bed,
+                  struct cut_side *side, uint64_t seed);
+
+void cut_side_free(struct cut_side *side);
+
+/// Does one step of the workload. What is a normal outcome is ESK_OK here.
+int cut_step(const struct cut_config *config, struct esk_bed *bed,
+             struct cut_side *side);
+
+/// Creates, fills or drops the side table.
+int cut_side_step(struct esk_bed *bed, struct cut_side *side);
+
+/// Checks the side table after a recovery, and settles what is there.
+bool cut_side_verify(struct esk_bed *bed, struct cut_side *side);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The campaign's workload: one step at a time, drawn from the bed's seed.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "test/harness/cut_configs.h"
+
+enum {
+    META_BLOCKS = 14, ///< more than both meta halves take,
+    META_PAGES = 44,  ///< where a block is a page
+    SIDE_BLOCKS = 6,
+    MAKE_TRIES = 40,
+    SIDE_ROWS = 3,
+    SIDE_ARENA_BYTES = 4096, ///< beside its page frames
+};
+
+static const struct esk_column side_columns[] = {
+    {.name = "k", .type = ESK_TYPE_U16},
+    {.name = "n", .type = ESK_TYPE_U32},
+};
+
+static int side_open(struct esk_bed *bed, struct cut_side *side,
+                     struct esk_series **series) {
+    struct esk_table_info info;
+    ESK_TRY(esk_volume_find(&bed->volume, "side", &info, bed->page));
+    uint32_t bytes =
+        esk_series_arena_bytes(&bed->volume, &info, NULL, bed->page);
+    if (bytes > side->arena_bytes) {
+        return ESK_E_NO_MEMORY;
+    }
+    return esk_series_open(series, &bed->volume, "side", NULL, side->arena,
+                           side->arena_bytes);
+}
+
+static void side_row(uint32_t number, uint8_t *row) {
+    esk_store_u16(row, (uint16_t)(number + 1));
+    esk_store_u32(row + 2, number * 2654435761u);
+}
+
+/// Appends rows to the side table and syncs them.
+static int side_fill(struct esk_bed *bed, struct cut_side *side) {
+    struct esk_series *series = NULL;
+    uint8_t row[6];
+    ESK_TRY(side_open(bed, side, &series));
+    int status = ESK_OK;
+    for (uint32_t i = 0; i < SIDE_ROWS && status == ESK_OK; i++) {
+        side_row(side->rows, row);
+        status = esk_series_append(series, row);
+        side->rows += status == ESK_OK ? 1 : 0;
+    }
+    if (status == ESK_OK) {
+        status = esk_series_sync(series);
+        side->synced = status == ESK_OK ? side->rows : side->synced;
+    }
+    esk_series_close(series);
+    return status;
+}
+
+static int side_create(struct esk_bed *bed, struct cut_side *side) {
+    struct esk_table_spec spec = {
+        .name = "side",
+        .columns = side_columns,
+        .column_count = 2,
+        .data_blocks = 3,
+        .index_blocks = 2,
+    };
+    side->maybe = true;
+    side->rows = 0;
+    side->synced = 0;
+    ESK_TRY(esk_volume_create(&bed->volume, ESK_TABLE_SERIES, &spec, NULL,
+                              bed->page));
+    side->maybe = false;
+    side->exists = true;
+    return ESK_OK;
+}
+
+static int side_drop(struct esk_bed *bed, struct cut_side *side) {
+    side->maybe = true;
+    ESK_TRY(esk_volume_drop(&bed->volume, "side", bed->page));
+    side->maybe = false;
+    side->exists = false;
+    return ESK_OK;
+}
+
+int cut_side_step(struct esk_bed *bed, struct cut_side *side) {
+    if (!side->exists) {
+        return side_create(bed, side);
+    }
+    return esk_bed_random(bed, 3) == 0 ? side_drop(bed, side)
+                                       : side_fill(bed, side);
+}
+
+/// Checks that the side table has its synced rows, then a prefix.
+static bool side_rows_verify(struct esk_bed *bed, struct cut_side *side) {
+    struct esk_series *series = NULL;
+    struct esk_series_cursor cursor;
+    uint8_t row[6];
+    uint8_t expected[6];
+    uint32_t count = 0;
+    int status = side_open(bed, side, &series);
+    if (status != ESK_OK) {
+        return esk_bed_fail(bed, "side table: %s", esk_status_text(status));
+    }
+    status = esk_series_cursor_open(series, &cursor, NULL);
+    while (status == ESK_OK) {
+        status = esk_series_cursor_next(series, &cursor, row);
+        side_row(count, expected);
+        if (status == ESK_OK &&
+            (count >= side->rows || memcmp(row, expected, sizeof row) != 0)) {
+            break;
+        }
+        count += status == ESK_OK ? 1 : 0;
+    }
+    esk_series_close(series);
+    if (status != ESK_END || count < side->synced) {
+        return esk_bed_fail(bed, "side table: %s at row %lu, synced %lu",
+                            esk_status_text(status), (unsigned long)count,
+                            (unsigned long)side->synced);
+    }
+    side->rows = count;
+    side->synced = count;
+    return true;
+}
+
+bool cut_side_verify(struct esk_bed *bed, struct cut_side *side) {
+    struct esk_table_info info;
+    int status = esk_volume_find(&bed->volume, "side", &info, bed->page);
+    bool there = status == ESK_OK;
+    if (status != ESK_OK && status != ESK_NOT_FOUND) {
+        return esk_bed_fail(bed, "finding the side table: %s",
+                            esk_status_text(status));
+    }
+    if (!side->maybe && there != side->exists) {
+        return esk_bed_fail(bed, "the side table %s",
+                            there ? "is back" : "is gone");
+    }
+    if (side->maybe && !side->exists) {
+        side->rows = 0;
+        side->synced = 0;
+    }
+    side->maybe = false;
+    side->exists = there;
+    return !there || side_rows_verify(bed, side);
+}
+
+void cut_side_free(struct cut_side *side) {
+    free(side->arena);
+    side->arena = NULL;
+}
+
+/// Appends a row and syncs as the configuration says.
+static int append_step(const struct cut_config *config, struct esk_bed *bed) {
+    int status = esk_bed_append(bed);
+    if (status == ESK_FULL) {
+        /* Everything that was accepted must still become durable. */
+        ESK_TRY(esk_bed_sync(bed));
+        return esk_bed_erase_before(bed, 1 + esk_bed_random(bed, 7));
+    }
+    ESK_TRY(status);
+    bool due = config->sync == CUT_SYNC_EACH ||
+               (config->sync == CUT_SYNC_RANDOM &&
+                esk_bed_random(bed, config->page_rows) == 0);
+    return due ? esk_bed_sync(bed) : ESK_OK;
+}
+
+int cut_step(const struct cut_config *config, struct esk_bed *bed,
+             struct cut_side *side) {
+    uint32_t choice = esk_bed_random(bed, 64);
+    if (config->steps && choice < 8) {
+        return esk_bed_step(bed, (uint16_t)(1 + choice % 3));
+    }
+    if (config->erases && choice == 8) {
+        return esk_bed_erase_before(bed, esk_bed_random(bed, 9));
+    }
+    if (config->side && choice == 9) {
+        return cut_side_step(bed, side);
+    }
+    if (config->remounts && choice == 10) {
+        esk_bed_crash(bed);
+        ESK_TRY(esk_bed_recover(bed));
+        return esk_bed_verify(bed, false) ? ESK_OK : ESK_E_CORRUPT;
+    }
+    return append_step(config, bed);
+}
+
+static bool prefill(const struct cut_config *config, struct esk_bed *bed) {
+    uint32_t rows = config->prefill_pages * config->page_rows;
+    int status = esk_bed_append_many(bed, rows);
+    if (status == ESK_OK) {
+        status = esk_bed_sync(bed);
+    }
+    return status == ESK_OK ||
+           esk_bed_fail(bed, "prefill: %s", esk_status_text(status));
+}
+
+bool cut_bed_make(const struct cut_config *config, struct esk_bed *bed,
+                  struct cut_side *side, uint64_t seed) {
+    const struct esk_bed_table *table = &config->table;
+    struct esk_sim_config sim = {
+        .geometry = config->geometry,
+        .bad_blocks = config->bad_blocks,
+        .dirty = config->dirty,
+    };
+    memset(side, 0, sizeof *side);
+    side->arena_bytes = SIDE_ARENA_BYTES + 4u * config->geometry.page_bytes;
+    side->arena = malloc(side->arena_bytes);
+    uint32_t meta = config->geometry.block_pages > 1 ? META_BLOCKS : META_PAGES;
+    sim.geometry.block_count = meta + table->data_blocks + table->index_blocks +
+                               table->var_blocks + SIDE_BLOCKS;
+    int status = ESK_E_WORN;
+    /* Bad blocks can leave a ring or a meta half too little: draw again. */
+    for (uint32_t i = 0; i < MAKE_TRIES; i++) {
+        sim.seed = seed + i * 7919;
+        status = esk_bed_make(bed, table, &sim, seed);
+        if (status == ESK_OK &&
+            (config->bad_blocks == 0 ||
+             bed->bad_blocks + 3 <= bed->table.data_blocks)) {
+            return prefill(config, bed);
+        }
+        if (config->bad_blocks == 0) {
+            break;
+        }
+        esk_bed_free(bed);
+    }
+    return esk_bed_fail(bed, "making the volume: %s", esk_status_text(status));
+}
