@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""EskerDB on the host: images of flash chips as tables, Arrow and SQL.
+
+    import eskerdb
+
+    with eskerdb.open("log.img") as volume, volume.open("temp") as series:
+        series.get(1_455_494_400_000)           # a row as a dict
+        series.scan(where={"temp_c": (20, None)}).arrow()
+
+The C core that firmware uses does all of it; nothing of it is written again
+here. Names: Device (ImageFile, Simulator), Volume, Series, Scan, and the
+exceptions, all of them EskerError.
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from eskerdb.device import (
+    Counters,
+    Device,
+    Failure,
+    Geometry,
+    ImageFile,
+    Simulator,
+    Wear,
+    probe,
+)
+from eskerdb.errors import (
+    Busy,
+    Closed,
+    Corrupt,
+    DeviceError,
+    EskerError,
+    Exists,
+    Full,
+    GeometryError,
+    Invalid,
+    Limit,
+    NoMemory,
+    NoSpace,
+    NotFound,
+    OutOfOrder,
+    ReadOnly,
+    SchemaError,
+    Stale,
+    Unsupported,
+    VersionError,
+    Worn,
+)
+from eskerdb.scan import Scan
+from eskerdb.schema import Column, Index
+from eskerdb.series import Report, Series, Stats
+from eskerdb.value import Value
+from eskerdb.volume import Table, Volume, open
+
+try:
+    __version__ = version("eskerdb")
+except PackageNotFoundError:  # run from the source tree
+    __version__ = "0"
+
+__all__ = [
+    "Busy",
+    "Closed",
+    "Column",
+    "Corrupt",
+    "Counters",
+    "Device",
+    "DeviceError",
+    "EskerError",
+    "Exists",
+    "Failure",
+    "Full",
+    "Geometry",
+    "GeometryError",
+    "ImageFile",
+    "Index",
+    "Invalid",
+    "Limit",
+    "NoMemory",
+    "NoSpace",
+    "NotFound",
+    "OutOfOrder",
+    "ReadOnly",
+    "Report",
+    "Scan",
+    "SchemaError",
+    "Series",
+    "Simulator",
+    "Stale",
+    "Stats",
+    "Table",
+    "Unsupported",
+    "Value",
+    "VersionError",
+    "Volume",
+    "Wear",
+    "Worn",
+    "open",
+    "probe",
+]

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The command `esker`: demo, import, query, info. One file a command.
+
+Exit status: 0 done, 1 something was refused or failed (said on stderr, with
+what to do), 2 the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from eskerdb import __version__
+from eskerdb.cli import demo, import_csv, info, query
+from eskerdb.cli.output import complain
+from eskerdb.errors import EskerError
+
+app = typer.Typer(
+    name="esker",
+    help="EskerDB: the database for flash memory, on the host.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.demo)
+app.command("import")(import_csv.import_csv)
+app.command("query")(query.query)
+app.command("info")(info.info)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"esker {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_version,
+        is_eager=True,
+        help="Show the version and exit.",
+    ),
+) -> None:
+    """EskerDB: the database for flash memory, on the host."""
+
+
+def main() -> None:
+    """Runs the command line; an EskerError becomes one clear line."""
+    try:
+        app()
+    except EskerError as failure:
+        complain(str(failure))
+        sys.exit(1)
+    except BrokenPipeError:
+        # A reader such as head has gone; nothing may be flushed to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

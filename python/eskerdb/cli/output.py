@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""What the commands print with: one look, with or without a terminal."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+PLAIN_WIDTH = 100
+
+
+def console() -> Console:
+    """Returns a console on stdout; of fixed width where it is no terminal."""
+    width = None if sys.stdout.isatty() else PLAIN_WIDTH
+    return Console(width=width, highlight=False)
+
+
+def complain(message: str) -> None:
+    """Says on stderr what went wrong, as one paragraph that never wraps."""
+    out = Console(stderr=True, highlight=False, soft_wrap=True)
+    out.print(Text.assemble(("error: ", "bold red"), message))
+
+
+def warn(message: str) -> None:
+    """Says on stderr what the reader should know."""
+    out = Console(stderr=True, highlight=False, soft_wrap=True)
+    out.print(Text.assemble(("warning: ", "bold yellow"), message))
+
+
+def grid(title: str | None = None) -> Table:
+    """Returns a table of names and values, without a head."""
+    table = Table(
+        title=title, title_justify="left", show_header=False, box=None
+    )
+    table.title_style = "bold"
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def sheet(*heads: str, right: tuple[str, ...] = ()) -> Table:
+    """Returns a table with a head; columns named in `right` hold numbers."""
+    table = Table(header_style="bold", box=_box(), pad_edge=False)
+    for head in heads:
+        justify: Any = "right" if head in right else "left"
+        table.add_column(head, justify=justify, overflow="fold")
+    return table
+
+
+def _box() -> Any:
+    from rich import box
+
+    return box.SIMPLE_HEAD
+
+
+def count(number: int, noun: str) -> str:
+    """Returns "1 row", "2,000 rows"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def size(bytes: int) -> str:
+    """Returns a size in bytes for a reader: "16 MiB", "4,096 B"."""
+    for bits, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if bytes >= 1 << bits and bytes % (1 << bits) == 0:
+            return f"{bytes >> bits:,} {unit}"
+    return f"{bytes:,} B"
+
+
+def instant(value: int, unit: str) -> str:
+    """Returns a key for a reader: as a time when its unit is s or ms."""
+    factor = {"s": 1000, "ms": 1}.get(unit)
+    if factor is None:
+        return f"{value:,} {unit}".rstrip()
+    try:
+        time = _EPOCH + timedelta(milliseconds=value * factor)
+    except OverflowError:
+        return f"{value:,} {unit}"
+    return f"{time:%Y-%m-%d %H:%M:%S}"
+
+
+def duration(ns: int) -> str:
+    """Returns a simulated time for a reader."""
+    for factor, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "us")):
+        if ns >= factor:
+            return f"{ns / factor:,.2f} {unit}"
+    return f"{ns} ns"

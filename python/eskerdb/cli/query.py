@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""`esker query IMAGE 'SQL'`: any SQL over an image's tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import duckdb
+import typer
+from rich.console import Console
+
+import eskerdb
+from eskerdb.cli.arguments import Image
+from eskerdb.cli.output import complain, console, count, sheet, warn
+from eskerdb.sql import Database
+
+_FETCH_ROWS = 4096
+_F32 = struct.Struct("<f")
+
+
+def query(
+    image: Image,
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="One SQL statement.")
+    ],
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print CSV with a header.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object a line.")
+    ] = False,
+    rows: Annotated[
+        int,
+        typer.Option(help="Most rows of a printed table; 0: all.", min=0),
+    ] = 40,
+) -> None:
+    """Answer SQL from an image, which is opened read-only.
+
+    Every table of the image is a table of the query; the SQL is DuckDB's.
+    """
+    if as_csv and as_json:
+        raise typer.BadParameter("choose one of --csv and --json")
+    with eskerdb.open(image) as volume, Database(volume) as database:
+        for failure in database.skipped.values():
+            warn(str(failure))
+        try:
+            result = database.execute(sql)
+            if result is None:
+                complain("query: nothing to answer; give one SQL statement")
+                raise typer.Exit(1)
+            if as_csv:
+                _print_csv(result)
+            elif as_json:
+                _print_json(result)
+            else:
+                print_table(console(), result, rows)
+        except duckdb.Error as failure:
+            complain(f"query: {failure}")
+            _hint(database, failure)
+            raise typer.Exit(1) from None
+        if database.pages_damaged:
+            warn(
+                f"{count(database.pages_damaged, 'page')} left out: they prove "
+                "nothing; `esker info --check` says more"
+            )
+
+
+def _hint(database: Database, failure: duckdb.Error) -> None:
+    """Names the tables and columns when the query asked for others."""
+    if not isinstance(
+        failure, (duckdb.CatalogException, duckdb.BinderException)
+    ):
+        return
+    names = [
+        f"{series.name} ({', '.join(series.codec.names)})"
+        for series in database.series.values()
+    ]
+    warn(f"the image has {', '.join(names) if names else 'no tables'}")
+
+
+def _heads(result: duckdb.DuckDBPyConnection) -> list[str]:
+    return [column[0] for column in result.description or ()]
+
+
+def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """Yields rows; an f32 as the shortest number that is the same f32."""
+    short = [
+        column
+        for column, kind in enumerate(result.description or ())
+        if str(kind[1]) == "FLOAT"
+    ]
+    while batch := result.fetchmany(_FETCH_ROWS):
+        for row in batch:
+            if short:
+                cells = list(row)
+                for column in short:
+                    cells[column] = _shortest(cells[column])
+                row = tuple(cells)
+            yield row
+
+
+def _shortest(value: Any) -> Any:
+    """Returns the shortest number that rounds to the f32 `value`."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    packed = _F32.pack(value)
+    for digits in range(6, 10):
+        number = float(f"{value:.{digits}g}")
+        try:
+            if _F32.pack(number) == packed:
+                return number
+        except OverflowError:
+            continue
+    return value
+
+
+def _text(value: Any) -> str:
+    """Returns a cell's text; bytes as text where they are, else escaped."""
+    if value is None:
+        return ""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _bytes_text(bytes(value))
+    return str(value)
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        text = value.decode()
+        if text.isprintable():
+            return text
+    except UnicodeDecodeError:
+        pass
+    return "".join(
+        chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02X}" for byte in value
+    )
+
+
+def print_table(
+    out: Console, result: duckdb.DuckDBPyConnection, most: int
+) -> None:
+    """Prints up to `most` rows (0: all) and how many there are."""
+    heads = _heads(result)
+    shown: list[tuple[Any, ...]] = []
+    rows = 0
+    for row in _rows(result):
+        rows += 1
+        if most == 0 or rows <= most:
+            shown.append(row)
+    numbers = tuple(
+        head
+        for column, head in enumerate(heads)
+        if any(isinstance(row[column], (int, float)) for row in shown)
+    )
+    table = sheet(*heads, right=numbers)
+    for row in shown:
+        table.add_row(*(_text(value) for value in row))
+    out.print(table)
+    rest = f", {len(shown)} shown; --rows 0 shows all"
+    out.print(count(rows, "row") + (rest if rows > len(shown) else ""))
+
+
+def _print_csv(result: duckdb.DuckDBPyConnection) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(_heads(result))
+    for row in _rows(result):
+        writer.writerow([_text(value) for value in row])
+
+
+def _json(value: Any) -> Any:
+    """Returns what JSON can say; NaN and infinities become null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _json(item) for key, item in value.items()}
+    return _text(value)
+
+
+def _print_json(result: duckdb.DuckDBPyConnection) -> None:
+    heads = _heads(result)
+    for row in _rows(result):
+        values = dict(zip(heads, map(_json, row), strict=True))
+        print(json.dumps(values, ensure_ascii=False))

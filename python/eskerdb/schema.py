@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Columns, value indexes, and rows as Python values.
+
+A row's bytes are its columns one after another, little-endian and unpadded,
+as include/esker/schema.h says; the offsets come from the catalog.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eskerdb._esker import lib
+from eskerdb.errors import schema_error
+
+TYPES: dict[str, int] = {
+    "i8": lib.ESK_TYPE_I8,
+    "i16": lib.ESK_TYPE_I16,
+    "i32": lib.ESK_TYPE_I32,
+    "i64": lib.ESK_TYPE_I64,
+    "u8": lib.ESK_TYPE_U8,
+    "u16": lib.ESK_TYPE_U16,
+    "u32": lib.ESK_TYPE_U32,
+    "u64": lib.ESK_TYPE_U64,
+    "f32": lib.ESK_TYPE_F32,
+    "f64": lib.ESK_TYPE_F64,
+    "bytes": lib.ESK_TYPE_BYTES,
+    "var": lib.ESK_TYPE_VAR,
+}
+TYPE_NAMES = {number: name for name, number in TYPES.items()}
+_LETTERS = {
+    "i8": "b",
+    "i16": "h",
+    "i32": "i",
+    "i64": "q",
+    "u8": "B",
+    "u16": "H",
+    "u32": "I",
+    "u64": "Q",
+    "f32": "f",
+    "f64": "d",
+}
+VAR_REF_BYTES = lib.ESK_VAR_REF_BYTES
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    name   1 to 31 bytes of UTF-8, unique in its table
+    type   a key of TYPES: i8 .. i64, u8 .. u64, f32, f64, bytes, var
+    unit   "degC", "ms"; "" for none
+    bytes  width of a "bytes" column, 1 .. 1024; else 0
+    """
+
+    name: str
+    type: str
+    unit: str = ""
+    bytes: int = 0
+
+    def __post_init__(self) -> None:
+        if self.type not in TYPES:
+            raise schema_error(
+                f"column '{self.name}': no type '{self.type}'; "
+                f"choose one of {', '.join(TYPES)}",
+                self.name,
+            )
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it holds whole numbers, so that it can be a key."""
+        return self.type[0] in "iu"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is f32 or f64."""
+        return self.type in ("f32", "f64")
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it can be compared by value and indexed."""
+        return self.is_integer or self.is_float
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Least and greatest value of an integer column."""
+        bits = int(self.type[1:])
+        if self.type[0] == "u":
+            return 0, (1 << bits) - 1
+        return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+    def __str__(self) -> str:
+        kind = f"{self.type}[{self.bytes}]" if self.bytes else self.type
+        return f"{self.name} {kind}" + (f" {self.unit}" if self.unit else "")
+
+
+@dataclass(frozen=True)
+class Index:
+    """One value index: least and greatest value a page, and a bitmap.
+
+    column  the name of a numeric column, not the key
+    bitmap  buckets: 0 for none, 8, 16, 32 or 64
+    edges   given bucket edges, rising; None: learned from the rows
+    """
+
+    column: str
+    bitmap: int = 16
+    edges: tuple[float, ...] | None = None
+
+
+def encode_number(column: Column, value: Any) -> bytes:
+    """Encodes a number as the column stores it.
+
+    Raises SchemaError when it is not of the column's type.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        # numpy's and Arrow's scalars count as the number they hold.
+        for convert in ("__index__", "__float__"):
+            if hasattr(value, convert) and not isinstance(value, (bool, str)):
+                value = getattr(value, convert)()
+                break
+        else:
+            raise schema_error(
+                f"column '{column.name}' ({column.type}): {value!r} is no "
+                "number",
+                column.name,
+            )
+    if column.is_integer and isinstance(value, float):
+        raise schema_error(
+            f"column '{column.name}' ({column.type}): {value!r} is no whole "
+            "number",
+            column.name,
+        )
+    try:
+        return struct.pack("<" + _LETTERS[column.type], value)
+    except (struct.error, OverflowError):
+        raise schema_error(
+            f"column '{column.name}' ({column.type}): {value!r} is out of "
+            "range",
+            column.name,
+        ) from None
+
+
+class RowCodec:
+    """Rows of one table, between Python values and bytes."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        offsets: Sequence[int],
+        row_bytes: int,
+    ) -> None:
+        self.columns = tuple(columns)
+        self.offsets = tuple(offsets)
+        self.row_bytes = row_bytes
+        self.names = tuple(column.name for column in columns)
+        self.by_name = {column.name: column for column in columns}
+        self.var_index = next(
+            (i for i, column in enumerate(columns) if column.type == "var"),
+            None,
+        )
+        self._struct = struct.Struct("<" + "".join(map(_letter, columns)))
+        assert self._struct.size == row_bytes
+        self._fixed = tuple(
+            name for i, name in enumerate(self.names) if i != self.var_index
+        )
+
+    def column(self, name: str) -> Column:
+        """Returns the column called `name`. Raises SchemaError."""
+        try:
+            return self.by_name[name]
+        except KeyError:
+            raise schema_error(
+                f"no column '{name}'; there are {', '.join(self.names)}", name
+            ) from None
+
+    def pack(self, row: Any) -> tuple[bytes, bytes]:
+        """Packs a mapping by name, or a sequence in column order.
+
+        Returns the row's bytes, and the variable column's value. Raises
+        SchemaError naming the column that is missing, unknown, or of another
+        type.
+        """
+        values = self._values(row)
+        var = b""
+        fixed = values
+        if self.var_index is not None:
+            var = self._bytes(
+                self.columns[self.var_index], values[self.var_index]
+            )
+            fixed = [v for i, v in enumerate(values) if i != self.var_index]
+        try:
+            # The common case: exact Python types need no further check.
+            if all(map(_is_plain, self._kinds(), fixed)):
+                return self._struct.pack(*fixed), var
+        except (struct.error, OverflowError):
+            pass  # below says which column it was
+        return self._pack_slowly(values), var
+
+    def unpack(self, row: Any) -> dict[str, Any]:
+        """Returns the fixed columns of one row's bytes."""
+        return dict(zip(self._fixed, self._struct.unpack(row), strict=True))
+
+    def unpack_many(self, rows: Any) -> list[tuple[Any, ...]]:
+        """Returns the fixed columns' values of rows, one after another."""
+        return list(self._struct.iter_unpack(rows))
+
+    @property
+    def fixed_names(self) -> tuple[str, ...]:
+        """The columns that unpack_many gives, in its order."""
+        return self._fixed
+
+    def _kinds(self) -> list[str]:
+        return [c.type for c in self.columns if c.type != "var"]
+
+    def _values(self, row: Any) -> list[Any]:
+        """Returns one value a column, in column order."""
+        if isinstance(row, Mapping):
+            if len(row) == len(self.names):
+                try:
+                    return [row[name] for name in self.names]
+                except KeyError:
+                    pass
+            for name in self.names:
+                if name not in row:
+                    raise schema_error(f"column '{name}' is missing", name)
+            for name in row:
+                self.column(name)
+        if isinstance(row, Sequence) and not isinstance(row, (str, bytes)):
+            if len(row) == len(self.names):
+                return list(row)
+            raise schema_error(
+                f"a row has {len(self.names)} values "
+                f"({', '.join(self.names)}), not {len(row)}"
+            )
+        raise schema_error(f"a row is a dict or a sequence, not {row!r}")
+
+    def _pack_slowly(self, values: list[Any]) -> bytes:
+        """Packs value by value, so that a fault names its column."""
+        out = bytearray(self.row_bytes)
+        for column, offset, value in zip(
+            self.columns, self.offsets, values, strict=True
+        ):
+            if column.type == "var":
+                continue
+            if column.type == "bytes":
+                piece = self._bytes(column, value)
+                if len(piece) != column.bytes:
+                    raise schema_error(
+                        f"column '{column.name}' takes exactly "
+                        f"{column.bytes} bytes, not {len(piece)}",
+                        column.name,
+                    )
+            else:
+                piece = encode_number(column, value)
+            out[offset : offset + len(piece)] = piece
+        return bytes(out)
+
+    @staticmethod
+    def _bytes(column: Column, value: Any) -> bytes:
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        advice = ", encode text first" if isinstance(value, str) else ""
+        raise schema_error(
+            f"column '{column.name}' ({column.type}): {value!r} is no "
+            f"bytes{advice}",
+            column.name,
+        )
+
+
+def _letter(column: Column) -> str:
+    """Returns the struct letters of one column; var references are skipped."""
+    if column.type == "bytes":
+        return f"{column.bytes}s"
+    if column.type == "var":
+        return f"{VAR_REF_BYTES}x"
+    return _LETTERS[column.type]
+
+
+def _is_plain(kind: str, value: Any) -> bool:
+    """Whether struct packs `value` as it is, losing nothing unseen."""
+    if kind in ("f32", "f64"):
+        return type(value) in (float, int)
+    return kind != "bytes" and type(value) is int
+
+
+def float_floor(column: Column, value: float) -> float:
+    """Returns the greatest value of the column's type that is <= `value`."""
+    return _round(column, value, -1)
+
+
+def float_ceiling(column: Column, value: float) -> float:
+    """Returns the least value of the column's type that is >= `value`."""
+    return _round(column, value, 1)
+
+
+def _round(column: Column, value: float, direction: int) -> float:
+    value = float(value) if not isinstance(value, int) else value
+    if column.type == "f64":
+        rounded = float(value)
+        return rounded if rounded == value else _next64(rounded, direction)
+    try:
+        rounded = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        rounded = math.copysign(math.inf, value)
+    if (direction > 0 and rounded < value) or (
+        direction < 0 and rounded > value
+    ):
+        return _next32(rounded, direction)
+    return rounded
+
+
+def _next64(value: float, direction: int) -> float:
+    return math.nextafter(value, direction * math.inf)
+
+
+def _next32(value: float, direction: int) -> float:
+    """Returns the neighbour of an f32 in `direction`."""
+    if value == 0.0:
+        return direction * struct.unpack("<f", b"\x01\x00\x00\x00")[0]
+    bits = struct.unpack("<i", struct.pack("<f", value))[0]
+    bits += 1 if (value > 0) == (direction > 0) else -1
+    return struct.unpack("<f", struct.pack("<i", bits))[0]

@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Series: rows in rising key order, appended, read by key and by value."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from eskerdb import arrow
+from eskerdb._esker import ffi, lib
+from eskerdb.errors import (
+    Closed,
+    EskerError,
+    NotFound,
+    check,
+    error,
+    schema_error,
+)
+from eskerdb.scan import KEY_MASK, Bounds, Query, Scan
+from eskerdb.schema import RowCodec
+from eskerdb.value import Value
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from eskerdb.volume import Table, Volume
+
+_APPEND_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What has happened since a series was opened; counts."""
+
+    pages: int
+    index_pages: int
+    var_pages: int
+    page_reads: int
+    page_programs: int
+    block_erases: int
+    pages_damaged: int
+    program_failures: int
+    erase_failures: int
+    blocks_skipped: int
+    index_failures: int
+    knots: int
+    key_error_16ths: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What check() found.
+
+    ok       nothing is wrong, not even a page that a power cut tore
+    sound    nothing is missing: damaged pages, if any, held no row that was
+             ever acknowledged, and reads stay exact
+    """
+
+    ok: bool
+    rows: int
+    rows_missing: int
+    pages: int
+    pages_damaged: int
+    index_pages: int
+    index_damaged: int
+    index_wrong: int
+    values_missing: int
+
+    @property
+    def sound(self) -> bool:
+        return not (
+            self.rows_missing or self.index_wrong or self.values_missing
+        )
+
+
+class Series:
+    """An open series. Made by Volume.open(); a context manager.
+
+    Rows are dicts by column name. Leaving the context syncs, then closes.
+    """
+
+    def __init__(self, volume: Volume, table: Table, handle: Any) -> None:
+        self.volume = volume
+        self.table = table
+        self.name = table.name
+        self.columns = table.columns
+        self.codec = RowCodec(table.columns, table.offsets, table.row_bytes)
+        self.key = self.codec.by_name[table.key]
+        self._key_offset = table.offsets[table.columns.index(self.key)]
+        self._handle = ffi.gc(handle, lib.esk_py_series_release)
+        self._read_only = volume.read_only
+
+    # Writing ----------------------------------------------------------------
+
+    def append(self, row: Any = None, /, **columns: Any) -> None:
+        """Appends one row: a mapping, a sequence, or the columns by name.
+
+        Accepted means in RAM or on the medium; sync() makes it durable.
+        Raises SchemaError naming the column, OutOfOrder, Full, ReadOnly,
+        DeviceError, Worn: then nothing of the row was stored.
+        """
+        packed, value = self.codec.pack(columns if row is None else row)
+        self._append(packed, 1, value, [len(value)], 0)
+
+    def append_many(self, rows: Any) -> int:
+        """Appends rows and returns how many.
+
+        rows   packed rows as bytes; anything with an Arrow stream or array
+               (a pyarrow Table, a polars or pandas frame, a Scan); or an
+               iterable of mappings or sequences.
+
+        Raises as append(); the exception's `appended` says how many rows
+        were accepted before the one that was not.
+        """
+        if isinstance(rows, (bytes, bytearray, memoryview)):
+            return self._append_packed(rows)
+        done = 0
+        try:
+            if arrow.is_arrow(rows):
+                batches: Iterable[Any] = arrow.batches(rows)
+                pack = self._pack_batch
+            else:
+                batches = _chunks(rows, _APPEND_ROWS)
+                pack = self._pack_rows
+            for batch in batches:
+                packed, count, values, ends, failure = pack(batch, done)
+                done += self._append(packed, count, values, ends, done)
+                if failure is not None:
+                    raise failure
+        except EskerError as failure:
+            failure.appended = done + failure.appended
+            raise
+        return done
+
+    def sync(self) -> None:
+        """Makes every accepted row survive any later power cut.
+
+        Raises DeviceError, Worn: call again. Costs at most 2 programs.
+        """
+        self._check(lib.esk_py_series_sync(self._handle), "sync")
+
+    def erase_before(self, key: int) -> None:
+        """Drops every row with a key below `key`, durably.
+
+        Raises DeviceError, ReadOnly. Costs one catalog write.
+        """
+        low, high = self.key.limits
+        if key > high:
+            raise schema_error(
+                f"column '{self.key.name}' ({self.key.type}): {key} is out "
+                "of range",
+                self.key.name,
+            )
+        self._check(
+            lib.esk_py_series_erase_before(
+                self._handle, max(key, low) & KEY_MASK
+            ),
+            f"erase_before {key}",
+        )
+
+    # Reading ----------------------------------------------------------------
+
+    def get(self, key: int) -> dict[str, Any] | None:
+        """Returns the row with that key, None when there is none.
+
+        Raises Corrupt when rows are missing where it would be, DeviceError.
+        Costs mean about 1 page read, at most 3 while the spline covers it.
+        """
+        return self._find(lib.ESK_PY_GET, key)
+
+    def floor(self, key: int) -> dict[str, Any] | None:
+        """Returns the newest row with a key <= `key`, or None."""
+        return self._find(lib.ESK_PY_FLOOR, key)
+
+    def ceiling(self, key: int) -> dict[str, Any] | None:
+        """Returns the oldest row with a key >= `key`, or None."""
+        return self._find(lib.ESK_PY_CEILING, key)
+
+    def newest(self) -> dict[str, Any] | None:
+        """Returns the newest row, None when the table is empty."""
+        return self._row(self._find_bytes(lib.ESK_PY_NEWEST, 0))
+
+    def oldest(self) -> dict[str, Any] | None:
+        """Returns the oldest row, None when the table is empty."""
+        return self._row(self._find_bytes(lib.ESK_PY_OLDEST, 0))
+
+    def __getitem__(self, key: int) -> dict[str, Any]:
+        row = self.get(key)
+        if row is None:
+            raise error(
+                lib.ESK_NOT_FOUND,
+                f"table '{self.name}': {self.key.name} = {key}",
+            )
+        return row
+
+    def count(self) -> int:
+        """Returns the number of rows readable now; 2 page reads at most."""
+        count = ffi.new("uint32_t *")
+        self._check(lib.esk_py_series_count(self._handle, count), "count")
+        return count[0]
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.scan())
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    def scan(
+        self,
+        key_min: int | None = None,
+        key_max: int | None = None,
+        *,
+        where: Mapping[str, Bounds] | None = None,
+        backward: bool = False,
+        columns: Iterable[str] | None = None,
+        batch_rows: int = 4096,
+    ) -> Scan:
+        """Asks for rows in key order; both ends of every bound included.
+
+        where       column name to (least, greatest), None for an open end;
+                    NaN never matches
+        backward    newest first
+        columns     which columns, in which order; None: all
+        batch_rows  rows an Arrow batch
+
+        Bounds go down to the key index and the value indexes. Raises
+        SchemaError for an unknown or non-numeric column. Costs nothing until
+        it is read: then 1 page read a page of rows, and by value the index
+        pages and data pages whose least and greatest overlap.
+        """
+        return Scan(
+            self,
+            Query(self, key_min, key_max, where or {}, backward),
+            self.codec.names if columns is None else tuple(columns),
+            batch_rows,
+        )
+
+    def value(self, key: int) -> Value:
+        """Opens the variable-length value of one row, to read in pieces.
+
+        Raises NotFound without such a row, SchemaError without a variable
+        column.
+        """
+        if self.codec.var_index is None:
+            raise schema_error(
+                f"table '{self.name}' has no variable-length column"
+            )
+        row = self._find_bytes(lib.ESK_PY_GET, self._key(key))
+        if row is None:
+            raise error(
+                lib.ESK_NOT_FOUND,
+                f"table '{self.name}': {self.key.name} = {key}",
+            )
+        return Value(self, row)
+
+    # State ------------------------------------------------------------------
+
+    def stats(self) -> Stats:
+        """Returns counts since the series was opened. Costs nothing."""
+        stats = ffi.new("struct esk_series_stats *")
+        self._check(lib.esk_py_series_stats(self._handle, stats), "stats")
+        return Stats(
+            **{
+                field.name: getattr(stats, field.name)
+                for field in fields(Stats)
+            }
+        )
+
+    def check(self) -> Report:
+        """Reads every page and verifies all of it.
+
+        Returns what was found, damage too; raises DeviceError.
+        """
+        report = ffi.new("struct esk_series_report *")
+        status = lib.esk_py_series_check(self._handle, report)
+        if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
+            self._check(status, "check")
+        values = {
+            field.name: getattr(report, field.name)
+            for field in fields(Report)
+            if field.name != "ok"
+        }
+        return Report(ok=status == lib.ESK_OK, **values)
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of RAM it holds, page frames and all, on this host."""
+        return lib.esk_py_series_arena_bytes(self._handle)
+
+    def close(self, *, sync: bool = True) -> None:
+        """Syncs and closes; a second close does nothing.
+
+        sync   False: rows not synced are lost. Raises what sync() raises;
+               the handle is closed all the same.
+        """
+        try:
+            if sync and not self._read_only:
+                self.sync()
+        except Closed:
+            pass
+        finally:
+            lib.esk_py_series_close(self._handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        try:
+            self.close()
+        except EskerError:
+            if kind is None:
+                raise
+
+    def __repr__(self) -> str:
+        return f"<Series '{self.name}' on {self.volume.device.name}>"
+
+    # Inside -----------------------------------------------------------------
+
+    def _check(self, status: int, doing: str) -> None:
+        check(status, f"table '{self.name}': {doing}")
+
+    def _key(self, key: int) -> int:
+        """Checks a key and returns its bits. Raises SchemaError."""
+        low, high = self.key.limits
+        if not isinstance(key, int) and hasattr(key, "__index__"):
+            key = key.__index__()
+        if not isinstance(key, int) or isinstance(key, bool):
+            raise schema_error(
+                f"column '{self.key.name}' ({self.key.type}): {key!r} is no "
+                "whole number",
+                self.key.name,
+            )
+        if not low <= key <= high:
+            raise schema_error(
+                f"column '{self.key.name}' ({self.key.type}): {key} is out "
+                "of range",
+                self.key.name,
+            )
+        return key & KEY_MASK
+
+    def _find(self, which: int, key: int) -> dict[str, Any] | None:
+        return self._row(self._find_bytes(which, self._key(key)))
+
+    def _find_bytes(self, which: int, key: int) -> Any:
+        row = ffi.new("uint8_t[]", self.table.row_bytes)
+        status = lib.esk_py_series_find(self._handle, which, key, row)
+        if status == lib.ESK_NOT_FOUND:
+            return None
+        self._check(status, "read")
+        return row
+
+    def _row(self, row: Any) -> dict[str, Any] | None:
+        """Makes a dict of a row's bytes, its variable value read too."""
+        if row is None:
+            return None
+        values = self.codec.unpack(ffi.buffer(row))
+        if self.codec.var_index is None:
+            return values
+        values[self.codec.names[self.codec.var_index]] = self._value(row)
+        return {name: values[name] for name in self.codec.names}
+
+    def _value(self, row: Any) -> bytes | None:
+        """Reads a whole variable value; None when its pages were dropped."""
+        try:
+            return Value(self, row).read()
+        except NotFound:
+            return None
+
+    def _append_packed(self, rows: Any) -> int:
+        size = memoryview(rows).nbytes
+        width = self.table.row_bytes
+        if self.codec.var_index is not None:
+            raise schema_error(
+                f"table '{self.name}': packed rows cannot carry column "
+                f"'{self.codec.names[self.codec.var_index]}' (var); "
+                "give rows or Arrow",
+                self.codec.names[self.codec.var_index],
+            )
+        if size % width:
+            raise schema_error(
+                f"table '{self.name}': {size} bytes are not whole rows of "
+                f"{width} bytes"
+            )
+        return self._append(rows, size // width, b"", [], 0)
+
+    def _append(
+        self, packed: Any, count: int, values: Any, ends: Any, before: int
+    ) -> int:
+        """Appends packed rows; `before` is how many went ahead of them."""
+        done = ffi.new("uint32_t *")
+        rows = ffi.from_buffer(packed)
+        if self.codec.var_index is None:
+            status = lib.esk_py_series_append(
+                self._handle, rows, count, ffi.NULL, ffi.NULL, done
+            )
+        else:
+            status = lib.esk_py_series_append(
+                self._handle,
+                rows,
+                count,
+                ffi.from_buffer(values),
+                ffi.new("uint64_t[]", ends),
+                done,
+            )
+        if status == lib.ESK_OK:
+            return count
+        failure = self._append_error(status, packed, done[0], before)
+        failure.appended = done[0]
+        raise failure
+
+    def _append_error(
+        self, status: int, packed: Any, at: int, before: int
+    ) -> EskerError:
+        """Names the row and the key that were refused."""
+        doing = f"table '{self.name}': append row {before + at}"
+        if status != lib.ESK_OUT_OF_ORDER:
+            return error(status, doing)
+        start = at * self.table.row_bytes + self._key_offset
+        letter = (
+            "<" + {1: "b", 2: "h", 4: "i", 8: "q"}[int(self.key.type[1:]) // 8]
+        )
+        if self.key.type[0] == "u":
+            letter = letter.upper()
+        (key,) = struct.unpack_from(letter, packed, start)
+        newest = self.newest()
+        against = f" after {newest[self.key.name]}" if newest else ""
+        return error(status, f"{doing} ({self.key.name} = {key}{against})")
+
+    def _pack_rows(self, rows: list[Any], before: int) -> tuple[Any, ...]:
+        """Packs rows up to the first that does not fit the table."""
+        packed, values, ends = bytearray(), bytearray(), []
+        failure = None
+        for number, row in enumerate(rows):
+            try:
+                fixed, value = self.codec.pack(row)
+            except EskerError as fault:
+                failure = schema_error(
+                    f"table '{self.name}': row {before + number}: {fault}",
+                    getattr(fault, "column", None),
+                )
+                break
+            packed += fixed
+            values += value
+            ends.append(len(values))
+        count = len(ends)
+        return packed, count, values, ends, failure
+
+    def _pack_batch(self, batch: Any, before: int) -> tuple[Any, ...]:
+        return (*arrow.pack(self.codec, batch, self.name, before), None)
+
+
+def _chunks(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    if isinstance(rows, Mapping):
+        raise schema_error("append() takes one row, append_many() several")
+    iterator = iter(rows)
+    while chunk := list(itertools.islice(iterator, size)):
+        yield chunk

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Any SQL over a volume's tables, by DuckDB over Arrow.
+
+DuckDB asks each table for the columns and the filter of a query. The bounds
+of integer columns in that filter go down to EskerDB's indexes; the filter
+itself is applied again to what comes back, so a bound that was not
+understood costs reads and never a row. (DuckDB keeps filters on floats to
+itself when they could let NaN through, which it sorts above all numbers.)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow
+import pyarrow.dataset
+
+from eskerdb import arrow
+from eskerdb.errors import EskerError
+from eskerdb.series import Series
+from eskerdb.volume import Volume
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_LEAF = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<|==) (-?\d+)\Z")
+
+
+def bounds(text: str, columns: set[str]) -> dict[str, tuple[Any, Any]]:
+    """Returns the bounds that an Arrow filter puts on integer columns.
+
+    text   str(expression): "((t >= 5) and (t <= 7))"
+
+    Only conjunctions of plain comparisons are read; whatever else is there
+    gives no bound. Both ends of a bound are included.
+    """
+    result: dict[str, tuple[Any, Any]] = {}
+    if '"' in text or "'" in text:
+        return result  # a text constant could look like a comparison
+    for part in _conjuncts(text):
+        found = _LEAF.match(part)
+        if found is None or found.group(1) not in columns:
+            continue
+        name, relation, number = found.groups()
+        value = int(number)
+        least, most = result.get(name, (None, None))
+        if relation in (">", ">=", "=="):
+            low = value + (relation == ">")
+            least = low if least is None else max(least, low)
+        if relation in ("<", "<=", "=="):
+            high = value - (relation == "<")
+            most = high if most is None else min(most, high)
+        result[name] = (least, most)
+    return result
+
+
+def _conjuncts(text: str) -> list[str]:
+    """Splits nested "(a and b)" into its parts, without recursion."""
+    todo, done = [text], []
+    while todo:
+        part = _stripped(todo.pop())
+        halves = _split_and(part)
+        if halves:
+            todo.extend(halves)
+        else:
+            done.append(part)
+    return done
+
+
+def _stripped(text: str) -> str:
+    """Takes off parentheses that enclose the whole text."""
+    while text.startswith("(") and _closing(text) == len(text) - 1:
+        text = text[1:-1]
+    return text
+
+
+def _closing(text: str) -> int:
+    """Returns where the parenthesis that opens the text closes, or -1."""
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return at
+    return -1
+
+
+def _split_and(text: str) -> tuple[str, str] | None:
+    """Splits at an "and" outside all parentheses, when nothing but "and"
+    stands there."""
+    depth, at = 0, -1
+    for position, letter in enumerate(text):
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth == 0 and text.startswith(" or ", position):
+            return None
+        if depth == 0 and at < 0 and text.startswith(" and ", position):
+            at = position
+    return (text[:at], text[at + 5 :]) if at >= 0 else None
+
+
+class _Dataset(pyarrow.dataset.Dataset):
+    """A series as DuckDB scans it: a schema, and scanners made on demand."""
+
+    def __init__(self, series: Series) -> None:
+        # The base's own constructor wants a C++ dataset; only what is
+        # overridden here is ever called.
+        self._series = series
+        self._integers = {
+            column.name for column in series.columns if column.is_integer
+        }
+        self._schema = arrow.schema(
+            series.columns, series.name, series.key.name
+        )
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        return self._schema
+
+    def scanner(
+        self,
+        columns: list[str] | None = None,
+        filter: pyarrow.dataset.Expression | None = None,
+        **options: Any,
+    ) -> pyarrow.dataset.Scanner:
+        """Starts a scan of `columns` under `filter`."""
+        where = {}
+        names = list(self._series.codec.names)
+        if filter is not None:
+            where = bounds(str(filter), self._integers)
+        elif columns is not None:
+            names = columns
+        reader = self._series.scan(where=where, columns=names).reader()
+        return pyarrow.dataset.Scanner.from_batches(
+            reader, columns=columns, filter=filter
+        )
+
+
+class Database:
+    """A DuckDB connection with every series of a volume as a table.
+
+    connection   the DuckDB connection, to be used as such
+    skipped      tables that could not be opened: name to error
+
+    A context manager; closing it closes the series, not the volume.
+    """
+
+    def __init__(self, volume: Volume) -> None:
+        self.skipped: dict[str, EskerError] = {}
+        self.series: dict[str, Series] = {}
+        self.connection = duckdb.connect()
+        for table in volume.tables():
+            try:
+                series = volume.open(table.name)
+            except EskerError as failure:
+                self.skipped[table.name] = failure
+                continue
+            self.series[table.name] = series
+            self.connection.register(table.name, _Dataset(series))
+
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """Runs SQL; None when there is no statement. Raises duckdb.Error."""
+        return self.connection.execute(sql)
+
+    @property
+    def page_reads(self) -> int:
+        """Pages loaded by all its series since it was opened."""
+        return sum(s.stats().page_reads for s in self.series.values())
+
+    @property
+    def pages_damaged(self) -> int:
+        """Pages that did not prove themselves, whose rows are missing."""
+        return sum(s.stats().pages_damaged for s in self.series.values())
+
+    def close(self) -> None:
+        """Closes the connection and the series."""
+        self.connection.close()
+        for series in self.series.values():
+            series.close(sync=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,546 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Volumes: one device, its catalog of tables."""
+
+from __future__ import annotations
+
+import os
+import uuid as uuids
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from eskerdb._esker import ffi, lib
+from eskerdb.device import Device, Geometry, ImageFile
+from eskerdb.errors import (
+    NotFound,
+    check,
+    error,
+    schema_error,
+    status_text,
+)
+from eskerdb.schema import TYPE_NAMES, TYPES, Column, Index, encode_number
+from eskerdb.series import Series
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Checksum = Literal["crc32c", "crc16", "none"]
+_CHECKSUMS = {
+    "crc32c": lib.ESK_CHECKSUM_CRC32C,
+    "crc16": lib.ESK_CHECKSUM_CRC16,
+    "none": lib.ESK_CHECKSUM_NONE,
+}
+FullPolicy = Literal["drop_oldest", "refuse"]
+_FULL = {
+    "drop_oldest": lib.ESK_FULL_DROP_OLDEST,
+    "refuse": lib.ESK_FULL_REFUSE,
+}
+_KINDS = {
+    lib.ESK_TABLE_SERIES: "series",
+    lib.ESK_TABLE_TREE: "tree",
+    lib.ESK_TABLE_KV: "kv",
+}
+_EDGES_BYTES = lib.ESK_EDGE_COUNT_MAX * 8
+_INDEX_FAULTS = {
+    lib.ESK_FAULT_INDEX_COLUMN,
+    lib.ESK_FAULT_INDEX_BITMAP,
+    lib.ESK_FAULT_INDEX_EDGES,
+    lib.ESK_FAULT_INDEX_DUPLICATE,
+    lib.ESK_FAULT_INDEX_TOO_WIDE,
+}
+_COLUMN_FAULTS = {
+    lib.ESK_FAULT_COLUMN_NAME,
+    lib.ESK_FAULT_COLUMN_DUPLICATE,
+    lib.ESK_FAULT_COLUMN_TYPE,
+    lib.ESK_FAULT_UNIT,
+    lib.ESK_FAULT_KEY_TYPE,
+    lib.ESK_FAULT_VAR_COUNT,
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One catalog entry.
+
+    kind         "series", "tree" or "kv"
+    key          the key column's name
+    columns      in row order
+    offsets      of the columns, in the row's bytes
+    indexes      value indexes
+    row_bytes    bytes of a row
+    full         what happens when its region is full
+    blocks       block counts of its data, index and variable regions
+    first_block  the regions' first blocks
+    """
+
+    name: str
+    kind: str
+    key: str
+    columns: tuple[Column, ...]
+    offsets: tuple[int, ...]
+    indexes: tuple[Index, ...]
+    row_bytes: int
+    full: str
+    blocks: tuple[int, int, int]
+    first_block: tuple[int, int, int]
+
+
+class Volume:
+    """A mounted volume. Made by format() or mount(); a context manager.
+
+    Closing it closes its tables. Rows not synced are lost, unless their
+    Series was closed first: Series.close() syncs.
+    """
+
+    def __init__(
+        self, device: Device, mount: int, geometry: Geometry, owns: bool
+    ) -> None:
+        self.device = device
+        self.geometry = geometry
+        self._mount = mount
+        self._owns = owns
+        self._handle = device._handle
+
+    @classmethod
+    def format(
+        cls,
+        device: Device,
+        *,
+        uuid: bytes | None = None,
+        checksum: Checksum = "crc32c",
+        tables_max: int = 0,
+    ) -> Volume:
+        """Makes an empty volume on `device` and mounts it.
+
+        uuid        16 bytes that identify the volume; None: drawn
+        checksum    how a page proves itself
+        tables_max  tables it can ever hold at once; 0: 8
+
+        Raises GeometryError, NoSpace, DeviceError, Busy.
+        Costs two meta halves erased, 2 programs, and the mount's reads.
+        """
+        config = ffi.new("struct esk_volume_config *")
+        given = uuids.uuid4().bytes if uuid is None else bytes(uuid)
+        if len(given) != 16:
+            raise ValueError(f"a uuid has 16 bytes, not {len(given)}")
+        ffi.memmove(config.uuid, given, 16)
+        config.checksum = _CHECKSUMS[checksum]
+        config.tables_max = tables_max
+        check(
+            lib.esk_py_volume_format(device._handle, config),
+            f"{device.name}: format",
+        )
+        return cls.mount(device)
+
+    @classmethod
+    def mount(
+        cls,
+        device: Device,
+        *,
+        read_only: bool = False,
+        trust_loads: bool = False,
+        owns: bool = False,
+    ) -> Volume:
+        """Mounts the volume on `device`. It never formats.
+
+        read_only    nothing is ever programmed or erased
+        trust_loads  page loads after mount are not verified
+        owns         closing the volume closes the device too
+
+        Raises NotFound on a blank medium, Corrupt, VersionError,
+        GeometryError, DeviceError, Busy.
+        Costs 2 page reads; on damage at most one a block of the first 64.
+        """
+        flags = lib.ESK_MOUNT_READ_ONLY if read_only else 0
+        flags |= lib.ESK_MOUNT_TRUST_LOADS if trust_loads else 0
+        number = ffi.new("uint32_t *")
+        status = lib.esk_py_volume_mount(device._handle, flags, number)
+        if status == lib.ESK_NOT_FOUND:
+            raise error(
+                status,
+                f"{device.name}: mount",
+                "format it first: Volume.format(device)",
+                "no volume on this medium",
+            )
+        check(status, f"{device.name}: mount")
+        return cls(device, number[0], device.geometry, owns)
+
+    # Tables -----------------------------------------------------------------
+
+    def create(
+        self,
+        name: str,
+        columns: Sequence[Column],
+        *,
+        key: str | None = None,
+        indexes: Sequence[Index | str] = (),
+        full: FullPolicy = "drop_oldest",
+        group_pages: int = 0,
+        run_pages: int = 0,
+        data_blocks: int = 0,
+        index_blocks: int = 0,
+        var_blocks: int = 0,
+    ) -> Table:
+        """Creates a series table and returns its catalog entry.
+
+        key       the key column's name; None: the first column
+        indexes   value indexes; a plain name takes Index's defaults
+        full      "drop_oldest": the oldest block goes; "refuse": Full
+
+        The sizes are in pages and blocks; 0 takes the core's default. Raises
+        SchemaError naming the column, Exists, NoSpace, ReadOnly, DeviceError.
+        Costs two meta halves erased and programmed.
+        """
+        specs = [Index(i) if isinstance(i, str) else i for i in indexes]
+        kept: list[Any] = []
+        spec = ffi.new("struct esk_table_spec *")
+        spec.name = _text(kept, name)
+        spec.columns = _columns(kept, columns)
+        spec.indexes = _indexes(kept, columns, specs)
+        _fill(
+            spec,
+            column_count=len(columns),
+            key_column=_position(columns, key, name) if key else 0,
+            index_count=len(specs),
+            full_policy=_FULL[full],
+            group_pages=group_pages,
+            run_pages=run_pages,
+            data_blocks=data_blocks,
+            index_blocks=index_blocks,
+            var_blocks=var_blocks,
+        )
+        fault = ffi.new("struct esk_fault *")
+        status = lib.esk_py_volume_create(
+            self._handle, self._mount, spec, fault
+        )
+        if status == lib.ESK_E_SCHEMA:
+            raise _fault_error(name, columns, specs, fault)
+        self._check(status, f"create table '{name}'")
+        return self.table(name)
+
+    def drop(self, name: str) -> None:
+        """Drops a table; its blocks are free at once.
+
+        Raises NotFound, Busy when it is open, ReadOnly, DeviceError.
+        """
+        self._check_name(
+            lib.esk_py_volume_drop(self._handle, self._mount, name.encode()),
+            name,
+        )
+
+    def open(
+        self,
+        name: str,
+        *,
+        frames: int = 0,
+        erase_ahead: int = 0,
+        key_index_bytes: int = 0,
+        key_error_16ths: int = 0,
+    ) -> Series:
+        """Opens a series, recovering what a cut left.
+
+        The options are struct esk_series_config's; 0 takes the default.
+        Raises NotFound, Busy, Corrupt, Unsupported, NoMemory, DeviceError.
+        """
+        table = self.table(name)
+        config = ffi.new("struct esk_series_config *")
+        _fill(
+            config,
+            frames=frames,
+            erase_ahead=erase_ahead,
+            key_index_bytes=key_index_bytes,
+            key_error_16ths=key_error_16ths,
+        )
+        out = ffi.new("struct esk_py_series **")
+        self._check_name(
+            lib.esk_py_series_open(
+                self._handle, self._mount, name.encode(), config, out
+            ),
+            name,
+        )
+        return Series(self, table, out[0])
+
+    def tables(self) -> list[Table]:
+        """Lists the tables. Raises Corrupt, DeviceError."""
+        cursor = ffi.new("uint16_t *")
+        result = []
+        while True:
+            info = ffi.new("struct esk_table_info *")
+            status = lib.esk_py_volume_list(
+                self._handle, self._mount, cursor, info
+            )
+            if status == lib.ESK_END:
+                return result
+            self._check(status, "list tables")
+            result.append(self._table(info))
+
+    def table(self, name: str) -> Table:
+        """Finds a table's catalog entry. Raises NotFound, DeviceError."""
+        info = ffi.new("struct esk_table_info *")
+        self._check_name(
+            lib.esk_py_volume_find(
+                self._handle, self._mount, name.encode(), info
+            ),
+            name,
+        )
+        return self._table(info)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self.table(str(name))
+        except NotFound:
+            return False
+        return True
+
+    def step(self, budget: int = 1) -> int:
+        """Does up to `budget` block erases ahead; returns how many.
+
+        Raises DeviceError, ReadOnly.
+        """
+        done = ffi.new("uint16_t *")
+        self._check(
+            lib.esk_py_volume_step(self._handle, self._mount, budget, done),
+            "step",
+        )
+        return done[0]
+
+    # State ------------------------------------------------------------------
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was mounted read-only."""
+        return bool(self._state().flags & lib.ESK_MOUNT_READ_ONLY)
+
+    @property
+    def checksum(self) -> str:
+        """How a page proves itself: "crc32c", "crc16" or "none"."""
+        number = self._state().checksum
+        names = {value: name for name, value in _CHECKSUMS.items()}
+        return names.get(number, f"unknown ({number})")
+
+    @property
+    def commit(self) -> int:
+        """Number of the newest catalog."""
+        return self._state().commit
+
+    @property
+    def halves_whole(self) -> int:
+        """How many of the two copies of the catalog are whole."""
+        return self._state().half_valid.bit_count()
+
+    @property
+    def struct_bytes(self) -> int:
+        """Bytes of RAM of a mounted volume, on this host."""
+        return ffi.sizeof("struct esk_volume")
+
+    def close(self) -> None:
+        """Unmounts; a second close does nothing."""
+        status = lib.esk_py_volume_unmount(self._handle, self._mount)
+        if status != lib.ESK_PY_CLOSED:
+            self._check(status, "unmount")
+        if self._owns:
+            self.device.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Volume on {self.device.name}>"
+
+    # Inside -----------------------------------------------------------------
+
+    def _state(self) -> Any:
+        state = ffi.new("struct esk_volume *")
+        self._check(
+            lib.esk_py_volume_state(self._handle, self._mount, state), "state"
+        )
+        return state
+
+    def _check(self, status: int, doing: str) -> None:
+        check(status, f"{self.device.name}: {doing}")
+
+    def _check_name(self, status: int, name: str) -> None:
+        """Checks a call that looked for table `name`."""
+        if status == lib.ESK_NOT_FOUND:
+            names = [table.name for table in self.tables()]
+            have = f"there are {', '.join(names)}" if names else "it has none"
+            raise error(
+                status,
+                self.device.name,
+                have,
+                f"no table '{name}'",
+            )
+        self._check(status, f"table '{name}'")
+
+    def _table(self, info: Any) -> Table:
+        columns, offsets = [], []
+        for index in range(info.column_count):
+            column = ffi.new("struct esk_column_info *")
+            self._check(
+                lib.esk_py_volume_column(
+                    self._handle, self._mount, info, index, column
+                ),
+                f"column {index}",
+            )
+            kind = TYPE_NAMES.get(column.type)
+            if kind is None:
+                raise error(lib.ESK_E_UNSUPPORTED, f"column {index}'s type")
+            columns.append(
+                Column(
+                    _string(column.name),
+                    kind,
+                    _string(column.unit),
+                    column.bytes if kind == "bytes" else 0,
+                )
+            )
+            offsets.append(column.offset)
+        indexes = [
+            self._index(info, index, columns)
+            for index in range(info.index_count)
+        ]
+        full = {value: name for name, value in _FULL.items()}
+        return Table(
+            name=_string(info.name),
+            kind=_KINDS.get(info.kind, f"kind {info.kind}"),
+            key=columns[info.key_column].name,
+            columns=tuple(columns),
+            offsets=tuple(offsets),
+            indexes=tuple(indexes),
+            row_bytes=info.row_bytes,
+            full=full.get(info.full_policy, "unknown"),
+            blocks=tuple(info.blocks),
+            first_block=tuple(info.block),
+        )
+
+    def _index(self, info: Any, index: int, columns: list[Column]) -> Index:
+        spec = ffi.new("struct esk_index_spec *")
+        edges = ffi.new("uint8_t[]", _EDGES_BYTES)
+        self._check(
+            lib.esk_py_volume_index(
+                self._handle, self._mount, info, index, spec, edges,
+                _EDGES_BYTES,
+            ),
+            f"index {index}",
+        )  # fmt: skip
+        column = columns[spec.column]
+        given = None
+        if spec.edge_count:
+            kinds = {"f32": "float", "f64": "double"}
+            kind = kinds.get(
+                column.type,
+                f"{'u' if column.type[0] == 'u' else ''}int{column.type[1:]}_t",
+            )
+            typed = ffi.cast(f"{kind} *", edges)
+            given = tuple(typed[i] for i in range(spec.edge_count))
+        return Index(column.name, spec.bitmap_bits, given)
+
+
+def open(
+    path: str | os.PathLike[str],
+    *,
+    read_only: bool = True,
+    geometry: Geometry | None = None,
+) -> Volume:
+    """Opens an image file and mounts its volume; closing closes both.
+
+    read_only   the default: the file is never written
+    geometry    None: read from the image itself
+
+    Raises NotFound when the file holds no volume, VersionError,
+    GeometryError, Corrupt, DeviceError.
+    """
+    device = ImageFile(path, geometry, read_only=read_only)
+    try:
+        return Volume.mount(device, read_only=read_only, owns=True)
+    except BaseException:
+        device.close()
+        raise
+
+
+def _string(array: Any) -> str:
+    return ffi.string(array).decode("utf-8", errors="replace")
+
+
+def _text(kept: list[Any], text: str) -> Any:
+    """Makes a C string that lives as long as `kept`."""
+    made = ffi.new("char[]", text.encode())
+    kept.append(made)
+    return made
+
+
+def _fill(target: Any, **values: int) -> None:
+    """Sets fields, naming the one whose value does not fit."""
+    for name, value in values.items():
+        try:
+            setattr(target, name, value)
+        except OverflowError:
+            raise ValueError(f"{name} = {value} is out of range") from None
+
+
+def _columns(kept: list[Any], columns: Sequence[Column]) -> Any:
+    array = ffi.new("struct esk_column[]", max(len(columns), 1))
+    kept.append(array)
+    for target, column in zip(array, columns, strict=False):
+        target.name = _text(kept, column.name)
+        target.unit = _text(kept, column.unit)
+        _fill(target, type=TYPES[column.type], bytes=column.bytes)
+    return array
+
+
+def _position(columns: Sequence[Column], name: str, table: str) -> int:
+    for position, column in enumerate(columns):
+        if column.name == name:
+            return position
+    raise schema_error(
+        f"table '{table}': no column '{name}'; there are "
+        f"{', '.join(column.name for column in columns)}",
+        name,
+    )
+
+
+def _indexes(
+    kept: list[Any], columns: Sequence[Column], indexes: Sequence[Index]
+) -> Any:
+    array = ffi.new("struct esk_index_spec[]", max(len(indexes), 1))
+    kept.append(array)
+    for target, index in zip(array, indexes, strict=False):
+        position = _position(columns, index.column, "index")
+        _fill(target, column=position, bitmap_bits=index.bitmap)
+        if index.edges is not None:
+            column = columns[position]
+            if not column.is_numeric:
+                raise schema_error(
+                    f"index on '{column.name}': not a numeric column",
+                    column.name,
+                )
+            edges = b"".join(encode_number(column, e) for e in index.edges)
+            buffer = ffi.new("uint8_t[]", edges)
+            kept.append(buffer)
+            target.edges = buffer
+            _fill(target, edge_count=len(index.edges))
+    return array
+
+
+def _fault_error(
+    name: str, columns: Sequence[Column], indexes: Sequence[Index], fault: Any
+) -> Exception:
+    """Makes the SchemaError for what esk_volume_create found."""
+    text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
+    at = None
+    if fault.kind in _INDEX_FAULTS and fault.column < len(indexes):
+        at = indexes[fault.column].column
+        where = f"index on '{at}'"
+    elif fault.kind in _COLUMN_FAULTS and fault.column < len(columns):
+        at = columns[fault.column].name
+        where = f"column '{at}'"
+    else:
+        where = "the table"
+    return schema_error(
+        f"create table '{name}': {where}: {text} "
+        f"({status_text(lib.ESK_E_SCHEMA)})",
+        at,
+    )

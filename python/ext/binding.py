@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Writes the C source of the module eskerdb._esker with cffi (API mode).
+
+    python3 python/ext/binding.py build/_esker.c
+
+Declared here are the parts of include/esker that Python fills in or reads;
+host.h's functions are taken from host.h itself. The C compiler checks both
+against the headers, so a field that moves or changes is a build error.
+"""
+
+import sys
+from pathlib import Path
+
+import cffi
+
+STRUCTS = """
+struct esk_geometry {
+    uint32_t block_count;
+    uint16_t block_pages;
+    uint16_t page_bytes;
+    uint16_t spare_bytes;
+    uint16_t program_bytes;
+    uint8_t programs_per_page_max;
+    uint8_t erased_value;
+    uint8_t flags;
+    ...;
+};
+struct esk_column {
+    const char *name;
+    const char *unit;
+    uint8_t type;
+    uint16_t bytes;
+    ...;
+};
+struct esk_index_spec {
+    uint8_t column;
+    uint8_t bitmap_bits;
+    const void *edges;
+    uint8_t edge_count;
+    ...;
+};
+struct esk_table_spec {
+    const char *name;
+    const struct esk_column *columns;
+    const struct esk_index_spec *indexes;
+    uint8_t column_count;
+    uint8_t key_column;
+    uint8_t index_count;
+    uint8_t full_policy;
+    uint8_t group_pages;
+    uint8_t run_pages;
+    uint32_t data_blocks;
+    uint32_t index_blocks;
+    uint32_t var_blocks;
+    ...;
+};
+struct esk_fault {
+    uint8_t kind;
+    uint8_t column;
+    ...;
+};
+struct esk_volume_config {
+    uint8_t uuid[16];
+    uint8_t checksum;
+    uint8_t tables_max;
+    ...;
+};
+struct esk_volume {
+    uint32_t commit;
+    uint8_t half_valid;
+    uint8_t checksum;
+    uint8_t flags;
+    ...;
+};
+struct esk_table_info {
+    char name[...];
+    uint8_t id;
+    uint8_t kind;
+    uint8_t column_count;
+    uint8_t key_column;
+    uint8_t index_count;
+    uint8_t full_policy;
+    uint8_t group_pages;
+    uint8_t run_pages;
+    uint16_t row_bytes;
+    uint32_t block[3];
+    uint32_t blocks[3];
+    ...;
+};
+struct esk_column_info {
+    char name[...];
+    char unit[...];
+    uint8_t type;
+    uint16_t bytes;
+    uint16_t offset;
+    ...;
+};
+struct esk_series_config {
+    uint8_t frames;
+    uint8_t erase_ahead;
+    uint16_t key_index_bytes;
+    uint8_t key_error_16ths;
+    ...;
+};
+union esk_number {
+    int64_t i;
+    uint64_t u;
+    float f32;
+    uint64_t f64;
+};
+struct esk_range {
+    uint8_t column;
+    bool has_lo;
+    bool has_hi;
+    union esk_number lo;
+    union esk_number hi;
+    ...;
+};
+struct esk_query {
+    bool has_key_min;
+    bool has_key_max;
+    bool backward;
+    uint8_t range_count;
+    struct esk_range *ranges;
+    uint64_t key_min;
+    uint64_t key_max;
+    ...;
+};
+struct esk_series_stats {
+    uint32_t pages;
+    uint32_t index_pages;
+    uint32_t var_pages;
+    uint32_t page_reads;
+    uint32_t page_programs;
+    uint32_t block_erases;
+    uint32_t pages_damaged;
+    uint32_t program_failures;
+    uint32_t erase_failures;
+    uint32_t blocks_skipped;
+    uint32_t index_failures;
+    uint16_t knots;
+    uint8_t key_error_16ths;
+    ...;
+};
+struct esk_series_report {
+    uint32_t rows;
+    uint32_t rows_missing;
+    uint32_t pages;
+    uint32_t pages_damaged;
+    uint32_t index_pages;
+    uint32_t index_damaged;
+    uint32_t index_wrong;
+    uint32_t values_missing;
+    ...;
+};
+
+struct esk_sim_config {
+    const char *part;
+    struct esk_geometry geometry;
+    uint64_t seed;
+    uint32_t bad_blocks;
+    uint16_t ecc_bits;
+    bool worst_case;
+    bool dirty;
+    ...;
+};
+struct esk_sim_counters {
+    uint64_t reads;
+    uint64_t reads_sequential;
+    uint64_t programs;
+    uint64_t programs_sequential;
+    uint64_t erases;
+    uint64_t syncs;
+    uint64_t bytes_read;
+    uint64_t bytes_programmed;
+    uint64_t time_ns;
+    uint64_t read_time_ns;
+    uint64_t program_time_ns;
+    uint64_t erase_time_ns;
+    uint64_t bits_corrected;
+    uint64_t reads_corrupt;
+    uint64_t programs_failed;
+    uint64_t erases_failed;
+    ...;
+};
+struct esk_sim_wear {
+    uint64_t total;
+    uint32_t min;
+    uint32_t max;
+    uint32_t blocks;
+    uint32_t mean_milli;
+    ...;
+};
+struct esk_sim_failure {
+    uint32_t every;
+    uint32_t per_million;
+    uint64_t burst_start;
+    uint32_t burst_length;
+    ...;
+};
+struct esk_sim_failures {
+    struct esk_sim_failure program;
+    struct esk_sim_failure erase;
+    uint32_t endurance;
+    ...;
+};
+
+typedef uint32_t esk_page_id;
+const char *esk_fault_text(uint8_t kind);
+uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count);
+int esk_geometry_check(const struct esk_geometry *geometry);
+int esk_image_probe(const char *path, struct esk_geometry *geometry);
+void esk_py_capsule_free(void *capsule);
+"""
+
+SOURCE = """
+#include "host.h"
+#include "port/host/image_probe.h"
+#include "port/sim/sim.h"
+
+// The one place that meets Python: the destructor of a stream's capsule.
+static void esk_py_capsule_free(void *capsule)
+{
+    void *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    if (stream != NULL) {
+        esk_py_stream_free(stream);
+    }
+}
+"""
+
+
+def constants(folder: Path) -> str:
+    """Returns the public enums as cdef: every value asked of the compiler."""
+    names: list[str] = []
+    for header in ("status.h", "schema.h", "volume.h", "device.h"):
+        text = (folder / header).read_text(encoding="utf-8")
+        for body in text.split("\nenum ")[1:]:
+            inside = body[body.index("{") + 1 : body.index("};")]
+            for line in inside.splitlines():
+                word = line.strip().split(" ")[0].rstrip(",")
+                if word.startswith("ESK_"):
+                    names.append(word)
+    return "".join(f"#define {name} ...\n" for name in names)
+
+
+def functions(header: Path) -> str:
+    """Returns host.h's declarations as cdef."""
+    text = header.read_text(encoding="utf-8")
+    start = text.index("enum esk_py_status {")
+    return text[start : text.rindex("#endif")]
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the module's source; returns the process's exit status."""
+    if len(arguments) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    here = Path(__file__).resolve().parent
+    public = here.parent.parent / "include" / "esker"
+    builder = cffi.FFI()
+    builder.cdef(constants(public) + STRUCTS + functions(here / "host.h"))
+    builder.set_source("eskerdb._esker", SOURCE)
+    builder.emit_c_code(arguments[1])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The handles Python holds: the public C API with counted lifetimes, a lock
+/// and memory of their own.
+///
+///     device <- series <- cursor
+///                      <- Arrow stream      (each arrow keeps its target)
+///
+/// Invariants
+///   1. One C call runs at a time on a device: every function here takes the
+///      device's lock. The interpreter's lock is not held meanwhile.
+///   2. A handle outlives what it was closed with. A call on it then returns
+///      ESK_PY_CLOSED; memory goes with the last reference.
+///   3. Nothing here calls Python, so Arrow consumers may run and release
+///      streams on any thread.
+///
+/// Every function returns an esk_status or one of enum esk_py_status.
+#ifndef ESK_PY_HOST_H
+#define ESK_PY_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "esker/esker.h"
+
+/// Outcomes of the binding itself, beside enum esk_status.
+enum esk_py_status {
+    ESK_PY_CLOSED = -100,     ///< the handle, or what it stands on, is closed
+    ESK_PY_BUSY = -101,       ///< the device has a mounted volume already
+    ESK_PY_NO_HEAP = -102,    ///< malloc failed
+    ESK_PY_OS = -103,         ///< the operating system refused; see errno
+    ESK_PY_TABLE_OPEN = -104, ///< the table has an open handle
+    ESK_PY_NO_PART = -105,    ///< the simulator knows no such part
+};
+
+struct esk_py_device;
+struct esk_py_series;
+struct esk_py_cursor;
+
+// Devices (device.c) --------------------------------------------------------
+
+/// Opens `path` as a device. `create` makes it, all erased; it must not be
+/// there yet.
+/// os_error  out on ESK_PY_OS: the errno.
+int esk_py_file_open(const char *path, const struct esk_geometry *geometry,
+                     bool create, bool read_only, struct esk_py_device **out,
+                     int *os_error);
+
+/// Unmounts and closes; handles on it stay valid and say ESK_PY_CLOSED.
+int esk_py_device_close(struct esk_py_device *device);
+
+/// Gives one reference back.
+void esk_py_device_release(struct esk_py_device *device);
+
+int esk_py_device_geometry(struct esk_py_device *device,
+                           struct esk_geometry *geometry);
+
+/// Raw access, for tools and for tests that damage an image.
+int esk_py_device_read(struct esk_py_device *device, esk_page_id page,
+                       void *buffer);
+
+// Simulators (device.c); ESK_E_UNSUPPORTED on any other device --------------
+
+struct esk_sim_config;
+struct esk_sim_counters;
+struct esk_sim_failures;
+struct esk_sim_wear;
+
+int esk_py_sim_create(const struct esk_sim_config *config,
+                      struct esk_py_device **out);
+/// Loads what esk_py_sim_save wrote.
+int esk_py_sim_load(const char *path, struct esk_py_device **out);
+int esk_py_sim_save(struct esk_py_device *device, const char *path);
+/// Cuts the power at operation `op`; `mode` is enum esk_sim_cut_mode.
+int esk_py_sim_cut_at(struct esk_py_device *device, uint64_t op, int mode);
+int esk_py_sim_power(struct esk_py_device *device, bool on);
+int esk_py_sim_is_on(struct esk_py_device *device, bool *on);
+int esk_py_sim_failures_set(struct esk_py_device *device,
+                            const struct esk_sim_failures *failures);
+int esk_py_sim_counters_get(struct esk_py_device *device,
+                            struct esk_sim_counters *counters);
+int esk_py_sim_counters_reset(struct esk_py_device *device);
+int esk_py_sim_op_count(struct esk_py_device *device, uint64_t *ops);
+int esk_py_sim_wear_get(struct esk_py_device *device,
+                        struct esk_sim_wear *wear);
+/// Overwrites bytes of a page as a forger would; see esk_sim_poke.
+int esk_py_sim_poke(struct esk_py_device *device, esk_page_id page,
+                    uint16_t offset, const void *bytes, uint16_t count);
+/// Writes the one line that repeats this simulator, and the last violation.
+int esk_py_sim_describe(struct esk_py_device *device, char *text, size_t bytes);
+int esk_py_sim_violations(struct esk_py_device *device, uint64_t *count,
+                          char *text, size_t bytes);
+/// The name of the part at `index`, NULL past the last; and its label.
+const char *esk_py_sim_part_name(size_t index, const char **label);
+
+// Volumes (table.c) ---------------------------------------------------------
+// `mount` is the number esk_py_volume_mount gave; a later mount, an unmount
+// or a closed device makes it stale.
+
+int esk_py_volume_format(struct esk_py_device *device,
+                         const struct esk_volume_config *config);
+int esk_py_volume_mount(struct esk_py_device *device, uint8_t flags,
+                        uint32_t *mount);
+/// Closes the volume's open series first. Nothing is synced.
+int esk_py_volume_unmount(struct esk_py_device *device, uint32_t mount);
+/// Copies the volume's state.
+int esk_py_volume_state(struct esk_py_device *device, uint32_t mount,
+                        struct esk_volume *volume);
+int esk_py_volume_create(struct esk_py_device *device, uint32_t mount,
+                         const struct esk_table_spec *spec,
+                         struct esk_fault *fault);
+int esk_py_volume_drop(struct esk_py_device *device, uint32_t mount,
+                       const char *name);
+int esk_py_volume_list(struct esk_py_device *device, uint32_t mount,
+                       uint16_t *cursor, struct esk_table_info *info);
+int esk_py_volume_find(struct esk_py_device *device, uint32_t mount,
+                       const char *name, struct esk_table_info *info);
+int esk_py_volume_column(struct esk_py_device *device, uint32_t mount,
+                         const struct esk_table_info *info, uint8_t index,
+                         struct esk_column_info *column);
+int esk_py_volume_index(struct esk_py_device *device, uint32_t mount,
+                        const struct esk_table_info *info, uint8_t index,
+                        struct esk_index_spec *spec, void *edges,
+                        uint16_t edges_bytes);
+int esk_py_volume_step(struct esk_py_device *device, uint32_t mount,
+                       uint16_t budget, uint16_t *done);
+
+// Series (table.c) ----------------------------------------------------------
+
+int esk_py_series_open(struct esk_py_device *device, uint32_t mount,
+                       const char *name, const struct esk_series_config *config,
+                       struct esk_py_series **out);
+/// Forgets the handle; rows not synced are lost.
+int esk_py_series_close(struct esk_py_series *series);
+void esk_py_series_release(struct esk_py_series *series);
+/// Bytes of RAM the open series holds: its arena.
+uint32_t esk_py_series_arena_bytes(const struct esk_py_series *series);
+
+/// Appends `count` rows; `values` and `ends` are NULL without a variable
+/// column, else row i's value is values[ends[i - 1] .. ends[i]).
+int esk_py_series_append(struct esk_py_series *series, const void *rows,
+                         uint32_t count, const void *values,
+                         const uint64_t *ends, uint32_t *appended);
+int esk_py_series_sync(struct esk_py_series *series);
+
+/// Which row esk_py_series_find copies.
+enum esk_py_find {
+    ESK_PY_GET = 0,
+    ESK_PY_FLOOR = 1,
+    ESK_PY_CEILING = 2,
+    ESK_PY_NEWEST = 3,
+    ESK_PY_OLDEST = 4,
+};
+int esk_py_series_find(struct esk_py_series *series, int which, uint64_t key,
+                       void *row);
+int esk_py_series_count(struct esk_py_series *series, uint32_t *count);
+int esk_py_series_var_bytes(struct esk_py_series *series, const void *row,
+                            uint32_t *bytes);
+int esk_py_series_var_read(struct esk_py_series *series, const void *row,
+                           uint32_t offset, void *buffer, uint32_t bytes,
+                           uint32_t *got);
+int esk_py_series_erase_before(struct esk_py_series *series, uint64_t key);
+int esk_py_series_stats(struct esk_py_series *series,
+                        struct esk_series_stats *stats);
+int esk_py_series_check(struct esk_py_series *series,
+                        struct esk_series_report *report);
+
+// Cursors (table.c) ---------------------------------------------------------
+
+/// Copies `query` and its ranges; holds a reference to `series`.
+int esk_py_cursor_open(struct esk_py_series *series,
+                       const struct esk_query *query,
+                       struct esk_py_cursor **out);
+/// Copies up to `rows_max` rows. `count` is set on every outcome: rows that
+/// came before an ESK_END, ESK_E_STALE or failure are delivered.
+int esk_py_cursor_fetch(struct esk_py_cursor *cursor, void *rows,
+                        uint32_t rows_max, uint32_t *count);
+void esk_py_cursor_release(struct esk_py_cursor *cursor);
+/// Pages passed over because they prove nothing.
+int esk_py_cursor_damaged(struct esk_py_cursor *cursor, uint32_t *pages);
+
+// Rows ----------------------------------------------------------------------
+
+/// A column of values, one after another, and where it goes in a row.
+struct esk_py_source {
+    const void *data;
+    uint16_t bytes;  ///< width of a value
+    uint16_t offset; ///< in the row
+};
+/// Interleaves columns into rows of `row_bytes`; slots not named are zero.
+void esk_py_rows_pack(const struct esk_py_source *sources,
+                      uint32_t source_count, uint32_t row_count,
+                      uint16_t row_bytes, void *rows);
+
+// Arrow (stream.c) ----------------------------------------------------------
+
+/// Makes an ArrowArrayStream of the `column_count` columns named by index in
+/// `columns`, from the rows `query` asks for.
+/// table     goes into the schema's metadata.
+/// stream    out: a heap ArrowArrayStream; give it to esk_py_stream_capsule's
+///           destructor or esk_py_stream_free.
+int esk_py_stream_open(struct esk_py_series *series,
+                       const struct esk_query *query, const char *table,
+                       const uint8_t *columns, uint8_t column_count,
+                       uint32_t batch_rows, void **stream);
+/// Releases the stream if its consumer has not, and frees it.
+void esk_py_stream_free(void *stream);
+
+// Text ----------------------------------------------------------------------
+
+/// esk_status_text, extended to enum esk_py_status.
+const char *esk_py_status_text(int status);
+
+#endif

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Image files whose geometry nobody tells, and images that are none."""
+
+import struct
+
+import pytest
+
+import eskerdb
+from conftest import NOR, SD, TEMP, rows
+from eskerdb import (
+    Corrupt,
+    EskerError,
+    GeometryError,
+    ImageFile,
+    NotFound,
+    Simulator,
+    VersionError,
+    Volume,
+)
+
+# FORMAT.md, "Superblock".
+MAGIC = b"EskerDB\0"
+MAGIC_AT, VERSION_AT, PAGE_BYTES_AT = 16, 24, 50
+
+
+def supers(data: bytes) -> list[int]:
+    """Where the image's superblock pages start."""
+    found, at = [], data.find(MAGIC)
+    while at >= 0:
+        found.append(at - MAGIC_AT)
+        at = data.find(MAGIC, at + 1)
+    return found
+
+
+def crc32c(data: bytes, crc: int = 0) -> int:
+    crc = ~crc & 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return ~crc & 0xFFFFFFFF
+
+
+def reseal(data: bytearray, page: int, page_bytes: int) -> None:
+    """Makes a changed superblock prove itself again."""
+    whole = data[page + 4 : page + page_bytes]
+    struct.pack_into("<I", data, page, crc32c(bytes(whole)))
+
+
+def test_the_geometry_is_read_from_the_image(image):
+    geometry = eskerdb.probe(image)
+    assert geometry == NOR
+    with eskerdb.open(image) as volume, volume.open("temp") as series:
+        assert series.count() == 500
+
+
+@pytest.mark.parametrize("part", ["w25q16bv", "at45db161d", "w25n01gv"])
+def test_images_of_parts_say_what_they_are(tmp_path, part):
+    path = tmp_path / "part.img"
+    with Simulator(part, seed=2) as whole:
+        block_bytes = whole.geometry.block_bytes
+    with Simulator(part, bytes=64 * block_bytes, seed=2) as chip:
+        with Volume.format(chip) as volume:
+            volume.create("temp", TEMP, data_blocks=16)
+            with volume.open("temp") as series:
+                series.append_many(rows(100))
+        chip.save(path)
+        geometry = chip.geometry
+    assert eskerdb.probe(path) == geometry
+    with eskerdb.open(path) as volume, volume.open("temp") as series:
+        assert [(r["t"], r["temp_c"]) for r in series] == rows(100)
+
+
+def test_an_image_file_can_be_made_and_written(tmp_path):
+    path = tmp_path / "new.img"
+    with (
+        ImageFile(path, SD, create=True) as device,
+        Volume.format(device) as volume,
+    ):
+        volume.create("temp", TEMP)
+        with volume.open("temp") as series:
+            series.append_many(rows(300))
+    with (
+        eskerdb.open(path, read_only=False) as volume,
+        volume.open("temp") as series,
+    ):
+        series.append_many(rows(300, start=300))
+    with eskerdb.open(path) as volume, volume.open("temp") as series:
+        assert [(r["t"], r["temp_c"]) for r in series] == rows(600)
+
+
+def test_a_read_only_image_is_never_written(image):
+    before = image.read_bytes()
+    with eskerdb.open(image) as volume:
+        assert volume.read_only
+        with volume.open("temp") as series:
+            list(series)
+            for change in (
+                lambda: series.append(t=10**9, temp_c=1.0),
+                lambda: series.erase_before(2000),
+                lambda: volume.create("other", TEMP),
+                lambda: volume.drop("temp"),
+                lambda: volume.step(),
+            ):
+                with pytest.raises(EskerError):
+                    change()
+    assert image.read_bytes() == before
+
+
+@pytest.mark.parametrize("size", [0, 1, 255, 4096, 100_000])
+def test_a_truncated_image_is_refused(image, tmp_path, size):
+    short = tmp_path / "short.img"
+    short.write_bytes(image.read_bytes()[:size])
+    with pytest.raises((GeometryError, NotFound)) as refused:
+        eskerdb.open(short)
+    assert str(short) in str(refused.value)
+
+
+def test_a_truncated_image_says_by_how_much(image, tmp_path):
+    short = tmp_path / "short.img"
+    short.write_bytes(image.read_bytes()[:100_000])
+    with pytest.raises(GeometryError, match="truncated: it has 100,000 bytes"):
+        eskerdb.open(short)
+
+
+def test_a_longer_file_is_refused(image):
+    with image.open("ab") as file:
+        file.write(b"\xff" * 10)
+    with pytest.raises(GeometryError, match="too long"):
+        eskerdb.open(image)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\xff" * 65536, b"\0" * 65536, bytes(range(256)) * 256],
+    ids=["empty", "erased", "zeros", "garbage"],
+)
+def test_a_file_without_a_volume_is_refused(tmp_path, content):
+    path = tmp_path / "none.img"
+    path.write_bytes(content)
+    with pytest.raises(NotFound, match="no EskerDB volume in this file"):
+        eskerdb.open(path)
+
+
+def test_another_format_version_is_refused(image):
+    data = bytearray(image.read_bytes())
+    for page in supers(data):
+        struct.pack_into("<H", data, page + VERSION_AT, 77)
+        reseal(data, page, NOR.page_bytes)
+    image.write_bytes(data)
+    with pytest.raises(VersionError, match="version"):
+        eskerdb.open(image)
+
+
+def test_superblocks_that_prove_nothing_are_refused(image):
+    data = bytearray(image.read_bytes())
+    for page in supers(data):
+        data[page + PAGE_BYTES_AT + 20] ^= 1
+    image.write_bytes(data)
+    with pytest.raises(Corrupt, match="does not prove itself"):
+        eskerdb.open(image)
+
+
+def test_a_forged_geometry_is_refused(image):
+    data = bytearray(image.read_bytes())
+    for page in supers(data):
+        struct.pack_into("<H", data, page + PAGE_BYTES_AT, 8)
+        reseal(data, page, NOR.page_bytes)
+    image.write_bytes(data)
+    with pytest.raises(Corrupt):
+        eskerdb.open(image)
+
+
+def test_one_superblock_is_enough(image):
+    data = bytearray(image.read_bytes())
+    pages = supers(data)
+    assert len(pages) == 2
+    for page in pages:
+        broken = bytearray(data)
+        broken[page : page + NOR.page_bytes] = b"\0" * NOR.page_bytes
+        image.write_bytes(broken)
+        with eskerdb.open(image) as volume, volume.open("temp") as series:
+            assert volume.halves_whole == 1
+            assert series.count() == 500
+
+
+def test_another_geometry_does_not_mount(image):
+    other = eskerdb.Geometry(block_count=32, block_pages=16, page_bytes=512)
+    assert other.bytes == NOR.bytes
+    with pytest.raises(EskerError):
+        eskerdb.open(image, geometry=other)
+
+
+def test_damage_costs_the_rows_of_its_page_and_is_counted(image):
+    data = bytearray(image.read_bytes())
+    first_row = struct.pack("<q", rows(1, start=250)[0][0])
+    at = data.find(first_row)
+    data[at] ^= 0x40
+    image.write_bytes(data)
+    with eskerdb.open(image) as volume, volume.open("temp") as series:
+        scan = series.scan()
+        found = [(row["t"], row["temp_c"]) for row in scan]
+        assert scan.damaged == 1
+        lost = set(rows(500)) - set(found)
+        assert set(found) < set(rows(500))
+        assert 0 < len(lost) <= 20
+        report = series.check()
+        assert not report.ok
+        assert report.rows_missing == len(lost)

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""A series against a plain list, under cuts, failures and remounts.
+
+The list holds every row that was accepted. Invariants:
+
+  1. What the table shows is list[first:]; `first` only moves for rows that
+     erase_before or a full ring dropped.
+  2. After a cut or an unsynced unmount it is list[first:last], and `last` is
+     not before the last sync: every synced row, then a prefix in order.
+  3. Rows read back after a mount are on the medium: they count as synced.
+  4. Every query gives what a filter over the list gives, both ways.
+  5. A row's variable value is the one it was given, or, once the ring of
+     values dropped its pages, none: then no older value is there either.
+
+The draws repeat themselves; ESK_SEED=n draws others. A failure prints the
+steps, and the chip's own line (geometry, seed, operation).
+"""
+
+import os
+import struct
+from bisect import bisect_left
+
+import pytest
+from hypothesis import HealthCheck, Phase, note, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from conftest import NAND, NOR, SD
+from eskerdb import (
+    Column,
+    DeviceError,
+    Failure,
+    Full,
+    Geometry,
+    Index,
+    Simulator,
+    Volume,
+)
+
+TINY = Geometry(block_count=96, block_pages=4, page_bytes=128)
+EEPROM = Geometry(
+    block_count=40,
+    block_pages=8,
+    page_bytes=256,
+    program_bytes=8,
+    programs_per_page_max=4,
+    erased_value=0,
+)
+MEDIA = {"nor": NOR, "nand": NAND, "sd": SD, "tiny": TINY, "eeprom": EEPROM}
+MODES = ["before", "after", "prefix", "subset", "all_but_one", "drawn"]
+COLUMNS = (Column("k", "i32"), Column("v", "i16"), Column("f", "f32"))
+NOTE = Column("note", "var")
+PACKED = struct.Struct("<ihf")
+FIRST_KEY = -5000
+
+Row = tuple[int, int, float]
+
+
+def note_of(row: Row) -> bytes:
+    """The variable value that goes with a row: none, short, or long."""
+    size = (0, 3, 20, 40, 700)[row[1] % 5]
+    return (b"%d." % row[0] * size)[:size]
+
+
+def f32(value: float) -> float:
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+gaps = st.integers(1, 50)
+bound = st.none() | st.floats(0, 1)
+values = st.tuples(st.integers(-300, 300), st.integers(-4000, 4000))
+
+
+class SeriesModel(RuleBasedStateMachine):
+    """One chip, one table, one list."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[Row] = []
+        self.first = 0  # of the rows shown
+        self.faults = 0  # programs told to fail
+        self.erased = 0  # rows that erase_before dropped for sure
+        self.synced = 0  # rows that have to survive
+        self.attempted: Row | None = None
+        self.erasing: int | None = None
+        self.key_above = FIRST_KEY  # keys below an erased one are refused
+
+    @initialize(
+        medium=st.sampled_from(sorted(MEDIA)),
+        chance=st.integers(0, 2**32 - 1),
+        bad_blocks=st.integers(0, 2),
+        indexes=st.sampled_from(
+            [(), ("v",), (Index("f", 8), Index("v", 0)), (Index("v", 64),)]
+        ),
+        full=st.sampled_from(["drop_oldest", "refuse"]),
+        data_blocks=st.sampled_from([0, 6, 12]),
+        checksum=st.sampled_from(["crc32c", "crc16"]),
+        key_index_bytes=st.sampled_from([0, 48, 128]),
+        notes=st.booleans(),
+    )
+    def make(
+        self, medium, chance, bad_blocks, indexes, full, data_blocks,
+        checksum, key_index_bytes, notes,
+    ):  # fmt: skip
+        self.options = {"key_index_bytes": key_index_bytes}
+        self.full = full
+        self.notes = notes
+        bad_blocks = bad_blocks if medium == "nand" else 0
+        self.chip = Simulator(
+            geometry=MEDIA[medium], seed=chance, bad_blocks=bad_blocks
+        )
+        self.volume = Volume.format(self.chip, checksum=checksum)
+        self.volume.create(
+            "log",
+            (*COLUMNS, NOTE) if notes else COLUMNS,
+            indexes=indexes,
+            full=full,
+            data_blocks=data_blocks,
+        )
+        self.series = self.volume.open("log", **self.options)
+
+    def teardown(self) -> None:
+        if hasattr(self, "chip"):
+            note(f"chip: {self.chip.describe()}")
+            assert self.chip.violations == []
+        if hasattr(self, "series"):
+            self.series.close(sync=False)
+            self.volume.close()
+            self.chip.close()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a block gone bad may take the room of accepted values:
+        a full ring of values that refuses has no other to put them in."""
+        return self.notes and self.full == "refuse"
+
+    # Changes ----------------------------------------------------------------
+
+    @rule(
+        gap=st.lists(gaps, min_size=1, max_size=4),
+        value=st.lists(values, min_size=1, max_size=6),
+        count=st.integers(1, 150),
+    )
+    def append(self, gap, value, count):
+        key = max(self.key_above, self.rows[-1][0] if self.rows else FIRST_KEY)
+        batch = []
+        for i in range(count):
+            key += gap[i % len(gap)]
+            v, f = value[i % len(value)]
+            batch.append((key, v + i % 3, f32((f + i) / 7)))
+        self.attempted = None
+        try:
+            if self.notes:
+                self.series.append_many([(*r, note_of(r)) for r in batch])
+            else:
+                packed = (PACKED.pack(*row) for row in batch)
+                self.series.append_many(b"".join(packed))
+            self.rows += batch
+        except Full as refused:
+            assert self.full == "refuse"
+            self.rows += batch[: refused.appended]
+        except DeviceError as failure:
+            self.rows += batch[: failure.appended]
+            self.attempted = batch[failure.appended]
+        self._after_cut()
+        self._see_dropped()
+
+    @rule()
+    def sync(self):
+        self._try(
+            self.series.sync, lambda: setattr(self, "synced", len(self.rows))
+        )
+
+    @rule(budget=st.integers(1, 4))
+    def step(self, budget):
+        self._try(lambda: self.volume.step(budget))
+        self._see_dropped()
+
+    @rule(part=st.floats(0, 1.1))
+    def erase_before(self, part):
+        key = self._key(part)
+        at = bisect_left(self.rows, key, key=lambda row: row[0])
+        self.erasing = at
+        self.key_above = max(self.key_above, key)
+
+        def done():
+            self.first = max(self.first, at)
+            self.erased = max(self.erased, at)
+
+        self._try(lambda: self.series.erase_before(key), done)
+        self.erasing = None
+
+    @rule(ahead=st.integers(0, 12), mode=st.sampled_from(MODES))
+    def cut(self, ahead, mode):
+        self.chip.cut_at(self.chip.ops + ahead, mode)
+
+    @precondition(lambda self: self.faults < 2 and not self.crowded)
+    @rule(ahead=st.integers(0, 20))
+    def fail_a_program(self, ahead):
+        self.faults += 1
+        self.chip.fail(program=Failure(burst_start=ahead, burst_length=1))
+
+    @rule(sync=st.booleans())
+    def remount(self, sync):
+        if sync:
+            self.sync()
+        self.series.close(sync=False)
+        self.volume.close()
+        self._mount()
+
+    def _try(self, change, done=lambda: None):
+        """Makes a change, and finds out what a cut made of it."""
+        try:
+            change()
+        except DeviceError:
+            pass
+        else:
+            done()
+        self._after_cut()
+
+    def _after_cut(self):
+        """Mounts again when the power is off. A call may be done all the
+        same: its own work was durable before the cut hit something else."""
+        if self.chip.is_on:
+            return
+        self.series.close(sync=False)
+        self.volume.close()
+        self.chip.power_on()
+        self._mount()
+
+    def _mount(self):
+        """Mounts, cut short any number of times, and checks what is left."""
+        self.series = None
+        while self.series is None:
+            volume = None
+            try:
+                volume = Volume.mount(self.chip)
+                self.series = volume.open("log", **self.options)
+                self.volume = volume
+            except DeviceError:
+                if volume is not None:
+                    volume.close()
+                if self.chip.is_on:
+                    raise
+                self.chip.power_on()
+        found = self._read()
+        known = self.rows + ([self.attempted] if self.attempted else [])
+        self.attempted = None
+        first = self._place(found, known)
+        last = first + len(found)
+        assert found == known[first:last], "rows lost, changed or invented"
+        assert last >= self.synced, f"{self.synced - last} synced rows lost"
+        assert first >= self.erased, "erased rows are back"
+        self.rows = known[:last]
+        self.synced = last
+        self._check_dropped(first)
+
+    def _place(self, found: list[Row], known: list[Row]) -> int:
+        """Where in the list what was found starts."""
+        if found:
+            return bisect_left(known, found[0][0], key=lambda row: row[0])
+        # An empty table: everything before the sync was erased.
+        return max(self.synced, self.erased)
+
+    def _see_dropped(self):
+        oldest = self.series.oldest()
+        first = len(self.rows)
+        if oldest is not None:
+            first = bisect_left(self.rows, oldest["k"], key=lambda row: row[0])
+        self._check_dropped(first)
+
+    def _check_dropped(self, first: int):
+        """Rows go for erase_before, or because the ring was full."""
+        allowed = self.full == "drop_oldest" or self.erasing is not None
+        if not allowed:
+            assert first <= max(self.first, self.erased), "rows were dropped"
+        self.first = max(self.first, min(first, len(self.rows)))
+
+    # Questions --------------------------------------------------------------
+
+    def _read(self, **query) -> list[Row]:
+        found = [tuple(row.values()) for row in self.series.scan(**query)]
+        if not self.notes:
+            return found
+        gone = [row[3] is None for row in found if note_of(row[:3])]
+        if query.get("backward"):
+            gone.reverse()
+        assert not any(gone) or self.full == "drop_oldest"
+        assert gone == sorted(gone, reverse=True), "a newer value is gone"
+        for row in found:
+            assert row[3] in (None, note_of(row[:3])), "another value"
+        return [row[:3] for row in found]
+
+    def _key(self, part: float) -> int:
+        """A key in `part` of the list's range, there or not."""
+        low = FIRST_KEY
+        high = self.rows[-1][0] + 2 if self.rows else low + 100
+        return low + round(part * (high - low))
+
+    @property
+    def shown(self) -> list[Row]:
+        return self.rows[self.first :]
+
+    @invariant()
+    @precondition(lambda self: hasattr(self, "chip"))
+    def shows_the_list(self):
+        newest = self._fixed(self.series.newest())
+        assert newest == (self.shown[-1] if self.shown else None)
+
+    @rule()
+    def read_all(self):
+        assert self._read() == self.shown
+        assert self._read(backward=True) == self.shown[::-1]
+        assert self.series.count() == len(self.shown)
+
+    @rule(part=st.floats(-0.1, 1.1))
+    def look_up(self, part):
+        key = self._key(part)
+        at = bisect_left(self.shown, key, key=lambda row: row[0])
+        there = at < len(self.shown) and self.shown[at][0] == key
+        ceiling = self.shown[at] if at < len(self.shown) else None
+        floor = ceiling if there else (self.shown[at - 1] if at else None)
+        get = self._fixed(self.series.get(key))
+        assert get == (ceiling if there else None)
+        assert self._fixed(self.series.ceiling(key)) == ceiling
+        assert self._fixed(self.series.floor(key)) == floor
+
+    @staticmethod
+    def _fixed(row: dict | None) -> Row | None:
+        return row and (row["k"], row["v"], row["f"])
+
+    @rule(
+        low=bound,
+        high=bound,
+        v=st.none() | st.tuples(st.integers(-310, 310), st.integers(0, 90)),
+        f=st.none() | st.tuples(st.floats(-600, 600), st.floats(0, 100)),
+        backward=st.booleans(),
+    )
+    def ask(self, low, high, v, f, backward):
+        key_min = None if low is None else self._key(low)
+        key_max = None if high is None else self._key(high)
+        where = {}
+        if v is not None:
+            where["v"] = (v[0], v[0] + v[1])
+        if f is not None:
+            where["f"] = (f[0], f[0] + f[1])
+        wanted = [
+            row
+            for row in self.shown
+            if (key_min is None or row[0] >= key_min)
+            and (key_max is None or row[0] <= key_max)
+            and ("v" not in where or where["v"][0] <= row[1] <= where["v"][1])
+            and ("f" not in where or where["f"][0] <= row[2] <= where["f"][1])
+        ]
+        if backward:
+            wanted.reverse()
+        query = {"where": where, "backward": backward}
+        assert self._read(key_min=key_min, key_max=key_max, **query) == wanted
+
+    @rule()
+    def check(self):
+        report = self.series.check()
+        assert report.rows >= len(self.shown)
+        assert report.rows_missing == 0
+        assert report.index_wrong == 0
+
+
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
+def test_a_series_is_the_list_of_its_rows():
+    chosen = os.environ.get("ESK_SEED")
+    machine = SeriesModel
+    if chosen is not None:
+        machine = seed(int(chosen))(type("SeriesModel", (SeriesModel,), {}))
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=int(os.environ.get("ESK_EXAMPLES", "400")),
+            stateful_step_count=40,
+            derandomize=chosen is None,
+            database=None,
+            deadline=None,
+            print_blob=True,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Volumes and their catalog."""
+
+import pytest
+
+from conftest import NOR, TEMP, rows
+from eskerdb import (
+    Busy,
+    Closed,
+    Column,
+    Exists,
+    Index,
+    NotFound,
+    SchemaError,
+    Simulator,
+    Volume,
+)
+from eskerdb.schema import VAR_REF_BYTES
+
+
+def test_a_blank_chip_has_no_volume():
+    with (
+        Simulator(geometry=NOR) as chip,
+        pytest.raises(NotFound, match="format it first"),
+    ):
+        Volume.mount(chip)
+
+
+def test_the_catalog_gives_back_what_was_created(volume):
+    columns = (
+        Column("when", "u32", "s"),
+        Column("id", "bytes", bytes=6),
+        Column("a", "i16", "mg"),
+        Column("note", "var"),
+        Column("level", "f64", "V"),
+    )
+    indexes = [Index("a", 8, (-5, 0, 100)), Index("level", 64), Index("a2", 0)]
+    columns += (Column("a2", "u8"),)
+    made = volume.create(
+        "log", columns, key="when", indexes=indexes, full="refuse",
+        data_blocks=8, index_blocks=4, var_blocks=8,
+    )  # fmt: skip
+    assert made == volume.table("log")
+    assert made.columns == columns
+    assert made.key == "when"
+    assert made.full == "refuse"
+    assert made.indexes == tuple(indexes)
+    assert made.row_bytes == 4 + 6 + 2 + VAR_REF_BYTES + 8 + 1
+    after = (12 + VAR_REF_BYTES, 20 + VAR_REF_BYTES)
+    assert made.offsets == (0, 4, 10, 12, *after)
+    assert made.blocks[0] >= 8
+    assert volume.tables() == [made]
+
+
+def test_float_edges_come_back(volume):
+    edges = (-1.5, 0.0, 2.25)
+    made = volume.create("t", TEMP, indexes=[Index("temp_c", 8, edges)])
+    assert made.indexes[0].edges == edges
+
+
+def test_tables_are_created_listed_found_and_dropped(volume):
+    for name in ("a", "b"):
+        volume.create(name, TEMP, data_blocks=8)
+    assert [table.name for table in volume.tables()] == ["a", "b"]
+    assert "a" in volume
+    volume.drop("a")
+    assert "a" not in volume
+    assert [table.name for table in volume.tables()] == ["b"]
+    volume.create("a", TEMP, data_blocks=8)
+
+
+def test_a_table_is_made_once(volume):
+    volume.create("a", TEMP, data_blocks=8)
+    with pytest.raises(Exists, match="'a'"):
+        volume.create("a", TEMP, data_blocks=8)
+
+
+def test_a_missing_table_is_named_with_those_there(volume):
+    with pytest.raises(NotFound, match="no table 'x'; it has none"):
+        volume.open("x")
+    volume.create("temp", TEMP)
+    with pytest.raises(NotFound, match="no table 'x'; there are temp"):
+        volume.open("x")
+    with pytest.raises(NotFound):
+        volume.drop("x")
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "column"),
+    [
+        ([Column("t", "i64"), Column("t", "i8")], {}, "t"),
+        ([Column("x" * 40, "i64")], {}, "x" * 40),
+        ([Column("t", "i64", "u" * 40)], {}, "t"),
+        ([Column("t", "f32")], {}, "t"),
+        ([Column("t", "i64"), Column("b", "bytes", bytes=0)], {}, "b"),
+        ([Column("t", "i64"), Column("b", "bytes", bytes=5000)], {}, "b"),
+        ([Column("t", "i64")], {"key": "u"}, "u"),
+        ([Column("t", "i64")], {"indexes": ["u"]}, "u"),
+        ([Column("t", "i64")], {"indexes": ["t"]}, "t"),
+        (
+            [Column("t", "i64"), Column("v", "i8")],
+            {"indexes": [Index("v", 7)]},
+            "v",
+        ),
+        (
+            [Column("t", "i64"), Column("v", "i8")],
+            {"indexes": ["v", "v"]},
+            "v",
+        ),
+        (
+            [Column("t", "i64"), Column("v", "i8")],
+            {"indexes": [Index("v", 8, (3, 2))]},
+            "v",
+        ),
+        (
+            [Column("t", "i64"), Column("v", "i8")],
+            {"indexes": [Index("v", 8, (300,))]},
+            "v",
+        ),
+        (
+            [Column("t", "i64"), Column("a", "var"), Column("b", "var")],
+            {},
+            "b",
+        ),
+    ],
+)
+def test_a_schema_fault_names_its_column(volume, columns, options, column):
+    with pytest.raises(SchemaError) as refused:
+        volume.create("temp", columns, **options)
+    assert refused.value.column == column
+    assert column in str(refused.value)
+    assert volume.tables() == []
+
+
+def test_schema_faults_of_the_whole_table(volume):
+    for name, columns in (("t", []), ("", TEMP), ("n" * 40, TEMP)):
+        with pytest.raises(SchemaError):
+            volume.create(name, columns)
+    with pytest.raises(SchemaError, match="no type 'text'"):
+        Column("a", "text")
+
+
+def test_a_device_carries_one_mounted_volume(volume):
+    with pytest.raises(Busy):
+        Volume.mount(volume.device)
+    with pytest.raises(Busy):
+        Volume.format(volume.device)
+    volume.close()
+    with Volume.mount(volume.device) as again:
+        assert again.tables() == []
+        with pytest.raises(Closed):
+            volume.tables()
+
+
+def test_an_open_table_is_not_opened_or_dropped_again(series, volume):
+    with pytest.raises(Busy):
+        volume.open("temp")
+    with pytest.raises(Busy):
+        volume.drop("temp")
+    series.close()
+    with volume.open("temp") as again:
+        assert again.count() == 500
+    volume.drop("temp")
+
+
+def test_closing_the_volume_closes_its_series(series, volume):
+    scan = series.scan()
+    volume.close()
+    volume.close()
+    for use in (series.count, series.sync, scan.count, series.newest):
+        with pytest.raises(Closed):
+            use()
+    series.close()
+
+
+def test_step_pays_erases_ahead(volume):
+    volume.create("temp", TEMP, data_blocks=6)
+    with volume.open("temp", erase_ahead=2) as series:
+        series.append_many(rows(20 * 16 * 6))
+        done = volume.step(10)
+        assert 0 <= done <= 10
+        assert volume.step(10) == 0
+
+
+def test_the_checksum_is_a_property_of_the_volume():
+    for checksum in ("crc32c", "crc16", "none"):
+        with (
+            Simulator(geometry=NOR) as chip,
+            Volume.format(chip, checksum=checksum) as volume,
+        ):
+            assert volume.checksum == checksum
+            volume.create("temp", TEMP)
+            with volume.open("temp") as series:
+                series.append_many(rows(100))
+                assert series.count() == 100
+
+
+def test_a_uuid_has_sixteen_bytes():
+    with Simulator(geometry=NOR) as chip, pytest.raises(ValueError, match="16"):
+        Volume.format(chip, uuid=b"short")
