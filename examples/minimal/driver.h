@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the minimal firmware asks of its board.
+#ifndef ESK_EXAMPLE_DRIVER_H
+#define ESK_EXAMPLE_DRIVER_H
+
+#include <stdint.h>
+
+#include "esker/device.h"
+
+/// Read, program, erase and sync of the board's flash.
+extern const struct esk_device_ops driver_ops;
+
+/// One sample of the board's sensor.
+int32_t driver_sample(void);
+
+#endif

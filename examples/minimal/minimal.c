@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The smallest firmware that keeps a series: mount, open, append, sync, get,
+/// scan. `make size` links it for every chip, so its size is what a program
+/// pays that uses these calls and no more; the driver's four functions are
+/// stubs in driver.c and are the application's to write.
+///
+/// The volume and its table `log` were made once, by `esker format` on a
+/// host or by esk_volume_format and esk_volume_create in a factory program.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver.h"
+#include "esker/esker.h"
+
+enum { ROW_BYTES = 16, PAGE_BYTES = 512 };
+
+/// Two page frames, 256 bytes of key index, and the handle with its columns,
+/// which are smaller on smaller chips; esk_series_open says when it is less
+/// than the table needs.
+enum { ARENA_BYTES = 2 * PAGE_BYTES + 256 + 640 };
+
+struct row {
+    uint32_t time_s; ///< the key
+    int32_t air, ground, water;
+};
+
+static const struct esk_device device = {
+    .ops = &driver_ops,
+    .geometry = {.block_count = 512,
+                 .block_pages = 8,
+                 .page_bytes = PAGE_BYTES,
+                 .program_bytes = 1,
+                 .erased_value = 0xFF},
+};
+
+static struct esk_volume volume;
+static struct esk_series *series;
+static struct esk_series_cursor cursor;
+static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
+
+/// Sums the rows from `time_min` on.
+static int scan(uint32_t time_min, int32_t *sum) {
+    struct esk_query query = {.has_key_min = true, .key_min = time_min};
+    struct row row;
+
+    ESK_TRY(esk_series_cursor_open(series, &cursor, &query));
+    int status = esk_series_cursor_next(series, &cursor, &row);
+    while (status == ESK_OK) {
+        *sum += row.air;
+        status = esk_series_cursor_next(series, &cursor, &row);
+    }
+    return status == ESK_END ? ESK_OK : status;
+}
+
+static int run(void) {
+    struct esk_series_config config = {.key_index_bytes = 256};
+    struct row row = {0};
+    int32_t sum = 0;
+
+    ESK_TRY(esk_volume_mount(&volume, &device, 0, (uint8_t *)arena));
+    ESK_TRY(
+        esk_series_open(&series, &volume, "log", &config, arena, sizeof arena));
+    for (uint32_t time_s = 1; time_s <= 100; time_s++) {
+        row.time_s = time_s;
+        row.air = driver_sample();
+        ESK_TRY(esk_series_append(series, &row));
+    }
+    ESK_TRY(esk_series_sync(series));
+    ESK_TRY(esk_series_get(series, 42, &row));
+    return scan(50, &sum);
+}
+
+int main(void) {
+    return run();
+}
