@@ -36,14 +36,14 @@ enum esk_medium_flags {
 
 /// The shape of a medium. Stored in the superblock and checked at mount.
 struct esk_geometry {
-    uint32_t block_count;  ///< blocks, 4 .. 2^32 / block_pages
-    uint16_t block_pages;  ///< pages a block, 1 .. 4096
-    uint16_t page_bytes;   ///< bytes a page, 128 .. 16384, a multiple of 8
-    uint16_t spare_bytes;  ///< spare area a page; EskerDB does not use it
+    uint32_t block_count;   ///< blocks, 4 .. 2^32 / block_pages
+    uint16_t block_pages;   ///< pages a block, 1 .. 4096
+    uint16_t page_bytes;    ///< bytes a page, 128 .. 16384, a multiple of 8
+    uint16_t spare_bytes;   ///< spare area a page; EskerDB does not use it
     uint16_t program_bytes; ///< program unit; 1 .. page_bytes, divides it
     uint8_t programs_per_page_max; ///< between erases; 0 means no limit
-    uint8_t erased_value;  ///< 0xFF on flash, 0x00 on some media
-    uint8_t flags;         ///< esk_medium_flags
+    uint8_t erased_value;          ///< 0xFF on flash, 0x00 on some media
+    uint8_t flags;                 ///< esk_medium_flags
 };
 
 struct esk_device;

@@ -31,11 +31,11 @@ typedef uint64_t esk_key;
 
 /// Bounds, so that every buffer has a constant size.
 enum esk_schema_limits {
-    ESK_NAME_BYTES_MAX = 31,  ///< table, column and unit names, without NUL
+    ESK_NAME_BYTES_MAX = 31, ///< table, column and unit names, without NUL
     ESK_COLUMN_COUNT_MAX = 64,
-    ESK_INDEX_COUNT_MAX = 8,  ///< value indexes a table
-    ESK_EDGE_COUNT_MAX = 63,  ///< given bucket edges an index
-    ESK_VAR_REF_BYTES = 12,   ///< what a variable column takes in a row
+    ESK_INDEX_COUNT_MAX = 8, ///< value indexes a table
+    ESK_EDGE_COUNT_MAX = 63, ///< given bucket edges an index
+    ESK_VAR_REF_BYTES = 12,  ///< what a variable column takes in a row
 };
 
 /// Column types. The values are on flash and never change.
@@ -70,7 +70,7 @@ struct esk_index_spec {
     /// bucket i holds values >= edge i-1 and < edge i. NULL: buckets are
     /// learned, a grid fitted to each page's own range.
     const void *edges;
-    uint8_t edge_count;  ///< < bitmap_bits when edges are given
+    uint8_t edge_count; ///< < bitmap_bits when edges are given
 };
 
 /// What to do when a table's region is full.
@@ -88,19 +88,19 @@ struct esk_table_spec {
     uint8_t key_column;                   ///< which column is the key
     uint8_t index_count;                  ///< 0 .. ESK_INDEX_COUNT_MAX
     uint8_t full_policy;                  ///< enum esk_full_policy
-    uint8_t group_pages;  ///< index pages a summary group, 4..64; 0: 16
-    uint8_t run_pages;    ///< most data pages an index page covers; 0: 64
-    uint32_t data_blocks; ///< blocks for rows; 0: what is left of the device
+    uint8_t group_pages;   ///< index pages a summary group, 4..64; 0: 16
+    uint8_t run_pages;     ///< most data pages an index page covers; 0: 64
+    uint32_t data_blocks;  ///< blocks for rows; 0: what is left of the device
     uint32_t index_blocks; ///< blocks for index pages; 0: derived
-    uint32_t var_blocks;  ///< blocks for variable data; 0: half of data's
+    uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's
 };
 
 /// What is wrong with a schema, and where.
 enum esk_fault_kind {
     ESK_FAULT_NONE = 0,
-    ESK_FAULT_TABLE_NAME,      ///< empty or too long
-    ESK_FAULT_NO_COLUMNS,      ///< none, or more than the limit
-    ESK_FAULT_COLUMN_NAME,     ///< empty or too long
+    ESK_FAULT_TABLE_NAME,  ///< empty or too long
+    ESK_FAULT_NO_COLUMNS,  ///< none, or more than the limit
+    ESK_FAULT_COLUMN_NAME, ///< empty or too long
     ESK_FAULT_COLUMN_DUPLICATE,
     ESK_FAULT_COLUMN_TYPE,     ///< not an esk_type, or a width out of range
     ESK_FAULT_UNIT,            ///< too long
@@ -137,7 +137,7 @@ uint16_t esk_type_bytes(uint8_t type, uint16_t bytes);
 
 /// Checks `spec` for pages of `page_bytes`.
 /// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
-int esk_table_spec_check(const struct esk_table_spec *spec,
-                         uint16_t page_bytes, struct esk_fault *fault);
+int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+                         struct esk_fault *fault);
 
 #endif

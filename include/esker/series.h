@@ -62,25 +62,25 @@ struct esk_query {
     bool backward; ///< newest first
     uint8_t range_count;
     struct esk_range *ranges; ///< borrowed while the cursor is used
-    esk_key key_min;                ///< included
-    esk_key key_max;                ///< included
+    esk_key key_min;          ///< included
+    esk_key key_max;          ///< included
 };
 
 /// What has happened since the table was opened.
 struct esk_series_stats {
-    uint32_t pages;           ///< data pages on the medium, holes included
+    uint32_t pages; ///< data pages on the medium, holes included
     uint32_t index_pages;
     uint32_t var_pages;
-    uint32_t page_reads;      ///< page loads, not cached ones
+    uint32_t page_reads; ///< page loads, not cached ones
     uint32_t page_programs;
     uint32_t block_erases;
-    uint32_t pages_damaged;   ///< loads that did not prove themselves
+    uint32_t pages_damaged; ///< loads that did not prove themselves
     uint32_t program_failures;
     uint32_t erase_failures;
-    uint32_t blocks_skipped;  ///< bad blocks passed over
-    uint32_t index_failures;  ///< index pages given up; reads stay exact
-    uint16_t knots;           ///< spline entries in RAM
-    uint8_t key_error_16ths;  ///< the spline's error bound now
+    uint32_t blocks_skipped; ///< bad blocks passed over
+    uint32_t index_failures; ///< index pages given up; reads stay exact
+    uint16_t knots;          ///< spline entries in RAM
+    uint8_t key_error_16ths; ///< the spline's error bound now
 };
 
 /// What esk_series_check found.
@@ -91,7 +91,7 @@ struct esk_series_report {
     uint32_t pages_damaged; ///< pages that hold bytes and prove nothing
     uint32_t index_pages;
     uint32_t index_damaged;
-    uint32_t index_wrong;   ///< index entries that would miss a row
+    uint32_t index_wrong;    ///< index entries that would miss a row
     uint32_t values_missing; ///< variable values that cannot be read
 };
 
@@ -109,28 +109,28 @@ struct esk_series_cursor {
     uint64_t group_mask; ///< which index pages of the group match
     esk_key key_lo;      ///< order form, as the next two
     esk_key key_hi;
-    esk_key last;        ///< key of the row returned last
-    uint32_t position;   ///< data page the cursor is on; head: rows in RAM
+    esk_key last;      ///< key of the row returned last
+    uint32_t position; ///< data page the cursor is on; head: rows in RAM
     uint32_t damaged;
-    uint32_t run_first;  ///< pages from here to run_start are read
-    uint32_t run_start;  ///< pages that the current index page sums up
+    uint32_t run_first; ///< pages from here to run_start are read
+    uint32_t run_start; ///< pages that the current index page sums up
     uint32_t run_end;
-    uint32_t above;      ///< pages from run_end to here are read
+    uint32_t above; ///< pages from run_end to here are read
     uint32_t window_base;
     uint32_t index_position;
-    uint32_t group;      ///< the group of group_mask; UINT32_MAX: none
-    uint32_t tag;        ///< device page of `position`
-    uint16_t row;        ///< next row of the page
-    uint8_t frame;       ///< where that page was last
+    uint32_t group; ///< the group of group_mask; UINT32_MAX: none
+    uint32_t tag;   ///< device page of `position`
+    uint16_t row;   ///< next row of the page
+    uint8_t frame;  ///< where that page was last
     uint8_t range_count;
     bool backward;
     bool started;
     bool has_last;
-    bool impossible;     ///< no row can match
-    bool by_value;       ///< a value index narrows the pages
-    bool in_write;       ///< on the rows in RAM
-    bool open_run;       ///< the current run is the one in RAM
-    bool exhausted;      ///< no index page is left, going back
+    bool impossible; ///< no row can match
+    bool by_value;   ///< a value index narrows the pages
+    bool in_write;   ///< on the rows in RAM
+    bool open_run;   ///< the current run is the one in RAM
+    bool exhausted;  ///< no index page is left, going back
 };
 
 /// Least number of frames for the table: 2, +1 with value indexes, +1 with a

@@ -43,12 +43,12 @@ const char *esk_status_text(int status);
 
 /// Returns early with any status but ESK_OK. Barred while a page is pinned;
 /// there use one `goto unpin`.
-#define ESK_TRY(call)                                                         \
-    do {                                                                      \
-        int esk_try_status_ = (call);                                         \
-        if (esk_try_status_ != ESK_OK) {                                      \
-            return esk_try_status_;                                           \
-        }                                                                     \
+#define ESK_TRY(call)                                                          \
+    do {                                                                       \
+        int esk_try_status_ = (call);                                          \
+        if (esk_try_status_ != ESK_OK) {                                       \
+            return esk_try_status_;                                            \
+        }                                                                      \
     } while (0)
 
 #endif

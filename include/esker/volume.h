@@ -36,9 +36,9 @@ enum esk_mount_flags {
 
 /// What esk_volume_format stores.
 struct esk_volume_config {
-    uint8_t uuid[16];     ///< identifies the volume; the caller's to choose
-    uint8_t checksum;     ///< enum esk_checksum
-    uint8_t tables_max;   ///< tables it can ever hold at once; 0: 8
+    uint8_t uuid[16];   ///< identifies the volume; the caller's to choose
+    uint8_t checksum;   ///< enum esk_checksum
+    uint8_t tables_max; ///< tables it can ever hold at once; 0: 8
 };
 
 /// A mounted volume. The caller owns it; its fields are EskerDB's.
@@ -62,9 +62,9 @@ struct esk_volume {
 /// One catalog entry as esk_volume_list and esk_volume_find give it.
 struct esk_table_info {
     char name[ESK_NAME_BYTES_MAX + 1];
-    uint16_t descriptor;    ///< its first descriptor page in the catalog
+    uint16_t descriptor; ///< its first descriptor page in the catalog
     uint8_t id;
-    uint8_t kind;           ///< enum esk_table_kind
+    uint8_t kind; ///< enum esk_table_kind
     uint8_t descriptor_pages;
     uint8_t column_count;
     uint8_t key_column;
@@ -73,11 +73,11 @@ struct esk_table_info {
     uint8_t group_pages;
     uint8_t run_pages;
     uint16_t row_bytes;
-    uint32_t seed;          ///< start value of its pages' checksums
-    uint32_t block[3];      ///< first block of data, index and var regions
-    uint32_t blocks[3];     ///< their block counts; 0: no such region
-    uint32_t tail_hint;     ///< data positions below are dropped
-    uint64_t floor_key;     ///< rows with smaller keys are dropped
+    uint32_t seed;      ///< start value of its pages' checksums
+    uint32_t block[3];  ///< first block of data, index and var regions
+    uint32_t blocks[3]; ///< their block counts; 0: no such region
+    uint32_t tail_hint; ///< data positions below are dropped
+    uint64_t floor_key; ///< rows with smaller keys are dropped
     bool floor_set;
 };
 
@@ -114,9 +114,8 @@ int esk_volume_format(const struct esk_device *device,
 ///          ESK_E_CORRUPT when there was one and no half is whole;
 ///          ESK_E_VERSION; ESK_E_GEOMETRY; ESK_E_IO. It never formats.
 /// Costs    2 page reads; on damage at most one a block of the first 64.
-int esk_volume_mount(struct esk_volume *volume,
-                     const struct esk_device *device, uint8_t flags,
-                     uint8_t *page);
+int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
+                     uint8_t flags, uint8_t *page);
 
 /// Creates a table. Nothing is erased or reserved until it is opened.
 ///
@@ -133,8 +132,7 @@ int esk_volume_create(struct esk_volume *volume, uint8_t kind,
 /// Drops table `name`: its blocks are free for other tables at once.
 /// No handle on it may be open.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_READ_ONLY; ESK_E_IO.
-int esk_volume_drop(struct esk_volume *volume, const char *name,
-                    uint8_t *page);
+int esk_volume_drop(struct esk_volume *volume, const char *name, uint8_t *page);
 
 /// Lists tables: set *cursor to 0, call until ESK_END.
 /// Returns  ESK_OK with `info` filled in; ESK_END; ESK_E_CORRUPT; ESK_E_IO.
@@ -164,8 +162,7 @@ int esk_volume_index(const struct esk_volume *volume,
 /// for, across the open tables.
 /// done     out, may be NULL: erases done; fewer than budget when none is due.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
-int esk_volume_step(struct esk_volume *volume, uint16_t budget,
-                    uint16_t *done);
+int esk_volume_step(struct esk_volume *volume, uint16_t budget, uint16_t *done);
 
 /// Forgets the volume. Rows not synced are lost; sync first.
 void esk_volume_unmount(struct esk_volume *volume);

@@ -7,8 +7,7 @@
 #include "esker/status.h"
 #include "test/harness/esk_test.h"
 
-static const uint8_t bytes[] = {0x01, 0x23, 0x45, 0x67,
-                                0x89, 0xAB, 0xCD, 0xEF};
+static const uint8_t bytes[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF};
 
 ESK_TEST(bytes_load_reads_the_low_byte_first) {
     ESK_CHECK(esk_load_u16(bytes) == 0x2301u);
@@ -73,8 +72,8 @@ ESK_TEST(status_text_names_every_status) {
         ESK_CONTEXT("status %d", status);
         ESK_CHECK(strlen(esk_status_text(status)) > 0);
         for (int other = ESK_E_LIMIT; other < status; other++) {
-            ESK_CHECK(strcmp(esk_status_text(status),
-                             esk_status_text(other)) != 0);
+            ESK_CHECK(strcmp(esk_status_text(status), esk_status_text(other)) !=
+                      0);
         }
     }
     ESK_CHECK_TEXT(esk_status_text(ESK_FULL + 1),

@@ -161,24 +161,6 @@ uint64_t esk_order_number(uint8_t type, union esk_number number, bool *below,
     return esk_order_load(type, bytes);
 }
 
-esk_key esk_order_key(uint8_t type, const uint8_t *bytes) {
-    switch (type) {
-    case ESK_TYPE_I8:
-        return (esk_key)(int8_t)bytes[0];
-    case ESK_TYPE_I16:
-        return (esk_key)(int16_t)esk_load_u16(bytes);
-    case ESK_TYPE_I32:
-        return (esk_key)(int32_t)esk_load_u32(bytes);
-#if ESK_KEY_BITS == 64
-    case ESK_TYPE_I64:
-    case ESK_TYPE_U64:
-        return esk_load_u64(bytes);
-#endif
-    default:
-        return esk_order_load32(type, bytes);
-    }
-}
-
 /// Largest order form of a key of `type`, in the width of esk_key.
 static esk_key order_key_max(uint8_t type) {
     uint8_t width = esk_order_width(type);

@@ -55,10 +55,6 @@ uint64_t esk_order_number(uint8_t type, union esk_number number, bool *below,
 /// bits of their width.
 uint64_t esk_order_max(uint8_t type);
 
-/// The key at `bytes` as an esk_key: sign-extended when its type is signed.
-/// `type` is an integer type that fits esk_key.
-esk_key esk_order_key(uint8_t type, const uint8_t *bytes);
-
 /// Order form, in the type's own width, of a key given as esk_key (two's
 /// complement when signed), clamped into the type's range.
 esk_key esk_order_from_key(uint8_t type, esk_key key);

@@ -18,8 +18,7 @@ int esk_geometry_check(const struct esk_geometry *geometry) {
         geometry->page_bytes % 8u != 0) {
         return ESK_E_GEOMETRY;
     }
-    if (geometry->block_pages < 1 ||
-        geometry->block_pages > BLOCK_PAGES_MAX) {
+    if (geometry->block_pages < 1 || geometry->block_pages > BLOCK_PAGES_MAX) {
         return ESK_E_GEOMETRY;
     }
     if (geometry->block_count < BLOCK_COUNT_MIN ||

@@ -16,12 +16,12 @@ enum { COMMIT_TRIES = 3 };
 
 /// What a commit changes.
 struct catalog_change {
-    const struct esk_table_spec *spec;    ///< to add; NULL: none
-    const struct esk_table_info *added;   ///< its ids, regions and seed
+    const struct esk_table_spec *spec;  ///< to add; NULL: none
+    const struct esk_table_info *added; ///< its ids, regions and seed
     uint32_t tail_hint;
     uint64_t floor_key;
-    uint8_t drop;                         ///< table id to leave out; 0: none
-    uint8_t patch;                        ///< table id to alter; 0: none
+    uint8_t drop;  ///< table id to leave out; 0: none
+    uint8_t patch; ///< table id to alter; 0: none
 };
 
 /// Writes a descriptor's bytes across pages of a half.
@@ -126,8 +126,8 @@ static void writer_flush(struct descriptor_writer *writer) {
     esk_envelope_open(writer->page, volume->commit, writer->part);
     esk_envelope_close(&envelope, writer->page,
                        (uint16_t)(writer->offset - ESK_ENVELOPE_BYTES));
-    writer->status = esk_half_program(volume, writer->half, writer->index,
-                                      writer->page);
+    writer->status =
+        esk_half_program(volume, writer->half, writer->index, writer->page);
     writer->index++;
     writer->part++;
     writer->offset = ESK_ENVELOPE_BYTES;
@@ -220,9 +220,9 @@ static void patch_tail(uint8_t *page, const struct catalog_change *change) {
 
 /// Writes the catalog that `change` makes of `old` into half `half` of
 /// `volume`, whose commit number is the new one already.
-static int change_write(const struct esk_volume *old,
-                        struct esk_volume *volume, uint8_t half,
-                        const struct catalog_change *change, uint8_t *page) {
+static int change_write(const struct esk_volume *old, struct esk_volume *volume,
+                        uint8_t half, const struct catalog_change *change,
+                        uint8_t *page) {
     uint16_t next = 0;
 
     ESK_TRY(esk_half_erase(volume, half));
@@ -402,8 +402,7 @@ int esk_descriptor_column(struct esk_descriptor *descriptor,
          column->bytes != esk_type_bytes(column->type, column->bytes))) {
         descriptor->status = ESK_E_CORRUPT;
     }
-    descriptor->row_offset =
-        (uint16_t)(descriptor->row_offset + column->bytes);
+    descriptor->row_offset = (uint16_t)(descriptor->row_offset + column->bytes);
     reader_take_text(descriptor, column->name, head[3]);
     reader_take_text(descriptor, column->unit, head[4]);
     return descriptor->status;
@@ -543,8 +542,7 @@ static int region_find(const struct esk_volume *volume, uint32_t *blocks,
 /// run_pages data pages, group pages, half as much again for saved knots, and
 /// two blocks that are always being erased.
 static uint32_t index_blocks(const struct esk_volume *volume,
-                             const struct esk_table_info *info,
-                             uint32_t data) {
+                             const struct esk_table_info *info, uint32_t data) {
     uint32_t pages = volume->device->geometry.block_pages;
     uint32_t runs = data * pages / info->run_pages + 1;
     uint32_t groups = runs / (info->group_pages - 1u) + 1;
@@ -562,9 +560,8 @@ static void region_split(const struct esk_volume *volume,
         data = var < data ? data - var : 0;
         info->blocks[2] = var;
     }
-    uint32_t index = spec->index_blocks != 0
-                         ? spec->index_blocks
-                         : index_blocks(volume, info, data);
+    uint32_t index = spec->index_blocks != 0 ? spec->index_blocks
+                                             : index_blocks(volume, info, data);
     info->blocks[1] = index;
     info->blocks[0] = index < data ? data - index : 0;
 }
@@ -579,14 +576,12 @@ static int regions_place(const struct esk_volume *volume,
     uint32_t total = 0;
     if (spec->data_blocks != 0) {
         info->blocks[0] = spec->data_blocks;
-        info->blocks[1] =
-            spec->index_blocks != 0
-                ? spec->index_blocks
-                : index_blocks(volume, info, spec->data_blocks);
+        info->blocks[1] = spec->index_blocks != 0
+                              ? spec->index_blocks
+                              : index_blocks(volume, info, spec->data_blocks);
         if (has_var) {
-            info->blocks[2] = spec->var_blocks != 0
-                                  ? spec->var_blocks
-                                  : spec->data_blocks / 2 + 2;
+            info->blocks[2] = spec->var_blocks != 0 ? spec->var_blocks
+                                                    : spec->data_blocks / 2 + 2;
         }
         total = info->blocks[0] + info->blocks[1] + info->blocks[2];
     }
@@ -604,8 +599,8 @@ static int regions_place(const struct esk_volume *volume,
 }
 
 /// An id no table has; ids go round.
-static int id_find(const struct esk_volume *volume,
-                   struct esk_table_info *info, uint8_t *page) {
+static int id_find(const struct esk_volume *volume, struct esk_table_info *info,
+                   uint8_t *page) {
     struct esk_table_info other;
     int status = ESK_OK; /* taken: 0 is the volume's */
     for (uint16_t i = 0; i < 256 && status == ESK_OK; i++) {
@@ -633,8 +628,8 @@ int esk_volume_create(struct esk_volume *volume, uint8_t kind,
     if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    ESK_TRY(esk_table_spec_check(spec, page_bytes,
-                                 fault != NULL ? fault : &found));
+    ESK_TRY(
+        esk_table_spec_check(spec, page_bytes, fault != NULL ? fault : &found));
     int status = esk_volume_find(volume, spec->name, &info, page);
     if (status != ESK_NOT_FOUND) {
         return status == ESK_OK ? ESK_E_EXISTS : status;
@@ -642,8 +637,7 @@ int esk_volume_create(struct esk_volume *volume, uint8_t kind,
     memset(&info, 0, sizeof info);
     info.kind = kind;
     info.row_bytes = esk_row_bytes(spec->columns, spec->column_count);
-    esk_table_spec_derive(spec, page_bytes, &info.run_pages,
-                          &info.group_pages);
+    esk_table_spec_derive(spec, page_bytes, &info.run_pages, &info.group_pages);
     ESK_TRY(id_find(volume, &info, page));
     ESK_TRY(regions_place(volume, spec, &info, page));
 

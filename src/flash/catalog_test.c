@@ -128,15 +128,15 @@ ESK_TEST(catalog_says_what_is_past_the_last_column_index_and_buffer) {
     rig_create(&rig, &spec);
     ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
     ESK_CHECK_INT(column_of(&rig, &info, 5, &column), ESK_NOT_FOUND);
-    ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 2, &index, edges, 3,
-                                   rig.page),
-                  ESK_NOT_FOUND);
-    ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 1, &index, edges, 2,
-                                   rig.page),
-                  ESK_E_NO_MEMORY);
-    ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 0, &index, NULL, 0,
-                                   rig.page),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_index(&rig.volume, &info, 2, &index, edges, 3, rig.page),
+        ESK_NOT_FOUND);
+    ESK_CHECK_INT(
+        esk_volume_index(&rig.volume, &info, 1, &index, edges, 2, rig.page),
+        ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(
+        esk_volume_index(&rig.volume, &info, 0, &index, NULL, 0, rig.page),
+        ESK_OK);
     rig_end(&rig);
 }
 
@@ -189,15 +189,15 @@ ESK_TEST(catalog_refuses_a_schema_with_the_fault_and_stores_nothing) {
     bad.key_column = 3;
     rig_start(&rig, &rig_nor, NULL);
     uint64_t ops = esk_sim_op_count(rig.sim);
-    ESK_CHECK_INT(esk_volume_create(&rig.volume, ESK_TABLE_SERIES, &bad,
-                                    &fault, rig.page),
+    ESK_CHECK_INT(esk_volume_create(&rig.volume, ESK_TABLE_SERIES, &bad, &fault,
+                                    rig.page),
                   ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
     ESK_CHECK_INT(fault.column, 3);
     ESK_CHECK_INT(create(&rig, &bad), ESK_E_SCHEMA);
-    ESK_CHECK_INT(esk_volume_create(&rig.volume, ESK_TABLE_TREE, &spec, NULL,
-                                    rig.page),
-                  ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(
+        esk_volume_create(&rig.volume, ESK_TABLE_TREE, &spec, NULL, rig.page),
+        ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(esk_sim_op_count(rig.sim), ops);
     rig_end(&rig);
 }
@@ -209,8 +209,7 @@ ESK_TEST(catalog_entry_runs_over_several_small_pages) {
     struct esk_rig rig;
     struct esk_table_info info;
     for (uint8_t i = 0; i < 40; i++) {
-        snprintf(names[i], sizeof names[i], "column number %u of forty ...",
-                 i);
+        snprintf(names[i], sizeof names[i], "column number %u of forty ...", i);
         many[i] = (struct esk_column){
             .name = names[i], .unit = "a unit", .type = ESK_TYPE_U32};
     }
@@ -221,8 +220,7 @@ ESK_TEST(catalog_entry_runs_over_several_small_pages) {
     }
     struct esk_index_spec wide[] = {
         {.column = 3, .bitmap_bits = 64, .edges = edges[0], .edge_count = 63},
-        {.column = 7, .bitmap_bits = 64, .edges = edges[1],
-         .edge_count = 63}};
+        {.column = 7, .bitmap_bits = 64, .edges = edges[1], .edge_count = 63}};
     struct esk_table_spec table = {.name = "wide",
                                    .columns = many,
                                    .indexes = wide,
@@ -360,8 +358,7 @@ ESK_TEST(catalog_derives_index_and_var_regions_from_the_data_region) {
 }
 
 ESK_TEST(catalog_refuses_regions_that_leave_a_ring_under_two_blocks) {
-    static const uint32_t asked[][2] = {
-        {100, 0}, {0, 100}, {52, 0}, {0, 52}};
+    static const uint32_t asked[][2] = {{100, 0}, {0, 100}, {52, 0}, {0, 52}};
     for (int i = 0; i < 4; i++) {
         struct esk_rig rig;
         struct esk_table_spec table = spec;
@@ -462,9 +459,8 @@ ESK_TEST(catalog_page_lost_in_one_half_is_read_from_the_other) {
         ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
         ESK_CHECK_INT(column_of(&rig, &info, 4, &column), ESK_OK);
         /* A commit heals it. */
-        ESK_CHECK_INT(esk_catalog_set_tail(&rig.volume, info.id, 5, 6,
-                                           rig.page),
-                      ESK_OK);
+        ESK_CHECK_INT(
+            esk_catalog_set_tail(&rig.volume, info.id, 5, 6, rig.page), ESK_OK);
         rig_mount(&rig);
         ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
         ESK_CHECK_INT(info.tail_hint, 5);
@@ -489,13 +485,12 @@ ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
     }
     struct esk_table_spec other = named("other");
     ESK_CHECK_INT(column_of(&rig, &info, 0, &column), ESK_E_CORRUPT);
-    ESK_CHECK_INT(esk_volume_index(&rig.volume, &info, 0, &index, NULL, 0,
-                                   rig.page),
-                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(
+        esk_volume_index(&rig.volume, &info, 0, &index, NULL, 0, rig.page),
+        ESK_E_CORRUPT);
     ESK_CHECK_INT(find(&rig, "log", &info), ESK_E_CORRUPT);
     ESK_CHECK_INT(create(&rig, &other), ESK_E_CORRUPT);
-    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "log", rig.page),
-                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_drop(&rig.volume, "log", rig.page), ESK_E_CORRUPT);
     esk_sim_power_off(rig.sim);
     ESK_CHECK_INT(find(&rig, "log", &info), ESK_E_IO);
     rig_end(&rig);
@@ -511,8 +506,8 @@ static void descriptor_forge(struct esk_rig *rig, uint32_t index, uint16_t at,
         esk_page_id id = 0;
         ESK_CHECK_INT(esk_half_page(&rig->volume, half, index, &id), ESK_OK);
         ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
-        struct esk_envelope envelope = esk_catalog_envelope(
-            &rig->volume, rig->page[ESK_ENVELOPE_TABLE]);
+        struct esk_envelope envelope =
+            esk_catalog_envelope(&rig->volume, rig->page[ESK_ENVELOPE_TABLE]);
         memcpy(rig->page + ESK_ENVELOPE_BYTES + at, bytes, count);
         esk_envelope_close(&envelope, rig->page, esk_page_count(rig->page));
         ESK_CHECK_INT(
@@ -562,9 +557,8 @@ ESK_TEST(catalog_reports_a_descriptor_whose_bytes_cannot_be) {
         ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
         descriptor_forge(&rig, 0, cases[i].at, &cases[i].byte, 1);
         uint16_t cursor = 0;
-        ESK_CHECK_INT(
-            esk_volume_list(&rig.volume, &cursor, &forged, rig.page),
-            cases[i].found);
+        ESK_CHECK_INT(esk_volume_list(&rig.volume, &cursor, &forged, rig.page),
+                      cases[i].found);
         if (cases[i].found == ESK_OK) {
             info = forged;
         }
@@ -598,8 +592,7 @@ ESK_TEST(catalog_table_made_after_a_drop_sees_no_old_row) {
     rig_open(&rig, "log", NULL);
     for (uint32_t i = 0; i < 100; i++) {
         esk_store_u64(row + 4, i);
-        ESK_CHECK_INT(esk_series_append_var(rig.series, row, row, 20),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_series_append_var(rig.series, row, row, 20), ESK_OK);
     }
     ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
     esk_series_close(rig.series);
@@ -632,8 +625,8 @@ ESK_TEST(catalog_calls_report_any_single_read_that_fails) {
         int found = find(&rig, "log", &info);
         ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
         rig_read_fails = read;
-        found = esk_volume_index(&rig.volume, &info, 1, &index, edges, 3,
-                                 rig.page);
+        found =
+            esk_volume_index(&rig.volume, &info, 1, &index, edges, 3, rig.page);
         ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
         rig_read_fails = 0;
         ESK_CHECK(status == ESK_OK || status == ESK_E_IO ||

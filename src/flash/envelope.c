@@ -27,9 +27,8 @@ static uint32_t envelope_checksum(const struct esk_envelope *envelope,
     return envelope->seed;
 }
 
-static void closing_write(const struct esk_envelope *envelope,
-                          uint8_t *closing, const uint8_t *page,
-                          uint16_t count, uint16_t bytes) {
+static void closing_write(const struct esk_envelope *envelope, uint8_t *closing,
+                          const uint8_t *page, uint16_t count, uint16_t bytes) {
     esk_store_u16(closing + ESK_ENVELOPE_COUNT, count);
     closing[ESK_ENVELOPE_KIND] = envelope->kind;
     closing[ESK_ENVELOPE_TABLE] = envelope->table;

@@ -28,11 +28,11 @@
 
 /// What a page has to prove, and the shape it has.
 struct esk_envelope {
-    uint32_t seed;        ///< start value of the checksum
+    uint32_t seed; ///< start value of the checksum
     uint16_t page_bytes;
-    uint16_t unit;        ///< bytes an element, for seals
-    uint8_t checksum;     ///< enum esk_checksum
-    uint8_t kind;         ///< enum esk_page_kind
+    uint16_t unit;    ///< bytes an element, for seals
+    uint8_t checksum; ///< enum esk_checksum
+    uint8_t kind;     ///< enum esk_page_kind
     uint8_t table;
     uint8_t erased_value;
 };

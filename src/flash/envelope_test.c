@@ -75,8 +75,7 @@ ESK_TEST(envelope_without_a_checksum_still_checks_names_count_and_seed) {
     uint8_t page[PAGE_BYTES];
     page_fill(page);
     esk_envelope_close(&envelope, page, 8);
-    for (uint8_t at = ESK_ENVELOPE_CHECKSUM; at < ESK_ENVELOPE_SEQUENCE;
-         at++) {
+    for (uint8_t at = ESK_ENVELOPE_CHECKSUM; at < ESK_ENVELOPE_SEQUENCE; at++) {
         ESK_CONTEXT("byte %u", at);
         page[at] ^= 0x01;
         ESK_CHECK_INT(proves(&envelope, page), at == ESK_ENVELOPE_COUNT);
@@ -152,8 +151,7 @@ ESK_TEST(envelope_newest_seal_that_proves_itself_counts) {
         for (uint8_t i = damaged; i <= 3; i++) {
             copy[PAGE_BYTES - i * ESK_SEAL_BYTES] ^= 0x10;
         }
-        ESK_CHECK_INT(esk_envelope_check(&envelope, copy, false),
-                      damaged > 1);
+        ESK_CHECK_INT(esk_envelope_check(&envelope, copy, false), damaged > 1);
         if (damaged > 1) {
             ESK_CHECK_INT(esk_page_count(copy), expected[damaged]);
         }

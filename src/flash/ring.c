@@ -14,13 +14,12 @@ static uint16_t block_pages(const struct esk_ring *ring) {
     return ring->volume->device->geometry.block_pages;
 }
 
-static uint32_t position_block(const struct esk_ring *ring,
-                               uint32_t position) {
+static uint32_t position_block(const struct esk_ring *ring, uint32_t position) {
     return esk_ring_page(ring, position) / block_pages(ring);
 }
 
-int esk_ring_read(const struct esk_ring *ring, uint32_t position,
-                  uint8_t *page, bool verify) {
+int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
+                  bool verify) {
     const struct esk_envelope *envelope = &ring->envelope;
     if (position < ring->tail || position >= ring->head) {
         return ESK_NOT_FOUND;
@@ -208,8 +207,7 @@ static void page_spoiled(struct esk_ring *ring, uint8_t failures) {
         ring->head++;
     } else {
         if (marks) {
-            esk_device_block_mark_bad(device,
-                                      position_block(ring, ring->head));
+            esk_device_block_mark_bad(device, position_block(ring, ring->head));
         }
         ring->head += pages - ring->head % pages;
         ring->given_up++;
@@ -318,8 +316,8 @@ int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
         uint8_t number = (uint8_t)(ring->open_seals + 1);
         uint16_t seal = esk_envelope_seal(envelope, page, number, count);
         if (page_program(ring, page, from, used) == ESK_OK &&
-            page_program(ring, page, seal,
-                         (uint16_t)(seal + ESK_SEAL_BYTES)) == ESK_OK) {
+            page_program(ring, page, seal, (uint16_t)(seal + ESK_SEAL_BYTES)) ==
+                ESK_OK) {
             ring->stats->programs++;
             ring->given_up = 0;
             ring->open_bytes = used;
@@ -333,9 +331,8 @@ int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
 }
 
 uint16_t esk_ring_room(const struct esk_ring *ring) {
-    uint16_t taken =
-        (uint16_t)(ESK_ENVELOPE_BYTES +
-                   (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
+    uint16_t taken = (uint16_t)(ESK_ENVELOPE_BYTES +
+                                (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
     return (uint16_t)((ring->envelope.page_bytes - taken) /
                       ring->envelope.unit);
 }

@@ -47,9 +47,9 @@ struct esk_ring {
     struct esk_envelope envelope;
     uint32_t first_page; ///< of the run, on the device
     uint32_t block_count;
-    uint32_t head;  ///< position the next page gets
-    uint32_t tail;  ///< oldest position that may be read
-    uint32_t ready; ///< first position not known to be erased
+    uint32_t head;         ///< position the next page gets
+    uint32_t tail;         ///< oldest position that may be read
+    uint32_t ready;        ///< first position not known to be erased
     uint16_t open_bytes;   ///< programmed of the page at head; 0: none
     uint8_t open_seals;    ///< seals of the page at head
     uint8_t open_programs; ///< program calls on the page at head
@@ -60,12 +60,12 @@ struct esk_ring {
 
 /// What a ring is made of; copied.
 struct esk_ring_config {
-    uint32_t block;      ///< first block of the run
-    uint32_t blocks;     ///< at least 2
+    uint32_t block;  ///< first block of the run
+    uint32_t blocks; ///< at least 2
     uint32_t seed;
-    uint32_t tail_hint;  ///< positions below are dropped
-    uint16_t unit;       ///< bytes an element, for seals
-    uint8_t kind;        ///< enum esk_page_kind
+    uint32_t tail_hint; ///< positions below are dropped
+    uint16_t unit;      ///< bytes an element, for seals
+    uint8_t kind;       ///< enum esk_page_kind
     uint8_t table;
     uint8_t ahead;
     bool refuse;
@@ -88,8 +88,8 @@ void esk_ring_unmount(struct esk_ring *ring);
 /// field holds the proven count.
 /// Returns  ESK_OK; ESK_NOT_FOUND outside tail .. head, or an erased page;
 ///          ESK_E_CORRUPT; ESK_E_IO.
-int esk_ring_read(const struct esk_ring *ring, uint32_t position,
-                  uint8_t *page, bool verify);
+int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
+                  bool verify);
 
 /// Pages of the run: positions a lap.
 static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {

@@ -31,10 +31,10 @@ enum {
 
 struct ring_scan {
     struct esk_ring *ring;
-    uint8_t *page;      ///< scratch
-    uint16_t pages;     ///< a block
-    uint32_t start;     ///< block the count starts from, within the run
-    uint32_t origin;    ///< position of that block's first page
+    uint8_t *page;   ///< scratch
+    uint16_t pages;  ///< a block
+    uint32_t start;  ///< block the count starts from, within the run
+    uint32_t origin; ///< position of that block's first page
 };
 
 /// Reads page `index` of block `block` of the run.
@@ -57,8 +57,8 @@ static bool page_position(const struct ring_scan *scan, uint32_t block,
         return *position % pages == offset &&
                *position <= esk_ring_position_max(ring);
     }
-    *erased = esk_bytes_are(scan->page, envelope->page_bytes,
-                            envelope->erased_value);
+    *erased =
+        esk_bytes_are(scan->page, envelope->page_bytes, envelope->erased_value);
     return false;
 }
 
@@ -85,8 +85,7 @@ static bool block_position(const struct ring_scan *scan, uint32_t block,
         }
     }
     uint16_t last = (uint16_t)(scan->pages - 1);
-    if (last >= tries &&
-        page_position(scan, block, last, &position, &erased)) {
+    if (last >= tries && page_position(scan, block, last, &position, &erased)) {
         *first = position - last;
         return true;
     }
@@ -110,8 +109,7 @@ static bool block_is_bad(const struct ring_scan *scan, uint32_t block) {
 /// first page; else the second may speak for it as well, so that one page
 /// from a lap ago (its program was lost) does not hide the block.
 static bool block_holds(const struct ring_scan *scan, uint32_t block,
-                        bool quick, uint32_t start, bool *proven,
-                        bool *blank) {
+                        bool quick, uint32_t start, bool *proven, bool *blank) {
     uint32_t position = 0;
     bool erased = false;
     *proven = block_position(scan, block, quick, &position, blank);
@@ -159,8 +157,7 @@ static void start_confirm(struct ring_scan *scan) {
     uint32_t start = scan->start;
     uint32_t position = 0;
     bool erased = false;
-    if (scan->pages > 1 &&
-        page_position(scan, start, 1, &position, &erased) &&
+    if (scan->pages > 1 && page_position(scan, start, 1, &position, &erased) &&
         position - 1 > scan->origin) {
         scan->origin = position - 1;
     }
@@ -196,11 +193,10 @@ static bool scan_start(struct ring_scan *scan, uint32_t hint) {
     for (uint8_t bad = 0; bad < 2; bad++) {
         uint32_t block = first;
         uint8_t asked = 0;
-        for (uint32_t i = 0;
-             i < ring->block_count && asked <= GAP_BLOCKS_MAX; i++) {
+        for (uint32_t i = 0; i < ring->block_count && asked <= GAP_BLOCKS_MAX;
+             i++) {
             if (block_is_bad(scan, block) == (bad != 0)) {
-                if (block_position(scan, block, false, &scan->origin,
-                                   &blank)) {
+                if (block_position(scan, block, false, &scan->origin, &blank)) {
                     scan->start = block;
                     start_confirm(scan);
                     return true;
@@ -315,8 +311,8 @@ static uint32_t tail_find(const struct ring_scan *scan, uint32_t hint) {
         oldest = hint;
     }
     uint32_t at = oldest - oldest % scan->pages;
-    for (uint32_t i = 0; i < ring->block_count && at < ring->head &&
-                         asked <= GAP_BLOCKS_MAX;
+    for (uint32_t i = 0;
+         i < ring->block_count && at < ring->head && asked <= GAP_BLOCKS_MAX;
          i++) {
         uint32_t block = at / scan->pages % ring->block_count;
         bool erased = false;

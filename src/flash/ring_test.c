@@ -94,8 +94,7 @@ ESK_TEST(ring_starts_empty_on_a_medium_full_of_garbage) {
     rig_start(&rig, &nor);
     ESK_CHECK_INT(rig.ring.head, 0);
     ESK_CHECK_INT(rig.ring.tail, 0);
-    ESK_CHECK_INT(esk_ring_read(&rig.ring, 0, rig.page, true),
-                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_ring_read(&rig.ring, 0, rig.page, true), ESK_NOT_FOUND);
     rig_end(&rig);
 }
 
@@ -110,8 +109,7 @@ ESK_TEST(ring_append_returns_rising_positions_that_read_back) {
     check_readable(&rig, 0);
     ESK_CHECK_INT(rig.stats.programs, 10);
     ESK_CHECK_INT(rig.stats.erases, 3);
-    ESK_CHECK_INT(esk_ring_read(&rig.ring, 10, rig.page, true),
-                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_ring_read(&rig.ring, 10, rig.page, true), ESK_NOT_FOUND);
     rig_end(&rig);
 }
 
@@ -152,8 +150,7 @@ ESK_TEST(ring_drop_moves_the_tail_up_only_and_not_past_the_head) {
     ESK_CHECK_INT(rig.ring.tail, 3);
     esk_ring_drop(&rig.ring, 2);
     ESK_CHECK_INT(rig.ring.tail, 3);
-    ESK_CHECK_INT(esk_ring_read(&rig.ring, 2, rig.page, true),
-                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_ring_read(&rig.ring, 2, rig.page, true), ESK_NOT_FOUND);
     esk_ring_drop(&rig.ring, 100);
     ESK_CHECK_INT(rig.ring.tail, 6);
     rig_end(&rig);
@@ -183,8 +180,8 @@ ESK_TEST(ring_mount_costs_a_logarithm_of_the_blocks) {
     large.block_count = 1024 + FIRST;
     rig_start(&rig, &large);
     for (uint32_t block = 0; block < large.block_count; block++) {
-        ESK_CHECK_INT(
-            rig.volume.device->ops->erase(rig.volume.device, block), ESK_OK);
+        ESK_CHECK_INT(rig.volume.device->ops->erase(rig.volume.device, block),
+                      ESK_OK);
     }
     rig.config.blocks = 1024;
     rig_mount(&rig);
@@ -254,8 +251,7 @@ ESK_TEST(ring_mount_passes_over_pages_that_a_cut_tore) {
     struct rig rig;
     rig_start(&rig, &nor);
     append_many(&rig, 5);
-    esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim),
-                   ESK_SIM_CUT_ALL_BUT_ONE);
+    esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim), ESK_SIM_CUT_ALL_BUT_ONE);
     ESK_CHECK(append(&rig, NULL) < 0);
     esk_sim_power_on(rig.sim);
     rig_mount(&rig);
@@ -271,8 +267,7 @@ ESK_TEST(ring_mount_writes_a_torn_page_again_where_that_is_allowed) {
     sd.flags = ESK_MEDIUM_OVERWRITE;
     rig_start(&rig, &sd);
     append_many(&rig, 5);
-    esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim),
-                   ESK_SIM_CUT_ALL_BUT_ONE);
+    esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim), ESK_SIM_CUT_ALL_BUT_ONE);
     ESK_CHECK(append(&rig, NULL) < 0);
     esk_sim_power_on(rig.sim);
     rig_mount(&rig);
@@ -290,9 +285,8 @@ ESK_TEST(ring_mount_is_not_fooled_by_damaged_pages_or_blocks) {
         rig_start(&rig, &nor);
         append_many(&rig, 22);
         for (uint32_t at = first; at < first + 2 * PAGES; at++) {
-            ESK_CHECK_INT(esk_sim_poke(rig.sim,
-                                       esk_ring_page(&rig.ring, at), 0, zero,
-                                       sizeof zero),
+            ESK_CHECK_INT(esk_sim_poke(rig.sim, esk_ring_page(&rig.ring, at), 0,
+                                       zero, sizeof zero),
                           ESK_OK);
         }
         rig_mount(&rig);
@@ -313,10 +307,9 @@ ESK_TEST(ring_mount_passes_over_pages_that_the_medium_cannot_read) {
     rig_mount(&with_ecc);
     append_many(&with_ecc, 9);
     for (uint32_t at = 0; at < 8; at += 4) {
-        ESK_CHECK_INT(
-            esk_sim_flip_random(with_ecc.sim,
-                                esk_ring_page(&with_ecc.ring, at), 5),
-            ESK_OK);
+        ESK_CHECK_INT(esk_sim_flip_random(with_ecc.sim,
+                                          esk_ring_page(&with_ecc.ring, at), 5),
+                      ESK_OK);
     }
     rig_mount(&with_ecc);
     ESK_CHECK_INT(with_ecc.ring.head, 9);
@@ -332,13 +325,11 @@ ESK_TEST(ring_read_tells_erased_from_damaged_and_unreadable) {
     append_many(&rig, 3);
     ESK_CHECK_INT(esk_sim_flip(rig.sim, esk_ring_page(&rig.ring, 1), 300),
                   ESK_OK);
-    ESK_CHECK_INT(esk_ring_read(&rig.ring, 1, rig.page, true),
-                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_ring_read(&rig.ring, 1, rig.page, true), ESK_E_CORRUPT);
     ESK_CHECK_INT(rig.stats.damaged, 1);
     ESK_CHECK_INT(esk_ring_read(&rig.ring, 1, rig.page, false), ESK_OK);
     rig.ring.head++; /* as if position 3 had been given up */
-    ESK_CHECK_INT(esk_ring_read(&rig.ring, 3, rig.page, true),
-                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_ring_read(&rig.ring, 3, rig.page, true), ESK_NOT_FOUND);
     esk_sim_power_off(rig.sim);
     ESK_CHECK_INT(esk_ring_read(&rig.ring, 0, rig.page, true), ESK_E_IO);
     ESK_CHECK_INT(rig.stats.damaged, 2);
@@ -359,17 +350,17 @@ ESK_TEST(ring_seals_leave_a_page_open_and_readable_after_a_reboot) {
         ESK_CHECK_INT(rig.ring.open_seals, count);
         struct esk_ring again;
         uint8_t page[128];
-        ESK_CHECK_INT(esk_ring_mount(&again, &rig.volume, &rig.config,
-                                     &rig.stats, page),
-                      ESK_OK);
+        ESK_CHECK_INT(
+            esk_ring_mount(&again, &rig.volume, &rig.config, &rig.stats, page),
+            ESK_OK);
         ESK_CHECK_INT(again.head, 1);
         ESK_CHECK_INT(esk_ring_read(&again, 0, page, true), ESK_OK);
         ESK_CHECK_INT(esk_page_count(page), count);
         esk_ring_unmount(&again);
     }
-    ESK_CHECK_INT(esk_ring_append(&rig.ring, rig.page,
-                                  esk_ring_room(&rig.ring), 5, NULL),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_ring_append(&rig.ring, rig.page, esk_ring_room(&rig.ring), 5, NULL),
+        ESK_OK);
     ESK_CHECK_INT(rig.ring.open_seals, 0);
     ESK_CHECK_INT(esk_ring_read(&rig.ring, 0, rig.page, true), ESK_OK);
     rig_end(&rig);
@@ -382,8 +373,8 @@ ESK_TEST(ring_seal_needs_a_medium_that_programs_parts_of_pages) {
         uint16_t count;
         bool can;
     } cases[] = {
-        {1, 0, 1, true},   {1, 3, 1, false}, {1, 4, 1, true},
-        {8, 0, 2, true},   {8, 0, 1, false}, {4, 0, 1, true},
+        {1, 0, 1, true},   {1, 3, 1, false},   {1, 4, 1, true},
+        {8, 0, 2, true},   {8, 0, 1, false},   {4, 0, 1, true},
         {16, 0, 4, false}, {128, 1, 1, false}, {1, 0, 26, true},
         {1, 0, 27, false},
     };
@@ -409,8 +400,7 @@ ESK_TEST(ring_seals_keep_programs_for_completing_the_page) {
         geometry.programs_per_page_max = most;
         rig_start(&rig, &geometry);
         for (; esk_ring_can_seal(&rig.ring, count); count++) {
-            ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page, count, 0),
-                          ESK_OK);
+            ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page, count, 0), ESK_OK);
         }
         ESK_CHECK_INT(rig.ring.open_seals, (most - 2) / 2);
         ESK_CHECK_INT(esk_ring_append(&rig.ring, rig.page, count, 0, NULL),
@@ -495,8 +485,7 @@ ESK_TEST(ring_marks_a_block_bad_that_fails_to_erase_and_goes_on) {
     append_many(&rig, 2 * PAGES);
     ESK_CHECK_INT(rig.ring.head, 3 * PAGES);
     ESK_CHECK_INT(rig.stats.erase_failures, 1);
-    ESK_CHECK_INT(device->ops->block_is_bad(device, FIRST + 1, &bad),
-                  ESK_OK);
+    ESK_CHECK_INT(device->ops->block_is_bad(device, FIRST + 1, &bad), ESK_OK);
     ESK_CHECK(bad);
     check_readable(&rig, PAGES);
     rig_end(&rig);
@@ -524,9 +513,9 @@ ESK_TEST(ring_seals_again_on_another_page_when_a_seal_fails) {
             .program = {.burst_start = fails, .burst_length = 1}};
         uint32_t before = rig.ring.head;
         esk_sim_failures_set(rig.sim, &failures);
-        ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page,
-                                    (uint16_t)(2 + fails), 0),
-                      ESK_OK);
+        ESK_CHECK_INT(
+            esk_ring_seal(&rig.ring, rig.page, (uint16_t)(2 + fails), 0),
+            ESK_OK);
         ESK_CHECK_INT(rig.ring.head, before + PAGES);
         ESK_CHECK_INT(rig.ring.open_seals, 1);
     }
@@ -630,14 +619,12 @@ ESK_TEST(ring_pass_gives_positions_up) {
         uint32_t head;
         uint32_t tail;
     } cases[] = {
-        {3, 5, 0},        /* not above head: nothing */
-        {7, 7, 0},        /* in the block that was begun */
-        {9, 12, 0},       /* a block is not begun in the middle */
-        {12, 12, 0},
-        {ALL, ALL, 0},
-        {ALL + 1, 5, 0},        /* pages that are there would go */
-        {1000, 5, 0},
-        {UINT32_MAX - 5, 5, 0}, /* too far to be true */
+        {3, 5, 0},  /* not above head: nothing */
+        {7, 7, 0},  /* in the block that was begun */
+        {9, 12, 0}, /* a block is not begun in the middle */
+        {12, 12, 0},     {ALL, ALL, 0},
+        {ALL + 1, 5, 0}, /* pages that are there would go */
+        {1000, 5, 0},    {UINT32_MAX - 5, 5, 0}, /* too far to be true */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rig rig;
@@ -689,8 +676,7 @@ ESK_TEST(ring_mounted_read_only_programs_nothing) {
     rig.volume.flags = ESK_MOUNT_READ_ONLY;
     uint64_t ops = esk_sim_op_count(rig.sim);
     ESK_CHECK_INT(append(&rig, NULL), ESK_E_READ_ONLY);
-    ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page, 1, 0),
-                  ESK_E_READ_ONLY);
+    ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page, 1, 0), ESK_E_READ_ONLY);
     ESK_CHECK_INT(esk_sim_op_count(rig.sim), ops);
     check_readable(&rig, 0);
     rig_end(&rig);
@@ -714,12 +700,12 @@ ESK_TEST(ring_unmount_leaves_the_volume_list_in_any_order) {
     struct esk_ring third;
     struct esk_ring none;
     rig_start(&rig, &nor);
-    ESK_CHECK_INT(esk_ring_mount(&second, &rig.volume, &rig.config,
-                                 &rig.stats, rig.page),
-                  ESK_OK);
-    ESK_CHECK_INT(esk_ring_mount(&third, &rig.volume, &rig.config,
-                                 &rig.stats, rig.page),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_ring_mount(&second, &rig.volume, &rig.config, &rig.stats, rig.page),
+        ESK_OK);
+    ESK_CHECK_INT(
+        esk_ring_mount(&third, &rig.volume, &rig.config, &rig.stats, rig.page),
+        ESK_OK);
     memset(&none, 0, sizeof none);
     esk_ring_unmount(&none);
     esk_ring_unmount(&second);

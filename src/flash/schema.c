@@ -150,9 +150,9 @@ static uint16_t entry_bytes(const struct esk_table_spec *spec) {
     for (uint8_t i = 0; i < spec->index_count; i++) {
         const struct esk_index_spec *index = &spec->indexes[i];
         const struct esk_column *column = &spec->columns[index->column];
-        bytes = (uint16_t)(bytes +
-                           2 * esk_type_bytes(column->type, column->bytes) +
-                           index->bitmap_bits / 8);
+        bytes =
+            (uint16_t)(bytes + 2 * esk_type_bytes(column->type, column->bytes) +
+                       index->bitmap_bits / 8);
     }
     return bytes;
 }
@@ -177,8 +177,7 @@ void esk_table_spec_derive(const struct esk_table_spec *spec,
                            uint16_t page_bytes, uint8_t *run_pages,
                            uint8_t *group_pages) {
     uint16_t entry = entry_bytes(spec);
-    uint16_t run =
-        spec->run_pages != 0 ? spec->run_pages : RUN_PAGES_DEFAULT;
+    uint16_t run = spec->run_pages != 0 ? spec->run_pages : RUN_PAGES_DEFAULT;
     uint16_t group =
         spec->group_pages != 0 ? spec->group_pages : GROUP_PAGES_DEFAULT;
 
@@ -264,8 +263,8 @@ static uint8_t indexes_fault(const struct esk_table_spec *spec,
     return ESK_FAULT_NONE;
 }
 
-int esk_table_spec_check(const struct esk_table_spec *spec,
-                         uint16_t page_bytes, struct esk_fault *fault) {
+int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+                         struct esk_fault *fault) {
     fault->kind = table_fault(spec, page_bytes, &fault->column);
     if (fault->kind == ESK_FAULT_NONE) {
         fault->kind = indexes_fault(spec, page_bytes, &fault->column);

@@ -62,8 +62,8 @@ ESK_TEST(schema_row_is_its_columns_one_after_another) {
 }
 
 ESK_TEST(schema_knows_the_width_of_every_type) {
-    static const uint16_t widths[] = {0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8,
-                                      7, ESK_VAR_REF_BYTES, 0};
+    static const uint16_t widths[] = {
+        0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 7, ESK_VAR_REF_BYTES, 0};
     for (uint8_t type = 0; type < 14; type++) {
         ESK_CONTEXT("type %u", type);
         ESK_CHECK_INT(esk_type_bytes(type, 7), widths[type]);
@@ -128,8 +128,7 @@ ESK_TEST(schema_check_finds_each_bad_column) {
 }
 
 ESK_TEST(schema_check_finds_a_bad_key) {
-    static const uint8_t types[] = {ESK_TYPE_F32, ESK_TYPE_F64,
-                                    ESK_TYPE_BYTES};
+    static const uint8_t types[] = {ESK_TYPE_F32, ESK_TYPE_F64, ESK_TYPE_BYTES};
     struct good good;
     good_start(&good)->key_column = 5;
     check_fault(&good, 256, ESK_FAULT_NO_KEY, 5);
@@ -170,8 +169,7 @@ ESK_TEST(schema_check_finds_each_bad_index) {
          ESK_FAULT_INDEX_EDGES},
         {{.column = 2, .bitmap_bits = 8, .edges = edges, .edge_count = 8},
          ESK_FAULT_INDEX_EDGES},
-        {{.column = 2, .edges = edges, .edge_count = 1},
-         ESK_FAULT_INDEX_EDGES},
+        {{.column = 2, .edges = edges, .edge_count = 1}, ESK_FAULT_INDEX_EDGES},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct good good;
@@ -216,8 +214,8 @@ ESK_TEST(schema_check_finds_index_entries_wider_than_half_a_page) {
                                             "e", "f", "g", "h"};
         good.columns[i + 1] =
             (struct esk_column){.name = names[i], .type = ESK_TYPE_F64};
-        good.indexes[i] = (struct esk_index_spec){
-            .column = (uint8_t)(i + 1), .bitmap_bits = 64};
+        good.indexes[i] = (struct esk_index_spec){.column = (uint8_t)(i + 1),
+                                                  .bitmap_bits = 64};
     }
     good.spec.column_count = 9;
     good.spec.index_count = 8;
@@ -232,14 +230,10 @@ ESK_TEST(schema_check_finds_options_out_of_range) {
         uint32_t data, index, var;
         uint8_t kind;
     } cases[] = {
-        {2, 0, 0, 0, 0, ESK_FAULT_OPTION},
-        {0, 3, 0, 0, 0, ESK_FAULT_OPTION},
-        {0, 65, 0, 0, 0, ESK_FAULT_OPTION},
-        {0, 0, 1, 0, 0, ESK_FAULT_REGION},
-        {0, 0, 0, 1, 0, ESK_FAULT_REGION},
-        {0, 0, 0, 0, 1, ESK_FAULT_REGION},
-        {1, 4, 2, 2, 2, ESK_FAULT_NONE},
-        {0, 64, 0, 0, 0, ESK_FAULT_NONE},
+        {2, 0, 0, 0, 0, ESK_FAULT_OPTION},  {0, 3, 0, 0, 0, ESK_FAULT_OPTION},
+        {0, 65, 0, 0, 0, ESK_FAULT_OPTION}, {0, 0, 1, 0, 0, ESK_FAULT_REGION},
+        {0, 0, 0, 1, 0, ESK_FAULT_REGION},  {0, 0, 0, 0, 1, ESK_FAULT_REGION},
+        {1, 4, 2, 2, 2, ESK_FAULT_NONE},    {0, 64, 0, 0, 0, ESK_FAULT_NONE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct good good;
@@ -259,8 +253,7 @@ ESK_TEST(schema_fault_text_names_every_fault) {
         ESK_CONTEXT("fault %u", kind);
         ESK_CHECK(strlen(esk_fault_text(kind)) > 0 || kind == 0);
         for (uint8_t other = 0; other < kind; other++) {
-            ESK_CHECK(strcmp(esk_fault_text(kind), esk_fault_text(other)) !=
-                      0);
+            ESK_CHECK(strcmp(esk_fault_text(kind), esk_fault_text(other)) != 0);
         }
     }
     ESK_CHECK(esk_fault_text(200) != NULL);
@@ -272,9 +265,9 @@ ESK_TEST(schema_derives_run_and_group_lengths_that_fit_a_page) {
         uint16_t page_bytes;
         uint8_t run, group;
     } cases[] = {
-        {0, 0, 0, 128, 64, 16},  {0, 9, 5, 128, 9, 5},
+        {0, 0, 0, 128, 64, 16},     {0, 9, 5, 128, 9, 5},
         {0, 255, 64, 128, 255, 64}, {2, 0, 0, 4096, 64, 16},
-        {2, 0, 0, 128, 6, 4},    {2, 3, 0, 128, 3, 4},
+        {2, 0, 0, 128, 6, 4},       {2, 3, 0, 128, 3, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct good good;

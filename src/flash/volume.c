@@ -18,7 +18,7 @@
 #include "flash/volume_format.h"
 
 enum {
-    MOUNT_BLOCKS_MAX = 64,       ///< blocks searched for a superblock
+    MOUNT_BLOCKS_MAX = 64, ///< blocks searched for a superblock
     TABLES_MAX_DEFAULT = 8,
     DESCRIPTOR_BYTES_MEAN = 768, ///< meta space a table is given
     HALF_SPARE_BLOCKS = 2,       ///< of a half, where blocks go bad
@@ -45,8 +45,8 @@ struct esk_envelope esk_catalog_envelope(const struct esk_volume *volume,
     return envelope;
 }
 
-int esk_half_page(const struct esk_volume *volume, uint8_t half,
-                  uint32_t index, esk_page_id *page) {
+int esk_half_page(const struct esk_volume *volume, uint8_t half, uint32_t index,
+                  esk_page_id *page) {
     const struct esk_device *device = volume->device;
     uint16_t pages = device->geometry.block_pages;
     uint32_t skip = index / pages;
@@ -122,8 +122,7 @@ static void super_encode(const struct esk_volume *volume, uint8_t *page) {
     esk_store_u16(page + ESK_SUPER_HALF_PAGES, volume->half_pages);
     esk_store_u16(page + ESK_SUPER_CATALOG_PAGES, volume->catalog_pages);
     esk_envelope_open(page, volume->commit, 0);
-    esk_envelope_close(&envelope, page,
-                       ESK_SUPER_END - ESK_ENVELOPE_BYTES);
+    esk_envelope_close(&envelope, page, ESK_SUPER_END - ESK_ENVELOPE_BYTES);
 }
 
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
@@ -191,8 +190,7 @@ static bool super_fits(const struct esk_geometry *geometry,
                geometry->block_count &&
            esk_load_u16(page + ESK_SUPER_BLOCK_PAGES) ==
                geometry->block_pages &&
-           esk_load_u16(page + ESK_SUPER_PAGE_BYTES) ==
-               geometry->page_bytes &&
+           esk_load_u16(page + ESK_SUPER_PAGE_BYTES) == geometry->page_bytes &&
            page[ESK_SUPER_ERASED_VALUE] == geometry->erased_value &&
            half_blocks > 0 && half_blocks <= geometry->block_count / 2 &&
            half_pages > 0 &&
@@ -239,9 +237,8 @@ static int super_find(const struct esk_device *device, uint8_t *page) {
     return worst;
 }
 
-int esk_volume_mount(struct esk_volume *volume,
-                     const struct esk_device *device, uint8_t flags,
-                     uint8_t *page) {
+int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
+                     uint8_t flags, uint8_t *page) {
     ESK_TRY(esk_geometry_check(&device->geometry));
     memset(volume, 0, sizeof *volume);
     volume->device = device;
@@ -295,9 +292,8 @@ int esk_volume_format(const struct esk_device *device,
     }
     volume.commit++;
 
-    uint32_t a_table =
-        (DESCRIPTOR_BYTES_MEAN + geometry->page_bytes - 1u) /
-        geometry->page_bytes;
+    uint32_t a_table = (DESCRIPTOR_BYTES_MEAN + geometry->page_bytes - 1u) /
+                       geometry->page_bytes;
     uint32_t pages = a_table * volume.tables_max + 1;
     uint32_t blocks =
         (pages + geometry->block_pages - 1) / geometry->block_pages;

@@ -14,8 +14,8 @@ struct esk_envelope esk_catalog_envelope(const struct esk_volume *volume,
 
 /// Finds the device page that is number `index` of meta half `half`, passing
 /// over bad blocks. Returns ESK_OK; ESK_E_WORN.
-int esk_half_page(const struct esk_volume *volume, uint8_t half,
-                  uint32_t index, esk_page_id *page);
+int esk_half_page(const struct esk_volume *volume, uint8_t half, uint32_t index,
+                  esk_page_id *page);
 
 /// Erases every block of half `half` that can be erased.
 /// Returns ESK_OK; ESK_E_WORN when too few good blocks are left.
@@ -72,7 +72,6 @@ int esk_catalog_find(const struct esk_volume *volume, uint8_t id,
 
 /// Rewrites the catalog with table `id`'s tail hint and floor key changed.
 int esk_catalog_set_tail(struct esk_volume *volume, uint8_t id,
-                         uint32_t tail_hint, uint64_t floor_key,
-                         uint8_t *page);
+                         uint32_t tail_hint, uint64_t floor_key, uint8_t *page);
 
 #endif

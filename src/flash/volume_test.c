@@ -27,9 +27,9 @@ static void spoil(struct esk_rig *rig, esk_page_id page, uint16_t offset) {
 
 static esk_page_id super_page(const struct esk_rig *rig, uint8_t half) {
     esk_page_id page = 0;
-    ESK_CHECK_INT(esk_half_page(&rig->volume, half,
-                                rig->volume.half_pages - 1u, &page),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_half_page(&rig->volume, half, rig->volume.half_pages - 1u, &page),
+        ESK_OK);
     return page;
 }
 
@@ -98,8 +98,7 @@ ESK_TEST(volume_format_refuses_what_it_cannot_store) {
                   ESK_E_NO_SPACE);
     struct esk_device odd = *rig.device;
     odd.geometry.page_bytes = 100;
-    ESK_CHECK_INT(esk_volume_format(&odd, &config, rig.page),
-                  ESK_E_GEOMETRY);
+    ESK_CHECK_INT(esk_volume_format(&odd, &config, rig.page), ESK_E_GEOMETRY);
     ESK_CHECK_INT(esk_volume_mount(&rig.volume, &odd, 0, rig.page),
                   ESK_E_GEOMETRY);
     rig_end(&rig);
@@ -143,8 +142,7 @@ ESK_TEST(volume_format_tries_again_when_a_program_fails) {
             .program = {.burst_start = at, .burst_length = 1}};
         esk_sim_failures_set(rig.sim, &failures);
         struct esk_volume_config config = {.tables_max = 2};
-        ESK_CHECK_INT(esk_volume_format(rig.device, &config, rig.page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_format(rig.device, &config, rig.page), ESK_OK);
         rig_mount(&rig);
         ESK_CHECK_INT(rig.volume.half_valid, 3);
         rig_end(&rig);
@@ -218,8 +216,8 @@ ESK_TEST(volume_mount_takes_the_newer_half_and_both_when_equal) {
         ESK_CHECK_INT(esk_sim_clone(&kept, rig.sim), ESK_OK);
         esk_sim_cut_at(rig.sim, op + cut, ESK_SIM_CUT_BEFORE);
         struct esk_volume volume = rig.volume;
-        int status = esk_volume_create(&volume, ESK_TABLE_SERIES, &second,
-                                       NULL, rig.page);
+        int status = esk_volume_create(&volume, ESK_TABLE_SERIES, &second, NULL,
+                                       rig.page);
         bool on = esk_sim_is_on(rig.sim);
         esk_sim_power_on(rig.sim);
         rig_mount(&rig);

@@ -115,9 +115,8 @@ static void bed_start(struct esk_bed *bed, const uint8_t *data) {
         .dirty = (data[0] & 4u) != 0,
         .bad_blocks = (data[0] & 8u) != 0 ? 3 : 0,
     };
-    config.erase_keeps =
-        (config.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0 &&
-        (data[0] & 16u) != 0;
+    config.erase_keeps = (config.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0 &&
+                         (data[0] & 16u) != 0;
     struct esk_bed_table table = {
         .wide_key = (data[1] & 1u) != 0,
         .edges_given = (data[1] & 2u) != 0,

@@ -33,7 +33,7 @@ enum {
     PAGE_BYTES_MAX = 256,
     ROW_BYTES_MAX = 256,
     TABLES_MAX = 4,
-    MODE_RAW = 1 << 0,       ///< the input is the image, not a patch
+    MODE_RAW = 1 << 0,        ///< the input is the image, not a patch
     MODE_KEEP_SUPER = 1 << 1, ///< superblocks keep the checksum they have
     MODE_KEEP_CATALOG = 1 << 2,
     MODE_KEEP_PAGES = 1 << 3,
@@ -102,8 +102,7 @@ static const struct esk_table_spec noted_spec = {
     .var_blocks = 2,
 };
 
-static void rows_append(struct esk_series *series, bool noted,
-                        uint32_t count) {
+static void rows_append(struct esk_series *series, bool noted, uint32_t count) {
     for (uint32_t i = 1; i <= count; i++) {
         uint8_t row[ROW_BYTES_MAX] = {0};
         if (noted) {
@@ -136,8 +135,8 @@ static void table_make(struct esk_volume *volume,
 }
 
 /// Makes a valid volume with two tables in `image`.
-static void image_make(const struct esk_geometry *geometry,
-                       uint8_t checksum, bool few) {
+static void image_make(const struct esk_geometry *geometry, uint8_t checksum,
+                       bool few) {
     struct esk_volume_config config = {.checksum = checksum, .tables_max = 2};
     struct esk_ram_device ram;
     struct esk_volume volume;
@@ -341,9 +340,8 @@ static void table_use(struct esk_volume *volume,
     }
     uint32_t bytes = esk_series_arena_bytes(volume, info, &config, page);
     void *exact = bytes > 0 && bytes <= sizeof arena ? malloc(bytes) : NULL;
-    if (exact == NULL ||
-        esk_series_open(&series, volume, info->name, &config, exact, bytes) !=
-            ESK_OK) {
+    if (exact == NULL || esk_series_open(&series, volume, info->name, &config,
+                                         exact, bytes) != ESK_OK) {
         free(exact);
         return;
     }
@@ -377,8 +375,8 @@ static void volume_use(const struct esk_device *device, uint8_t mode,
     if (esk_volume_mount(&volume, device, flags, page) != ESK_OK) {
         return;
     }
-    for (uint8_t i = 0; i < 4 && esk_volume_list(&volume, &cursor, &info,
-                                                 page) == ESK_OK;
+    for (uint8_t i = 0;
+         i < 4 && esk_volume_list(&volume, &cursor, &info, page) == ESK_OK;
          i++) {
         table_use(&volume, &info, how);
     }
@@ -435,8 +433,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     static const uint8_t modes[] = {0, MODE_FEW, MODE_READ_ONLY,
                                     MODE_TRUST_LOADS};
     for (uint8_t i = 0; i < 2 * GEOMETRY_COUNT; i++) {
-        uint8_t seed[] = {(uint8_t)(i % GEOMETRY_COUNT), modes[i % 4],
-                          (uint8_t)(i * 37), 0, 0, 0};
+        uint8_t seed[] = {(uint8_t)(i % GEOMETRY_COUNT),
+                          modes[i % 4],
+                          (uint8_t)(i * 37),
+                          0,
+                          0,
+                          0};
         char name[32];
         snprintf(name, sizeof name, "valid_%u", i);
         seed_write(folder, name, seed, sizeof seed);

@@ -99,9 +99,8 @@ static inline void rig_start(struct esk_rig *rig,
     rig_read_call = rig->ops.read;
     rig_read_fails = 0;
     rig->ops.read = rig_read;
-    ESK_CHECK_INT(esk_volume_format(rig->device,
-                                    config != NULL ? config : &plain,
-                                    rig->page),
+    ESK_CHECK_INT(esk_volume_format(
+                      rig->device, config != NULL ? config : &plain, rig->page),
                   ESK_OK);
     rig_mount(rig);
 }
@@ -109,8 +108,8 @@ static inline void rig_start(struct esk_rig *rig,
 static inline void rig_create(struct esk_rig *rig,
                               const struct esk_table_spec *spec) {
     struct esk_fault fault = {0, 0};
-    int status = esk_volume_create(&rig->volume, ESK_TABLE_SERIES, spec,
-                                   &fault, rig->page);
+    int status = esk_volume_create(&rig->volume, ESK_TABLE_SERIES, spec, &fault,
+                                   rig->page);
     if (status == ESK_E_SCHEMA) {
         ESK_CHECK_TEXT(esk_fault_text(fault.kind), "");
     }
@@ -133,8 +132,8 @@ static inline int rig_try_open(struct esk_rig *rig, const char *name,
     ESK_CHECK(rig->arena_bytes > 0);
     free(rig->arena);
     rig->arena = malloc(rig->arena_bytes);
-    return esk_series_open(&rig->series, &rig->volume, name, config,
-                           rig->arena, rig->arena_bytes);
+    return esk_series_open(&rig->series, &rig->volume, name, config, rig->arena,
+                           rig->arena_bytes);
 }
 
 static inline void rig_open(struct esk_rig *rig, const char *name,
@@ -157,6 +156,5 @@ static inline void rig_end(struct esk_rig *rig) {
     free(rig->arena);
     memset(rig, 0, sizeof *rig);
 }
-
 
 #endif

@@ -66,8 +66,7 @@ static uint32_t count_level(struct esk_rig *rig, int16_t level) {
     uint32_t rows = 0;
     range.lo.i = level;
     range.hi.i = level;
-    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, &query),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, &query), ESK_OK);
     while (esk_series_cursor_next(rig->series, &cursor, row) == ESK_OK) {
         ESK_CHECK_INT(level_of(esk_load_u32(row)), level);
         rows++;
@@ -86,19 +85,17 @@ ESK_TEST(field_one_bad_header_does_not_lose_the_rest) {
             append_range(&rig, 1, rows);
             ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
             static const uint8_t zero[16] = {0};
-            ESK_CHECK_INT(
-                esk_sim_poke(rig.sim,
-                             esk_ring_page(&rig.series->data, lost), 0, zero,
-                             sizeof zero),
-                ESK_OK);
+            ESK_CHECK_INT(esk_sim_poke(rig.sim,
+                                       esk_ring_page(&rig.series->data, lost),
+                                       0, zero, sizeof zero),
+                          ESK_OK);
             rig_reboot(&rig);
             struct esk_series_cursor cursor;
             uint8_t row[ROW_BYTES];
             uint32_t found = 0;
-            ESK_CHECK_INT(
-                esk_series_cursor_open(rig.series, &cursor, NULL), ESK_OK);
-            while (esk_series_cursor_next(rig.series, &cursor, row) ==
-                   ESK_OK) {
+            ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, NULL),
+                          ESK_OK);
+            while (esk_series_cursor_next(rig.series, &cursor, row) == ESK_OK) {
                 found++;
             }
             ESK_CHECK_INT(found, rows - page_rows);
@@ -162,10 +159,9 @@ ESK_TEST(field_cuts_during_recoveries_of_cuts_lose_no_synced_row) {
             for (uint32_t cut = 0; cut < 12; cut++) {
                 ESK_CONTEXT("medium %d, seed %u, cut %u", m, (unsigned)seed,
                             cut);
-                esk_sim_cut_at(rig.sim,
-                               esk_sim_op_count(rig.sim) + seed * 7 % 5 +
-                                   cut % 3,
-                               ESK_SIM_CUT_DRAWN);
+                esk_sim_cut_at(
+                    rig.sim, esk_sim_op_count(rig.sim) + seed * 7 % 5 + cut % 3,
+                    ESK_SIM_CUT_DRAWN);
                 while (esk_sim_is_on(rig.sim)) {
                     if (append(&rig, next) != ESK_OK) {
                         break;
@@ -253,10 +249,8 @@ ESK_TEST(field_sync_after_every_one_of_1000_rows_keeps_value_queries_exact) {
 ESK_TEST(field_page_of_more_than_255_rows_is_used_to_the_last) {
     static const struct esk_column narrow[] = {
         {.name = "at", .type = ESK_TYPE_U16}};
-    static const struct esk_table_spec spec = {.name = "log",
-                                               .columns = narrow,
-                                               .column_count = 1,
-                                               .data_blocks = 8};
+    static const struct esk_table_spec spec = {
+        .name = "log", .columns = narrow, .column_count = 1, .data_blocks = 8};
     struct esk_geometry geometry = rig_nand;
     struct esk_rig rig;
     geometry.page_bytes = 2048;
@@ -284,16 +278,17 @@ ESK_TEST(field_key_space_ends_at_the_types_maximum) {
         uint8_t type;
         uint64_t max;
     } types[] = {
-        {ESK_TYPE_I8, INT8_MAX},   {ESK_TYPE_I16, INT16_MAX},
-        {ESK_TYPE_I32, INT32_MAX}, {ESK_TYPE_I64, INT64_MAX},
-        {ESK_TYPE_U8, UINT8_MAX},  {ESK_TYPE_U16, UINT16_MAX},
+        {ESK_TYPE_I8, INT8_MAX},    {ESK_TYPE_I16, INT16_MAX},
+        {ESK_TYPE_I32, INT32_MAX},  {ESK_TYPE_I64, INT64_MAX},
+        {ESK_TYPE_U8, UINT8_MAX},   {ESK_TYPE_U16, UINT16_MAX},
         {ESK_TYPE_U32, UINT32_MAX}, {ESK_TYPE_U64, UINT64_MAX},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         struct esk_column column = {.name = "at", .type = types[i].type};
-        struct esk_table_spec spec = {
-            .name = "log", .columns = &column, .column_count = 1,
-            .data_blocks = 4};
+        struct esk_table_spec spec = {.name = "log",
+                                      .columns = &column,
+                                      .column_count = 1,
+                                      .data_blocks = 4};
         struct esk_rig rig;
         start(&rig, &rig_nor, &spec);
         for (uint64_t back = 40; back <= 40; back--) {
@@ -309,13 +304,10 @@ ESK_TEST(field_key_space_ends_at_the_types_maximum) {
             uint8_t max[8];
             uint8_t bytes = esk_order_width(types[i].type);
             esk_store_u64(max, types[i].max);
-            ESK_CHECK_INT(esk_series_append(rig.series, max),
-                          ESK_OUT_OF_ORDER);
-            ESK_CHECK_INT(esk_series_append(rig.series, row),
-                          ESK_OUT_OF_ORDER);
+            ESK_CHECK_INT(esk_series_append(rig.series, max), ESK_OUT_OF_ORDER);
+            ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OUT_OF_ORDER);
             ESK_CHECK_INT(
-                esk_series_get(rig.series, (esk_key)types[i].max, row),
-                ESK_OK);
+                esk_series_get(rig.series, (esk_key)types[i].max, row), ESK_OK);
             ESK_CHECK_BYTES(row, max, bytes);
             ESK_CHECK_INT(
                 esk_series_ceiling(rig.series, (esk_key)types[i].max, row),
@@ -352,9 +344,9 @@ ESK_TEST(field_bitmap_buckets_do_not_depend_on_the_hosts_byte_order) {
         esk_store_u16(row + 4, (uint16_t)levels[key % 4]);
         ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
     }
-    ESK_CHECK_INT(esk_sim_peek(rig.sim, esk_ring_page(&rig.series->index, 0),
-                               rig.page),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_sim_peek(rig.sim, esk_ring_page(&rig.series->index, 0), rig.page),
+        ESK_OK);
     ESK_CHECK_INT(rig.page[ESK_INDEX_ROLE], ESK_INDEX_RUN);
     ESK_CHECK_INT(esk_load_u16(rig.page + ESK_INDEX_ENTRIES), 2);
     ESK_CHECK_BYTES(rig.page + ESK_INDEX_RUN_BODY, entry, sizeof entry);

@@ -30,8 +30,7 @@ struct page_source {
 static int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     (void)tag;
-    return esk_ring_read(source->ring, source->position, page,
-                         source->verify);
+    return esk_ring_read(source->ring, source->position, page, source->verify);
 }
 
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
@@ -45,16 +44,15 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
         return ESK_NOT_FOUND;
     }
     uint32_t tag = esk_ring_page(ring, position);
-    ESK_TRY(esk_pool_pin(&series->pool, tag, 0, page_load, &source, page,
-                         frame));
+    ESK_TRY(
+        esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame));
     if (esk_page_sequence(*page) == position) {
         return ESK_OK;
     }
     /* The frame is from a lap ago. */
     esk_pool_unpin(&series->pool, *frame);
     esk_pool_forget(&series->pool, tag);
-    return esk_pool_pin(&series->pool, tag, 0, page_load, &source, page,
-                        frame);
+    return esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame);
 }
 
 uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
@@ -122,8 +120,8 @@ static uint32_t memory_carve(struct esk_arena *arena,
     memory->knots = esk_arena_take(arena, key_index_bytes(config));
     memory->columns = esk_arena_take(
         arena, (uint32_t)(info->index_count * sizeof *memory->columns));
-    memory->group = esk_arena_take(
-        arena, (uint32_t)(info->group_pages - 1u) * sizes->entry_bytes);
+    memory->group = esk_arena_take(arena, (uint32_t)(info->group_pages - 1u) *
+                                              sizes->entry_bytes);
     memory->edges = esk_arena_take(arena, sizes->edges_bytes);
     return arena->used;
 }
@@ -213,8 +211,8 @@ static int layout_read(const struct esk_volume *volume,
                                edges + sizes->edges_bytes));
         }
         sizes->edges_bytes = (uint16_t)(sizes->edges_bytes + bytes);
-        sizes->entry_bytes = (uint16_t)(sizes->entry_bytes + 2u * width +
-                                        spec.bitmap_bits / 8u);
+        sizes->entry_bytes =
+            (uint16_t)(sizes->entry_bytes + 2u * width + spec.bitmap_bits / 8u);
     }
     return ESK_OK;
 }
@@ -282,8 +280,7 @@ static int ring_mount(struct esk_series *series, struct esk_ring *ring,
     if (region == REGION_VAR) {
         config.refuse = info->full_policy == ESK_FULL_REFUSE;
     }
-    return esk_ring_mount(ring, series->volume, &config, &series->stats,
-                          page);
+    return esk_ring_mount(ring, series->volume, &config, &series->stats, page);
 }
 
 /// The newest row on the medium: its key and ordinal.
@@ -313,15 +310,15 @@ static void newest_find(struct esk_series *series) {
 static int rings_mount(struct esk_series *series,
                        const struct esk_table_info *info, uint8_t ahead,
                        uint8_t *page) {
-    ESK_TRY(ring_mount(series, &series->data, info, REGION_DATA,
-                       ESK_PAGE_DATA, series->row_bytes, ahead, page));
+    ESK_TRY(ring_mount(series, &series->data, info, REGION_DATA, ESK_PAGE_DATA,
+                       series->row_bytes, ahead, page));
     ESK_TRY(ring_mount(series, &series->index, info, REGION_INDEX,
                        ESK_PAGE_INDEX, 1, ahead, page));
     if (series->var_offset == ESK_SERIES_NO_VAR) {
         return ESK_OK;
     }
-    ESK_TRY(ring_mount(series, &series->var, info, REGION_VAR, ESK_PAGE_VAR,
-                       1, ahead, page));
+    ESK_TRY(ring_mount(series, &series->var, info, REGION_VAR, ESK_PAGE_VAR, 1,
+                       ahead, page));
     return esk_series_var_recover(series);
 }
 
@@ -329,9 +326,8 @@ static int series_mount(struct esk_series *series,
                         const struct esk_table_info *info,
                         const struct esk_series_config *config) {
     uint8_t frame = 0;
-    uint8_t ahead = config == NULL || config->erase_ahead == 0
-                        ? 1
-                        : config->erase_ahead;
+    uint8_t ahead =
+        config == NULL || config->erase_ahead == 0 ? 1 : config->erase_ahead;
     if (ahead > ERASE_AHEAD_MAX) {
         ahead = ERASE_AHEAD_MAX;
     }
@@ -390,11 +386,11 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
     made->group = memory.group;
     made->group_number = UINT32_MAX;
     made->var_offset = ESK_SERIES_NO_VAR;
-    ESK_TRY(layout_read(volume, &info, made, memory.edges, &sizes,
-                        memory.pool));
+    ESK_TRY(
+        layout_read(volume, &info, made, memory.edges, &sizes, memory.pool));
     ESK_TRY(layout_check(made, &info));
-    esk_pool_init(&made->pool, memory.pool, page_bytes,
-                  frames(&info, config), 1, NULL);
+    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(&info, config),
+                  1, NULL);
     esk_spline_init(&made->spline, memory.knots, key_index_bytes(config),
                     made->key_bytes,
                     config == NULL ? 0 : config->key_error_16ths);

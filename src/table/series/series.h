@@ -31,7 +31,7 @@
 #include "pool/pool.h"
 
 enum {
-    ESK_SERIES_NO_VAR = UINT16_MAX, ///< var_offset of a table without one
+    ESK_SERIES_NO_VAR = UINT16_MAX,  ///< var_offset of a table without one
     ESK_SERIES_NO_INDEX = UINT8_MAX, ///< esk_range.index without an index
 };
 
@@ -45,24 +45,24 @@ struct esk_series {
     struct esk_spline spline;
 
     struct esk_summary_column *columns; ///< indexed columns
-    uint8_t *group;      ///< entries of the group being written
-    uint8_t *write_page; ///< rows not yet in a closed page
-    uint8_t *run_page;   ///< entries of the run; NULL without value indexes
-    uint8_t *var_page;   ///< bytes not yet in a closed page; NULL without
+    uint8_t *group;                     ///< entries of the group being written
+    uint8_t *write_page;                ///< rows not yet in a closed page
+    uint8_t *run_page; ///< entries of the run; NULL without value indexes
+    uint8_t *var_page; ///< bytes not yet in a closed page; NULL without
 
-    esk_key newest;      ///< key of the newest row
-    esk_key floor;       ///< rows with smaller keys are dropped
-    uint32_t ordinal;    ///< of the write page's first row
-    uint32_t run_first;  ///< data position where the last run ended
-    uint32_t run_start;  ///< data position of the run's first entry
+    esk_key newest;        ///< key of the newest row
+    esk_key floor;         ///< rows with smaller keys are dropped
+    uint32_t ordinal;      ///< of the write page's first row
+    uint32_t run_first;    ///< data position where the last run ended
+    uint32_t run_start;    ///< data position of the run's first entry
     uint32_t group_number; ///< the group that `group` is about
-    uint32_t var_stream; ///< stream offset of the var page's first byte
+    uint32_t var_stream;   ///< stream offset of the var page's first byte
     uint32_t index_failures;
-    uint16_t run_count;   ///< entries of the run
-    uint16_t write_count; ///< rows in the write page
+    uint16_t run_count;    ///< entries of the run
+    uint16_t write_count;  ///< rows in the write page
     uint16_t sealed_count; ///< of these, sealed on the medium
-    uint16_t var_used;    ///< bytes in the var page
-    uint16_t var_sealed;  ///< of these, sealed on the medium
+    uint16_t var_used;     ///< bytes in the var page
+    uint16_t var_sealed;   ///< of these, sealed on the medium
     uint16_t row_bytes;
     uint16_t key_offset;
     uint16_t var_offset;  ///< of the reference in a row
@@ -142,8 +142,7 @@ void esk_series_group_note(struct esk_series *series, uint32_t position,
                            bool unknown);
 
 /// The knots section of an index page; NULL when its counts do not fit.
-uint8_t *esk_series_index_knots(const struct esk_series *series,
-                                uint8_t *page);
+uint8_t *esk_series_index_knots(const struct esk_series *series, uint8_t *page);
 
 /// The entries of an index page.
 uint8_t *esk_series_index_entries(const struct esk_series *series,

@@ -49,8 +49,8 @@ static int row_append(struct esk_series *series, const void *row,
                       const uint8_t *value, uint32_t bytes) {
     esk_key key = esk_series_row_key(series, row);
     ESK_TRY(row_admit(series, key));
-    uint8_t *slot = esk_series_page_row(series, series->write_page,
-                                        series->write_count);
+    uint8_t *slot =
+        esk_series_page_row(series, series->write_page, series->write_count);
     if (series->var_page != NULL) {
         uint8_t reference[ESK_VAR_REF_BYTES];
         ESK_TRY(esk_series_var_write(series, value, bytes, reference));
@@ -134,8 +134,8 @@ static int first_kept(struct esk_series *series, esk_key key,
         return status;
     }
     uint16_t count = esk_page_count(place.page);
-    bool all_below = esk_series_rows_below(series, place.page, count, key,
-                                           false) == count;
+    bool all_below =
+        esk_series_rows_below(series, place.page, count, key, false) == count;
     *position = place.position + (all_below ? 1 : 0);
     esk_pool_unpin(&series->pool, place.frame);
     return ESK_OK;
@@ -155,8 +155,8 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     }
     ESK_TRY(first_kept(series, order, &position));
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
-    int status = esk_catalog_set_tail(series->volume, series->id, position,
-                                      order, page);
+    int status =
+        esk_catalog_set_tail(series->volume, series->id, position, order, page);
     esk_pool_give(&series->pool, frame);
     if (status != ESK_OK) {
         return status;

@@ -9,8 +9,8 @@ enum { ENTRY_BYTES_MAX = ESK_INDEX_COUNT_MAX * (8 + 8 + 8) };
 struct check {
     struct esk_series_report *report;
     esk_key last;
-    uint32_t ordinal; ///< expected of the next page's first row
-    uint32_t kept;    ///< data positions below may be erased already
+    uint32_t ordinal;  ///< expected of the next page's first row
+    uint32_t kept;     ///< data positions below may be erased already
     uint32_t previous; ///< position of the last page that proved itself
     bool started;
     bool wrong;
@@ -34,10 +34,10 @@ static void values_check(struct esk_series *series, uint32_t position,
                sizeof reference);
         esk_pool_unpin(&series->pool, frame);
         uint32_t bytes = esk_series_value_bytes(reference);
-        int status = bytes == 0 ? ESK_OK
-                                : esk_series_value_read(series, reference,
-                                                        bytes - 1, &byte, 1,
-                                                        &got);
+        int status = bytes == 0
+                         ? ESK_OK
+                         : esk_series_value_read(series, reference, bytes - 1,
+                                                 &byte, 1, &got);
         /* A value that its ring dropped to make room is not missing. */
         if (status != ESK_OK && status != ESK_NOT_FOUND) {
             check->report->values_missing++;
@@ -132,11 +132,10 @@ static bool entry_covers(struct esk_series *series, uint32_t position,
             uint64_t order = esk_order_load(column->type, value);
             struct esk_summary_range range = {
                 .index = i, .lo = order, .hi = order};
-            covers = covers &&
-                     (esk_order_is_nan(column->type, value) ||
-                      esk_summary_may_match(series->columns,
-                                            series->column_count, entry,
-                                            &range, 1));
+            covers = covers && (esk_order_is_nan(column->type, value) ||
+                                esk_summary_may_match(series->columns,
+                                                      series->column_count,
+                                                      entry, &range, 1));
         }
     }
     esk_pool_unpin(&series->pool, frame);
@@ -158,11 +157,11 @@ static bool page_is_superseded(struct esk_series *series, uint32_t position) {
     bool found = false;
     bool again = false;
     for (uint32_t at = position + 1; at < series->data.head && !found; at++) {
-        found = esk_series_pin(series, &series->data, at, &page, &frame) ==
-                ESK_OK;
+        found =
+            esk_series_pin(series, &series->data, at, &page, &frame) == ESK_OK;
         if (found) {
-            again = esk_page_aux(page) == first &&
-                    esk_page_count(page) >= count;
+            again =
+                esk_page_aux(page) == first && esk_page_count(page) >= count;
             esk_pool_unpin(&series->pool, frame);
         }
     }
@@ -202,8 +201,7 @@ static void index_check(struct esk_series *series, struct check *check) {
     for (uint32_t at = series->index.tail; at < series->index.head; at++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        int status =
-            esk_series_pin(series, &series->index, at, &page, &frame);
+        int status = esk_series_pin(series, &series->index, at, &page, &frame);
         if (status != ESK_OK) {
             check->report->index_damaged += status != ESK_NOT_FOUND ? 1 : 0;
             continue;

@@ -36,8 +36,7 @@ static void start(struct esk_rig *rig) {
         uint8_t row[ROW_BYTES] = {0};
         esk_store_u32(row, key);
         esk_store_u16(row + 4, (uint16_t)(key / 9));
-        ESK_CHECK_INT(esk_series_append_var(rig->series, row, row, 17),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_series_append_var(rig->series, row, row, 17), ESK_OK);
     }
     ESK_CHECK_INT(esk_series_sync(rig->series), ESK_OK);
 }
@@ -49,8 +48,8 @@ static int check(struct esk_rig *rig, struct esk_series_report *report) {
 
 static void damage(struct esk_rig *rig, const struct esk_ring *ring,
                    uint32_t position) {
-    ESK_CHECK_INT(
-        esk_sim_flip(rig->sim, esk_ring_page(ring, position), 999), ESK_OK);
+    ESK_CHECK_INT(esk_sim_flip(rig->sim, esk_ring_page(ring, position), 999),
+                  ESK_OK);
 }
 
 /// Changes bytes of a page and puts its checksum right again.
@@ -59,8 +58,7 @@ static void forge(struct esk_rig *rig, const struct esk_ring *ring,
     esk_page_id id = esk_ring_page(ring, position);
     ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
     memset(rig->page + offset, byte, 1);
-    esk_envelope_close(&ring->envelope, rig->page,
-                       esk_page_count(rig->page));
+    esk_envelope_close(&ring->envelope, rig->page, esk_page_count(rig->page));
     ESK_CHECK_INT(esk_sim_poke(rig->sim, id, 0, rig->page, 256), ESK_OK);
 }
 

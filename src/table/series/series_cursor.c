@@ -92,8 +92,7 @@ static void key_bounds(const struct esk_series *series,
     if (series->has_floor && cursor->key_lo < series->floor) {
         cursor->key_lo = series->floor;
     }
-    cursor->impossible =
-        cursor->impossible || cursor->key_lo > cursor->key_hi;
+    cursor->impossible = cursor->impossible || cursor->key_lo > cursor->key_hi;
 }
 
 int esk_series_cursor_open(struct esk_series *series,
@@ -112,8 +111,8 @@ int esk_series_cursor_open(struct esk_series *series,
     for (uint8_t i = 0; i < query->range_count; i++) {
         ESK_TRY(range_resolve(series, &query->ranges[i]));
         range_bound(&query->ranges[i], &cursor->impossible);
-        cursor->by_value = cursor->by_value ||
-                           query->ranges[i].index != ESK_SERIES_NO_INDEX;
+        cursor->by_value =
+            cursor->by_value || query->ranges[i].index != ESK_SERIES_NO_INDEX;
     }
     return ESK_OK;
 }
@@ -148,8 +147,7 @@ static uint16_t last_wanted(const struct esk_series *series,
                             const struct esk_series_cursor *cursor,
                             uint8_t *page, uint16_t count) {
     if (cursor->has_last && cursor->last <= cursor->key_hi) {
-        return esk_series_rows_below(series, page, count, cursor->last,
-                                     false);
+        return esk_series_rows_below(series, page, count, cursor->last, false);
     }
     return esk_series_rows_below(series, page, count, cursor->key_hi, true);
 }
@@ -161,8 +159,7 @@ static int page_next(const struct esk_series *series,
                      struct esk_series_cursor *cursor, uint8_t *page,
                      uint16_t count, void *row) {
     while (cursor->row < count) {
-        const uint8_t *bytes =
-            esk_series_page_row(series, page, cursor->row);
+        const uint8_t *bytes = esk_series_page_row(series, page, cursor->row);
         esk_key key = esk_series_row_key(series, bytes);
         if (key > cursor->key_hi) {
             return ESK_END;
@@ -183,8 +180,7 @@ static int page_previous(const struct esk_series *series,
                          void *row) {
     while (cursor->row > 0) {
         cursor->row--;
-        const uint8_t *bytes =
-            esk_series_page_row(series, page, cursor->row);
+        const uint8_t *bytes = esk_series_page_row(series, page, cursor->row);
         esk_key key = esk_series_row_key(series, bytes);
         if (key < cursor->key_lo) {
             return ESK_END;
@@ -202,9 +198,9 @@ static int page_previous(const struct esk_series *series,
 /// Whether `key` is not below the oldest row in RAM.
 static bool write_page_from(const struct esk_series *series, esk_key key) {
     return series->write_count > 0 &&
-           key >= esk_series_row_key(
-                      series,
-                      esk_series_page_row(series, series->write_page, 0));
+           key >=
+               esk_series_row_key(
+                   series, esk_series_page_row(series, series->write_page, 0));
 }
 
 /// Puts a fresh cursor on its first page.
@@ -216,8 +212,7 @@ static int cursor_start(struct esk_series *series,
     cursor->row = cursor->backward ? ROW_FROM_END : 0;
     cursor->position = series->data.head;
     if (write_page_from(series, key) ||
-        (cursor->backward &&
-         key == (esk_key)esk_order_max(series->key_type))) {
+        (cursor->backward && key == (esk_key)esk_order_max(series->key_type))) {
         cursor->in_write = cursor->backward;
         cursor->started = true;
         return ESK_OK;
@@ -302,8 +297,8 @@ static int forward_next(struct esk_series *series,
         if (in_write) {
             cursor->position = series->data.head;
         } else {
-            int status = esk_series_pin(series, &series->data,
-                                        cursor->position, &page, &frame);
+            int status = esk_series_pin(series, &series->data, cursor->position,
+                                        &page, &frame);
             if (status != ESK_OK) {
                 ESK_TRY(page_pass(series, cursor, status));
                 continue;
@@ -334,8 +329,8 @@ static int forward_next(struct esk_series *series,
 /// last call: then the search goes on from the head, by the last key.
 static int backward_in_write(struct esk_series *series,
                              struct esk_series_cursor *cursor, void *row) {
-    cursor->row = last_wanted(series, cursor, series->write_page,
-                              series->write_count);
+    cursor->row =
+        last_wanted(series, cursor, series->write_page, series->write_count);
     int status = page_previous(series, cursor, series->write_page, row);
     if (status == ESK_NOT_FOUND) {
         cursor->in_write = false;

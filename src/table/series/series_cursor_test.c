@@ -125,9 +125,8 @@ static uint32_t check_query(struct esk_rig *rig, struct esk_query *query,
         for (uint32_t i = 0; i <= last - first; i++) {
             row_make(backward == 1 ? last - i : first + i, expected);
             if (row_wanted(expected, query)) {
-                ESK_CHECK_INT(
-                    esk_series_cursor_next(rig->series, &cursor, row),
-                    ESK_OK);
+                ESK_CHECK_INT(esk_series_cursor_next(rig->series, &cursor, row),
+                              ESK_OK);
                 ESK_CHECK_BYTES(row, expected, ROW_BYTES);
                 rows++;
             }
@@ -172,8 +171,8 @@ static void start(struct esk_rig *rig, const struct esk_geometry *geometry,
 
 static void range_set(struct esk_range *range, uint8_t column, int64_t lo,
                       int64_t hi) {
-    static const int64_t scale[] = {1, 1, 200, 10000000, 10000000000,
-                                    1, 300, 20000000};
+    static const int64_t scale[] = {1,           1, 200, 10000000,
+                                    10000000000, 1, 300, 20000000};
     memset(range, 0, sizeof *range);
     range->column = column;
     range->has_lo = true;
@@ -196,7 +195,7 @@ static void range_set(struct esk_range *range, uint8_t column, int64_t lo,
 
 ESK_TEST(cursor_gives_exactly_the_rows_within_key_bounds) {
     static const uint32_t bounds[][2] = {
-        {0, 0},     {1, 1},      {1, 700},   {0, 9999}, {350, 350},
+        {0, 0},     {1, 1},      {1, 700},   {0, 9999},  {350, 350},
         {349, 351}, {690, 9999}, {700, 700}, {701, 900}, {5, 4},
     };
     struct esk_rig rig;
@@ -216,8 +215,8 @@ ESK_TEST(cursor_gives_exactly_the_rows_within_key_bounds) {
 
 ESK_TEST(cursor_gives_exactly_the_rows_in_a_range_of_every_type) {
     static const int64_t ranges[][2] = {
-        {-50, 49}, {-3, 3}, {0, 0}, {120, 120}, {-60, -40}, {40, 125},
-        {60, 100}, {10, 9},
+        {-50, 49},  {-3, 3},   {0, 0},    {120, 120},
+        {-60, -40}, {40, 125}, {60, 100}, {10, 9},
     };
     for (uint8_t column = I8; column <= F64; column++) {
         for (uint8_t how = 0; how < 4; how++) {
@@ -228,8 +227,7 @@ ESK_TEST(cursor_gives_exactly_the_rows_in_a_range_of_every_type) {
             start(&rig, &rig_nand, column, how, ROWS_MAX);
             for (int reboots = 0; reboots < 2; reboots++) {
                 uint32_t rows = 0;
-                for (size_t i = 0; i < sizeof ranges / sizeof ranges[0];
-                     i++) {
+                for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
                     struct esk_range range;
                     struct esk_query query = {.ranges = &range,
                                               .range_count = 1};
@@ -314,13 +312,14 @@ ESK_TEST(cursor_treats_the_two_zeros_as_one_and_no_nan_matches) {
 ESK_TEST(cursor_clamps_bounds_outside_the_columns_type) {
     struct esk_rig rig;
     static const int64_t bounds[][2] = {
-        {INT64_MIN, INT64_MAX}, {-129, 128}, {128, INT64_MAX},
+        {INT64_MIN, INT64_MAX},
+        {-129, 128},
+        {128, INT64_MAX},
         {INT64_MIN, -129},
     };
     start(&rig, &rig_nor, I8, 2, 500);
     for (size_t i = 0; i < 4; i++) {
-        struct esk_range range = {.column = I8, .has_lo = true,
-                                  .has_hi = true};
+        struct esk_range range = {.column = I8, .has_lo = true, .has_hi = true};
         struct esk_query query = {.ranges = &range, .range_count = 1};
         ESK_CONTEXT("bounds %zu", i);
         range.lo.i = bounds[i][0];
@@ -379,9 +378,8 @@ ESK_TEST(cursor_sees_rows_appended_and_synced_while_it_runs) {
                 ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
             }
             if (key == appended) {
-                ESK_CHECK_INT(
-                    esk_series_cursor_next(rig.series, &cursor, row),
-                    ESK_END);
+                ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row),
+                              ESK_END);
                 row_make(++appended, row);
                 ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
             }
@@ -395,9 +393,8 @@ ESK_TEST(cursor_going_back_is_not_upset_by_appends) {
         struct esk_rig rig;
         struct esk_series_cursor cursor;
         struct esk_range range;
-        struct esk_query query = {.ranges = &range,
-                                  .range_count = by_value == 1,
-                                  .backward = true};
+        struct esk_query query = {
+            .ranges = &range, .range_count = by_value == 1, .backward = true};
         uint8_t row[ROW_BYTES];
         start(&rig, &rig_nor, I32, 2, 300);
         range_set(&range, I32, -60, 130);
@@ -444,12 +441,11 @@ ESK_TEST(cursor_says_stale_once_when_rows_ahead_of_it_were_dropped) {
 ESK_TEST(cursor_going_back_ends_where_rows_were_dropped) {
     struct esk_rig rig;
     struct esk_series_cursor cursor;
-    struct esk_query query = {.backward = true, .has_key_max = true,
-                              .key_max = 100};
+    struct esk_query query = {
+        .backward = true, .has_key_max = true, .key_max = 100};
     uint8_t row[ROW_BYTES];
     start(&rig, &rig_nor, I32, 1, 500);
-    ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query), ESK_OK);
     ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row), ESK_OK);
     ESK_CHECK_INT(esk_load_u32(row), 100);
     ESK_CHECK_INT(esk_series_erase_before(rig.series, 400), ESK_OK);
@@ -479,8 +475,7 @@ ESK_TEST(cursor_passes_over_damaged_pages_and_counts_them) {
             }
             ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
                           ESK_OK);
-            while (esk_series_cursor_next(rig.series, &cursor, row) ==
-                   ESK_OK) {
+            while (esk_series_cursor_next(rig.series, &cursor, row) == ESK_OK) {
                 rows++;
             }
             ESK_CHECK_INT(rows, 102 - 3 * 5);
@@ -506,8 +501,7 @@ ESK_TEST(cursor_reports_a_device_that_cannot_read_and_goes_on_after_it) {
         }
         ESK_CHECK_INT(status, ESK_E_IO);
         esk_sim_power_on(rig.sim);
-        ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row), ESK_OK);
         rig_end(&rig);
     }
 }
@@ -521,10 +515,10 @@ ESK_TEST(cursor_by_value_stays_exact_with_damaged_index_pages) {
         start(&rig, &rig_nor, I32, 2, 600);
         for (uint32_t at = damaged; at < rig.series->index.head;
              at += 1 + damaged % 5) {
-            ESK_CHECK_INT(
-                esk_sim_flip(rig.sim, esk_ring_page(&rig.series->index, at),
-                             999),
-                ESK_OK);
+            ESK_CHECK_INT(esk_sim_flip(rig.sim,
+                                       esk_ring_page(&rig.series->index, at),
+                                       999),
+                          ESK_OK);
         }
         for (int reboots = 0; reboots < 2; reboots++) {
             range_set(&range, I32, -45, -43);
@@ -585,12 +579,11 @@ ESK_TEST(cursor_by_value_walks_runs_of_more_than_64_pages) {
                           ESK_OK);
             ESK_CHECK_INT(esk_load_u32(row), key);
             if (i == 100) {
-                ESK_CHECK_INT(
-                    esk_sim_flip(rig.sim,
-                                 esk_ring_page(&rig.series->index,
-                                               (uint32_t)backward),
-                                 999),
-                    ESK_OK);
+                ESK_CHECK_INT(esk_sim_flip(rig.sim,
+                                           esk_ring_page(&rig.series->index,
+                                                         (uint32_t)backward),
+                                           999),
+                              ESK_OK);
             }
         }
     }
@@ -602,8 +595,8 @@ ESK_TEST(cursor_by_value_is_exact_when_a_read_fails_on_the_way) {
         for (int backward = 0; backward < 2; backward++) {
             struct esk_rig rig;
             struct esk_range range;
-            struct esk_query query = {.ranges = &range, .range_count = 1,
-                                      .backward = backward == 1};
+            struct esk_query query = {
+                .ranges = &range, .range_count = 1, .backward = backward == 1};
             struct esk_series_cursor cursor;
             uint8_t row[ROW_BYTES];
             uint32_t rows = 0;
@@ -671,8 +664,7 @@ ESK_TEST(cursor_by_value_stays_exact_with_index_pages_that_cannot_be) {
             esk_store_u16(rig.page + fields[f], 0xFFFF);
             esk_envelope_close(&ring->envelope, rig.page,
                                esk_page_count(rig.page));
-            ESK_CHECK_INT(esk_sim_poke(rig.sim, id, 0, rig.page, 256),
-                          ESK_OK);
+            ESK_CHECK_INT(esk_sim_poke(rig.sim, id, 0, rig.page, 256), ESK_OK);
             range_set(&range, I32, -45, -43);
             check_query(&rig, &query, 1, 600);
             range_set(&range, I32, 120, 120);
@@ -697,8 +689,7 @@ ESK_TEST(cursor_by_value_is_exact_after_dropping_and_erasing) {
         range_set(&range, I32, 120, 120);
         check_query(&rig, &query, first, 2500);
         ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-        ESK_CHECK_INT(esk_series_erase_before(rig.series, first + 77),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_series_erase_before(rig.series, first + 77), ESK_OK);
         rig_reboot(&rig);
     }
     rig_end(&rig);

@@ -117,8 +117,7 @@ static uint16_t tile_load(struct esk_series *series, uint8_t level,
     if (knots == NULL || esk_load_u16(page + ESK_INDEX_KNOTS) != count) {
         return 0;
     }
-    memmove(section, knots,
-            (size_t)count * esk_series_knot_bytes(series));
+    memmove(section, knots, (size_t)count * esk_series_knot_bytes(series));
     return count;
 }
 
@@ -145,8 +144,9 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
         role == ESK_INDEX_GROUP ? (uint16_t)(series->group_pages - 1u) : 0;
     uint16_t bytes = (uint16_t)(entries * series->entry_bytes);
     uint8_t knot = esk_series_knot_bytes(series);
-    uint16_t room = (uint16_t)((page_bytes(series) - ESK_INDEX_TILE_BODY -
-                                bytes) / knot - 1);
+    uint16_t room =
+        (uint16_t)((page_bytes(series) - ESK_INDEX_TILE_BODY - bytes) / knot -
+                   1);
 
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     uint8_t *section = page + ESK_INDEX_TILE_BODY + bytes;
@@ -164,8 +164,8 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
     }
     tile_head(series, page, level, merged);
     uint16_t used = page_finish(series, page, role, section, count);
-    int status = esk_ring_append(&series->index, page, used,
-                                 series->run_first, &position);
+    int status = esk_ring_append(&series->index, page, used, series->run_first,
+                                 &position);
     esk_pool_give(&series->pool, frame);
     if (status == ESK_OK && count > 0) {
         esk_spline_saved(&series->spline, level, count, position);
@@ -224,18 +224,17 @@ static int run_write(struct esk_series *series) {
     esk_store_u16(page + ESK_INDEX_ENTRIES, series->run_count);
     page[ESK_INDEX_FLAGS] = series->gap_unknown ? 0 : ESK_INDEX_GAP_EMPTY;
     uint8_t *section = page + ESK_INDEX_RUN_BODY + bytes;
-    uint16_t room = (uint16_t)((page_bytes(series) - ESK_INDEX_RUN_BODY -
-                                bytes) / knot - 1);
+    uint16_t room =
+        (uint16_t)((page_bytes(series) - ESK_INDEX_RUN_BODY - bytes) / knot -
+                   1);
     uint16_t knots = esk_spline_take_new(&series->spline, section, room);
-    uint16_t used =
-        page_finish(series, page, ESK_INDEX_RUN, section, knots);
-    int status = esk_ring_append(&series->index, page, used,
-                                 series->run_first, &position);
+    uint16_t used = page_finish(series, page, ESK_INDEX_RUN, section, knots);
+    int status = esk_ring_append(&series->index, page, used, series->run_first,
+                                 &position);
     if (status == ESK_OK) {
-        esk_series_group_note(series, position,
-                              page + ESK_INDEX_RUN_BODY, series->run_count,
-                              series->gap_unknown &&
-                                  series->run_first < series->run_start);
+        esk_series_group_note(
+            series, position, page + ESK_INDEX_RUN_BODY, series->run_count,
+            series->gap_unknown && series->run_first < series->run_start);
     }
     if (series->run_page == NULL) {
         esk_pool_give(&series->pool, frame);
@@ -299,18 +298,17 @@ int esk_series_index_note(struct esk_series *series, uint32_t position,
     uint8_t *rows = page + ESK_ENVELOPE_BYTES;
     if (count > 0) {
         int status = esk_spline_add(&series->spline,
-                                    esk_series_row_key(series, rows),
-                                    position);
+                                    esk_series_row_key(series, rows), position);
         if (status != ESK_OK) {
             return status;
         }
     }
     if (series->entry_bytes > 0) {
-        esk_summary_fold(series->columns, series->column_count,
-                         series->run_page + ESK_INDEX_RUN_BODY +
-                             (uint16_t)(series->run_count *
-                                        series->entry_bytes),
-                         rows, count, series->row_bytes);
+        esk_summary_fold(
+            series->columns, series->column_count,
+            series->run_page + ESK_INDEX_RUN_BODY +
+                (uint16_t)(series->run_count * series->entry_bytes),
+            rows, count, series->row_bytes);
     }
     series->run_count++;
     return ESK_OK;

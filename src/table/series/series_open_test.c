@@ -66,8 +66,7 @@ static void check_rows(struct esk_rig *rig, uint32_t rows) {
     uint32_t found = 0;
     range.lo.i = 15;
     range.hi.i = 25;
-    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, &query),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, &query), ESK_OK);
     while (esk_series_cursor_next(rig->series, &cursor, row) == ESK_OK) {
         found++;
     }
@@ -83,7 +82,9 @@ static const struct esk_table_spec *plain_spec(void) {
 
 ESK_TEST(open_needs_the_arena_that_arena_bytes_says_to_the_byte) {
     static const struct esk_series_config configs[] = {
-        {.frames = 0}, {.frames = 9}, {.key_index_bytes = 1000},
+        {.frames = 0},
+        {.frames = 9},
+        {.key_index_bytes = 1000},
         {.key_index_bytes = 1}};
     for (int i = 0; i < 4; i++) {
         struct esk_rig rig;
@@ -96,13 +97,11 @@ ESK_TEST(open_needs_the_arena_that_arena_bytes_says_to_the_byte) {
                                           &configs[i], rig.arena, bytes),
                           ESK_E_NO_MEMORY);
         }
-        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log",
-                                      &configs[i], rig.arena,
-                                      rig.arena_bytes - 1),
+        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", &configs[i],
+                                      rig.arena, rig.arena_bytes - 1),
                       ESK_E_NO_MEMORY);
-        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log",
-                                      &configs[i], rig.arena,
-                                      rig.arena_bytes),
+        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", &configs[i],
+                                      rig.arena, rig.arena_bytes),
                       ESK_OK);
         rig_end(&rig);
     }
@@ -174,14 +173,13 @@ ESK_TEST(open_says_what_it_cannot_open) {
     start(&rig, &spec, NULL, 10);
     ESK_CHECK_INT(rig_try_open(&rig, "other", NULL), ESK_NOT_FOUND);
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&rig.volume, "log", &info, rig.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&rig.volume, "log", &info, rig.page), ESK_OK);
     esk_sim_power_off(rig.sim);
-    ESK_CHECK_INT(
-        esk_series_arena_bytes(&rig.volume, &info, NULL, rig.page), 0);
+    ESK_CHECK_INT(esk_series_arena_bytes(&rig.volume, &info, NULL, rig.page),
+                  0);
     struct esk_series *series = NULL;
-    ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", NULL,
-                                  rig.arena, rig.arena_bytes),
+    ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", NULL, rig.arena,
+                                  rig.arena_bytes),
                   ESK_E_IO);
     rig_end(&rig);
 }
@@ -220,8 +218,8 @@ static void descriptor_forge(struct esk_rig *rig, uint16_t at,
         esk_page_id id = 0;
         ESK_CHECK_INT(esk_half_page(&rig->volume, half, 0, &id), ESK_OK);
         ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
-        struct esk_envelope envelope = esk_catalog_envelope(
-            &rig->volume, rig->page[ESK_ENVELOPE_TABLE]);
+        struct esk_envelope envelope =
+            esk_catalog_envelope(&rig->volume, rig->page[ESK_ENVELOPE_TABLE]);
         memcpy(rig->page + ESK_ENVELOPE_BYTES + at, bytes, count);
         esk_envelope_close(&envelope, rig->page, esk_page_count(rig->page));
         ESK_CHECK_INT(
@@ -272,8 +270,8 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
         esk_series_close(rig.series);
         descriptor_forge(&rig, cases[i].at, cases[i].bytes, cases[i].count);
         rig_mount(&rig);
-        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", NULL,
-                                      arena, sizeof arena),
+        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", NULL, arena,
+                                      sizeof arena),
                       cases[i].status);
         ESK_CHECK(rig.volume.rings == NULL);
         rig_end(&rig);
@@ -281,15 +279,13 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
 }
 
 /// Changes an index page and puts its checksum right again.
-static void index_forge(struct esk_rig *rig, uint32_t position,
-                        uint16_t offset, const uint8_t *bytes,
-                        uint16_t count) {
+static void index_forge(struct esk_rig *rig, uint32_t position, uint16_t offset,
+                        const uint8_t *bytes, uint16_t count) {
     const struct esk_ring *ring = &rig->series->index;
     esk_page_id id = esk_ring_page(ring, position);
     ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
     memcpy(rig->page + offset, bytes, count);
-    esk_envelope_close(&ring->envelope, rig->page,
-                       esk_page_count(rig->page));
+    esk_envelope_close(&ring->envelope, rig->page, esk_page_count(rig->page));
     ESK_CHECK_INT(esk_sim_poke(rig->sim, id, 0, rig->page, 256), ESK_OK);
 }
 
@@ -339,8 +335,7 @@ ESK_TEST(open_gives_up_positions_that_only_the_index_remembers) {
         /* The data blocks are lost, the index blocks are not. */
         for (uint32_t i = 0; i < rig.series->data.block_count; i++) {
             ESK_CHECK_INT(rig.device->ops->erase(
-                              rig.device,
-                              rig.series->data.first_page / 8 + i),
+                              rig.device, rig.series->data.first_page / 8 + i),
                           ESK_OK);
         }
         rig_reboot(&rig);
@@ -379,8 +374,8 @@ static void append_rough(struct esk_rig *rig, uint32_t first, uint32_t last) {
 static void check_rough(struct esk_rig *rig, uint32_t last) {
     for (uint32_t number = 1; number <= last; number += 5) {
         uint8_t row[ROW_BYTES];
-        ESK_CHECK_INT(
-            esk_series_get(rig->series, rough_key(number), row), ESK_OK);
+        ESK_CHECK_INT(esk_series_get(rig->series, rough_key(number), row),
+                      ESK_OK);
     }
 }
 
@@ -396,8 +391,8 @@ ESK_TEST(open_finds_rough_keys_again_with_the_smallest_spline) {
             start(&rig, &table, &config, 0);
             if (damage == 1) { /* the index region is worn */
                 for (uint32_t i = 0; i < table.index_blocks; i++) {
-                    esk_sim_block_fail(
-                        rig.sim, rig.series->index.first_page / 8 + i);
+                    esk_sim_block_fail(rig.sim,
+                                       rig.series->index.first_page / 8 + i);
                 }
             }
             append_rough(&rig, 1, 1400);
@@ -406,8 +401,8 @@ ESK_TEST(open_finds_rough_keys_again_with_the_smallest_spline) {
             for (uint32_t at = rig.series->index.tail;
                  damage == 2 && at < rig.series->index.head; at += 3) {
                 ESK_CHECK_INT(
-                    esk_sim_flip(rig.sim,
-                                 esk_ring_page(&rig.series->index, at), 999),
+                    esk_sim_flip(rig.sim, esk_ring_page(&rig.series->index, at),
+                                 999),
                     ESK_OK);
             }
             check_rough(&rig, 1400);
@@ -456,8 +451,7 @@ ESK_TEST(open_with_small_pages_and_a_worn_index_finds_every_key) {
         rig_create(&rig, &table);
         rig_open(&rig, "log", NULL);
         for (uint32_t i = 0; i < 4; i++) {
-            esk_sim_block_fail(rig.sim,
-                               rig.series->index.first_page / 8 + i);
+            esk_sim_block_fail(rig.sim, rig.series->index.first_page / 8 + i);
         }
         uint8_t row[8];
         for (uint64_t number = 1; number <= 600; number++) {
@@ -468,8 +462,7 @@ ESK_TEST(open_with_small_pages_and_a_worn_index_finds_every_key) {
         for (uint64_t number = 1; number <= 600; number += 7) {
             ESK_CHECK_INT(
                 esk_series_get(rig.series,
-                               (esk_key)rough_key((uint32_t)number) << 20,
-                               row),
+                               (esk_key)rough_key((uint32_t)number) << 20, row),
                 ESK_OK);
         }
         rig_end(&rig);
@@ -486,8 +479,8 @@ ESK_TEST(open_reports_any_single_read_that_fails_and_opens_the_next_time) {
             esk_series_close(rig.series);
             rig_mount(&rig);
             rig_read_fails = read;
-            int status = esk_series_open(&rig.series, &rig.volume, "log",
-                                         NULL, rig.arena, rig.arena_bytes);
+            int status = esk_series_open(&rig.series, &rig.volume, "log", NULL,
+                                         rig.arena, rig.arena_bytes);
             failed = rig_read_fails == 0;
             rig_read_fails = 0;
             ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
@@ -510,10 +503,10 @@ ESK_TEST(open_recovers_the_index_whatever_page_of_it_is_lost) {
         start(&rig, &spec, NULL, 900);
         uint32_t head = rig.series->index.head;
         for (uint32_t at = head - back; at < head; at += 1 + back % 3) {
-            ESK_CHECK_INT(
-                esk_sim_flip(rig.sim, esk_ring_page(&rig.series->index, at),
-                             999),
-                ESK_OK);
+            ESK_CHECK_INT(esk_sim_flip(rig.sim,
+                                       esk_ring_page(&rig.series->index, at),
+                                       999),
+                          ESK_OK);
         }
         rig_reboot(&rig);
         check_rows(&rig, 900);

@@ -68,9 +68,9 @@ static void window_set(struct esk_series *series,
                        uint16_t count, uint32_t base) {
     uint32_t offset = base - cursor->run_start;
     cursor->window_base = base;
-    cursor->window = entries_match(
-        series, cursor, entries + offset * series->entry_bytes,
-        (uint16_t)(count - offset));
+    cursor->window =
+        entries_match(series, cursor, entries + offset * series->entry_bytes,
+                      (uint16_t)(count - offset));
 }
 
 /// Makes the run page at `position` the cursor's run, with the window that
@@ -105,8 +105,8 @@ static enum page_kind run_enter(struct esk_series *series,
         if (data < start) {
             data = start;
         }
-        uint32_t base = start + (data - start) / WINDOW_ENTRIES *
-                                    WINDOW_ENTRIES;
+        uint32_t base =
+            start + (data - start) / WINDOW_ENTRIES * WINDOW_ENTRIES;
         window_set(series, cursor, esk_series_index_entries(series, page),
                    count, base);
     }
@@ -127,9 +127,8 @@ static void open_run_enter(struct esk_series *series,
     if (data < series->run_start || data >= end) {
         data = series->run_start;
     }
-    uint32_t base = series->run_start +
-                    (data - series->run_start) / WINDOW_ENTRIES *
-                        WINDOW_ENTRIES;
+    uint32_t base = series->run_start + (data - series->run_start) /
+                                            WINDOW_ENTRIES * WINDOW_ENTRIES;
     window_set(series, cursor, series->run_page + ESK_INDEX_RUN_BODY,
                series->run_count, base);
 }
@@ -228,8 +227,7 @@ static uint32_t index_seek(struct esk_series *series, uint32_t data) {
 static void forward_advance(struct esk_series *series,
                             struct esk_series_cursor *cursor, uint32_t data) {
     bool lost = cursor->index_position == UINT32_MAX;
-    uint32_t at =
-        lost ? index_seek(series, data) : cursor->index_position + 1;
+    uint32_t at = lost ? index_seek(series, data) : cursor->index_position + 1;
     enum page_kind kind = KIND_OTHER;
 
     for (; at < series->index.head && kind != KIND_RUN; at++) {
@@ -248,8 +246,7 @@ static void forward_advance(struct esk_series *series,
 
 /// Goes down to the next run page that may match at or below `data`.
 static void backward_advance(struct esk_series *series,
-                             struct esk_series_cursor *cursor,
-                             uint32_t data) {
+                             struct esk_series_cursor *cursor, uint32_t data) {
     bool fresh = cursor->index_position == UINT32_MAX;
     bool lost = fresh;
     uint32_t above = fresh ? data + 1 : cursor->run_first;
@@ -291,8 +288,7 @@ static bool window_holds(const struct esk_series_cursor *cursor,
            data - cursor->window_base < WINDOW_ENTRIES;
 }
 
-static bool window_has(const struct esk_series_cursor *cursor,
-                       uint32_t data) {
+static bool window_has(const struct esk_series_cursor *cursor, uint32_t data) {
     return (cursor->window >> (data - cursor->window_base) & 1u) != 0;
 }
 

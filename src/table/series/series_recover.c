@@ -20,9 +20,9 @@ enum {
 };
 
 struct recovery {
-    uint32_t tile;     ///< newest index position with a tile of level 0
-    uint32_t run_end;  ///< data position after the newest run page's last
-    uint32_t tip_at;   ///< index position of the newest tip
+    uint32_t tile;    ///< newest index position with a tile of level 0
+    uint32_t run_end; ///< data position after the newest run page's last
+    uint32_t tip_at;  ///< index position of the newest tip
     bool has_tile;
     bool has_run;
     bool has_tip;
@@ -111,8 +111,8 @@ static void page_survey(struct esk_series *series, uint32_t position,
                        esk_page_aux(page) < start;
         if (position >= group_start) {
             esk_series_group_note(series, position,
-                                  esk_series_index_entries(series, page),
-                                  count, unknown);
+                                  esk_series_index_entries(series, page), count,
+                                  unknown);
         }
         found->run_end = start + count;
         found->has_run = true;
@@ -144,8 +144,8 @@ static uint32_t survey_start(struct esk_series *series) {
         if (start <= series->index.tail) {
             return series->index.tail;
         }
-        if (esk_series_pin(series, &series->index, start - 1, &page,
-                           &frame) == ESK_OK) {
+        if (esk_series_pin(series, &series->index, start - 1, &page, &frame) ==
+            ESK_OK) {
             bool group = page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP;
             esk_pool_unpin(&series->pool, frame);
             if (group) {
@@ -171,8 +171,7 @@ static void knots_restore(struct esk_series *series, uint32_t position,
         return;
     }
     const uint8_t *knots = esk_series_index_knots(series, page);
-    uint16_t count =
-        knots != NULL ? esk_load_u16(page + ESK_INDEX_KNOTS) : 0;
+    uint16_t count = knots != NULL ? esk_load_u16(page + ESK_INDEX_KNOTS) : 0;
     if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN) {
         esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
         for (uint16_t i = 0; i < count; i++) {

@@ -44,23 +44,23 @@ static void spline_guess(struct esk_series *series, esk_key key,
 /// The search's state.
 struct seek {
     esk_key key;
-    uint32_t low;   ///< pages below are decided
-    uint32_t high;  ///< the page here starts above the key, or is the head
-    uint32_t best;  ///< newest page known to start at or below the key
+    uint32_t low;        ///< pages below are decided
+    uint32_t high;       ///< the page here starts above the key, or is the head
+    uint32_t best;       ///< newest page known to start at or below the key
     uint32_t best_end;   ///< ordinal after its last row
     uint32_t high_first; ///< ordinal of the first row at `high`
     bool found;
-    bool exact; ///< the key lies within `best`
+    bool exact;   ///< the key lies within `best`
     bool damaged; ///< a page on the way proved nothing, and is not erased
-    int failure; ///< an I/O error on the way
+    int failure;  ///< an I/O error on the way
 };
 
 /// Pins the nearest readable page in [low, position], from above.
 static bool pin_below(struct esk_series *series, struct seek *seek,
                       uint32_t position, struct esk_series_place *place) {
     for (uint32_t at = position + 1; at > seek->low; at--) {
-        int status = esk_series_pin(series, &series->data, at - 1,
-                                    &place->page, &place->frame);
+        int status = esk_series_pin(series, &series->data, at - 1, &place->page,
+                                    &place->frame);
         if (status == ESK_OK) {
             if (esk_page_count(place->page) > 0) {
                 place->position = at - 1;
@@ -85,17 +85,17 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
         return false;
     }
     uint16_t count = esk_page_count(place->page);
-    esk_key first = esk_series_row_key(
-        series, esk_series_page_row(series, place->page, 0));
+    esk_key first =
+        esk_series_row_key(series, esk_series_page_row(series, place->page, 0));
     if (first > seek->key) {
         seek->high = place->position;
         seek->high_first = esk_page_aux(place->page);
         esk_pool_unpin(&series->pool, place->frame);
         return false;
     }
-    esk_key last = esk_series_row_key(
-        series,
-        esk_series_page_row(series, place->page, (uint16_t)(count - 1)));
+    esk_key last =
+        esk_series_row_key(series, esk_series_page_row(series, place->page,
+                                                       (uint16_t)(count - 1)));
     seek->found = true;
     seek->best = place->position;
     seek->best_end = esk_page_aux(place->page) + count;
@@ -110,8 +110,8 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
 
 /// The next position to read: beside the last one first, then further away
 /// step by step, then the middle of what is left.
-static uint32_t seek_next(const struct seek *seek, uint8_t probe,
-                          uint32_t last, bool went_up) {
+static uint32_t seek_next(const struct seek *seek, uint8_t probe, uint32_t last,
+                          bool went_up) {
     uint32_t span = seek->high - seek->low;
     uint32_t step = (uint32_t)1 << (2 * (probe - 1));
     (void)last;
@@ -187,11 +187,11 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
         return ESK_NOT_FOUND;
     }
     if (series->write_count > 0 &&
-        order >= esk_series_row_key(
-                     series, esk_series_page_row(series, series->write_page,
-                                                 0))) {
-        uint16_t at = row_find(series, series->write_page,
-                               series->write_count, order);
+        order >=
+            esk_series_row_key(
+                series, esk_series_page_row(series, series->write_page, 0))) {
+        uint16_t at =
+            row_find(series, series->write_page, series->write_count, order);
         if (at == series->write_count) {
             return ESK_NOT_FOUND;
         }
@@ -252,8 +252,7 @@ int esk_series_count(struct esk_series *series, uint32_t *count) {
     for (; at < series->data.head; at = esk_ring_skip(&series->data, at)) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        int status =
-            esk_series_pin(series, &series->data, at, &page, &frame);
+        int status = esk_series_pin(series, &series->data, at, &page, &frame);
         if (status == ESK_E_IO) {
             return status;
         }

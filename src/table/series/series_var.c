@@ -87,8 +87,7 @@ int esk_series_var_flush(struct esk_series *series) {
     if (series->var_used == series->var_sealed) {
         return ESK_OK;
     }
-    uint16_t rounded =
-        (uint16_t)((series->var_used + unit - 1) / unit * unit);
+    uint16_t rounded = (uint16_t)((series->var_used + unit - 1) / unit * unit);
     if (esk_ring_can_seal(&series->var, rounded)) {
         memset(series->var_page + ESK_ENVELOPE_BYTES + series->var_used, 0,
                (size_t)(rounded - series->var_used));
@@ -120,10 +119,10 @@ int esk_series_var_recover(struct esk_series *series) {
 /// Returns true with the position where it begins.
 static bool first_value(struct esk_series *series, uint8_t *page,
                         uint16_t count, uint32_t *position) {
-    uint16_t row = series->has_floor
-                       ? esk_series_rows_below(series, page, count,
-                                               series->floor, false)
-                       : 0;
+    uint16_t row =
+        series->has_floor
+            ? esk_series_rows_below(series, page, count, series->floor, false)
+            : 0;
     for (; row < count; row++) {
         const uint8_t *reference =
             esk_series_page_row(series, page, row) + series->var_offset;
@@ -153,8 +152,8 @@ void esk_series_var_trim(struct esk_series *series) {
             return;
         }
         if (status == ESK_OK) {
-            bool found = first_value(series, page, esk_page_count(page),
-                                     &position);
+            bool found =
+                first_value(series, page, esk_page_count(page), &position);
             esk_pool_unpin(&series->pool, frame);
             if (found) {
                 break;
@@ -240,10 +239,9 @@ static int var_find(struct esk_series *series, uint32_t *position,
         return lost;
     }
     found->pinned = false;
-    found->bytes = series->var_page + ESK_ENVELOPE_BYTES +
-                   (stream - series->var_stream);
-    found->count =
-        (uint16_t)(series->var_used - (stream - series->var_stream));
+    found->bytes =
+        series->var_page + ESK_ENVELOPE_BYTES + (stream - series->var_stream);
+    found->count = (uint16_t)(series->var_used - (stream - series->var_stream));
     return ESK_OK;
 }
 
@@ -253,9 +251,9 @@ int esk_series_var_read(struct esk_series *series, const void *row,
     if (series->var_offset == ESK_SERIES_NO_VAR) {
         return ESK_E_UNSUPPORTED;
     }
-    return esk_series_value_read(
-        series, (const uint8_t *)row + series->var_offset, offset, buffer,
-        bytes, got);
+    return esk_series_value_read(series,
+                                 (const uint8_t *)row + series->var_offset,
+                                 offset, buffer, bytes, got);
 }
 
 int esk_series_value_read(struct esk_series *series, const uint8_t *reference,

@@ -63,9 +63,9 @@ static void check_value(struct esk_rig *rig, uint32_t key, uint32_t piece) {
     for (uint32_t at = 0; at <= length; at += piece) {
         uint32_t got = 99;
         uint32_t left = length - at < piece ? length - at : piece;
-        ESK_CHECK_INT(esk_series_var_read(rig->series, row, at, got_bytes,
-                                          piece, &got),
-                      ESK_OK);
+        ESK_CHECK_INT(
+            esk_series_var_read(rig->series, row, at, got_bytes, piece, &got),
+            ESK_OK);
         ESK_CHECK_INT(got, left);
         ESK_CHECK_BYTES(got_bytes, value + at, got);
     }
@@ -207,9 +207,8 @@ ESK_TEST(var_reference_that_names_nothing_is_corrupt) {
     ESK_CHECK_INT(append(&rig, 3), ESK_OK);
     ESK_CHECK_INT(esk_series_get(rig.series, 3, row), ESK_OK);
     esk_store_u32(row + 4, 5000);
-    ESK_CHECK_INT(
-        esk_series_var_read(rig.series, row, 0, got_bytes, 9, &got),
-        ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_series_var_read(rig.series, row, 0, got_bytes, 9, &got),
+                  ESK_E_CORRUPT);
     rig_end(&rig);
 }
 
@@ -217,10 +216,9 @@ ESK_TEST(var_write_goes_on_over_bad_blocks_and_failing_programs) {
     struct esk_rig rig;
     struct esk_table_info info;
     start(&rig, &rig_nor);
-    ESK_CHECK_INT(esk_volume_find(&rig.volume, "log", &info, rig.page),
+    ESK_CHECK_INT(esk_volume_find(&rig.volume, "log", &info, rig.page), ESK_OK);
+    ESK_CHECK_INT(rig.device->ops->block_mark_bad(rig.device, info.block[2]),
                   ESK_OK);
-    ESK_CHECK_INT(
-        rig.device->ops->block_mark_bad(rig.device, info.block[2]), ESK_OK);
     struct esk_sim_failures failures = {.program = {.every = 80}};
     esk_sim_failures_set(rig.sim, &failures);
     for (uint32_t key = 1; key <= 42; key++) {
@@ -276,8 +274,7 @@ ESK_TEST(var_ring_that_refuses_gives_way_to_erase_before) {
                 check_value(&rig, at, 500);
             }
             uint32_t middle = key - key / 4;
-            ESK_CHECK_INT(esk_series_erase_before(rig.series, middle),
-                          ESK_OK);
+            ESK_CHECK_INT(esk_series_erase_before(rig.series, middle), ESK_OK);
             if (reboot == 1) {
                 rig_reboot(&rig);
             }
