@@ -214,6 +214,16 @@ static void page_spoiled(struct esk_ring *ring, uint8_t failures) {
     }
 }
 
+/// Makes the page at head programmable. When it is a failed program that
+/// needs the next page, running out of pages is the medium's failure.
+static int next_page(struct esk_ring *ring, uint8_t failures) {
+    int status = esk_ring_reserve(ring);
+    if (failures > 0 && (status == ESK_FULL || status == ESK_E_WORN)) {
+        return ESK_E_IO;
+    }
+    return status;
+}
+
 /// Programs bytes [from, to) of the page at head.
 static int page_program(struct esk_ring *ring, const uint8_t *page,
                         uint16_t from, uint16_t to) {
@@ -258,9 +268,8 @@ int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
         (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)(count * envelope->unit));
 
     uint8_t failures = 0;
-
     do {
-        ESK_TRY(esk_ring_reserve(ring));
+        ESK_TRY(next_page(ring, failures));
         page_pad(ring, page, used);
         esk_envelope_open(page, ring->head, aux);
         esk_envelope_close(envelope, page, count);
@@ -306,9 +315,8 @@ int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
         (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)(count * envelope->unit));
 
     uint8_t failures = 0;
-
     do {
-        ESK_TRY(esk_ring_reserve(ring));
+        ESK_TRY(next_page(ring, failures));
         page_pad(ring, page, used);
         esk_envelope_open(page, ring->head, aux);
         uint16_t from =

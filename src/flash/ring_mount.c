@@ -267,11 +267,13 @@ static void head_pass_torn(struct ring_scan *scan) {
     }
 }
 
-/// Where the next block begins: past the head's block and bad ones.
+/// Where the next block begins: past the head's block and, where the oldest
+/// block gives way, past bad ones. A ring that refuses keeps what a block
+/// held before it failed.
 static uint32_t next_block(const struct ring_scan *scan) {
     const struct esk_ring *ring = scan->ring;
     uint32_t next = (ring->head + scan->pages - 1) / scan->pages * scan->pages;
-    for (uint32_t i = 1; i < ring->block_count; i++) {
+    for (uint32_t i = 1; i < ring->block_count && !ring->refuse; i++) {
         if (!block_is_bad(scan, next / scan->pages % ring->block_count)) {
             break;
         }

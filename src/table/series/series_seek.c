@@ -152,10 +152,11 @@ int esk_series_seek(struct esk_series *series, esk_key key,
         at = seek_next(&seek, probe, at, seek.low > low);
     }
     if (missing != NULL) {
-        /* Below the oldest readable row nothing tells what was there. */
+        /* Below the oldest readable row nothing tells what was there, unless
+           it is the table's first. */
         *missing = seek.found
                        ? seek.high_first - seek.best_end - 1 < UINT32_MAX / 2
-                       : seek.damaged;
+                       : seek.damaged && seek.high_first != 0;
     }
     if (!seek.found) {
         return seek.failure != ESK_OK ? seek.failure : ESK_NOT_FOUND;
