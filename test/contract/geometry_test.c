@@ -53,7 +53,7 @@ static void part_run(const struct esk_sim_part *part, uint8_t checksum) {
                 part->geometry.page_bytes);
     ESK_CHECK_INT(status, ESK_OK);
     uint32_t programs = 0;
-    for (uint32_t i = 0; programs < pages * LAP_TENTHS / 10; i++) {
+    while (programs < pages * LAP_TENTHS / 10) {
         struct esk_series_stats stats;
         ESK_CHECK_INT(esk_bed_append(&bed), ESK_OK);
         if (esk_bed_random(&bed, 16) == 0) {
