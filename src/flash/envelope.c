@@ -103,6 +103,8 @@ static bool seals_prove(const struct esk_envelope *envelope, uint8_t *page) {
     }
     if (best > 0) {
         esk_store_u16(page + ESK_ENVELOPE_COUNT, best);
+        page[ESK_ENVELOPE_KIND] = envelope->kind;
+        page[ESK_ENVELOPE_TABLE] = envelope->table;
     }
     return best > 0;
 }

@@ -96,6 +96,15 @@ static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
     return ring->block_count * ring->volume->device->geometry.block_pages;
 }
 
+/// Whether a proven page is the ring's at `position`. A frame may hold the
+/// page of a lap ago, or, where a hostile catalog lets regions overlap, a page
+/// that proved itself to another ring.
+static inline bool esk_ring_owns(const struct esk_ring *ring,
+                                 const uint8_t *page, uint32_t position) {
+    return esk_page_sequence(page) == position &&
+           page[ESK_ENVELOPE_KIND] == ring->envelope.kind;
+}
+
 /// The device page that holds `position`.
 static inline esk_page_id esk_ring_page(const struct esk_ring *ring,
                                         uint32_t position) {

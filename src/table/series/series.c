@@ -46,10 +46,9 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
     uint32_t tag = esk_ring_page(ring, position);
     ESK_TRY(
         esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame));
-    if (esk_page_sequence(*page) == position) {
+    if (esk_ring_owns(ring, *page, position)) {
         return ESK_OK;
     }
-    /* The frame is from a lap ago. */
     esk_pool_unpin(&series->pool, *frame);
     esk_pool_forget(&series->pool, tag);
     return esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame);

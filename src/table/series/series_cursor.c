@@ -261,7 +261,7 @@ static int forward_same_page(struct esk_series *series,
         return ESK_NOT_FOUND;
     }
     uint8_t *page = esk_pool_peek(&series->pool, cursor->frame, cursor->tag);
-    if (page == NULL || esk_page_sequence(page) != cursor->position) {
+    if (page == NULL || !esk_ring_owns(&series->data, page, cursor->position)) {
         return ESK_NOT_FOUND;
     }
     return page_next(series, cursor, page, esk_page_count(page), row);
