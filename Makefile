@@ -145,11 +145,18 @@ size: setup-tools ## code and RAM on four chips; OUT=file.json
 bench: bench-series ## every benchmark
 
 .PHONY: bench-series
-bench-series: setup-test ## the series table's figures; OUT=file.json
+bench-series: setup-check ## the series table's figures; OUT=file.json
 	@$(MAKE) FLAVOUR=release benches
 	@scripts/bench series $(if $(OUT),--out $(OUT))
 
-.PHONY: package
+.PHONY: results
+results: ## docs/results, made anew: bench, sizes, and logs of make check
+	@mkdir -p build/check
+	@$(MAKE) bench-series OUT=build/check/series.json
+	@$(MAKE) size OUT=build/check/size.json
+	@.venv/bin/python bench/report_series.py build/check/series.json \
+	    --size build/check/size.json
+
 package: setup-tools ## install by CMake; build users of the package
 	@scripts/package_test
 
