@@ -122,8 +122,8 @@ test-asan: setup-build ## the C tests under address and UB sanitizers
 .PHONY: powercut
 powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
 	@$(MAKE) FLAVOUR=release powercuts
-	@ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) scripts/run_tests \
-	    $(patsubst %.c,build/release/%,$(POWERCUT))
+	@set -e; for campaign in $(patsubst %.c,build/release/%,$(POWERCUT)); do \
+	    ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) $$campaign; done
 
 .PHONY: fuzz
 fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=60 each

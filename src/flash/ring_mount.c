@@ -26,7 +26,16 @@ enum {
     NEIGHBOURS_ODD = 5,   ///< and at the edge: as many can have failed
     NEIGHBOURS_BLANK = 2, ///< erased blocks in a row that end the search
     PAGES_AFTER = 4,      ///< pages asked after one that proves nothing
+    PROBES_KEPT = 6,      ///< pages remembered
     GAP_BLOCKS_MAX = 12,  ///< erased blocks between head and tail, at most
+};
+
+/// What a page of the run turned out to be.
+struct probe {
+    uint32_t offset;   ///< of the page in the run
+    uint32_t position; ///< what it says, when it proves itself there
+    bool proven;
+    bool erased;
 };
 
 struct ring_scan {
@@ -35,39 +44,62 @@ struct ring_scan {
     uint16_t pages;  ///< a block
     uint32_t start;  ///< block the count starts from, within the run
     uint32_t origin; ///< position of that block's first page
+    struct probe known[PROBES_KEPT]; ///< the last pages read
+    uint8_t next;                    ///< the one of these to give up first
 };
 
-/// Reads page `index` of block `block` of the run.
-/// Sets `position` and returns true when it proves itself and belongs there.
-static bool page_position(const struct ring_scan *scan, uint32_t block,
-                          uint16_t index, uint32_t *position, bool *erased) {
+/// Reads the page at `offset` of the run.
+static struct probe page_probe(struct ring_scan *scan, uint32_t offset) {
     const struct esk_ring *ring = scan->ring;
     const struct esk_envelope *envelope = &ring->envelope;
-    uint32_t offset = block * scan->pages + index;
+    struct probe probe = {.offset = offset};
 
-    *erased = false;
     ring->stats->reads++;
     if (esk_device_read_page(ring->volume->device, ring->first_page + offset,
                              scan->page) != ESK_OK) {
-        return false;
+        return probe;
     }
     if (esk_envelope_check(envelope, scan->page, false)) {
-        *position = esk_page_sequence(scan->page);
-        uint32_t pages = ring->block_count * scan->pages;
-        return *position % pages == offset &&
-               *position <= esk_ring_position_max(ring);
+        probe.position = esk_page_sequence(scan->page);
+        probe.proven = probe.position % esk_ring_pages(ring) == offset &&
+                       probe.position <= esk_ring_position_max(ring);
+    } else {
+        probe.erased = esk_bytes_are(scan->page, envelope->page_bytes,
+                                     envelope->erased_value);
     }
-    *erased =
-        esk_bytes_are(scan->page, envelope->page_bytes, envelope->erased_value);
-    return false;
+    return probe;
+}
+
+/// Looks at page `index` of block `block` of the run; the last few pages are
+/// remembered, for the search comes back to them.
+/// Sets `position` and returns true when it proves itself and belongs there.
+static bool page_position(struct ring_scan *scan, uint32_t block,
+                          uint16_t index, uint32_t *position, bool *erased) {
+    uint32_t offset = block * scan->pages + index;
+    struct probe *probe = NULL;
+    for (uint8_t i = 0; i < PROBES_KEPT && probe == NULL; i++) {
+        if (scan->known[i].offset == offset) {
+            probe = &scan->known[i];
+        }
+    }
+    if (probe == NULL) {
+        probe = &scan->known[scan->next];
+        scan->next = (uint8_t)((scan->next + 1u) % PROBES_KEPT);
+        *probe = page_probe(scan, offset);
+    }
+    *erased = probe->erased;
+    if (probe->proven) {
+        *position = probe->position;
+    }
+    return probe->proven;
 }
 
 /// Finds the position of the first page of `block` from any page of it that
 /// proves itself: the first ones, then the last. `quick` takes an erased
 /// first page for an erased block.
 /// blank    out: the block looks erased.
-static bool block_position(const struct ring_scan *scan, uint32_t block,
-                           bool quick, uint32_t *first, bool *blank) {
+static bool block_position(struct ring_scan *scan, uint32_t block, bool quick,
+                           uint32_t *first, bool *blank) {
     uint16_t tries = scan->pages < PAGES_AFTER ? scan->pages : PAGES_AFTER;
     uint32_t position = 0;
     bool erased = false;
@@ -93,13 +125,13 @@ static bool block_position(const struct ring_scan *scan, uint32_t block,
 }
 
 /// The block of the run that is `steps` after the scan's start.
-static uint32_t block_after(const struct ring_scan *scan, uint32_t steps) {
+static uint32_t block_after(struct ring_scan *scan, uint32_t steps) {
     uint32_t block = scan->start + steps;
     uint32_t count = scan->ring->block_count;
     return block >= count ? block - count : block;
 }
 
-static bool block_is_bad(const struct ring_scan *scan, uint32_t block) {
+static bool block_is_bad(struct ring_scan *scan, uint32_t block) {
     const struct esk_ring *ring = scan->ring;
     return esk_device_block_is_bad(ring->volume->device,
                                    ring->first_page / scan->pages + block);
@@ -108,8 +140,8 @@ static bool block_is_bad(const struct ring_scan *scan, uint32_t block) {
 /// Whether `block` holds the pages from position `start` on. `quick` asks its
 /// first page; else the second may speak for it as well, so that one page
 /// from a lap ago (its program was lost) does not hide the block.
-static bool block_holds(const struct ring_scan *scan, uint32_t block,
-                        bool quick, uint32_t start, bool *proven, bool *blank) {
+static bool block_holds(struct ring_scan *scan, uint32_t block, bool quick,
+                        uint32_t start, bool *proven, bool *blank) {
     uint32_t position = 0;
     bool erased = false;
     *proven = block_position(scan, block, quick, &position, blank);
@@ -122,8 +154,8 @@ static bool block_holds(const struct ring_scan *scan, uint32_t block,
 
 /// Whether the block `steps` after the start, or one of the next good ones,
 /// continues the count. Sets `found` to the one that does.
-static bool block_continues(const struct ring_scan *scan, uint32_t steps,
-                            bool quick, uint32_t *found) {
+static bool block_continues(struct ring_scan *scan, uint32_t steps, bool quick,
+                            uint32_t *found) {
     uint8_t most = quick ? NEIGHBOURS_QUICK : NEIGHBOURS_ODD;
     uint8_t asked = 0;
     uint8_t blanks = 0;
@@ -210,7 +242,7 @@ static bool scan_start(struct ring_scan *scan, uint32_t hint) {
 }
 
 /// Position after the newest page of the block that starts at `start`.
-static uint32_t block_end(const struct ring_scan *scan, uint32_t start) {
+static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
     uint32_t block = start / scan->pages % scan->ring->block_count;
     uint16_t low = 0;            /* pages before `low` are written */
     uint16_t high = scan->pages; /* no page from `high` on was found */
@@ -270,7 +302,7 @@ static void head_pass_torn(struct ring_scan *scan) {
 /// Where the next block begins: past the head's block and, where the oldest
 /// block gives way, past bad ones. A ring that refuses keeps what a block
 /// held before it failed.
-static uint32_t next_block(const struct ring_scan *scan) {
+static uint32_t next_block(struct ring_scan *scan) {
     const struct esk_ring *ring = scan->ring;
     uint32_t next = (ring->head + scan->pages - 1) / scan->pages * scan->pages;
     for (uint32_t i = 1; i < ring->block_count && !ring->refuse; i++) {
@@ -283,7 +315,7 @@ static uint32_t next_block(const struct ring_scan *scan) {
 }
 
 /// Whether one of the first pages of `block` is as position `start` was.
-static bool block_begins(const struct ring_scan *scan, uint32_t block,
+static bool block_begins(struct ring_scan *scan, uint32_t block,
                          uint32_t start) {
     uint32_t position = 0;
     bool erased = false;
@@ -301,7 +333,7 @@ static bool block_begins(const struct ring_scan *scan, uint32_t block,
 /// A cut may have hit the block that is next to go, in its erase or while it
 /// was overwritten. It is dropped unless one of its first pages is as it was:
 /// pages that happen to be left of it would look like damage.
-static uint32_t tail_find(const struct ring_scan *scan, uint32_t hint) {
+static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
     const struct esk_ring *ring = scan->ring;
     uint32_t pages = esk_ring_pages(ring);
     uint32_t next = next_block(scan);
@@ -335,7 +367,7 @@ static uint32_t tail_find(const struct ring_scan *scan, uint32_t hint) {
 
 /// The last block that continues the count, by a binary search from block
 /// `last` on, which does.
-static uint32_t edge_find(const struct ring_scan *scan, uint32_t last) {
+static uint32_t edge_find(struct ring_scan *scan, uint32_t last) {
     uint32_t high = scan->ring->block_count;
     while (last + 1 < high) {
         uint32_t middle = last + (high - last) / 2;
@@ -394,6 +426,9 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     ring->envelope.table = config->table;
     ring->envelope.erased_value = geometry->erased_value;
 
+    for (uint8_t i = 0; i < PROBES_KEPT; i++) {
+        scan.known[i].offset = UINT32_MAX;
+    }
     ring_find(&scan, config->tail_hint);
     ring->next = volume->rings;
     volume->rings = ring;
