@@ -63,8 +63,8 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                            uint8_t number, uint16_t count);
 
 /// Whether `page` proves itself. On true the page's count, kind and table
-/// fields hold what was proven, also when a seal proved it. `trust` skips the checksum of
-/// pages that look closed.
+/// fields hold what was proven, also when a seal proved it. `trust` skips the
+/// checksum of pages that look closed.
 bool esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
                         bool trust);
 
