@@ -76,7 +76,7 @@ struct esk_ring_config {
 /// page     scratch, one page.
 /// Returns  ESK_OK; ESK_E_IO. Pages that cannot be read are damage, not
 ///          failure.
-/// Costs    about 2 log2(blocks) + log2(block pages) + 8 page reads.
+/// Costs    about 2 log2(blocks) + log2(block pages) + 16 page reads.
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_ring_stats *stats, uint8_t *page);

@@ -18,28 +18,10 @@ enum {
 };
 
 uint16_t esk_type_bytes(uint8_t type, uint16_t bytes) {
-    switch (type) {
-    case ESK_TYPE_I8:
-    case ESK_TYPE_U8:
-        return 1;
-    case ESK_TYPE_I16:
-    case ESK_TYPE_U16:
-        return 2;
-    case ESK_TYPE_I32:
-    case ESK_TYPE_U32:
-    case ESK_TYPE_F32:
-        return 4;
-    case ESK_TYPE_I64:
-    case ESK_TYPE_U64:
-    case ESK_TYPE_F64:
-        return 8;
-    case ESK_TYPE_BYTES:
+    if (type == ESK_TYPE_BYTES) {
         return bytes <= BYTES_WIDTH_MAX ? bytes : 0;
-    case ESK_TYPE_VAR:
-        return ESK_VAR_REF_BYTES;
-    default:
-        return 0;
     }
+    return type == ESK_TYPE_VAR ? ESK_VAR_REF_BYTES : esk_order_width(type);
 }
 
 uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index) {

@@ -110,11 +110,10 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
 
 /// The next position to read: beside the last one first, then further away
 /// step by step, then the middle of what is left.
-static uint32_t seek_next(const struct seek *seek, uint8_t probe, uint32_t last,
+static uint32_t seek_next(const struct seek *seek, uint8_t probe,
                           bool went_up) {
     uint32_t span = seek->high - seek->low;
     uint32_t step = (uint32_t)1 << (2 * (probe - 1));
-    (void)last;
     if (probe > GALLOP_PROBES || step > span) {
         return seek->low + span / 2;
     }
@@ -149,7 +148,7 @@ int esk_series_seek(struct esk_series *series, esk_key key,
             return ESK_OK;
         }
         probe = (uint8_t)(probe < UINT8_MAX ? probe + 1 : probe);
-        at = seek_next(&seek, probe, at, seek.low > low);
+        at = seek_next(&seek, probe, seek.low > low);
     }
     if (missing != NULL) {
         /* Below the oldest readable row nothing tells what was there, unless
