@@ -338,7 +338,7 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
     uint32_t pages = esk_ring_pages(ring);
     uint32_t next = next_block(scan);
     uint32_t oldest = next > pages ? next - pages : 0;
-    bool may_be_begun = oldest > 0 && oldest >= hint && !ring->refuse;
+    bool may_be_begun = next >= pages && oldest >= hint && !ring->refuse;
     uint8_t asked = 0;
 
     if (oldest < hint) {

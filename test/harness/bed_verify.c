@@ -338,7 +338,7 @@ static bool report_verify(struct esk_bed *bed) {
     status = esk_series_check(bed->series, &report);
     if ((status != ESK_OK && status != ESK_E_CORRUPT) ||
         report.index_wrong > 0 || report.rows_missing > 0 ||
-        (report.values_missing > 0 && bed->values_damaged == 0)) {
+        report.values_missing > 0) {
         return esk_bed_fail(bed,
                             "check: %s, index_wrong %lu, rows_missing %lu, "
                             "values_missing %lu",

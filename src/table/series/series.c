@@ -334,8 +334,7 @@ static int series_mount(struct esk_series *series,
     series->group_pages = info->group_pages;
     series->run_pages = info->run_pages;
     series->row_bytes = info->row_bytes;
-    series->has_floor = info->floor_set;
-    series->floor = (esk_key)info->floor_key;
+    series->floor = info->floor_set ? (esk_key)info->floor_key : 0;
 
     ESK_TRY(esk_pool_take(&series->pool, &series->write_page, &frame));
     if (series->column_count > 0) {
@@ -348,7 +347,7 @@ static int series_mount(struct esk_series *series,
     ESK_TRY(rings_mount(series, info, ahead, series->write_page));
     newest_find(series);
     ESK_TRY(esk_series_recover(series));
-    if (series->has_floor) {
+    if (series->floor > 0) {
         esk_series_var_trim(series);
     }
     return ESK_OK;

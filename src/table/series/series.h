@@ -51,7 +51,7 @@ struct esk_series {
     uint8_t *var_page; ///< bytes not yet in a closed page; NULL without
 
     esk_key newest;        ///< key of the newest row
-    esk_key floor;         ///< rows with smaller keys are dropped
+    esk_key floor;         ///< rows with smaller keys are dropped; 0: none
     uint32_t ordinal;      ///< of the write page's first row
     uint32_t run_first;    ///< data position where the last run ended
     uint32_t run_start;    ///< data position of the run's first entry
@@ -75,7 +75,6 @@ struct esk_series {
     uint8_t run_pages;
     uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
     bool has_newest;
-    bool has_floor;
     bool gap_unknown; ///< pages from run_first to run_start may hold rows
     bool save_due;    ///< a group page left unsaved knots behind
     bool dirty;       ///< the medium has programs that were not synced

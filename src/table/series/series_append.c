@@ -31,8 +31,7 @@ static int row_admit(struct esk_series *series, esk_key key) {
     if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if ((series->has_newest && key <= series->newest) ||
-        (series->has_floor && key < series->floor)) {
+    if ((series->has_newest && key <= series->newest) || key < series->floor) {
         return ESK_OUT_OF_ORDER;
     }
     if (series->write_count >= esk_ring_room(&series->data)) {
@@ -150,7 +149,7 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (series->has_floor && order <= series->floor) {
+    if (order <= series->floor) {
         return ESK_OK;
     }
     ESK_TRY(first_kept(series, order, &position));
@@ -161,7 +160,6 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     if (status != ESK_OK) {
         return status;
     }
-    series->has_floor = true;
     series->floor = order;
     esk_ring_drop(&series->data, position);
     esk_series_var_trim(series);

@@ -16,10 +16,23 @@ struct check {
     bool wrong;
 };
 
-/// Counts the values of a page's rows that cannot be read whole.
+/// Positions of `ring` below are in the oldest block of a ring that has gone
+/// round. A cut may have left it half erased: what it lacks was dropped, and is
+/// not missing.
+static uint32_t kept_from(const struct esk_ring *ring) {
+    uint32_t pages = ring->volume->device->geometry.block_pages;
+    if (ring->refuse || ring->ready < (ring->block_count - 1) * pages) {
+        return 0;
+    }
+    return (ring->tail / pages + 1) * pages;
+}
+
+/// Counts the values that cannot be read whole of a page's rows from `first`
+/// on: those before were erased, and their values may be gone already.
 static void values_check(struct esk_series *series, uint32_t position,
-                         uint16_t count, struct check *check) {
-    for (uint16_t i = 0; i < count; i++) {
+                         uint16_t first, uint16_t count, struct check *check) {
+    uint32_t kept = kept_from(&series->var);
+    for (uint16_t i = first; i < count; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
         uint8_t reference[ESK_VAR_REF_BYTES];
@@ -39,7 +52,8 @@ static void values_check(struct esk_series *series, uint32_t position,
                          : esk_series_value_read(series, reference, bytes - 1,
                                                  &byte, 1, &got);
         /* A value that its ring dropped to make room is not missing. */
-        if (status != ESK_OK && status != ESK_NOT_FOUND) {
+        if (status != ESK_OK && status != ESK_NOT_FOUND &&
+            esk_load_u32(reference) >= kept) {
             check->report->values_missing++;
         }
     }
@@ -68,23 +82,11 @@ static void page_check(struct esk_series *series, uint8_t *page,
         }
         check->started = true;
     }
-    if (!series->has_floor || check->last >= series->floor) {
+    if (check->last >= series->floor) {
         check->report->rows += rows;
     }
     check->ordinal = first + count;
     check->report->pages++;
-}
-
-/// Data positions below are in the oldest block of a ring that has gone round.
-/// A cut may have left it half erased: what it lacks was dropped, and is not
-/// missing.
-static uint32_t kept_from(const struct esk_series *series) {
-    const struct esk_ring *ring = &series->data;
-    uint32_t pages = series->volume->device->geometry.block_pages;
-    if (ring->refuse || ring->ready < (ring->block_count - 1) * pages) {
-        return 0;
-    }
-    return (ring->tail / pages + 1) * pages;
 }
 
 static void data_check(struct esk_series *series, struct check *check) {
@@ -99,10 +101,12 @@ static void data_check(struct esk_series *series, struct check *check) {
             continue;
         }
         uint16_t count = esk_page_count(page);
+        uint16_t first =
+            esk_series_rows_below(series, page, count, series->floor, false);
         page_check(series, page, check);
         esk_pool_unpin(&series->pool, frame);
         if (series->var_page != NULL) {
-            values_check(series, at, count, check);
+            values_check(series, at, first, count, check);
         }
         at++;
     }
@@ -214,7 +218,7 @@ static void index_check(struct esk_series *series, struct check *check) {
 
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report) {
-    struct check check = {.report = report, .kept = kept_from(series)};
+    struct check check = {.report = report, .kept = kept_from(&series->data)};
     memset(report, 0, sizeof *report);
     data_check(series, &check);
     index_check(series, &check);

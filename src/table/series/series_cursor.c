@@ -89,7 +89,7 @@ static void key_bounds(const struct esk_series *series,
             (cursor->key_hi == 0 &&
              key_is_outside(series, query->key_max, cursor->key_hi));
     }
-    if (series->has_floor && cursor->key_lo < series->floor) {
+    if (cursor->key_lo < series->floor) {
         cursor->key_lo = series->floor;
     }
     cursor->impossible = cursor->impossible || cursor->key_lo > cursor->key_hi;

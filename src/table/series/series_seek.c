@@ -183,7 +183,7 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
     bool missing = false;
 
     if (esk_key_from_order(series->key_type, order) != key ||
-        (series->has_floor && order < series->floor)) {
+        order < series->floor) {
         return ESK_NOT_FOUND;
     }
     if (series->write_count > 0 &&
@@ -260,10 +260,8 @@ int esk_series_count(struct esk_series *series, uint32_t *count) {
             continue;
         }
         uint16_t rows = esk_page_count(page);
-        uint16_t below = series->has_floor
-                             ? esk_series_rows_below(series, page, rows,
-                                                     series->floor, false)
-                             : 0;
+        uint16_t below =
+            esk_series_rows_below(series, page, rows, series->floor, false);
         uint32_t first = esk_page_aux(page) + below;
         esk_pool_unpin(&series->pool, frame);
         if (below < rows) {

@@ -120,9 +120,7 @@ int esk_series_var_recover(struct esk_series *series) {
 static bool first_value(struct esk_series *series, uint8_t *page,
                         uint16_t count, uint32_t *position) {
     uint16_t row =
-        series->has_floor
-            ? esk_series_rows_below(series, page, count, series->floor, false)
-            : 0;
+        esk_series_rows_below(series, page, count, series->floor, false);
     for (; row < count; row++) {
         const uint8_t *reference =
             esk_series_page_row(series, page, row) + series->var_offset;
