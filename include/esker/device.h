@@ -23,6 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// A page's number on the device, from 0.
 typedef uint32_t esk_page_id;
 
@@ -81,5 +85,9 @@ struct esk_device {
 /// Checks that `geometry` is one EskerDB can use.
 /// Returns ESK_OK; ESK_E_GEOMETRY.
 int esk_geometry_check(const struct esk_geometry *geometry);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -15,6 +15,10 @@
 
 #include "esker/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// Width of the widest key this build can use. 32 makes keys cheaper on
 /// 8-bit chips and refuses tables with 64-bit keys (ESK_E_UNSUPPORTED).
 /// Changes no byte on flash.
@@ -139,5 +143,9 @@ uint16_t esk_type_bytes(uint8_t type, uint16_t bytes);
 /// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
 int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
                          struct esk_fault *fault);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "esker/status.h"
 #include "esker/volume.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// How a series is opened; zero means the default. Nothing here is stored.
 struct esk_series_config {
     uint8_t frames;      ///< page frames in the arena, at least the minimum
@@ -272,5 +276,9 @@ int esk_series_check(struct esk_series *series,
 
 /// Bytes of one row.
 uint16_t esk_series_row_bytes(const struct esk_series *series);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 #ifndef ESKER_STATUS_H
 #define ESKER_STATUS_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum esk_status {
     ESK_OK = 0,
 
@@ -50,5 +54,9 @@ const char *esk_status_text(int status);
             return esk_try_status_;                                            \
         }                                                                      \
     } while (0)
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "esker/schema.h"
 #include "esker/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// How a page proves itself; kept in the superblock.
 enum esk_checksum {
     ESK_CHECKSUM_CRC32C = 0,
@@ -166,5 +170,9 @@ int esk_volume_step(struct esk_volume *volume, uint16_t budget, uint16_t *done);
 
 /// Forgets the volume. Rows not synced are lost; sync first.
 void esk_volume_unmount(struct esk_volume *volume);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -19,6 +19,10 @@
 #include "esker/device.h"
 #include "esker/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// A device in RAM. The caller owns it; its fields are the driver's.
 struct esk_ram_device {
     struct esk_device device; ///< mount on this
@@ -33,5 +37,9 @@ struct esk_ram_device {
 int esk_ram_device_init(struct esk_ram_device *ram,
                         const struct esk_geometry *geometry, void *memory,
                         size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
