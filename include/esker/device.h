@@ -15,8 +15,19 @@
 ///
 /// The driver promises EskerDB: a call that returns ESK_OK has taken effect
 /// and survives a power cut once sync has returned ESK_OK; a call that fails
-/// returns ESK_E_IO (or ESK_E_CORRUPT for a read beyond ECC) and may have
-/// changed only the pages it was asked to change.
+/// may have changed only the pages it was asked to change, and says why:
+///
+///     ESK_E_MEDIUM   the medium took the call and reports that the program or
+///                    erase failed (a NAND's status bit, an eMMC's error bit)
+///     ESK_E_CORRUPT  a read beyond ECC
+///     ESK_E_IO       anything else: a time-out, a bus error, no power. What
+///                    the medium did is not known
+///
+/// Only after ESK_E_MEDIUM is a block marked bad. After ESK_E_IO an erase is
+/// tried once more, and a program's page is read back: if what was not yet
+/// programmed of it looks erased it is tried again, else the next page is;
+/// while it cannot be read, nothing is. No call tries a program more than four times. A driver need not
+/// try again itself.
 #ifndef ESKER_DEVICE_H
 #define ESKER_DEVICE_H
 
@@ -59,11 +70,11 @@ struct esk_device_ops {
     int (*read)(const struct esk_device *device, esk_page_id page,
                 uint16_t offset, void *buffer, uint16_t bytes);
     /// Programs `bytes` bytes at `offset` of `page`.
-    /// Returns ESK_OK; ESK_E_IO when the medium reports a failure.
+    /// Returns ESK_OK; ESK_E_MEDIUM; ESK_E_IO.
     int (*program)(const struct esk_device *device, esk_page_id page,
                    uint16_t offset, const void *buffer, uint16_t bytes);
     /// Erases `block`: every byte reads as erased_value.
-    /// Returns ESK_OK; ESK_E_IO.
+    /// Returns ESK_OK; ESK_E_MEDIUM; ESK_E_IO.
     int (*erase)(const struct esk_device *device, uint32_t block);
     /// Makes every completed program and erase survive a power cut.
     int (*sync)(const struct esk_device *device);

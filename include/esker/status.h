@@ -25,7 +25,7 @@ enum esk_status {
     ESK_FULL = 4,         ///< no room, and the table's option is to refuse
 
     ESK_E_INVALID = -1,     ///< an argument breaks the call's contract
-    ESK_E_IO = -2,          ///< the driver failed to read, program or erase
+    ESK_E_IO = -2,          ///< a transfer failed; worth trying again
     ESK_E_CORRUPT = -3,     ///< bytes on the medium do not prove themselves
     ESK_E_NO_MEMORY = -4,   ///< the arena is too small
     ESK_E_NO_SPACE = -5,    ///< no free run of blocks for the region
@@ -35,9 +35,10 @@ enum esk_status {
     ESK_E_EXISTS = -9,      ///< a table of that name is already there
     ESK_E_STALE = -10,      ///< rows under the cursor were dropped: re-seek
     ESK_E_READ_ONLY = -11,  ///< the volume was mounted read-only
-    ESK_E_WORN = -12,       ///< every block of the region is bad
+    ESK_E_WORN = -12,       ///< no block of the region takes a program
     ESK_E_SCHEMA = -13,     ///< the schema cannot be stored; see esk_fault
     ESK_E_LIMIT = -14,      ///< a count reached the end of its type
+    ESK_E_MEDIUM = -15,     ///< drivers: the medium reports a failure
 };
 
 /// Returns a short English sentence for `status`, never NULL.

@@ -143,6 +143,7 @@ struct esk_sim_counters {
     uint64_t reads_corrupt;   ///< beyond ECC
     uint64_t programs_failed; ///< by esk_sim_failures or a failing block
     uint64_t erases_failed;
+    uint64_t transfers_failed;
 };
 
 /// The counters; valid until `sim` is destroyed, and always up to date.
@@ -220,11 +221,13 @@ struct esk_sim_failure {
     uint32_t burst_length; ///< how many fail then; 0: no burst
 };
 
-/// Faults of the medium. A failed program may leave part of its bits; a
-/// failed erase leaves the block failing for good.
+/// Faults of the medium (ESK_E_MEDIUM) and of the way to it (ESK_E_IO). A
+/// failed program may leave part of its bits; a failed erase leaves the block
+/// failing for good; a failed transfer may leave nothing done, part or all.
 struct esk_sim_failures {
     struct esk_sim_failure program;
     struct esk_sim_failure erase;
+    struct esk_sim_failure transfer; ///< of programs and erases, counted as one
     uint32_t endurance; ///< erases after which a block fails; 0: never
 };
 
@@ -233,7 +236,7 @@ struct esk_sim_failures {
 void esk_sim_failures_set(struct esk_sim *sim,
                           const struct esk_sim_failures *failures);
 
-/// From now on every program and erase of `block` fails.
+/// From now on every program and erase of `block` fails (ESK_E_MEDIUM).
 void esk_sim_block_fail(struct esk_sim *sim, uint32_t block);
 
 /// Flips bit `bit` (0 is the lowest of byte 0) of `page` until the block is

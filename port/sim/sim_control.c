@@ -81,6 +81,7 @@ void esk_sim_failures_set(struct esk_sim *sim,
         failures == NULL ? (struct esk_sim_failures){0} : *failures;
     sim->state.programs_tried = 0;
     sim->state.erases_tried = 0;
+    sim->state.transfers_tried = 0;
 }
 
 void esk_sim_block_fail(struct esk_sim *sim, uint32_t block) {

@@ -163,6 +163,20 @@ static int sim_program_check(struct esk_sim *sim, esk_page_id page,
     return sim_program_check_flash(sim, page, offset, bytes);
 }
 
+/// Whether the transfer of a program or erase fails, and what it leaves:
+/// nothing, a part, or all of it. NONE: it does not fail.
+static enum esk_sim_cut_mode sim_transfer_fails(struct esk_sim *sim) {
+    static const enum esk_sim_cut_mode modes[] = {
+        ESK_SIM_CUT_BEFORE, ESK_SIM_CUT_SUBSET, ESK_SIM_CUT_AFTER};
+    struct sim_state *state = &sim->state;
+    if (!esk_sim_failure_takes(sim, &state->failures.transfer,
+                               state->transfers_tried++)) {
+        return ESK_SIM_CUT_NONE;
+    }
+    state->counters.transfers_failed++;
+    return modes[esk_sim_random_below(sim, 3)];
+}
+
 /// What a failed program leaves: nothing, a prefix, or some of its bits.
 static enum esk_sim_cut_mode sim_failure_mode(struct esk_sim *sim) {
     static const enum esk_sim_cut_mode modes[] = {
@@ -185,6 +199,11 @@ static int sim_program(const struct esk_device *device, esk_page_id page,
         (void)esk_sim_program_bits(sim, page, offset, buffer, bytes, mode);
         return ESK_E_IO;
     }
+    mode = sim_transfer_fails(sim);
+    if (mode != ESK_SIM_CUT_NONE) {
+        (void)esk_sim_program_bits(sim, page, offset, buffer, bytes, mode);
+        return ESK_E_IO;
+    }
     bool failing =
         (sim->blocks[sim_page_block(sim, page)].flags & SIM_FAILING) != 0;
     if (esk_sim_failure_takes(sim, &state->failures.program,
@@ -193,7 +212,7 @@ static int sim_program(const struct esk_device *device, esk_page_id page,
         state->counters.programs_failed++;
         mode = sim_failure_mode(sim);
         (void)esk_sim_program_bits(sim, page, offset, buffer, bytes, mode);
-        return ESK_E_IO;
+        return ESK_E_MEDIUM;
     }
     return esk_sim_program_bits(sim, page, offset, buffer, bytes, mode);
 }
@@ -235,8 +254,11 @@ static int sim_erase(const struct esk_device *device, uint32_t block) {
     state->counters.erase_time_ns += state->timing.erase_ns;
     state->counters.time_ns += state->timing.erase_ns;
     enum esk_sim_cut_mode mode = esk_sim_cut_taken(sim, state->ops++);
+    state->on = mode == ESK_SIM_CUT_NONE;
+    if (state->on) {
+        mode = sim_transfer_fails(sim);
+    }
     if (mode != ESK_SIM_CUT_NONE) {
-        state->on = false;
         if (mode == ESK_SIM_CUT_AFTER) {
             sim_erase_complete(sim, block);
         } else if (mode != ESK_SIM_CUT_BEFORE) {
@@ -251,7 +273,7 @@ static int sim_erase(const struct esk_device *device, uint32_t block) {
         if (mode != ESK_SIM_CUT_BEFORE) {
             (void)esk_sim_erase_bits(sim, block, mode, false);
         }
-        return ESK_E_IO;
+        return ESK_E_MEDIUM;
     }
     sim_erase_complete(sim, block);
     return ESK_OK;

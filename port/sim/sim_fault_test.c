@@ -284,7 +284,7 @@ ESK_TEST(sim_fails_every_nth_a_burst_and_by_chance) {
     esk_sim_failures_set(sim, &failures);
     for (esk_page_id page = 0; page < 8; page++) {
         bool fails = page == 2 || page == 4 || page == 5;
-        ESK_CHECK_INT(sim_program(sim, page), fails ? ESK_E_IO : ESK_OK);
+        ESK_CHECK_INT(sim_program(sim, page), fails ? ESK_E_MEDIUM : ESK_OK);
     }
     ESK_CHECK_INT(esk_sim_counters(sim)->programs_failed, 3);
     failures = (struct esk_sim_failures){.erase = {.per_million = 500000}};
@@ -298,7 +298,7 @@ ESK_TEST(sim_fails_every_nth_a_burst_and_by_chance) {
     ESK_CHECK(failed > 40); // a block fails for good with its first failure
     ESK_CHECK_INT(esk_sim_violations(sim), 0);
     esk_sim_failures_set(sim, NULL);
-    ESK_CHECK_INT(sim_erase(sim, 0), ESK_E_IO);
+    ESK_CHECK_INT(sim_erase(sim, 0), ESK_E_MEDIUM);
     esk_sim_destroy(sim);
 }
 
@@ -307,16 +307,39 @@ ESK_TEST(sim_failed_program_leaves_a_part_of_its_bits) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct esk_sim *sim = sim_new(seed, 0);
         esk_sim_block_fail(sim, 1);
-        ESK_CHECK_INT(sim_program(sim, PAGES), ESK_E_IO);
+        ESK_CHECK_INT(sim_program(sim, PAGES), ESK_E_MEDIUM);
         ESK_CHECK(esk_sim_is_on(sim));
         ESK_CHECK_INT(sim_read(sim, PAGES), ESK_OK);
         unsigned missing = missing_bits();
         partial += missing != 0 && missing != data_bits();
-        ESK_CHECK_INT(sim_erase(sim, 1), ESK_E_IO);
+        ESK_CHECK_INT(sim_erase(sim, 1), ESK_E_MEDIUM);
         ESK_CHECK_INT(sim_program(sim, 0), ESK_OK);
         esk_sim_destroy(sim);
     }
     ESK_CHECK(partial > SEEDS / 3);
+}
+
+ESK_TEST(sim_failed_transfer_leaves_nothing_a_part_or_all_done) {
+    unsigned kinds[3] = {0};
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct esk_sim *sim = sim_new(seed, 0);
+        struct esk_sim_failures failures = {
+            .transfer = {.burst_start = 1, .burst_length = 2}};
+        esk_sim_failures_set(sim, &failures);
+        ESK_CHECK_INT(sim_program(sim, 0), ESK_OK);
+        ESK_CHECK_INT(sim_program(sim, 1), ESK_E_IO);
+        ESK_CHECK_INT(sim_read(sim, 1), ESK_OK);
+        unsigned missing = missing_bits();
+        kinds[missing == 0 ? 0 : missing == data_bits() ? 1 : 2]++;
+        ESK_CHECK_INT(sim_erase(sim, 1), ESK_E_IO);
+        ESK_CHECK_INT(sim_erase(sim, 1), ESK_OK);
+        ESK_CHECK_INT(sim_program(sim, PAGES), ESK_OK);
+        ESK_CHECK_INT(esk_sim_counters(sim)->transfers_failed, 2);
+        ESK_CHECK_INT(esk_sim_counters(sim)->programs_failed, 0);
+        ESK_CHECK_INT(esk_sim_violations(sim), 0);
+        esk_sim_destroy(sim);
+    }
+    ESK_CHECK(kinds[0] > 0 && kinds[1] > 0 && kinds[2] > 0);
 }
 
 ESK_TEST(sim_block_fails_at_the_end_of_its_endurance) {
@@ -325,7 +348,7 @@ ESK_TEST(sim_block_fails_at_the_end_of_its_endurance) {
     for (int i = 0; i < 5; i++) {
         ESK_CHECK_INT(sim_erase(sim, 2), ESK_OK);
     }
-    ESK_CHECK_INT(sim_erase(sim, 2), ESK_E_IO);
+    ESK_CHECK_INT(sim_erase(sim, 2), ESK_E_MEDIUM);
     ESK_CHECK_INT(esk_sim_counters(sim)->erases_failed, 1);
     esk_sim_destroy(sim);
 }

@@ -17,7 +17,7 @@
 
 enum {
     SIDECAR_MAGIC = 0x6d69736b, ///< "ksim"
-    SIDECAR_VERSION = 1,
+    SIDECAR_VERSION = 2,
     SIDECAR_CONTENT = 1u << 0, ///< the block has been programmed
     SIDECAR_FAULTS = 1u << 1,  ///< and it has flips or weak bits
 };
@@ -93,14 +93,23 @@ static void stream_geometry(struct sim_stream *stream,
 static void stream_counters(struct sim_stream *stream,
                             struct esk_sim_counters *counters) {
     uint64_t *fields[] = {
-        &counters->reads,           &counters->reads_sequential,
-        &counters->programs,        &counters->programs_sequential,
-        &counters->erases,          &counters->syncs,
-        &counters->bytes_read,      &counters->bytes_programmed,
-        &counters->time_ns,         &counters->read_time_ns,
-        &counters->program_time_ns, &counters->erase_time_ns,
-        &counters->bits_corrected,  &counters->reads_corrupt,
-        &counters->programs_failed, &counters->erases_failed,
+        &counters->reads,
+        &counters->reads_sequential,
+        &counters->programs,
+        &counters->programs_sequential,
+        &counters->erases,
+        &counters->syncs,
+        &counters->bytes_read,
+        &counters->bytes_programmed,
+        &counters->time_ns,
+        &counters->read_time_ns,
+        &counters->program_time_ns,
+        &counters->erase_time_ns,
+        &counters->bits_corrected,
+        &counters->reads_corrupt,
+        &counters->programs_failed,
+        &counters->erases_failed,
+        &counters->transfers_failed,
     };
     _Static_assert(sizeof fields / sizeof fields[0] ==
                        sizeof *counters / sizeof counters->reads,
@@ -135,6 +144,7 @@ static void stream_state(struct sim_stream *stream, struct sim_state *state) {
     stream_timing(stream, &state->timing);
     stream_failure(stream, &state->failures.program);
     stream_failure(stream, &state->failures.erase);
+    stream_failure(stream, &state->failures.transfer);
     stream_u32(stream, &state->failures.endurance);
     stream_u64(stream, &state->seed);
     stream_u64(stream, &state->random);
@@ -143,6 +153,7 @@ static void stream_state(struct sim_stream *stream, struct sim_state *state) {
     stream_u64(stream, &state->cut_op);
     stream_u64(stream, &state->programs_tried);
     stream_u64(stream, &state->erases_tried);
+    stream_u64(stream, &state->transfers_tried);
     stream_u32(stream, &state->page_read_next);
     stream_u32(stream, &state->page_program_next);
     stream_u16(stream, &state->ecc_bits);

@@ -54,6 +54,7 @@ struct sim_state {
     uint64_t cut_op;
     uint64_t programs_tried; ///< since esk_sim_failures_set
     uint64_t erases_tried;
+    uint64_t transfers_tried;   ///< of both
     esk_page_id page_read_next; ///< a read of it is sequential
     esk_page_id page_program_next;
     uint16_t ecc_bits;

@@ -156,12 +156,14 @@ void esk_sim_describe(const struct esk_sim *sim, char *text, size_t bytes) {
     const struct sim_state *state = &sim->state;
     const struct esk_sim_failure *program = &state->failures.program;
     const struct esk_sim_failure *erase = &state->failures.erase;
+    const struct esk_sim_failure *transfer = &state->failures.transfer;
     snprintf(
         text, bytes,
         "sim part=%s blocks=%u pages=%u page_bytes=%u unit=%u nop=%u "
         "erased=%02x flags=%u ecc=%u seed=%llu ops=%llu "
         "cut=%u@%llu program_fail=%u,%uppm,%llu+%u "
-        "erase_fail=%u,%uppm,%llu+%u endurance=%u",
+        "erase_fail=%u,%uppm,%llu+%u transfer_fail=%u,%uppm,%llu+%u "
+        "endurance=%u",
         state->part, (unsigned)g->block_count, g->block_pages, g->page_bytes,
         g->program_bytes, g->programs_per_page_max, g->erased_value, g->flags,
         state->ecc_bits, (unsigned long long)state->seed,
@@ -171,5 +173,8 @@ void esk_sim_describe(const struct esk_sim *sim, char *text, size_t bytes) {
         (unsigned long long)program->burst_start,
         (unsigned)program->burst_length, (unsigned)erase->every,
         (unsigned)erase->per_million, (unsigned long long)erase->burst_start,
-        (unsigned)erase->burst_length, (unsigned)state->failures.endurance);
+        (unsigned)erase->burst_length, (unsigned)transfer->every,
+        (unsigned)transfer->per_million,
+        (unsigned long long)transfer->burst_start,
+        (unsigned)transfer->burst_length, (unsigned)state->failures.endurance);
 }

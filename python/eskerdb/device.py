@@ -274,6 +274,7 @@ class Counters:
     reads_corrupt: int
     programs_failed: int
     erases_failed: int
+    transfers_failed: int
 
     def __sub__(self, other: Counters) -> Counters:
         return Counters(
@@ -428,16 +429,19 @@ class Simulator(Device):
         self,
         program: Failure | None = None,
         erase: Failure | None = None,
+        transfer: Failure | None = None,
         endurance: int = 0,
     ) -> None:
         """Makes programs and erases fail, counted from this call on.
 
+        transfer    on the way there, programs and erases counted as one
         endurance   erases after which a block fails; 0: never
         """
         failures = ffi.new("struct esk_sim_failures *")
         for target, source in (
             (failures.program, program),
             (failures.erase, erase),
+            (failures.transfer, transfer),
         ):
             for field in fields(source) if source else ():
                 setattr(target, field.name, getattr(source, field.name))

@@ -125,7 +125,7 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     lib.ESK_E_INVALID: (Invalid, ""),
     lib.ESK_E_IO: (
         DeviceError,
-        "rows of the last sync are safe; mount again when the medium works",
+        "rows of the last sync are safe; try again when the bus works",
     ),
     lib.ESK_E_CORRUPT: (Corrupt, "check() says what is damaged"),
     lib.ESK_E_NO_MEMORY: (NoMemory, "give the table a larger arena"),
@@ -142,7 +142,11 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     lib.ESK_E_EXISTS: (Exists, "drop it first, or choose another name"),
     lib.ESK_E_STALE: (Stale, "go on from the oldest row with a new scan"),
     lib.ESK_E_READ_ONLY: (ReadOnly, "mount it without read_only"),
-    lib.ESK_E_WORN: (Worn, "copy the rows to another device"),
+    lib.ESK_E_WORN: (
+        Worn,
+        "check supply and write protection and mount again, "
+        "or copy the rows to another device",
+    ),
     lib.ESK_E_SCHEMA: (SchemaError, ""),
     lib.ESK_E_LIMIT: (Limit, ""),
     lib.ESK_PY_CLOSED: (Closed, "open it again"),

@@ -182,6 +182,7 @@ struct esk_sim_counters {
     uint64_t reads_corrupt;
     uint64_t programs_failed;
     uint64_t erases_failed;
+    uint64_t transfers_failed;
     ...;
 };
 struct esk_sim_wear {
@@ -202,6 +203,7 @@ struct esk_sim_failure {
 struct esk_sim_failures {
     struct esk_sim_failure program;
     struct esk_sim_failure erase;
+    struct esk_sim_failure transfer;
     uint32_t endurance;
     ...;
 };

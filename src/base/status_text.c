@@ -20,7 +20,7 @@ const char *esk_status_text(int status) {
     case ESK_E_INVALID:
         return "an argument breaks the call's contract";
     case ESK_E_IO:
-        return "the device failed to read, program or erase";
+        return "a transfer to or from the device failed";
     case ESK_E_CORRUPT:
         return "bytes on the medium do not prove themselves";
     case ESK_E_NO_MEMORY:
@@ -40,11 +40,13 @@ const char *esk_status_text(int status) {
     case ESK_E_READ_ONLY:
         return "the volume is mounted read-only";
     case ESK_E_WORN:
-        return "every block of the region is bad";
+        return "no block of the region takes a program";
     case ESK_E_SCHEMA:
         return "the schema cannot be stored";
     case ESK_E_LIMIT:
         return "a count reached the end of its type";
+    case ESK_E_MEDIUM:
+        return "the medium reports a failure";
     default:
         return "unknown status";
     }

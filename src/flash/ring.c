@@ -1,14 +1,33 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Writing side of the ring. Head moves over bad blocks and failed pages;
-/// the tail gives way before a block is erased.
+/// Writing side of the ring. Head moves over bad blocks and failed pages; the
+/// tail gives way as a block is erased.
+///
+/// Two kinds of failure, kept apart by the driver (esker/device.h):
+///
+/// The *medium* reports that a program or erase failed. The block is marked
+/// bad, what is left of it is given up, and the next one is tried. A medium
+/// that does so block after block is not worn here and there: it is dead,
+/// write-protected or short of supply. From then on the ring says ESK_E_WORN,
+/// marks nothing and drops nothing, until it is mounted again.
+///
+/// The *transfer* failed, and what the medium did is not known. An erase is
+/// tried once more. The page of a program is read: as long as that fails, the
+/// bus is dead and nothing is done. A page that looks erased is tried again,
+/// as after a cut; any other is a hole. So a dead bus costs no page, no block
+/// and no row.
 #include "flash/ring.h"
 
 #include "flash/device_page.h"
 
-/// Blocks that failed one after another: the medium is dead, not worn.
-enum { GIVE_UP_BLOCKS = 4 };
+enum {
+    TRIES_MAX = 4, ///< programs of a page that one call tries
+    TORN_MAX = 3,  ///< holes in a row that end a block: a mount looks past them
+    WORN_MAX = 4,  ///< blocks in a row that the medium may give up. A block
+                   ///< without a mark counts twice when a program failed: it
+                   ///< may look erased, and a mount looks past one such
+};
 
 static uint16_t block_pages(const struct esk_ring *ring) {
     return ring->volume->device->geometry.block_pages;
@@ -78,24 +97,6 @@ void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
     }
 }
 
-/// Makes way for the block that starts at `start`: what it held a lap ago is
-/// dropped, or the ring is full.
-static int block_vacate(struct esk_ring *ring, uint32_t start) {
-    uint32_t end = start + block_pages(ring);
-    uint32_t pages = esk_ring_pages(ring);
-    if (end <= pages || ring->tail >= end - pages) {
-        return ESK_OK;
-    }
-    if (ring->refuse) {
-        return ESK_FULL;
-    }
-    if (ring->given_up >= GIVE_UP_BLOCKS) {
-        return ESK_E_IO;
-    }
-    ring->tail = end - pages;
-    return ESK_OK;
-}
-
 bool esk_ring_has_room(const struct esk_ring *ring, uint32_t pages) {
     uint16_t block = block_pages(ring);
     uint32_t end = (ring->tail + esk_ring_pages(ring)) / block * block;
@@ -113,24 +114,65 @@ bool esk_ring_has_room(const struct esk_ring *ring, uint32_t pages) {
     return room >= pages;
 }
 
-/// Erases the block that starts at `start`. A block that fails is marked bad;
-/// ESK_NOT_FOUND says that this block cannot be used.
-static int block_prepare(struct esk_ring *ring, uint32_t start) {
+/// Erases the block of `position`; a transfer that fails is tried once more.
+static int block_erase(struct esk_ring *ring, uint32_t position) {
     const struct esk_device *device = ring->volume->device;
-    uint32_t block = position_block(ring, start);
+    int status = ESK_E_IO;
+    for (uint8_t i = 0; i < 2 && status == ESK_E_IO; i++) {
+        status = device->ops->erase(device, position_block(ring, position));
+        if (status == ESK_OK) {
+            ring->stats->erases++;
+        } else {
+            ring->stats->erase_failures++;
+        }
+    }
+    return status;
+}
 
-    if (esk_device_block_is_bad(device, block)) {
+static bool block_is_bad(const struct esk_ring *ring, uint32_t position) {
+    return esk_device_block_is_bad(ring->volume->device,
+                                   position_block(ring, position));
+}
+
+/// Makes the block at `ready` ready: what it held a lap ago is dropped.
+/// Returns  ESK_OK; ESK_NOT_FOUND when the block is bad and was passed over;
+///          ESK_FULL, ESK_E_WORN, ESK_E_IO: nothing has changed.
+static int block_take(struct esk_ring *ring) {
+    uint32_t end = ring->ready + block_pages(ring);
+    uint32_t pages = esk_ring_pages(ring);
+    bool is_held = end > pages && ring->tail < end - pages;
+    int status = ESK_NOT_FOUND;
+
+    if (ring->worn >= WORN_MAX) {
+        return ESK_E_WORN;
+    }
+    if (is_held && ring->refuse) {
+        return ESK_FULL;
+    }
+    if (block_is_bad(ring, ring->ready)) {
         ring->stats->blocks_skipped++;
-        return ESK_NOT_FOUND;
+    } else {
+        status = block_erase(ring, ring->ready);
+        if (status == ESK_E_MEDIUM) {
+            ring->worn++;
+            esk_device_block_mark_bad(ring->volume->device,
+                                      position_block(ring, ring->ready));
+            status = ESK_NOT_FOUND;
+        } else if (status != ESK_OK) {
+            return ESK_E_IO;
+        }
     }
-    if (device->ops->erase(device, block) != ESK_OK) {
-        ring->stats->erase_failures++;
-        ring->given_up++;
-        esk_device_block_mark_bad(device, block);
-        return ESK_NOT_FOUND;
+    if (is_held) {
+        ring->tail = end - pages;
     }
-    ring->stats->erases++;
-    return ESK_OK;
+    ring->ready = end;
+    return status;
+}
+
+/// Moves head from a page that failed to the next one, or past the block.
+static void page_pass(struct esk_ring *ring, bool block) {
+    uint16_t pages = block_pages(ring);
+    ring->head += block ? pages - ring->head % pages : 1;
 }
 
 static void open_page_forget(struct esk_ring *ring) {
@@ -139,30 +181,67 @@ static void open_page_forget(struct esk_ring *ring) {
     ring->open_programs = 0;
 }
 
+/// Whether bytes [from, to) of the page at head look erased.
+/// Returns ESK_OK; ESK_NOT_FOUND when they do not; ESK_E_IO.
+static int page_is_erased(const struct esk_ring *ring, uint16_t from,
+                          uint16_t to) {
+    const struct esk_device *device = ring->volume->device;
+    esk_page_id page = esk_ring_page(ring, ring->head);
+    uint8_t byte = ring->envelope.erased_value;
+
+    for (; from < to && byte == ring->envelope.erased_value; from++) {
+        int status = device->ops->read(device, page, from, &byte, 1);
+        if (status != ESK_OK) {
+            return status == ESK_E_IO ? ESK_E_IO : ESK_NOT_FOUND;
+        }
+    }
+    return byte == ring->envelope.erased_value ? ESK_OK : ESK_NOT_FOUND;
+}
+
+/// Looks at the page at head, whose last program may have done anything. What
+/// is not yet programmed of it must look erased, or it is a hole.
+/// Returns ESK_OK; ESK_E_IO.
+static int doubt_settle(struct esk_ring *ring) {
+    uint16_t end = (uint16_t)(ring->envelope.page_bytes -
+                              (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
+    int status = page_is_erased(ring, 0, ESK_ENVELOPE_OPENING);
+    if (status == ESK_OK) {
+        status = page_is_erased(ring, ring->open_bytes, end);
+    }
+    if (status == ESK_E_IO) {
+        return ESK_E_IO;
+    }
+    ring->in_doubt = false;
+    if (status != ESK_OK) {
+        open_page_forget(ring);
+        ring->torn++;
+        page_pass(ring, ring->torn % TORN_MAX == 0);
+    }
+    return ESK_OK;
+}
+
 int esk_ring_reserve(struct esk_ring *ring) {
     uint16_t pages = block_pages(ring);
 
     if ((ring->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
+    if (ring->worn >= WORN_MAX) {
+        return ESK_E_WORN;
+    }
+    if (ring->in_doubt) {
+        ESK_TRY(doubt_settle(ring));
+    }
     for (uint32_t tries = 0; tries <= ring->block_count; tries++) {
         if (ring->head > esk_ring_position_max(ring)) {
             return ESK_E_LIMIT;
         }
-        if (ring->head < ring->ready &&
-            (ring->head % pages != 0 ||
-             !esk_device_block_is_bad(ring->volume->device,
-                                      position_block(ring, ring->head)))) {
-            return ESK_OK;
-        }
-        if (ring->head < ring->ready) {
-            ring->head += pages;
-            continue;
-        }
-        ESK_TRY(block_vacate(ring, ring->head));
-        int status = block_prepare(ring, ring->head);
-        ring->ready = ring->head + pages;
-        if (status == ESK_OK) {
+        if (ring->head == ring->ready) {
+            int status = block_take(ring);
+            if (status != ESK_NOT_FOUND) {
+                return status;
+            }
+        } else if (ring->head % pages != 0 || !block_is_bad(ring, ring->head)) {
             return ESK_OK;
         }
         ring->head += pages;
@@ -178,50 +257,28 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
     if ((ring->ready - begun) / pages >= ring->ahead) {
         return ESK_OK;
     }
-    int status = block_vacate(ring, ring->ready);
-    if (status != ESK_OK) {
-        return ESK_OK; /* nothing may be dropped: nothing is due */
-    }
-    status = block_prepare(ring, ring->ready);
-    ring->ready += pages;
+    int status = block_take(ring);
     *done = status == ESK_OK;
-    return ESK_OK;
+    /* Where nothing may be dropped nothing is due. */
+    return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
-/// Gives up the page at head after a failed program. Where blocks can be
-/// marked bad the whole block is given up, as NAND makers ask; elsewhere the
-/// second failure in a row does it.
-///
-/// A medium on which one block after another fails is not worn here and
-/// there: it is dead, or has lost its supply. Then only pages already erased
-/// are tried, one a call, and nothing more is dropped: the rows that are
-/// there are worth more than room for rows that cannot be written.
-static void page_spoiled(struct esk_ring *ring, uint8_t failures) {
+/// Takes note that a program of the page at head ended with `status`.
+/// Returns what to say if it is not tried again.
+static int page_spoiled(struct esk_ring *ring, int status) {
     const struct esk_device *device = ring->volume->device;
-    uint16_t pages = block_pages(ring);
-    bool marks = device->ops->block_mark_bad != NULL;
 
     ring->stats->program_failures++;
-    open_page_forget(ring);
-    if (ring->given_up >= GIVE_UP_BLOCKS || (!marks && failures % 2 != 0)) {
-        ring->head++;
-    } else {
-        if (marks) {
-            esk_device_block_mark_bad(device, position_block(ring, ring->head));
-        }
-        ring->head += pages - ring->head % pages;
-        ring->given_up++;
-    }
-}
-
-/// Makes the page at head programmable. When it is a failed program that
-/// needs the next page, running out of pages is the medium's failure.
-static int next_page(struct esk_ring *ring, uint8_t failures) {
-    int status = esk_ring_reserve(ring);
-    if (failures > 0 && (status == ESK_FULL || status == ESK_E_WORN)) {
+    if (status != ESK_E_MEDIUM) {
+        ring->in_doubt = true;
         return ESK_E_IO;
     }
-    return status;
+    open_page_forget(ring);
+    bool marks = device->ops->block_mark_bad != NULL;
+    ring->worn = (uint8_t)(ring->worn + (marks ? 1 : 2));
+    esk_device_block_mark_bad(device, position_block(ring, ring->head));
+    page_pass(ring, true);
+    return ESK_E_WORN;
 }
 
 /// Programs bytes [from, to) of the page at head.
@@ -231,22 +288,10 @@ static int page_program(struct esk_ring *ring, const uint8_t *page,
     if (from >= to) {
         return ESK_OK;
     }
+    ESK_TRY(device->ops->program(device, esk_ring_page(ring, ring->head), from,
+                                 page + from, (uint16_t)(to - from)));
     ring->open_programs++;
-    return device->ops->program(device, esk_ring_page(ring, ring->head), from,
-                                page + from, (uint16_t)(to - from));
-}
-
-/// Programs what is missing of the page at head and closes it.
-static int page_complete(struct esk_ring *ring, const uint8_t *page,
-                         uint16_t used) {
-    const struct esk_envelope *envelope = &ring->envelope;
-    uint16_t unit = ring->volume->device->geometry.program_bytes;
-    uint16_t end = (uint16_t)((used + unit - 1u) / unit * unit);
-    if (ring->open_bytes == 0) {
-        return page_program(ring, page, 0, envelope->page_bytes);
-    }
-    ESK_TRY(page_program(ring, page, ring->open_bytes, end));
-    return page_program(ring, page, 0, ESK_ENVELOPE_OPENING);
+    return ESK_OK;
 }
 
 /// Fills the page from its last element to its seals with the erased value,
@@ -261,38 +306,82 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
     }
 }
 
-int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
-                    uint32_t aux, uint32_t *position) {
-    const struct esk_envelope *envelope = &ring->envelope;
-    uint16_t used =
-        (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)(count * envelope->unit));
+/// Where the `count` elements of a page end.
+static uint16_t elements_end(const struct esk_ring *ring, uint16_t count) {
+    return (uint16_t)(ESK_ENVELOPE_BYTES +
+                      (uint16_t)(count * ring->envelope.unit));
+}
 
-    uint8_t failures = 0;
-    do {
-        ESK_TRY(next_page(ring, failures));
-        page_pad(ring, page, used);
+/// Programs what is missing of the page at head and its closing part.
+static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
+    const struct esk_envelope *envelope = &ring->envelope;
+    uint16_t unit = ring->volume->device->geometry.program_bytes;
+    uint16_t used = elements_end(ring, count);
+
+    esk_envelope_close(envelope, page, count);
+    if (ring->open_bytes == 0) {
+        return page_program(ring, page, 0, envelope->page_bytes);
+    }
+    uint16_t end = (uint16_t)((used + unit - 1u) / unit * unit);
+    ESK_TRY(page_program(ring, page, ring->open_bytes, end));
+    return page_program(ring, page, 0, ESK_ENVELOPE_OPENING);
+}
+
+/// Programs what is missing of the page's elements and a seal.
+static int page_seal(struct esk_ring *ring, uint8_t *page, uint16_t count) {
+    uint16_t used = elements_end(ring, count);
+    uint16_t from =
+        ring->open_bytes == 0 ? ESK_ENVELOPE_OPENING : ring->open_bytes;
+    uint8_t number = (uint8_t)(ring->open_seals + 1);
+    uint16_t seal = esk_envelope_seal(&ring->envelope, page, number, count);
+
+    ESK_TRY(page_program(ring, page, from, used));
+    ESK_TRY(page_program(ring, page, seal, (uint16_t)(seal + ESK_SEAL_BYTES)));
+    ring->open_bytes = used;
+    ring->open_seals = number;
+    return ESK_OK;
+}
+
+/// Programs `page` at head, or further on as pages fail; `seal`: not yet all.
+static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
+                      uint32_t aux, bool seal) {
+    int failure = ESK_OK;
+    for (uint8_t tries = 0; tries < TRIES_MAX; tries++) {
+        int status = esk_ring_reserve(ring);
+        if (status != ESK_OK) {
+            /* When it is a failure that needs the next page, having none is
+               that failure. */
+            return status == ESK_FULL && tries > 0 ? failure : status;
+        }
+        page_pad(ring, page, elements_end(ring, count));
         esk_envelope_open(page, ring->head, aux);
-        esk_envelope_close(envelope, page, count);
-        if (page_complete(ring, page, used) == ESK_OK) {
+        status = seal ? page_seal(ring, page, count)
+                      : page_complete(ring, page, count);
+        if (status == ESK_OK) {
             ring->stats->programs++;
-            ring->given_up = 0;
-            open_page_forget(ring);
-            if (position != NULL) {
-                *position = ring->head;
-            }
-            ring->head++;
+            ring->worn = 0;
+            ring->torn = 0;
             return ESK_OK;
         }
-        failures++;
-        page_spoiled(ring, failures);
-    } while (ring->given_up < GIVE_UP_BLOCKS);
-    return ESK_E_IO;
+        failure = page_spoiled(ring, status);
+    }
+    return failure;
+}
+
+int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
+                    uint32_t aux, uint32_t *position) {
+    ESK_TRY(page_write(ring, page, count, aux, false));
+    open_page_forget(ring);
+    if (position != NULL) {
+        *position = ring->head;
+    }
+    ring->head++;
+    return ESK_OK;
 }
 
 bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
     const struct esk_geometry *geometry = &ring->volume->device->geometry;
-    uint16_t used = (uint16_t)(ESK_ENVELOPE_BYTES +
-                               (uint16_t)(count * ring->envelope.unit));
+    uint16_t used = elements_end(ring, count);
     uint16_t seals = (uint16_t)((ring->open_seals + 1u) * ESK_SEAL_BYTES);
 
     if (geometry->program_bytes > ESK_SEAL_BYTES ||
@@ -310,32 +399,7 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
 
 int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
                   uint32_t aux) {
-    const struct esk_envelope *envelope = &ring->envelope;
-    uint16_t used =
-        (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)(count * envelope->unit));
-
-    uint8_t failures = 0;
-    do {
-        ESK_TRY(next_page(ring, failures));
-        page_pad(ring, page, used);
-        esk_envelope_open(page, ring->head, aux);
-        uint16_t from =
-            ring->open_bytes == 0 ? ESK_ENVELOPE_OPENING : ring->open_bytes;
-        uint8_t number = (uint8_t)(ring->open_seals + 1);
-        uint16_t seal = esk_envelope_seal(envelope, page, number, count);
-        if (page_program(ring, page, from, used) == ESK_OK &&
-            page_program(ring, page, seal, (uint16_t)(seal + ESK_SEAL_BYTES)) ==
-                ESK_OK) {
-            ring->stats->programs++;
-            ring->given_up = 0;
-            ring->open_bytes = used;
-            ring->open_seals = number;
-            return ESK_OK;
-        }
-        failures++;
-        page_spoiled(ring, failures);
-    } while (ring->given_up < GIVE_UP_BLOCKS);
-    return ESK_E_IO;
+    return page_write(ring, page, count, aux, true);
 }
 
 uint16_t esk_ring_room(const struct esk_ring *ring) {

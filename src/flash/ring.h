@@ -53,9 +53,11 @@ struct esk_ring {
     uint16_t open_bytes;   ///< programmed of the page at head; 0: none
     uint8_t open_seals;    ///< seals of the page at head
     uint8_t open_programs; ///< program calls on the page at head
-    uint8_t given_up;      ///< blocks that failed in a row
+    uint8_t worn;          ///< blocks that the medium gave up in a row
+    uint8_t torn;          ///< pages that failed transfers spoiled in a row
     uint8_t ahead;         ///< blocks to keep erased ahead of head
     bool refuse;           ///< refuse when full, rather than drop
+    bool in_doubt;         ///< the last program of the page at head
 };
 
 /// What a ring is made of; copied.
@@ -126,7 +128,7 @@ int esk_ring_reserve(struct esk_ring *ring);
 /// Completes `page` with `count` elements and programs it at head, or
 /// further on when pages fail; completes the sealed page when one is open.
 /// position out, may be NULL: where it is.
-/// Returns  as esk_ring_reserve; ESK_E_IO when every try failed.
+/// Returns  as esk_ring_reserve; ESK_E_IO, ESK_E_WORN when every try failed.
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position);
 

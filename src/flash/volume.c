@@ -73,12 +73,14 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half) {
 
     volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
     for (uint32_t i = 0; i < volume->half_blocks; i++) {
-        if (!esk_device_block_is_bad(device, start + i) &&
-            device->ops->erase(device, start + i) != ESK_OK) {
-            if (device->ops->block_mark_bad == NULL) {
-                return ESK_E_IO;
-            }
+        if (esk_device_block_is_bad(device, start + i)) {
+            continue;
+        }
+        int status = device->ops->erase(device, start + i);
+        if (status == ESK_E_MEDIUM && device->ops->block_mark_bad != NULL) {
             esk_device_block_mark_bad(device, start + i);
+        } else if (status != ESK_OK) {
+            return ESK_E_IO;
         }
     }
     return esk_half_page(volume, half, volume->half_pages - 1u, &last);
@@ -91,10 +93,10 @@ int esk_half_program(const struct esk_volume *volume, uint8_t half,
     ESK_TRY(esk_half_page(volume, half, index, &page));
     int status = device->ops->program(device, page, 0, bytes,
                                       device->geometry.page_bytes);
-    if (status != ESK_OK) {
+    if (status == ESK_E_MEDIUM) {
         esk_device_block_mark_bad(device, page / device->geometry.block_pages);
     }
-    return status;
+    return status == ESK_OK ? ESK_OK : ESK_E_IO;
 }
 
 static void super_encode(const struct esk_volume *volume, uint8_t *page) {

@@ -18,10 +18,11 @@ int esk_half_page(const struct esk_volume *volume, uint8_t half, uint32_t index,
                   esk_page_id *page);
 
 /// Erases every block of half `half` that can be erased.
-/// Returns ESK_OK; ESK_E_WORN when too few good blocks are left.
+/// Returns ESK_OK; ESK_E_WORN when too few good blocks are left; ESK_E_IO.
 int esk_half_erase(struct esk_volume *volume, uint8_t half);
 
 /// Programs `bytes`, one page, as number `index` of half `half`.
+/// Returns ESK_OK; ESK_E_IO: again, from the half's erase; ESK_E_WORN.
 int esk_half_program(const struct esk_volume *volume, uint8_t half,
                      uint32_t index, const uint8_t *bytes);
 

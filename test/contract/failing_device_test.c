@@ -116,10 +116,11 @@ static void run(const struct medium *medium,
                 const struct esk_sim_failures *failures, uint64_t seed) {
     struct esk_bed bed;
     ESK_CONTEXT("%s, programs each %u (burst %u), erases each %u (burst %u), "
-                "seed %u",
+                "transfers each %u (burst %u), seed %u",
                 medium->name, failures->program.every,
                 failures->program.burst_length, failures->erase.every,
-                failures->erase.burst_length, (unsigned)seed);
+                failures->erase.burst_length, failures->transfer.every,
+                failures->transfer.burst_length, (unsigned)seed);
     bed_make(&bed, medium, seed);
     for (uint32_t round = 0; round < 4; round++) {
         esk_sim_failures_set(bed.sim, failures);
@@ -165,6 +166,41 @@ ESK_TEST(series_keeps_what_it_acknowledged_through_bursts) {
                 .program = {.burst_start = 5 + 7 * i, .burst_length = 1 + i},
                 .erase = {.burst_start = 2 + i, .burst_length = i / 3}};
             run(&media[m], &failures, 100 + i);
+        }
+    }
+}
+
+static uint32_t bad_blocks(const struct esk_bed *bed) {
+    const struct esk_device *device = esk_sim_device(bed->sim);
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < device->geometry.block_count; b++) {
+        bool bad = false;
+        ESK_CHECK_INT(device->ops->block_is_bad(device, b, &bad), ESK_OK);
+        count += bad ? 1 : 0;
+    }
+    return count;
+}
+
+ESK_TEST(series_keeps_everything_when_transfers_fail_and_marks_no_block) {
+    for (uint32_t m = 0; m < MEDIA; m++) {
+        for (uint32_t every = 3; every <= 20; every++) {
+            struct esk_bed bed;
+            struct esk_sim_failures failures = {
+                .transfer = {.every = every,
+                             .burst_start = 100 + every,
+                             .burst_length = every / 2}};
+            ESK_CONTEXT("%s, transfers each %u", media[m].name, every);
+            bed_make(&bed, &media[m], every);
+            for (uint32_t round = 0; round < 4; round++) {
+                esk_sim_failures_set(bed.sim, &failures);
+                /* A burst may outlast a call, never six of them. */
+                ESK_CHECK(work(&bed, STEPS) < REFUSALS_MAX);
+                bool held = esk_bed_verify(&bed, true);
+                ESK_CHECK_TEXT(held ? "" : bed.why, "");
+                recover_verify(&bed);
+            }
+            ESK_CHECK_INT(bad_blocks(&bed), 0);
+            esk_bed_free(&bed);
         }
     }
 }

@@ -203,6 +203,26 @@ static bool write_page_from(const struct esk_series *series, esk_key key) {
                    series, esk_series_page_row(series, series->write_page, 0));
 }
 
+/// The page that counts of those that begin as the one at `position` does: the
+/// last. Rows are written again on the next page when a program fails, and the
+/// value index tells of them there.
+static uint32_t last_copy(struct esk_series *series, uint32_t position,
+                          esk_key key) {
+    bool above = false;
+    for (uint32_t at = position + 1; at < series->data.head && !above; at++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        if (esk_series_pin(series, &series->data, at, &page, &frame) ==
+            ESK_OK) {
+            const uint8_t *first = esk_series_page_row(series, page, 0);
+            above = esk_series_row_key(series, first) > key;
+            position = above ? position : at;
+            esk_pool_unpin(&series->pool, frame);
+        }
+    }
+    return position;
+}
+
 /// Puts a fresh cursor on its first page.
 static int cursor_start(struct esk_series *series,
                         struct esk_series_cursor *cursor) {
@@ -226,6 +246,9 @@ static int cursor_start(struct esk_series *series,
     if (status == ESK_OK) {
         cursor->position = place.position;
         esk_pool_unpin(&series->pool, place.frame);
+        if (cursor->backward && cursor->by_value) {
+            cursor->position = last_copy(series, place.position, key);
+        }
     } else if (status == ESK_NOT_FOUND) {
         cursor->position = series->data.tail;
         cursor->impossible = cursor->backward;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A device that died lost synced rows: each append that failed gave blocks up
+/// for bad and dropped the oldest ones to make room. What is dead now may be
+/// alive in a moment: a loose plug, a bus that another chip holds.
+#include "table/series/series.h"
+#include "test/harness/bed.h"
+#include "test/harness/esk_test.h"
+
+static const struct esk_geometry nor = {.block_count = 70,
+                                        .block_pages = 8,
+                                        .page_bytes = 256,
+                                        .program_bytes = 1,
+                                        .erased_value = 0xFF};
+
+static const struct esk_geometry nand = {.block_count = 70,
+                                         .block_pages = 8,
+                                         .page_bytes = 512,
+                                         .program_bytes = 512,
+                                         .programs_per_page_max = 1,
+                                         .erased_value = 0xFF};
+
+static const struct esk_geometry file = {.block_count = 70,
+                                         .block_pages = 8,
+                                         .page_bytes = 256,
+                                         .program_bytes = 64,
+                                         .flags = ESK_MEDIUM_OVERWRITE};
+
+/// Uses a dead device for a while, in every way there is.
+static void use_dead(struct esk_bed *bed) {
+    esk_sim_power_off(bed->sim);
+    for (uint32_t call = 0; call < 60; call++) {
+        (void)esk_bed_append(bed);
+        (void)esk_bed_sync(bed);
+        (void)esk_bed_step(bed, 3);
+        (void)esk_bed_erase_before(bed, 2);
+    }
+    esk_sim_power_on(bed->sim);
+    bed->model->has_floor_maybe = false;
+}
+
+static void verify(struct esk_bed *bed) {
+    bool held = esk_bed_verify(bed, true);
+    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+}
+
+/// Lets the device die again and again while the table fills up.
+static void live_and_die(const struct esk_geometry *geometry,
+                         const struct esk_bed_table *table, uint64_t seed) {
+    struct esk_sim_config config = {.geometry = *geometry, .seed = seed};
+    struct esk_bed bed;
+    ESK_CHECK_INT(esk_bed_make(&bed, table, &config, seed), ESK_OK);
+    uint32_t rows = bed.model->count;
+    for (uint32_t round = 0; round < 60; round++) {
+        int status = esk_bed_append_many(&bed, 1 + esk_bed_random(&bed, 40));
+        ESK_CHECK(status == ESK_OK || status == ESK_FULL);
+        rows = bed.model->count;
+        if (round % 2 == 0) {
+            ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        }
+        uint32_t tail = bed.series->data.tail;
+        use_dead(&bed);
+        ESK_CHECK(bed.model->count >= rows);
+        ESK_CHECK_INT(bed.series->data.tail, tail);
+        verify(&bed);
+        if (round % 5 == 4) {
+            esk_bed_crash(&bed);
+            status = esk_bed_recover(&bed);
+            ESK_CHECK_TEXT(status == ESK_OK ? "" : bed.why, "");
+            verify(&bed);
+        }
+    }
+    ESK_CHECK_INT(esk_sim_violations(bed.sim), 0);
+    ESK_CHECK_INT(bed.bad_blocks + bed.var_bad_blocks, 0);
+    esk_bed_free(&bed);
+}
+
+ESK_TEST(dead_device_loses_no_synced_rows) {
+    static const struct esk_geometry *const media[] = {&nor, &nand, &file};
+    for (uint32_t i = 0; i < 24; i++) {
+        struct esk_bed_table table = {.index_count = (uint8_t)(i % 2),
+                                      .has_var = i % 4 >= 2,
+                                      .value_bytes = 40,
+                                      .no_marks = i % 3 == 0,
+                                      .full_policy = i % 8 >= 4,
+                                      .erase_ahead = (uint8_t)(i % 3),
+                                      .data_blocks = 10,
+                                      .index_blocks = 6,
+                                      .var_blocks = 12};
+        ESK_CONTEXT("seed %u", i);
+        live_and_die(media[i % 3], &table, i);
+    }
+}
+
+ESK_TEST_MAIN()
