@@ -26,8 +26,8 @@
 /// Only after ESK_E_MEDIUM is a block marked bad. After ESK_E_IO an erase is
 /// tried once more, and a program's page is read back: if what was not yet
 /// programmed of it looks erased it is tried again, else the next page is;
-/// while it cannot be read, nothing is. No call tries a program more than four times. A driver need not
-/// try again itself.
+/// while it cannot be read, nothing is. No call tries a program more than four
+/// times. A driver need not try again itself.
 #ifndef ESKER_DEVICE_H
 #define ESKER_DEVICE_H
 

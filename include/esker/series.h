@@ -89,12 +89,13 @@ struct esk_series_stats {
 
 /// What esk_series_check found.
 struct esk_series_report {
-    uint32_t rows;          ///< rows read and in order
+    uint32_t rows;          ///< rows read and in order, not erased
     uint32_t rows_missing;  ///< rows that were written and cannot be read
     uint32_t pages;         ///< data pages that proved themselves
-    uint32_t pages_damaged; ///< pages that hold bytes and prove nothing
+    uint32_t pages_damaged; ///< pages that prove nothing where rows are missing
+    uint32_t pages_torn;    ///< the same where none is, as a cut leaves them
     uint32_t index_pages;
-    uint32_t index_damaged;
+    uint32_t index_damaged;  ///< pages that prove nothing: costs reads, no row
     uint32_t index_wrong;    ///< index entries that would miss a row
     uint32_t values_missing; ///< variable values that cannot be read
 };
@@ -270,8 +271,10 @@ void esk_series_stats(const struct esk_series *series,
 /// Reads every page and verifies envelopes, row order, continuity, index
 /// entries against rows, and variable values.
 /// report   out, always filled in.
-/// Returns  ESK_OK when nothing is wrong; ESK_E_CORRUPT when something is;
-///          ESK_E_IO.
+/// Returns  ESK_OK when no row, value or index entry is wrong or missing;
+///          ESK_E_CORRUPT when one is; ESK_E_IO when none is as far as could
+///          be read. A page that was the newest when it was damaged is not
+///          told from one that a cut tore: its rows were not yet followed.
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report);
 

@@ -144,8 +144,7 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     lib.ESK_E_READ_ONLY: (ReadOnly, "mount it without read_only"),
     lib.ESK_E_WORN: (
         Worn,
-        "check supply and write protection and mount again, "
-        "or copy the rows to another device",
+        "mount again with a sound supply, or copy the rows elsewhere",
     ),
     lib.ESK_E_SCHEMA: (SchemaError, ""),
     lib.ESK_E_LIMIT: (Limit, ""),

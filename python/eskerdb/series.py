@@ -55,9 +55,8 @@ class Stats:
 class Report:
     """What check() found.
 
-    ok       nothing is wrong, not even a page that a power cut tore
-    sound    nothing is missing: damaged pages, if any, held no row that was
-             ever acknowledged, and reads stay exact
+    ok       nothing that was acknowledged is missing, and reads are exact;
+             pages_torn and index_damaged do not count against it
     """
 
     ok: bool
@@ -65,16 +64,11 @@ class Report:
     rows_missing: int
     pages: int
     pages_damaged: int
+    pages_torn: int
     index_pages: int
     index_damaged: int
     index_wrong: int
     values_missing: int
-
-    @property
-    def sound(self) -> bool:
-        return not (
-            self.rows_missing or self.index_wrong or self.values_missing
-        )
 
 
 class Series:

@@ -148,6 +148,7 @@ struct esk_series_report {
     uint32_t rows_missing;
     uint32_t pages;
     uint32_t pages_damaged;
+    uint32_t pages_torn;
     uint32_t index_pages;
     uint32_t index_damaged;
     uint32_t index_wrong;

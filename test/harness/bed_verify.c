@@ -336,13 +336,17 @@ static bool report_verify(struct esk_bed *bed) {
                             (unsigned long)bed->found_count);
     }
     status = esk_series_check(bed->series, &report);
+    /* A page that failed where the ring begins may have held rows. */
     if ((status != ESK_OK && status != ESK_E_CORRUPT) ||
-        report.index_wrong > 0 || report.rows_missing > 0 ||
-        report.values_missing > 0) {
+        report.rows < bed->found_count || report.index_wrong > 0 ||
+        report.rows_missing > 0 || report.values_missing > 0) {
         return esk_bed_fail(bed,
-                            "check: %s, index_wrong %lu, rows_missing %lu, "
+                            "check: %s, rows %lu of %lu, pages_damaged %lu, "
+                            "index_wrong %lu, rows_missing %lu, "
                             "values_missing %lu",
-                            esk_status_text(status),
+                            esk_status_text(status), (unsigned long)report.rows,
+                            (unsigned long)bed->found_count,
+                            (unsigned long)report.pages_damaged,
                             (unsigned long)report.index_wrong,
                             (unsigned long)report.rows_missing,
                             (unsigned long)report.values_missing);

@@ -259,7 +259,7 @@ class Demo:
         if len(found) != len(self.rows):
             raise Difference(f"{len(found)} rows, {len(self.rows)} loaded")
         report = series.check()
-        if not report.sound:
+        if not report.ok:
             raise Difference(f"check: {report}")
         facts = grid("\nThe load goes on from the newest key")
         facts.add_row(
@@ -269,7 +269,7 @@ class Demo:
             "verified",
             f"[bold green]{len(found):,} of {len(self.rows):,} rows[/] equal "
             f"the file; {report.pages:,} data and {report.index_pages:,} "
-            f"index pages prove themselves, {report.pages_damaged} torn by "
+            f"index pages prove themselves, {report.pages_torn} torn by "
             "the cut",
         )
         self.out.print(facts)

@@ -78,7 +78,7 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
             facts.add_row("RAM to open", f"{series.arena_bytes:,} B here")
             if check:
                 report = series.check()
-                healthy = report.sound
+                healthy = report.ok
                 facts.add_row("check", _verdict(report))
     except EskerError as failure:
         warn(str(failure))
@@ -105,13 +105,11 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
 
 
 def _verdict(report: eskerdb.Report) -> str:
-    if report.ok:
+    torn = report.pages_torn + report.index_damaged
+    if report.ok and torn == 0:
         return f"all {report.pages:,} data pages prove themselves"
-    if report.sound:
-        return (
-            f"nothing is missing; {report.pages_damaged + report.index_damaged}"
-            " pages are torn, as a power cut leaves them"
-        )
+    if report.ok:
+        return f"nothing is missing; {torn} pages are torn, as by a power cut"
     return (
         f"damaged: {report.rows_missing:,} rows missing, "
         f"{report.pages_damaged:,} data pages, "
