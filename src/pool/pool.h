@@ -46,32 +46,51 @@ typedef int esk_pool_load(void *context, uint32_t tag, uint8_t *page);
     ((uint32_t)(frames) *                                                      \
      ((uint32_t)(page_bytes) + 5u * (uint32_t)(classes) + 1u))
 
+struct esk_pool;
+
+/// What several classes add to a pool. Firmware whose pools have one class
+/// does not link it.
+struct esk_pool_slots {
+    /// Saves what is worth keeping of `frame` above class 0 and empties it.
+    void (*spread)(struct esk_pool *pool, uint8_t frame);
+    /// Page `tag` is about to be loaded for `class_`: forgets its slots of the
+    /// classes below. Returns a bit for each class where a pinned one stays.
+    uint8_t (*leave)(struct esk_pool *pool, uint32_t tag, uint8_t class_);
+};
+
 /// A pool. The caller owns it; the fields are the pool's, the counters may
 /// be read and zeroed by anyone.
 struct esk_pool {
     uint32_t *tags; ///< [class][frame]
     uint8_t *pages; ///< [frame], page_bytes each
-    uint8_t *order; ///< [class][place]: frames, least recently used first
-    uint8_t *pins;  ///< [frame]
-    const uint16_t *class_offsets; ///< borrowed; NULL for one class
-    uint32_t hits;                 ///< pins served from RAM
-    uint32_t misses;               ///< pins that called load
+    uint8_t *pins;  ///< [frame]; then the lists, [class][place]: frames,
+                    ///< least recently used first
+    const struct esk_pool_slots *slots; ///< NULL for one class
+    const uint16_t *class_offsets;      ///< borrowed; NULL for one class
+    uint32_t hits;                      ///< pins served from RAM
+    uint32_t misses;                    ///< pins that called load
     uint16_t page_bytes;
     uint8_t frames;
     uint8_t classes;
 };
 
-/// Carves `memory` into an empty pool.
+/// Carves `memory` into an empty pool of one class.
 ///
-/// memory   ESK_POOL_BYTES(page_bytes, frames, classes) bytes, aligned for
+/// memory   ESK_POOL_BYTES(page_bytes, frames, 1) bytes, aligned for
 ///          uint32_t, borrowed for the pool's life.
 /// frames   1 .. ESK_POOL_FRAME_COUNT_MAX.
+void esk_pool_init(struct esk_pool *pool, void *memory, uint16_t page_bytes,
+                   uint8_t frames);
+
+/// Carves `memory` into an empty pool of `classes` classes.
+///
+/// memory   ESK_POOL_BYTES(page_bytes, frames, classes) bytes, as above.
 /// classes  1 .. ESK_POOL_CLASS_COUNT_MAX.
 /// class_offsets  borrowed: class c takes the bytes [c] .. [c + 1] - 1 of a
-///          page, so classes + 1 rising offsets; NULL for one class.
-void esk_pool_init(struct esk_pool *pool, void *memory, uint16_t page_bytes,
-                   uint8_t frames, uint8_t classes,
-                   const uint16_t *class_offsets);
+///          page, so classes + 1 rising offsets.
+void esk_pool_init_classes(struct esk_pool *pool, void *memory,
+                           uint16_t page_bytes, uint8_t frames, uint8_t classes,
+                           const uint16_t *class_offsets);
 
 /// Finds page `tag`, or loads it, and pins its frame.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-#include "pool/pool.h"
+#include "pool/pool_list.h"
 
 #include "base/bytes.h"
 #include "test/harness/esk_test.h"
@@ -36,8 +36,12 @@ static int load(void *context, uint32_t tag, uint8_t *page) {
 static void start(uint8_t frames, uint8_t classes) {
     test_loads = 0;
     test_load_status = ESK_OK;
-    esk_pool_init(&test_pool, test_memory, PAGE_BYTES, frames, classes,
-                  classes == 1 ? NULL : test_offsets);
+    if (classes == 1) {
+        esk_pool_init(&test_pool, test_memory, PAGE_BYTES, frames);
+    } else {
+        esk_pool_init_classes(&test_pool, test_memory, PAGE_BYTES, frames,
+                              classes, test_offsets);
+    }
 }
 
 static int pin(uint32_t tag, uint8_t class_, uint8_t *frame) {
@@ -203,9 +207,9 @@ ESK_TEST(pool_follows_the_example_of_the_lru_n_paper) {
         place(i, 0, leaves[i]);
         place(i, 1, level2[i]);
         place(i, 2, level3[i]);
-        test_pool.order[i] = i;
-        test_pool.order[4 + i] = order2[i];
-        test_pool.order[8 + i] = order3[i];
+        esk_pool_order(&test_pool, 0)[i] = i;
+        esk_pool_order(&test_pool, 1)[i] = order2[i];
+        esk_pool_order(&test_pool, 2)[i] = order3[i];
     }
     ESK_CHECK(!touch(20, 2));
     ESK_CHECK_INT(tag_at(0, 0), 20);
@@ -337,7 +341,7 @@ ESK_TEST(pool_agrees_with_a_model_of_lru_n) {
             }
             for (uint8_t c = 0; c < classes; c++) {
                 for (uint8_t f = 0; f < frames; f++) {
-                    ESK_CHECK_INT(test_pool.order[c * frames + f],
+                    ESK_CHECK_INT(esk_pool_order(&test_pool, c)[f],
                                   model.frame[c][f]);
                 }
             }

@@ -387,8 +387,7 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
     ESK_TRY(
         layout_read(volume, &info, made, memory.edges, &sizes, memory.pool));
     ESK_TRY(layout_check(made, &info));
-    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(&info, config),
-                  1, NULL);
+    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(&info, config));
     esk_spline_init(&made->spline, memory.knots, key_index_bytes(config),
                     made->key_bytes,
                     config == NULL ? 0 : config->key_error_16ths);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the files of this folder share: a class's tags and its LRU list.
+/// Private to this folder.
+#ifndef ESK_POOL_POOL_LIST_H
+#define ESK_POOL_POOL_LIST_H
+
+#include "pool/pool.h"
+
+enum { ESK_POOL_FRAME_NONE = 0xFF };
+
+/// Tags of the class's slots, by frame.
+static inline uint32_t *esk_pool_tags(const struct esk_pool *pool,
+                                      uint8_t class_) {
+    return pool->tags + (uint16_t)((uint16_t)class_ * pool->frames);
+}
+
+/// The class's frames, least recently used first.
+static inline uint8_t *esk_pool_order(const struct esk_pool *pool,
+                                      uint8_t class_) {
+    return pool->pins + (uint16_t)((class_ + 1u) * pool->frames);
+}
+
+/// Divides `memory` and empties every slot.
+void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
+                    uint8_t frames, uint8_t classes);
+
+/// The frame whose slot of `class_` holds page `tag`; ESK_POOL_FRAME_NONE.
+uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
+                      uint8_t class_);
+
+/// Tags the slot and makes it the youngest of its class; without a tag
+/// (ESK_POOL_TAG_NONE) the oldest.
+void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
+                   uint32_t tag);
+
+/// Where `frame` stands in the list `order`.
+uint8_t esk_pool_place(const uint8_t *order, uint8_t frame);
+
+/// The first place in the list whose frame nobody has pinned; `frames` when
+/// there is none.
+uint8_t esk_pool_oldest(const struct esk_pool *pool, const uint8_t *order);
+
+#endif

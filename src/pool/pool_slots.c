@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Several classes of slots a frame: LRU-N.
+///
+///     tags   class 0   3  4  5  6        order  class 0   0  1  2  3
+///            class 1  13  9  .  6                class 1   2  0  3  1
+///                     ^frame 0                             ^oldest
+///
+/// Before a frame's bytes go, each of its slots above class 0 that is younger
+/// than the oldest one of its class moves there, so every class loses its own
+/// oldest slot and no other (lrun-kmutree-2012, section III-B, step ii).
+///
+/// A slot copy is the only work that grows with the page.
+
+#include "pool/pool_list.h"
+
+#include <string.h>
+
+/// Moves `frame`'s slot of `class_` onto the oldest slot of that class, and
+/// the two change places in the list. Nothing to do when it is that slot, or
+/// empty: an empty one is the oldest, or as old.
+static void pool_migrate(struct esk_pool *pool, uint8_t frame, uint8_t class_) {
+    uint32_t *tags = esk_pool_tags(pool, class_);
+    uint8_t *order = esk_pool_order(pool, class_);
+    uint8_t oldest = esk_pool_oldest(pool, order);
+    uint8_t victim = order[oldest];
+    if (victim == frame || tags[frame] == ESK_POOL_TAG_NONE) {
+        return;
+    }
+    uint16_t offset = pool->class_offsets[class_];
+    uint16_t bytes = (uint16_t)(pool->class_offsets[class_ + 1] - offset);
+    memcpy(esk_pool_page(pool, victim) + offset,
+           esk_pool_page(pool, frame) + offset, bytes);
+    tags[victim] = tags[frame];
+    order[esk_pool_place(order, frame)] = victim;
+    order[oldest] = frame;
+}
+
+static void pool_spread(struct esk_pool *pool, uint8_t frame) {
+    for (uint8_t i = 1; i < pool->classes; i++) {
+        pool_migrate(pool, frame, i);
+        esk_pool_move(pool, frame, i, ESK_POOL_TAG_NONE);
+    }
+}
+
+/// Slots of the page that come in again make room first (step i). One in a
+/// pinned frame stays, and the copy that comes in goes without a tag.
+static uint8_t pool_leave(struct esk_pool *pool, uint32_t tag, uint8_t class_) {
+    uint8_t kept = 0;
+    for (uint8_t i = 0; i < class_; i++) {
+        uint8_t frame = esk_pool_find(pool, tag, i);
+        if (frame == ESK_POOL_FRAME_NONE) {
+            continue;
+        }
+        if (pool->pins[frame] != 0) {
+            kept = (uint8_t)(kept | (uint8_t)(1u << i));
+        } else {
+            esk_pool_move(pool, frame, i, ESK_POOL_TAG_NONE);
+        }
+    }
+    return kept;
+}
+
+static const struct esk_pool_slots pool_slots = {
+    .spread = pool_spread,
+    .leave = pool_leave,
+};
+
+void esk_pool_init_classes(struct esk_pool *pool, void *memory,
+                           uint16_t page_bytes, uint8_t frames, uint8_t classes,
+                           const uint16_t *class_offsets) {
+    esk_pool_carve(pool, memory, page_bytes, frames, classes);
+    pool->slots = &pool_slots;
+    pool->class_offsets = class_offsets;
+}
