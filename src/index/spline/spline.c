@@ -19,12 +19,13 @@
 /// passes leave more knots than one with the same total slack (on `watch` 436
 /// against 414).
 ///
-/// Invariants: see spline.h. Cost of an add: up to eight products of 32 x 32
+/// Invariants: see spline.h. Cost of an add: up to sixteen products of 32 x 32
 /// bits, no division.
 
 #include "index/spline/spline_array.h"
 
 #include "base/bytes.h"
+#include "base/inline.h"
 
 enum {
     /// Longest segment: two of them stay in reach of 16 bits.
@@ -55,17 +56,28 @@ void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
 
 /* --------------------------------------------------------------- corridor */
 
+/// Whether `a` is steeper than `b`. Runs are shortened by `shift` bits first.
+/// Out of line: on an 8-bit chip two wide products and a comparison are long.
+ESK_OUT_OF_LINE static bool slope_is_above(const struct esk_spline_slope *a,
+                                           const struct esk_spline_slope *b,
+                                           uint8_t shift) {
+    return (uint64_t)a->rise * (uint32_t)(b->run >> shift) >
+           (uint64_t)b->rise * (uint32_t)(a->run >> shift);
+}
+
 /// Takes the line to `point` into the corridor between `upper` and `lower`:
 /// narrows it so that lines pass the point within `error`. Returns false, and
 /// does nothing, when the line lies outside.
 ///
 /// Slopes are compared by cross products, which are exact while the run fits
-/// 32 bits; longer runs lose their low bits, all alike. The differences that
-/// say whether the point is inside also say by how much it is.
+/// 32 bits; longer runs lose their low bits, all alike.
 static bool spline_narrow(struct esk_spline_slope *upper,
                           struct esk_spline_slope *lower,
                           const struct esk_spline_slope *point, uint8_t error) {
-    uint32_t rise = point->rise;
+    struct esk_spline_slope over = *point;
+    struct esk_spline_slope under = *point;
+    over.rise += error;
+    under.rise = under.rise > error ? under.rise - error : 0;
     if (upper->run != 0) {
         esk_key longest = point->run; /* of all three */
         uint8_t shift = 0;
@@ -73,37 +85,29 @@ static bool spline_narrow(struct esk_spline_slope *upper,
             longest >>= 1;
             shift++;
         }
-        uint32_t run = (uint32_t)longest;
-        uint32_t upper_run = (uint32_t)(upper->run >> shift);
-        uint32_t lower_run = (uint32_t)(lower->run >> shift);
-        uint64_t above = (uint64_t)upper->rise * run;
-        uint64_t below = (uint64_t)rise * lower_run;
-        uint64_t at_upper = (uint64_t)rise * upper_run;
-        uint64_t at_lower = (uint64_t)lower->rise * run;
-        if (at_upper > above || at_lower > below) {
+        if (slope_is_above(point, upper, shift) ||
+            slope_is_above(lower, point, shift)) {
             return false;
         }
-        if (below - at_lower > (uint64_t)error * lower_run) {
-            lower->rise = rise - error;
-            lower->run = point->run;
+        if (slope_is_above(&under, lower, shift)) {
+            *lower = under;
         }
-        if (above - at_upper <= (uint64_t)error * upper_run) {
+        if (!slope_is_above(upper, &over, shift)) {
             return true;
         }
     } else {
-        lower->rise = rise > error ? rise - error : 0;
-        lower->run = point->run;
+        *lower = under;
     }
-    upper->rise = rise + error;
-    upper->run = point->run;
+    *upper = over;
     return true;
 }
 
-/// The slope from `from` to (key, position). False when it is too long.
-static bool spline_slope_to(const struct esk_spline_entry *from, esk_key key,
-                            uint32_t position, struct esk_spline_slope *slope) {
-    uint32_t pages = position - from->position;
-    slope->run = (esk_key)(key - from->key);
+/// The slope from `from` to `to`. False when it is too long.
+static bool spline_slope_to(const struct esk_spline_entry *from,
+                            const struct esk_spline_entry *to,
+                            struct esk_spline_slope *slope) {
+    uint32_t pages = to->position - from->position;
+    slope->run = (esk_key)(to->key - from->key);
     slope->rise = pages << 4;
     return pages <= SPLINE_SEGMENT_PAGES_MAX;
 }
@@ -134,7 +138,7 @@ static bool spline_thin_on(struct esk_spline *spline) {
     while (next < spline->thin_end && (uint16_t)(next - kept) < batch) {
         esk_spline_array_get(spline, 0, next, &knot);
         bool may_go = next != joint || upper.run == 0;
-        if (may_go && spline_slope_to(&base, knot.key, knot.position, &slope) &&
+        if (may_go && spline_slope_to(&base, &knot, &slope) &&
             spline_narrow(&upper, &lower, &slope, spline->thin_slack)) {
             next++;
             continue;
@@ -252,59 +256,58 @@ void esk_spline_drop(struct esk_spline *spline) {
 }
 
 /// Appends a knot, which starts a new corridor.
-static int spline_push(struct esk_spline *spline, esk_key key,
-                       uint32_t position) {
-    ESK_TRY(spline_room(spline, position));
-    esk_spline_array_insert(spline, 0, spline->level[0].count, key, position);
+static int spline_push(struct esk_spline *spline,
+                       const struct esk_spline_entry *knot) {
+    ESK_TRY(spline_room(spline, knot->position));
+    esk_spline_array_insert(spline, 0, spline->level[0].count, knot);
     spline->upper.run = 0;
-    spline->tip_key = key;
-    spline->tip_position = position;
+    spline->tip = *knot;
     spline->has_tip = true;
     spline->fresh++;
     return ESK_OK;
 }
 
-static bool spline_is_new(const struct esk_spline *spline, esk_key key,
-                          uint32_t position) {
-    return !spline->has_tip ||
-           (key > spline->tip_key && position > spline->tip_position);
+static bool spline_is_new(const struct esk_spline *spline,
+                          const struct esk_spline_entry *point) {
+    return !spline->has_tip || (point->key > spline->tip.key &&
+                                point->position > spline->tip.position);
 }
 
 int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
     const struct esk_spline_level *knots = &spline->level[0];
+    struct esk_spline_entry point = {key, position};
     struct esk_spline_entry knot;
     struct esk_spline_slope slope;
     uint8_t error = spline->error_16ths;
     if (error > SPLINE_ERROR_NEW_MAX) {
         error = SPLINE_ERROR_NEW_MAX;
     }
-    if (!spline_is_new(spline, key, position)) {
+    if (!spline_is_new(spline, &point)) {
         return ESK_OK;
     }
     while (knots->count != 0) { /* twice at most: then the tip is the knot */
         esk_spline_array_get(spline, 0, (uint16_t)(knots->count - 1u), &knot);
-        if (spline_slope_to(&knot, key, position, &slope) &&
+        if (spline_slope_to(&knot, &point, &slope) &&
             spline_narrow(&spline->upper, &spline->lower, &slope, error)) {
-            spline->tip_key = key;
-            spline->tip_position = position;
+            spline->tip = point;
             return ESK_OK;
         }
-        if (spline->tip_key == knot.key) {
+        if (spline->tip.key == knot.key) {
             break; /* a leap: the point itself becomes a knot */
         }
-        ESK_TRY(spline_push(spline, spline->tip_key, spline->tip_position));
+        ESK_TRY(spline_push(spline, &spline->tip));
     }
-    return spline_push(spline, key, position);
+    return spline_push(spline, &point);
 }
 
 /// Takes up a knot that cannot wait: what cannot be saved now is thinned
 /// harder. Returns whether it was above the newest one.
-static bool spline_force(struct esk_spline *spline, esk_key key,
-                         uint32_t position) {
-    if (!spline_is_new(spline, key, position)) {
+static bool spline_force(struct esk_spline *spline,
+                         const struct esk_spline_entry *knot) {
+    if (!spline_is_new(spline, knot)) {
         return false;
     }
-    while (spline_push(spline, key, position) != ESK_OK) {
+    while (spline_push(spline, knot) != ESK_OK) {
         if (spline->full_level == 0 &&
             spline->error_max < SPLINE_ERROR_FORCED_MAX) {
             spline->error_max = (uint8_t)(spline->error_max + 4u);
@@ -315,14 +318,14 @@ static bool spline_force(struct esk_spline *spline, esk_key key,
     return true;
 }
 
-void esk_spline_restore_knot(struct esk_spline *spline, esk_key key,
-                             uint32_t position) {
-    if (spline_force(spline, key, position)) {
+void esk_spline_restore_knot(struct esk_spline *spline,
+                             const struct esk_spline_entry *knot) {
+    if (spline_force(spline, knot)) {
         spline->fresh--; /* it came from an index page */
     }
 }
 
-void esk_spline_restore_tip(struct esk_spline *spline, esk_key key,
-                            uint32_t position) {
-    (void)spline_force(spline, key, position);
+void esk_spline_restore_tip(struct esk_spline *spline,
+                            const struct esk_spline_entry *tip) {
+    (void)spline_force(spline, tip);
 }

@@ -71,6 +71,12 @@ struct esk_spline_slope {
     uint32_t rise;
 };
 
+/// A knot, or a tile's first key and its index position.
+struct esk_spline_entry {
+    esk_key key;
+    uint32_t position;
+};
+
 /// A spline. The fields are its own; error_16ths and level[] may be read.
 struct esk_spline {
     uint8_t *memory; ///< packed entries: see spline_array.h
@@ -79,20 +85,19 @@ struct esk_spline {
        bound of all points since lies between these. run 0: no point yet. */
     struct esk_spline_slope upper;
     struct esk_spline_slope lower;
-    esk_key tip_key;     ///< the newest point
-    esk_key pending_key; ///< first key of the section saved last
-    uint32_t tip_position;
-    uint32_t knot_position; ///< of the newest knot
-    uint16_t bytes;         ///< of memory
-    uint16_t fresh;         ///< newest knots on no index page yet
-    uint16_t thin_next;     ///< first knot the running thinning has not seen
-    uint16_t thin_end;      ///< first knot it leaves alone
-    uint16_t pending;       ///< entries that esk_spline_save appended last
-    uint8_t thin_slack;     ///< 1/16 pages the thinning may add
-    uint8_t key_bytes;      ///< 1, 2, 4 or 8
-    uint8_t error_16ths;    ///< the bound now
-    uint8_t error_max;      ///< the bound it may rise to
-    uint8_t full_level;     ///< what the last ESK_FULL asked to be saved
+    struct esk_spline_entry tip; ///< the newest point
+    esk_key pending_key;         ///< first key of the section saved last
+    uint32_t knot_position;      ///< of the newest knot
+    uint16_t bytes;              ///< of memory
+    uint16_t fresh;              ///< newest knots on no index page yet
+    uint16_t thin_next;  ///< first knot the running thinning has not seen
+    uint16_t thin_end;   ///< first knot it leaves alone
+    uint16_t pending;    ///< entries that esk_spline_save appended last
+    uint8_t thin_slack;  ///< 1/16 pages the thinning may add
+    uint8_t key_bytes;   ///< 1, 2, 4 or 8
+    uint8_t error_16ths; ///< the bound now
+    uint8_t error_max;   ///< the bound it may rise to
+    uint8_t full_level;  ///< what the last ESK_FULL asked to be saved
     bool pending_new_tile;
     bool has_tip;
 };
@@ -183,7 +188,7 @@ bool esk_spline_tip(const struct esk_spline *spline, esk_key *key,
 /// Reads entry `index` of a section.
 void esk_spline_section_get(const struct esk_spline *spline,
                             const uint8_t *section, uint16_t index,
-                            esk_key *key, uint32_t *position);
+                            struct esk_spline_entry *entry);
 
 /// Recovery at mount, in this order, on an empty spline. Beside a tile and
 /// beside new knots the caller stores error_16ths of that moment, and calls
@@ -215,13 +220,13 @@ void esk_spline_restore_error(struct esk_spline *spline, uint8_t error_16ths);
 
 /// A knot read back. Not above the newest one: ignored. When RAM is full the
 /// bound rises, if need be above its maximum.
-void esk_spline_restore_knot(struct esk_spline *spline, esk_key key,
-                             uint32_t position);
+void esk_spline_restore_knot(struct esk_spline *spline,
+                             const struct esk_spline_entry *knot);
 
 /// The corridor's newest point as stored: it becomes a knot, which is legal
 /// because the corridor was open there.
-void esk_spline_restore_tip(struct esk_spline *spline, esk_key key,
-                            uint32_t position);
+void esk_spline_restore_tip(struct esk_spline *spline,
+                            const struct esk_spline_entry *tip);
 
 /// Forgets knots all of whose segment is below `data_tail` and entries whose
 /// tile is below `index_tail`.

@@ -85,30 +85,36 @@ void esk_spline_array_get(const struct esk_spline *spline, uint8_t level,
         newest - (uint16_t)((uint16_t)newest - esk_load_u16(bytes));
 }
 
-uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
-                               esk_key key) {
-    const uint8_t *first = array_at(spline, level, 0);
-    uint8_t entry_bytes = array_entry_bytes(spline, level);
+uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
+                         uint16_t count, uint8_t entry_bytes, esk_key key) {
     uint16_t low = 0;
-    uint16_t high = spline->level[level].count;
-    while (low < high) {
-        uint16_t middle = (uint16_t)((uint16_t)(low + high) >> 1);
+    while (low < count) {
+        uint16_t middle = (uint16_t)((uint16_t)(low + count) >> 1);
         const uint8_t *entry = first + (size_t)middle * entry_bytes;
         if (esk_spline_key_load(spline, entry) <= key) {
             low = (uint16_t)(middle + 1u);
         } else {
-            high = middle;
+            count = middle;
         }
     }
     return low;
 }
 
+uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
+                               esk_key key) {
+    return esk_spline_rank(spline, array_at(spline, level, 0),
+                           spline->level[level].count,
+                           array_entry_bytes(spline, level), key);
+}
+
 void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
-                             uint16_t index, esk_key key, uint32_t position) {
+                             uint16_t index,
+                             const struct esk_spline_entry *entry) {
+    uint32_t position = entry->position;
     uint8_t *bytes = array_at(spline, level, index);
     memmove(bytes + array_entry_bytes(spline, level), bytes,
             (size_t)(array_end(spline) - bytes));
-    esk_spline_key_store(spline, bytes, key);
+    esk_spline_key_store(spline, bytes, entry->key);
     bytes += spline->key_bytes;
     if (level != 0) {
         esk_store_u32(bytes, position);

@@ -16,12 +16,6 @@
 
 #include "index/spline/spline.h"
 
-/// An entry as a number pair.
-struct esk_spline_entry {
-    esk_key key;
-    uint32_t position;
-};
-
 /// The key_bytes little-endian bytes at `bytes`.
 esk_key esk_spline_key_load(const struct esk_spline *spline,
                             const uint8_t *bytes);
@@ -37,13 +31,18 @@ bool esk_spline_array_has_room(const struct esk_spline *spline, uint8_t level);
 /// Whether knots take more than half of the bytes.
 bool esk_spline_array_is_wide(const struct esk_spline *spline);
 
+/// How many of `count` entries at `first` have keys <= `key`.
+uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
+                         uint16_t count, uint8_t entry_bytes, esk_key key);
+
 /// How many of the level's keys are <= `key`.
 uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
                                esk_key key);
 
 /// Inserts an entry. The caller has seen to room, and to the 16 bits.
 void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
-                             uint16_t index, esk_key key, uint32_t position);
+                             uint16_t index,
+                             const struct esk_spline_entry *entry);
 
 /// Sets the position of the level's last entry.
 void esk_spline_array_move_last(struct esk_spline *spline, uint8_t level,

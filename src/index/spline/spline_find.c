@@ -11,6 +11,7 @@
 #include "index/spline/spline_array.h"
 
 #include "base/bytes.h"
+#include "base/inline.h"
 
 /// pages * run / span rounded down, with a small bias: run < span.
 ///
@@ -33,16 +34,12 @@ static uint32_t spline_scale(uint32_t pages, esk_key run, esk_key span) {
     for (; bit != 0; bit >>= 1) {
         quotient <<= 1;
         rest <<= 1;
-        if (rest >= whole) {
-            rest -= whole;
-            quotient++;
-        }
         if ((pages & bit) != 0) {
             rest += step;
-            if (rest >= whole) {
-                rest -= whole;
-                quotient++;
-            }
+        }
+        while (rest >= whole) { /* twice at most: rest is below 3 * whole */
+            rest -= whole;
+            quotient++;
         }
     }
     /* A page's first key is predicted a hair too low as often as too high,
@@ -50,42 +47,48 @@ static uint32_t spline_scale(uint32_t pages, esk_key run, esk_key span) {
     return rest + (whole >> 8) >= whole ? quotient + 1u : quotient;
 }
 
-/// Fills `hit` for a key between two knots, low.key <= key < high.key.
-static void spline_hit_between(struct esk_spline_hit *hit, esk_key key,
-                               const struct esk_spline_entry *low,
-                               const struct esk_spline_entry *high) {
-    uint32_t pages = high->position - low->position;
-    uint32_t ahead = spline_scale(pages, (esk_key)(key - low->key),
-                                  (esk_key)(high->key - low->key));
+/// Fills `hit` for a data page.
+static void spline_hit_page(struct esk_spline_hit *hit, uint32_t low,
+                            uint32_t guess, uint32_t high) {
     hit->level = 0;
-    hit->position = low->position;
-    hit->low = low->position;
-    hit->high = high->position - 1u;
-    hit->guess = low->position + (ahead < pages ? ahead : pages - 1u);
+    hit->position = guess;
+    hit->low = low;
+    hit->high = high;
+    hit->guess = guess;
+}
+
+/// Fills `hit` for a key between two knots, low.key <= key < high.key.
+ESK_OUT_OF_LINE static void
+spline_hit_between(struct esk_spline_hit *hit, esk_key key,
+                   const struct esk_spline_entry *low,
+                   const struct esk_spline_entry *high) {
+    uint32_t last = high->position - low->position - 1u;
+    uint32_t ahead = spline_scale(last + 1u, (esk_key)(key - low->key),
+                                  (esk_key)(high->key - low->key));
+    ahead = ahead < last ? ahead : last;
+    spline_hit_page(hit, low->position, low->position + ahead,
+                    high->position - 1u);
 }
 
 /// The oldest knot in RAM, or the tip when there is none: the end of what
 /// tiles cover.
 static void spline_old_end(const struct esk_spline *spline,
                            struct esk_spline_entry *end) {
-    end->key = spline->tip_key;
-    end->position = spline->tip_position;
+    *end = spline->tip;
     if (spline->level[0].count != 0) {
         esk_spline_array_get(spline, 0, 0, end);
     }
 }
 
 /// Fills `hit` for the tile at `position`.
-static void spline_hit_tile(const struct esk_spline *spline,
-                            struct esk_spline_hit *hit, uint8_t level,
-                            uint32_t position) {
+ESK_OUT_OF_LINE static void spline_hit_tile(const struct esk_spline *spline,
+                                            struct esk_spline_hit *hit,
+                                            uint8_t level, uint32_t position) {
     struct esk_spline_entry end;
     spline_old_end(spline, &end);
+    spline_hit_page(hit, 0, end.position, end.position);
     hit->level = level;
     hit->position = position;
-    hit->low = 0;
-    hit->high = end.position;
-    hit->guess = end.position;
 }
 
 int esk_spline_find(const struct esk_spline *spline, esk_key key,
@@ -102,16 +105,14 @@ int esk_spline_find(const struct esk_spline *spline, esk_key key,
             return ESK_OK;
         }
         struct esk_spline_entry high;
-        high.key = spline->tip_key;
-        high.position = spline->tip_position;
+        high = spline->tip;
         if (rank < spline->level[0].count) {
             esk_spline_array_get(spline, 0, rank, &high);
         }
         if (key < high.key) {
             spline_hit_between(hit, key, &low, &high);
         } else { /* at or after the newest point */
-            hit->level = 0;
-            hit->position = hit->low = hit->high = hit->guess = high.position;
+            spline_hit_page(hit, high.position, high.position, high.position);
         }
         return ESK_OK;
     }
@@ -120,31 +121,12 @@ int esk_spline_find(const struct esk_spline *spline, esk_key key,
 
 void esk_spline_section_get(const struct esk_spline *spline,
                             const uint8_t *section, uint16_t index,
-                            esk_key *key, uint32_t *position) {
+                            struct esk_spline_entry *entry) {
     const uint8_t *bytes =
         section +
         (size_t)index * ESK_SPLINE_SECTION_ENTRY_BYTES(spline->key_bytes);
-    *key = esk_spline_key_load(spline, bytes);
-    *position = esk_load_u32(bytes + spline->key_bytes);
-}
-
-/// How many of the section's keys are <= `key`.
-static uint16_t spline_section_rank(const struct esk_spline *spline,
-                                    const uint8_t *section, uint16_t count,
-                                    esk_key key) {
-    uint16_t low = 0;
-    while (low < count) {
-        uint16_t middle = (uint16_t)((uint16_t)(low + count) >> 1);
-        esk_key found;
-        uint32_t position;
-        esk_spline_section_get(spline, section, middle, &found, &position);
-        if (found <= key) {
-            low = (uint16_t)(middle + 1u);
-        } else {
-            count = middle;
-        }
-    }
-    return low;
+    entry->key = esk_spline_key_load(spline, bytes);
+    entry->position = esk_load_u32(bytes + spline->key_bytes);
 }
 
 int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
@@ -152,12 +134,13 @@ int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
                        struct esk_spline_hit *hit) {
     struct esk_spline_entry low;
     struct esk_spline_entry high;
-    uint16_t rank = spline_section_rank(spline, section, count, key);
+    uint16_t rank = esk_spline_rank(
+        spline, section, count,
+        (uint8_t)ESK_SPLINE_SECTION_ENTRY_BYTES(spline->key_bytes), key);
     if (rank == 0) {
         return ESK_NOT_FOUND;
     }
-    esk_spline_section_get(spline, section, (uint16_t)(rank - 1u), &low.key,
-                           &low.position);
+    esk_spline_section_get(spline, section, (uint16_t)(rank - 1u), &low);
     if (entry_level != 0) {
         spline_hit_tile(spline, hit, entry_level, low.position);
         return ESK_OK;
@@ -165,24 +148,21 @@ int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
     spline_old_end(spline, &high);
     uint32_t end = high.position;
     if (rank < count) {
-        esk_spline_section_get(spline, section, rank, &high.key,
-                               &high.position);
+        esk_spline_section_get(spline, section, rank, &high);
     }
     if (key < high.key && low.position < high.position &&
-        high.position <= spline->tip_position) {
+        high.position <= spline->tip.position) {
         spline_hit_between(hit, key, &low, &high);
         return ESK_OK;
     }
     /* Hostile bytes: positions that do not rise or are not there. */
-    hit->level = 0;
-    hit->position = hit->guess = hit->high = end;
-    hit->low = low.position < end ? low.position : end;
+    spline_hit_page(hit, low.position < end ? low.position : end, end, end);
     return ESK_OK;
 }
 
 bool esk_spline_tip(const struct esk_spline *spline, esk_key *key,
                     uint32_t *position) {
-    *key = spline->tip_key;
-    *position = spline->tip_position;
+    *key = spline->tip.key;
+    *position = spline->tip.position;
     return spline->has_tip;
 }

@@ -163,13 +163,13 @@ static void log_mount(struct log *log, uint32_t tail) {
         const struct index_page *page = &log->pages[i];
         esk_spline_restore_error(spline, page->error);
         for (uint16_t k = 0; !page->is_tile && k < page->count; k++) {
-            esk_key key;
-            uint32_t position;
-            esk_spline_section_get(spline, page->section, k, &key, &position);
-            esk_spline_restore_knot(spline, key, position);
+            struct esk_spline_entry knot;
+            esk_spline_section_get(spline, page->section, k, &knot);
+            esk_spline_restore_knot(spline, &knot);
         }
     }
-    esk_spline_restore_tip(spline, newest->tip_key, newest->tip);
+    struct esk_spline_entry tip = {newest->tip_key, newest->tip};
+    esk_spline_restore_tip(spline, &tip);
 }
 
 /* ------------------------------------------------------------------ points */
@@ -543,12 +543,11 @@ ESK_TEST(spline_writes_every_knot_once_before_it_is_saved) {
     uint16_t knots = 0;
     for (uint32_t i = 0; i < test_log.next; i++) {
         for (uint16_t k = 0; k < test_log.pages[i].count; k++) {
-            esk_key key;
-            uint32_t position;
+            struct esk_spline_entry knot;
             esk_spline_section_get(&test_log.spline, test_log.pages[i].section,
-                                   k, &key, &position);
-            ESK_CHECK(key > last);
-            last = key;
+                                   k, &knot);
+            ESK_CHECK(knot.key > last);
+            last = knot.key;
             knots++;
         }
     }
@@ -750,10 +749,12 @@ ESK_TEST(spline_restore_takes_more_knots_than_ram_holds) {
     make_irregular(&test_points, 6000, 29);
     log_init(&test_log, 48, 4, 2);
     for (uint32_t i = 0; i < test_points.count; i++) {
-        esk_spline_restore_knot(spline, test_points.key[i], i);
+        struct esk_spline_entry knot = {test_points.key[i], i};
+        esk_spline_restore_knot(spline, &knot);
     }
     ESK_CHECK(esk_spline_entries(spline) * 6u <= spline->bytes);
-    esk_spline_restore_knot(spline, 7, 9000); /* below the newest: ignored */
+    struct esk_spline_entry low = {7, 9000}; /* below the newest: ignored */
+    esk_spline_restore_knot(spline, &low);
     struct esk_spline_hit hit;
     uint32_t last = test_points.count - 1;
     ESK_CHECK_INT(esk_spline_find(spline, test_points.key[last], &hit), ESK_OK);
@@ -886,14 +887,13 @@ ESK_TEST(spline_reads_tiles_when_no_knot_is_in_ram) {
     const struct index_page *page = &test_log.pages[closed];
     esk_spline_init(spline, test_log.memory, 128, 4, 0);
     ESK_CHECK(log_restore_tile(&test_log, 0, closed, false));
-    esk_key key;
-    uint32_t position;
-    esk_spline_section_get(spline, page->section, 3, &key, &position);
-    ESK_CHECK_INT(esk_spline_find(spline, key, &hit), ESK_OK);
+    struct esk_spline_entry knot;
+    esk_spline_section_get(spline, page->section, 3, &knot);
+    ESK_CHECK_INT(esk_spline_find(spline, knot.key, &hit), ESK_OK);
     ESK_CHECK_INT(hit.level, 1);
     ESK_CHECK_INT(hit.position, closed);
     ESK_CHECK_INT(
-        esk_spline_find_in(spline, page->section, page->count, 0, key, &hit),
+        esk_spline_find_in(spline, page->section, page->count, 0, knot.key, &hit),
         ESK_OK);
     ESK_CHECK(hit.low <= hit.high);
     ESK_CHECK_INT(

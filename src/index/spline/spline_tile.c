@@ -65,8 +65,8 @@ static void tile_name(struct esk_spline *spline, uint8_t level,
                 spline, spline->level[2].count != 0 ? 2 : 1, 1);
         }
     }
-    esk_spline_array_insert(spline, level, spline->level[level].count,
-                            spline->pending_key, position);
+    struct esk_spline_entry tile = {spline->pending_key, position};
+    esk_spline_array_insert(spline, level, spline->level[level].count, &tile);
 }
 
 void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
@@ -170,7 +170,7 @@ static bool tile_restore_entry(struct esk_spline *spline, uint8_t level,
         }
         esk_spline_array_remove_oldest(spline, from, 1);
     }
-    esk_spline_array_insert(spline, level, rank, entry->key, entry->position);
+    esk_spline_array_insert(spline, level, rank, entry);
     return true;
 }
 
@@ -187,20 +187,19 @@ static void tile_restore_copies(struct esk_spline *spline, uint8_t level,
     }
     esk_spline_array_get(spline, level, 0, &oldest);
     count--;
-    esk_spline_section_get(spline, section, count, &entry.key, &entry.position);
+    esk_spline_section_get(spline, section, count, &entry);
     if (entry.key != oldest.key) {
         return;
     }
     while (count > 0 && esk_spline_array_has_room(spline, level)) {
         count--;
-        esk_spline_section_get(spline, section, count, &entry.key,
-                               &entry.position);
+        esk_spline_section_get(spline, section, count, &entry);
         if (entry.key >= oldest.key || entry.position >= oldest.position ||
             (level == 0 &&
              spline->knot_position - entry.position > UINT16_MAX)) {
             return;
         }
-        esk_spline_array_insert(spline, level, 0, entry.key, entry.position);
+        esk_spline_array_insert(spline, level, 0, &entry);
         own->saved++;
         oldest = entry;
     }
@@ -215,7 +214,7 @@ bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
     if (count == 0) {
         return false;
     }
-    esk_spline_section_get(spline, section, 0, &entry.key, &entry.position);
+    esk_spline_section_get(spline, section, 0, &entry);
     entry.position = index_position;
     if (!tile_restore_entry(spline, (uint8_t)(level + 1u), &entry)) {
         return false;
@@ -232,15 +231,14 @@ bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
     /* Newest first, each below the one before; half the RAM is for knots. */
     while (count > 0 && (loaded == 0 || esk_spline_array_is_wide(spline))) {
         count--;
-        esk_spline_section_get(spline, section, count, &entry.key,
-                               &entry.position);
+        esk_spline_section_get(spline, section, count, &entry);
         if (!tile_restore_entry(spline, level, &entry)) {
             break;
         }
         if (level == 0 && loaded == 0) {
             spline->has_tip = true;
-            spline->tip_key = entry.key;
-            spline->tip_position = entry.position;
+            spline->tip.key = entry.key;
+            spline->tip.position = entry.position;
         }
         loaded++;
     }

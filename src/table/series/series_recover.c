@@ -163,8 +163,7 @@ static void knots_restore(struct esk_series *series, uint32_t position,
                           bool tip) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    esk_key key = 0;
-    uint32_t at = 0;
+    struct esk_spline_entry knot;
 
     if (esk_series_pin(series, &series->index, position, &page, &frame) !=
         ESK_OK) {
@@ -175,13 +174,13 @@ static void knots_restore(struct esk_series *series, uint32_t position,
     if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN) {
         esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
         for (uint16_t i = 0; i < count; i++) {
-            esk_spline_section_get(&series->spline, knots, i, &key, &at);
-            esk_spline_restore_knot(&series->spline, key, at);
+            esk_spline_section_get(&series->spline, knots, i, &knot);
+            esk_spline_restore_knot(&series->spline, &knot);
         }
     }
     if (tip && knots != NULL) {
-        esk_spline_section_get(&series->spline, knots, count, &key, &at);
-        esk_spline_restore_tip(&series->spline, key, at);
+        esk_spline_section_get(&series->spline, knots, count, &knot);
+        esk_spline_restore_tip(&series->spline, &knot);
     }
     esk_pool_unpin(&series->pool, frame);
 }
