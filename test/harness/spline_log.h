@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the spline's tests share: an index log in memory, which does with
+/// tiles and new knots what the series' index log does, and sets of points.
+#ifndef ESK_TEST_SPLINE_LOG_H
+#define ESK_TEST_SPLINE_LOG_H
+
+#include "base/bytes.h"
+#include "index/spline/spline.h"
+#include "test/harness/esk_test.h"
+
+/* ------------------------------------------------- an index log in memory */
+
+enum {
+    PAGE_COUNT_MAX = 8192,
+    SECTION_BYTES = 460,
+    ROWS_A_PAGE = 31,
+    RUN_PAGES = 50, ///< data pages an index page covers
+};
+
+/// What the series' index log does with an index page: a tile, or the knots
+/// that are new; and what recovery needs to know.
+struct index_page {
+    uint8_t section[SECTION_BYTES];
+    uint16_t count;
+    bool is_tile;
+    uint8_t error;
+    uint32_t previous; ///< of a tile: the one closed before it
+    uint32_t open[2];  ///< both levels' open tiles
+    esk_key tip_key;
+    uint32_t tip;
+};
+
+struct log {
+    struct esk_spline spline;
+    uint8_t memory[8192];
+    struct index_page pages[PAGE_COUNT_MAX];
+    uint32_t next;  ///< pages written
+    uint32_t first; ///< index position of pages[0]
+    uint16_t bytes;
+    uint16_t room;
+    uint8_t key_bytes;
+    uint8_t error;
+    uint32_t added; ///< data pages since the last index page
+    uint32_t saves[2];
+};
+
+static struct log test_log;
+
+static inline void log_init(struct log *log, uint16_t bytes, uint8_t key_bytes,
+                            uint8_t error) {
+    memset(log, 0, sizeof *log);
+    log->room =
+        (uint16_t)(SECTION_BYTES / ESK_SPLINE_SECTION_ENTRY_BYTES(key_bytes));
+    log->bytes = bytes;
+    log->key_bytes = key_bytes;
+    log->error = error;
+    esk_spline_init(&log->spline, log->memory, bytes, key_bytes, error);
+}
+
+/// Ends a page: its place in the log and what the newest page knows.
+static inline void log_write(struct log *log, struct index_page *page) {
+    page->open[0] = log->spline.level[0].open_position;
+    page->open[1] = log->spline.level[1].open_position;
+    page->error = log->spline.error_16ths;
+    esk_spline_tip(&log->spline, &page->tip_key, &page->tip);
+    log->next++;
+}
+
+static inline void log_save(struct log *log, uint8_t level) {
+    struct esk_spline *spline = &log->spline;
+    const struct esk_spline_level *own = &spline->level[level];
+    ESK_CHECK(log->next < PAGE_COUNT_MAX);
+    struct index_page *page = &log->pages[log->next];
+    uint16_t count = 0;
+    ESK_CHECK(esk_spline_unsaved(spline, level) > 0);
+    page->previous = own->open_position;
+    if (own->open_count != 0 && own->open_count < log->room) {
+        count = own->open_count;
+        page->previous = own->closed_position;
+        memcpy(page->section,
+               log->pages[own->open_position - log->first].section,
+               SECTION_BYTES);
+    }
+    page->is_tile = true;
+    page->count =
+        esk_spline_save(spline, level, page->section, count, log->room);
+    ESK_CHECK(page->count <= log->room && page->count > count);
+    esk_spline_saved(spline, level, page->count, log->first + log->next);
+    log_write(log, page);
+    log->saves[level]++;
+}
+
+static inline void log_write_new(struct log *log) {
+    struct index_page *page = &log->pages[log->next];
+    ESK_CHECK(log->next < PAGE_COUNT_MAX);
+    page->count = esk_spline_take_new(&log->spline, page->section, log->room);
+    log_write(log, page);
+    log->added = 0;
+}
+
+static inline void log_add(struct log *log, esk_key key, uint32_t position) {
+    int status = esk_spline_add(&log->spline, key, position);
+    for (int tries = 0; status == ESK_FULL; tries++) {
+        ESK_CHECK(tries < 4);
+        log_save(log, esk_spline_full_level(&log->spline));
+        status = esk_spline_add(&log->spline, key, position);
+    }
+    ESK_CHECK_INT(status, ESK_OK);
+    log->added++;
+    if (log->added == RUN_PAGES) {
+        log_write_new(log);
+    }
+}
+
+/// Looks a key up down to its segment. Returns the tiles read, -1 when it is
+/// not found.
+static inline int log_find(struct log *log, esk_key key,
+                           struct esk_spline_hit *hit) {
+    int reads = 0;
+    int status = esk_spline_find(&log->spline, key, hit);
+    while (status == ESK_OK && hit->level != 0) {
+        uint32_t at = hit->position - log->first;
+        uint8_t level = hit->level;
+        ESK_CHECK(at < log->next && log->pages[at].is_tile);
+        reads++;
+        status = esk_spline_find_in(&log->spline, log->pages[at].section,
+                                    log->pages[at].count, (uint8_t)(level - 1u),
+                                    key, hit);
+        ESK_CHECK(status != ESK_OK || hit->level < level);
+    }
+    return status == ESK_OK ? reads : -1;
+}
+
+/// Hands a tile to the spline. Returns whether it was taken up.
+static inline bool log_restore_tile(struct log *log, uint8_t level,
+                                    uint32_t position, bool open) {
+    const struct index_page *page = &log->pages[position - log->first];
+    esk_spline_restore_error(&log->spline, page->error);
+    return esk_spline_restore_tile(&log->spline, level, page->section,
+                                   page->count, position, open);
+}
+
+/// Mounts: forgets RAM and builds it again from the pages from `tail` on.
+static inline void log_mount(struct log *log, uint32_t tail) {
+    const struct index_page *newest = &log->pages[log->next - 1u];
+    struct esk_spline *spline = &log->spline;
+    memset(log->memory, 0xA5, sizeof log->memory);
+    esk_spline_init(spline, log->memory, log->bytes, log->key_bytes,
+                    log->error);
+    for (uint8_t level = 0; level < 2; level++) {
+        if (newest->open[level] != ESK_SPLINE_NONE) {
+            ESK_CHECK(log_restore_tile(log, level, newest->open[level], true));
+        }
+    }
+    for (uint8_t level = 0; level < 2; level++) {
+        uint32_t at = newest->open[level];
+        while (at != ESK_SPLINE_NONE && at >= tail) {
+            bool open = at == newest->open[level];
+            if (!open && !log_restore_tile(log, level, at, false)) {
+                break;
+            }
+            at = log->pages[at - log->first].previous;
+        }
+    }
+    for (uint32_t i = 0; i < log->next; i++) {
+        const struct index_page *page = &log->pages[i];
+        esk_spline_restore_error(spline, page->error);
+        for (uint16_t k = 0; !page->is_tile && k < page->count; k++) {
+            struct esk_spline_entry knot;
+            esk_spline_section_get(spline, page->section, k, &knot);
+            esk_spline_restore_knot(spline, &knot);
+        }
+    }
+    struct esk_spline_entry tip = {newest->tip_key, newest->tip};
+    esk_spline_restore_tip(spline, &tip);
+}
+
+/* ------------------------------------------------------------------ points */
+
+struct points {
+    uint32_t count;
+    esk_key key[20000];
+    uint32_t position[20000];
+};
+
+static struct points test_points;
+
+/// Every how many points check_points looks.
+static uint32_t test_stride = 1;
+
+struct result {
+    double mean;
+    int max;
+    int tiles_max;
+};
+
+/// Checks every point and keys around it: the hit bounds the page, the
+/// prediction is within the bound. Returns the reads a lookup costs.
+static inline struct result
+check_points(struct log *log, const struct points *points, uint32_t from) {
+    struct result result = {0, 0, 0};
+    uint32_t looked = 0;
+    uint32_t stride = test_stride;
+    for (uint32_t i = from; i < points->count; i += stride) {
+        if (i + 3 * stride >= points->count) {
+            stride = 1; /* the newest ones all */
+        }
+        struct esk_spline_hit hit = {0, 0, 0, 0, 0};
+        esk_key keys[3] = {points->key[i], points->key[i], points->key[i]};
+        if (i + 1 < points->count) {
+            keys[1] = points->key[i + 1] - 1u;
+            keys[2] = points->key[i] + (points->key[i + 1] - keys[0]) / 2;
+        }
+        for (int k = 0; k < 3; k++) {
+            int tiles = log_find(log, keys[k], &hit);
+            uint32_t page = points->position[i];
+            ESK_CONTEXT("%u bytes, point %u of %u, key %d %jx, page %u: %d "
+                        "tiles, %u <= %u <= %u, bound %u",
+                        log->bytes, i, points->count, k, (intmax_t)keys[k],
+                        page, tiles, hit.low, hit.guess, hit.high,
+                        log->spline.error_16ths);
+            ESK_CHECK(tiles >= 0);
+            ESK_CHECK(hit.low <= page && page <= hit.high);
+            ESK_CHECK(hit.low <= hit.guess && hit.guess <= hit.high);
+            int64_t off = (int64_t)hit.guess - (int64_t)page;
+            int reads = tiles + 1 + (int)(off < 0 ? -off : off);
+            if (k == 0) {
+                int64_t bound = log->spline.error_16ths / 16 + 1;
+                ESK_CHECK(off <= bound && -off <= bound);
+            }
+            result.mean += reads;
+            looked++;
+            result.max = reads > result.max ? reads : result.max;
+            result.tiles_max =
+                tiles > result.tiles_max ? tiles : result.tiles_max;
+        }
+    }
+    result.mean /= looked == 0 ? 1 : looked;
+    return result;
+}
+
+static inline void add_points(struct log *log, const struct points *points) {
+    for (uint32_t i = 0; i < points->count; i++) {
+        log_add(log, points->key[i], points->position[i]);
+    }
+}
+
+static inline uint32_t test_random(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/// Gaps of many sizes: a key step that changes every few pages.
+static inline void make_irregular(struct points *points, uint32_t count,
+                                  uint32_t seed) {
+    esk_key key = 5;
+    uint32_t step = 100;
+    points->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        points->key[i] = key;
+        points->position[i] = i;
+        if (test_random(&seed) % 7 == 0) {
+            step = 1 + test_random(&seed) % 5000;
+        }
+        key += step + test_random(&seed) % (step + 1);
+    }
+}
+
+#endif
