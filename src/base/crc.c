@@ -1,36 +1,155 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// CRC-32C by half bytes: 64 bytes of table, no 1 KB table in a 4 KB part.
+/// CRC-32C and CRC-16 by tables of 16 or 256 entries, chosen by ESK_CRC_TABLE.
 /// x86-64 hosts with SSE 4.2 use its instruction; the value is the same.
+///
+/// A table is linear: entry i is the sum of the entries of i's bits. So eight
+/// constants make any of them.
 #include "base/crc.h"
 
 #include "base/bytes.h"
 #include "base/rom.h"
 
-/// Reflected polynomial 0x82F63B78, one entry a low half byte.
-static const uint32_t crc32c_table[16] ESK_ROM = {
-    0x00000000u, 0x105EC76Fu, 0x20BD8EDEu, 0x30E349B1u,
-    0x417B1DBCu, 0x5125DAD3u, 0x61C69362u, 0x7198540Du,
-    0x82F63B78u, 0x92A8FC17u, 0xA24BB5A6u, 0xB21572C9u,
-    0xC38D26C4u, 0xD3D3E1ABu, 0xE330A81Au, 0xF36E6F75u,
-};
+#define BIT(i, n, entry) (((i) >> (n) & 1u) != 0 ? (entry) : 0u)
 
-/// Polynomial 0x1021, one entry a high half byte.
-static const uint16_t crc16_table[16] ESK_ROM = {
-    0x0000u, 0x1021u, 0x2042u, 0x3063u, 0x4084u, 0x50A5u, 0x60C6u, 0x70E7u,
-    0x8108u, 0x9129u, 0xA14Au, 0xB16Bu, 0xC18Cu, 0xD1ADu, 0xE1CEu, 0xF1EFu,
-};
+/// CRC-32C of the byte `i`, reflected polynomial 0x82F63B78.
+#define CRC32C(i)                                                              \
+    (BIT(i, 0, 0xF26B8303u) ^ BIT(i, 1, 0xE13B70F7u) ^                         \
+     BIT(i, 2, 0xC79A971Fu) ^ BIT(i, 3, 0x8AD958CFu) ^                         \
+     BIT(i, 4, 0x105EC76Fu) ^ BIT(i, 5, 0x20BD8EDEu) ^                         \
+     BIT(i, 6, 0x417B1DBCu) ^ BIT(i, 7, 0x82F63B78u))
+
+/// CRC-16 of the byte `i`, polynomial 0x1021.
+#define CRC16(i)                                                               \
+    (BIT(i, 0, 0x1021u) ^ BIT(i, 1, 0x2042u) ^ BIT(i, 2, 0x4084u) ^            \
+     BIT(i, 3, 0x8108u) ^ BIT(i, 4, 0x1231u) ^ BIT(i, 5, 0x2462u) ^            \
+     BIT(i, 6, 0x48C4u) ^ BIT(i, 7, 0x9188u))
+
+#define ROW4(entry, i)                                                         \
+    entry(i), entry((i) + 1u), entry((i) + 2u), entry((i) + 3u)
+#define ROW16(entry, i)                                                        \
+    ROW4(entry, i), ROW4(entry, (i) + 4u), ROW4(entry, (i) + 8u),              \
+        ROW4(entry, (i) + 12u)
+#define ROW64(entry, i)                                                        \
+    ROW16(entry, i), ROW16(entry, (i) + 16u), ROW16(entry, (i) + 32u),         \
+        ROW16(entry, (i) + 48u)
+#define ROW256(entry)                                                          \
+    ROW64(entry, 0u), ROW64(entry, 64u), ROW64(entry, 128u), ROW64(entry, 192u)
+
+#if ESK_CRC_TABLE == 256
+
+static const uint16_t crc16_table[256] ESK_ROM = {ROW256(CRC16)};
+
+#if defined(__AVR__)
+
+#define CRC32C_A(i) CRC32C(i) & 0xFFu
+#define CRC32C_B(i) CRC32C(i) >> 8 & 0xFFu
+#define CRC32C_C(i) CRC32C(i) >> 16 & 0xFFu
+#define CRC32C_D(i) CRC32C(i) >> 24
+
+/// A table for each byte of an entry. Each lies within 256 bytes of flash, so
+/// that one register chooses the entry and another the table.
+static const uint8_t crc32c_table[4][256] ESK_ROM
+    __attribute__((aligned(256))) = {{ROW256(CRC32C_A)},
+                                     {ROW256(CRC32C_B)},
+                                     {ROW256(CRC32C_C)},
+                                     {ROW256(CRC32C_D)}};
+
+/// One byte: crc = (crc >> 8) ^ table[(crc ^ byte) & 255], in 22 cycles.
+#define CRC32C_STEP                                                            \
+    "ld r30, X+\n\t"                                                           \
+    "eor r30, %A[crc]\n\t"                                                     \
+    "ldi r31, hi8(%[table])\n\t"                                               \
+    "lpm %A[crc], Z\n\t"                                                       \
+    "eor %A[crc], %B[crc]\n\t"                                                 \
+    "inc r31\n\t"                                                              \
+    "lpm %B[crc], Z\n\t"                                                       \
+    "eor %B[crc], %C[crc]\n\t"                                                 \
+    "inc r31\n\t"                                                              \
+    "lpm %C[crc], Z\n\t"                                                       \
+    "eor %C[crc], %D[crc]\n\t"                                                 \
+    "inc r31\n\t"                                                              \
+    "lpm %D[crc], Z\n\t"
+
+uint32_t esk_crc32c_portable(uint32_t crc, const uint8_t *bytes,
+                             uint16_t count) {
+    uint16_t fours = count >> 2;
+    uint8_t left = count & 3u;
+    while (left > 0) {
+        __asm__ volatile(CRC32C_STEP
+                         : [crc] "+r"(crc), "+x"(bytes)
+                         : [table] "i"(crc32c_table)
+                         : "r30", "r31", "memory");
+        left--;
+    }
+    while (fours > 0) {
+        __asm__ volatile(CRC32C_STEP CRC32C_STEP CRC32C_STEP CRC32C_STEP
+                         : [crc] "+r"(crc), "+x"(bytes)
+                         : [table] "i"(crc32c_table)
+                         : "r30", "r31", "memory");
+        fours--;
+    }
+    return crc;
+}
+
+#else
+
+static const uint32_t crc32c_table[256] ESK_ROM = {ROW256(CRC32C)};
 
 uint32_t esk_crc32c_portable(uint32_t crc, const uint8_t *bytes,
                              uint16_t count) {
     for (uint16_t i = 0; i < count; i++) {
-        crc ^= bytes[i];
-        crc = (crc >> 4) ^ esk_rom_u32(&crc32c_table[crc & 0x0Fu]);
-        crc = (crc >> 4) ^ esk_rom_u32(&crc32c_table[crc & 0x0Fu]);
+        uint8_t index = (uint8_t)((crc ^ bytes[i]) & 0xFFu);
+        crc = (crc >> 8) ^ esk_rom_u32(&crc32c_table[index]);
     }
     return crc;
 }
+
+#endif
+
+uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count) {
+    for (uint16_t i = 0; i < count; i++) {
+        uint8_t index = (uint8_t)((crc >> 8) ^ bytes[i]);
+        crc = (uint16_t)((crc << 8) ^ esk_rom_u16(&crc16_table[index]));
+    }
+    return crc;
+}
+
+#else
+
+#define CRC32C_HIGH(i) CRC32C((i) << 4)
+#define CRC16_HIGH(i) CRC16((i) << 4)
+
+/// A byte's entry is the sum of those of its halves: no shift by four bits,
+/// which is what costs on a chip that shifts bit by bit.
+static const uint32_t crc32c_low[16] ESK_ROM = {ROW16(CRC32C, 0u)};
+static const uint32_t crc32c_high[16] ESK_ROM = {ROW16(CRC32C_HIGH, 0u)};
+static const uint16_t crc16_low[16] ESK_ROM = {ROW16(CRC16, 0u)};
+static const uint16_t crc16_high[16] ESK_ROM = {ROW16(CRC16_HIGH, 0u)};
+
+uint32_t esk_crc32c_portable(uint32_t crc, const uint8_t *bytes,
+                             uint16_t count) {
+    for (; count > 0; count--) {
+        uint8_t index = (uint8_t)((crc ^ *bytes) & 0xFFu);
+        crc = (crc >> 8) ^ esk_rom_u32(&crc32c_low[index & 15u]) ^
+              esk_rom_u32(&crc32c_high[index >> 4]);
+        bytes++;
+    }
+    return crc;
+}
+
+uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count) {
+    for (; count > 0; count--) {
+        uint8_t index = (uint8_t)((crc >> 8) ^ *bytes);
+        crc = (uint16_t)((crc << 8) ^ esk_rom_u16(&crc16_low[index & 15u]) ^
+                         esk_rom_u16(&crc16_high[index >> 4]));
+        bytes++;
+    }
+    return crc;
+}
+
+#endif
 
 #if defined(__x86_64__) && defined(__GNUC__)
 __attribute__((target("sse4.2"))) static uint32_t
@@ -60,14 +179,3 @@ uint32_t esk_crc32c(uint32_t crc, const uint8_t *bytes, uint16_t count) {
     return esk_crc32c_portable(crc, bytes, count);
 }
 #endif
-
-uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count) {
-    for (uint16_t i = 0; i < count; i++) {
-        uint8_t byte = bytes[i];
-        uint8_t index = (uint8_t)((crc >> 12) ^ (byte >> 4));
-        crc = (uint16_t)((crc << 4) ^ esk_rom_u16(&crc16_table[index & 15u]));
-        index = (uint8_t)((crc >> 12) ^ (byte & 0x0Fu));
-        crc = (uint16_t)((crc << 4) ^ esk_rom_u16(&crc16_table[index & 15u]));
-    }
-    return crc;
-}
