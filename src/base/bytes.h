@@ -12,6 +12,42 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__AVR__)
+
+/* Little-endian without alignment: a load is a copy. Shifts of wide numbers
+   would be calls. */
+static inline uint16_t esk_load_u16(const uint8_t *bytes) {
+    uint16_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+static inline uint32_t esk_load_u32(const uint8_t *bytes) {
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+static inline uint64_t esk_load_u64(const uint8_t *bytes) {
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+static inline void esk_store_u16(uint8_t *bytes, uint16_t value) {
+    memcpy(bytes, &value, sizeof value);
+}
+
+static inline void esk_store_u32(uint8_t *bytes, uint32_t value) {
+    memcpy(bytes, &value, sizeof value);
+}
+
+static inline void esk_store_u64(uint8_t *bytes, uint64_t value) {
+    memcpy(bytes, &value, sizeof value);
+}
+
+#else
+
 static inline uint16_t esk_load_u16(const uint8_t *bytes) {
     return (uint16_t)(bytes[0] | (uint16_t)((uint16_t)bytes[1] << 8));
 }
@@ -42,6 +78,8 @@ static inline void esk_store_u64(uint8_t *bytes, uint64_t value) {
     esk_store_u32(bytes, (uint32_t)(value & 0xFFFFFFFFu));
     esk_store_u32(bytes + 4, (uint32_t)(value >> 32));
 }
+
+#endif
 
 /// True when all `count` bytes equal `value`.
 bool esk_bytes_are(const uint8_t *bytes, uint16_t count, uint8_t value);

@@ -161,18 +161,22 @@ uint64_t esk_order_number(uint8_t type, union esk_number number, bool *below,
     return esk_order_load(type, bytes);
 }
 
-/// Largest order form of a key of `type`, in the width of esk_key.
-static esk_key order_key_max(uint8_t type) {
-    uint8_t width = esk_order_width(type);
-    if (width >= sizeof(esk_key)) {
+esk_key esk_order_key_max(uint8_t type) {
+    switch (esk_order_width(type)) {
+    case 1:
+        return UINT8_MAX;
+    case 2:
+        return UINT16_MAX;
+    case 4:
+        return UINT32_MAX;
+    default:
         return (esk_key) ~(esk_key)0;
     }
-    return (esk_key)(((esk_key)1 << (8u * width)) - 1u);
 }
 
 esk_key esk_order_from_key(uint8_t type, esk_key key) {
     const esk_key sign = (esk_key)1 << (ESK_KEY_BITS - 1);
-    esk_key max = order_key_max(type);
+    esk_key max = esk_order_key_max(type);
     if (order_is_signed(type)) {
         /* Adding half the range maps the type's own values to 0 .. max. */
         esk_key half = (esk_key)((max >> 1) + 1u);
@@ -187,7 +191,7 @@ esk_key esk_order_from_key(uint8_t type, esk_key key) {
 
 esk_key esk_key_from_order(uint8_t type, esk_key order) {
     if (order_is_signed(type)) {
-        return (esk_key)(order - ((order_key_max(type) >> 1) + 1u));
+        return (esk_key)(order - ((esk_order_key_max(type) >> 1) + 1u));
     }
     return order;
 }

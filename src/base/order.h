@@ -55,6 +55,9 @@ uint64_t esk_order_number(uint8_t type, union esk_number number, bool *below,
 /// bits of their width.
 uint64_t esk_order_max(uint8_t type);
 
+/// The same for a key's type, in the width of esk_key.
+esk_key esk_order_key_max(uint8_t type);
+
 /// Order form, in the type's own width, of a key given as esk_key (two's
 /// complement when signed), clamped into the type's range.
 esk_key esk_order_from_key(uint8_t type, esk_key key);

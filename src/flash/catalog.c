@@ -6,6 +6,7 @@
 /// A descriptor is a stream of bytes over the payloads of its pages, read
 /// once through in one page of scratch RAM, each page from whichever half
 /// still proves it.
+#include "base/inline.h"
 #include "flash/device_page.h"
 #include "flash/schema_plan.h"
 #include "flash/volume.h"
@@ -142,24 +143,31 @@ int esk_volume_list(const struct esk_volume *volume, uint16_t *cursor,
     return info_decode(&reader, info);
 }
 
+/// Finds the table with name `name` or, when that is NULL, with id `id`.
+ESK_OUT_OF_LINE static int table_find(const struct esk_volume *volume,
+                                      const char *name, uint8_t id,
+                                      struct esk_table_info *info,
+                                      uint8_t *page) {
+    uint16_t cursor = 0;
+    for (;;) {
+        int status = esk_volume_list(volume, &cursor, info, page);
+        if (status != ESK_OK) {
+            return status == ESK_END ? ESK_NOT_FOUND : status;
+        }
+        if (name != NULL ? strcmp(info->name, name) == 0 : info->id == id) {
+            return ESK_OK;
+        }
+    }
+}
+
 int esk_volume_find(const struct esk_volume *volume, const char *name,
                     struct esk_table_info *info, uint8_t *page) {
-    uint16_t cursor = 0;
-    int status = esk_volume_list(volume, &cursor, info, page);
-    while (status == ESK_OK && strcmp(info->name, name) != 0) {
-        status = esk_volume_list(volume, &cursor, info, page);
-    }
-    return status == ESK_END ? ESK_NOT_FOUND : status;
+    return table_find(volume, name, 0, info, page);
 }
 
 int esk_catalog_find(const struct esk_volume *volume, uint8_t id,
                      struct esk_table_info *info, uint8_t *page) {
-    uint16_t cursor = 0;
-    int status = esk_volume_list(volume, &cursor, info, page);
-    while (status == ESK_OK && info->id != id) {
-        status = esk_volume_list(volume, &cursor, info, page);
-    }
-    return status == ESK_END ? ESK_NOT_FOUND : status;
+    return table_find(volume, NULL, id, info, page);
 }
 
 int esk_descriptor_open(struct esk_descriptor *descriptor,

@@ -13,6 +13,7 @@
 #include "flash/volume.h"
 
 #include "base/crc.h"
+#include "base/inline.h"
 #include "flash/device_page.h"
 #include "flash/ring.h"
 #include "flash/volume_format.h"
@@ -201,7 +202,8 @@ static bool super_fits(const struct esk_geometry *geometry,
            page[ESK_SUPER_CHECKSUM] <= ESK_CHECKSUM_NONE;
 }
 
-static void super_decode(struct esk_volume *volume, const uint8_t *page) {
+ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
+                                         const uint8_t *page) {
     volume->seed = esk_load_u32(page + ESK_SUPER_SEED);
     volume->commit = esk_page_sequence(page);
     volume->half_blocks = esk_load_u32(page + ESK_SUPER_HALF_BLOCKS);
@@ -211,6 +213,16 @@ static void super_decode(struct esk_volume *volume, const uint8_t *page) {
     volume->table_next = page[ESK_SUPER_TABLE_NEXT];
     volume->tables_max = page[ESK_SUPER_TABLES_MAX];
     memcpy(volume->uuid, page + ESK_SUPER_UUID, sizeof volume->uuid);
+}
+
+/// The same, and ESK_E_GEOMETRY when it was made for another geometry.
+ESK_OUT_OF_LINE static int super_take(const struct esk_device *device,
+                                      esk_page_id id, uint8_t *page) {
+    int status = super_read(device, id, page);
+    if (status == ESK_OK && !super_fits(&device->geometry, page)) {
+        return ESK_E_GEOMETRY;
+    }
+    return status;
 }
 
 /// Finds a first superblock: the last page of one of the first blocks.
@@ -224,10 +236,7 @@ static int super_find(const struct esk_device *device, uint8_t *page) {
 
     for (uint32_t block = 0; block < blocks; block++) {
         esk_page_id id = (block + 1) * geometry->block_pages - 1;
-        int status = super_read(device, id, page);
-        if (status == ESK_OK && !super_fits(geometry, page)) {
-            status = ESK_E_GEOMETRY;
-        }
+        int status = super_take(device, id, page);
         if (status == ESK_OK) {
             return ESK_OK;
         }
@@ -254,8 +263,7 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
         esk_page_id id = 0;
         if (esk_half_page(volume, half, volume->half_pages - 1u, &id) !=
                 ESK_OK ||
-            super_read(device, id, page) != ESK_OK ||
-            !super_fits(&device->geometry, page) ||
+            super_take(device, id, page) != ESK_OK ||
             esk_load_u32(page + ESK_SUPER_SEED) != seed) {
             continue;
         }

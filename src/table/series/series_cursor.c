@@ -75,7 +75,7 @@ static void key_bounds(const struct esk_series *series,
                        struct esk_series_cursor *cursor,
                        const struct esk_query *query) {
     uint8_t type = series->key_type;
-    cursor->key_hi = (esk_key)esk_order_max(type);
+    cursor->key_hi = esk_order_key_max(type);
     if (query != NULL && query->has_key_min) {
         cursor->key_lo = esk_order_from_key(type, query->key_min);
         cursor->impossible =
@@ -232,7 +232,7 @@ static int cursor_start(struct esk_series *series,
     cursor->row = cursor->backward ? ROW_FROM_END : 0;
     cursor->position = series->data.head;
     if (write_page_from(series, key) ||
-        (cursor->backward && key == (esk_key)esk_order_max(series->key_type))) {
+        (cursor->backward && key == esk_order_key_max(series->key_type))) {
         cursor->in_write = cursor->backward;
         cursor->started = true;
         return ESK_OK;
