@@ -61,8 +61,8 @@ static inline void log_init(struct log *log, uint16_t bytes, uint8_t key_bytes,
 
 /// Ends a page: its place in the log and what the newest page knows.
 static inline void log_write(struct log *log, struct index_page *page) {
-    page->open[0] = log->spline.level[0].open_position;
-    page->open[1] = log->spline.level[1].open_position;
+    page->open[0] = log->spline.tile[0].open_position;
+    page->open[1] = log->spline.tile[1].open_position;
     page->error = log->spline.error_16ths;
     esk_spline_tip(&log->spline, &page->tip_key, &page->tip);
     log->next++;
@@ -70,7 +70,7 @@ static inline void log_write(struct log *log, struct index_page *page) {
 
 static inline void log_save(struct log *log, uint8_t level) {
     struct esk_spline *spline = &log->spline;
-    const struct esk_spline_level *own = &spline->level[level];
+    const struct esk_spline_tile *own = &spline->tile[level];
     ESK_CHECK(log->next < PAGE_COUNT_MAX);
     struct index_page *page = &log->pages[log->next];
     uint16_t count = 0;

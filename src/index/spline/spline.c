@@ -48,9 +48,9 @@ void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
         spline->error_16ths = ESK_SPLINE_ERROR_MIN_16THS;
         spline->error_max = ESK_SPLINE_ERROR_MAX_16THS;
     }
-    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT; i++) {
-        spline->level[i].open_position = ESK_SPLINE_NONE;
-        spline->level[i].closed_position = ESK_SPLINE_NONE;
+    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT - 1; i++) {
+        spline->tile[i].open_position = ESK_SPLINE_NONE;
+        spline->tile[i].closed_position = ESK_SPLINE_NONE;
     }
 }
 
@@ -202,7 +202,7 @@ static bool spline_thin(struct esk_spline *spline) {
 uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level) {
     const struct esk_spline_level *own = &spline->level[level];
     uint16_t closed = own->count;
-    if (level > 0 && own[-1].open_count != 0) {
+    if (level > 0 && spline->tile[level - 1].open_count != 0) {
         closed--; /* the last entry names the open tile and will move */
     }
     return closed > own->saved ? (uint16_t)(closed - own->saved) : 0;

@@ -55,14 +55,18 @@ enum {
 /// What the RAM must hold at least: two knots and a tile's entry a level.
 #define ESK_SPLINE_BYTES_MIN(key_bytes) (4u * (key_bytes) + 12u)
 
-/// One level: how many of its newest entries are in RAM, how many of those
-/// (the oldest ones) are on a tile already, and the tile still open.
+/// One level: how many of its newest entries are in RAM, and how many of
+/// those (the oldest ones) are on a tile already.
 struct esk_spline_level {
-    uint16_t count;           ///< entries in RAM
-    uint16_t saved;           ///< leading entries in RAM that a tile holds
-    uint16_t open_count;      ///< entries on the open tile; 0: none is open
+    uint16_t count; ///< entries in RAM
+    uint16_t saved; ///< leading entries in RAM that a tile holds
+};
+
+/// The newest tiles of a level, the open one and the one it closed.
+struct esk_spline_tile {
     uint32_t open_position;   ///< where the open tile is; ESK_SPLINE_NONE
     uint32_t closed_position; ///< newest closed tile; ESK_SPLINE_NONE
+    uint16_t open_count;      ///< entries on the open tile; 0: none is open
 };
 
 /// rise / run, in 1/16 page a key.
@@ -77,10 +81,13 @@ struct esk_spline_entry {
     uint32_t position;
 };
 
-/// A spline. The fields are its own; error_16ths and level[] may be read.
+/// A spline. The fields are its own; error_16ths, level[] and tile[] may be
+/// read.
 struct esk_spline {
     uint8_t *memory; ///< packed entries: see spline_array.h
     struct esk_spline_level level[ESK_SPLINE_LEVEL_COUNT];
+    /* The top level has no tiles. */
+    struct esk_spline_tile tile[ESK_SPLINE_LEVEL_COUNT - 1];
     /* The corridor: every line from the last knot that stays within the error
        bound of all points since lies between these. run 0: no point yet. */
     struct esk_spline_slope upper;
@@ -143,7 +150,7 @@ uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level);
 /// Appends unsaved entries to a tile's bytes, as far as they fit.
 ///
 /// section  in and out: `count` entries of the open tile as read from flash
-///          (count == level[level].open_count), or none (0) to start a new
+///          (count == tile[level].open_count), or none (0) to start a new
 ///          tile, which begins with a repeat of the last saved entry.
 /// room     entries that fit the section, at least 2.
 /// Returns  the new count. Nothing is recorded until esk_spline_saved.

@@ -169,8 +169,8 @@ void esk_spline_array_remove_oldest(struct esk_spline *spline, uint8_t level,
         }
     } else if (own->count == 0) {
         /* The open tile's entry went too: what it held is saved no more. */
-        own[-1].open_count = 0;
-        own[-1].open_position = ESK_SPLINE_NONE;
+        spline->tile[level - 1].open_count = 0;
+        spline->tile[level - 1].open_position = ESK_SPLINE_NONE;
         own[-1].saved = 0;
     }
 }

@@ -72,7 +72,8 @@ static void tile_name(struct esk_spline *spline, uint8_t level,
 void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
                       uint32_t index_position) {
     struct esk_spline_level *own = &spline->level[level];
-    bool was_open = own->open_count != 0;
+    struct esk_spline_tile *tile = &spline->tile[level];
+    bool was_open = tile->open_count != 0;
     uint16_t unsaved = esk_spline_unsaved(spline, level);
     if (spline->pending > unsaved) {
         spline->pending = unsaved; /* some were trimmed in between */
@@ -83,10 +84,10 @@ void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
         spline->fresh = (uint16_t)(own->count - own->saved);
     }
     if (was_open && spline->pending_new_tile) {
-        own->closed_position = own->open_position;
+        tile->closed_position = tile->open_position;
     }
-    own->open_count = count;
-    own->open_position = index_position;
+    tile->open_count = count;
+    tile->open_position = index_position;
     if (!was_open || spline->pending_new_tile) {
         tile_name(spline, (uint8_t)(level + 1u), index_position);
     } else {
@@ -129,8 +130,8 @@ void esk_spline_trim(struct esk_spline *spline, uint32_t data_tail,
     tile_trim(spline, 0, 1, data_tail + 1u);
     for (uint8_t i = 1; i < ESK_SPLINE_LEVEL_COUNT; i++) {
         tile_trim(spline, i, 0, index_tail);
-        if (spline->level[i - 1u].closed_position < index_tail) {
-            spline->level[i - 1u].closed_position = ESK_SPLINE_NONE;
+        if (spline->tile[i - 1u].closed_position < index_tail) {
+            spline->tile[i - 1u].closed_position = ESK_SPLINE_NONE;
         }
     }
 }
@@ -208,7 +209,7 @@ static void tile_restore_copies(struct esk_spline *spline, uint8_t level,
 bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
                              const uint8_t *section, uint16_t count,
                              uint32_t index_position, bool open) {
-    struct esk_spline_level *own = &spline->level[level];
+    struct esk_spline_tile *tile = &spline->tile[level];
     struct esk_spline_entry entry;
     uint16_t loaded = 0;
     if (count == 0) {
@@ -220,14 +221,14 @@ bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
         return false;
     }
     if (!open) {
-        if (own->closed_position == ESK_SPLINE_NONE) {
-            own->closed_position = index_position;
+        if (tile->closed_position == ESK_SPLINE_NONE) {
+            tile->closed_position = index_position;
         }
         tile_restore_copies(spline, level, section, count);
         return true;
     }
-    own->open_count = count;
-    own->open_position = index_position;
+    tile->open_count = count;
+    tile->open_position = index_position;
     /* Newest first, each below the one before; half the RAM is for knots. */
     while (count > 0 && (loaded == 0 || esk_spline_array_is_wide(spline))) {
         count--;
@@ -242,6 +243,6 @@ bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
         }
         loaded++;
     }
-    own->saved = loaded;
+    spline->level[level].saved = loaded;
     return true;
 }

@@ -85,8 +85,8 @@ ESK_TEST(spline_trims_what_the_rings_have_dropped) {
         /* All of it goes but the last knot. */
         esk_spline_trim(&test_log.spline, all, UINT32_MAX - 1);
         ESK_CHECK_INT(esk_spline_entries(&test_log.spline), 1);
-        ESK_CHECK_INT(test_log.spline.level[0].open_count, 0);
-        ESK_CHECK(test_log.spline.level[0].closed_position == ESK_SPLINE_NONE);
+        ESK_CHECK_INT(test_log.spline.tile[0].open_count, 0);
+        ESK_CHECK(test_log.spline.tile[0].closed_position == ESK_SPLINE_NONE);
         log_add(&test_log, test_points.key[all - 1] + 9, all);
     }
 }
@@ -106,7 +106,7 @@ ESK_TEST(spline_trim_between_save_and_saved_is_harmless) {
     ESK_CHECK_INT(count, 20);
     esk_spline_trim(spline, 400, 6); /* the open tile goes, and all knots */
     esk_spline_saved(spline, 0, count, 7);
-    ESK_CHECK_INT(spline->level[0].open_position, 7);
+    ESK_CHECK_INT(spline->tile[0].open_position, 7);
     ESK_CHECK_INT(spline->level[1].count, 1);
     ESK_CHECK_INT(spline->level[0].saved, spline->level[0].count);
 }
@@ -173,8 +173,8 @@ ESK_TEST(spline_restore_refuses_tiles_out_of_order) {
     make_irregular(&test_points, 3000, 31);
     log_init(&test_log, 128, 4, 0);
     add_points(&test_log, &test_points);
-    uint32_t open = spline->level[0].open_position;
-    uint32_t closed = spline->level[0].closed_position;
+    uint32_t open = spline->tile[0].open_position;
+    uint32_t closed = spline->tile[0].closed_position;
     uint32_t older = test_log.pages[closed].previous;
     uint32_t oldest = test_log.pages[older].previous;
     esk_spline_init(spline, test_log.memory, 128, 4, 0);
@@ -183,7 +183,7 @@ ESK_TEST(spline_restore_refuses_tiles_out_of_order) {
     ESK_CHECK(!log_restore_tile(&test_log, 0, open, false)); /* known */
     ESK_CHECK(log_restore_tile(&test_log, 0, older, false));
     ESK_CHECK(!log_restore_tile(&test_log, 0, closed, false));
-    ESK_CHECK_INT(spline->level[0].closed_position, older);
+    ESK_CHECK_INT(spline->tile[0].closed_position, older);
     /* Positions that fall with rising keys, or are out of reach. */
     const struct index_page *page = &test_log.pages[oldest];
     ESK_CHECK(!esk_spline_restore_tile(spline, 0, page->section, page->count,
@@ -289,7 +289,7 @@ ESK_TEST(spline_reads_tiles_when_no_knot_is_in_ram) {
         log_add(&test_log, test_points.key[last] + i * i * i, last + i);
     }
     ESK_CHECK_INT(esk_spline_take_new(spline, section, 1), 1);
-    uint32_t closed = spline->level[0].closed_position;
+    uint32_t closed = spline->tile[0].closed_position;
     const struct index_page *page = &test_log.pages[closed];
     esk_spline_init(spline, test_log.memory, 128, 4, 0);
     ESK_CHECK(log_restore_tile(&test_log, 0, closed, false));
@@ -334,7 +334,7 @@ ESK_TEST(spline_restore_takes_copies_of_closed_tiles_that_join) {
     ESK_CHECK(spline->level[0].count >= before); /* and maybe the tip */
     check_points(&test_log, &test_points, 0);
     /* A closed tile whose entries do not rise gives those that do. */
-    uint32_t open = spline->level[0].open_position;
+    uint32_t open = spline->tile[0].open_position;
     uint32_t closed = test_log.pages[open].previous;
     struct index_page *page = &test_log.pages[closed];
     uint16_t count = test_log.pages[open].count;

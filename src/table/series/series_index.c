@@ -106,7 +106,7 @@ static uint16_t page_finish(const struct esk_series *series, uint8_t *page,
 /// when it can still grow to `room` knots. Returns how many it has, or 0.
 static uint16_t tile_load(struct esk_series *series, uint8_t level,
                           uint8_t *page, uint8_t *section, uint16_t room) {
-    const struct esk_spline_level *open = &series->spline.level[level];
+    const struct esk_spline_tile *open = &series->spline.tile[level];
     uint16_t count = open->open_count;
     if (count == 0 || count >= room ||
         esk_ring_read(&series->index, open->open_position, page, true) !=
@@ -125,7 +125,7 @@ static uint16_t tile_load(struct esk_series *series, uint8_t level,
 /// (`merged` 0) closes the one that is open.
 static void tile_head(const struct esk_series *series, uint8_t *page,
                       uint8_t level, uint16_t merged) {
-    const struct esk_spline_level *levels = series->spline.level;
+    const struct esk_spline_tile *levels = series->spline.tile;
     uint32_t previous = merged == 0 ? levels[level].open_position
                                     : levels[level].closed_position;
     page[ESK_INDEX_LEVEL] = level;

@@ -423,7 +423,7 @@ ESK_TEST(open_tile_that_changed_is_not_continued) {
     start(&rig, &spec, &config, 0);
     append_rough(&rig, 1, 700);
     for (uint32_t number = 700; number < 1400; number += 100) {
-        uint32_t tile = rig.series->spline.level[0].open_position;
+        uint32_t tile = rig.series->spline.tile[0].open_position;
         ESK_CHECK(tile < rig.series->index.head);
         index_forge(&rig, tile, ESK_INDEX_KNOTS, knots, 2);
         append_rough(&rig, number + 1, number + 100);
