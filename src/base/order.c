@@ -11,25 +11,18 @@
 
 #include "base/bytes.h"
 
+_Static_assert(ESK_TYPE_I8 == 1 && ESK_TYPE_I64 == 4 && ESK_TYPE_U8 == 5 &&
+                   ESK_TYPE_U64 == 8 && ESK_TYPE_F32 == 9,
+               "widths double from I8 to I64 and again from U8 to U64");
+
 uint8_t esk_order_width(uint8_t type) {
-    switch (type) {
-    case ESK_TYPE_I8:
-    case ESK_TYPE_U8:
-        return 1;
-    case ESK_TYPE_I16:
-    case ESK_TYPE_U16:
-        return 2;
-    case ESK_TYPE_I32:
-    case ESK_TYPE_U32:
-    case ESK_TYPE_F32:
-        return 4;
-    case ESK_TYPE_I64:
-    case ESK_TYPE_U64:
-    case ESK_TYPE_F64:
-        return 8;
-    default:
+    if (type >= ESK_TYPE_F32) {
+        return type == ESK_TYPE_F32 ? 4 : type == ESK_TYPE_F64 ? 8 : 0;
+    }
+    if (type == 0) {
         return 0;
     }
+    return (uint8_t)(1u << ((type - 1u) & 3u));
 }
 
 static bool order_is_signed(uint8_t type) {
@@ -45,21 +38,19 @@ static uint32_t order_float32(uint32_t bits) {
 }
 
 uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
-    switch (type) {
-    case ESK_TYPE_I32:
-        return esk_load_u32(bytes) ^ UINT32_C(0x80000000);
-    case ESK_TYPE_U32:
+    if (type == ESK_TYPE_U32) { /* the usual key */
         return esk_load_u32(bytes);
-    case ESK_TYPE_F32:
-        return order_float32(esk_load_u32(bytes));
-    case ESK_TYPE_I16:
-        return (uint16_t)(esk_load_u16(bytes) ^ 0x8000u);
-    case ESK_TYPE_U16:
-        return esk_load_u16(bytes);
-    case ESK_TYPE_I8:
-        return (uint8_t)(bytes[0] ^ 0x80u);
-    case ESK_TYPE_U8:
-        return bytes[0];
+    }
+    bool is_signed = order_is_signed(type);
+    switch (esk_order_width(type)) {
+    case 4: {
+        uint32_t value = esk_load_u32(bytes);
+        return is_signed ? value ^ UINT32_C(0x80000000) : order_float32(value);
+    }
+    case 2:
+        return (uint16_t)(esk_load_u16(bytes) ^ (is_signed ? 0x8000u : 0u));
+    case 1:
+        return (uint8_t)(bytes[0] ^ (is_signed ? 0x80u : 0u));
     default:
         return 0;
     }
@@ -162,16 +153,11 @@ uint64_t esk_order_number(uint8_t type, union esk_number number, bool *below,
 }
 
 esk_key esk_order_key_max(uint8_t type) {
-    switch (esk_order_width(type)) {
-    case 1:
-        return UINT8_MAX;
-    case 2:
-        return UINT16_MAX;
-    case 4:
-        return UINT32_MAX;
-    default:
-        return (esk_key) ~(esk_key)0;
+    esk_key max = UINT8_MAX;
+    for (uint8_t i = esk_order_width(type); i > 1; i--) {
+        max = (esk_key)(max << 8 | UINT8_MAX);
     }
+    return max;
 }
 
 esk_key esk_order_from_key(uint8_t type, esk_key key) {
