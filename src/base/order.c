@@ -43,10 +43,9 @@ uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
     }
     bool is_signed = order_is_signed(type);
     switch (esk_order_width(type)) {
-    case 4: {
-        uint32_t value = esk_load_u32(bytes);
-        return is_signed ? value ^ UINT32_C(0x80000000) : order_float32(value);
-    }
+    case 4:
+        return is_signed ? esk_load_u32(bytes) ^ UINT32_C(0x80000000)
+                         : order_float32(esk_load_u32(bytes));
     case 2:
         return (uint16_t)(esk_load_u16(bytes) ^ (is_signed ? 0x8000u : 0u));
     case 1:
