@@ -18,21 +18,21 @@
 /// Digit by digit, as in long multiplication and division at once: after
 /// each bit of `pages`, quotient * span + rest = (bits so far) * run. No
 /// product is wider than 32 bits and there is no division.
-static uint16_t spline_scale(uint16_t pages, esk_key run, esk_key span) {
+static uint32_t spline_scale(uint32_t pages, esk_key run, esk_key span) {
     while ((span >> 30) != 0) {
         span >>= 1;
         run >>= 1;
     }
     uint32_t step = (uint32_t)run;
     uint32_t whole = (uint32_t)span;
-    uint16_t quotient = 0;
+    uint32_t quotient = 0;
     uint32_t rest = 0;
-    uint16_t bit = 1;
+    uint32_t bit = 1;
     while (bit <= (pages >> 1)) {
-        bit = (uint16_t)(bit << 1);
+        bit <<= 1;
     }
     for (; bit != 0; bit >>= 1) {
-        quotient = (uint16_t)(quotient << 1);
+        quotient <<= 1;
         rest <<= 1;
         if ((pages & bit) != 0) {
             rest += step;
@@ -44,7 +44,7 @@ static uint16_t spline_scale(uint16_t pages, esk_key run, esk_key span) {
     }
     /* A page's first key is predicted a hair too low as often as too high,
        and rounding down makes the former a miss: lean up by 1/256 page. */
-    return (uint16_t)(quotient + (rest + (whole >> 8) >= whole ? 1u : 0u));
+    return rest + (whole >> 8) >= whole ? quotient + 1u : quotient;
 }
 
 /// Fills `hit` for a data page.
@@ -63,12 +63,9 @@ spline_hit_between(struct esk_spline_hit *hit, esk_key key,
                    const struct esk_spline_entry *low,
                    const struct esk_spline_entry *high) {
     uint32_t last = high->position - low->position - 1u;
-    uint32_t ahead = 0; /* a leap: nothing is known to lie in it */
-    if (last < UINT16_MAX) {
-        ahead = spline_scale((uint16_t)(last + 1u), (esk_key)(key - low->key),
-                             (esk_key)(high->key - low->key));
-        ahead = ahead < last ? ahead : last;
-    }
+    uint32_t ahead = spline_scale(last + 1u, (esk_key)(key - low->key),
+                                  (esk_key)(high->key - low->key));
+    ahead = ahead < last ? ahead : last;
     spline_hit_page(hit, low->position, low->position + ahead,
                     high->position - 1u);
 }
