@@ -144,20 +144,9 @@ static int series_open(struct esk_bed *bed) {
                            bed->arena, bed->arena_bytes);
 }
 
-int esk_bed_make(struct esk_bed *bed, const struct esk_bed_table *table,
-                 const struct esk_sim_config *config, uint64_t seed) {
-    memset(bed, 0, sizeof *bed);
-    bed->table = *table;
-    ESK_TRY(esk_sim_create(&bed->sim, config));
-    bed->device = esk_sim_device(bed->sim);
-    if (table->no_marks) {
-        bed->ops_unmarked = *bed->device->ops;
-        bed->ops_unmarked.block_is_bad = NULL;
-        bed->ops_unmarked.block_mark_bad = NULL;
-        bed->device_unmarked = *bed->device;
-        bed->device_unmarked.ops = &bed->ops_unmarked;
-        bed->device = &bed->device_unmarked;
-    }
+/// Formats bed->device and opens the table on it.
+static int bed_start(struct esk_bed *bed, uint64_t seed) {
+    const struct esk_bed_table *table = &bed->table;
     bed->page = allocate(bed->device->geometry.page_bytes);
     bed->value = allocate(ESK_BED_VALUE_BYTES_MAX);
     bed->readback = allocate(ESK_BED_VALUE_BYTES_MAX);
@@ -173,6 +162,33 @@ int esk_bed_make(struct esk_bed *bed, const struct esk_bed_table *table,
     ESK_TRY(table_create(bed));
     ESK_TRY(table_learn(bed));
     return series_open(bed);
+}
+
+int esk_bed_make(struct esk_bed *bed, const struct esk_bed_table *table,
+                 const struct esk_sim_config *config, uint64_t seed) {
+    memset(bed, 0, sizeof *bed);
+    bed->table = *table;
+    ESK_TRY(esk_sim_create(&bed->sim, config));
+    bed->device = esk_sim_device(bed->sim);
+    if (table->no_marks) {
+        bed->ops_unmarked = *bed->device->ops;
+        bed->ops_unmarked.block_is_bad = NULL;
+        bed->ops_unmarked.block_mark_bad = NULL;
+        bed->device_unmarked = *bed->device;
+        bed->device_unmarked.ops = &bed->ops_unmarked;
+        bed->device = &bed->device_unmarked;
+    }
+    return bed_start(bed, seed);
+}
+
+int esk_bed_make_on(struct esk_bed *bed, const struct esk_bed_table *table,
+                    const struct esk_device *device, const bool *on,
+                    uint64_t seed) {
+    memset(bed, 0, sizeof *bed);
+    bed->table = *table;
+    bed->device = device;
+    bed->on = on;
+    return bed_start(bed, seed);
 }
 
 void esk_bed_free(struct esk_bed *bed) {
@@ -273,8 +289,10 @@ void esk_bed_crash(struct esk_bed *bed) {
     }
     bed->series = NULL;
     memset(&bed->volume, 0x5A, sizeof bed->volume);
-    esk_sim_power_on(bed->sim);
-    esk_sim_cut_at(bed->sim, 0, ESK_SIM_CUT_NONE);
+    if (bed->sim != NULL) {
+        esk_sim_power_on(bed->sim);
+        esk_sim_cut_at(bed->sim, 0, ESK_SIM_CUT_NONE);
+    }
 }
 
 int esk_bed_recover(struct esk_bed *bed) {

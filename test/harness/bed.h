@@ -98,7 +98,8 @@ struct esk_bed_model {
 };
 
 struct esk_bed {
-    struct esk_sim *sim;
+    struct esk_sim *sim;             ///< NULL after esk_bed_make_on
+    const bool *on;                  ///< power, where there is no simulator
     const struct esk_device *device; ///< the simulator's, or one around it
     struct esk_device_ops ops_unmarked;
     struct esk_device device_unmarked;
@@ -151,6 +152,13 @@ struct esk_bed_save {
 /// and opens it. Returns ESK_OK or the status of the call that failed.
 int esk_bed_make(struct esk_bed *bed, const struct esk_bed_table *table,
                  const struct esk_sim_config *config, uint64_t seed);
+
+/// The same on any erased device, which the caller keeps: then bed->sim is
+/// NULL, no save can be made, and a crash leaves the power to the caller.
+/// on    kept: whether the device has power.
+int esk_bed_make_on(struct esk_bed *bed, const struct esk_bed_table *table,
+                    const struct esk_device *device, const bool *on,
+                    uint64_t seed);
 
 void esk_bed_free(struct esk_bed *bed);
 

@@ -140,6 +140,10 @@ static void model_prune(struct esk_bed_model *model) {
     model->synced -= gone;
 }
 
+static bool power_is_on(const struct esk_bed *bed) {
+    return bed->sim != NULL ? esk_sim_is_on(bed->sim) : *bed->on;
+}
+
 int esk_bed_append(struct esk_bed *bed) {
     struct esk_bed_model *model = bed->model;
     uint8_t bytes[ESK_BED_ROW_BYTES_MAX];
@@ -165,7 +169,7 @@ int esk_bed_append(struct esk_bed *bed) {
     } else {
         status = esk_series_append(bed->series, bytes);
     }
-    if (bed->series->ordinal != ordinal && esk_sim_is_on(bed->sim)) {
+    if (bed->series->ordinal != ordinal && power_is_on(bed)) {
         /* The page in RAM was programmed to make room for this row. */
         uint32_t head = bed->series->data.head;
         for (; model->placed < model->count; model->placed++) {

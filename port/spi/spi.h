@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The SPI port: four functions that a board fills in, for one chip.
+///
+///     static void board_select(const struct esk_spi *spi) { ... }
+///     ...
+///     static const struct esk_spi flash_spi = {
+///         .select = board_select,
+///         .deselect = board_deselect,
+///         .transfer = board_transfer,
+///         .delay_us = board_delay_us,
+///     };
+///     esk_spi_nor_init(&nor, &flash_spi, NULL);
+///
+/// The bus is SPI mode 0, most significant bit first, at a clock the chip
+/// takes (each driver's README says which). On a shared bus, select takes
+/// the bus and deselect gives it back: drivers hold it for one command and
+/// never while they wait.
+///
+/// Time is a delay and not a clock, so that a board needs no timer, and an
+/// operating system can run others meanwhile. A delay may be longer than
+/// asked, never shorter: each wait ends after its bound in delays.
+#ifndef ESK_SPI_SPI_H
+#define ESK_SPI_SPI_H
+
+#include <stdint.h>
+
+#include "esker/status.h"
+
+/// One chip on a bus. The caller owns it and keeps it while a driver uses it.
+struct esk_spi {
+    /// Drives the chip's select line low. May wait for a shared bus.
+    void (*select)(const struct esk_spi *spi);
+    /// Drives the select line high.
+    void (*deselect)(const struct esk_spi *spi);
+    /// Clocks `bytes` bytes both ways, selected or not.
+    ///
+    /// send     in; NULL: 0xFF each.
+    /// receive  out, may be `send`; NULL: dropped.
+    /// Returns  ESK_OK; ESK_E_IO when the controller or its DMA failed.
+    int (*transfer)(const struct esk_spi *spi, const uint8_t *send,
+                    uint8_t *receive, uint16_t bytes);
+    /// Waits at least `us` microseconds.
+    void (*delay_us)(const struct esk_spi *spi, uint32_t us);
+    void *context; ///< the board's
+};
+
+/// A command with its answer or data: select, `header`, the body, deselect.
+///
+/// header   in: instruction, address and dummy bytes.
+/// send     in: the body; NULL: 0xFF each.
+/// receive  out: the body as the chip answers; NULL: dropped.
+/// Returns  ESK_OK; ESK_E_IO.
+int esk_spi_command(const struct esk_spi *spi, const uint8_t *header,
+                    uint8_t header_bytes, const uint8_t *send, uint8_t *receive,
+                    uint16_t bytes);
+
+/// How a chip says that it is ready.
+struct esk_spi_ready {
+    uint8_t header[2]; ///< the command that reads its status
+    uint8_t header_bytes;
+    uint8_t mask; ///< of the status byte
+    uint8_t value;
+};
+
+/// Waits until the chip is ready, `bound_us` at most (up to 2^31).
+///
+/// status   out, also on ESK_E_IO: the last status byte read.
+/// Returns  ESK_OK; ESK_E_IO when a transfer failed, time ran out, or the
+///          status is 0xFF: no chip has it, nothing drives the line.
+/// Costs    2 or 3 bytes a poll, a poll each 1/1,024 of the bound.
+int esk_spi_wait(const struct esk_spi *spi, const struct esk_spi_ready *ready,
+                 uint32_t bound_us, uint8_t *status);
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A device on SPI NOR flash: W25Q, MX25R and others that describe
+/// themselves by SFDP (JESD216).
+///
+///     static struct esk_spi_nor nor;
+///     esk_spi_nor_init(&nor, &flash_spi, NULL);
+///     esk_volume_mount(&volume, &nor.device, 0, page);
+///
+/// A block is the chip's smallest erase unit (4 KB), a page its program page
+/// (256 bytes) or what the caller asks for. Bytes are programmed one by one,
+/// so syncs seal. Capacity, erase units, page and addressing come from the
+/// chip's tables, never from a list of chips.
+#ifndef ESK_SPI_NOR_SPI_NOR_H
+#define ESK_SPI_NOR_SPI_NOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/device.h"
+#include "esker/status.h"
+#include "port/spi/spi.h"
+
+/// How the chip is used; zero means the default. Nothing here is stored.
+struct esk_spi_nor_config {
+    uint32_t block_first; ///< erase units before it are left alone
+    uint32_t block_count; ///< erase units used; 0: all from block_first on
+    uint32_t jedec_id;    ///< 0xEF4017: the only chip taken; 0: any
+    uint16_t page_bytes;  ///< EskerDB's page; 0: the chip's program page
+    /// Reads back what was programmed. For chips that do not say that a
+    /// program failed, W25Q among them; costs a read each program.
+    bool verify;
+};
+
+/// A chip. The caller owns it; its fields are the driver's.
+struct esk_spi_nor {
+    struct esk_device device; ///< mount on this
+    const struct esk_spi *spi;
+    uint32_t address;     ///< of block 0
+    uint32_t jedec_id;    ///< manufacturer, type, capacity, as read
+    uint32_t chip_blocks; ///< erase units of the chip
+    uint16_t chip_page;   ///< bytes one program command takes at most
+    uint8_t address_bytes;
+    uint8_t read_opcode;
+    uint8_t program_opcode;
+    uint8_t erase_opcode;
+    uint8_t protect_mask; ///< block protection in the status register
+    bool verify;
+};
+
+/// Wakes the chip, waits for what a reset interrupted, and reads what it is.
+///
+/// spi      kept. Mode 0, at most the clock the chip allows for instruction
+///          03h (33 MHz on MX25R, 50 MHz on W25Q).
+/// config   NULL: the defaults.
+/// Returns  ESK_OK.
+///          ESK_NOT_FOUND     no chip answers: all bytes 0xFF or 0x00.
+///          ESK_E_UNSUPPORTED another chip than config->jedec_id, or one
+///                            without SFDP or with no way to its last byte.
+///          ESK_E_IO          the bus failed, or the chip stays busy for
+///                            4 s.
+///          ESK_E_GEOMETRY    the chip is smaller than config asks, or
+///                            page_bytes does not fit.
+///          ESK_E_READ_ONLY   blocks are write-protected. The device is made
+///                            all the same, for read-only mounts.
+/// Costs    about 110 bytes on the bus and 64 of stack.
+///
+/// The device's program and erase return ESK_E_IO; ESK_E_READ_ONLY when the
+/// chip is protected, and then nothing was changed.
+int esk_spi_nor_init(struct esk_spi_nor *nor, const struct esk_spi *spi,
+                     const struct esk_spi_nor_config *config);
+
+/// Sends the chip into deep power-down; init wakes it.
+/// Returns  ESK_OK; ESK_E_IO.
+int esk_spi_nor_sleep(const struct esk_spi_nor *nor);
+
+#endif

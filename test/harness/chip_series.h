@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A series table, end to end, on a driver and the model of its chip:
+/// format, more than two laps of the ring, mount, then power cuts inside
+/// programs, erases and transfers, each with a restart of the driver, a
+/// mount and a check of every row.
+///
+///     struct chip_series run = {.name = "W25Q64JV", .chip = &nor->chip,
+///                               .device = &driver.device, .start = start};
+///     chip_series_run(&run, 7);
+#ifndef ESK_TEST_CHIP_SERIES_H
+#define ESK_TEST_CHIP_SERIES_H
+
+#include <stdio.h>
+
+#include "port/models/chip.h"
+#include "test/harness/bed.h"
+#include "test/harness/esk_test.h"
+
+enum {
+    CHIP_LAP_TENTHS = 22, ///< how far round the ring before the cuts
+    CHIP_STEPS_MAX = 4000,
+    CHIP_CUT_OPS = 12, ///< a cut comes within so many programs and erases
+};
+
+struct chip_series {
+    const char *name;
+    struct esk_chip *chip;
+    const struct esk_device *device;
+    int (*start)(void); ///< what firmware does after power-on
+    uint32_t cuts;
+    struct esk_bed bed;
+};
+
+/// Rows wide enough that a page has about five; rings of a few blocks.
+static inline void chip_table_fit(const struct esk_geometry *geometry,
+                                  struct esk_bed_table *table) {
+    uint32_t page = geometry->page_bytes;
+    uint32_t pages = geometry->block_pages;
+    uint32_t pad = (page - 16) / 5 - 12;
+    table->index_count = page >= 256 ? 2 : 1;
+    table->pad_bytes = (uint16_t)(pad > 1000 ? 1000 : pad);
+    table->run_pages = 3;
+    table->group_pages = 4;
+    table->data_blocks = pages >= 16 ? 4 : (32 + pages - 1) / pages + 2;
+    table->index_blocks = pages >= 16 ? 3 : (12 + pages - 1) / pages + 2;
+}
+
+static inline void chip_verify(struct chip_series *run, bool full) {
+    bool held = esk_bed_verify(&run->bed, full);
+    ESK_CHECK_TEXT(held ? "" : run->bed.why, "");
+}
+
+/// Power-on, driver, mount, check.
+static inline void chip_recover(struct chip_series *run, bool full) {
+    esk_chip_power_on(run->chip);
+    ESK_CHECK_INT(run->start(), ESK_OK);
+    esk_bed_crash(&run->bed);
+    int status = esk_bed_recover(&run->bed);
+    ESK_CHECK_TEXT(status == ESK_OK ? "" : run->bed.why, "");
+    chip_verify(run, full);
+}
+
+static inline int chip_step(struct chip_series *run) {
+    return esk_bed_random(&run->bed, 6) == 0 ? esk_bed_sync(&run->bed)
+                                             : esk_bed_append(&run->bed);
+}
+
+/// Goes round the ring until everything has been overwritten.
+static inline void chip_fill(struct chip_series *run) {
+    uint32_t pages = run->bed.table.data_blocks *
+                     run->device->geometry.block_pages * CHIP_LAP_TENTHS / 10;
+    while (run->bed.model->data_head < pages) {
+        ESK_CHECK_INT(chip_step(run), ESK_OK);
+    }
+    chip_verify(run, true);
+    ESK_CHECK_INT(esk_bed_sync(&run->bed), ESK_OK);
+    esk_chip_power_off(run->chip);
+    chip_recover(run, true);
+}
+
+/// Works until the power goes: inside an operation, or at some byte.
+static inline void chip_cut(struct chip_series *run, uint32_t number) {
+    struct esk_bed *bed = &run->bed;
+    struct esk_chip *chip = run->chip;
+    uint32_t permille = esk_bed_random(bed, 1001);
+    if (number % 4 == 3) {
+        chip->faults.cut_ns =
+            chip->now_ns + 1 + (uint64_t)esk_bed_random(bed, 100000) * 1000;
+    } else {
+        chip->faults.cut_op =
+            chip->ops_begun + 1 + esk_bed_random(bed, CHIP_CUT_OPS);
+        chip->faults.cut_permille =
+            number % 4 == 0 ? permille / 1000 * 1000 : permille;
+    }
+    for (uint32_t i = 0; chip->on && i < CHIP_STEPS_MAX; i++) {
+        int status = chip_step(run);
+        if (chip->on) {
+            ESK_CHECK_INT(status, ESK_OK);
+        }
+    }
+    ESK_CHECK(!chip->on);
+}
+
+static inline void chip_series_run(struct chip_series *run, uint64_t seed) {
+    struct esk_bed_table table = {0};
+    esk_test_context_("%s, seed %llu", run->name, (unsigned long long)seed);
+    chip_table_fit(&run->device->geometry, &table);
+    ESK_CHECK_INT(
+        esk_bed_make_on(&run->bed, &table, run->device, &run->chip->on, seed),
+        ESK_OK);
+    chip_fill(run);
+    for (uint32_t i = 0; i < run->cuts; i++) {
+        esk_test_context_("%s, seed %llu, cut %lu", run->name,
+                          (unsigned long long)seed, (unsigned long)i);
+        chip_cut(run, i);
+        chip_recover(run, i % 4 == 0);
+    }
+    ESK_CHECK_TEXT(run->chip->violation, "");
+    ESK_CHECK_INT(run->chip->violations, 0);
+    esk_bed_free(&run->bed);
+}
+
+#endif
