@@ -54,7 +54,7 @@ bool esk_chip_fails(uint32_t *left) {
     return *left > 0 && --*left == 0;
 }
 
-void esk_chip_power_off(struct esk_chip *chip) {
+void esk_chip_abort(struct esk_chip *chip) {
     if (chip->on && chip->busy) {
         uint64_t all = chip->busy_until_ns - chip->busy_from_ns;
         uint64_t done = chip->now_ns - chip->busy_from_ns;
@@ -62,6 +62,10 @@ void esk_chip_power_off(struct esk_chip *chip) {
         chip->ops->finish(chip, done < all ? (uint32_t)(done / (all / 1000 + 1))
                                            : 1000);
     }
+}
+
+void esk_chip_power_off(struct esk_chip *chip) {
+    esk_chip_abort(chip);
     chip->on = false;
 }
 

@@ -103,6 +103,9 @@ void esk_chip_bus(struct esk_chip *chip, struct esk_spi *spi);
 /// counted   a program or an erase, which a cut can be aimed at.
 void esk_chip_begin(struct esk_chip *chip, uint64_t ns, bool counted);
 
+/// Ends the busy operation where it is, as a reset command or a cut does.
+void esk_chip_abort(struct esk_chip *chip);
+
 /// Notes what the chip would not have done.
 void esk_chip_refuse(struct esk_chip *chip, const char *what);
 
