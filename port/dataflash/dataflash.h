@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A device on AT45DB DataFlash, D and E series, 1 to 64 Mbit.
+///
+///     static struct esk_dataflash flash;
+///     esk_dataflash_init(&flash, &flash_spi, NULL);
+///     esk_volume_mount(&volume, &flash.device, 0, page);
+///
+/// A block is the chip's block of 8 pages, a page the chip's page: 264, 528
+/// or 1,056 bytes, or 256, 512 or 1,024 where the chip has been set so; the
+/// chip says which. A page is filled in the chip's buffer and programmed
+/// once between erases.
+#ifndef ESK_DATAFLASH_DATAFLASH_H
+#define ESK_DATAFLASH_DATAFLASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/device.h"
+#include "esker/status.h"
+#include "port/spi/spi.h"
+
+/// How the chip is used; zero means the default. Nothing here is stored.
+struct esk_dataflash_config {
+    uint16_t block_first; ///< blocks of 8 pages before it are left alone
+    uint16_t block_count; ///< blocks used; 0: all from block_first on
+    uint16_t page_bytes;  ///< the only page size taken; 0: the chip's
+};
+
+/// A chip. The caller owns it; its fields are the driver's.
+struct esk_dataflash {
+    struct esk_device device; ///< mount on this
+    const struct esk_spi *spi;
+    uint16_t page_first; ///< of block_first
+    uint8_t page_shift;  ///< bits of an address below the page number
+    bool extended;       ///< an E part: it says when it fails
+};
+
+/// Wakes the chip, waits for what a reset interrupted, and reads what it is.
+///
+/// spi      kept. Mode 0, up to 66 MHz.
+/// config   NULL: the defaults.
+/// Returns  ESK_OK.
+///          ESK_NOT_FOUND     no chip answers: all bytes 0xFF or 0x00.
+///          ESK_E_UNSUPPORTED no DataFlash with a JEDEC ID (1F 2x), or a
+///                            density no D or E part has.
+///          ESK_E_IO          the bus failed, or the chip stays busy for
+///                            500 ms.
+///          ESK_E_GEOMETRY    the chip is smaller than config asks, or its
+///                            pages are not config->page_bytes.
+///          ESK_E_READ_ONLY   sector protection is on. The device is made all
+///                            the same, for read-only mounts.
+/// Costs    about 10 bytes on the bus.
+///
+/// The device's program and erase return ESK_E_IO; ESK_E_READ_ONLY when
+/// sector protection is on, and then nothing was changed; program
+/// ESK_E_INVALID for less than a page.
+int esk_dataflash_init(struct esk_dataflash *flash, const struct esk_spi *spi,
+                       const struct esk_dataflash_config *config);
+
+#endif

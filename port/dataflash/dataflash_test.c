@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The DataFlash driver against models of eight parts.
+#include "port/dataflash/dataflash.h"
+
+#include "port/driver.h"
+#include "port/models/dataflash_model.h"
+#include "test/harness/chip_series.h"
+
+static struct esk_dataflash_model *model;
+static struct esk_spi spi;
+static struct esk_dataflash flash;
+static struct esk_dataflash_config config;
+static uint8_t data[1056];
+static uint8_t seen[1056];
+
+static int start(void) {
+    return esk_dataflash_init(&flash, &spi, &config);
+}
+
+static void chip_make(size_t part) {
+    if (model != NULL) {
+        esk_chip_free(&model->chip);
+    }
+    ESK_CONTEXT("%s", esk_dataflash_parts[part].name);
+    model = esk_dataflash_model_make(&esk_dataflash_parts[part], 17);
+    memset(&config, 0, sizeof config);
+    esk_chip_bus(&model->chip, &spi);
+    for (unsigned i = 0; i < sizeof data; i++) {
+        data[i] = (uint8_t)(i * 11 + 3);
+    }
+}
+
+static void chip_start(size_t part) {
+    chip_make(part);
+    ESK_CHECK_INT(start(), ESK_OK);
+}
+
+static int program(esk_page_id page) {
+    return flash.device.ops->program(&flash.device, page, 0, data,
+                                     flash.device.geometry.page_bytes);
+}
+
+static int read(esk_page_id page) {
+    return flash.device.ops->read(&flash.device, page, 0, seen,
+                                  flash.device.geometry.page_bytes);
+}
+
+static int erase(uint32_t block) {
+    return flash.device.ops->erase(&flash.device, block);
+}
+
+ESK_TEST(dataflash_takes_its_geometry_from_the_chip) {
+    for (size_t i = 0; i < esk_dataflash_part_count; i++) {
+        const struct esk_dataflash_part *part = &esk_dataflash_parts[i];
+        chip_start(i);
+        ESK_CHECK_INT(flash.device.geometry.page_bytes, part->page);
+        ESK_CHECK_INT(flash.device.geometry.block_count, part->pages / 8);
+        ESK_CHECK_INT(flash.page_shift, part->shift);
+        ESK_CHECK_INT(flash.extended, part->extended);
+        ESK_CHECK_TEXT(model->chip.violation, "");
+    }
+}
+
+ESK_TEST(dataflash_programs_reads_and_erases_to_the_last_page) {
+    for (size_t i = 0; i < esk_dataflash_part_count; i++) {
+        chip_start(i);
+        uint16_t bytes = flash.device.geometry.page_bytes;
+        uint32_t last = esk_dataflash_parts[i].pages - 1;
+        ESK_CHECK_INT(program(last), ESK_OK);
+        ESK_CHECK_INT(program(0), ESK_OK);
+        ESK_CHECK_INT(read(last), ESK_OK);
+        ESK_CHECK_BYTES(seen, data, bytes);
+        ESK_CHECK_INT(flash.device.ops->read(&flash.device, last,
+                                             (uint16_t)(bytes - 3), seen, 3),
+                      ESK_OK);
+        ESK_CHECK_BYTES(seen, data + bytes - 3, 3);
+        ESK_CHECK_INT(erase(last / 8), ESK_OK);
+        ESK_CHECK_INT(read(last), ESK_OK);
+        ESK_CHECK_INT(seen[0], 0xFF);
+        ESK_CHECK_INT(read(0), ESK_OK);
+        ESK_CHECK_BYTES(seen, data, bytes);
+        ESK_CHECK_INT(read(last + 1), ESK_E_IO);
+        ESK_CHECK_INT(program(last + 1), ESK_E_IO);
+        ESK_CHECK_INT(erase(last / 8 + 1), ESK_E_IO);
+        ESK_CHECK_INT(flash.device.ops->program(&flash.device, 1, 0, data, 8),
+                      ESK_E_INVALID);
+        ESK_CHECK_TEXT(model->chip.violation, "");
+    }
+}
+
+ESK_TEST(dataflash_says_what_is_wrong_with_a_chip) {
+    chip_make(3);
+    model->chip.faults.absent = ESK_CHIP_ABSENT_HIGH;
+    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
+    model->chip.faults.absent = ESK_CHIP_ABSENT_LOW;
+    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
+    model->chip.faults.absent = ESK_CHIP_PRESENT;
+    model->maker = 0xEF;
+    ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
+    model->maker = 0x1F;
+    config.page_bytes = 512;
+    ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
+    config.page_bytes = 528;
+    config.block_first = 500;
+    config.block_count = 13;
+    ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
+    config.block_count = 12;
+    ESK_CHECK_INT(start(), ESK_OK);
+    ESK_CHECK_INT(program(0), ESK_OK);
+    ESK_CHECK_INT((uint8_t)~model->array[4000 * 528], data[0]);
+    model->is_protected = true;
+    ESK_CHECK_INT(start(), ESK_E_READ_ONLY);
+    ESK_CHECK_INT(program(1), ESK_E_READ_ONLY);
+    ESK_CHECK_INT(erase(0), ESK_E_READ_ONLY);
+    ESK_CHECK_INT(read(0), ESK_OK);
+    ESK_CHECK_BYTES(seen, data, 528);
+    ESK_CHECK_TEXT(model->chip.violation, "");
+}
+
+ESK_TEST(dataflash_wakes_a_sleeping_chip_and_waits_for_a_busy_one) {
+    chip_start(2);
+    model->asleep = true;
+    ESK_CHECK_INT(start(), ESK_OK);
+    model->busy_op = 0x60;
+    esk_chip_begin(&model->chip, 90000000, false);
+    ESK_CHECK_INT(start(), ESK_OK);
+    ESK_CHECK(!model->chip.busy);
+    ESK_CHECK_TEXT(model->chip.violation, "");
+}
+
+ESK_TEST(dataflash_acknowledges_nothing_that_failed) {
+    chip_start(0); /* D: by comparison */
+    model->chip.faults.fail_program = 1;
+    ESK_CHECK_INT(program(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(program(1), ESK_OK);
+    chip_start(2); /* E: by its bit */
+    model->chip.faults.fail_program = 1;
+    ESK_CHECK_INT(program(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(program(1), ESK_OK);
+    model->chip.faults.fail_erase = 1;
+    ESK_CHECK_INT(erase(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(erase(0), ESK_OK);
+    model->chip.faults.stuck_busy = true;
+    uint64_t from = model->chip.now_ns;
+    ESK_CHECK_INT(program(2), ESK_E_IO);
+    ESK_CHECK(model->chip.now_ns - from > 500 * 1000000ull);
+    ESK_CHECK(model->chip.now_ns - from < 600 * 1000000ull);
+    ESK_CHECK_INT(read(2), ESK_E_IO);
+    ESK_CHECK_INT(start(), ESK_E_IO);
+}
+
+ESK_TEST(dataflash_survives_a_bus_error_at_every_byte) {
+    chip_start(3);
+    uint32_t failed = 0;
+    for (uint32_t i = 0; i < 550; i++) {
+        ESK_CONTEXT("byte %lu", (unsigned long)i);
+        model->chip.faults.bus_error_at = model->chip.bytes + 1 + i;
+        int status = program(i);
+        failed += status != ESK_OK ? 1 : 0;
+        model->chip.faults.bus_error_at = 0;
+        ESK_CHECK(!model->chip.selected);
+        ESK_CHECK_INT(read(i), ESK_OK);
+        if (status == ESK_OK) {
+            ESK_CHECK_BYTES(seen, data, 528);
+        }
+    }
+    ESK_CHECK(failed > 530);
+}
+
+ESK_TEST(series_lives_on_dataflash_through_power_cuts) {
+    for (size_t i = 0; i < esk_dataflash_part_count; i++) {
+        chip_start(i);
+        struct chip_series run = {.name = esk_dataflash_parts[i].name,
+                                  .chip = &model->chip,
+                                  .device = &flash.device,
+                                  .start = start,
+                                  .cuts = 100};
+        chip_series_run(&run, i + 31);
+    }
+}
+
+ESK_TEST_MAIN()
