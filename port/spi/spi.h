@@ -16,7 +16,7 @@
 /// The bus is SPI mode 0, most significant bit first, at a clock the chip
 /// takes (each driver's README says which). On a shared bus, select takes
 /// the bus and deselect gives it back: drivers hold it for one command and
-/// never while they wait.
+/// not while they wait; SD cards alone want it for a whole transaction.
 ///
 /// Time is a delay and not a clock, so that a board needs no timer, and an
 /// operating system can run others meanwhile. A delay may be longer than

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The SD driver against models of three kinds of cards.
+#include "port/sd_spi/sd_spi.h"
+
+#include "port/driver.h"
+#include "port/models/sd_model.h"
+#include "test/harness/chip_series.h"
+
+static struct esk_sd_model *model;
+static struct esk_spi spi;
+static struct esk_sd_spi sd;
+static struct esk_sd_spi_config config;
+static uint8_t data[4096];
+static uint8_t seen[4096];
+
+static int start(void) {
+    return esk_sd_spi_init(&sd, &spi, &config);
+}
+
+static void card_make(size_t part) {
+    if (model != NULL) {
+        esk_chip_free(&model->chip);
+    }
+    ESK_CONTEXT("%s", esk_sd_parts[part].name);
+    model = esk_sd_model_make(&esk_sd_parts[part], 23);
+    memset(&config, 0, sizeof config);
+    esk_chip_bus(&model->chip, &spi);
+    for (unsigned i = 0; i < sizeof data; i++) {
+        data[i] = (uint8_t)(i * 29 + i / 512);
+    }
+}
+
+static void card_start(size_t part) {
+    card_make(part);
+    ESK_CHECK_INT(start(), ESK_OK);
+}
+
+static int program(esk_page_id page) {
+    return sd.device.ops->program(&sd.device, page, 0, data,
+                                  sd.device.geometry.page_bytes);
+}
+
+static int read(esk_page_id page) {
+    return sd.device.ops->read(&sd.device, page, 0, seen,
+                               sd.device.geometry.page_bytes);
+}
+
+ESK_TEST(sd_takes_its_size_from_the_card) {
+    for (size_t i = 0; i < esk_sd_part_count; i++) {
+        card_start(i);
+        ESK_CHECK_INT(sd.sectors, 8192);
+        ESK_CHECK_INT(sd.device.geometry.block_count, 512);
+        ESK_CHECK_INT(sd.device.geometry.flags, ESK_MEDIUM_OVERWRITE);
+        ESK_CHECK_INT(sd.byte_addressed, !esk_sd_parts[i].high);
+        ESK_CHECK(model->crc_on);
+        ESK_CHECK_TEXT(model->chip.violation, "");
+    }
+}
+
+ESK_TEST(sd_reads_the_sizes_of_real_cards) {
+    /* A 16 GB SDHC card and a 2 GB SDSC card, as they describe themselves. */
+    static const uint8_t big[16] = {0x40, 0x0E, 0x00, 0x32, 0x5B, 0x59,
+                                    0x00, 0x00, 0x76, 0xB2, 0x7F, 0x80,
+                                    0x0A, 0x40, 0x40, 0x01};
+    static const uint8_t old[16] = {0x00, 0x2E, 0x00, 0x32, 0x5B, 0x5A,
+                                    0x83, 0xA9, 0xFF, 0xFF, 0xFF, 0x80,
+                                    0x16, 0x80, 0x00, 0x91};
+    card_make(2);
+    memcpy(model->csd, big, 16);
+    ESK_CHECK_INT(start(), ESK_OK);
+    ESK_CHECK_INT(sd.sectors, 31116288);
+    ESK_CHECK_INT(sd.device.geometry.block_count, 31116288 / 16);
+    card_make(0);
+    memcpy(model->csd, old, 16);
+    ESK_CHECK_INT(start(), ESK_OK);
+    ESK_CHECK_INT(sd.sectors, 3842048);
+}
+
+ESK_TEST(sd_writes_and_reads_to_the_last_sector) {
+    for (size_t i = 0; i < esk_sd_part_count; i++) {
+        card_start(i);
+        ESK_CHECK_INT(program(8191), ESK_OK);
+        ESK_CHECK_INT(program(0), ESK_OK);
+        ESK_CHECK_INT(read(8191), ESK_OK);
+        ESK_CHECK_BYTES(seen, data, 512);
+        ESK_CHECK_BYTES(model->array + 8191 * 512, data, 512);
+        ESK_CHECK_INT(sd.device.ops->read(&sd.device, 0, 500, seen, 12),
+                      ESK_OK);
+        ESK_CHECK_BYTES(seen, data + 500, 12);
+        ESK_CHECK_INT(sd.device.ops->erase(&sd.device, 511), ESK_OK);
+        ESK_CHECK_INT(sd.device.ops->sync(&sd.device), ESK_OK);
+        ESK_CHECK_INT(read(8192), ESK_E_IO);
+        ESK_CHECK_INT(program(8192), ESK_E_IO);
+        ESK_CHECK_INT(sd.device.ops->erase(&sd.device, 512), ESK_E_IO);
+        ESK_CHECK_INT(sd.device.ops->program(&sd.device, 0, 0, data, 100),
+                      ESK_E_INVALID);
+        ESK_CHECK_TEXT(model->chip.violation, "");
+    }
+}
+
+ESK_TEST(sd_moves_long_pages_in_one_command) {
+    for (size_t i = 0; i < esk_sd_part_count; i++) {
+        card_make(i);
+        config.page_bytes = 4096;
+        config.sector_first = 64;
+        ESK_CHECK_INT(start(), ESK_OK);
+        ESK_CHECK_INT(sd.device.geometry.block_count, (8192 - 64) / 128);
+        ESK_CHECK_INT(program(3), ESK_OK);
+        ESK_CHECK_BYTES(model->array + (64 + 3 * 8) * 512, data, 4096);
+        ESK_CHECK_INT(read(3), ESK_OK);
+        ESK_CHECK_BYTES(seen, data, 4096);
+        ESK_CHECK_INT(sd.device.ops->read(&sd.device, 3, 1000, seen, 700),
+                      ESK_OK);
+        ESK_CHECK_BYTES(seen, data + 1000, 700);
+        ESK_CHECK_INT(model->many_reads, 2);
+        ESK_CHECK_INT(model->many_writes, 1);
+        ESK_CHECK_TEXT(model->chip.violation, "");
+    }
+}
+
+ESK_TEST(sd_says_what_is_wrong_with_a_card) {
+    card_make(2);
+    model->chip.faults.absent = ESK_CHIP_ABSENT_HIGH;
+    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
+    model->chip.faults.absent = ESK_CHIP_ABSENT_LOW;
+    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
+    model->chip.faults.absent = ESK_CHIP_PRESENT;
+    model->voltage = 2;
+    ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
+    model->voltage = 1;
+    model->multimedia = true;
+    ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
+    model->multimedia = false;
+    model->wait_polls = 2000;
+    uint64_t from = model->chip.now_ns;
+    ESK_CHECK_INT(start(), ESK_E_IO);
+    ESK_CHECK(model->chip.now_ns - from > 1000 * 1000000ull);
+    ESK_CHECK(model->chip.now_ns - from < 2000 * 1000000ull);
+    model->wait_polls = 0;
+    config.block_count = 513;
+    ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
+    config.block_count = 0;
+    config.sector_first = 8193;
+    ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
+    config.sector_first = 0;
+    config.page_bytes = 700;
+    ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
+    config.page_bytes = 0;
+    model->csd[14] = 0x10;
+    ESK_CHECK_INT(start(), ESK_E_READ_ONLY);
+    ESK_CHECK_INT(read(5), ESK_OK);
+    ESK_CHECK_BYTES(seen, model->array + 5 * 512, 512);
+    model->csd[0] = 0x80;
+    ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
+    ESK_CHECK_TEXT(model->chip.violation, "");
+}
+
+ESK_TEST(sd_acknowledges_nothing_that_failed) {
+    for (uint16_t page = 512; page <= 2048; page = (uint16_t)(page * 4)) {
+        card_make(1);
+        ESK_CONTEXT("pages of %u bytes", page);
+        config.page_bytes = page;
+        ESK_CHECK_INT(start(), ESK_OK);
+        model->chip.faults.fail_program = 1;
+        ESK_CHECK_INT(program(1), ESK_DRIVER_E_MEDIUM);
+        ESK_CHECK_INT(program(1), ESK_OK);
+        model->protect_sector = 2u * page / 512 + 1;
+        ESK_CHECK_INT(program(2), ESK_E_READ_ONLY);
+        model->protect_sector = 0;
+        model->spoil_write = 1;
+        ESK_CHECK_INT(program(2), ESK_E_IO);
+        ESK_CHECK_INT(program(2), ESK_OK);
+        model->spoil_read = page / 512u;
+        ESK_CHECK_INT(read(2), ESK_E_IO);
+        ESK_CHECK_INT(read(2), ESK_OK);
+        ESK_CHECK_BYTES(seen, data, page);
+        model->ecc_sector = 3u * page / 512;
+        ESK_CHECK_INT(read(2), ESK_E_CORRUPT);
+        ESK_CHECK_INT(read(1), ESK_OK);
+        model->chip.faults.stuck_busy = true;
+        uint64_t from = model->chip.now_ns;
+        ESK_CHECK_INT(program(3), ESK_E_IO);
+        ESK_CHECK(model->chip.now_ns - from > 500 * 1000000ull);
+        ESK_CHECK(model->chip.now_ns - from < 2000 * 1000000ull);
+        ESK_CHECK_TEXT(model->chip.violation, "");
+    }
+}
+
+ESK_TEST(sd_checksums_are_those_of_the_specification) {
+    memset(seen, 0xFF, 512);
+    ESK_CHECK_INT(esk_sd_model_crc16(seen, 512), 0x7FA1);
+}
+
+ESK_TEST(sd_survives_a_bus_error_at_every_byte) {
+    card_start(2);
+    uint32_t failed = 0;
+    for (uint32_t i = 0; i < 540; i++) {
+        ESK_CONTEXT("byte %lu", (unsigned long)i);
+        model->chip.faults.bus_error_at = model->chip.bytes + 1 + i;
+        int status = program(i);
+        failed += status != ESK_OK ? 1 : 0;
+        model->chip.faults.bus_error_at = 0;
+        ESK_CHECK(!model->chip.selected);
+        ESK_CHECK_INT(read(i), ESK_OK);
+        if (status == ESK_OK) {
+            ESK_CHECK_BYTES(seen, data, 512);
+        }
+    }
+    ESK_CHECK(failed > 520);
+}
+
+ESK_TEST(series_lives_on_sd_through_power_cuts) {
+    for (size_t i = 0; i < 2 * esk_sd_part_count; i++) {
+        card_make(i / 2);
+        config.page_bytes = i % 2 == 0 ? 512 : 1024;
+        config.block_pages = 8;
+        ESK_CHECK_INT(start(), ESK_OK);
+        struct chip_series run = {.name = esk_sd_parts[i / 2].name,
+                                  .chip = &model->chip,
+                                  .device = &sd.device,
+                                  .start = start,
+                                  .cuts = 100};
+        chip_series_run(&run, i + 51);
+    }
+}
+
+ESK_TEST_MAIN()
