@@ -21,7 +21,7 @@
 enum {
     CHIP_LAP_TENTHS = 22, ///< how far round the ring before the cuts
     CHIP_STEPS_MAX = 4000,
-    CHIP_CUT_OPS = 12, ///< a cut comes within so many programs and erases
+    CHIP_CUT_OPS = 12,
 };
 
 struct chip_series {
@@ -30,6 +30,7 @@ struct chip_series {
     const struct esk_device *device;
     int (*start)(void); ///< what firmware does after power-on
     uint32_t cuts;
+    uint32_t cut_ops; ///< a cut comes within so many operations; 0: 12
     struct esk_bed bed;
 };
 
@@ -84,13 +85,13 @@ static inline void chip_fill(struct chip_series *run) {
 static inline void chip_cut(struct chip_series *run, uint32_t number) {
     struct esk_bed *bed = &run->bed;
     struct esk_chip *chip = run->chip;
+    uint32_t ahead = run->cut_ops != 0 ? run->cut_ops : CHIP_CUT_OPS;
     uint32_t permille = esk_bed_random(bed, 1001);
     if (number % 4 == 3) {
         chip->faults.cut_ns =
             chip->now_ns + 1 + (uint64_t)esk_bed_random(bed, 100000) * 1000;
     } else {
-        chip->faults.cut_op =
-            chip->ops_begun + 1 + esk_bed_random(bed, CHIP_CUT_OPS);
+        chip->faults.cut_op = chip->ops_begun + 1 + esk_bed_random(bed, ahead);
         chip->faults.cut_permille =
             number % 4 == 0 ? permille / 1000 * 1000 : permille;
     }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The flash inside nRF52840 and STM32L476 as a model, behind the
+/// word-program port.
+///
+/// It refuses: words off their alignment, outside the flash, or programmed
+/// before; erases inside an erase page. With ECC (8-byte words), a word that
+/// a cut tore reads as ESK_E_CORRUPT; without, as it is.
+#ifndef ESK_MODELS_WORD_FLASH_MODEL_H
+#define ESK_MODELS_WORD_FLASH_MODEL_H
+
+#include "port/internal_flash/internal_flash.h"
+#include "port/models/chip.h"
+
+struct esk_word_flash_part {
+    const char *name;
+    uint32_t start;
+    uint32_t bytes;
+    uint32_t program_us; ///< a word; data/parts, or assumed where unknown
+    uint32_t erase_us;
+    uint16_t erase_bytes;
+    uint8_t word_bytes;
+};
+
+extern const struct esk_word_flash_part esk_word_flash_nrf52840;
+extern const struct esk_word_flash_part esk_word_flash_stm32l476;
+
+/// The model. Tests may change is_protected.
+struct esk_word_flash_model {
+    struct esk_chip chip;
+    const struct esk_word_flash_part *part;
+    uint8_t *array;   ///< inverted: 0 is erased
+    uint8_t *written; ///< a word: 0 erased, 1 programmed, 2 torn
+    bool is_protected;
+    bool erasing;
+    bool failing;
+    uint32_t busy_at; ///< offset of the word or erase page
+    uint8_t word[8];
+};
+
+/// Makes a flash, erased, with power.
+struct esk_word_flash_model *
+esk_word_flash_model_make(const struct esk_word_flash_part *part,
+                          uint64_t seed);
+
+/// Fills in the port through which a driver uses the model.
+void esk_word_flash_model_port(struct esk_word_flash_model *flash,
+                               struct esk_word_flash *port);
+
+#endif
