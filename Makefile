@@ -140,6 +140,7 @@ coverage: setup-tools ## lines and branches of src/ run; VERBOSE=1 lists gaps
 .PHONY: size
 size: setup-tools ## code and RAM on four chips; OUT=file.json
 	@scripts/size $(if $(OUT),--out $(OUT))
+	@scripts/driver_size
 
 .PHONY: bench
 bench: bench-series ## every benchmark

@@ -169,6 +169,27 @@ ESK_TEST(dataflash_survives_a_bus_error_at_every_byte) {
     ESK_CHECK(failed > 530);
 }
 
+ESK_TEST(dataflash_costs_the_bytes_that_its_readme_says) {
+    for (size_t i = 2; i < 4; i++) {
+        chip_start(i);
+        const uint64_t *bytes = &model->chip.bytes;
+        uint64_t page = esk_dataflash_parts[i].page;
+        uint64_t from = *bytes;
+        ESK_CHECK_INT(read(0), ESK_OK);
+        ESK_CHECK_INT(*bytes - from, 7 + page);
+        from = *bytes;
+        ESK_CHECK_INT(program(0), ESK_OK);
+        uint64_t fixed = page + (flash.extended ? 13 : 14);
+        ESK_CHECK(*bytes - from > fixed);
+        ESK_CHECK_INT((*bytes - from - fixed) % 2, 0);
+        from = *bytes;
+        ESK_CHECK_INT(erase(0), ESK_OK);
+        fixed = flash.extended ? 9 : 6;
+        ESK_CHECK(*bytes - from > fixed);
+        ESK_CHECK_INT((*bytes - from - fixed) % 2, 0);
+    }
+}
+
 ESK_TEST(series_lives_on_dataflash_through_power_cuts) {
     for (size_t i = 0; i < esk_dataflash_part_count; i++) {
         chip_start(i);

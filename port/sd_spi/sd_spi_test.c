@@ -211,6 +211,17 @@ ESK_TEST(sd_survives_a_bus_error_at_every_byte) {
     ESK_CHECK(failed > 520);
 }
 
+ESK_TEST(sd_costs_the_bytes_that_its_readme_says) {
+    card_start(2);
+    const uint64_t *bytes = &model->chip.bytes;
+    uint64_t from = *bytes;
+    ESK_CHECK_INT(read(0), ESK_OK);
+    ESK_CHECK(*bytes - from >= 525 && *bytes - from < 560);
+    from = *bytes;
+    ESK_CHECK_INT(program(0), ESK_OK);
+    ESK_CHECK(*bytes - from >= 539 && *bytes - from < 580);
+}
+
 ESK_TEST(series_lives_on_sd_through_power_cuts) {
     for (size_t i = 0; i < 2 * esk_sd_part_count; i++) {
         card_make(i / 2);

@@ -64,7 +64,7 @@ struct esk_spi_nor {
 ///                            page_bytes does not fit.
 ///          ESK_E_READ_ONLY   blocks are write-protected. The device is made
 ///                            all the same, for read-only mounts.
-/// Costs    about 110 bytes on the bus and 64 of stack.
+/// Costs    99 bytes on the bus and 64 of stack.
 ///
 /// The device's program and erase return ESK_E_IO; ESK_E_READ_ONLY when the
 /// chip is protected, and then nothing was changed.

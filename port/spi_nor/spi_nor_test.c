@@ -278,6 +278,28 @@ ESK_TEST(nor_survives_a_bus_error_at_every_byte) {
     ESK_CHECK(failed > 70);
 }
 
+ESK_TEST(nor_costs_the_bytes_that_its_readme_says) {
+    static uint8_t page[256];
+    for (unsigned i = 0; i < PARTS; i++) {
+        chip_start(parts[i]);
+        uint64_t address = nor.address_bytes;
+        uint64_t fail_bits = parts[i]->jedec_id >> 16 == 0xC2 ? 2 : 0;
+        uint64_t from = model->chip.bytes;
+        ESK_CHECK_INT(read(5, 0, page, 256), ESK_OK);
+        ESK_CHECK_INT(model->chip.bytes - from, 2 + 1 + address + 256);
+        from = model->chip.bytes;
+        ESK_CHECK_INT(program(5, 0, page, 256), ESK_OK);
+        uint64_t fixed = 3 + 1 + address + 256 + fail_bits;
+        ESK_CHECK(model->chip.bytes - from > fixed);
+        ESK_CHECK_INT((model->chip.bytes - from - fixed) % 2, 0);
+        from = model->chip.bytes;
+        ESK_CHECK_INT(erase(0), ESK_OK);
+        fixed = 3 + 1 + address + fail_bits;
+        ESK_CHECK(model->chip.bytes - from > fixed);
+        ESK_CHECK_INT((model->chip.bytes - from - fixed) % 2, 0);
+    }
+}
+
 ESK_TEST(series_lives_on_nor_through_power_cuts) {
     for (unsigned i = 0; i < PARTS; i++) {
         chip_start(parts[i]);
