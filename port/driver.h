@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the drivers of chips share: one status and one check.
+/// What the drivers of chips share: their bounds checks.
+///
+/// All return ESK_E_MEDIUM only when the transfer went well and the medium
+/// itself said that its program or erase failed: P_FAIL, E_FAIL, EPE, a write
+/// error in SD's data response, bytes that read back otherwise.
 #ifndef ESK_DRIVER_H
 #define ESK_DRIVER_H
 
@@ -9,13 +13,6 @@
 
 #include "esker/device.h"
 #include "esker/status.h"
-
-/// What a driver returns when the transfer went well and the medium itself
-/// said that its program or erase failed (P_FAIL, E_FAIL, EPE, a write error
-/// in SD's data response, a word that reads back otherwise). A transfer that
-/// failed, or a chip that does not answer in time, is ESK_E_IO: then nobody
-/// knows what the medium did. This is the one place that maps the first.
-#define ESK_DRIVER_E_MEDIUM ESK_E_IO
 
 /// Returns ESK_OK when the bytes are in a page of the device, else ESK_E_IO.
 static inline int esk_driver_check(const struct esk_device *device,

@@ -74,7 +74,7 @@ static int dataflash_result(const struct esk_dataflash *flash) {
     uint8_t opcode = DATAFLASH_STATUS;
     uint8_t status[2];
     ESK_TRY(esk_spi_command(flash->spi, &opcode, 1, NULL, status, 2));
-    return (status[1] & DATAFLASH_FAILED) != 0 ? ESK_DRIVER_E_MEDIUM : ESK_OK;
+    return (status[1] & DATAFLASH_FAILED) != 0 ? ESK_E_MEDIUM : ESK_OK;
 }
 
 /// Waits until the chip is idle; asks whether it may be changed.
@@ -111,7 +111,7 @@ static int dataflash_program(const struct esk_device *device, esk_page_id page,
         return dataflash_result(flash);
     }
     ESK_TRY(dataflash_do(flash, DATAFLASH_COMPARE, page, &status));
-    return (status & DATAFLASH_DIFFERS) != 0 ? ESK_DRIVER_E_MEDIUM : ESK_OK;
+    return (status & DATAFLASH_DIFFERS) != 0 ? ESK_E_MEDIUM : ESK_OK;
 }
 
 static int dataflash_erase(const struct esk_device *device, uint32_t block) {

@@ -21,6 +21,10 @@
 #include "esker/status.h"
 #include "port/spi/spi.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// How the chip is used; zero means the default. Nothing here is stored.
 struct esk_dataflash_config {
     uint16_t block_first; ///< blocks of 8 pages before it are left alone
@@ -53,10 +57,14 @@ struct esk_dataflash {
 ///                            the same, for read-only mounts.
 /// Costs    8 bytes on the bus, 2 a poll.
 ///
-/// The device's program and erase return ESK_E_IO; ESK_E_READ_ONLY when
-/// sector protection is on, and then nothing was changed; program
+/// The device's program and erase return ESK_E_MEDIUM when the chip reports a
+/// failure or the comparison does; ESK_E_IO; ESK_E_READ_ONLY when sector protection is on, and then nothing was changed; program
 /// ESK_E_INVALID for less than a page.
 int esk_dataflash_init(struct esk_dataflash *flash, const struct esk_spi *spi,
                        const struct esk_dataflash_config *config);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

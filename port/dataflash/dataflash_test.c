@@ -133,14 +133,14 @@ ESK_TEST(dataflash_wakes_a_sleeping_chip_and_waits_for_a_busy_one) {
 ESK_TEST(dataflash_acknowledges_nothing_that_failed) {
     chip_start(0); /* D: by comparison */
     model->chip.faults.fail_program = 1;
-    ESK_CHECK_INT(program(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(program(0), ESK_E_MEDIUM);
     ESK_CHECK_INT(program(1), ESK_OK);
     chip_start(2); /* E: by its bit */
     model->chip.faults.fail_program = 1;
-    ESK_CHECK_INT(program(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(program(0), ESK_E_MEDIUM);
     ESK_CHECK_INT(program(1), ESK_OK);
     model->chip.faults.fail_erase = 1;
-    ESK_CHECK_INT(erase(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(erase(0), ESK_E_MEDIUM);
     ESK_CHECK_INT(erase(0), ESK_OK);
     model->chip.faults.stuck_busy = true;
     uint64_t from = model->chip.now_ns;

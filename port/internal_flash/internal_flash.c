@@ -44,11 +44,10 @@ static int internal_word(const struct esk_word_flash *port, uint32_t address,
     ESK_TRY(port->program(port, address, word));
     int status = internal_copy(port, address, seen, port->word_bytes);
     if (status == ESK_E_CORRUPT) {
-        return ESK_DRIVER_E_MEDIUM;
+        return ESK_E_MEDIUM;
     }
     ESK_TRY(status);
-    return memcmp(word, seen, port->word_bytes) != 0 ? ESK_DRIVER_E_MEDIUM
-                                                     : ESK_OK;
+    return memcmp(word, seen, port->word_bytes) != 0 ? ESK_E_MEDIUM : ESK_OK;
 }
 
 static int internal_program(const struct esk_device *device, esk_page_id page,

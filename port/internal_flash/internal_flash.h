@@ -25,13 +25,18 @@
 #include "esker/device.h"
 #include "esker/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// The word-program port: what the controller's flash can do, and is.
 /// Addresses are in bytes, as the processor sees them. Each call ends within
 /// a bound of its own, ESK_E_IO when that passes.
 struct esk_word_flash {
     /// Programs the word at `address`, which was erased before.
     /// word     in, word_bytes bytes at any alignment.
-    /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY when it is protected.
+    /// Returns  ESK_OK; ESK_E_MEDIUM when the controller says that it failed;
+    ///          ESK_E_IO; ESK_E_READ_ONLY when it is protected.
     int (*program)(const struct esk_word_flash *port, uint32_t address,
                    const uint8_t *word);
     /// Erases the erase_bytes at `address`. Returns as program.
@@ -75,11 +80,15 @@ struct esk_internal_flash {
 ///                            whole erase pages, or page_bytes does not fit.
 /// Costs    nothing: the flash is not touched.
 ///
-/// Each word programmed is read back: one that differs is the medium's
-/// failure. The device's calls return ESK_E_IO, or what the port returned;
+/// Each word programmed is read back: one that differs is
+/// ESK_E_MEDIUM. The device's calls return ESK_E_IO, or what the port returned;
 /// program ESK_E_INVALID for parts of a word.
 int esk_internal_flash_init(struct esk_internal_flash *flash,
                             const struct esk_word_flash *port,
                             const struct esk_internal_flash_config *config);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -129,9 +129,9 @@ ESK_TEST(internal_flash_acknowledges_nothing_that_failed) {
     for (unsigned i = 0; i < PARTS; i++) {
         flash_make(parts[i]);
         model->chip.faults.fail_program = 3;
-        ESK_CHECK_INT(program(0, 0, 128), ESK_DRIVER_E_MEDIUM);
+        ESK_CHECK_INT(program(0, 0, 128), ESK_E_MEDIUM);
         model->chip.faults.fail_erase = 1;
-        ESK_CHECK_INT(flash.device.ops->erase(&flash.device, 0), ESK_E_IO);
+        ESK_CHECK_INT(flash.device.ops->erase(&flash.device, 0), ESK_E_MEDIUM);
         ESK_CHECK_INT(flash.device.ops->erase(&flash.device, 0), ESK_OK);
         ESK_CHECK_INT(program(0, 0, 128), ESK_OK);
         model->chip.faults.stuck_busy = true;

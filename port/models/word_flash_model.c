@@ -86,9 +86,10 @@ static int word_erase(const struct esk_word_flash *port, uint32_t address) {
     }
     flash->erasing = true;
     flash->busy_at = at;
-    flash->failing = esk_chip_fails(&flash->chip.faults.fail_erase);
+    bool failing = esk_chip_fails(&flash->chip.faults.fail_erase);
+    flash->failing = failing;
     int status = word_wait(flash, flash->part->erase_us);
-    return flash->failing ? ESK_E_IO : status;
+    return status == ESK_OK && failing ? ESK_E_MEDIUM : status;
 }
 
 static int word_read(const struct esk_word_flash *port, uint32_t address,

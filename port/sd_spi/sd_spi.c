@@ -245,8 +245,7 @@ static int sd_give(const struct esk_sd_spi *sd, uint8_t token,
     if ((ends[0] & SD_RESPONSE) == SD_ACCEPTED) {
         return ready;
     }
-    return (ends[0] & SD_RESPONSE) == SD_WRITE_ERROR ? ESK_DRIVER_E_MEDIUM
-                                                     : ESK_E_IO;
+    return (ends[0] & SD_RESPONSE) == SD_WRITE_ERROR ? ESK_E_MEDIUM : ESK_E_IO;
 }
 
 /// Asks how the last write went, beyond its data responses.
@@ -260,7 +259,7 @@ static int sd_written(const struct esk_sd_spi *sd) {
     if ((more & SD_STATUS_PROTECTED) != 0) {
         return ESK_E_READ_ONLY;
     }
-    return more != 0 ? ESK_DRIVER_E_MEDIUM : ESK_OK;
+    return more != 0 ? ESK_E_MEDIUM : ESK_OK;
 }
 
 static int sd_program(const struct esk_device *device, esk_page_id page,

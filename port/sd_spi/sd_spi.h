@@ -22,6 +22,10 @@
 #include "esker/status.h"
 #include "port/spi/spi.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// How the card is used; zero means the default. Nothing here is stored.
 struct esk_sd_spi_config {
     uint32_t sector_first; ///< sectors before it are left alone
@@ -57,10 +61,14 @@ struct esk_sd_spi {
 ///                            The slider is a switch that the card cannot
 ///                            see: it is the board's to read.
 ///
-/// The device's read returns ESK_E_CORRUPT when the card's ECC failed; its
-/// calls ESK_E_IO; program ESK_E_READ_ONLY on a protected sector, and
+/// The device's read returns ESK_E_CORRUPT when the card's ECC failed; program
+/// ESK_E_MEDIUM when the card reports a write error; all ESK_E_IO; program ESK_E_READ_ONLY on a protected sector, and
 /// ESK_E_INVALID for parts of a sector.
 int esk_sd_spi_init(struct esk_sd_spi *sd, const struct esk_spi *spi,
                     const struct esk_sd_spi_config *config);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

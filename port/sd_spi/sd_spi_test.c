@@ -164,7 +164,7 @@ ESK_TEST(sd_acknowledges_nothing_that_failed) {
         config.page_bytes = page;
         ESK_CHECK_INT(start(), ESK_OK);
         model->chip.faults.fail_program = 1;
-        ESK_CHECK_INT(program(1), ESK_DRIVER_E_MEDIUM);
+        ESK_CHECK_INT(program(1), ESK_E_MEDIUM);
         ESK_CHECK_INT(program(1), ESK_OK);
         model->protect_sector = 2u * page / 512 + 1;
         ESK_CHECK_INT(program(2), ESK_E_READ_ONLY);

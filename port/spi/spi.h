@@ -28,6 +28,10 @@
 
 #include "esker/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// One chip on a bus. The caller owns it and keeps it while a driver uses it.
 struct esk_spi {
     /// Drives the chip's select line low. May wait for a shared bus.
@@ -72,5 +76,9 @@ struct esk_spi_ready {
 /// Costs    2 or 3 bytes a poll, a poll each 1/1,024 of the bound.
 int esk_spi_wait(const struct esk_spi *spi, const struct esk_spi_ready *ready,
                  uint32_t bound_us, uint8_t *status);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

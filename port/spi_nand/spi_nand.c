@@ -140,7 +140,7 @@ static int nand_put(const struct esk_spi_nand *nand, esk_page_id page,
     ESK_TRY(esk_spi_command(nand->spi, header, 3, bytes, NULL, count));
     ESK_TRY(nand_page(nand, NAND_EXECUTE, page, &status));
     if ((status & NAND_PROGRAM_FAILED) != 0) {
-        return ESK_DRIVER_E_MEDIUM;
+        return ESK_E_MEDIUM;
     }
     return (status & NAND_ENABLED) != 0 ? ESK_E_IO : ESK_OK;
 }
@@ -166,7 +166,7 @@ static int nand_erase(const struct esk_device *device, uint32_t block) {
     ESK_TRY(nand_enable(nand));
     ESK_TRY(nand_page(nand, NAND_ERASE, page, &status));
     if ((status & NAND_ERASE_FAILED) != 0) {
-        return ESK_DRIVER_E_MEDIUM;
+        return ESK_E_MEDIUM;
     }
     return (status & NAND_ENABLED) != 0 ? ESK_E_IO : ESK_OK;
 }

@@ -20,6 +20,10 @@
 #include "esker/status.h"
 #include "port/spi/spi.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// How the chip is used; zero means the default. Nothing here is stored.
 struct esk_spi_nand_config {
     uint16_t block_first; ///< blocks before it are left alone
@@ -50,9 +54,13 @@ struct esk_spi_nand {
 ///                            for read-only mounts.
 /// Costs    24 bytes on the bus, 3 a poll.
 ///
-/// The device's read returns ESK_E_CORRUPT beyond ECC; its calls ESK_E_IO;
-/// ESK_E_READ_ONLY when the chip took no write-enable.
+/// The device's read returns ESK_E_CORRUPT beyond ECC; program and erase
+/// ESK_E_MEDIUM by P_FAIL and E_FAIL; all ESK_E_IO; ESK_E_READ_ONLY when the chip took no write-enable.
 int esk_spi_nand_init(struct esk_spi_nand *nand, const struct esk_spi *spi,
                       const struct esk_spi_nand_config *config);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

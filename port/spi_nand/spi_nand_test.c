@@ -164,9 +164,9 @@ ESK_TEST(nand_says_what_is_wrong_with_a_chip) {
 ESK_TEST(nand_acknowledges_nothing_that_failed) {
     chip_start();
     model->chip.faults.fail_program = 1;
-    ESK_CHECK_INT(program(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(program(0), ESK_E_MEDIUM);
     model->chip.faults.fail_erase = 1;
-    ESK_CHECK_INT(erase(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(erase(0), ESK_E_MEDIUM);
     ESK_CHECK_INT(erase(0), ESK_OK);
     ESK_CHECK_INT(program(0), ESK_OK);
     model->chip.faults.stuck_busy = true;

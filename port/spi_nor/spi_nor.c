@@ -117,7 +117,7 @@ static int nor_finish(const struct esk_spi_nor *nor, uint32_t bound_us) {
         return ESK_OK;
     }
     ESK_TRY(nor_register(nor, NOR_SECURITY, &status));
-    return (status & NOR_FAILED_BITS) != 0 ? ESK_DRIVER_E_MEDIUM : ESK_OK;
+    return (status & NOR_FAILED_BITS) != 0 ? ESK_E_MEDIUM : ESK_OK;
 }
 
 /// Programs `bytes` bytes, or erases when there are none.
@@ -155,7 +155,7 @@ static int nor_verify(const struct esk_spi_nor *nor, uint32_t address,
         uint8_t some = (uint8_t)(count < sizeof chunk ? count : sizeof chunk);
         ESK_TRY(nor_at(nor, nor->read_opcode, address, NULL, chunk, some));
         if (memcmp(chunk, bytes, some) != 0) {
-            return ESK_DRIVER_E_MEDIUM;
+            return ESK_E_MEDIUM;
         }
         address += some;
         bytes += some;

@@ -22,6 +22,10 @@
 #include "esker/status.h"
 #include "port/spi/spi.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// How the chip is used; zero means the default. Nothing here is stored.
 struct esk_spi_nor_config {
     uint32_t block_first; ///< erase units before it are left alone
@@ -66,13 +70,18 @@ struct esk_spi_nor {
 ///                            all the same, for read-only mounts.
 /// Costs    99 bytes on the bus and 64 of stack.
 ///
-/// The device's program and erase return ESK_E_IO; ESK_E_READ_ONLY when the
-/// chip is protected, and then nothing was changed.
+/// The device's program and erase return ESK_E_MEDIUM by the fail bits of
+/// Macronix or by `verify`; ESK_E_IO; ESK_E_READ_ONLY when the chip is
+/// protected, and then nothing was changed.
 int esk_spi_nor_init(struct esk_spi_nor *nor, const struct esk_spi *spi,
                      const struct esk_spi_nor_config *config);
 
 /// Sends the chip into deep power-down; init wakes it.
 /// Returns  ESK_OK; ESK_E_IO.
 int esk_spi_nor_sleep(const struct esk_spi_nor *nor);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

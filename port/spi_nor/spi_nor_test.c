@@ -244,16 +244,16 @@ ESK_TEST(nor_acknowledges_no_program_that_failed) {
     uint8_t zeros[64] = {0};
     chip_start(&esk_nor_mx25r6435f);
     model->chip.faults.fail_program = 1;
-    ESK_CHECK_INT(program(0, 0, zeros, 64), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(program(0, 0, zeros, 64), ESK_E_MEDIUM);
     ESK_CHECK_INT(program(1, 0, zeros, 64), ESK_OK);
     model->chip.faults.fail_erase = 1;
-    ESK_CHECK_INT(erase(0), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(erase(0), ESK_E_MEDIUM);
     ESK_CHECK_INT(erase(0), ESK_OK);
     chip_make(&esk_nor_w25q64jv);
     config.verify = true;
     ESK_CHECK_INT(start(), ESK_OK);
     model->chip.faults.fail_program = 1;
-    ESK_CHECK_INT(program(0, 0, zeros, 64), ESK_DRIVER_E_MEDIUM);
+    ESK_CHECK_INT(program(0, 0, zeros, 64), ESK_E_MEDIUM);
 }
 
 ESK_TEST(nor_survives_a_bus_error_at_every_byte) {

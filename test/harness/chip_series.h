@@ -4,7 +4,7 @@
 /// A series table, end to end, on a driver and the model of its chip:
 /// format, more than two laps of the ring, mount, then power cuts inside
 /// programs, erases and transfers, each with a restart of the driver, a
-/// mount and a check of every row.
+/// mount and a check of every row; then transfers that fail.
 ///
 ///     struct chip_series run = {.name = "W25Q64JV", .chip = &nor->chip,
 ///                               .device = &driver.device, .start = start};
@@ -22,6 +22,8 @@ enum {
     CHIP_LAP_TENTHS = 22, ///< how far round the ring before the cuts
     CHIP_STEPS_MAX = 4000,
     CHIP_CUT_OPS = 12,
+    CHIP_BUS_ERRORS = 40,
+    CHIP_BUS_STEPS = 30,
 };
 
 struct chip_series {
@@ -104,6 +106,29 @@ static inline void chip_cut(struct chip_series *run, uint32_t number) {
     ESK_CHECK(!chip->on);
 }
 
+/// Transfers that fail while the table works: a call may fail, and none that
+/// did not may lose anything.
+static inline void chip_bus_errors(struct chip_series *run) {
+    struct esk_chip *chip = run->chip;
+    for (uint32_t i = 0; i < CHIP_BUS_ERRORS; i++) {
+        chip->faults.bus_error_at =
+            chip->bytes + 1 + esk_bed_random(&run->bed, 20000);
+        for (uint32_t j = 0; j < CHIP_BUS_STEPS; j++) {
+            int status = chip_step(run);
+            ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+            esk_bed_note_heads(&run->bed);
+            /* The chip saw half a command, and nothing else amiss. */
+            ESK_CHECK(chip->violations == 0 ||
+                      strstr(chip->violation, "cut short") != NULL);
+            chip->violations = 0;
+        }
+    }
+    chip->faults.bus_error_at = 0;
+    ESK_CHECK_INT(esk_bed_sync(&run->bed), ESK_OK);
+    esk_chip_power_off(chip);
+    chip_recover(run, true);
+}
+
 static inline void chip_series_run(struct chip_series *run, uint64_t seed) {
     struct esk_bed_table table = {0};
     esk_test_context_("%s, seed %llu", run->name, (unsigned long long)seed);
@@ -120,6 +145,7 @@ static inline void chip_series_run(struct chip_series *run, uint64_t seed) {
     }
     ESK_CHECK_TEXT(run->chip->violation, "");
     ESK_CHECK_INT(run->chip->violations, 0);
+    chip_bus_errors(run);
     esk_bed_free(&run->bed);
 }
 
