@@ -57,9 +57,10 @@ struct esk_dataflash {
 ///                            the same, for read-only mounts.
 /// Costs    8 bytes on the bus, 2 a poll.
 ///
-/// The device's program and erase return ESK_E_MEDIUM when the chip reports a
-/// failure or the comparison does; ESK_E_IO; ESK_E_READ_ONLY when sector protection is on, and then nothing was changed; program
-/// ESK_E_INVALID for less than a page.
+/// The device's program and erase return ESK_E_MEDIUM when the chip or its
+/// comparison reports a failure; ESK_E_IO; ESK_E_READ_ONLY when sector
+/// protection is on, and then nothing was changed; program ESK_E_INVALID for
+/// less than a page.
 int esk_dataflash_init(struct esk_dataflash *flash, const struct esk_spi *spi,
                        const struct esk_dataflash_config *config);
 

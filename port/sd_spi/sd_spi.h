@@ -62,8 +62,8 @@ struct esk_sd_spi {
 ///                            see: it is the board's to read.
 ///
 /// The device's read returns ESK_E_CORRUPT when the card's ECC failed; program
-/// ESK_E_MEDIUM when the card reports a write error; all ESK_E_IO; program ESK_E_READ_ONLY on a protected sector, and
-/// ESK_E_INVALID for parts of a sector.
+/// ESK_E_MEDIUM when the card reports a write error, ESK_E_READ_ONLY on a
+/// protected sector, ESK_E_INVALID for parts of a sector; all ESK_E_IO.
 int esk_sd_spi_init(struct esk_sd_spi *sd, const struct esk_spi *spi,
                     const struct esk_sd_spi_config *config);
 

@@ -55,7 +55,8 @@ struct esk_spi_nand {
 /// Costs    24 bytes on the bus, 3 a poll.
 ///
 /// The device's read returns ESK_E_CORRUPT beyond ECC; program and erase
-/// ESK_E_MEDIUM by P_FAIL and E_FAIL; all ESK_E_IO; ESK_E_READ_ONLY when the chip took no write-enable.
+/// ESK_E_MEDIUM by P_FAIL and E_FAIL, ESK_E_READ_ONLY when the chip took no
+/// write-enable; all ESK_E_IO.
 int esk_spi_nand_init(struct esk_spi_nand *nand, const struct esk_spi *spi,
                       const struct esk_spi_nand_config *config);
 
