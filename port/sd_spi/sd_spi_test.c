@@ -59,8 +59,8 @@ ESK_TEST(sd_takes_its_size_from_the_card) {
     }
 }
 
-ESK_TEST(sd_reads_the_sizes_of_real_cards) {
-    /* A 16 GB SDHC card and a 2 GB SDSC card, as they describe themselves. */
+ESK_TEST(sd_computes_the_size_from_either_csd_version) {
+    /* Shaped like a 16 GB SDHC and a 2 GB SDSC card; from no named card. */
     static const uint8_t big[16] = {0x40, 0x0E, 0x00, 0x32, 0x5B, 0x59,
                                     0x00, 0x00, 0x76, 0xB2, 0x7F, 0x80,
                                     0x0A, 0x40, 0x40, 0x01};
