@@ -7,8 +7,10 @@
 #     port/**/*.c             drivers for the host   -> libesker_port.a
 #                             (the simulator's part table is made in build/)
 #     test/harness/*.c        what tests share       -> libesker_harness.a
+#                             (and examples/logger but for its boards)
 #     src|port/**/*_test.c    unit tests             one program a file
 #     test/contract/*_test.c, test/regression/*_test.c      the same
+#     examples/**/*_test.c                                  the same
 #     test/powercut/*.c       power-cut campaigns    one program a file
 #     test/fuzz/fuzz_*.c      libFuzzer targets      one program a file
 #     test/fuzz/corpus/fuzz_*/  inputs that the tests replay
@@ -42,10 +44,11 @@ on_host = $(filter-out $(foreach c,$(CHIPS),port/$(c)/%),$(1))
 CORE := $(filter-out %_test.c,$(call files,src,*.c))
 PORT := $(filter-out %_test.c,$(call on_host,$(call files,port,*.c)))
 PORT += $(if $(wildcard port/sim/parts_gen.py),build/gen/sim_parts.c)
-HARNESS := $(call files,test/harness,*.c)
+HARNESS := $(call files,test/harness,*.c) \
+    $(filter-out %_test.c,$(call files,examples/logger,logger*.c))
 TESTS := $(call files,src,*_test.c) \
     $(call on_host,$(call files,port,*_test.c)) \
-    $(call files,test/contract test/regression,*_test.c)
+    $(call files,test/contract test/regression examples,*_test.c)
 POWERCUT := $(call files,test/powercut,*.c)
 FUZZ := $(call files,test/fuzz,fuzz_*.c)
 REPLAY := $(notdir $(wildcard test/fuzz/corpus/fuzz_*))

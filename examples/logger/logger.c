@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The logger's storage: one series, one row a sample, one sync every few.
+///
+/// The time of a row must rise. A clock that starts again at 0 after a reset,
+/// or is set back, is led on from the newest row: `clock_offset` moves so
+/// that the next sample is one period after it.
+#include "examples/logger/logger.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "examples/logger/board.h"
+
+static const char logger_table[] = "log";
+
+static int logger_create(struct logger *logger, uint8_t *page) {
+    const struct esk_column columns[] = {
+        {.name = "time", .unit = "s", .type = ESK_TYPE_U32},
+        {.name = "temp", .unit = "cdegC", .type = ESK_TYPE_I16},
+        {.name = "light", .unit = "", .type = ESK_TYPE_U16},
+        {.name = "supply", .unit = "mV", .type = ESK_TYPE_U16},
+        {.name = "boot", .unit = "", .type = ESK_TYPE_U16},
+    };
+    const struct esk_index_spec by_temp = {.column = 1, .bitmap_bits = 16};
+    const struct esk_table_spec spec = {
+        .name = logger_table,
+        .columns = columns,
+        .column_count = sizeof columns / sizeof columns[0],
+        .indexes = &by_temp,
+        .index_count = 1,
+    };
+    return esk_volume_create(&logger->volume, ESK_TABLE_SERIES, &spec, NULL,
+                             page);
+}
+
+static int logger_mount(struct logger *logger, uint8_t *page) {
+    const struct esk_device *device = board_device();
+    int status = esk_volume_mount(&logger->volume, device, 0, page);
+    if (status == ESK_NOT_FOUND) {
+        const struct esk_volume_config config = {.uuid = {'l', 'o', 'g'},
+                                                 .tables_max = 1};
+        ESK_TRY(esk_volume_format(device, &config, page));
+        status = esk_volume_mount(&logger->volume, device, 0, page);
+    }
+    return status;
+}
+
+static int logger_open(struct logger *logger) {
+    const struct esk_series_config config = {.key_index_bytes =
+                                                 LOGGER_KEY_INDEX_BYTES};
+    return esk_series_open(&logger->series, &logger->volume, logger_table,
+                           &config, logger->arena, sizeof logger->arena);
+}
+
+int logger_start(struct logger *logger, const struct logger_config *config) {
+    memset(logger, 0, sizeof *logger);
+    logger->config = config;
+    if (board_device()->geometry.page_bytes > LOGGER_PAGE_BYTES_MAX) {
+        return ESK_E_GEOMETRY;
+    }
+    // Until the series is open its arena serves as the page of scratch.
+    uint8_t *page = (uint8_t *)logger->arena;
+    ESK_TRY(logger_mount(logger, page));
+    int status = logger_open(logger);
+    if (status == ESK_NOT_FOUND) {
+        ESK_TRY(logger_create(logger, page));
+        status = logger_open(logger);
+    }
+    ESK_TRY(status);
+
+    status = esk_series_newest(logger->series, &logger->newest);
+    if (status == ESK_NOT_FOUND) {
+        logger->empty = true;
+        return ESK_OK;
+    }
+    ESK_TRY(status);
+    logger->boot = (uint16_t)(logger->newest.boot + 1);
+    return ESK_OK;
+}
+
+static uint16_t logger_at_least_one(uint16_t number) {
+    return number == 0 ? 1 : number;
+}
+
+/// Sets `time_s` to the sample's time, or returns false when none is due.
+static bool logger_is_due(struct logger *logger, uint32_t *time_s) {
+    uint32_t now = board_seconds() + logger->clock_offset;
+    uint32_t next =
+        logger->newest.time_s + logger_at_least_one(logger->config->period_s);
+    if (logger->empty) {
+        *time_s = now;
+        return true;
+    }
+    if (now <= logger->newest.time_s) {
+        // The clock is behind the log, by up to a period on a good day.
+        uint32_t behind = logger->newest.time_s - now;
+        logger->clock_offset += behind;
+        return false;
+    }
+    *time_s = now;
+    return now >= next;
+}
+
+int logger_sync(struct logger *logger) {
+    int status = esk_series_sync(logger->series);
+    if (status == ESK_OK) {
+        logger->unsynced = 0;
+    } else {
+        logger->sync_failures++;
+    }
+    return status;
+}
+
+static int logger_sample(struct logger *logger, uint32_t time_s) {
+    struct logger_row row = {.time_s = time_s, .boot = logger->boot};
+    board_sample(&row);
+    int status = esk_series_append(logger->series, &row);
+    // The next one is a period later, whether or not this one was kept.
+    logger->newest = row;
+    logger->empty = false;
+    if (status != ESK_OK) {
+        logger->append_failures++;
+        return status;
+    }
+    if (logger->unsynced < UINT16_MAX) {
+        logger->unsynced++;
+    }
+    return ESK_OK;
+}
+
+int logger_poll(struct logger *logger) {
+    uint32_t time_s = 0;
+    int status = ESK_OK;
+    if (logger_is_due(logger, &time_s)) {
+        status = logger_sample(logger, time_s);
+        uint16_t due = logger_at_least_one(logger->config->sync_rows);
+        if (status == ESK_OK && logger->unsynced >= due) {
+            status = logger_sync(logger);
+        }
+    } else {
+        status = esk_volume_step(&logger->volume, 1, NULL);
+    }
+    int said = logger_talk(logger);
+    return status != ESK_OK ? status : said;
+}
