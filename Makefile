@@ -161,8 +161,21 @@ results: ## docs/results, made anew: bench, sizes, and logs of make check
 	@.venv/bin/python bench/report_series.py build/check/series.json \
 	    --size build/check/size.json
 
-package: setup-tools ## install by CMake; build users of the package
+.PHONY: amalgamation
+amalgamation: setup-build ## build/package/amalgamation/esker.c and esker.h
+	@scripts/package amalgamation
+
+.PHONY: packages
+packages: setup-build ## build/package/: Arduino, PlatformIO, ESP-IDF, ...
+	@scripts/package
+
+.PHONY: package
+package: setup-package ## make every package; build a user of each
 	@scripts/package_test
+
+.PHONY: logger
+logger: setup-tools ## examples/logger, for here and ATmega2560; its sizes
+	@scripts/logger
 
 .PHONY: lint
 lint: setup-check ## layers, shape, format and FORMAT.md; changes nothing
@@ -180,7 +193,8 @@ check: ## everything CI runs
 clean: ## remove build/
 	rm -rf build
 
-SETUPS := setup-build setup-demo setup-test setup-tools setup-check
+SETUPS := setup-build setup-demo setup-test setup-tools setup-package \
+    setup-check
 .PHONY: $(SETUPS)
 $(SETUPS): setup-%:
 	@scripts/setup $*

@@ -14,6 +14,10 @@
 
 #include "esker/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct logger_row;
 
 /// Starts the board: clock, serial line, sensor, storage.
@@ -39,5 +43,9 @@ void board_put(char character);
 
 /// Rests until there may be something to do. False: time to stop.
 bool board_idle(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

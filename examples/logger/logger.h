@@ -20,6 +20,10 @@
 
 #include "esker/esker.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// A row as it is stored: little-endian and without padding, so this struct
 /// is it on every little-endian chip.
 struct logger_row {
@@ -94,5 +98,9 @@ int logger_sync(struct logger *logger);
 /// Reads what the line has and begins an answer; sends a row of one begun.
 /// In logger_line.c; logger_poll calls it.
 int logger_talk(struct logger *logger);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

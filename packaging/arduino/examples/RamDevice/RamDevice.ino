@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The least there is: a table in RAM, one reading a second, the newest back.
+///
+/// Needs 4 KB of RAM for the device and 1.3 KB for the table: a Mega 2560 or
+/// any 32-bit board. RAM forgets; Logger keeps its rows through resets.
+#include <esker.h>
+
+enum { PAGE_BYTES = 128, BLOCKS = 32, DEVICE_BYTES = PAGE_BYTES * BLOCKS };
+
+/// A row as it is stored: columns one after another, little-endian.
+struct Row {
+    uint32_t time_ms;
+    uint16_t reading;
+} __attribute__((packed));
+
+static uint8_t memory[DEVICE_BYTES];
+static uint64_t arena[(2 * PAGE_BYTES + 256 + ESK_SERIES_STATE_BYTES) / 8];
+static esk_ram_device ram;
+static esk_volume volume;
+static esk_series *series;
+
+static int start() {
+    esk_geometry geometry = {};
+    geometry.block_count = BLOCKS;
+    geometry.block_pages = 1;
+    geometry.page_bytes = PAGE_BYTES;
+    geometry.program_bytes = 1;
+    geometry.erased_value = 0xFF;
+
+    esk_column columns[2] = {};
+    columns[0].name = "time";
+    columns[0].unit = "ms";
+    columns[0].type = ESK_TYPE_U32;
+    columns[1].name = "reading";
+    columns[1].type = ESK_TYPE_U16;
+
+    esk_table_spec table = {};
+    table.name = "log";
+    table.columns = columns;
+    table.column_count = 2;
+
+    esk_volume_config config = {};
+    config.tables_max = 1;
+
+    /* Until the table is open its arena serves as a page of scratch. */
+    uint8_t *page = (uint8_t *)arena;
+    memset(memory, 0xFF, sizeof memory);
+    ESK_TRY(esk_ram_device_init(&ram, &geometry, memory, sizeof memory));
+    ESK_TRY(esk_volume_format(&ram.device, &config, page));
+    ESK_TRY(esk_volume_mount(&volume, &ram.device, 0, page));
+    ESK_TRY(esk_volume_create(&volume, ESK_TABLE_SERIES, &table, NULL, page));
+    return esk_series_open(&series, &volume, "log", NULL, arena, sizeof arena);
+}
+
+void setup() {
+    Serial.begin(115200);
+    int status = start();
+    /* esk_status_text has it in words, which on AVR take 1 KB of RAM. */
+    Serial.print("status ");
+    Serial.println(status);
+    while (status != ESK_OK) {
+    }
+}
+
+void loop() {
+    Row row;
+    uint32_t count = 0;
+    row.time_ms = millis();
+    row.reading = (uint16_t)analogRead(A0);
+    if (esk_series_append(series, &row) != ESK_OK) {
+        Serial.println("not kept");
+    }
+    if (esk_series_newest(series, &row) == ESK_OK &&
+        esk_series_count(series, &count) == ESK_OK) {
+        Serial.print(row.time_ms);
+        Serial.print(" ms: ");
+        Serial.print(row.reading);
+        Serial.print(", rows kept: ");
+        Serial.println(count);
+    }
+    delay(1000);
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Checks the packages' manifests: check_manifests.py NAME, one a run.
+
+Where an ecosystem has a checker that runs without its servers, that one
+checks; else its published rules, written down here. Exits with the first
+thing that is wrong.
+"""
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ROOT / "build" / "package"
+VERSION = (ROOT / "VERSION").read_text("utf-8").strip()
+
+
+def need(held, what):
+    if not held:
+        raise SystemExit(f"check_manifests: {what}")
+
+
+def properties(path):
+    rows = path.read_text("utf-8").splitlines()
+    return dict(row.split("=", 1) for row in rows if row.strip())
+
+
+def check_arduino():
+    """Arduino's library specification 1.5 and its IDE's rules for names."""
+    folder = PACKAGES / "arduino"
+    found = properties(folder / "library.properties")
+    required = (
+        "name version author maintainer sentence paragraph category url "
+        "architectures includes"
+    )
+    for key in required.split():
+        need(key in found, f"library.properties: no {key}")
+        need(found[key] or key == "url", f"library.properties: empty {key}")
+    need(re.fullmatch(r"[A-Za-z0-9][\w .-]{0,62}", found["name"]), "name")
+    need(re.fullmatch(r"\d+\.\d+\.\d+", found["version"]), "version")
+    need(found["category"] == "Data Storage", "category is not one of theirs")
+    for header in found["includes"].split(","):
+        need((folder / "src" / header).is_file(), f"includes: no {header}")
+    for sketch in (folder / "examples").iterdir():
+        need((sketch / f"{sketch.name}.ino").is_file(), f"no {sketch.name}.ino")
+    for row in (folder / "keywords.txt").read_text("utf-8").splitlines():
+        need(
+            re.fullmatch(r"\w+\t(KEYWORD1|KEYWORD2|LITERAL1)", row),
+            f"keywords.txt: {row!r}",
+        )
+    words = (folder / "keywords.txt").read_text("utf-8")
+    for word in ("esk_series_append\tKEYWORD2", "esk_volume\tKEYWORD1"):
+        need(word in words, f"keywords.txt: no {word!r}")
+
+
+def check_platformio():
+    """PlatformIO's own manifest schema and packer."""
+    from platformio.package.manifest.schema import ManifestSchema
+    from platformio.package.pack import PackagePacker
+
+    # The list of licences is the one thing it would fetch.
+    licences = {"licenses": [{"licenseId": "MIT"}]}
+    ManifestSchema.load_spdx_licenses = staticmethod(lambda: licences)
+    folder = PACKAGES / "platformio"
+    with tempfile.TemporaryDirectory() as target:
+        packed = PackagePacker(str(folder)).pack(target)
+        need(Path(packed).stat().st_size > 10000, "the package is empty")
+    manifest = json.loads((folder / "library.json").read_text("utf-8"))
+    need(manifest["version"] == VERSION, "version")
+    for header in manifest["headers"]:
+        path = folder / manifest["build"]["includeDir"] / header
+        need(path.is_file(), f"headers: no {header}")
+    listed = set()
+    for example in manifest["examples"]:
+        for name in example["files"]:
+            listed.add(f"{example['base']}/{name}")
+    there = {
+        path.relative_to(folder).as_posix()
+        for path in (folder / "examples").rglob("*")
+        if path.is_file()
+    }
+    need(listed == there, f"examples: {sorted(listed ^ there)}")
+
+
+def load_kconfig(path):
+    from kconfiglib import Kconfig
+
+    kconfig = Kconfig(str(path), warn_to_stderr=False)
+    need(not kconfig.warnings, f"{path.name}: {kconfig.warnings}")
+    return kconfig
+
+
+def check_esp_idf():
+    """Its Kconfig; the manifest is checked by compote."""
+    folder = PACKAGES / "esp_idf"
+    kconfig = load_kconfig(folder / "Kconfig")
+    option = kconfig.syms["ESKER_KEY_BITS_32"]
+    need(option.str_value == "n", "ESKER_KEY_BITS_32 is on by itself")
+    need(option.set_value("y"), "ESKER_KEY_BITS_32 cannot be set")
+    used = (folder / "CMakeLists.txt").read_text("utf-8")
+    for name in re.findall(r"CONFIG_(\w+)", used):
+        need(name in kconfig.syms, f"CMakeLists.txt: no option {name}")
+
+
+def check_zephyr():
+    """zephyr/module.yml by Zephyr's rules for it, and its Kconfig."""
+    import yaml
+
+    module = yaml.safe_load((ROOT / "zephyr/module.yml").read_text("utf-8"))
+    need(set(module) == {"name", "build"}, f"module.yml: {sorted(module)}")
+    build = module["build"]
+    need(set(build) == {"cmake", "kconfig"}, f"build: {sorted(build)}")
+    cmake = ROOT / build["cmake"] / "CMakeLists.txt"
+    need(cmake.is_file(), f"no {build['cmake']}/CMakeLists.txt")
+    kconfig = load_kconfig(ROOT / build["kconfig"])
+    esker = kconfig.syms["ESKER"]
+    narrow = kconfig.syms["ESKER_KEY_BITS_32"]
+    need(esker.str_value == "n", "ESKER is on by itself")
+    narrow.set_value("y")
+    need(narrow.str_value == "n", "an option of ESKER without ESKER")
+    esker.set_value("y")
+    need(narrow.str_value == "y", "ESKER_KEY_BITS_32 cannot be set")
+    used = cmake.read_text("utf-8")
+    for name in re.findall(r"CONFIG_(\w+)", used):
+        need(name in kconfig.syms, f"CMakeLists.txt: no option {name}")
+
+
+def first(pattern, path):
+    found = re.search(pattern, path.read_text("utf-8"), re.MULTILINE)
+    need(found, f"{path.relative_to(ROOT)}: no version")
+    return found.group(1)
+
+
+def check_versions():
+    """Every package says what VERSION says."""
+    properties_file = PACKAGES / "arduino" / "library.properties"
+    library = PACKAGES / "platformio" / "library.json"
+    component = PACKAGES / "esp_idf" / "idf_component.yml"
+    prefix = PACKAGES / "prefix"
+    header = r'^#define ESKER_VERSION "(.*)"$'
+    versions = {
+        "arduino": first(r"^version=(.*)$", properties_file),
+        "platformio": json.loads(library.read_text("utf-8"))["version"],
+        "esp_idf": first(r'^version: "(.*)"$', component),
+        "cmake": first(
+            r'^set\(PACKAGE_VERSION "(.*)"\)$',
+            next(prefix.rglob("esker-config-version.cmake")),
+        ),
+        "pkg-config": first(r"^Version: (.*)$", next(prefix.rglob("esker.pc"))),
+    }
+    for name in (
+        "amalgamation/esker.h",
+        "arduino/src/esker.h",
+        "platformio/src/esker.h",
+        "esp_idf/include/esker.h",
+    ):
+        versions[name] = first(header, PACKAGES / name)
+    for name, version in versions.items():
+        need(version == VERSION, f"{name}: {version}, VERSION: {VERSION}")
+    for name in ("amalgamation", "arduino", "platformio", "esp_idf"):
+        archive = PACKAGES / f"esker-{name}-{VERSION}.zip"
+        need(archive.is_file(), f"no {archive.name}")
+
+
+CHECKS = {
+    "arduino": check_arduino,
+    "platformio": check_platformio,
+    "esp_idf": check_esp_idf,
+    "zephyr": check_zephyr,
+    "versions": check_versions,
+}
+
+if __name__ == "__main__":
+    CHECKS[sys.argv[1]]()
