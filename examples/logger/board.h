@@ -41,7 +41,8 @@ int board_get(void);
 /// Sends one character; waits while the line is busy.
 void board_put(char character);
 
-/// Rests until there may be something to do. False: time to stop.
+/// Rests until a second has passed or a character waits, or less. False:
+/// time to stop.
 bool board_idle(void);
 
 #ifdef __cplusplus

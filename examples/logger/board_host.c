@@ -18,13 +18,11 @@
 #include "examples/logger/logger.h"
 #include "port/posix_file/posix_file.h"
 
-enum { IDLE_MS = 5, IDLE_TURNS_AT_END = 64 };
+enum { IDLE_MS = 5 };
 
 static struct esk_posix_file image;
 static uint32_t speed = 1;
 static bool input_ended;
-static unsigned turns_left = IDLE_TURNS_AT_END;
-static bool sent; ///< something since the last turn
 
 int board_start(void) {
     const struct esk_geometry geometry = {.block_count = 1024,
@@ -82,21 +80,13 @@ int board_get(void) {
 
 void board_put(char character) {
     putchar(character);
-    sent = true;
 }
 
-/// After the end of the input answers go out until the line falls silent.
 bool board_idle(void) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    if (sent) {
-        fflush(stdout);
-        turns_left = IDLE_TURNS_AT_END;
-        sent = false;
-        return true;
+    fflush(stdout);
+    if (!input_ended) {
+        poll(&input, 1, IDLE_MS);
     }
-    if (input_ended) {
-        return --turns_left > 0;
-    }
-    poll(&input, 1, IDLE_MS);
-    return true;
+    return !input_ended;
 }

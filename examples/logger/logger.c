@@ -130,6 +130,10 @@ static int logger_sample(struct logger *logger, uint32_t time_s) {
     return ESK_OK;
 }
 
+bool logger_is_busy(const struct logger *logger) {
+    return logger->answering;
+}
+
 int logger_poll(struct logger *logger) {
     uint32_t time_s = 0;
     int status = ESK_OK;
@@ -139,9 +143,11 @@ int logger_poll(struct logger *logger) {
         if (status == ESK_OK && logger->unsynced >= due) {
             status = logger_sync(logger);
         }
-    } else {
-        status = esk_volume_step(&logger->volume, 1, NULL);
     }
+    int stepped = esk_volume_step(&logger->volume, 1, NULL);
     int said = logger_talk(logger);
+    if (status == ESK_OK) {
+        status = stepped;
+    }
     return status != ESK_OK ? status : said;
 }

@@ -92,6 +92,9 @@ int logger_start(struct logger *logger, const struct logger_config *config);
 /// Costs    at most one append, one sync, one erase and one cursor step.
 int logger_poll(struct logger *logger);
 
+/// Whether an answer is going out, so that the board must not rest.
+bool logger_is_busy(const struct logger *logger);
+
 /// Makes every row durable. As esk_series_sync.
 int logger_sync(struct logger *logger);
 

@@ -32,9 +32,9 @@ int main(void) {
         return 1;
     }
     say("logger: ready\n");
-    while (board_idle()) {
+    do {
         // A failure is counted and shown by `stats`; the logger goes on.
         (void)logger_poll(&logger);
-    }
+    } while (logger_is_busy(&logger) || board_idle());
     return logger_sync(&logger) == ESK_OK ? 0 : 1;
 }
