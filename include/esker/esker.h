@@ -9,6 +9,7 @@
 #include "esker/schema.h"
 #include "esker/series.h"
 #include "esker/status.h"
+#include "esker/tree.h"
 #include "esker/volume.h"
 
 #endif

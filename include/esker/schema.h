@@ -6,7 +6,7 @@
 /// A row is its fixed-width columns one after another in the order they were
 /// declared, little-endian, without padding. A variable-length column takes
 /// ESK_VAR_REF_BYTES in the row; the bytes themselves live in a ring of their
-/// own. One integer column is the key.
+/// own. One column is the key: an integer; in a tree any but variable bytes.
 #ifndef ESKER_SCHEMA_H
 #define ESKER_SCHEMA_H
 
@@ -83,6 +83,14 @@ enum esk_full_policy {
     ESK_FULL_REFUSE = 1,      ///< append returns ESK_FULL
 };
 
+/// Where a tree table's nodes live; see esker/tree.h. On flash.
+enum esk_tree_store {
+    ESK_STORE_INPLACE = 1,
+    ESK_STORE_JOURNALED = 2,
+    ESK_STORE_WANDERING = 3,
+    ESK_STORE_MU = 4,
+};
+
 /// A table to create. Everything in it is stored in the catalog.
 struct esk_table_spec {
     const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique
@@ -97,6 +105,8 @@ struct esk_table_spec {
     uint32_t data_blocks;  ///< blocks for rows; 0: what is left of the device
     uint32_t index_blocks; ///< blocks for index pages; 0: derived
     uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's
+    uint8_t store;         ///< trees: enum esk_tree_store
+    uint8_t k_percent;     ///< mu: share of a page its leaf gets, 10..90; 0: 50
 };
 
 /// What is wrong with a schema, and where.
@@ -109,7 +119,7 @@ enum esk_fault_kind {
     ESK_FAULT_COLUMN_TYPE,     ///< not an esk_type, or a width out of range
     ESK_FAULT_UNIT,            ///< too long
     ESK_FAULT_NO_KEY,          ///< key_column names no column
-    ESK_FAULT_KEY_TYPE,        ///< the key column is not an integer
+    ESK_FAULT_KEY_TYPE,        ///< the key column cannot be one
     ESK_FAULT_VAR_COUNT,       ///< more than one variable column
     ESK_FAULT_ROW_TOO_WIDE,    ///< one row does not fit a page
     ESK_FAULT_INDEX_COLUMN,    ///< no such column, not numeric, or the key
@@ -120,6 +130,7 @@ enum esk_fault_kind {
     ESK_FAULT_OPTION,          ///< full_policy, group_pages or run_pages
     ESK_FAULT_REGION,          ///< too few blocks for a ring
     ESK_FAULT_TOO_LARGE,       ///< the descriptor exceeds its pages
+    ESK_FAULT_STORE,           ///< no such tree store, or k out of range
 };
 
 struct esk_fault {
@@ -139,7 +150,7 @@ uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index);
 /// Bytes a column of `type` takes in a row; `bytes` for ESK_TYPE_BYTES.
 uint16_t esk_type_bytes(uint8_t type, uint16_t bytes);
 
-/// Checks `spec` for pages of `page_bytes`.
+/// Checks `spec` for pages of `page_bytes`, as a series.
 /// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
 int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
                          struct esk_fault *fault);

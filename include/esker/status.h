@@ -23,6 +23,7 @@ enum esk_status {
     ESK_END = 2,          ///< the cursor has no further row
     ESK_OUT_OF_ORDER = 3, ///< key not above the newest; nothing was stored
     ESK_FULL = 4,         ///< no room, and the table's option is to refuse
+    ESK_EXISTS = 5,       ///< a row with that key is there already
 
     ESK_E_INVALID = -1,     ///< an argument breaks the call's contract
     ESK_E_IO = -2,          ///< a transfer failed; worth trying again

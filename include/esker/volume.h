@@ -74,8 +74,8 @@ struct esk_table_info {
     uint8_t key_column;
     uint8_t index_count;
     uint8_t full_policy;
-    uint8_t group_pages;
-    uint8_t run_pages;
+    uint8_t group_pages; ///< trees: k_percent
+    uint8_t run_pages;   ///< trees: enum esk_tree_store
     uint16_t row_bytes;
     uint32_t seed;      ///< start value of its pages' checksums
     uint32_t block[3];  ///< first block of data, index and var regions
@@ -123,7 +123,7 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
 
 /// Creates a table. Nothing is erased or reserved until it is opened.
 ///
-/// kind     enum esk_table_kind; only ESK_TABLE_SERIES yet.
+/// kind     ESK_TABLE_SERIES, or ESK_TABLE_TREE by esk_tree_create.
 /// fault    out on ESK_E_SCHEMA; may be NULL.
 /// page     scratch, geometry.page_bytes bytes.
 /// Returns  ESK_OK; ESK_E_SCHEMA; ESK_E_EXISTS; ESK_E_NO_SPACE (no run of

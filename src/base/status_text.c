@@ -17,6 +17,8 @@ const char *esk_status_text(int status) {
         return "the key is not above the newest key";
     case ESK_FULL:
         return "the table is full and set to refuse";
+    case ESK_EXISTS:
+        return "a row with that key exists";
     case ESK_E_INVALID:
         return "an argument breaks the call's contract";
     case ESK_E_IO:

@@ -324,6 +324,11 @@ static int regions_place(const struct esk_volume *volume,
                          const struct esk_table_spec *spec,
                          struct esk_table_info *info, uint8_t *page) {
     bool has_var = false;
+    if (info->kind == ESK_TABLE_TREE) {
+        info->blocks[0] = spec->data_blocks;
+        ESK_TRY(region_find(volume, &info->blocks[0], &info->block[0], page));
+        return info->blocks[0] < 2 ? ESK_E_NO_SPACE : ESK_OK;
+    }
     for (uint8_t i = 0; i < spec->column_count; i++) {
         has_var = has_var || spec->columns[i].type == ESK_TYPE_VAR;
     }
@@ -376,14 +381,14 @@ int esk_volume_create(struct esk_volume *volume, uint8_t kind,
     struct esk_fault found;
     struct esk_table_info info;
 
-    if (kind != ESK_TABLE_SERIES) {
+    if (kind != ESK_TABLE_SERIES && kind != ESK_TABLE_TREE) {
         return ESK_E_UNSUPPORTED;
     }
     if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    ESK_TRY(
-        esk_table_spec_check(spec, page_bytes, fault != NULL ? fault : &found));
+    ESK_TRY(esk_table_kind_check(kind, spec, page_bytes,
+                                 fault != NULL ? fault : &found));
     int status = esk_volume_find(volume, spec->name, &info, page);
     if (status != ESK_NOT_FOUND) {
         return status == ESK_OK ? ESK_E_EXISTS : status;
@@ -391,7 +396,13 @@ int esk_volume_create(struct esk_volume *volume, uint8_t kind,
     memset(&info, 0, sizeof info);
     info.kind = kind;
     info.row_bytes = esk_row_bytes(spec->columns, spec->column_count);
-    esk_table_spec_derive(spec, page_bytes, &info.run_pages, &info.group_pages);
+    if (kind == ESK_TABLE_TREE) {
+        info.run_pages = spec->store;
+        info.group_pages = spec->k_percent != 0 ? spec->k_percent : 50;
+    } else {
+        esk_table_spec_derive(spec, page_bytes, &info.run_pages,
+                              &info.group_pages);
+    }
     ESK_TRY(id_find(volume, &info, page));
     ESK_TRY(regions_place(volume, spec, &info, page));
 

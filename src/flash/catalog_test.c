@@ -196,7 +196,7 @@ ESK_TEST(catalog_refuses_a_schema_with_the_fault_and_stores_nothing) {
     ESK_CHECK_INT(fault.column, 3);
     ESK_CHECK_INT(create(&rig, &bad), ESK_E_SCHEMA);
     ESK_CHECK_INT(
-        esk_volume_create(&rig.volume, ESK_TABLE_TREE, &spec, NULL, rig.page),
+        esk_volume_create(&rig.volume, ESK_TABLE_KV, &spec, NULL, rig.page),
         ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(esk_sim_op_count(rig.sim), ops);
     rig_end(&rig);

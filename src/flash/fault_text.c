@@ -24,6 +24,7 @@ const char *esk_fault_text(uint8_t kind) {
         "an option is out of range",
         "a region needs at least 2 blocks",
         "the descriptor does not fit the catalog: shorten names",
+        "no such tree store, or its k leaves too little room",
     };
     if (kind >= sizeof texts / sizeof texts[0]) {
         return "unknown fault";

@@ -15,6 +15,8 @@ enum {
     GROUP_PAGES_MAX = 64,
     RUN_PAGES_DEFAULT = 64,
     REGION_BLOCKS_MIN = 2,
+    K_PERCENT_MIN = 10,
+    K_PERCENT_MAX = 90,
 };
 
 uint16_t esk_type_bytes(uint8_t type, uint16_t bytes) {
@@ -174,6 +176,33 @@ void esk_table_spec_derive(const struct esk_table_spec *spec,
     *group_pages = (uint8_t)(group < 2 ? 2 : group);
 }
 
+/// What only trees ask: no value index, no variable column, a store.
+static uint8_t tree_fault(const struct esk_table_spec *spec, uint8_t *place) {
+    *place = 0;
+    if (spec->index_count > 0) {
+        return ESK_FAULT_INDEX_COLUMN;
+    }
+    for (uint8_t i = 0; i < spec->column_count; i++) {
+        if (spec->columns[i].type == ESK_TYPE_VAR) {
+            *place = i;
+            return ESK_FAULT_COLUMN_TYPE;
+        }
+    }
+    if (spec->store < ESK_STORE_INPLACE || spec->store > ESK_STORE_MU ||
+        (spec->k_percent != 0 && (spec->k_percent < K_PERCENT_MIN ||
+                                  spec->k_percent > K_PERCENT_MAX))) {
+        return ESK_FAULT_STORE;
+    }
+    return ESK_FAULT_NONE;
+}
+
+static bool key_is_good(uint8_t kind, uint8_t type) {
+    if (kind == ESK_TABLE_TREE) {
+        return esk_type_is_number(type) || type == ESK_TYPE_BYTES;
+    }
+    return esk_type_is_integer(type);
+}
+
 static uint8_t option_fault(const struct esk_table_spec *spec) {
     if (spec->full_policy > ESK_FULL_REFUSE ||
         (spec->group_pages != 0 && (spec->group_pages < GROUP_PAGES_MIN ||
@@ -188,7 +217,7 @@ static uint8_t option_fault(const struct esk_table_spec *spec) {
     return ESK_FAULT_NONE;
 }
 
-static uint8_t table_fault(const struct esk_table_spec *spec,
+static uint8_t table_fault(uint8_t kind, const struct esk_table_spec *spec,
                            uint16_t page_bytes, uint8_t *place) {
     uint8_t vars = 0;
     *place = 0;
@@ -200,17 +229,17 @@ static uint8_t table_fault(const struct esk_table_spec *spec,
         return ESK_FAULT_NO_COLUMNS;
     }
     for (uint8_t i = 0; i < spec->column_count; i++) {
-        uint8_t kind = column_fault(spec, i, &vars);
-        if (kind != ESK_FAULT_NONE) {
+        uint8_t fault = column_fault(spec, i, &vars);
+        if (fault != ESK_FAULT_NONE) {
             *place = i;
-            return kind;
+            return fault;
         }
     }
     *place = spec->key_column;
     if (spec->key_column >= spec->column_count) {
         return ESK_FAULT_NO_KEY;
     }
-    if (!esk_type_is_integer(spec->columns[spec->key_column].type)) {
+    if (!key_is_good(kind, spec->columns[spec->key_column].type)) {
         return ESK_FAULT_KEY_TYPE;
     }
     *place = 0;
@@ -245,11 +274,18 @@ static uint8_t indexes_fault(const struct esk_table_spec *spec,
     return ESK_FAULT_NONE;
 }
 
-int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
-                         struct esk_fault *fault) {
-    fault->kind = table_fault(spec, page_bytes, &fault->column);
+int esk_table_kind_check(uint8_t kind, const struct esk_table_spec *spec,
+                         uint16_t page_bytes, struct esk_fault *fault) {
+    fault->kind = table_fault(kind, spec, page_bytes, &fault->column);
     if (fault->kind == ESK_FAULT_NONE) {
-        fault->kind = indexes_fault(spec, page_bytes, &fault->column);
+        fault->kind = kind == ESK_TABLE_TREE
+                          ? tree_fault(spec, &fault->column)
+                          : indexes_fault(spec, page_bytes, &fault->column);
     }
     return fault->kind == ESK_FAULT_NONE ? ESK_OK : ESK_E_SCHEMA;
+}
+
+int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+                         struct esk_fault *fault) {
+    return esk_table_kind_check(ESK_TABLE_SERIES, spec, page_bytes, fault);
 }

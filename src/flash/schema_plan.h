@@ -7,6 +7,11 @@
 
 #include "base/order.h"
 #include "esker/schema.h"
+#include "esker/volume.h"
+
+/// Checks `spec` as a table of `kind`. As esk_table_spec_check.
+int esk_table_kind_check(uint8_t kind, const struct esk_table_spec *spec,
+                         uint16_t page_bytes, struct esk_fault *fault);
 
 bool esk_type_is_integer(uint8_t type);
 bool esk_type_is_number(uint8_t type);

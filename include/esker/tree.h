@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The tree table: rows in key order, each key once, put, changed, deleted.
+///
+/// One B+-tree over a *node store*, which decides where a node lives:
+///
+///     store                  a change costs          medium
+///     &esk_store_inplace     1 write, +2 a split     overwrites pages whole
+///     &esk_store_journaled   twice that              overwrites, may tear
+///     &esk_store_wandering   height programs         any
+///     &esk_store_mu          1 program, +1 a split   any
+///
+/// A change is on the medium when its call returns; esk_tree_sync makes the
+/// driver's own caches safe as well. What a power cut leaves: every change
+/// that a sync acknowledged, then a prefix in order of the later ones; of a
+/// batch all or nothing.
+///
+/// A key is passed as the key column's own bytes, little-endian, as in a row:
+/// any integer, float (no NaN) or fixed-width bytes, which sort as memcmp
+/// does.
+#ifndef ESKER_TREE_H
+#define ESKER_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/schema.h"
+#include "esker/status.h"
+#include "esker/volume.h"
+
+struct esk_node_store;
+
+/// One node a page, overwritten where it is (btree-2022). Needs
+/// ESK_MEDIUM_OVERWRITE and page writes that a cut leaves old or new.
+extern const struct esk_node_store esk_store_inplace;
+/// The same, each write first to a journal page: a write may tear.
+extern const struct esk_node_store esk_store_journaled;
+/// One node a page, a new page for every change, and so for its parents.
+extern const struct esk_node_store esk_store_wandering;
+/// The whole path in one page (mutree-2007); leaves take k of a page
+/// (lrun-kmutree-2012).
+extern const struct esk_node_store esk_store_mu;
+
+enum esk_tree_policy {
+    ESK_TREE_LRU_P = 0, ///< pages, least recently used first
+    ESK_TREE_LRU_N = 1, ///< mu only: nodes, a list a level
+};
+
+/// How a tree is opened; zero means the default. Nothing here is stored.
+struct esk_tree_config {
+    /// The store the table was created with; required, so that the linker
+    /// keeps only the stores that are named.
+    const struct esk_node_store *store;
+    uint8_t frames;      ///< page frames, at least 2; 0: 2. From the third
+                         ///< on the root stays in one
+    uint8_t policy;      ///< enum esk_tree_policy
+    uint8_t erase_ahead; ///< blocks esk_volume_step keeps erased; 0: 1
+};
+
+/// What has happened since the table was opened.
+struct esk_tree_stats {
+    uint32_t page_reads; ///< page loads, those of mount and GC included
+    uint32_t page_programs;
+    uint32_t block_erases;
+    uint32_t pages_moved; ///< live pages that GC wrote anew
+    uint32_t splits;
+    uint32_t hits;   ///< nodes found in RAM
+    uint32_t misses; ///< nodes that were read
+    uint32_t pages_damaged;
+    uint32_t program_failures;
+    uint32_t erase_failures;
+    uint32_t nodes;     ///< of the tree now; inplace: pages in use
+    uint32_t nodes_max; ///< that the region can hold
+    uint8_t height;     ///< levels; 1: the root is a leaf
+};
+
+/// What esk_tree_check found.
+struct esk_tree_report {
+    uint32_t rows;
+    uint32_t nodes;
+    uint32_t leaves;
+    uint32_t pages_damaged; ///< nodes that cannot be read
+    uint32_t order_wrong;   ///< entries out of order or out of their range
+    uint32_t nodes_wrong;   ///< counts or links that break an invariant
+};
+
+/// An open tree. It lives in the arena given to esk_tree_open.
+struct esk_tree;
+
+enum esk_tree_limits {
+    ESK_TREE_HEIGHT_MAX = 8,
+    ESK_TREE_CURSOR_KEY_BYTES = 16, ///< widest key a cursor finds again
+};
+
+/// A cursor. The caller owns it; it holds no frame between calls, so it is
+/// closed by being forgotten. The fields are EskerDB's.
+struct esk_tree_cursor {
+    uint32_t address[ESK_TREE_HEIGHT_MAX]; ///< [level - 1], the path
+    uint16_t index[ESK_TREE_HEIGHT_MAX];
+    const uint8_t *bound; ///< the last key that may come; NULL: none
+    uint32_t changes;     ///< of the tree when the path was made
+    uint8_t last[ESK_TREE_CURSOR_KEY_BYTES];
+    uint8_t height;
+    bool backward;
+    bool has_last;
+    bool ended;
+    bool lost; ///< the path is gone and the key too wide to find it again
+};
+
+/// What a cursor yields.
+struct esk_tree_query {
+    const void *key_min; ///< included; NULL: from the first
+    const void *key_max; ///< included; NULL: to the last
+    bool backward;       ///< from key_max down
+};
+
+/// Checks `spec` as a tree on pages of `page_bytes` and creates it: as
+/// esk_volume_create, which it calls. The spec's store and k_percent say
+/// where nodes live; value indexes and variable columns are refused.
+/// Returns  as esk_volume_create; ESK_E_UNSUPPORTED when the medium is not
+///          one for the store.
+int esk_tree_create(struct esk_volume *volume,
+                    const struct esk_table_spec *spec, struct esk_fault *fault,
+                    uint8_t *page);
+
+/// Bytes of arena esk_tree_open needs for the table, exactly; 0 when the
+/// catalog cannot be read.
+///
+/// page     scratch, geometry.page_bytes bytes.
+uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
+                              const struct esk_table_info *info,
+                              const struct esk_tree_config *config,
+                              uint8_t *page);
+
+/// Opens table `name`, undoing or completing what a cut interrupted.
+///
+/// tree     out: a handle inside the arena, valid until esk_tree_close.
+/// arena    borrowed until close, aligned for uint64_t.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
+///          small; ESK_E_UNSUPPORTED (not a tree, or not of this store);
+///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
+///          ESK_E_IO.
+/// Costs    O(log blocks) page reads (inplace: O(log pages)).
+int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
+                  const char *name, const struct esk_tree_config *config,
+                  void *arena, uint32_t arena_bytes);
+
+/// Forgets the handle; an open batch is aborted.
+void esk_tree_close(struct esk_tree *tree);
+
+/// Puts one row: inserts it, or replaces the row with its key.
+///
+/// row      in, borrowed for the call: esk_tree_row_bytes bytes.
+/// Returns  ESK_OK: it is on the medium. ESK_FULL: no room; deletes and
+///          changes of rows that are there still work. ESK_E_INVALID for a
+///          NaN key; ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY,
+///          ESK_E_LIMIT: nothing was changed.
+/// Costs    height reads and the store's programs; when the medium is full
+///          of old pages also GC of a block or more.
+int esk_tree_put(struct esk_tree *tree, const void *row);
+
+/// Puts a row whose key is not there yet. Also returns ESK_EXISTS.
+int esk_tree_insert(struct esk_tree *tree, const void *row);
+
+/// Replaces the row with the key. Also returns ESK_NOT_FOUND.
+int esk_tree_update(struct esk_tree *tree, const void *row);
+
+/// Puts `count` rows, one after another at `rows`. Neighbours in key order
+/// that share a leaf share its write: sorted input costs about one program a
+/// leaf instead of one a row.
+/// done     out, may be NULL: rows that were put, also on failure.
+int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
+                      uint32_t *done);
+
+/// Deletes the row with `key`.
+/// Returns  as esk_tree_put but for ESK_FULL; ESK_NOT_FOUND.
+int esk_tree_delete(struct esk_tree *tree, const void *key);
+
+/// Copies the row with `key` into `row`.
+/// row      out, esk_tree_row_bytes bytes; untouched unless ESK_OK.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    at most height reads; one less when the root stays in RAM.
+int esk_tree_get(struct esk_tree *tree, const void *key, void *row);
+
+/// Copies the row with the largest key <= `key`. As esk_tree_get; one path
+/// more where the row is in the leaf before.
+int esk_tree_floor(struct esk_tree *tree, const void *key, void *row);
+
+/// Copies the row with the smallest key >= `key`. As esk_tree_floor.
+int esk_tree_ceiling(struct esk_tree *tree, const void *key, void *row);
+
+/// Copies the row with the smallest key. ESK_NOT_FOUND: the table is empty.
+int esk_tree_first(struct esk_tree *tree, void *row);
+
+/// Copies the row with the largest key. ESK_NOT_FOUND: the table is empty.
+int esk_tree_last(struct esk_tree *tree, void *row);
+
+/// Sets `count` to the number of rows.
+/// Costs    nothing; inplace: one read a leaf the first time after open.
+int esk_tree_count(struct esk_tree *tree, uint32_t *count);
+
+/// Starts `cursor` on the rows that `query` asks for. NULL: every row.
+/// Keeps    `query`'s keys, borrowed, until the cursor is last used.
+/// Costs    nothing; the first next seeks.
+int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
+                         const struct esk_tree_query *query);
+
+/// Copies the next row into `row`.
+///
+/// After a change of the table a cursor goes on from the key it was at: it
+/// sees what was changed ahead of it.
+/// Returns  ESK_OK; ESK_END; ESK_E_STALE when the table was changed and the
+///          key is wider than ESK_TREE_CURSOR_KEY_BYTES: open it again;
+///          ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    1 read a leaf, and one a parent of leaves.
+int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
+                         void *row);
+
+/// Begins a batch: changes until commit are seen by reads at once and take
+/// effect on the medium together. Nothing is collected meanwhile, so a batch
+/// has to fit the free space (ESK_FULL: commit or abort it).
+/// Returns  ESK_OK; ESK_E_INVALID in a batch; ESK_E_UNSUPPORTED where pages
+///          are overwritten; ESK_E_READ_ONLY.
+int esk_tree_begin(struct esk_tree *tree);
+
+/// Makes the batch take effect. Costs one program.
+/// Returns  ESK_OK; ESK_E_INVALID outside a batch; ESK_E_IO, ESK_E_WORN: the
+///          batch is still open.
+int esk_tree_commit(struct esk_tree *tree);
+
+/// Takes the batch back. Returns ESK_OK; ESK_E_INVALID outside a batch.
+int esk_tree_abort(struct esk_tree *tree);
+
+/// Makes every change survive any later power cut.
+/// Returns  ESK_OK; ESK_E_IO. Costs the driver's sync, no programs.
+int esk_tree_sync(struct esk_tree *tree);
+
+/// Fills `stats`. Costs nothing.
+void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats);
+
+/// Reads every node and verifies envelopes, order, ranges and counts.
+/// report   out, always filled in.
+/// Returns  ESK_OK when nothing is wrong; ESK_E_CORRUPT when something is;
+///          ESK_E_IO.
+int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report);
+
+/// Bytes of one row.
+uint16_t esk_tree_row_bytes(const struct esk_tree *tree);
+
+#endif
