@@ -155,6 +155,10 @@ uint16_t esk_type_bytes(uint8_t type, uint16_t bytes);
 int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
                          struct esk_fault *fault);
 
+/// The same, as a tree.
+int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+                        struct esk_fault *fault);
+
 #ifdef __cplusplus
 }
 #endif

@@ -93,19 +93,24 @@ enum esk_tree_limits {
     ESK_TREE_CURSOR_KEY_BYTES = 16, ///< widest key a cursor finds again
 };
 
+/// From the root to a row: a node and an entry of it a level. EskerDB's.
+struct esk_tree_path {
+    uint32_t address[ESK_TREE_HEIGHT_MAX]; ///< [level - 1]
+    uint16_t index[ESK_TREE_HEIGHT_MAX];
+};
+
 /// A cursor. The caller owns it; it holds no frame between calls, so it is
 /// closed by being forgotten. The fields are EskerDB's.
 struct esk_tree_cursor {
-    uint32_t address[ESK_TREE_HEIGHT_MAX]; ///< [level - 1], the path
-    uint16_t index[ESK_TREE_HEIGHT_MAX];
+    struct esk_tree_path path;
     const uint8_t *bound; ///< the last key that may come; NULL: none
     uint32_t changes;     ///< of the tree when the path was made
     uint8_t last[ESK_TREE_CURSOR_KEY_BYTES];
-    uint8_t height;
     bool backward;
-    bool has_last;
+    bool has_last; ///< a row was returned: `last` is its key
+
     bool ended;
-    bool lost; ///< the path is gone and the key too wide to find it again
+    const uint8_t *start; ///< where it begins; NULL: at the end of the keys
 };
 
 /// What a cursor yields.

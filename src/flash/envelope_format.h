@@ -19,12 +19,16 @@ enum esk_envelope_offset {
     ESK_SEAL_BYTES = 8,        ///< a seal: a closing part for fewer elements
 };
 
+/// TREE: of a tree whose nodes move. NODE plus its level: a node that keeps its
+/// page.
 enum esk_page_kind {
     ESK_PAGE_SUPERBLOCK = 0x51,
     ESK_PAGE_CATALOG = 0x52,
     ESK_PAGE_DATA = 0x53,
     ESK_PAGE_INDEX = 0x54,
     ESK_PAGE_VAR = 0x55,
+    ESK_PAGE_TREE = 0x56,
+    ESK_PAGE_NODE = 0x60,
 };
 
 #endif

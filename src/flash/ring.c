@@ -254,12 +254,15 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
     uint32_t begun = (ring->head + pages - 1) / pages * pages;
 
     *done = false;
-    if ((ring->ready - begun) / pages >= ring->ahead) {
-        return ESK_OK;
+    int status = ESK_FULL;
+    if ((ring->ready - begun) / pages < ring->ahead) {
+        status = block_take(ring);
     }
-    int status = block_take(ring);
+    /* Where nothing may be dropped nothing is due, but collecting. */
+    if (status == ESK_FULL && ring->collect != NULL) {
+        return ring->collect(ring->owner, done);
+    }
     *done = status == ESK_OK;
-    /* Where nothing may be dropped nothing is due. */
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 

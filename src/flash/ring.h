@@ -44,6 +44,10 @@ struct esk_ring {
     struct esk_volume *volume;
     struct esk_ring *next; ///< in the volume's list of open rings
     struct esk_ring_stats *stats;
+    /// Makes room when nothing is to be erased, for a refusing ring; may be
+    /// NULL. done: as esk_ring_step.
+    int (*collect)(void *owner, bool *done);
+    void *owner; ///< what collect gets
     struct esk_envelope envelope;
     uint32_t first_page; ///< of the run, on the device
     uint32_t block_count;
@@ -153,8 +157,8 @@ void esk_ring_drop(struct esk_ring *ring, uint32_t position);
 /// there would have to be dropped for it.
 void esk_ring_pass(struct esk_ring *ring, uint32_t position);
 
-/// Erases the next block if fewer than `ahead` are ready.
-/// done     out: whether a block was erased.
+/// Erases the next block if fewer than `ahead` are ready; else collects.
+/// done     out: whether a block was erased, or a page collected.
 /// Returns  ESK_OK; ESK_E_IO.
 int esk_ring_step(struct esk_ring *ring, bool *done);
 

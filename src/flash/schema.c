@@ -289,3 +289,8 @@ int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
                          struct esk_fault *fault) {
     return esk_table_kind_check(ESK_TABLE_SERIES, spec, page_bytes, fault);
 }
+
+int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+                        struct esk_fault *fault) {
+    return esk_table_kind_check(ESK_TABLE_TREE, spec, page_bytes, fault);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Node work over bytes; see btree.h for the picture and the invariants.
+
+#include "index/btree/btree.h"
+
+#include "base/order.h"
+#include "flash/envelope_format.h"
+
+void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
+                            uint16_t page_bytes) {
+    for (uint8_t i = 0; i < ESK_BTREE_HEIGHT_MAX; i++) {
+        layout->offset[i] = body;
+    }
+    layout->offset[ESK_BTREE_HEIGHT_MAX] = page_bytes;
+    layout->height_max = ESK_BTREE_HEIGHT_MAX;
+    layout->shares = false;
+}
+
+static uint16_t entry_bytes(const struct esk_btree_layout *layout,
+                            uint8_t level) {
+    return level == 1 ? layout->row_bytes
+                      : (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
+}
+
+/// Entries in `bytes` bytes of a page.
+static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
+                           uint16_t bytes) {
+    uint16_t head = layout->counts_inside ? ESK_TREE_NODE_HEAD : 0;
+    if (bytes < head) {
+        return 0;
+    }
+    return (uint16_t)((bytes - head) / entry_bytes(layout, level));
+}
+
+void esk_btree_layout_shared(struct esk_btree_layout *layout,
+                             uint16_t page_bytes, uint8_t k_percent) {
+    uint16_t at = ESK_TREE_PAGE_BODY;
+    uint8_t level = 1;
+    layout->shares = true;
+    layout->offset[0] = at;
+    for (; level < ESK_BTREE_HEIGHT_MAX; level++) {
+        uint16_t left = (uint16_t)(page_bytes - at);
+        uint16_t size = (uint16_t)((uint32_t)left * k_percent / 100u);
+        if (entries_in(layout, level, size) < 2 ||
+            entries_in(layout, (uint8_t)(level + 1), (uint16_t)(left - size)) <
+                2) {
+            break;
+        }
+        at = (uint16_t)(at + size);
+        layout->offset[level] = at;
+    }
+    layout->height_max = level;
+    layout->offset[level] = page_bytes;
+}
+
+uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
+                            uint8_t level, uint8_t height) {
+    uint16_t begin = layout->offset[level - 1];
+    uint16_t end = layout->offset[layout->height_max];
+    uint16_t whole = entries_in(layout, level, (uint16_t)(end - begin));
+    if (!layout->shares || level == layout->height_max) {
+        return whole;
+    }
+    uint16_t inner =
+        entries_in(layout, level, (uint16_t)(layout->offset[level] - begin));
+    if (level < height) {
+        return inner;
+    }
+    uint16_t twice = (uint16_t)(2u * inner - 1u);
+    return whole < twice ? whole : twice;
+}
+
+bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout) {
+    return layout->height_max > 1 && esk_btree_capacity(layout, 1, 2) >= 2 &&
+           esk_btree_capacity(layout, 2, 2) >= 2;
+}
+
+void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,
+                    uint8_t level, uint8_t height,
+                    struct esk_btree_node *node) {
+    uint8_t *base = page + layout->offset[level - 1];
+    if (layout->counts_inside) {
+        node->count = base;
+        node->entries = base + ESK_TREE_NODE_HEAD;
+    } else {
+        node->count = page + ESK_ENVELOPE_COUNT;
+        node->entries = base;
+    }
+    node->bytes = entry_bytes(layout, level);
+    node->key = level == 1 ? layout->key_offset : 0;
+    node->capacity = esk_btree_capacity(layout, level, height);
+}
+
+/// Orders keys wider than four bytes, or of fixed bytes.
+static int8_t compare_wide(const struct esk_btree_layout *layout,
+                           const uint8_t *a, const uint8_t *b) {
+    if (layout->key_type == ESK_TYPE_BYTES) {
+        int order = memcmp(a, b, layout->key_bytes);
+        return (int8_t)((order > 0) - (order < 0));
+    }
+    uint8_t one[8];
+    uint8_t other[8];
+    uint8_t i = (uint8_t)layout->key_bytes;
+    (void)esk_order_bytes(layout->key_type, i, a, one);
+    (void)esk_order_bytes(layout->key_type, i, b, other);
+    while (i > 0) {
+        i--;
+        if (one[i] != other[i]) {
+            return one[i] < other[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static bool is_narrow(const struct esk_btree_layout *layout) {
+    return layout->key_bytes <= 4 && layout->key_type != ESK_TYPE_BYTES;
+}
+
+int8_t esk_btree_compare(const struct esk_btree_layout *layout,
+                         const uint8_t *a, const uint8_t *b) {
+    if (!is_narrow(layout)) {
+        return compare_wide(layout, a, b);
+    }
+    uint32_t one = esk_order_load32(layout->key_type, a);
+    uint32_t other = esk_order_load32(layout->key_type, b);
+    return (int8_t)((one > other) - (one < other));
+}
+
+uint16_t esk_btree_search(const struct esk_btree_layout *layout,
+                          const struct esk_btree_node *node, uint16_t from,
+                          const uint8_t *key, bool *found) {
+    uint16_t low = from;
+    uint16_t high = esk_btree_count(node);
+    bool narrow = is_narrow(layout);
+    uint32_t probe = narrow ? esk_order_load32(layout->key_type, key) : 0;
+    *found = false;
+    while (low < high) {
+        uint16_t middle = (uint16_t)(low + (uint16_t)(high - low) / 2u);
+        const uint8_t *at = esk_btree_key(node, middle);
+        int8_t order = 0;
+        if (narrow) {
+            uint32_t value = esk_order_load32(layout->key_type, at);
+            order = (int8_t)((value > probe) - (value < probe));
+        } else {
+            order = compare_wide(layout, at, key);
+        }
+        if (order < 0) {
+            low = (uint16_t)(middle + 1u);
+        } else {
+            *found = *found || order == 0;
+            high = middle;
+        }
+    }
+    return low;
+}
+
+uint16_t esk_btree_descend(const struct esk_btree_layout *layout,
+                           const struct esk_btree_node *node,
+                           const uint8_t *key) {
+    bool found = false;
+    uint16_t index = esk_btree_search(layout, node, 1, key, &found);
+    return found ? index : (uint16_t)(index - 1u);
+}
+
+static void count_set(const struct esk_btree_node *node, uint16_t count) {
+    esk_store_u16(node->count, count);
+}
+
+void esk_btree_insert(const struct esk_btree_node *node, uint16_t index,
+                      const uint8_t *entry) {
+    uint16_t count = esk_btree_count(node);
+    uint8_t *at = esk_btree_entry(node, index);
+    memmove(at + node->bytes, at, (size_t)(count - index) * node->bytes);
+    memcpy(at, entry, node->bytes);
+    count_set(node, (uint16_t)(count + 1u));
+}
+
+void esk_btree_remove(const struct esk_btree_node *node, uint16_t index) {
+    uint16_t count = (uint16_t)(esk_btree_count(node) - 1u);
+    uint8_t *at = esk_btree_entry(node, index);
+    memmove(at, at + node->bytes, (size_t)(count - index) * node->bytes);
+    count_set(node, count);
+}
+
+void esk_btree_split(const struct esk_btree_node *node, uint16_t at,
+                     const struct esk_btree_node *right) {
+    uint16_t moved = (uint16_t)(esk_btree_count(node) - at);
+    memcpy(right->entries, esk_btree_entry(node, at),
+           (size_t)moved * node->bytes);
+    count_set(right, moved);
+    count_set(node, at);
+}
+
+bool esk_btree_rises(const struct esk_btree_layout *layout,
+                     const struct esk_btree_node *node, bool is_leaf) {
+    uint16_t count = esk_btree_count(node);
+    for (uint16_t i = is_leaf ? 1 : 2; i < count; i++) {
+        if (esk_btree_compare(layout, esk_btree_key(node, (uint16_t)(i - 1u)),
+                              esk_btree_key(node, i)) >= 0) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The B+-tree's node, as bytes: where it is in a page, and what is done to
+/// it there. No I/O.
+///
+///     leaf    row 0 | row 1 | ...            rows as the schema lays them out
+///     inner   key 0, child 0 | key 1, child 1 | ...
+///
+/// Child i of an inner node holds the keys from key i up to key i + 1. Key 0
+/// is not compared: the first child also takes what is below it.
+///
+/// Invariants
+///  1. Keys of a node rise strictly.
+///  2. Every key of a node, key 0 too, lies in the range that its ancestors
+///     give the node, so searching any of them at its level finds the node.
+#ifndef ESK_INDEX_BTREE_BTREE_H
+#define ESK_INDEX_BTREE_BTREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "index/btree/btree_format.h"
+
+enum { ESK_BTREE_HEIGHT_MAX = 8 };
+
+/// A child that is in the same page as its parent.
+#define ESK_BTREE_SELF UINT32_MAX
+
+/// Where a tree's nodes are in a page; levels from 1, the leaves.
+struct esk_btree_layout {
+    /// [level - 1] begins the level's node, [height_max] the page's end.
+    uint16_t offset[ESK_BTREE_HEIGHT_MAX + 1];
+    uint16_t row_bytes;
+    uint16_t key_offset; ///< of the key in a row
+    uint16_t key_bytes;
+    uint8_t key_type;   ///< enum esk_type
+    uint8_t height_max; ///< levels that can be laid out
+    bool shares;        ///< a page holds a node of each level
+    bool counts_inside; ///< nodes begin with their count; else the envelope
+};
+
+/// A node in a page in RAM.
+struct esk_btree_node {
+    uint8_t *count;   ///< its u16
+    uint8_t *entries; ///< of the first
+    uint16_t bytes;   ///< an entry
+    uint16_t key;     ///< offset of an entry's key
+    uint16_t capacity;
+};
+
+/// Lays out one node a page, from `body` on.
+void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
+                            uint16_t page_bytes);
+
+/// Lays out a node of every level in a page: each level gets k_percent of
+/// what the levels below it left, the root all that is left (mu-Tree,
+/// Algorithm 1; k-partitioning, lrun-kmutree-2012 Fig. 10; here leaves come
+/// first). Levels that would hold fewer than two entries are left off.
+void esk_btree_layout_shared(struct esk_btree_layout *layout,
+                             uint16_t page_bytes, uint8_t k_percent);
+
+/// Entries that a node of `level` can hold in a tree of `height` levels. The
+/// root of a shared page holds what two nodes below a new root can take.
+uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
+                            uint8_t level, uint8_t height);
+
+/// Whether leaves hold at least two rows and inner nodes two children.
+bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout);
+
+/// Finds the node of `level` in `page`.
+void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,
+                    uint8_t level, uint8_t height, struct esk_btree_node *node);
+
+static inline uint16_t esk_btree_count(const struct esk_btree_node *node) {
+    return esk_load_u16(node->count);
+}
+
+static inline uint8_t *esk_btree_entry(const struct esk_btree_node *node,
+                                       uint16_t index) {
+    return node->entries + (uint16_t)(index * node->bytes);
+}
+
+static inline uint8_t *esk_btree_key(const struct esk_btree_node *node,
+                                     uint16_t index) {
+    return esk_btree_entry(node, index) + node->key;
+}
+
+/// Where an inner node's entry has its child.
+static inline uint8_t *esk_btree_child(const struct esk_btree_node *node,
+                                       uint16_t index) {
+    return esk_btree_entry(node, index) + node->bytes - ESK_TREE_CHILD_BYTES;
+}
+
+/// Orders two keys: below 0, 0 or above 0.
+int8_t esk_btree_compare(const struct esk_btree_layout *layout,
+                         const uint8_t *a, const uint8_t *b);
+
+/// The first entry from `from` on whose key is not below `key`; the count
+/// when there is none. found: its key is `key`.
+/// Costs log2(count) comparisons.
+uint16_t esk_btree_search(const struct esk_btree_layout *layout,
+                          const struct esk_btree_node *node, uint16_t from,
+                          const uint8_t *key, bool *found);
+
+/// The child of an inner node that takes `key`.
+uint16_t esk_btree_descend(const struct esk_btree_layout *layout,
+                           const struct esk_btree_node *node,
+                           const uint8_t *key);
+
+/// Makes room at `index` and copies `entry` there; count < capacity.
+void esk_btree_insert(const struct esk_btree_node *node, uint16_t index,
+                      const uint8_t *entry);
+
+/// Takes entry `index` out.
+void esk_btree_remove(const struct esk_btree_node *node, uint16_t index);
+
+/// Moves the entries from `at` on to `right`, which becomes just them. What
+/// they were stays behind the count.
+void esk_btree_split(const struct esk_btree_node *node, uint16_t at,
+                     const struct esk_btree_node *right);
+
+/// Whether keys rise strictly (from key 1 on in an inner node).
+bool esk_btree_rises(const struct esk_btree_layout *layout,
+                     const struct esk_btree_node *node, bool is_leaf);
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Where the fields of tree pages are; FORMAT.md, "Tree pages".
+#ifndef ESK_INDEX_BTREE_BTREE_FORMAT_H
+#define ESK_INDEX_BTREE_BTREE_FORMAT_H
+
+/// In a page of a tree whose nodes move (wandering, mu).
+enum esk_tree_page_offset {
+    ESK_TREE_PAGE_LOW = 16,    ///< u8, level of the page's lowest node
+    ESK_TREE_PAGE_TOP = 17,    ///< u8, level of its highest node
+    ESK_TREE_PAGE_HEIGHT = 18, ///< u8, levels of the tree
+    ESK_TREE_PAGE_FLAGS = 19,  ///< u8, below
+    ESK_TREE_PAGE_ROWS = 20,   ///< u32, rows of the tree
+    ESK_TREE_PAGE_NODES = 24,  ///< u32, nodes of the tree
+    ESK_TREE_PAGE_BODY = 28,   ///< where nodes begin
+};
+
+enum esk_tree_page_flags {
+    ESK_TREE_PAGE_COMMIT = 1, ///< the root is on it and takes effect
+};
+
+/// A node of a moving tree: u16 entries, then the entries; an inner entry ends
+/// with its child's page, u32.
+enum esk_tree_node_sizes {
+    ESK_TREE_NODE_HEAD = 2,
+    ESK_TREE_CHILD_BYTES = 4,
+};
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Stores whose nodes move: every change appends pages to the table's ring.
+///
+///     wandering   | leaf | inner | root |  | leaf | inner | root |
+///     mu          | leaf inner root |  | leaf inner root |
+///
+/// The page with the root is the last of a change and has the commit flag;
+/// each page names, in its aux, the root that was in effect before. So a
+/// mount takes the newest page that proves itself: it is a root in effect, or
+/// names one. Rolling an incomplete change or batch back is one step.
+///
+/// mu: a page holds a node and some of its ancestors, in levels without a
+/// gap (the descendant-ancestor relationship, mutree-2007 section 3.3). A
+/// child in the same page is named SELF, so that a page that fails to program
+/// goes to the next position as it is.
+#include "table/tree/store_cow.h"
+
+/// Fills in the page's head and appends it.
+static int page_append(struct esk_tree *tree, uint8_t *page, uint8_t low,
+                       uint8_t top, bool root, uint32_t *address) {
+    bool commit = root && !tree->in_batch;
+    uint16_t bytes = tree->ring.envelope.page_bytes;
+    page[ESK_TREE_PAGE_LOW] = low;
+    page[ESK_TREE_PAGE_TOP] = top;
+    page[ESK_TREE_PAGE_HEIGHT] = tree->now.height;
+    page[ESK_TREE_PAGE_FLAGS] = commit ? ESK_TREE_PAGE_COMMIT : 0;
+    esk_store_u32(page + ESK_TREE_PAGE_ROWS, tree->now.rows);
+    esk_store_u32(page + ESK_TREE_PAGE_NODES, tree->now.nodes);
+    ESK_TRY(esk_ring_append(&tree->ring, page,
+                            (uint16_t)(bytes - ESK_ENVELOPE_BYTES),
+                            tree->committed, address));
+    if (root) {
+        tree->now.root = *address;
+    }
+    if (commit) {
+        tree->committed = *address;
+    }
+    return ESK_OK;
+}
+
+static int cow_load(void *context, uint32_t tag, uint8_t *page) {
+    struct esk_tree *tree = context;
+    bool verify = (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0;
+    int status = esk_ring_read(&tree->ring, tag, page, verify);
+    if (status == ESK_NOT_FOUND ||
+        (status == ESK_OK && (tree->load_level < page[ESK_TREE_PAGE_LOW] ||
+                              tree->load_level > page[ESK_TREE_PAGE_TOP]))) {
+        return ESK_E_CORRUPT;
+    }
+    return status;
+}
+
+/// Takes the tree's state from the page of a root.
+static int root_decode(struct esk_tree *tree, const uint8_t *page) {
+    uint8_t height = page[ESK_TREE_PAGE_HEIGHT];
+    if (height == 0 || height > tree->layout.height_max) {
+        return ESK_E_CORRUPT;
+    }
+    tree->now.height = height;
+    tree->now.rows = esk_load_u32(page + ESK_TREE_PAGE_ROWS);
+    tree->now.nodes = esk_load_u32(page + ESK_TREE_PAGE_NODES);
+    return ESK_OK;
+}
+
+/// The newest root in effect. A page that cannot be read is passed over: the
+/// changes it made are lost with it.
+static int cow_mount(struct esk_tree *tree, uint8_t *page) {
+    const struct esk_ring *ring = &tree->ring;
+    uint32_t at = ring->head;
+    tree->now.height = 1;
+    tree->now.rows = 0;
+    tree->now.nodes = 0;
+    tree->now.root = ESK_PAGE_NONE;
+    tree->collected = ring->tail;
+    while (at > ring->tail && tree->now.root == ESK_PAGE_NONE) {
+        at--;
+        int status = esk_ring_read(ring, at, page, true);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status != ESK_OK) {
+            continue;
+        }
+        uint32_t root = esk_page_aux(page);
+        if ((page[ESK_TREE_PAGE_FLAGS] & ESK_TREE_PAGE_COMMIT) != 0) {
+            ESK_TRY(root_decode(tree, page));
+            tree->now.root = at;
+        } else if (root == ESK_PAGE_NONE) {
+            break;
+        } else if (root < at) {
+            at = root + 1;
+        }
+    }
+    tree->committed = tree->now.root;
+    return ESK_OK;
+}
+
+static bool cow_has_room(const struct esk_tree *tree, uint8_t count) {
+    return tree->now.nodes + count <= esk_tree_nodes_max(tree);
+}
+
+/// Releases a node that is now at `address`.
+static void work_placed(struct esk_tree *tree, struct esk_tree_work *work,
+                        uint32_t address) {
+    esk_pool_tag(&tree->pool, work->frame, address);
+    esk_tree_unpin(tree, work);
+}
+
+static int wandering_place(struct esk_tree *tree, struct esk_tree_work *work,
+                           bool root, uint32_t *address) {
+    ESK_TRY(
+        page_append(tree, work->page, work->level, work->level, root, address));
+    work_placed(tree, work, *address);
+    return ESK_OK;
+}
+
+static int wandering_split(struct esk_tree *tree, struct esk_tree_work *left,
+                           struct esk_tree_work *right, bool changed,
+                           uint32_t *left_address, uint32_t *right_address) {
+    ESK_TRY(wandering_place(tree, right, false, right_address));
+    if (changed) {
+        return wandering_place(tree, left, false, left_address);
+    }
+    *left_address = left->address;
+    esk_tree_unpin(tree, left);
+    return ESK_OK;
+}
+
+static int mu_place(struct esk_tree *tree, struct esk_tree_work *work,
+                    bool root, uint32_t *address) {
+    *address = ESK_BTREE_SELF;
+    if (!root) {
+        return ESK_OK;
+    }
+    ESK_TRY(page_append(tree, work->page, tree->page_low, work->level, true,
+                        address));
+    esk_pool_tag(&tree->pool, tree->frame, *address);
+    return ESK_OK;
+}
+
+/// Whether the node of `level` in `page` has a child in its own page.
+static bool has_self(const struct esk_tree *tree, uint8_t *page,
+                     uint8_t level) {
+    struct esk_btree_node node;
+    if (level == 1) {
+        return false;
+    }
+    esk_btree_view(&tree->layout, page, level, tree->now.height, &node);
+    uint16_t index = esk_btree_count(&node);
+    while (index > 0) {
+        index--;
+        if (esk_load_u32(esk_btree_child(&node, index)) == ESK_BTREE_SELF) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void bytes_swap(uint8_t *a, uint8_t *b, uint16_t count) {
+    for (uint16_t i = 0; i < count; i++) {
+        uint8_t kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+/// Of the two nodes the one that has the child in tree->page stays with it,
+/// and the page is appended. The other one begins the next page, which goes
+/// on up (Algorithm 4, lines 25 to 33). A left node that did not change stays
+/// where it is, and nothing is appended.
+static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
+                    struct esk_tree_work *right, bool changed,
+                    uint32_t *left_address, uint32_t *right_address) {
+    uint8_t level = left->level;
+    uint16_t at = tree->layout.offset[level - 1];
+    uint16_t bytes = (uint16_t)(tree->layout.offset[level] - at);
+    uint32_t address = left->address;
+    bool swap = has_self(tree, right->page, level);
+    if (changed) {
+        if (swap) {
+            bytes_swap(left->page + at, right->page + at, bytes);
+        }
+        ESK_TRY(page_append(tree, tree->page, tree->page_low, level, false,
+                            &address));
+        tree->page_low = level;
+        *left_address = swap ? ESK_BTREE_SELF : address;
+        *right_address = swap ? address : ESK_BTREE_SELF;
+    } else {
+        *left_address = address;
+        *right_address = ESK_BTREE_SELF;
+    }
+    memcpy(left->page + at, right->page + at, bytes);
+    esk_tree_unpin(tree, right);
+    return ESK_OK;
+}
+
+const struct esk_node_store esk_store_wandering = {
+    .load = cow_load,
+    .mount = cow_mount,
+    .begin = esk_tree_collect_for,
+    .has_room = cow_has_room,
+    .place = wandering_place,
+    .split = wandering_split,
+    .id = ESK_STORE_WANDERING,
+};
+
+const struct esk_node_store esk_store_mu = {
+    .load = cow_load,
+    .mount = cow_mount,
+    .begin = esk_tree_collect_for,
+    .has_room = cow_has_room,
+    .place = mu_place,
+    .split = mu_split,
+    .id = ESK_STORE_MU,
+    .flags = ESK_STORE_SHARES,
+};

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Stores whose nodes keep their page: the medium overwrites.
+///
+///     page 0    page 1   page 2 ...                  head
+///     journal   root     nodes, in order of making   never used
+///
+/// A change writes its leaf where it is. A split writes the right node, to a
+/// new page, then the left one with a link to it (in the page's aux), then
+/// the parent; the root's page never changes, so a root that splits moves its
+/// halves to new pages and is written last. A cut in between loses nothing:
+/// the new page is one of the last that were made, and the mount either finds
+/// it named by the left node and tells the parent, or finds nobody naming it.
+///
+/// The page in effect after a cut is the old one or the new one: the medium
+/// sees to that, or (esk_store_journaled) each page is written to page 0
+/// first. A page there that proves itself is written again at the mount.
+///
+/// Nodes are not merged and empty leaves stay, as in btree-2022.
+#include "flash/device_page.h"
+#include "table/tree/tree.h"
+
+enum {
+    PAGE_JOURNAL = 0,
+    PAGE_ROOT = 1,
+    PAGE_FIRST = 2,  ///< first that a split takes
+    PAGES_AFTER = 4, ///< pages asked after one that proves nothing
+};
+
+static bool has_journal(const struct esk_tree *tree) {
+    return tree->store->id == ESK_STORE_JOURNALED;
+}
+
+/// Reads region page `at`. Whatever level it says it is, it has to prove.
+/// level    out.
+/// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
+static int page_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
+                     bool verify, uint8_t *level) {
+    struct esk_ring *ring = &tree->ring;
+    tree->stats.reads++;
+    int status =
+        esk_device_read_page(tree->volume->device, ring->first_page + at, page);
+    if (status != ESK_OK) {
+        return status;
+    }
+    *level = (uint8_t)(page[ESK_ENVELOPE_KIND] - ESK_PAGE_NODE);
+    ring->envelope.kind = page[ESK_ENVELOPE_KIND];
+    if (*level < 1 || *level > ESK_BTREE_HEIGHT_MAX ||
+        !esk_envelope_check(&ring->envelope, page, !verify) ||
+        (at != PAGE_JOURNAL && esk_page_sequence(page) != at)) {
+        return ESK_E_CORRUPT;
+    }
+    return ESK_OK;
+}
+
+static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
+    struct esk_tree *tree = context;
+    bool verify = (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0;
+    uint8_t level = 0;
+    int status = ESK_E_CORRUPT;
+    if (tag < esk_ring_pages(&tree->ring)) {
+        status = page_read(tree, tag, page, verify, &level);
+    }
+    if (status == ESK_OK && level != tree->load_level) {
+        status = ESK_E_CORRUPT;
+    }
+    tree->stats.damaged += status != ESK_OK ? 1 : 0;
+    return status;
+}
+
+/// Programs a whole page; a cut may not tear it, or page 0 has it too.
+static int page_program(struct esk_tree *tree, uint32_t at,
+                        const uint8_t *page) {
+    const struct esk_device *device = tree->volume->device;
+    tree->stats.programs++;
+    int status = device->ops->program(device, tree->ring.first_page + at, 0,
+                                      page, device->geometry.page_bytes);
+    tree->stats.program_failures += status != ESK_OK ? 1 : 0;
+    return status;
+}
+
+/// Writes the node to region page `at`.
+static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
+                      uint32_t at, uint32_t link) {
+    const struct esk_device *device = tree->volume->device;
+    struct esk_ring *ring = &tree->ring;
+    uint8_t *page = work->page;
+    ring->envelope.kind = (uint8_t)(ESK_PAGE_NODE + work->level);
+    esk_envelope_open(page, at, link);
+    esk_envelope_close(&ring->envelope, page, esk_page_count(page));
+    if (has_journal(tree)) {
+        ESK_TRY(page_program(tree, PAGE_JOURNAL, page));
+        ESK_TRY(device->ops->sync(device));
+    }
+    ESK_TRY(page_program(tree, at, page));
+    if (has_journal(tree)) {
+        ESK_TRY(device->ops->sync(device));
+    }
+    esk_pool_tag(&tree->pool, work->frame, at);
+    esk_tree_unpin(tree, work);
+    return ESK_OK;
+}
+
+static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
+                         bool root, uint32_t *address) {
+    bool is_new = work->address == ESK_PAGE_NONE;
+    uint32_t at = root ? (uint32_t)PAGE_ROOT : work->address;
+    uint32_t link = is_new || root ? ESK_PAGE_NONE : esk_page_aux(work->page);
+    ESK_TRY(node_write(tree, work, at, link));
+    tree->now.root = PAGE_ROOT;
+    *address = at;
+    return ESK_OK;
+}
+
+static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
+                         struct esk_tree_work *right, bool changed,
+                         uint32_t *left_address, uint32_t *right_address) {
+    struct esk_ring *ring = &tree->ring;
+    bool is_root = left->address == PAGE_ROOT;
+    uint32_t link = is_root ? ESK_PAGE_NONE : esk_page_aux(left->page);
+    *right_address = ring->head;
+    ESK_TRY(node_write(tree, right, ring->head, link));
+    ring->head++;
+    *left_address = is_root ? ring->head : left->address;
+    if (!changed && !is_root) {
+        esk_tree_unpin(tree, left);
+        return ESK_OK;
+    }
+    ESK_TRY(node_write(tree, left, *left_address, *right_address));
+    ring->head += is_root ? 1 : 0;
+    return ESK_OK;
+}
+
+static bool inplace_has_room(const struct esk_tree *tree, uint8_t count) {
+    /* A root that splits takes two. */
+    return tree->ring.head + count <= esk_ring_pages(&tree->ring);
+}
+
+/// Whether region page `at`, or one of the next, holds a node.
+static int pages_begun(struct esk_tree *tree, uint32_t at, uint8_t *page,
+                       bool *begun) {
+    uint32_t end = at + PAGES_AFTER;
+    uint8_t level = 0;
+    *begun = false;
+    for (; at < end && at < esk_ring_pages(&tree->ring) && !*begun; at++) {
+        int status = page_read(tree, at, page, true, &level);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        *begun = status == ESK_OK;
+    }
+    return ESK_OK;
+}
+
+/// Finds the first page that was never used: pages are taken in order.
+static int head_find(struct esk_tree *tree, uint8_t *page) {
+    uint32_t low = PAGE_FIRST;
+    uint32_t high = esk_ring_pages(&tree->ring);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2u;
+        bool begun = false;
+        ESK_TRY(pages_begun(tree, middle, page, &begun));
+        if (begun) {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    tree->ring.head = low;
+    return ESK_OK;
+}
+
+/// Writes the page in the journal to its place again.
+static int journal_replay(struct esk_tree *tree, uint8_t *page) {
+    uint8_t level = 0;
+    if (!has_journal(tree) ||
+        (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_OK;
+    }
+    int status = page_read(tree, PAGE_JOURNAL, page, true, &level);
+    if (status != ESK_OK) {
+        return status == ESK_E_CORRUPT ? ESK_OK : status;
+    }
+    uint32_t at = esk_page_sequence(page);
+    if (at == PAGE_JOURNAL || at >= esk_ring_pages(&tree->ring)) {
+        return ESK_OK;
+    }
+    return page_program(tree, at, page);
+}
+
+static int inplace_mount(struct esk_tree *tree, uint8_t *page) {
+    uint8_t level = 0;
+    bool begun = false;
+    ESK_TRY(journal_replay(tree, page));
+    ESK_TRY(head_find(tree, page));
+    tree->now.rows = UINT32_MAX;
+    tree->now.height = 1;
+    tree->now.root = ESK_PAGE_NONE;
+    int status = page_read(tree, PAGE_ROOT, page, true, &level);
+    if (status == ESK_E_CORRUPT) {
+        /* Without a root there was no node; or it is lost. */
+        ESK_TRY(pages_begun(tree, PAGE_FIRST, page, &begun));
+        tree->now.rows = 0;
+        return begun ? ESK_E_CORRUPT : ESK_OK;
+    }
+    ESK_TRY(status);
+    tree->now.root = PAGE_ROOT;
+    tree->now.height = level;
+    tree->broken = true;
+    return ESK_OK;
+}
+
+/// Tells the parent of a node that a cut left without one.
+static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
+    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_LINK,
+                                 .level = (uint8_t)(level + 1u),
+                                 .has_right = true};
+    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
+                             edit.level, &edit));
+    memcpy(tree->pending, tree->probe, tree->layout.key_bytes);
+    esk_store_u32(tree->pending + tree->layout.key_bytes, at);
+    return esk_tree_change(tree, &edit);
+}
+
+/// Looks whether region page `at` is named by its parent, by a left node
+/// only, or by nobody.
+static int node_repair(struct esk_tree *tree, uint32_t at) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    struct esk_tree_path path;
+    uint8_t level = 0;
+    ESK_TRY(esk_pool_take(&tree->pool, &work.page, &work.frame));
+    int status = page_read(tree, at, work.page, true, &level);
+    bool empty = status != ESK_OK || esk_page_count(work.page) == 0 ||
+                 level > tree->now.height;
+    if (!empty) {
+        esk_btree_view(&tree->layout, work.page, level, tree->now.height,
+                       &node);
+        memcpy(tree->probe, esk_btree_key(&node, 0), tree->layout.key_bytes);
+    }
+    esk_pool_give(&tree->pool, work.frame);
+    if (empty) {
+        return status == ESK_E_IO ? status : ESK_OK;
+    }
+    status =
+        esk_tree_descend(tree, &path, tree->probe, ESK_TREE_FIRST, level, NULL);
+    if (status != ESK_OK || path.address[level - 1] == at) {
+        return status == ESK_E_CORRUPT ? ESK_OK : status;
+    }
+    ESK_TRY(esk_tree_pin(tree, path.address[level - 1], level, &work, &node));
+    bool linked = path.address[level - 1] != PAGE_ROOT &&
+                  esk_page_aux(work.page) == at && esk_btree_count(&node) > 0;
+    if (linked) {
+        memcpy(tree->low, esk_btree_key(&node, 0), tree->layout.key_bytes);
+    }
+    esk_tree_unpin(tree, &work);
+    if (linked) {
+        return node_link(tree, level, at);
+    }
+    if (at + 1u == tree->ring.head) {
+        esk_pool_forget(&tree->pool, at);
+        tree->ring.head--;
+    }
+    return ESK_OK;
+}
+
+/// Takes up again what a failure interrupted: RAM may be wrong about it.
+static int root_reload(struct esk_tree *tree) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    uint8_t level = 0;
+    esk_pool_forget_all(&tree->pool);
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = journal_replay(tree, page);
+    if (status == ESK_OK) {
+        status = page_read(tree, PAGE_ROOT, page, true, &level);
+    }
+    esk_pool_give(&tree->pool, frame);
+    if (status == ESK_OK) {
+        tree->now.root = PAGE_ROOT;
+        tree->now.height = level;
+    }
+    /* No root: the first row's page was not written. */
+    bool none = status == ESK_E_CORRUPT && tree->now.root == ESK_PAGE_NONE;
+    return none ? ESK_OK : status;
+}
+
+/// Completes splits: at most one node a level, the last that were made.
+static int tree_repair(struct esk_tree *tree) {
+    ESK_TRY(root_reload(tree));
+    uint32_t at = tree->ring.head;
+    uint8_t tries = (uint8_t)(tree->now.height + 1u);
+    while (at > PAGE_FIRST && tries > 0) {
+        at--;
+        tries--;
+        ESK_TRY(node_repair(tree, at));
+    }
+    tree->broken = false;
+    return ESK_OK;
+}
+
+static int inplace_begin(struct esk_tree *tree, uint8_t pages) {
+    (void)pages;
+    return tree->broken ? tree_repair(tree) : ESK_OK;
+}
+
+const struct esk_node_store esk_store_inplace = {
+    .load = inplace_load,
+    .mount = inplace_mount,
+    .begin = inplace_begin,
+    .has_room = inplace_has_room,
+    .place = inplace_place,
+    .split = inplace_split,
+    .id = ESK_STORE_INPLACE,
+    .flags = ESK_STORE_OVERWRITES,
+};
+
+const struct esk_node_store esk_store_journaled = {
+    .load = inplace_load,
+    .mount = inplace_mount,
+    .begin = inplace_begin,
+    .has_room = inplace_has_room,
+    .place = inplace_place,
+    .split = inplace_split,
+    .id = ESK_STORE_JOURNALED,
+    .flags = ESK_STORE_OVERWRITES,
+};

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Opening a tree: what its descriptor says, memory, the store's mount.
+#include "base/arena.h"
+#include "flash/volume.h"
+#include "table/tree/store_cow.h"
+
+enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8 };
+
+static uint8_t frames(const struct esk_tree_config *config) {
+    return config->frames < FRAMES_MIN ? FRAMES_MIN : config->frames;
+}
+
+static bool store_overwrites(uint8_t store) {
+    return store == ESK_STORE_INPLACE || store == ESK_STORE_JOURNALED;
+}
+
+/// Lays the nodes out; the row's and the key's places are set already.
+static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
+                        uint8_t store, uint8_t k_percent) {
+    layout->counts_inside = !store_overwrites(store);
+    if (store == ESK_STORE_MU) {
+        esk_btree_layout_shared(layout, page_bytes, k_percent);
+    } else {
+        uint16_t body = (uint16_t)(layout->counts_inside ? ESK_TREE_PAGE_BODY
+                                                         : ESK_ENVELOPE_BYTES);
+        esk_btree_layout_whole(layout, body, page_bytes);
+    }
+}
+
+int esk_tree_create(struct esk_volume *volume,
+                    const struct esk_table_spec *spec, struct esk_fault *fault,
+                    uint8_t *page) {
+    const struct esk_geometry *geometry = &volume->device->geometry;
+    struct esk_fault found = {0, 0};
+    struct esk_btree_layout layout;
+    uint8_t k_percent = spec->k_percent != 0 ? spec->k_percent : 50;
+    fault = fault != NULL ? fault : &found;
+    ESK_TRY(esk_tree_spec_check(spec, geometry->page_bytes, fault));
+    const struct esk_column *key = &spec->columns[spec->key_column];
+    layout.row_bytes = esk_row_bytes(spec->columns, spec->column_count);
+    layout.key_bytes = esk_type_bytes(key->type, key->bytes);
+    layout_make(&layout, geometry->page_bytes, spec->store, k_percent);
+    if (!esk_btree_layout_is_sound(&layout)) {
+        fault->kind = ESK_FAULT_ROW_TOO_WIDE;
+        fault->column = spec->key_column;
+        return ESK_E_SCHEMA;
+    }
+    if (store_overwrites(spec->store) &&
+        (geometry->flags & ESK_MEDIUM_OVERWRITE) == 0) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return esk_volume_create(volume, ESK_TABLE_TREE, spec, fault, page);
+}
+
+/// Reads what the catalog says of rows, keys and nodes.
+static int layout_read(const struct esk_volume *volume,
+                       const struct esk_table_info *info,
+                       struct esk_btree_layout *layout, uint8_t *page) {
+    struct esk_column_info column;
+    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    uint8_t k_percent = info->group_pages;
+    ESK_TRY(esk_volume_column(volume, info, info->key_column, &column, page));
+    memset(layout, 0, sizeof *layout);
+    layout->row_bytes = info->row_bytes;
+    layout->key_offset = column.offset;
+    layout->key_bytes = column.bytes;
+    layout->key_type = column.type;
+    uint8_t width = esk_order_width(column.type);
+    if (column.type == ESK_TYPE_VAR || info->row_bytes == 0 ||
+        info->row_bytes > page_bytes || column.bytes == 0 ||
+        (width != 0 && column.bytes != width) ||
+        column.bytes > info->row_bytes - column.offset || k_percent == 0 ||
+        k_percent >= 100) {
+        return ESK_E_CORRUPT;
+    }
+    layout_make(layout, page_bytes, info->run_pages, k_percent);
+    return esk_btree_layout_is_sound(layout) ? ESK_OK : ESK_E_CORRUPT;
+}
+
+/// What esk_tree_open carves, in order.
+struct tree_memory {
+    struct esk_tree *tree;
+    void *pool;
+    uint8_t *pending;
+    uint8_t *low;
+    uint8_t *probe;
+};
+
+static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
+                             const struct esk_btree_layout *layout,
+                             const struct esk_tree_config *config,
+                             struct tree_memory *memory) {
+    uint8_t classes = layout->shares && config->policy == ESK_TREE_LRU_N
+                          ? layout->height_max
+                          : 1;
+    uint16_t entry = (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
+    memory->tree = esk_arena_take(arena, sizeof *memory->tree);
+    memory->pool = esk_arena_take(
+        arena, ESK_POOL_BYTES(page_bytes, frames(config), classes));
+    memory->pending = esk_arena_take(arena, entry);
+    memory->low = esk_arena_take(arena, layout->key_bytes);
+    memory->probe = esk_arena_take(arena, layout->key_bytes);
+    return arena->used;
+}
+
+uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
+                              const struct esk_table_info *info,
+                              const struct esk_tree_config *config,
+                              uint8_t *page) {
+    struct esk_arena arena = {.next = NULL};
+    struct esk_btree_layout layout;
+    struct tree_memory memory;
+    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    if (layout_read(volume, info, &layout, page) != ESK_OK) {
+        return 0;
+    }
+    return memory_carve(&arena, page_bytes, &layout, config, &memory);
+}
+
+void esk_tree_pool_reset(struct esk_tree *tree) {
+    struct esk_pool *pool = &tree->pool;
+    uint32_t hits = pool->hits;
+    uint32_t misses = pool->misses;
+    uint8_t classes = tree->lru_n ? tree->now.height : 1;
+    for (uint8_t i = 0; i < classes; i++) {
+        tree->pool_offsets[i] = tree->layout.offset[i];
+    }
+    tree->pool_offsets[classes] = pool->page_bytes;
+    esk_pool_init(pool, pool->tags, pool->page_bytes, pool->frames, classes,
+                  tree->lru_n ? tree->pool_offsets : NULL);
+    pool->hits = hits;
+    pool->misses = misses;
+}
+
+/// Mounts the ring of a moving store, or names the region of another.
+static int region_mount(struct esk_tree *tree,
+                        const struct esk_table_info *info,
+                        const struct esk_tree_config *config, uint8_t *page) {
+    const struct esk_geometry *geometry = &tree->volume->device->geometry;
+    struct esk_ring *ring = &tree->ring;
+    uint8_t ahead = config->erase_ahead != 0 ? config->erase_ahead : 1;
+    struct esk_ring_config region = {
+        .block = info->block[0],
+        .blocks = info->blocks[0],
+        .seed = info->seed,
+        .unit = 1,
+        .kind = ESK_PAGE_TREE,
+        .table = info->id,
+        .ahead = ahead > ERASE_AHEAD_MAX ? ERASE_AHEAD_MAX : ahead,
+        .refuse = true,
+    };
+    if (region.blocks < 2 || region.block >= geometry->block_count ||
+        region.blocks > geometry->block_count - region.block) {
+        return ESK_E_CORRUPT;
+    }
+    if (!esk_tree_overwrites(tree)) {
+        ESK_TRY(
+            esk_ring_mount(ring, tree->volume, &region, &tree->stats, page));
+        ring->collect = esk_tree_collect_step;
+        ring->owner = tree;
+        return ESK_OK;
+    }
+    ring->volume = tree->volume;
+    ring->stats = &tree->stats;
+    ring->first_page = region.block * geometry->block_pages;
+    ring->block_count = region.blocks;
+    ring->envelope.seed = region.seed;
+    ring->envelope.page_bytes = geometry->page_bytes;
+    ring->envelope.unit = 1;
+    ring->envelope.checksum = tree->volume->checksum;
+    ring->envelope.table = region.table;
+    ring->envelope.erased_value = geometry->erased_value;
+    return ESK_OK;
+}
+
+static int tree_mount(struct esk_tree *tree, const struct esk_table_info *info,
+                      const struct esk_tree_config *config) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    tree->now.height = 1;
+    tree->now.root = ESK_PAGE_NONE;
+    esk_tree_pool_reset(tree);
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = region_mount(tree, info, config, page);
+    if (status == ESK_OK) {
+        status = tree->store->mount(tree, page);
+    }
+    esk_pool_give(&tree->pool, frame);
+    ESK_TRY(status);
+    esk_tree_pool_reset(tree);
+    return esk_tree_ready(tree);
+}
+
+int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
+                  const char *name, const struct esk_tree_config *config,
+                  void *arena, uint32_t arena_bytes) {
+    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    struct esk_table_info info;
+    struct esk_btree_layout layout;
+    struct tree_memory memory;
+
+    if (arena_bytes < page_bytes) {
+        return ESK_E_NO_MEMORY;
+    }
+    /* Until it is carved, the arena is scratch. */
+    ESK_TRY(esk_volume_find(volume, name, &info, arena));
+    if (info.kind != ESK_TABLE_TREE || config->store == NULL ||
+        config->store->id != info.run_pages) {
+        return ESK_E_UNSUPPORTED;
+    }
+    ESK_TRY(layout_read(volume, &info, &layout, arena));
+    memory_carve(&carved, page_bytes, &layout, config, &memory);
+    if (carved.next == NULL) {
+        return ESK_E_NO_MEMORY;
+    }
+    memset(arena, 0, carved.used);
+    struct esk_tree *made = memory.tree;
+    made->volume = volume;
+    made->store = config->store;
+    made->layout = layout;
+    made->pending = memory.pending;
+    made->low = memory.low;
+    made->probe = memory.probe;
+    made->lru_n = layout.shares && config->policy == ESK_TREE_LRU_N;
+    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config), 1,
+                  NULL);
+    int status = tree_mount(made, &info, config);
+    if (status != ESK_OK) {
+        esk_tree_close(made);
+        return status;
+    }
+    *tree = made;
+    return ESK_OK;
+}
+
+void esk_tree_close(struct esk_tree *tree) {
+    esk_ring_unmount(&tree->ring);
+}
+
+uint16_t esk_tree_row_bytes(const struct esk_tree *tree) {
+    return tree->layout.row_bytes;
+}
+
+void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
+    bool overwrites = esk_tree_overwrites(tree);
+    memset(stats, 0, sizeof *stats);
+    stats->page_reads = tree->stats.reads;
+    stats->page_programs = tree->stats.programs;
+    stats->block_erases = tree->stats.erases;
+    stats->pages_moved = tree->moved;
+    stats->splits = tree->splits;
+    stats->hits = tree->pool.hits;
+    stats->misses = tree->pool.misses;
+    stats->pages_damaged = tree->stats.damaged;
+    stats->program_failures = tree->stats.program_failures;
+    stats->erase_failures = tree->stats.erase_failures;
+    stats->nodes = overwrites ? tree->ring.head : tree->now.nodes;
+    stats->nodes_max =
+        overwrites ? esk_ring_pages(&tree->ring) : esk_tree_nodes_max(tree);
+    stats->height = tree->now.height;
+}

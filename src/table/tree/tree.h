@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the files of the tree table share.
+///
+///     get, cursor -> path -> pool -> store.load
+///     put, delete -> path -> change, level by level, up -> store.place
+///
+/// One tree over three ways to keep nodes:
+///
+///     inplace    a node is written where it was; parents stay
+///     wandering  a node is appended to the ring; so are its parents
+///     mu         the path gathers in one page of RAM and is appended once
+///
+/// An *address* is a page of the region (inplace) or a ring position; the
+/// pool's tags are addresses. ESK_PAGE_NONE as the root is the empty tree.
+#ifndef ESK_TABLE_TREE_TREE_H
+#define ESK_TABLE_TREE_TREE_H
+
+#include "base/bytes.h"
+#include "base/order.h"
+#include "esker/tree.h"
+#include "flash/ring.h"
+#include "index/btree/btree.h"
+#include "pool/pool.h"
+
+enum esk_store_flags {
+    ESK_STORE_OVERWRITES = 1u << 0, ///< a node keeps its address
+    ESK_STORE_SHARES = 1u << 1,     ///< a path shares a page
+};
+
+/// What a change can take back when it fails.
+struct esk_tree_state {
+    uint32_t root;  ///< address; ESK_PAGE_NONE: no node yet
+    uint32_t rows;  ///< UINT32_MAX: not known (inplace)
+    uint32_t nodes; ///< inplace: pages in use
+    uint8_t height;
+};
+
+struct esk_tree {
+    struct esk_volume *volume;
+    const struct esk_node_store *store;
+    struct esk_pool pool;
+    struct esk_ring ring; ///< inplace: head is the first page never used
+    struct esk_ring_stats stats;
+    struct esk_btree_layout layout;
+    struct esk_tree_state now;
+    struct esk_tree_path path; ///< of the change under way
+    uint8_t *page;             ///< mu: the path being written; NULL: none
+    uint8_t *pending;          ///< an inner entry for the level above
+    uint8_t *low;              ///< key_bytes: the first key of a split node
+    uint8_t *probe;            ///< key_bytes: the key GC or a repair looks for
+    uint32_t committed;        ///< root that takes effect after a cut
+    uint32_t collected;        ///< positions below it were seen by GC
+    uint32_t splits;
+    uint32_t moved;
+    uint32_t changes; ///< rises with every change
+    uint16_t pool_offsets[ESK_BTREE_HEIGHT_MAX + 1];
+    uint8_t frame;        ///< of `page`
+    uint8_t page_low;     ///< lowest level in `page`
+    uint8_t load_level;   ///< level that the next load is for
+    uint8_t pool_classes; ///< 1: LRU-P
+    bool lru_n;
+    bool in_batch;
+    bool broken; ///< inplace: a split was cut short and is to be completed
+    struct esk_tree_state before; ///< the batch
+};
+
+/// The whole state that a node change works on at one level.
+struct esk_tree_work {
+    uint8_t *page;
+    uint32_t address; ///< where the node was; ESK_PAGE_NONE: nowhere
+    uint8_t frame;
+    uint8_t level;
+    bool pinned;
+};
+
+enum esk_tree_edit_kind {
+    ESK_TREE_EDIT_PUT,    ///< rows into a leaf
+    ESK_TREE_EDIT_DELETE, ///< a row out of a leaf
+    ESK_TREE_EDIT_MOVE,   ///< nothing: the node gets a new address
+    ESK_TREE_EDIT_LINK,   ///< tree->pending into an inner node
+};
+
+/// A change on its way up the path.
+struct esk_tree_edit {
+    const uint8_t *rows; ///< PUT: the next row
+    uint32_t row_count;  ///< PUT: rows there are
+    uint32_t done;       ///< PUT: rows taken
+    uint32_t child;      ///< the node below is here now
+    uint8_t kind;
+    uint8_t level;    ///< where it begins
+    bool found;       ///< the leaf has a row with the key
+    bool rightmost;   ///< the path is the last one
+    bool child_moved; ///< `child` has to be stored
+    bool child_gone;  ///< the node below is empty and was dropped
+    bool has_right;   ///< tree->pending has to be inserted
+};
+
+/// Where nodes live. Each call but load is made with nothing pinned beside
+/// what it is given.
+struct esk_node_store {
+    esk_pool_load *load;
+    /// Finds the root. page: scratch.
+    int (*mount)(struct esk_tree *tree, uint8_t *page);
+    /// Makes room for a change that may append `pages` nodes.
+    int (*begin)(struct esk_tree *tree, uint8_t pages);
+    /// Whether `count` more nodes have a place.
+    bool (*has_room)(const struct esk_tree *tree, uint8_t count);
+    /// Writes the node; `root`: the change takes effect with it.
+    /// address  out: where it is now.
+    int (*place)(struct esk_tree *tree, struct esk_tree_work *work, bool root,
+                 uint32_t *address);
+    /// Writes the two nodes that one was split into.
+    /// changed  the left one differs from the node as it was.
+    int (*split)(struct esk_tree *tree, struct esk_tree_work *left,
+                 struct esk_tree_work *right, bool changed,
+                 uint32_t *left_address, uint32_t *right_address);
+    uint8_t id;    ///< enum esk_tree_store
+    uint8_t flags; ///< enum esk_store_flags
+};
+
+static inline bool esk_tree_overwrites(const struct esk_tree *tree) {
+    return (tree->store->flags & ESK_STORE_OVERWRITES) != 0;
+}
+
+static inline bool esk_tree_shares(const struct esk_tree *tree) {
+    return (tree->store->flags & ESK_STORE_SHARES) != 0;
+}
+
+/* tree_path.c */
+
+/// Pins the node of `level` at `address`.
+/// Returns ESK_OK; ESK_E_CORRUPT for bytes that are no such node; ESK_E_IO;
+/// ESK_E_NO_MEMORY.
+int esk_tree_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
+                 struct esk_tree_work *work, struct esk_btree_node *node);
+
+void esk_tree_unpin(struct esk_tree *tree, struct esk_tree_work *work);
+
+/// Where `node`, which is at `address`, has its child `index`.
+uint32_t esk_tree_child(const struct esk_btree_node *node, uint16_t index,
+                        uint32_t address);
+
+/// Which way a descent turns where it has no key.
+enum esk_tree_side { ESK_TREE_FIRST, ESK_TREE_LAST };
+
+/// Makes the path down to level `bottom` that takes `key`, or with `key` NULL
+/// the first or last one. The leaf's index is the first row not below `key`
+/// (FIRST: 0, LAST: the count).
+/// edit     may be NULL; else found and rightmost are set and, where a path
+///          shares a page, its nodes are gathered in tree->page.
+int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
+                     const uint8_t *key, enum esk_tree_side side,
+                     uint8_t bottom, struct esk_tree_edit *edit);
+
+/// Moves a path on to the next leaf, or the one before: its index is 0, or
+/// the count. Returns ESK_OK; ESK_END.
+int esk_tree_step(struct esk_tree *tree, struct esk_tree_path *path,
+                  bool forward);
+
+/* tree_change.c */
+
+/// Makes the change along tree->path. On failure nothing has taken effect.
+int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit);
+
+/// Begins a change: completes what a failure left, makes room for `pages`
+/// appends, and takes a page where a path shares one.
+int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages);
+
+/// Takes the page that a shared path is gathered in; the root stays in RAM.
+int esk_tree_page_take(struct esk_tree *tree);
+
+/// Ends it.
+void esk_tree_change_end(struct esk_tree *tree, int status,
+                         const struct esk_tree_state *before);
+
+/* tree.c */
+
+/// Completes what a failure left before the tree is read.
+static inline int esk_tree_ready(struct esk_tree *tree) {
+    return tree->broken ? tree->store->begin(tree, 0) : ESK_OK;
+}
+
+/// Gives the pool its classes for the height there is now.
+void esk_tree_pool_reset(struct esk_tree *tree);
+
+#endif

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Changing a tree: one loop from the leaf up, for every store.
+///
+///     level   node            what the level above hears of it
+///       1     row in          child_moved: it has another address
+///       2     child 3 moved   has_right:   it was split, `pending` names the
+///       3     ...                          new right node
+///                             child_gone:  it became empty
+///
+/// The node is changed in RAM and given to the store: in its pool frame, or,
+/// where a path shares a page, in the page that the descent filled. Where
+/// nodes keep their address the loop ends as soon as a level has nothing to
+/// tell; elsewhere it goes up to the root, whose page makes the change take
+/// effect.
+///
+/// btree-2022, Fig. 1 and 2; mu-Tree, Algorithms 3 to 5 (mutree-2007).
+#include "table/tree/tree.h"
+
+/// Pins the node that is to be changed at `level`, or makes an empty one.
+static int work_open(struct esk_tree *tree, uint8_t level,
+                     struct esk_tree_work *work, struct esk_btree_node *node) {
+    uint32_t address = tree->path.address[level - 1];
+    work->level = level;
+    work->address = address;
+    work->pinned = false;
+    if (tree->page != NULL) {
+        work->page = tree->page;
+        work->frame = tree->frame;
+    } else if (address != ESK_PAGE_NONE) {
+        return esk_tree_pin(tree, address, level, work, node);
+    } else {
+        ESK_TRY(esk_pool_take(&tree->pool, &work->page, &work->frame));
+        work->pinned = true;
+    }
+    esk_btree_view(&tree->layout, work->page, level, tree->now.height, node);
+    if (address == ESK_PAGE_NONE) {
+        esk_store_u16(node->count, 0);
+    }
+    return ESK_OK;
+}
+
+/// Lets go of a node that was changed and not placed.
+static void work_drop(struct esk_tree *tree, struct esk_tree_work *work) {
+    if (work->pinned) {
+        esk_tree_unpin(tree, work);
+        if (work->address != ESK_PAGE_NONE) {
+            esk_pool_forget(&tree->pool, work->address);
+        }
+    }
+}
+
+/// Moves what comes after the middle of `left` to a new node and puts `entry`
+/// in its place in one of the two. A node that grows at the tree's right edge
+/// stays as full as it is: rising keys fill every node to the brim.
+/// in_right out: `entry` went right, to `index`.
+static int node_divide(struct esk_tree *tree, bool keeps,
+                       const struct esk_btree_node *left,
+                       struct esk_tree_work *right_work,
+                       struct esk_btree_node *right, const uint8_t *entry,
+                       uint16_t *index, bool *in_right) {
+    uint8_t level = right_work->level;
+    uint16_t count = esk_btree_count(left);
+    uint16_t half = (uint16_t)((count + 1u) / 2u);
+    ESK_TRY(esk_pool_take(&tree->pool, &right_work->page, &right_work->frame));
+    right_work->pinned = true;
+    right_work->address = ESK_PAGE_NONE;
+    esk_btree_view(&tree->layout, right_work->page, level, tree->now.height,
+                   right);
+    memcpy(tree->low, esk_btree_key(left, 0), tree->layout.key_bytes);
+    *in_right = true;
+    if (keeps) {
+        esk_btree_split(left, count, right);
+        *index = 0;
+    } else if (*index < half) {
+        esk_btree_split(left, (uint16_t)(half - 1u), right);
+        *in_right = false;
+    } else {
+        esk_btree_split(left, half, right);
+        *index = (uint16_t)(*index - half);
+    }
+    esk_btree_insert(*in_right ? right : left, *index, entry);
+    return ESK_OK;
+}
+
+static void rows_add(struct esk_tree *tree, uint32_t rows) {
+    if (tree->now.rows != UINT32_MAX) {
+        tree->now.rows += rows;
+    }
+}
+
+/// Puts the following rows of the edit beside the one at `index`, as long as
+/// they belong into this node and it has room.
+static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
+                        const struct esk_btree_node *node, uint16_t index,
+                        bool rightmost) {
+    const struct esk_btree_layout *layout = &tree->layout;
+    while (edit->done < edit->row_count) {
+        const uint8_t *row = edit->rows;
+        const uint8_t *key = row + layout->key_offset;
+        uint16_t count = esk_btree_count(node);
+        bool found = false;
+        if (esk_order_is_nan(layout->key_type, key) ||
+            esk_btree_compare(layout, key, esk_btree_key(node, index)) <= 0 ||
+            (!rightmost &&
+             esk_btree_compare(layout, key,
+                               esk_btree_key(node, (uint16_t)(count - 1u))) >
+                 0)) {
+            return;
+        }
+        index = esk_btree_search(layout, node, index, key, &found);
+        if (found) {
+            memcpy(esk_btree_entry(node, index), row, layout->row_bytes);
+        } else if (count < node->capacity) {
+            esk_btree_insert(node, index, row);
+            rows_add(tree, 1);
+        } else {
+            return;
+        }
+        edit->rows += layout->row_bytes;
+        edit->done++;
+    }
+}
+
+/// What a level's change came to.
+struct change {
+    struct esk_tree_work left;
+    struct esk_tree_work right;
+    bool split;
+    bool left_changed;
+};
+
+/// Puts `entry` at `index` of the node, splitting it when it is full.
+static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
+                     struct change *change, const struct esk_btree_node *node,
+                     uint16_t index, const uint8_t *entry) {
+    uint8_t level = change->left.level;
+    bool is_root = level == tree->now.height;
+    bool in_right = false;
+    struct esk_btree_node left = *node;
+    struct esk_btree_node right;
+    uint16_t count = esk_btree_count(node);
+    change->left_changed = true;
+    if (count < node->capacity) {
+        esk_btree_insert(node, index, entry);
+        if (level == 1) {
+            rows_follow(tree, edit, node, index, edit->rightmost);
+        }
+        return ESK_OK;
+    }
+    if ((is_root && level == tree->layout.height_max) ||
+        !tree->store->has_room(tree,
+                               (uint8_t)(tree->now.height + 2u - level))) {
+        return ESK_FULL;
+    }
+    bool keeps = edit->rightmost && index == count &&
+                 !(is_root && esk_tree_shares(tree));
+    change->left_changed = !keeps || edit->child_moved;
+    change->right.level = level;
+    ESK_TRY(node_divide(tree, keeps, node, &change->right, &right, entry,
+                        &index, &in_right));
+    change->split = true;
+    tree->splits++;
+    if (level == 1) {
+        struct esk_btree_node *into = in_right ? &right : &left;
+        into->capacity =
+            esk_btree_capacity(&tree->layout, 1, ESK_BTREE_HEIGHT_MAX);
+        rows_follow(tree, edit, into, index, edit->rightmost && in_right);
+    }
+    memcpy(tree->pending, esk_btree_key(&right, 0), tree->layout.key_bytes);
+    return ESK_OK;
+}
+
+/// Makes the change in the leaf where it begins.
+static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
+                       struct change *change,
+                       const struct esk_btree_node *node) {
+    uint16_t index = tree->path.index[0];
+    if (edit->kind == ESK_TREE_EDIT_DELETE) {
+        esk_btree_remove(node, index);
+        rows_add(tree, UINT32_MAX);
+        return ESK_OK;
+    }
+    const uint8_t *row = edit->rows;
+    edit->rows += tree->layout.row_bytes;
+    edit->done++;
+    if (!edit->found) {
+        rows_add(tree, 1);
+        return entry_put(tree, edit, change, node, index, row);
+    }
+    memcpy(esk_btree_entry(node, index), row, tree->layout.row_bytes);
+    rows_follow(tree, edit, node, index, edit->rightmost);
+    return ESK_OK;
+}
+
+/// Makes the change that the level below asks for.
+static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
+                        struct change *change,
+                        const struct esk_btree_node *node) {
+    uint16_t index = tree->path.index[change->left.level - 1];
+    if (edit->child_gone) {
+        esk_btree_remove(node, index);
+        return ESK_OK;
+    }
+    if (edit->child_moved) {
+        esk_store_u32(esk_btree_child(node, index), edit->child);
+    }
+    if (edit->has_right) {
+        if (index == 0) {
+            /* Key 0 stays below key 1 when smaller keys split child 0. */
+            memcpy(esk_btree_key(node, 0), tree->low, tree->layout.key_bytes);
+        }
+        return entry_put(tree, edit, change, node, (uint16_t)(index + 1u),
+                         tree->pending);
+    }
+    return ESK_OK;
+}
+
+/// Puts a root above the two nodes that the old one became.
+static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    uint8_t level = (uint8_t)(tree->now.height + 1u);
+    tree->now.height = level;
+    tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
+    tree->path.address[level - 1] = ESK_PAGE_NONE;
+    ESK_TRY(work_open(tree, level, &work, &node));
+    uint8_t *entry = node.entries;
+    memcpy(entry, tree->low, tree->layout.key_bytes);
+    esk_store_u32(esk_btree_child(&node, 0), edit->child);
+    memcpy(entry + node.bytes, tree->pending, node.bytes);
+    esk_store_u16(node.count, 2);
+    int status = tree->store->place(tree, &work, true, &edit->child);
+    if (status != ESK_OK) {
+        work_drop(tree, &work);
+    }
+    return status;
+}
+
+/// Takes levels off while the root has one child, which becomes the root.
+/// (mu-Tree, Algorithm 5.) An empty root becomes an empty leaf.
+static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
+                       struct esk_btree_node *node) {
+    while (tree->now.height > 1 && esk_btree_count(node) <= 1) {
+        bool empty = esk_btree_count(node) == 0;
+        uint32_t child = empty ? 0 : esk_load_u32(esk_btree_child(node, 0));
+        uint8_t level = (uint8_t)(empty ? 1 : tree->now.height - 1u);
+        if (child == ESK_BTREE_SELF) {
+            return ESK_OK;
+        }
+        work_drop(tree, work);
+        tree->now.nodes -= (uint32_t)(tree->now.height - level);
+        tree->now.height = level;
+        tree->page_low = level;
+        if (empty) {
+            tree->path.address[0] = ESK_PAGE_NONE;
+            return work_open(tree, 1, work, node);
+        }
+        tree->path.address[level - 1] = child;
+        if (tree->page != NULL) {
+            struct esk_tree_path path;
+            struct esk_tree_edit gather = {.level = level};
+            uint32_t root = tree->now.root;
+            tree->now.root = child;
+            int status = esk_tree_descend(tree, &path, NULL, ESK_TREE_FIRST,
+                                          level, &gather);
+            tree->now.root = root;
+            ESK_TRY(status);
+        }
+        ESK_TRY(work_open(tree, level, work, node));
+    }
+    return ESK_OK;
+}
+
+/// Gives a level's node or nodes to the store.
+static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
+                       struct change *change) {
+    struct esk_tree_work *left = &change->left;
+    uint32_t was = left->address;
+    uint32_t right = 0;
+    if (change->split) {
+        ESK_TRY(tree->store->split(tree, left, &change->right,
+                                   change->left_changed, &edit->child, &right));
+        tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
+        esk_store_u32(tree->pending + tree->layout.key_bytes, right);
+    } else {
+        bool root = left->level == tree->now.height;
+        ESK_TRY(tree->store->place(tree, left, root, &edit->child));
+    }
+    edit->child_moved = edit->child != was;
+    edit->has_right = change->split;
+    return ESK_OK;
+}
+
+/// Makes the change at one level. again: the level above has to hear of it.
+static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
+                        uint8_t level, bool *again) {
+    struct change change = {.left = {.level = level}};
+    struct esk_btree_node node;
+    bool begins = level == edit->level && edit->kind != ESK_TREE_EDIT_LINK;
+    ESK_TRY(work_open(tree, level, &change.left, &node));
+    int status = ESK_OK;
+    if (begins && level == 1 && edit->kind != ESK_TREE_EDIT_MOVE) {
+        status = leaf_change(tree, edit, &change, &node);
+    } else if (!begins) {
+        status = inner_change(tree, edit, &change, &node);
+    }
+    edit->child_gone = false;
+    bool is_root = level == tree->now.height;
+    if (status == ESK_OK && !change.split && !esk_tree_overwrites(tree)) {
+        if (is_root) {
+            status = root_shrink(tree, &change.left, &node);
+        } else if (esk_btree_count(&node) == 0) {
+            work_drop(tree, &change.left);
+            edit->child_gone = true;
+            edit->has_right = false;
+            tree->now.nodes--;
+            tree->page_low = (uint8_t)(level + 1u);
+            *again = true;
+            return ESK_OK;
+        }
+    }
+    if (status == ESK_OK) {
+        status = level_place(tree, edit, &change);
+    }
+    if (status != ESK_OK) {
+        work_drop(tree, &change.left);
+        work_drop(tree, &change.right);
+        return status;
+    }
+    if (is_root) {
+        *again = false;
+        return edit->has_right ? root_grow(tree, edit) : ESK_OK;
+    }
+    *again = edit->has_right || edit->child_moved;
+    return ESK_OK;
+}
+
+int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
+    bool again = true;
+    if (tree->now.root == ESK_PAGE_NONE) {
+        tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
+    }
+    tree->page_low = edit->level;
+    for (uint8_t level = edit->level; again; level++) {
+        ESK_TRY(level_change(tree, edit, level, &again));
+    }
+    return ESK_OK;
+}
+
+int esk_tree_page_take(struct esk_tree *tree) {
+    struct esk_tree_work root = {.pinned = false};
+    struct esk_btree_node node;
+    if (!esk_tree_shares(tree)) {
+        return ESK_OK;
+    }
+    if (tree->now.root != ESK_PAGE_NONE) {
+        ESK_TRY(
+            esk_tree_pin(tree, tree->now.root, tree->now.height, &root, &node));
+    }
+    int status = esk_pool_take(&tree->pool, &tree->page, &tree->frame);
+    esk_tree_unpin(tree, &root);
+    return status;
+}
+
+int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages) {
+    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    ESK_TRY(tree->store->begin(tree, pages));
+    return esk_tree_page_take(tree);
+}
+
+/// Forgets the nodes that the change along tree->path replaced.
+static void path_forget(struct esk_tree *tree, uint8_t height) {
+    for (uint8_t level = 1; level <= height && tree->lru_n; level++) {
+        uint32_t address = tree->path.address[level - 1];
+        if (address != tree->now.root) {
+            esk_pool_forget_slot(&tree->pool, address, (uint8_t)(level - 1u));
+        }
+    }
+}
+
+void esk_tree_change_end(struct esk_tree *tree, int status,
+                         const struct esk_tree_state *before) {
+    uint8_t height = before->height;
+    if (status != ESK_OK) {
+        tree->now = *before;
+    } else {
+        tree->changes++;
+    }
+    if (status < 0 && esk_tree_overwrites(tree)) {
+        tree->broken = true;
+        tree->now.rows = UINT32_MAX;
+    }
+    if (tree->page != NULL) {
+        esk_pool_give(&tree->pool, tree->frame);
+        tree->page = NULL;
+    }
+    if (tree->lru_n && height != tree->now.height) {
+        esk_tree_pool_reset(tree);
+    } else if (status == ESK_OK) {
+        path_forget(tree, height);
+    }
+}

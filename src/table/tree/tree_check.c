@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Checking a tree: every node is read, in key order, and held against its
+/// neighbours and against the path that leads to it.
+#include "table/tree/tree.h"
+
+struct check {
+    struct esk_tree_report *report;
+    struct esk_tree_path path;
+    bool has_last; ///< tree->pending is the last key seen
+};
+
+/// Whether a search for the node's keys ends at this node.
+static int range_check(struct esk_tree *tree, struct check *check,
+                       uint8_t level, uint16_t index, uint16_t count) {
+    struct esk_tree_path found;
+    uint32_t address = check->path.address[level - 1];
+    for (uint8_t side = 0; side < 2; side++) {
+        struct esk_tree_work work;
+        struct esk_btree_node node;
+        uint16_t at = side == 0 ? index : (uint16_t)(count - 1u);
+        ESK_TRY(esk_tree_pin(tree, address, level, &work, &node));
+        memcpy(tree->probe, esk_btree_key(&node, at), tree->layout.key_bytes);
+        esk_tree_unpin(tree, &work);
+        ESK_TRY(esk_tree_descend(tree, &found, tree->probe, ESK_TREE_FIRST,
+                                 level, NULL));
+        if (found.address[level - 1] != address) {
+            check->report->order_wrong++;
+        }
+    }
+    return ESK_OK;
+}
+
+/// Checks the node that the path has at `level`.
+static int node_check(struct esk_tree *tree, struct check *check,
+                      uint8_t level) {
+    struct esk_tree_report *report = check->report;
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    int status =
+        esk_tree_pin(tree, check->path.address[level - 1], level, &work, &node);
+    if (status != ESK_OK) {
+        report->pages_damaged += status == ESK_E_CORRUPT ? 1 : 0;
+        return status;
+    }
+    uint16_t count = esk_btree_count(&node);
+    bool leaf = level == 1;
+    report->nodes++;
+    report->leaves += leaf ? 1 : 0;
+    report->rows += leaf ? count : 0;
+    bool wrong = !esk_btree_rises(&tree->layout, &node, leaf);
+    if (leaf && count > 0) {
+        uint16_t bytes = tree->layout.key_bytes;
+        wrong =
+            wrong || (check->has_last &&
+                      esk_btree_compare(&tree->layout, esk_btree_key(&node, 0),
+                                        tree->pending) <= 0);
+        memcpy(tree->pending, esk_btree_key(&node, (uint16_t)(count - 1u)),
+               bytes);
+        check->has_last = true;
+    }
+    bool may_be_empty = level == tree->now.height || esk_tree_overwrites(tree);
+    report->nodes_wrong += leaf && count == 0 && !may_be_empty ? 1 : 0;
+    report->order_wrong += wrong ? 1 : 0;
+    esk_tree_unpin(tree, &work);
+    return count > 0 ? range_check(tree, check, level, 0, count) : ESK_OK;
+}
+
+/// Goes from a node that is done to the next one: its parent's next child.
+/// level    out: of that node; 0: there is none.
+static int path_next(struct esk_tree *tree, struct check *check,
+                     uint8_t *level) {
+    for (uint8_t at = (uint8_t)(*level + 1u); at <= tree->now.height; at++) {
+        struct esk_tree_work work;
+        struct esk_btree_node node;
+        uint32_t address = check->path.address[at - 1];
+        ESK_TRY(esk_tree_pin(tree, address, at, &work, &node));
+        uint16_t index = (uint16_t)(check->path.index[at - 1] + 1u);
+        bool more = index < esk_btree_count(&node);
+        if (more) {
+            check->path.index[at - 1] = index;
+            check->path.address[at - 2] = esk_tree_child(&node, index, address);
+        }
+        esk_tree_unpin(tree, &work);
+        if (more) {
+            *level = (uint8_t)(at - 1u);
+            return ESK_OK;
+        }
+    }
+    *level = 0;
+    return ESK_OK;
+}
+
+/// The first child of the node that the path has at `level`.
+static int path_down(struct esk_tree *tree, struct check *check,
+                     uint8_t level) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    uint32_t address = check->path.address[level - 1];
+    ESK_TRY(esk_tree_pin(tree, address, level, &work, &node));
+    check->path.index[level - 1] = 0;
+    check->path.address[level - 2] = esk_tree_child(&node, 0, address);
+    esk_tree_unpin(tree, &work);
+    return ESK_OK;
+}
+
+static int nodes_check(struct esk_tree *tree, struct check *check) {
+    uint8_t level = tree->now.height;
+    check->path.address[level - 1] = tree->now.root;
+    while (level > 0) {
+        int status = node_check(tree, check, level);
+        if (status != ESK_OK && status != ESK_E_CORRUPT) {
+            return status;
+        }
+        if (status == ESK_OK && level > 1) {
+            ESK_TRY(path_down(tree, check, level));
+            level--;
+        } else {
+            ESK_TRY(path_next(tree, check, &level));
+        }
+    }
+    return ESK_OK;
+}
+
+int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
+    struct check check = {.report = report};
+    memset(report, 0, sizeof *report);
+    ESK_TRY(esk_tree_ready(tree));
+    if (tree->now.root != ESK_PAGE_NONE) {
+        ESK_TRY(nodes_check(tree, &check));
+    }
+    bool whole = report->pages_damaged == 0;
+    bool overwrites = esk_tree_overwrites(tree);
+    if (whole && !overwrites && report->nodes != tree->now.nodes) {
+        report->nodes_wrong++;
+    }
+    if (whole && tree->now.rows != UINT32_MAX &&
+        report->rows != tree->now.rows) {
+        report->nodes_wrong++;
+    }
+    return whole && report->order_wrong == 0 && report->nodes_wrong == 0
+               ? ESK_OK
+               : ESK_E_CORRUPT;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Paths: from the root down, and from leaf to leaf.
+///
+/// A descent for reading holds the root's frame until it ends, so that with
+/// two frames the root still is in RAM when the next one begins. No loop runs
+/// longer than the tree is high: levels only fall, whatever flash says.
+#include "table/tree/tree.h"
+
+int esk_tree_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
+                 struct esk_tree_work *work, struct esk_btree_node *node) {
+    uint8_t class_ = tree->lru_n ? (uint8_t)(level - 1u) : 0;
+    tree->load_level = level;
+    ESK_TRY(esk_pool_pin(&tree->pool, address, class_, tree->store->load, tree,
+                         &work->page, &work->frame));
+    work->pinned = true;
+    work->address = address;
+    work->level = level;
+    esk_btree_view(&tree->layout, work->page, level, tree->now.height, node);
+    uint16_t count = esk_btree_count(node);
+    if (count > node->capacity || (level > 1 && count == 0)) {
+        esk_tree_unpin(tree, work);
+        return ESK_E_CORRUPT;
+    }
+    return ESK_OK;
+}
+
+void esk_tree_unpin(struct esk_tree *tree, struct esk_tree_work *work) {
+    if (work->pinned) {
+        esk_pool_unpin(&tree->pool, work->frame);
+        work->pinned = false;
+    }
+}
+
+uint32_t esk_tree_child(const struct esk_btree_node *node, uint16_t index,
+                        uint32_t address) {
+    uint32_t child = esk_load_u32(esk_btree_child(node, index));
+    return child == ESK_BTREE_SELF ? address : child;
+}
+
+/// Copies a node of the path into tree->page, where its children are named
+/// by address: the page they shared is another one now.
+static void node_gather(struct esk_tree *tree,
+                        const struct esk_btree_node *from, uint8_t level,
+                        uint32_t address) {
+    struct esk_btree_node to;
+    uint16_t count = esk_btree_count(from);
+    esk_btree_view(&tree->layout, tree->page, level, tree->now.height, &to);
+    memcpy(to.count, from->count,
+           (size_t)ESK_TREE_NODE_HEAD + (size_t)count * from->bytes);
+    for (uint16_t i = 0; level > 1 && i < count; i++) {
+        esk_store_u32(esk_btree_child(&to, i), esk_tree_child(&to, i, address));
+    }
+}
+
+/// The entry of `node` where the path goes on, or ends.
+static uint16_t entry_choose(const struct esk_tree *tree,
+                             const struct esk_btree_node *node, uint8_t level,
+                             const uint8_t *key, enum esk_tree_side side,
+                             bool *found) {
+    uint16_t count = esk_btree_count(node);
+    *found = false;
+    if (key == NULL) {
+        uint16_t last = level > 1 ? (uint16_t)(count - 1u) : count;
+        return side == ESK_TREE_FIRST ? 0 : last;
+    }
+    return level > 1 ? esk_btree_descend(&tree->layout, node, key)
+                     : esk_btree_search(&tree->layout, node, 0, key, found);
+}
+
+/// Goes on down from `address` at `level`.
+static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
+                       const uint8_t *key, enum esk_tree_side side,
+                       uint32_t address, uint8_t level, uint8_t bottom,
+                       struct esk_tree_edit *edit) {
+    struct esk_tree_work root = {.pinned = false};
+    bool gathers = edit != NULL && tree->page != NULL;
+    int status = ESK_OK;
+    for (; level >= bottom; level--) {
+        struct esk_tree_work work;
+        struct esk_btree_node node;
+        bool found = false;
+        status = esk_tree_pin(tree, address, level, &work, &node);
+        if (status != ESK_OK) {
+            break;
+        }
+        uint16_t index = entry_choose(tree, &node, level, key, side, &found);
+        path->address[level - 1] = address;
+        path->index[level - 1] = index;
+        if (edit != NULL) {
+            edit->found = found;
+            edit->rightmost =
+                edit->rightmost &&
+                (level == 1 || index + 1u == esk_btree_count(&node));
+        }
+        if (gathers) {
+            node_gather(tree, &node, level, address);
+        }
+        if (level > 1) {
+            address = esk_tree_child(&node, index, address);
+        }
+        if (level == tree->now.height && !gathers) {
+            root = work;
+        } else {
+            esk_tree_unpin(tree, &work);
+        }
+    }
+    esk_tree_unpin(tree, &root);
+    return status;
+}
+
+int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
+                     const uint8_t *key, enum esk_tree_side side,
+                     uint8_t bottom, struct esk_tree_edit *edit) {
+    if (edit != NULL) {
+        edit->rightmost = true;
+        edit->found = false;
+    }
+    if (tree->now.root == ESK_PAGE_NONE) {
+        path->address[0] = ESK_PAGE_NONE;
+        path->index[0] = 0;
+        return ESK_NOT_FOUND;
+    }
+    return path_extend(tree, path, key, side, tree->now.root, tree->now.height,
+                       bottom, edit);
+}
+
+int esk_tree_step(struct esk_tree *tree, struct esk_tree_path *path,
+                  bool forward) {
+    for (uint8_t level = 2; level <= tree->now.height; level++) {
+        struct esk_tree_work work;
+        struct esk_btree_node node;
+        uint32_t address = path->address[level - 1];
+        ESK_TRY(esk_tree_pin(tree, address, level, &work, &node));
+        uint16_t index = path->index[level - 1];
+        bool more = forward ? index + 1u < esk_btree_count(&node) : index > 0;
+        if (more) {
+            index = (uint16_t)(forward ? index + 1u : index - 1u);
+            path->index[level - 1] = index;
+            address = esk_tree_child(&node, index, address);
+        }
+        esk_tree_unpin(tree, &work);
+        if (more) {
+            return path_extend(tree, path, NULL,
+                               forward ? ESK_TREE_FIRST : ESK_TREE_LAST,
+                               address, (uint8_t)(level - 1u), 1, NULL);
+        }
+    }
+    return ESK_END;
+}

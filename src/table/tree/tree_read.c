@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Reading a tree: single rows, neighbours, cursors.
+///
+/// Every read is a path and perhaps a step to a neighbouring leaf. A cursor
+/// keeps its path; when the tree was changed it makes a new one from the key
+/// it was at.
+#include "table/tree/tree.h"
+
+/// Whether `row` lies beyond what the cursor may return.
+static bool row_is_beyond(const struct esk_tree *tree,
+                          const struct esk_tree_cursor *cursor,
+                          const uint8_t *row) {
+    if (cursor == NULL || cursor->bound == NULL) {
+        return false;
+    }
+    int8_t order = esk_btree_compare(
+        &tree->layout, row + tree->layout.key_offset, cursor->bound);
+    return cursor->backward ? order < 0 : order > 0;
+}
+
+/// Copies the row that `path` ends at. cursor: may be NULL.
+/// Returns ESK_OK; ESK_NOT_FOUND past the leaf's last row; ESK_END beyond the
+/// cursor's bound.
+static int row_copy(struct esk_tree *tree, const struct esk_tree_path *path,
+                    const struct esk_tree_cursor *cursor, void *row) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    ESK_TRY(esk_tree_pin(tree, path->address[0], 1, &work, &node));
+    int status = ESK_NOT_FOUND;
+    if (path->index[0] < esk_btree_count(&node)) {
+        const uint8_t *from = esk_btree_entry(&node, path->index[0]);
+        status = ESK_END;
+        if (!row_is_beyond(tree, cursor, from)) {
+            memcpy(row, from, tree->layout.row_bytes);
+            status = ESK_OK;
+        }
+    }
+    esk_tree_unpin(tree, &work);
+    return status;
+}
+
+/// Copies the row at `path` or, going on from there, the next one there is.
+/// Leaves may be empty. path: ends at the row.
+static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
+                       const struct esk_tree_cursor *cursor, void *row) {
+    int status = row_copy(tree, path, cursor, row);
+    while (status == ESK_NOT_FOUND) {
+        ESK_TRY(esk_tree_step(tree, path, true));
+        status = row_copy(tree, path, cursor, row);
+    }
+    return status;
+}
+
+/// Copies the row before `path` or, going back, the last one there is.
+static int row_backward(struct esk_tree *tree, struct esk_tree_path *path,
+                        const struct esk_tree_cursor *cursor, void *row) {
+    while (path->index[0] == 0) {
+        ESK_TRY(esk_tree_step(tree, path, false));
+    }
+    path->index[0]--;
+    return row_copy(tree, path, cursor, row);
+}
+
+/// ESK_END of a step is a row that is not there.
+static int row_status(int status) {
+    return status == ESK_END ? ESK_NOT_FOUND : status;
+}
+
+int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
+    struct esk_tree_path path;
+    struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE};
+    ESK_TRY(esk_tree_ready(tree));
+    ESK_TRY(esk_tree_descend(tree, &path, key, ESK_TREE_FIRST, 1, &found));
+    return found.found ? row_copy(tree, &path, NULL, row) : ESK_NOT_FOUND;
+}
+
+int esk_tree_floor(struct esk_tree *tree, const void *key, void *row) {
+    struct esk_tree_path path;
+    struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE};
+    ESK_TRY(esk_tree_ready(tree));
+    ESK_TRY(esk_tree_descend(tree, &path, key, ESK_TREE_FIRST, 1, &found));
+    return found.found ? row_copy(tree, &path, NULL, row)
+                       : row_status(row_backward(tree, &path, NULL, row));
+}
+
+int esk_tree_ceiling(struct esk_tree *tree, const void *key, void *row) {
+    struct esk_tree_path path;
+    ESK_TRY(esk_tree_ready(tree));
+    ESK_TRY(esk_tree_descend(tree, &path, key, ESK_TREE_FIRST, 1, NULL));
+    return row_status(row_forward(tree, &path, NULL, row));
+}
+
+int esk_tree_first(struct esk_tree *tree, void *row) {
+    return esk_tree_ceiling(tree, NULL, row);
+}
+
+int esk_tree_last(struct esk_tree *tree, void *row) {
+    struct esk_tree_path path;
+    ESK_TRY(esk_tree_ready(tree));
+    ESK_TRY(esk_tree_descend(tree, &path, NULL, ESK_TREE_LAST, 1, NULL));
+    return row_status(row_backward(tree, &path, NULL, row));
+}
+
+/// Counts the rows of every leaf.
+static int rows_count(struct esk_tree *tree, uint32_t *count) {
+    struct esk_tree_path path;
+    uint32_t rows = 0;
+    int status = esk_tree_descend(tree, &path, NULL, ESK_TREE_LAST, 1, NULL);
+    while (status == ESK_OK) {
+        rows += path.index[0];
+        status = esk_tree_step(tree, &path, false);
+    }
+    *count = rows;
+    return status == ESK_END || status == ESK_NOT_FOUND ? ESK_OK : status;
+}
+
+int esk_tree_count(struct esk_tree *tree, uint32_t *count) {
+    uint32_t rows = 0;
+    ESK_TRY(esk_tree_ready(tree));
+    if (tree->now.rows == UINT32_MAX) {
+        ESK_TRY(rows_count(tree, &rows));
+        tree->now.rows = rows;
+    }
+    *count = tree->now.rows;
+    return ESK_OK;
+}
+
+int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
+                         const struct esk_tree_query *query) {
+    memset(cursor, 0, sizeof *cursor);
+    cursor->changes = tree->changes - 1u;
+    if (query != NULL) {
+        cursor->backward = query->backward;
+        cursor->start = query->backward ? query->key_max : query->key_min;
+        cursor->bound = query->backward ? query->key_min : query->key_max;
+    }
+    return ESK_OK;
+}
+
+/// Makes the path to where the cursor goes on: the first row it may return,
+/// or the row after the one going back.
+static int cursor_seek(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
+    struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE};
+    const uint8_t *key = cursor->has_last ? cursor->last : cursor->start;
+    if (cursor->has_last &&
+        tree->layout.key_bytes > ESK_TREE_CURSOR_KEY_BYTES) {
+        return ESK_E_STALE;
+    }
+    ESK_TRY(esk_tree_descend(tree, &cursor->path, key,
+                             cursor->backward ? ESK_TREE_LAST : ESK_TREE_FIRST,
+                             1, &found));
+    /* Forward, the row returned last is passed over; backward, the row that
+       it starts with is not. */
+    if (found.found && cursor->has_last != cursor->backward) {
+        cursor->path.index[0]++;
+    }
+    cursor->changes = tree->changes;
+    return ESK_OK;
+}
+
+static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
+                       void *row) {
+    if (cursor->changes != tree->changes) {
+        ESK_TRY(cursor_seek(tree, cursor));
+    } else if (!cursor->backward) {
+        cursor->path.index[0]++;
+    }
+    return cursor->backward ? row_backward(tree, &cursor->path, cursor, row)
+                            : row_forward(tree, &cursor->path, cursor, row);
+}
+
+int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
+                         void *row) {
+    if (cursor->ended) {
+        return ESK_END;
+    }
+    ESK_TRY(esk_tree_ready(tree));
+    int status = cursor_move(tree, cursor, row);
+    if (status == ESK_NOT_FOUND) {
+        status = ESK_END;
+    }
+    if (status == ESK_OK) {
+        const uint8_t *key = (const uint8_t *)row + tree->layout.key_offset;
+        cursor->has_last = true;
+        if (tree->layout.key_bytes <= ESK_TREE_CURSOR_KEY_BYTES) {
+            memcpy(cursor->last, key, tree->layout.key_bytes);
+        }
+    } else {
+        cursor->ended = status == ESK_END;
+        cursor->changes = tree->changes - 1u;
+    }
+    return status;
+}

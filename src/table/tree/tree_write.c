@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The calls that change a tree.
+#include "table/tree/tree.h"
+
+enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
+
+/// Finds the leaf of `key` and makes `edit` there. PUT_NEW and DELETE and
+/// PUT_OLD look first whether the row is there.
+static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
+                     struct esk_tree_edit *edit, enum put_mode mode) {
+    if (esk_order_is_nan(tree->layout.key_type, key)) {
+        return ESK_E_INVALID;
+    }
+    ESK_TRY(esk_tree_change_begin(tree, (uint8_t)(2u * tree->now.height + 1u)));
+    struct esk_tree_state before = tree->now;
+    edit->level = 1;
+    int status =
+        esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 1, edit);
+    status = status == ESK_NOT_FOUND ? ESK_OK : status;
+    if (status == ESK_OK && mode == PUT_NEW && edit->found) {
+        status = ESK_EXISTS;
+    }
+    if (status == ESK_OK && mode == PUT_OLD && !edit->found) {
+        status = ESK_NOT_FOUND;
+    }
+    if (status == ESK_OK) {
+        status = esk_tree_change(tree, edit);
+    }
+    esk_tree_change_end(tree, status, &before);
+    return status;
+}
+
+static int row_put(struct esk_tree *tree, const void *row, enum put_mode mode) {
+    struct esk_tree_edit edit = {
+        .kind = ESK_TREE_EDIT_PUT, .rows = row, .row_count = 1};
+    return leaf_edit(tree, edit.rows + tree->layout.key_offset, &edit, mode);
+}
+
+int esk_tree_put(struct esk_tree *tree, const void *row) {
+    return row_put(tree, row, PUT_ANY);
+}
+
+int esk_tree_insert(struct esk_tree *tree, const void *row) {
+    return row_put(tree, row, PUT_NEW);
+}
+
+int esk_tree_update(struct esk_tree *tree, const void *row) {
+    return row_put(tree, row, PUT_OLD);
+}
+
+int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
+                      uint32_t *done) {
+    const uint8_t *row = rows;
+    int status = ESK_OK;
+    uint32_t put = 0;
+    while (put < count && status == ESK_OK) {
+        struct esk_tree_edit edit = {
+            .kind = ESK_TREE_EDIT_PUT, .rows = row, .row_count = count - put};
+        status = leaf_edit(tree, row + tree->layout.key_offset, &edit, PUT_ANY);
+        if (status == ESK_OK) {
+            put += edit.done;
+            row = edit.rows;
+        }
+    }
+    if (done != NULL) {
+        *done = put;
+    }
+    return status;
+}
+
+int esk_tree_delete(struct esk_tree *tree, const void *key) {
+    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_DELETE};
+    return leaf_edit(tree, key, &edit, PUT_OLD);
+}
+
+int esk_tree_begin(struct esk_tree *tree) {
+    if (tree->in_batch) {
+        return ESK_E_INVALID;
+    }
+    if (esk_tree_overwrites(tree)) {
+        return ESK_E_UNSUPPORTED;
+    }
+    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    tree->before = tree->now;
+    tree->in_batch = true;
+    return ESK_OK;
+}
+
+int esk_tree_commit(struct esk_tree *tree) {
+    if (!tree->in_batch) {
+        return ESK_E_INVALID;
+    }
+    if (tree->now.root == tree->before.root) {
+        tree->in_batch = false;
+        return ESK_OK;
+    }
+    /* The root is written once more, by a page that takes effect. */
+    ESK_TRY(esk_tree_change_begin(tree, 0));
+    struct esk_tree_state before = tree->now;
+    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE,
+                                 .level = tree->now.height};
+    int status = esk_tree_descend(tree, &tree->path, NULL, ESK_TREE_FIRST,
+                                  tree->now.height, &edit);
+    tree->in_batch = false;
+    if (status == ESK_OK) {
+        status = esk_tree_change(tree, &edit);
+    }
+    tree->in_batch = status != ESK_OK;
+    esk_tree_change_end(tree, status, &before);
+    return status;
+}
+
+int esk_tree_abort(struct esk_tree *tree) {
+    if (!tree->in_batch) {
+        return ESK_E_INVALID;
+    }
+    bool height_changed = tree->now.height != tree->before.height;
+    tree->now = tree->before;
+    tree->in_batch = false;
+    tree->changes++;
+    if (tree->lru_n && height_changed) {
+        esk_tree_pool_reset(tree);
+    }
+    return ESK_OK;
+}
+
+int esk_tree_sync(struct esk_tree *tree) {
+    const struct esk_device *device = tree->volume->device;
+    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_OK;
+    }
+    return device->ops->sync(device);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The tree table against a sorted array: every store, every key type, random
+/// calls, mounts in between.
+#include <stdio.h>
+
+#include "test/harness/bush.h"
+#include "test/harness/esk_test.h"
+
+static const struct esk_geometry nand = {.block_count = 80,
+                                         .block_pages = 16,
+                                         .page_bytes = 512,
+                                         .program_bytes = 512,
+                                         .programs_per_page_max = 1,
+                                         .erased_value = 0xFF};
+
+static const struct esk_geometry sd = {.block_count = 100,
+                                       .block_pages = 8,
+                                       .page_bytes = 512,
+                                       .program_bytes = 512,
+                                       .flags = ESK_MEDIUM_OVERWRITE};
+
+static const struct {
+    uint8_t type;
+    uint16_t bytes;
+} keys[] = {
+    {ESK_TYPE_U32, 0},   {ESK_TYPE_I8, 0},     {ESK_TYPE_I16, 0},
+    {ESK_TYPE_I32, 0},   {ESK_TYPE_I64, 0},    {ESK_TYPE_U8, 0},
+    {ESK_TYPE_U16, 0},   {ESK_TYPE_U64, 0},    {ESK_TYPE_F32, 0},
+    {ESK_TYPE_F64, 0},   {ESK_TYPE_BYTES, 1},  {ESK_TYPE_BYTES, 3},
+    {ESK_TYPE_BYTES, 4}, {ESK_TYPE_BYTES, 20},
+};
+
+static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_JOURNALED,
+                                 ESK_STORE_WANDERING, ESK_STORE_MU};
+
+/// Random calls, checked one by one; a full check now and then.
+static void random_run(const struct esk_bush_table *table,
+                       const struct esk_geometry *geometry, uint32_t calls,
+                       uint32_t seed) {
+    struct esk_bush bush;
+    ESK_CONTEXT("store %u, k %u, key type %u of %u bytes, row pad %u, frames "
+                "%u, policy %u, seed %u",
+                table->store, table->k_percent, table->key_type,
+                table->key_bytes, table->pad_bytes, table->frames,
+                table->policy, seed);
+    int status = esk_bush_make(&bush, table, geometry, seed);
+    ESK_CHECK_INT(status, ESK_OK);
+    for (uint32_t i = 0; i < calls; i++) {
+        bool held = esk_bush_call(&bush);
+        if (held && i % 500 == 499) {
+            held = esk_bush_verify(&bush);
+        }
+        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    }
+    bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                esk_bush_verify(&bush);
+    ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
+    esk_bush_free(&bush);
+}
+
+static const struct esk_geometry *medium_for(uint8_t store) {
+    return store <= ESK_STORE_JOURNALED ? &sd : &nand;
+}
+
+ESK_TEST(tree_is_a_sorted_array_with_every_store_and_key) {
+    for (size_t s = 0; s < sizeof stores; s++) {
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            struct esk_bush_table table = {.store = stores[s],
+                                           .key_type = keys[k].type,
+                                           .key_bytes = keys[k].bytes,
+                                           .pad_bytes = 12};
+            random_run(&table, medium_for(stores[s]), 3000, 7);
+        }
+    }
+}
+
+ESK_TEST(tree_works_with_rows_of_which_two_fit_a_leaf) {
+    for (size_t s = 0; s < sizeof stores; s++) {
+        for (uint16_t pad = 40; pad <= 230; pad = (uint16_t)(pad + 38)) {
+            struct esk_bush_table table = {.store = stores[s],
+                                           .key_type = ESK_TYPE_U32,
+                                           .pad_bytes = pad,
+                                           .key_range = 150};
+            if (stores[s] != ESK_STORE_MU || pad < 110) {
+                random_run(&table, medium_for(stores[s]), 2000, 3);
+            }
+        }
+    }
+}
+
+ESK_TEST(mu_tree_works_with_any_k_frames_and_policy) {
+    for (uint8_t k = 20; k <= 80; k = (uint8_t)(k + 10)) {
+        for (uint8_t frames = 2; frames <= 6; frames++) {
+            for (uint8_t policy = 0; policy < 2; policy++) {
+                struct esk_bush_table table = {.store = ESK_STORE_MU,
+                                               .key_type = ESK_TYPE_U32,
+                                               .pad_bytes = 4,
+                                               .k_percent = k,
+                                               .frames = frames,
+                                               .policy = policy};
+                random_run(&table, &nand, 3000, k + frames);
+            }
+        }
+    }
+}
+
+ESK_TEST_MAIN()

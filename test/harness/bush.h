@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A bush: a tree table on a simulated medium beside a sorted array of what
+/// it has to hold. A row's bytes follow from its key's number and a version
+/// that rises with every put, so that an old row never passes for a new one.
+#ifndef ESK_TEST_BUSH_H
+#define ESK_TEST_BUSH_H
+
+#include "esker/esker.h"
+#include "port/sim/sim.h"
+
+enum { ESK_BUSH_KEYS_MAX = 4096, ESK_BUSH_ROW_BYTES_MAX = 8192 };
+
+/// What the table is. Zero: plain.
+struct esk_bush_table {
+    uint8_t store; ///< enum esk_tree_store
+    uint8_t k_percent;
+    uint8_t key_type;
+    uint8_t frames;
+    uint8_t policy;
+    uint8_t checksum;
+    uint16_t key_bytes; ///< of a BYTES key
+    uint16_t pad_bytes; ///< width of a bytes column; 0: none
+    uint16_t key_range; ///< keys there can be; 0: 2000, or all of a byte
+    uint32_t blocks;    ///< 0: what the device has
+    bool no_batches;
+};
+
+/// Version 0: no such row.
+struct esk_bush_model {
+    uint32_t version[ESK_BUSH_KEYS_MAX];
+    uint32_t rows;
+};
+
+struct esk_bush {
+    struct esk_sim *sim;
+    const struct esk_device *device;
+    struct esk_bush_table table;
+    struct esk_volume volume;
+    struct esk_tree *tree; ///< NULL while closed
+    struct esk_tree_config config;
+    void *arena;
+    uint32_t arena_bytes;
+    uint8_t *page;
+    uint64_t random;
+    uint32_t version; ///< of the last put
+    uint16_t range;
+    uint16_t row_bytes;
+    bool in_batch;
+    bool full_seen;
+    struct esk_bush_model model;
+    struct esk_bush_model before; ///< the batch
+    char why[300];
+};
+
+/// Makes a formatted volume with the tree `bush`, and opens it.
+int esk_bush_make(struct esk_bush *bush, const struct esk_bush_table *table,
+                  const struct esk_geometry *geometry, uint64_t seed);
+int esk_bush_make_on(struct esk_bush *bush, const struct esk_bush_table *table,
+                     const struct esk_sim_config *config, uint64_t seed);
+void esk_bush_free(struct esk_bush *bush);
+
+/// The next random number below `bound`.
+uint32_t esk_bush_random(struct esk_bush *bush, uint32_t bound);
+
+/// Writes key number `number` of the key type; numbers sort as keys do.
+void esk_bush_key(const struct esk_bush *bush, uint32_t number, uint8_t *key);
+
+/// Writes the row of key `number` in `version`.
+void esk_bush_row(const struct esk_bush *bush, uint32_t number,
+                  uint32_t version, uint8_t *row);
+
+/// One random call, its outcome held against the model. False: bush->why.
+bool esk_bush_call(struct esk_bush *bush);
+
+/// Puts key `number`. Changes the model when it succeeds.
+int esk_bush_put(struct esk_bush *bush, uint32_t number);
+int esk_bush_delete(struct esk_bush *bush, uint32_t number);
+
+/// Mounts and opens. Returns the status of what failed.
+int esk_bush_open(struct esk_bush *bush);
+
+/// Closes, unmounts, mounts, opens; a batch is lost.
+bool esk_bush_remount(struct esk_bush *bush);
+
+/// Reads everything in every way and holds it against the model.
+bool esk_bush_verify(struct esk_bush *bush);
+
+__attribute__((format(printf, 2, 3))) bool
+esk_bush_fail(struct esk_bush *bush, const char *format, ...);
+
+#endif
