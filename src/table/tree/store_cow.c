@@ -66,8 +66,12 @@ static int root_decode(struct esk_tree *tree, const uint8_t *page) {
 
 /// The newest root in effect. A page that cannot be read is passed over: the
 /// changes it made are lost with it.
-static int cow_mount(struct esk_tree *tree, uint8_t *page) {
-    const struct esk_ring *ring = &tree->ring;
+static int cow_mount(struct esk_tree *tree,
+                     const struct esk_ring_config *region, uint8_t *page) {
+    struct esk_ring *ring = &tree->ring;
+    ESK_TRY(esk_ring_mount(ring, tree->volume, region, &tree->stats, page));
+    ring->collect = esk_tree_collect_step;
+    ring->owner = tree;
     uint32_t at = ring->head;
     tree->now.height = 1;
     tree->now.rows = 0;
@@ -95,10 +99,6 @@ static int cow_mount(struct esk_tree *tree, uint8_t *page) {
     }
     tree->committed = tree->now.root;
     return ESK_OK;
-}
-
-static bool cow_has_room(const struct esk_tree *tree, uint8_t count) {
-    return tree->now.nodes + count <= esk_tree_nodes_max(tree);
 }
 
 /// Releases a node that is now at `address`.
@@ -200,7 +200,7 @@ const struct esk_node_store esk_store_wandering = {
     .load = cow_load,
     .mount = cow_mount,
     .begin = esk_tree_collect_for,
-    .has_room = cow_has_room,
+    .nodes_max = esk_tree_nodes_max,
     .place = wandering_place,
     .split = wandering_split,
     .id = ESK_STORE_WANDERING,
@@ -210,7 +210,7 @@ const struct esk_node_store esk_store_mu = {
     .load = cow_load,
     .mount = cow_mount,
     .begin = esk_tree_collect_for,
-    .has_room = cow_has_room,
+    .nodes_max = esk_tree_nodes_max,
     .place = mu_place,
     .split = mu_split,
     .id = ESK_STORE_MU,

@@ -132,9 +132,8 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
     return ESK_OK;
 }
 
-static bool inplace_has_room(const struct esk_tree *tree, uint8_t count) {
-    /* A root that splits takes two. */
-    return tree->ring.head + count <= esk_ring_pages(&tree->ring);
+static uint32_t inplace_nodes_max(const struct esk_tree *tree) {
+    return esk_ring_pages(&tree->ring);
 }
 
 /// Whether region page `at`, or one of the next, holds a node.
@@ -189,9 +188,22 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     return page_program(tree, at, page);
 }
 
-static int inplace_mount(struct esk_tree *tree, uint8_t *page) {
+static int inplace_mount(struct esk_tree *tree,
+                         const struct esk_ring_config *region, uint8_t *page) {
+    const struct esk_geometry *geometry = &tree->volume->device->geometry;
+    struct esk_ring *ring = &tree->ring;
     uint8_t level = 0;
     bool begun = false;
+    ring->volume = tree->volume;
+    ring->stats = &tree->stats;
+    ring->first_page = region->block * geometry->block_pages;
+    ring->block_count = region->blocks;
+    ring->envelope.seed = region->seed;
+    ring->envelope.page_bytes = geometry->page_bytes;
+    ring->envelope.unit = region->unit;
+    ring->envelope.checksum = tree->volume->checksum;
+    ring->envelope.table = region->table;
+    ring->envelope.erased_value = geometry->erased_value;
     ESK_TRY(journal_replay(tree, page));
     ESK_TRY(head_find(tree, page));
     tree->now.rows = UINT32_MAX;
@@ -312,7 +324,7 @@ const struct esk_node_store esk_store_inplace = {
     .load = inplace_load,
     .mount = inplace_mount,
     .begin = inplace_begin,
-    .has_room = inplace_has_room,
+    .nodes_max = inplace_nodes_max,
     .place = inplace_place,
     .split = inplace_split,
     .id = ESK_STORE_INPLACE,
@@ -323,7 +335,7 @@ const struct esk_node_store esk_store_journaled = {
     .load = inplace_load,
     .mount = inplace_mount,
     .begin = inplace_begin,
-    .has_room = inplace_has_room,
+    .nodes_max = inplace_nodes_max,
     .place = inplace_place,
     .split = inplace_split,
     .id = ESK_STORE_JOURNALED,

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Opening a tree: what its descriptor says, memory, the store's mount.
+#include "table/tree/tree.h"
 #include "base/arena.h"
 #include "flash/volume.h"
-#include "table/tree/store_cow.h"
 
 enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8 };
 
@@ -134,59 +134,39 @@ void esk_tree_pool_reset(struct esk_tree *tree) {
     pool->misses = misses;
 }
 
-/// Mounts the ring of a moving store, or names the region of another.
-static int region_mount(struct esk_tree *tree,
-                        const struct esk_table_info *info,
-                        const struct esk_tree_config *config, uint8_t *page) {
-    const struct esk_geometry *geometry = &tree->volume->device->geometry;
-    struct esk_ring *ring = &tree->ring;
+/// Where the table's pages are, if the catalog is sound.
+static int region_find(const struct esk_tree *tree,
+                       const struct esk_table_info *info,
+                       const struct esk_tree_config *config,
+                       struct esk_ring_config *region) {
+    uint32_t blocks = tree->volume->device->geometry.block_count;
     uint8_t ahead = config->erase_ahead != 0 ? config->erase_ahead : 1;
-    struct esk_ring_config region = {
-        .block = info->block[0],
-        .blocks = info->blocks[0],
-        .seed = info->seed,
-        .unit = 1,
-        .kind = ESK_PAGE_TREE,
-        .table = info->id,
-        .ahead = ahead > ERASE_AHEAD_MAX ? ERASE_AHEAD_MAX : ahead,
-        .refuse = true,
-    };
-    if (region.blocks < 2 || region.block >= geometry->block_count ||
-        region.blocks > geometry->block_count - region.block) {
-        return ESK_E_CORRUPT;
-    }
-    if (!esk_tree_overwrites(tree)) {
-        ESK_TRY(
-            esk_ring_mount(ring, tree->volume, &region, &tree->stats, page));
-        ring->collect = esk_tree_collect_step;
-        ring->owner = tree;
-        return ESK_OK;
-    }
-    ring->volume = tree->volume;
-    ring->stats = &tree->stats;
-    ring->first_page = region.block * geometry->block_pages;
-    ring->block_count = region.blocks;
-    ring->envelope.seed = region.seed;
-    ring->envelope.page_bytes = geometry->page_bytes;
-    ring->envelope.unit = 1;
-    ring->envelope.checksum = tree->volume->checksum;
-    ring->envelope.table = region.table;
-    ring->envelope.erased_value = geometry->erased_value;
-    return ESK_OK;
+    memset(region, 0, sizeof *region);
+    region->block = info->block[0];
+    region->blocks = info->blocks[0];
+    region->seed = info->seed;
+    region->unit = 1;
+    region->kind = ESK_PAGE_TREE;
+    region->table = info->id;
+    region->ahead = ahead > ERASE_AHEAD_MAX ? ERASE_AHEAD_MAX : ahead;
+    region->refuse = true;
+    return region->blocks < 2 || region->block >= blocks ||
+                   region->blocks > blocks - region->block
+               ? ESK_E_CORRUPT
+               : ESK_OK;
 }
 
 static int tree_mount(struct esk_tree *tree, const struct esk_table_info *info,
                       const struct esk_tree_config *config) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
+    struct esk_ring_config region;
+    ESK_TRY(region_find(tree, info, config, &region));
     tree->now.height = 1;
     tree->now.root = ESK_PAGE_NONE;
     esk_tree_pool_reset(tree);
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = region_mount(tree, info, config, page);
-    if (status == ESK_OK) {
-        status = tree->store->mount(tree, page);
-    }
+    int status = tree->store->mount(tree, &region, page);
     esk_pool_give(&tree->pool, frame);
     ESK_TRY(status);
     esk_tree_pool_reset(tree);
@@ -216,7 +196,8 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }
-    memset(arena, 0, carved.used);
+    memset(memory.tree, 0, sizeof *memory.tree);
+    memset(memory.pool, 0, (size_t)page_bytes * frames(config));
     struct esk_tree *made = memory.tree;
     made->volume = volume;
     made->store = config->store;
@@ -258,7 +239,6 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     stats->program_failures = tree->stats.program_failures;
     stats->erase_failures = tree->stats.erase_failures;
     stats->nodes = overwrites ? tree->ring.head : tree->now.nodes;
-    stats->nodes_max =
-        overwrites ? esk_ring_pages(&tree->ring) : esk_tree_nodes_max(tree);
+    stats->nodes_max = tree->store->nodes_max(tree);
     stats->height = tree->now.height;
 }

@@ -101,12 +101,13 @@ struct esk_tree_edit {
 /// what it is given.
 struct esk_node_store {
     esk_pool_load *load;
-    /// Finds the root. page: scratch.
-    int (*mount)(struct esk_tree *tree, uint8_t *page);
+    /// Takes up the region and finds the root. page: scratch.
+    int (*mount)(struct esk_tree *tree, const struct esk_ring_config *region,
+                 uint8_t *page);
     /// Makes room for a change that may append `pages` nodes.
     int (*begin)(struct esk_tree *tree, uint8_t pages);
-    /// Whether `count` more nodes have a place.
-    bool (*has_room)(const struct esk_tree *tree, uint8_t count);
+    /// Nodes (inplace: pages) that the region can hold.
+    uint32_t (*nodes_max)(const struct esk_tree *tree);
     /// Writes the node; `root`: the change takes effect with it.
     /// address  out: where it is now.
     int (*place)(struct esk_tree *tree, struct esk_tree_work *work, bool root,

@@ -131,6 +131,13 @@ struct change {
     bool left_changed;
 };
 
+/// Whether `count` more nodes have a place.
+static bool nodes_fit(const struct esk_tree *tree, uint8_t count) {
+    uint32_t there =
+        esk_tree_overwrites(tree) ? tree->ring.head : tree->now.nodes;
+    return there + count <= tree->store->nodes_max(tree);
+}
+
 /// Puts `entry` at `index` of the node, splitting it when it is full.
 static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
                      struct change *change, const struct esk_btree_node *node,
@@ -150,8 +157,7 @@ static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
         return ESK_OK;
     }
     if ((is_root && level == tree->layout.height_max) ||
-        !tree->store->has_room(tree,
-                               (uint8_t)(tree->now.height + 2u - level))) {
+        !nodes_fit(tree, (uint8_t)(tree->now.height + 2u - level))) {
         return ESK_FULL;
     }
     bool keeps = edit->rightmost && index == count &&
