@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Trees on every part of data/parts, on full media, on failing ones and on
+/// damaged ones.
+#include <stdio.h>
+
+#include "test/harness/bush.h"
+#include "test/harness/esk_test.h"
+
+static const struct esk_geometry nand = {.block_count = 60,
+                                         .block_pages = 16,
+                                         .page_bytes = 512,
+                                         .program_bytes = 512,
+                                         .programs_per_page_max = 1,
+                                         .erased_value = 0xFF};
+
+static const struct esk_geometry sd = {.block_count = 100,
+                                       .block_pages = 8,
+                                       .page_bytes = 512,
+                                       .program_bytes = 512,
+                                       .flags = ESK_MEDIUM_OVERWRITE};
+
+static void calls_run(struct esk_bush *bush, uint32_t calls) {
+    for (uint32_t i = 0; i < calls; i++) {
+        bool held = esk_bush_call(bush);
+        ESK_CHECK_TEXT(held ? "" : bush->why, "");
+    }
+    bool held = esk_bush_verify(bush);
+    ESK_CHECK_TEXT(held ? "" : bush->why, "");
+}
+
+static void part_run(const struct esk_sim_part *part, uint8_t store,
+                     uint8_t checksum) {
+    struct esk_bush bush;
+    uint32_t pages = part->geometry.block_pages;
+    struct esk_bush_table table = {
+        .store = store,
+        .checksum = checksum,
+        .key_type = ESK_TYPE_I32,
+        .pad_bytes = (uint16_t)(part->geometry.page_bytes / 20),
+        .blocks = (160 + pages - 1) / pages + 8,
+        .key_range = 400};
+    struct esk_sim_config config = {.part = part->name, .seed = 5};
+    config.geometry.block_count = table.blocks + 80 / pages + 14;
+    if (part->medium == ESK_SIM_NAND_SLC || part->medium == ESK_SIM_NAND_MLC) {
+        config.bad_blocks = 2;
+        table.blocks += 2;
+        config.geometry.block_count += 4;
+    }
+    ESK_CONTEXT("part %s, store %u, checksum %u", part->name, store, checksum);
+    ESK_CHECK_INT(esk_bush_make_on(&bush, &table, &config, 11), ESK_OK);
+    calls_run(&bush, 900);
+    ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
+    esk_bush_free(&bush);
+}
+
+ESK_TEST(tree_works_on_every_part_with_every_checksum) {
+    uint32_t used = 0;
+    for (size_t i = 0; esk_sim_part_at(i) != NULL; i++) {
+        const struct esk_sim_part *part = esk_sim_part_at(i);
+        if (esk_geometry_check(&part->geometry) != ESK_OK) {
+            printf("skipped: %s has %u-byte pages, which a volume cannot use\n",
+                   part->name, part->geometry.page_bytes);
+            continue;
+        }
+        bool overwrites = (part->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
+        for (uint8_t store = overwrites ? ESK_STORE_INPLACE
+                                        : ESK_STORE_WANDERING;
+             store <= ESK_STORE_MU; store++) {
+            part_run(part, store, (uint8_t)((i + store) % 3));
+        }
+        used++;
+    }
+    ESK_CHECK(used > 20);
+}
+
+/// Puts keys in random order until the table refuses one.
+static uint32_t fill(struct esk_bush *bush) {
+    uint32_t number = 0;
+    int status = ESK_OK;
+    while (status == ESK_OK) {
+        number = esk_bush_random(bush, bush->range);
+        status = esk_bush_put(bush, number);
+    }
+    ESK_CHECK_INT(status, ESK_FULL);
+    return number;
+}
+
+ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = {.store = store,
+                                       .key_type = ESK_TYPE_U32,
+                                       .pad_bytes = 60,
+                                       .key_range = 4000,
+                                       .blocks = 28};
+        bool overwrites = store <= ESK_STORE_JOURNALED;
+        ESK_CONTEXT("store %u", store);
+        ESK_CHECK_INT(esk_bush_make(&bush, &table, overwrites ? &sd : &nand, 9),
+                      ESK_OK);
+        (void)fill(&bush);
+        ESK_CHECK(bush.model.rows > 100);
+        bool held = esk_bush_verify(&bush);
+        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        for (uint32_t i = 0; i < 2000; i++) {
+            uint32_t number = esk_bush_random(&bush, bush.range);
+            if (bush.model.version[number] != 0) {
+                ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
+            }
+        }
+        for (uint32_t number = 0; number < bush.range; number++) {
+            if (bush.model.version[number] != 0) {
+                ESK_CHECK_INT(esk_bush_delete(&bush, number), ESK_OK);
+            }
+        }
+        held = esk_bush_verify(&bush);
+        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_INT(bush.model.rows, 0);
+        if (!overwrites) {
+            uint32_t rows = 0;
+            (void)fill(&bush);
+            ESK_CHECK_INT(esk_tree_count(bush.tree, &rows), ESK_OK);
+            ESK_CHECK(rows > 100);
+        }
+        ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(mu_tree_wears_blocks_evenly_at_nine_tenths_full) {
+    struct esk_bush bush;
+    struct esk_tree_stats stats;
+    struct esk_bush_table table = {.store = ESK_STORE_MU,
+                                   .key_type = ESK_TYPE_U32,
+                                   .pad_bytes = 60,
+                                   .key_range = 4000,
+                                   .blocks = 40};
+    ESK_CHECK_INT(esk_bush_make(&bush, &table, &nand, 9), ESK_OK);
+    (void)fill(&bush);
+    esk_tree_stats(bush.tree, &stats);
+    uint32_t pages = 40 * 16;
+    ESK_CHECK(stats.nodes >= pages * 85 / 100);
+    uint64_t programs = esk_sim_counters(bush.sim)->programs;
+    while (esk_sim_counters(bush.sim)->programs < programs + 30u * pages) {
+        uint32_t number = esk_bush_random(&bush, bush.range);
+        if (bush.model.version[number] != 0) {
+            ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
+        }
+    }
+    struct esk_table_info info;
+    struct esk_sim_wear wear;
+    ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
+                  ESK_OK);
+    esk_sim_wear(bush.sim, info.block[0], info.blocks[0], &wear);
+    ESK_CHECK(wear.min > 20);
+    ESK_CHECK(wear.max * 1000u <= wear.mean_milli * 5 / 4);
+    bool held = esk_bush_verify(&bush);
+    ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    esk_bush_free(&bush);
+}
+
+ESK_TEST(moving_trees_lose_nothing_where_programs_and_erases_fail) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        for (uint32_t every = 60; every <= 300; every += 120) {
+            struct esk_bush bush;
+            struct esk_bush_table table = {.store = store,
+                                           .key_type = ESK_TYPE_I16,
+                                           .pad_bytes = 20,
+                                           .key_range = 300};
+            struct esk_geometry geometry = nand;
+            struct esk_sim_failures failures = {.program = {.every = every},
+                                                .erase = {.every = 41}};
+            geometry.block_count = 400;
+            ESK_CONTEXT("store %u, every %u", store, every);
+            ESK_CHECK_INT(esk_bush_make(&bush, &table, &geometry, 2), ESK_OK);
+            esk_sim_failures_set(bush.sim, &failures);
+            calls_run(&bush, 3000);
+            ESK_CHECK(esk_sim_counters(bush.sim)->programs_failed > 5);
+            esk_bush_free(&bush);
+        }
+    }
+}
+
+ESK_TEST(inplace_trees_hold_the_old_row_or_the_new_where_writes_fail) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
+         store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = {.store = store,
+                                       .key_type = ESK_TYPE_I16,
+                                       .pad_bytes = 20,
+                                       .key_range = 600};
+        /* A write that fails and tears needs the journal. */
+        struct esk_sim_failures failures = {.program = {.per_million = 150000}};
+        uint32_t failed = 0;
+        ESK_CONTEXT("store %u", store);
+        ESK_CHECK_INT(esk_bush_make(&bush, &table, &sd, 2), ESK_OK);
+        for (uint32_t i = 0; i < 3000; i++) {
+            uint32_t number = esk_bush_random(&bush, bush.range);
+            uint32_t old = bush.model.version[number];
+            uint8_t key[8];
+            uint8_t row[600];
+            esk_sim_failures_set(
+                bush.sim,
+                store == ESK_STORE_JOURNALED && i % 3 == 0 ? &failures : NULL);
+            bool puts = esk_bush_random(&bush, 3) > 0;
+            int status = puts ? esk_bush_put(&bush, number)
+                              : esk_bush_delete(&bush, number);
+            esk_sim_failures_set(bush.sim, NULL);
+            if (status == ESK_OK || (status == ESK_NOT_FOUND && old == 0)) {
+                continue;
+            }
+            ESK_CHECK_INT(status, ESK_E_IO);
+            failed++;
+            esk_bush_key(&bush, number, key);
+            status = esk_tree_get(bush.tree, key, row);
+            ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
+            uint32_t now = 0;
+            if (status == ESK_OK) {
+                now = (uint32_t)row[0] | (uint32_t)row[1] << 8;
+            }
+            ESK_CHECK(now == old || now == (puts ? bush.version : 0));
+            bush.model.rows += now != 0 ? 1 : 0;
+            bush.model.rows -= old != 0 ? 1 : 0;
+            bush.model.version[number] = now;
+        }
+        ESK_CHECK(store == ESK_STORE_INPLACE || failed > 20);
+        bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                    esk_bush_verify(&bush);
+        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        esk_bush_free(&bush);
+    }
+}
+
+/// Reads every key: the right row, or told that it is lost.
+static uint32_t damaged_read(struct esk_bush *bush) {
+    uint32_t lost = 0;
+    for (uint32_t number = 1; number < bush->range; number++) {
+        uint8_t key[8];
+        uint8_t row[600];
+        uint8_t expected[600];
+        esk_bush_key(bush, number, key);
+        int status = esk_tree_get(bush->tree, key, row);
+        if (status == ESK_E_CORRUPT) {
+            lost++;
+        } else if (bush->model.version[number] == 0) {
+            ESK_CHECK_INT(status, ESK_NOT_FOUND);
+        } else {
+            ESK_CHECK_INT(status, ESK_OK);
+            esk_bush_row(bush, number, bush->model.version[number], expected);
+            ESK_CHECK_BYTES(row, expected, bush->row_bytes);
+        }
+    }
+    return lost;
+}
+
+ESK_TEST(tree_tells_a_damaged_page_and_returns_nothing_wrong) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = {.store = store,
+                                       .key_type = ESK_TYPE_I16,
+                                       .pad_bytes = 30,
+                                       .key_range = 400,
+                                       .no_batches = true};
+        bool overwrites = store <= ESK_STORE_JOURNALED;
+        uint32_t hurt = 0;
+        ESK_CHECK_INT(esk_bush_make(&bush, &table, overwrites ? &sd : &nand, 4),
+                      ESK_OK);
+        calls_run(&bush, 1500);
+        /* The newest change is key 0's: a page lost there takes it back. */
+        ESK_CHECK_INT(esk_bush_put(&bush, 0), ESK_OK);
+        struct esk_sim *whole = NULL;
+        struct esk_table_info info;
+        ESK_CHECK_INT(esk_sim_clone(&whole, bush.sim), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
+                      ESK_OK);
+        uint32_t block_pages = bush.device->geometry.block_pages;
+        for (uint32_t at = 0; at < info.blocks[0] * block_pages; at += 3) {
+            uint32_t page = info.block[0] * block_pages + at;
+            ESK_CONTEXT("store %u, page %u", store, at);
+            esk_sim_restore(bush.sim, whole);
+            esk_tree_close(bush.tree);
+            ESK_CHECK_INT(esk_sim_flip_random(bush.sim, page, 1 + at % 5),
+                          ESK_OK);
+            int status = esk_bush_open(&bush);
+            if (status != ESK_OK) {
+                /* The root of a tree that stays in place. */
+                ESK_CHECK(overwrites && at <= 2);
+                ESK_CHECK_INT(status, ESK_E_CORRUPT);
+                esk_sim_restore(bush.sim, whole);
+                ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+                continue;
+            }
+            uint32_t lost = damaged_read(&bush);
+            struct esk_tree_report report;
+            status = esk_tree_check(bush.tree, &report);
+            ESK_CHECK_INT(status, lost > 0 || report.pages_damaged > 0
+                                      ? ESK_E_CORRUPT
+                                      : ESK_OK);
+            hurt += lost > 0 ? 1 : 0;
+        }
+        ESK_CHECK(hurt > 5);
+        esk_sim_destroy(whole);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST_MAIN()
