@@ -23,8 +23,10 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
     if (store == ESK_STORE_MU) {
         esk_btree_layout_shared(layout, page_bytes, k_percent);
     } else {
-        uint16_t body = (uint16_t)(layout->counts_inside ? ESK_TREE_PAGE_BODY
-                                                         : ESK_ENVELOPE_BYTES);
+        uint16_t body = ESK_ENVELOPE_BYTES;
+        if (layout->counts_inside) {
+            body = ESK_TREE_PAGE_BODY;
+        }
         esk_btree_layout_whole(layout, body, page_bytes);
     }
 }

@@ -245,34 +245,27 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
 }
 
 /// Takes levels off while the root has one child, which becomes the root.
-/// (mu-Tree, Algorithm 5.) An empty root becomes an empty leaf.
+/// (mu-Tree, Algorithm 5.) A child that is still on its way into tree->page
+/// cannot be the only one: there were two.
 static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                        struct esk_btree_node *node) {
     while (tree->now.height > 1 && esk_btree_count(node) <= 1) {
-        bool empty = esk_btree_count(node) == 0;
-        uint32_t child = empty ? 0 : esk_load_u32(esk_btree_child(node, 0));
-        uint8_t level = (uint8_t)(empty ? 1 : tree->now.height - 1u);
-        if (child == ESK_BTREE_SELF) {
-            return ESK_OK;
-        }
+        uint32_t child = esk_load_u32(esk_btree_child(node, 0));
+        uint8_t level = (uint8_t)(tree->now.height - 1u);
         work_drop(tree, work);
-        tree->now.nodes -= (uint32_t)(tree->now.height - level);
+        if (child == ESK_BTREE_SELF) {
+            return ESK_E_CORRUPT;
+        }
+        tree->now.nodes--;
         tree->now.height = level;
         tree->page_low = level;
-        if (empty) {
-            tree->path.address[0] = ESK_PAGE_NONE;
-            return work_open(tree, 1, work, node);
-        }
         tree->path.address[level - 1] = child;
         if (tree->page != NULL) {
-            struct esk_tree_path path;
             struct esk_tree_edit gather = {.level = level};
-            uint32_t root = tree->now.root;
+            struct esk_tree_path path;
             tree->now.root = child;
-            int status = esk_tree_descend(tree, &path, NULL, ESK_TREE_FIRST,
-                                          level, &gather);
-            tree->now.root = root;
-            ESK_TRY(status);
+            ESK_TRY(esk_tree_descend(tree, &path, NULL, ESK_TREE_FIRST, level,
+                                     &gather));
         }
         ESK_TRY(work_open(tree, level, work, node));
     }
