@@ -70,23 +70,42 @@ static int page_survey(struct esk_tree *tree, uint32_t position, uint8_t *low,
     return status;
 }
 
+/// Makes tree->path down to the page at `position`, whose lowest node is at
+/// edit->level. The parent's entry tells whether it is live; the node itself
+/// is read only if it is.
+/// Returns  ESK_OK; ESK_NOT_FOUND when it is dead, or below a lost node.
+static int path_find(struct esk_tree *tree, uint32_t position,
+                     const uint8_t *key, struct esk_tree_edit *edit) {
+    uint8_t level = edit->level;
+    uint32_t address = tree->now.root;
+    int status = ESK_OK;
+    if (level < tree->now.height) {
+        uint8_t above = (uint8_t)(level + 1u);
+        status = esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, above,
+                                  edit);
+        address = edit->child;
+    }
+    if (status == ESK_OK && address == position) {
+        return esk_tree_extend(tree, &tree->path, address, level, edit);
+    }
+    return status == ESK_OK || status == ESK_E_CORRUPT ? ESK_NOT_FOUND : status;
+}
+
 /// Moves the page at `position` if it is live.
 static int page_collect(struct esk_tree *tree, uint32_t position) {
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
     bool has_key = false;
     int status = page_survey(tree, position, &edit.level, &has_key);
-    if (status != ESK_OK || tree->now.root == ESK_PAGE_NONE) {
+    if (status != ESK_OK ||
+        (edit.level == tree->now.height && position != tree->now.root)) {
         return status == ESK_NOT_FOUND ? ESK_OK : status;
     }
     ESK_TRY(esk_tree_page_take(tree));
     struct esk_tree_state before = tree->now;
-    status = esk_tree_descend(tree, &tree->path, has_key ? tree->probe : NULL,
-                              ESK_TREE_FIRST, edit.level, &edit);
-    if (status == ESK_OK && tree->path.address[edit.level - 1] == position) {
+    status = path_find(tree, position, has_key ? tree->probe : NULL, &edit);
+    if (status == ESK_OK) {
         status = esk_tree_change(tree, &edit);
         tree->moved++;
-    } else if (status == ESK_OK || status == ESK_E_CORRUPT) {
-        status = ESK_NOT_FOUND; /* dead, or below a node that is lost */
     }
     esk_tree_change_end(tree, status, &before);
     return status == ESK_NOT_FOUND ? ESK_OK : status;

@@ -87,7 +87,8 @@ struct esk_tree_edit {
     const uint8_t *rows; ///< PUT: the next row
     uint32_t row_count;  ///< PUT: rows there are
     uint32_t done;       ///< PUT: rows taken
-    uint32_t child;      ///< the node below is here now
+    uint32_t child;      ///< where the node below is; of a descent, where
+                         ///< its last node's child is
     uint8_t kind;
     uint8_t level;    ///< where it begins
     bool found;       ///< the leaf has a row with the key
@@ -154,6 +155,11 @@ enum esk_tree_side { ESK_TREE_FIRST, ESK_TREE_LAST };
 int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
                      const uint8_t *key, enum esk_tree_side side,
                      uint8_t bottom, struct esk_tree_edit *edit);
+
+/// Goes on with a path to the node at `address`, of `level`.
+int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,
+                    uint32_t address, uint8_t level,
+                    struct esk_tree_edit *edit);
 
 /// Moves a path on to the next leaf, or the one before: its index is 0, or
 /// the count. Returns ESK_OK; ESK_END.

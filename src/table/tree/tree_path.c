@@ -100,6 +100,9 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
         if (level > 1) {
             address = esk_tree_child(&node, index, address);
         }
+        if (edit != NULL) {
+            edit->child = address;
+        }
         if (level == tree->now.height && !gathers) {
             root = work;
         } else {
@@ -124,6 +127,13 @@ int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
     }
     return path_extend(tree, path, key, side, tree->now.root, tree->now.height,
                        bottom, edit);
+}
+
+int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,
+                    uint32_t address, uint8_t level,
+                    struct esk_tree_edit *edit) {
+    return path_extend(tree, path, NULL, ESK_TREE_FIRST, address, level, level,
+                       edit);
 }
 
 int esk_tree_step(struct esk_tree *tree, struct esk_tree_path *path,

@@ -488,7 +488,7 @@ ESK_TEST(tree_survives_hostile_pages) {
         ESK_CHECK_INT(esk_sim_clone(&whole, bush.sim), ESK_OK);
         ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
                       ESK_OK);
-        for (uint32_t i = 0; i < 150; i++) {
+        for (uint32_t i = 0; i < 1500; i++) {
             struct esk_tree_report report;
             uint32_t changes = 1 + esk_bush_random(&bush, 4);
             ESK_CONTEXT("store %u, image %u", store, i);
