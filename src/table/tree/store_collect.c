@@ -31,7 +31,7 @@ static uint8_t move_cost(const struct esk_tree *tree) {
 static uint32_t reserve(const struct esk_tree *tree) {
     uint32_t pages = block_pages(tree) * (move_cost(tree) + 1u);
     return esk_tree_shares(tree) ? pages
-                                 : pages + esk_ring_pages(&tree->ring) / 8u;
+                                 : pages + esk_ring_pages(&tree->ring) / 32u;
 }
 
 uint32_t esk_tree_nodes_max(const struct esk_tree *tree) {
