@@ -29,6 +29,10 @@
 #include "esker/status.h"
 #include "esker/volume.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct esk_node_store;
 
 /// One node a page, overwritten where it is (btree-2022). Needs
@@ -252,5 +256,9 @@ int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report);
 
 /// Bytes of one row.
 uint16_t esk_tree_row_bytes(const struct esk_tree *tree);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -210,7 +210,7 @@ ESK_TEST(inplace_trees_hold_the_old_row_or_the_new_where_writes_fail) {
             if (status == ESK_OK || (status == ESK_NOT_FOUND && old == 0)) {
                 continue;
             }
-            ESK_CHECK_INT(status, ESK_E_IO);
+            ESK_CHECK_INT(status, ESK_E_WORN);
             failed++;
             esk_bush_key(&bush, number, key);
             status = esk_tree_get(bush.tree, key, row);

@@ -196,6 +196,22 @@ static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
     return ESK_OK;
 }
 
+/// A class a level; the root's slot is all that is left of a frame.
+static void mu_pool_carve(struct esk_tree *tree) {
+    struct esk_pool *pool = &tree->pool;
+    uint32_t hits = pool->hits;
+    uint32_t misses = pool->misses;
+    uint8_t classes = tree->now.height;
+    for (uint8_t i = 0; i < classes; i++) {
+        tree->pool_offsets[i] = tree->layout.offset[i];
+    }
+    tree->pool_offsets[classes] = pool->page_bytes;
+    esk_pool_init_classes(pool, pool->tags, pool->page_bytes, pool->frames,
+                          classes, tree->pool_offsets);
+    pool->hits = hits;
+    pool->misses = misses;
+}
+
 const struct esk_node_store esk_store_wandering = {
     .load = cow_load,
     .mount = cow_mount,
@@ -213,6 +229,7 @@ const struct esk_node_store esk_store_mu = {
     .nodes_max = esk_tree_nodes_max,
     .place = mu_place,
     .split = mu_split,
+    .pool_carve = mu_pool_carve,
     .id = ESK_STORE_MU,
     .flags = ESK_STORE_SHARES,
 };

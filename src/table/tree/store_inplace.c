@@ -77,7 +77,7 @@ static int page_program(struct esk_tree *tree, uint32_t at,
     int status = device->ops->program(device, tree->ring.first_page + at, 0,
                                       page, device->geometry.page_bytes);
     tree->stats.program_failures += status != ESK_OK ? 1 : 0;
-    return status;
+    return status == ESK_E_MEDIUM ? ESK_E_WORN : status;
 }
 
 /// Writes the node to region page `at`.

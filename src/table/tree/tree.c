@@ -121,21 +121,6 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
     return memory_carve(&arena, page_bytes, &layout, config, &memory);
 }
 
-void esk_tree_pool_reset(struct esk_tree *tree) {
-    struct esk_pool *pool = &tree->pool;
-    uint32_t hits = pool->hits;
-    uint32_t misses = pool->misses;
-    uint8_t classes = tree->lru_n ? tree->now.height : 1;
-    for (uint8_t i = 0; i < classes; i++) {
-        tree->pool_offsets[i] = tree->layout.offset[i];
-    }
-    tree->pool_offsets[classes] = pool->page_bytes;
-    esk_pool_init(pool, pool->tags, pool->page_bytes, pool->frames, classes,
-                  tree->lru_n ? tree->pool_offsets : NULL);
-    pool->hits = hits;
-    pool->misses = misses;
-}
-
 /// Where the table's pages are, if the catalog is sound.
 static int region_find(const struct esk_tree *tree,
                        const struct esk_table_info *info,
@@ -166,12 +151,11 @@ static int tree_mount(struct esk_tree *tree, const struct esk_table_info *info,
     ESK_TRY(region_find(tree, info, config, &region));
     tree->now.height = 1;
     tree->now.root = ESK_PAGE_NONE;
-    esk_tree_pool_reset(tree);
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     int status = tree->store->mount(tree, &region, page);
     esk_pool_give(&tree->pool, frame);
     ESK_TRY(status);
-    esk_tree_pool_reset(tree);
+    esk_tree_height_changed(tree);
     return esk_tree_ready(tree);
 }
 
@@ -208,8 +192,7 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     made->low = memory.low;
     made->probe = memory.probe;
     made->lru_n = layout.shares && config->policy == ESK_TREE_LRU_N;
-    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config), 1,
-                  NULL);
+    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config));
     int status = tree_mount(made, &info, config);
     if (status != ESK_OK) {
         esk_tree_close(made);

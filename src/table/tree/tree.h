@@ -109,6 +109,8 @@ struct esk_node_store {
     int (*begin)(struct esk_tree *tree, uint8_t pages);
     /// Nodes (inplace: pages) that the region can hold.
     uint32_t (*nodes_max)(const struct esk_tree *tree);
+    /// Gives the pool a class a level, empty; NULL where LRU-N is not.
+    void (*pool_carve)(struct esk_tree *tree);
     /// Writes the node; `root`: the change takes effect with it.
     /// address  out: where it is now.
     int (*place)(struct esk_tree *tree, struct esk_tree_work *work, bool root,
@@ -182,14 +184,16 @@ int esk_tree_page_take(struct esk_tree *tree);
 void esk_tree_change_end(struct esk_tree *tree, int status,
                          const struct esk_tree_state *before);
 
-/* tree.c */
+/// The height is another one: LRU-N gets its classes anew.
+static inline void esk_tree_height_changed(struct esk_tree *tree) {
+    if (tree->lru_n) {
+        tree->store->pool_carve(tree);
+    }
+}
 
 /// Completes what a failure left before the tree is read.
 static inline int esk_tree_ready(struct esk_tree *tree) {
     return tree->broken ? tree->store->begin(tree, 0) : ESK_OK;
 }
-
-/// Gives the pool its classes for the height there is now.
-void esk_tree_pool_reset(struct esk_tree *tree);
 
 #endif

@@ -397,8 +397,8 @@ void esk_tree_change_end(struct esk_tree *tree, int status,
         esk_pool_give(&tree->pool, tree->frame);
         tree->page = NULL;
     }
-    if (tree->lru_n && height != tree->now.height) {
-        esk_tree_pool_reset(tree);
+    if (height != tree->now.height) {
+        esk_tree_height_changed(tree);
     } else if (status == ESK_OK) {
         path_forget(tree, height);
     }

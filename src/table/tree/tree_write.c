@@ -122,8 +122,8 @@ int esk_tree_abort(struct esk_tree *tree) {
     tree->now = tree->before;
     tree->in_batch = false;
     tree->changes++;
-    if (tree->lru_n && height_changed) {
-        esk_tree_pool_reset(tree);
+    if (height_changed) {
+        esk_tree_height_changed(tree);
     }
     return ESK_OK;
 }
