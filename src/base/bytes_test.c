@@ -68,7 +68,7 @@ ESK_TEST(arena_that_ran_out_gives_nothing_more) {
 }
 
 ESK_TEST(status_text_names_every_status) {
-    for (int status = ESK_E_MEDIUM; status <= ESK_FULL; status++) {
+    for (int status = ESK_E_MEDIUM; status <= ESK_EXISTS; status++) {
         ESK_CONTEXT("status %d", status);
         ESK_CHECK(strlen(esk_status_text(status)) > 0);
         for (int other = ESK_E_MEDIUM; other < status; other++) {
@@ -76,7 +76,7 @@ ESK_TEST(status_text_names_every_status) {
                       0);
         }
     }
-    ESK_CHECK_TEXT(esk_status_text(ESK_FULL + 1),
+    ESK_CHECK_TEXT(esk_status_text(ESK_EXISTS + 1),
                    esk_status_text(ESK_E_MEDIUM - 1));
 }
 
