@@ -36,7 +36,7 @@ SEED ?= 1
 # ------------------------------------------------------------ what to build
 
 # Folders of port/ named after a chip are built by its own tool chain.
-CHIPS := arduino avr cortex_m esp_idf riscv wasm zephyr
+CHIPS := arduino avr cortex_m esp_idf riscv semihosting wasm zephyr
 
 files = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 on_host = $(filter-out $(foreach c,$(CHIPS),port/$(c)/%),$(1))
@@ -144,6 +144,14 @@ coverage: setup-tools ## lines and branches of src/ run; VERBOSE=1 lists gaps
 size: setup-tools ## code and RAM on four chips; OUT=file.json
 	@scripts/size $(if $(OUT),--out $(OUT))
 	@scripts/driver_size
+
+.PHONY: mcu
+mcu: setup-tools ## tests and figures on microcontrollers; OUT=file.json
+	@scripts/mcu $(if $(OUT),--out $(OUT))
+
+.PHONY: mcu-budgets
+mcu-budgets: setup-tools ## the budgets of make mcu, made anew
+	@scripts/mcu --renew
 
 .PHONY: bench
 bench: bench-series ## every benchmark

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""From a run of the series firmware to figures of the benchmark form."""
+
+import json
+
+from platforms import PLATFORMS, ROOT, script
+
+BENCH = script("bench")
+
+# Stack of the calls an application makes in its life; `create` is made once,
+# by a host or a factory program.
+LIFE = ("open", "append", "last_sync", "get", "scan", "range", "value")
+LIFE += ("reopen", "get_reopened", "sync")
+
+
+def words(line):
+    """`= name word number word number ...` as (name, {word: number}).
+
+    A word that stands twice belongs to the one before it.
+    """
+    parts = line.split()
+    found = {}
+    before = ""
+    for word, number in zip(parts[2::2], parts[3::2], strict=True):
+        key = f"{before} {word}" if word == "sequential" else word
+        found[key] = int(number)
+        before = word
+    return parts[1], found
+
+
+def groups(run):
+    """{group: its numbers, with "cost": the list of its samples}."""
+    found = {}
+    for line in run.answers:
+        name, numbers = words(line)
+        found[name] = numbers
+    at = 0
+    for line in run.figures:
+        name, numbers = words(line)
+        if name == "ram":
+            found[name] = numbers
+            continue
+        found[name].update(numbers)
+        found[name]["cost"] = run.samples[at : at + numbers["samples"]]
+        at += numbers["samples"]
+    # What the marks themselves take.
+    empty = min(found["empty"]["cost"], default=0)
+    for group in found.values():
+        group["cost"] = [cost - empty for cost in group.get("cost", [])]
+    return found
+
+
+def cost_metrics(found):
+    """(metric, value) in the platform's unit."""
+
+    def mean(name):
+        return sum(found[name]["cost"]) / found[name]["operations"]
+
+    yield "append, mean", mean("append")
+    yield "append, max", max(found["append"]["cost"])
+    yield "sync, mean", mean("sync")
+    yield "get, mean", mean("get")
+    yield "get, max", max(found["get"]["cost"])
+    yield "scan, per record", mean("scan")
+    yield "range, per record", mean("range")
+    yield "value query", sum(found["value"]["cost"])
+    yield "open, empty", sum(found["open"]["cost"])
+    yield "reopen after 10,000 rows", sum(found["reopen"]["cost"])
+    yield "format and create", sum(found["create"]["cost"])
+
+
+def page_metrics(found):
+    """(metric, value, unit) that are the same on every platform."""
+    yield "programs an append", ratio(found, "append", "programs"), "pages"
+    yield "programs a sync", ratio(found, "sync", "programs"), "pages"
+    yield "reads a get", ratio(found, "get", "reads"), "pages"
+    yield "reads of the value query", found["value"]["reads"], "pages"
+    yield "rows of the value query", found["value"]["operations"], "rows"
+    yield "reads of the reopen", found["reopen"]["reads"], "pages"
+
+
+def ratio(found, name, word):
+    return found[name][word] / found[name]["operations"]
+
+
+def ram_metrics(found):
+    ram = found["ram"]
+    stack = max(found[name]["stack"] for name in LIFE)
+    static = ram["arena"] + ram["volume"] + ram["cursor"]
+    yield "RAM, arena", ram["arena"]
+    yield "RAM, volume and cursor", ram["volume"] + ram["cursor"]
+    yield "stack, append", found["append"]["stack"]
+    yield "stack, get", found["get"]["stack"]
+    yield "stack, value query", found["value"]["stack"]
+    yield "stack, open", max(found["open"]["stack"], found["reopen"]["stack"])
+    yield "RAM, all: arena, volume, cursor and stack", static + stack
+
+
+def rows_of(platform, variant, dataset, run):
+    """The run's figures, without targets."""
+    found = groups(run)
+    figures = []
+    unit = PLATFORMS[platform]["unit"]
+    if unit is not None:
+        figures += [(m, v, unit) for m, v in cost_metrics(found)]
+    figures += list(page_metrics(found))
+    if platform != "host":
+        figures += [(m, v, "B") for m, v in ram_metrics(found)]
+    for metric, value, what in figures:
+        yield row(metric, dataset, f"{platform}, {variant}", value, what)
+
+
+def row(metric, dataset, config, value, unit):
+    return {
+        "bench": "mcu",
+        "metric": metric,
+        "dataset": dataset,
+        "config": config,
+        "value": round(value, 4),
+        "unit": unit,
+    }
+
+
+def complete(rows):
+    """The rows with their targets and references."""
+    text = (ROOT / "bench/mcu/references.json").read_text("utf-8")
+    references = json.loads(text)
+    return [BENCH.complete(row, references) for row in rows]

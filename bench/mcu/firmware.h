@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the firmware programs share: words for the host, and measuring.
+///
+/// Lines on the console:
+///
+///     = text    an answer: the same on every platform, byte for byte
+///     # text    a figure of this platform: RAM, stack, number of samples
+///
+/// A group is a run of measured calls of one kind. What the calls cost comes
+/// from the host, which sees the marks; the firmware says how many there were.
+#ifndef ESK_BENCH_MCU_FIRMWARE_H
+#define ESK_BENCH_MCU_FIRMWARE_H
+
+#include <stdint.h>
+
+#include "port/board.h"
+
+/// Runs `call`, an int, between two marks; the result goes to `status`.
+#define FIRMWARE_MEASURE(status, call)                                         \
+    do {                                                                       \
+        ESK_BOARD_MARK_BEGIN();                                                \
+        (status) = (call);                                                     \
+        ESK_BOARD_MARK_END();                                                  \
+        firmware_samples++;                                                    \
+    } while (0)
+
+/// Ends the run with a line that says where, unless `claim` holds.
+#define FIRMWARE_HOLDS(claim) firmware_holds((claim), __LINE__, 0)
+/// The same, unless `call` returns `wanted`.
+#define FIRMWARE_WANT(wanted, call) firmware_want((wanted), (call), __LINE__)
+#define FIRMWARE_DO(call) FIRMWARE_WANT(0, (call))
+
+extern uint32_t firmware_samples;
+
+void firmware_holds(int claim, int line, int status);
+void firmware_want(int wanted, int status, int line);
+
+void firmware_text(const char *text);
+void firmware_number(int32_t number);
+/// A blank, the word, a blank and the number.
+void firmware_pair(const char *word, uint32_t number);
+void firmware_line(void);
+
+/// Begins group `name`: paints the stack below the caller, clears counters
+/// of the medium and the digest.
+void firmware_group_begin(const char *name);
+
+/// Ends it and prints it: operations, page I/O and digest as an answer; stack
+/// below firmware_group_begin's caller, and samples, as figures.
+void firmware_group_end(uint32_t operations);
+
+/// Takes `bytes` bytes at `data` into the group's digest (FNV-1a).
+void firmware_digest(const void *data, uint16_t bytes);
+
+/// The next number of a sequence that is the same on every platform.
+uint32_t firmware_random(uint32_t below);
+
+#endif

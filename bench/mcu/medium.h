@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The device that firmware on a board works on: the board's storage as
+/// pages, counted, and made to fail when a test asks for it.
+#ifndef ESK_BENCH_MCU_MEDIUM_H
+#define ESK_BENCH_MCU_MEDIUM_H
+
+#include <stdint.h>
+
+#include "esker/device.h"
+
+/// Calls since the counters were cleared, and which of them is to fail.
+struct medium {
+    uint32_t reads;
+    uint32_t reads_sequential; ///< of these, of the page after the last
+    uint32_t programs;
+    uint32_t programs_sequential;
+    uint32_t erases;
+    /// The call that fails, counted from 1 over reads, programs and erases;
+    /// 0: none does.
+    uint32_t fails_at;
+    uint32_t calls;     ///< since fails_at was set
+    uint8_t fails_last; ///< with fails_at: every later call fails as well
+    uint32_t read_next; ///< the page whose read would be sequential
+    uint32_t program_next;
+};
+
+extern struct medium medium;
+
+/// 512 blocks of 8 pages of 512 bytes (2 MiB) that take single bytes, as SPI
+/// NOR does; or, with -DMEDIUM_SD=1, an SD card: whole pages, overwritten.
+extern const struct esk_device medium_device;
+
+/// Clears the counters and ends failing.
+void medium_clear(void);
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A host for one ATmega2560 in libsimavr, cycle-exact.
+///
+///     chip --registers 0xE0..0xE7--> door: storage, input, console, marks
+///      |   --SPI, pin PB0--------->  spi: a model of a chip, if there is one
+///      |
+///     main: runs it, cuts its supply, takes a profile
+///
+/// What outlives a cut of the supply is in `struct host`, not in the chip.
+#ifndef ESK_BENCH_MCU_SIMAVR_HOST_H
+#define ESK_BENCH_MCU_SIMAVR_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <simavr/sim_avr.h>
+
+enum {
+    HOST_STORAGE_BYTES = 2 * 1024 * 1024,
+    HOST_SLOTS = 256,
+    HOST_LINE_BYTES = 256,
+    HOST_HZ = 16000000,
+};
+
+/// What a part takes, in cycles of the chip's clock.
+struct host_latency {
+    uint32_t read;
+    uint32_t program;
+    uint32_t erase;
+};
+
+struct host {
+    avr_t *avr;
+    uint8_t *storage; ///< HOST_STORAGE_BYTES
+    uint8_t *input;
+    size_t input_bytes;
+    bool overwrite; ///< the storage takes programs of bytes not erased
+    struct host_latency latency;
+    uint32_t notes[HOST_SLOTS];
+
+    uint64_t begun;    ///< cycle of the last begin mark
+    uint64_t *samples; ///< cycles between marks, one after another
+    size_t sample_count;
+    size_t sample_room;
+    bool counting;
+
+    char line[HOST_LINE_BYTES]; ///< of the console, so far
+    size_t line_bytes;
+    bool quiet; ///< console lines are not shown
+
+    uint64_t cut_at; ///< cycle at which the supply goes; UINT64_MAX: never
+    bool cut;
+    bool ended;
+    int status;
+    uint64_t violations; ///< programs of bytes that were not erased
+    uint64_t *profile;   ///< cycles at each word of flash; NULL: not taken
+    FILE *profile_file;
+    uint64_t random;
+};
+
+/// Attaches the registers of the door. The chip is new: `host` was kept.
+void host_door_attach(struct host *host);
+
+/// The same random numbers in every run.
+uint32_t host_random(struct host *host, uint32_t below);
+
+/// Ends the program with a line on stderr.
+_Noreturn void host_die(const char *what, const char *which);
+
+/// Writes the profile of the group that console line `line` closes.
+void host_profile_dump(struct host *host, const char *line);
+
+#endif

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Runs a firmware on an ATmega2560 in libsimavr.
+///
+///     simavr_host [options] firmware.elf
+///       --input FILE     what esk_board_input reads
+///       --samples FILE   cycles between marks: little-endian u64 each
+///       --profile FILE   cycles by address for each group
+///       --overwrite      the storage takes programs of unerased bytes
+///       --latency R,P,E  of the part, in cycles
+///       --cuts N --cut-cycles C --seed S
+///                        cuts the supply N times, each within C cycles of
+///                        the start once the firmware noted its readiness in
+///                        slot 0, then lets it run to its end
+///
+/// Ends as the firmware ends; 2 when the firmware crashes or does not end.
+#include <stdlib.h>
+#include <string.h>
+
+#include <simavr/sim_elf.h>
+
+#include "bench/mcu/simavr_host.h"
+#include "bench/mcu/simavr_spi.h"
+
+enum { SLOT_READY = 0, SLOT_CUTS = 255 };
+
+/// No firmware here needs an hour of the chip's time.
+static const uint64_t cycles_max = (uint64_t)HOST_HZ * 3600;
+
+struct options {
+    const char *firmware;
+    const char *input;
+    const char *samples;
+    const char *profile;
+    uint32_t cuts;
+    uint32_t cut_cycles;
+};
+
+static uint8_t *file_load(const char *path, size_t *bytes) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
+        host_die("cannot read", path);
+    }
+    long end = ftell(file);
+    rewind(file);
+    uint8_t *content = malloc((size_t)end + 1);
+    if (content == NULL ||
+        fread(content, 1, (size_t)end, file) != (size_t)end) {
+        host_die("cannot read", path);
+    }
+    fclose(file);
+    *bytes = (size_t)end;
+    return content;
+}
+
+static void quiet_log(avr_t *avr, const int level, const char *format,
+                      va_list arguments) {
+    (void)avr;
+    if (level <= LOG_ERROR) {
+        vfprintf(stderr, format, arguments);
+    }
+}
+
+static void no_sleep(avr_t *avr, avr_cycle_count_t cycles) {
+    (void)avr, (void)cycles;
+}
+
+static avr_cycle_count_t supply_goes(avr_t *avr, avr_cycle_count_t when,
+                                     void *context) {
+    struct host *host = context;
+    (void)when;
+    host->cut = true;
+    avr->state = cpu_Done;
+    return 0;
+}
+
+/// A chip that was just powered.
+static void chip_start(struct host *host, elf_firmware_t *firmware) {
+    host->avr = avr_make_mcu_by_name("atmega2560");
+    if (host->avr == NULL) {
+        host_die("libsimavr has no", "atmega2560");
+    }
+    avr_init(host->avr);
+    host->avr->frequency = HOST_HZ;
+    host->avr->sleep = no_sleep;
+    host->avr->log = LOG_ERROR;
+    avr_load_firmware(host->avr, firmware);
+    host_door_attach(host);
+    host_spi_attach(host->avr);
+    host->line_bytes = 0;
+    host->counting = false;
+    host->cut = false;
+    if (host->cut_at != UINT64_MAX) {
+        avr_cycle_timer_register(host->avr, host->cut_at, supply_goes, host);
+    }
+    if (host->profile != NULL) {
+        host->avr->run_cycle_limit = 1;
+    }
+}
+
+/// Runs until the firmware ends or the supply goes.
+static void chip_run(struct host *host) {
+    avr_t *avr = host->avr;
+    while (!host->ended && !host->cut) {
+        avr_flashaddr_t pc = avr->pc;
+        uint64_t before = avr->cycle;
+        bool counted = host->counting;
+        int state = avr_run(avr);
+        if (host->profile != NULL && counted) {
+            host->profile[pc / 2] += avr->cycle - before;
+        }
+        if (host->ended || host->cut) {
+            break;
+        }
+        if (state == cpu_Crashed || state == cpu_Done ||
+            avr->cycle > cycles_max) {
+            host_die("the firmware crashed or never ended:", "state");
+        }
+    }
+    avr_terminate(avr);
+}
+
+void host_profile_dump(struct host *host, const char *line) {
+    size_t words = (size_t)(host->avr->flashend + 1) / 2;
+    if (host->profile == NULL || line[0] != '=') {
+        return;
+    }
+    fprintf(host->profile_file, "%s\n", line);
+    for (size_t i = 0; i < words; i++) {
+        if (host->profile[i] != 0) {
+            fprintf(host->profile_file, "%zx %llu\n", i * 2,
+                    (unsigned long long)host->profile[i]);
+        }
+    }
+    memset(host->profile, 0, words * sizeof *host->profile);
+}
+
+static void samples_save(const struct host *host, const char *path) {
+    FILE *file = fopen(path, "wb");
+    if (file == NULL ||
+        fwrite(host->samples, sizeof *host->samples, host->sample_count,
+               file) != host->sample_count) {
+        host_die("cannot write", path);
+    }
+    fclose(file);
+}
+
+/// Takes one option with its value. Returns how many arguments it took.
+static int option_take(struct host *host, struct options *options, char **at) {
+    const char *value = at[1] != NULL ? at[1] : "";
+    if (strcmp(at[0], "--overwrite") == 0) {
+        host->overwrite = true;
+        return 1;
+    }
+    if (strcmp(at[0], "--quiet") == 0) {
+        host->quiet = true;
+        return 1;
+    }
+    if (strcmp(at[0], "--input") == 0) {
+        options->input = value;
+    } else if (strcmp(at[0], "--samples") == 0) {
+        options->samples = value;
+    } else if (strcmp(at[0], "--profile") == 0) {
+        options->profile = value;
+    } else if (strcmp(at[0], "--cuts") == 0) {
+        options->cuts = (uint32_t)strtoul(value, NULL, 10);
+    } else if (strcmp(at[0], "--cut-cycles") == 0) {
+        options->cut_cycles = (uint32_t)strtoul(value, NULL, 10);
+    } else if (strcmp(at[0], "--seed") == 0) {
+        host->random ^= strtoull(value, NULL, 10) * 0x9E3779B97F4A7C15u;
+    } else if (strcmp(at[0], "--latency") == 0) {
+        if (sscanf(value, "%u,%u,%u", &host->latency.read,
+                   &host->latency.program, &host->latency.erase) != 3) {
+            host_die("not R,P,E:", value);
+        }
+    } else if (at[0][0] == '-') {
+        host_die("unknown option", at[0]);
+    } else {
+        options->firmware = at[0];
+        return 1;
+    }
+    return 2;
+}
+
+/// Cuts the supply again and again; the last run is whole.
+static void cuts_run(struct host *host, const struct options *options,
+                     elf_firmware_t *firmware) {
+    for (uint32_t done = 0; done < options->cuts; done++) {
+        host->cut_at = 1 + host_random(host, options->cut_cycles);
+        host->notes[SLOT_CUTS] = done + 1;
+        /* A volume is made in peace: that is another test's matter. */
+        if (host->notes[SLOT_READY] == 0) {
+            host->cut_at += (uint64_t)HOST_HZ * 10;
+        }
+        chip_start(host, firmware);
+        chip_run(host);
+        if (host->ended) {
+            if (host->status != 0) {
+                printf("after %u cuts\n", done);
+                return;
+            }
+            host->ended = false;
+        }
+    }
+    host->cut_at = UINT64_MAX;
+    host->notes[SLOT_CUTS] = 0;
+    chip_start(host, firmware);
+    chip_run(host);
+}
+
+int main(int count, char **arguments) {
+    static struct host host = {.cut_at = UINT64_MAX,
+                               .random = 88172645463325252u};
+    struct options options = {.cut_cycles = 1};
+    elf_firmware_t firmware = {0};
+    for (int i = 1; i < count;) {
+        i += option_take(&host, &options, arguments + i);
+    }
+    avr_global_logger_set(quiet_log);
+    if (options.firmware == NULL ||
+        elf_read_firmware(options.firmware, &firmware) != 0) {
+        host_die("cannot load",
+                 options.firmware ? options.firmware : "nothing");
+    }
+    host.storage = malloc(HOST_STORAGE_BYTES);
+    if (host.storage == NULL) {
+        host_die("no memory for", "the storage");
+    }
+    memset(host.storage, 0xFF, HOST_STORAGE_BYTES);
+    if (options.input != NULL) {
+        host.input = file_load(options.input, &host.input_bytes);
+    }
+    if (options.profile != NULL) {
+        host.profile = calloc(256 * 1024 / 2, sizeof *host.profile);
+        host.profile_file = fopen(options.profile, "w");
+        if (host.profile == NULL || host.profile_file == NULL) {
+            host_die("cannot write", options.profile);
+        }
+    }
+    cuts_run(&host, &options, &firmware);
+    if (options.samples != NULL) {
+        samples_save(&host, options.samples);
+    }
+    if (host.profile_file != NULL) {
+        fclose(host.profile_file);
+    }
+    if (host.violations != 0) {
+        printf("%llu bytes programmed that were not erased\n",
+               (unsigned long long)host.violations);
+        return 1;
+    }
+    return host.status;
+}

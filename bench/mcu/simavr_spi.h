@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The SPI of the ATmega2560 with a chip behind it, at its true speed.
+///
+/// libsimavr's own takes the same time whatever the divider is; here a byte
+/// takes eight times it: 16 cycles at F_CPU / 2.
+#ifndef ESK_BENCH_MCU_SIMAVR_SPI_H
+#define ESK_BENCH_MCU_SIMAVR_SPI_H
+
+#include <stdint.h>
+
+#include <simavr/sim_avr.h>
+
+/// A chip as its bus sees it: select (pin PB0 low), bytes, deselect.
+struct spi_slave {
+    void *context;
+    void (*select)(void *context);
+    void (*deselect)(void *context);
+    uint8_t (*transfer)(void *context, uint8_t byte);
+};
+
+/// The chip behind every AVR that is started from now on; NULL: none, and
+/// the bus reads 0xFF. Borrowed.
+void host_spi_slave_set(const struct spi_slave *slave);
+
+/// Takes over the chip's SPI registers and watches its select pin.
+void host_spi_attach(avr_t *avr);
+
+#endif
