@@ -102,6 +102,7 @@ static int door_program(struct host *host, const struct door_request *request) {
         host->violations += to[i] != ERASED;
     }
     if (torn) {
+        host->torn_programs++;
         whole = host_random(host, request->bytes);
         uint8_t kept = (uint8_t)host_random(host, 256);
         to[whole] = (uint8_t)((to[whole] & kept) | (from[whole] & ~kept));
@@ -116,6 +117,7 @@ static int door_erase(struct host *host, const struct door_request *request) {
         memset(to, ERASED, request->bytes);
         return 0;
     }
+    host->torn_erases++;
     for (uint32_t i = 0; i < request->bytes; i++) {
         to[i] |=
             host_random(host, 2) == 0 ? 0 : (uint8_t)host_random(host, 256);

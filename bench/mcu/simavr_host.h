@@ -54,6 +54,8 @@ struct host {
 
     uint64_t cut_at; ///< cycle at which the supply goes; UINT64_MAX: never
     bool cut;
+    uint32_t torn_programs; ///< cuts within one
+    uint32_t torn_erases;
     bool ended;
     int status;
     uint64_t violations; ///< programs of bytes that were not erased

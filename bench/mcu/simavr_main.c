@@ -203,6 +203,10 @@ static void cuts_run(struct host *host, const struct options *options,
             host->ended = false;
         }
     }
+    if (options->cuts != 0) {
+        printf("%u cuts, %u of them in a program, %u in an erase\n",
+               options->cuts, host->torn_programs, host->torn_erases);
+    }
     host->cut_at = UINT64_MAX;
     host->notes[SLOT_CUTS] = 0;
     chip_start(host, firmware);
