@@ -52,7 +52,8 @@ struct host {
     size_t line_bytes;
     bool quiet; ///< console lines are not shown
 
-    uint64_t cut_at; ///< cycle at which the supply goes; UINT64_MAX: never
+    uint64_t cut_at;   ///< cycle at which the supply goes; UINT64_MAX: never
+    uint32_t cut_call; ///< programs and erases until one is cut; 0: none
     bool cut;
     uint32_t torn_programs; ///< cuts within one
     uint32_t torn_erases;

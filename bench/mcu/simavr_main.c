@@ -9,10 +9,11 @@
 ///       --profile FILE   cycles by address for each group
 ///       --overwrite      the storage takes programs of unerased bytes
 ///       --latency R,P,E  of the part, in cycles
-///       --cuts N --cut-cycles C --seed S
-///                        cuts the supply N times, each within C cycles of
-///                        the start once the firmware noted its readiness in
-///                        slot 0, then lets it run to its end
+///       --cuts N --cut-cycles C --cut-calls K --seed S
+///                        cuts the supply N times, by turns within C cycles
+///                        of the start and in one of the first K programs
+///                        and erases, once the firmware noted its readiness
+///                        in slot 0; then lets it run to its end
 ///
 /// Ends as the firmware ends; 2 when the firmware crashes or does not end.
 #include <stdlib.h>
@@ -35,6 +36,7 @@ struct options {
     const char *profile;
     uint32_t cuts;
     uint32_t cut_cycles;
+    uint32_t cut_calls;
 };
 
 static uint8_t *file_load(const char *path, size_t *bytes) {
@@ -167,6 +169,8 @@ static int option_take(struct host *host, struct options *options, char **at) {
         options->cuts = (uint32_t)strtoul(value, NULL, 10);
     } else if (strcmp(at[0], "--cut-cycles") == 0) {
         options->cut_cycles = (uint32_t)strtoul(value, NULL, 10);
+    } else if (strcmp(at[0], "--cut-calls") == 0) {
+        options->cut_calls = (uint32_t)strtoul(value, NULL, 10);
     } else if (strcmp(at[0], "--seed") == 0) {
         host->random ^= strtoull(value, NULL, 10) * 0x9E3779B97F4A7C15u;
     } else if (strcmp(at[0], "--latency") == 0) {
@@ -188,10 +192,14 @@ static void cuts_run(struct host *host, const struct options *options,
                      elf_firmware_t *firmware) {
     for (uint32_t done = 0; done < options->cuts; done++) {
         host->cut_at = 1 + host_random(host, options->cut_cycles);
+        host->cut_call = 0;
         host->notes[SLOT_CUTS] = done + 1;
-        /* A volume is made in peace: that is another test's matter. */
         if (host->notes[SLOT_READY] == 0) {
+            /* A volume is made in peace: that is another test's matter. */
             host->cut_at += (uint64_t)HOST_HZ * 10;
+        } else if (done % 2 == 1 && options->cut_calls != 0) {
+            host->cut_at = UINT64_MAX;
+            host->cut_call = 1 + host_random(host, options->cut_calls);
         }
         chip_start(host, firmware);
         chip_run(host);
@@ -208,6 +216,7 @@ static void cuts_run(struct host *host, const struct options *options,
                options->cuts, host->torn_programs, host->torn_erases);
     }
     host->cut_at = UINT64_MAX;
+    host->cut_call = 0;
     host->notes[SLOT_CUTS] = 0;
     chip_start(host, firmware);
     chip_run(host);
