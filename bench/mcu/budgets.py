@@ -29,7 +29,9 @@ def held(rows):
     """The rows that have a budget: {config: {metric: value}}."""
     found = {}
     for row in rows:
-        if row["dataset"] == DATASET and platform_of(row) != "host":
+        if row["dataset"] != DATASET or row["bench"] != "mcu":
+            continue
+        if platform_of(row) != "host":
             found.setdefault(row["config"], {})[row["metric"]] = row["value"]
     return found
 
