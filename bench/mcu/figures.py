@@ -91,6 +91,7 @@ def ram_metrics(found):
     yield "RAM, arena", ram["arena"]
     yield "RAM, volume and cursor", ram["volume"] + ram["cursor"]
     yield "stack, append", found["append"]["stack"]
+    yield "stack, sync", found["last_sync"]["stack"]
     yield "stack, get", found["get"]["stack"]
     yield "stack, value query", found["value"]["stack"]
     yield "stack, open", max(found["open"]["stack"], found["reopen"]["stack"])
@@ -109,6 +110,12 @@ def rows_of(platform, variant, dataset, run):
         figures += [(m, v, "B") for m, v in ram_metrics(found)]
     for metric, value, what in figures:
         yield row(metric, dataset, f"{platform}, {variant}", value, what)
+
+
+def stack_rows(config, dataset, worst):
+    """The deepest stack by the code: see stack_avr.py."""
+    for what, value in worst.items():
+        yield row(f"stack, {what}, worst case", dataset, config, value, "B")
 
 
 def row(metric, dataset, config, value, unit):

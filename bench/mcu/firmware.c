@@ -79,10 +79,10 @@ void firmware_want(int wanted, int status, int line) {
     firmware_holds(status == wanted, line, status);
 }
 
-/// Paints from the stack's limit to where the caller works.
-static void stack_paint(void) {
+/// Paints from the stack's limit to where the measured calls' caller works.
+static void stack_paint(uintptr_t stack) {
     uintptr_t limit = esk_board_stack_limit();
-    group.stack = esk_board_stack_pointer();
+    group.stack = stack;
     if (limit == 0) {
         return;
     }
@@ -92,7 +92,7 @@ static void stack_paint(void) {
     }
 }
 
-/// Bytes below the stack pointer of painting that were written since.
+/// Bytes below that caller's stack pointer that were written since.
 static uint32_t stack_used(void) {
     uintptr_t limit = esk_board_stack_limit();
     if (limit == 0) {
@@ -105,12 +105,12 @@ static uint32_t stack_used(void) {
     return (uint32_t)(group.stack - (uintptr_t)at);
 }
 
-void firmware_group_begin(const char *name) {
+void firmware_group_start(const char *name, uintptr_t stack) {
     group.name = name;
     group.digest = 2166136261u;
     firmware_samples = 0;
     medium_clear();
-    stack_paint();
+    stack_paint(stack);
 }
 
 void firmware_group_end(uint32_t operations) {

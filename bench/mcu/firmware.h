@@ -45,7 +45,9 @@ void firmware_line(void);
 
 /// Begins group `name`: paints the stack below the caller, clears counters
 /// of the medium and the digest.
-void firmware_group_begin(const char *name);
+#define firmware_group_begin(name)                                             \
+    firmware_group_start((name), esk_board_stack_pointer())
+void firmware_group_start(const char *name, uintptr_t stack);
 
 /// Ends it and prints it: operations, page I/O and digest as an answer; stack
 /// below firmware_group_begin's caller, and samples, as figures.

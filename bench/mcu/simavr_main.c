@@ -231,6 +231,7 @@ int main(int count, char **arguments) {
         i += option_take(&host, &options, arguments + i);
     }
     avr_global_logger_set(quiet_log);
+    host_spi_slave_set(&host_spi_memory);
     if (options.firmware == NULL ||
         elf_read_firmware(options.firmware, &firmware) != 0) {
         host_die("cannot load",

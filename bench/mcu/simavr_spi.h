@@ -24,6 +24,9 @@ struct spi_slave {
 /// the bus reads 0xFF. Borrowed.
 void host_spi_slave_set(const struct spi_slave *slave);
 
+/// 64 KB of memory as a chip: see simavr_memory.c.
+extern const struct spi_slave host_spi_memory;
+
 /// Takes over the chip's SPI registers and watches its select pin.
 void host_spi_attach(avr_t *avr);
 

@@ -85,7 +85,7 @@ _Noreturn void esk_board_exit(int status) {
 }
 
 uintptr_t esk_board_stack_pointer(void) {
-    return SP;
+    return SP + 3u; /* above this call's return address */
 }
 
 /// The linker's: the end of static data, where a heap would begin.
