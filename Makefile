@@ -168,6 +168,8 @@ results: ## docs/results, made anew: bench, sizes, and logs of make check
 	@$(MAKE) size OUT=build/check/size.json
 	@.venv/bin/python bench/report_series.py build/check/series.json \
 	    --size build/check/size.json
+	@$(MAKE) mcu OUT=build/check/mcu.json
+	@.venv/bin/python bench/report_mcu.py build/check/mcu.json
 
 .PHONY: amalgamation
 amalgamation: setup-build ## build/package/amalgamation/esker.c and esker.h

@@ -226,8 +226,10 @@ def summary(results):
     judged = [row for row in results.rows if meets(row) is not None]
     missed = [row for row in judged if not meets(row)]
     lines = [
-        f"Of {len(judged)} figures with a target "
-        f"{len(judged) - len(missed)} meet it; a figure in bold misses it.\n"
+        (
+            f"Of {len(judged)} figures with a target "
+            f"{len(judged) - len(missed)} meet it; one in bold misses it.\n"
+        )
     ]
     cuts = [row for row in results.rows if row["bench"] == "mcu_cuts"]
     lines += [f"- {row['metric']}; losses: {row['value']}" for row in cuts]
@@ -238,15 +240,17 @@ def write(results):
     data = results.main
     parts = [
         "# On microcontrollers, measured\n",
-        "Made by `make mcu OUT=file.json` and `bench/report_mcu.py "
-        "file.json`; all figures are in `mcu.json`. One firmware on every "
-        "platform, its answers compared with the host's byte for byte: "
-        f"10,000 rows of 16 bytes ({data}), pages of 512 bytes, 32-bit keys, "
-        "256 B of key index, the least number of frames, one value index. "
-        "The storage outside the chip costs it next to nothing, so these are "
-        "the library's own cycles and instructions; both repeat exactly. "
-        "EmbedDB was measured unmodified on the same data; it has no "
-        "checksum.\n",
+        (
+            "Made by `make mcu OUT=file.json` and `bench/report_mcu.py "
+            "file.json`; all figures are in `mcu.json`. One firmware on every "
+            "platform, its answers compared with the host's byte for byte: "
+            f"10,000 rows of 16 bytes ({data}), pages of 512 bytes, 32-bit keys, "
+            "256 B of key index, the least number of frames, one value index. "
+            "The storage outside the chip costs it next to nothing, so these are "
+            "the library's own cycles and instructions; both repeat exactly. "
+            "EmbedDB was measured unmodified on the same data; it has no "
+            "checksum.\n"
+        ),
         summary(results),
         "## ATmega2560: cycles in simavr\n",
         avr_costs(results),
@@ -254,13 +258,17 @@ def write(results):
         "## ATmega2560: RAM and stack\n",
         rams(results),
         stacks(results),
-        "Painted: the deepest byte written below the caller in a run. Worst "
-        "case: call graph and frames of the linked program, library routines "
-        "included, with the benchmark's driver below.\n",
+        (
+            "Painted: the deepest byte written below the caller in a run. Worst "
+            "case: call graph and frames of the linked program, library routines "
+            "included, with the benchmark's driver below.\n"
+        ),
         "## Cortex-M and RISC-V: instructions in QEMU\n",
         others(results),
-        "Never to be compared with the cycles above. WebAssembly has no "
-        "exact count: its module gives the same answers in Node.\n",
+        (
+            "Never to be compared with the cycles above. WebAssembly has no "
+            "exact count: its module gives the same answers in Node.\n"
+        ),
         "## A minimal program, linked\n",
         sizes(results),
     ]

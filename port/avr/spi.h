@@ -14,8 +14,8 @@ void esk_avr_spi_select(void);
 void esk_avr_spi_deselect(void);
 
 /// Sends `bytes` bytes of `out` (NULL: 0xFF each) and puts what comes back
-/// into `in` (NULL: nowhere). A received byte costs about 40 cycles, of which the
-/// bus takes 16.
+/// into `in` (NULL: nowhere). A byte costs about 40 cycles, of which the bus
+/// takes 16.
 void esk_avr_spi_transfer(const uint8_t *out, uint8_t *in, uint16_t bytes);
 
 #endif
