@@ -147,7 +147,7 @@ size: setup-tools ## code and RAM on four chips; OUT=file.json
 
 .PHONY: mcu
 mcu: setup-tools ## tests and figures on microcontrollers; OUT=file.json
-	@scripts/mcu $(if $(OUT),--out $(OUT))
+	@scripts/mcu $(if $(OUT),--out $(OUT),--data sea_surface_temp)
 
 .PHONY: mcu-budgets
 mcu-budgets: setup-tools ## the budgets of make mcu, made anew

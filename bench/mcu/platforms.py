@@ -230,9 +230,15 @@ def run_command(name, program, rows, options):
     return [*run, "-plugin", plugin, "-kernel", program], None
 
 
-def run(name, program, rows, options=()):
-    """Runs `program` on blank storage with `rows` as its input."""
-    folder = program.parent
+def run(name, program, rows, options=(), folder=None):
+    """Runs `program` on blank storage with `rows` as its input.
+
+    Runs side by side each need a `folder`, else the program's own serves.
+    The program is not copied there: a file that another thread's child still
+    holds open for writing cannot be run.
+    """
+    folder = folder or program.parent
+    folder.mkdir(exist_ok=True)
     samples = folder / "samples.bin"
     samples.unlink(missing_ok=True)
     if "qemu" in str(PLATFORMS[name]["run"][:1]):

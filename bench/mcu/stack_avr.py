@@ -22,7 +22,7 @@ RETURN_BYTES = 3
 DRIVER = ("medium_read", "medium_program", "medium_erase", "medium_sync")
 INDIRECT = {
     "block_is_bad": DRIVER,
-    "block_prepare": DRIVER,
+    "block_take": DRIVER,
     "esk_catalog_read": DRIVER,
     "esk_device_block_is_bad": DRIVER,
     "esk_half_erase": DRIVER,
@@ -31,9 +31,10 @@ INDIRECT = {
     "esk_pool_pin": ("page_load",),
     "esk_ring_read": DRIVER,
     "esk_series_sync": DRIVER,
+    "page_is_erased": DRIVER,
     "page_position": DRIVER,
     "page_program": DRIVER,
-    "page_spoiled": DRIVER,
+    "page_write": DRIVER,
     "super_read": DRIVER,
 }
 SAVES, RESTORES = "__prologue_saves__", "__epilogue_restores__"
