@@ -20,6 +20,8 @@ import platforms
 
 RETURN_BYTES = 3
 DRIVER = ("medium_read", "medium_program", "medium_erase", "medium_sync")
+# Of pools with slots, which a series links none of.
+SLOTS = ("pool_leave", "pool_spread")
 INDIRECT = {
     "block_is_bad": DRIVER,
     "block_take": DRIVER,
@@ -28,14 +30,15 @@ INDIRECT = {
     "esk_half_erase": DRIVER,
     "esk_half_program": DRIVER,
     "esk_half_seal": DRIVER,
-    "esk_pool_pin": ("page_load",),
+    "esk_pool_pin": ("page_load", *SLOTS),
     "esk_ring_read": DRIVER,
     "esk_series_sync": DRIVER,
     "page_is_erased": DRIVER,
     "page_position": DRIVER,
     "page_program": DRIVER,
     "page_write": DRIVER,
-    "super_read": DRIVER,
+    "pool_evict": SLOTS,
+    "super_take": DRIVER,
 }
 SAVES, RESTORES = "__prologue_saves__", "__epilogue_restores__"
 SAVED_MAX = 18
