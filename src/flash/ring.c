@@ -135,9 +135,12 @@ static bool block_is_bad(const struct esk_ring *ring, uint32_t position) {
 }
 
 /// Makes the block at `ready` ready: what it held a lap ago is dropped.
+/// `ahead`: head is not there yet.
 /// Returns  ESK_OK; ESK_NOT_FOUND when the block is bad and was passed over;
-///          ESK_FULL, ESK_E_WORN, ESK_E_IO: nothing has changed.
-static int block_take(struct esk_ring *ring) {
+///          ESK_E_MEDIUM when it failed, keeps no mark to be known by later,
+///          and so waits for head; ESK_FULL, ESK_E_WORN, ESK_E_IO: nothing
+///          has changed.
+static int block_take(struct esk_ring *ring, bool ahead) {
     uint32_t end = ring->ready + block_pages(ring);
     uint32_t pages = esk_ring_pages(ring);
     bool is_held = end > pages && ring->tail < end - pages;
@@ -157,6 +160,7 @@ static int block_take(struct esk_ring *ring) {
             ring->worn++;
             esk_device_block_mark_bad(ring->volume->device,
                                       position_block(ring, ring->ready));
+            ring->stuck = ahead && !block_is_bad(ring, ring->ready);
             status = ESK_NOT_FOUND;
         } else if (status != ESK_OK) {
             return ESK_E_IO;
@@ -164,6 +168,9 @@ static int block_take(struct esk_ring *ring) {
     }
     if (is_held) {
         ring->tail = end - pages;
+    }
+    if (ring->stuck) {
+        return ESK_E_MEDIUM;
     }
     ring->ready = end;
     return status;
@@ -237,7 +244,8 @@ int esk_ring_reserve(struct esk_ring *ring) {
             return ESK_E_LIMIT;
         }
         if (ring->head == ring->ready) {
-            int status = block_take(ring);
+            ring->stuck = false;
+            int status = block_take(ring, false);
             if (status != ESK_NOT_FOUND) {
                 return status;
             }
@@ -255,8 +263,8 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
 
     *done = false;
     int status = ESK_FULL;
-    if ((ring->ready - begun) / pages < ring->ahead) {
-        status = block_take(ring);
+    if (!ring->stuck && (ring->ready - begun) / pages < ring->ahead) {
+        status = block_take(ring, true);
     }
     /* Where nothing may be dropped nothing is due, but collecting. */
     if (status == ESK_FULL && ring->collect != NULL) {

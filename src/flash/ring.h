@@ -61,6 +61,7 @@ struct esk_ring {
     uint8_t torn;          ///< pages that failed transfers spoiled in a row
     uint8_t ahead;         ///< blocks to keep erased ahead of head
     bool refuse;           ///< refuse when full, rather than drop
+    bool stuck;            ///< the block at ready failed, and has no mark
     bool in_doubt;         ///< the last program of the page at head
 };
 
