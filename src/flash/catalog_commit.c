@@ -183,21 +183,6 @@ static int change_write(const struct esk_volume *old, struct esk_volume *volume,
     return esk_half_seal(volume, half, page);
 }
 
-/// Whether half `half` alone still proves every page of the catalog. Its
-/// superblock may outlive them where a cut interrupts its erase.
-static bool half_is_whole(const struct esk_volume *volume, uint8_t half,
-                          uint8_t *page) {
-    struct esk_volume alone = *volume;
-    alone.half_newest = half;
-    alone.half_valid = (uint8_t)(volume->half_valid & (1u << half));
-    for (uint16_t p = 0; p < volume->catalog_pages; p++) {
-        if (esk_catalog_read(&alone, p, page) != ESK_OK) {
-            return false;
-        }
-    }
-    return alone.half_valid != 0;
-}
-
 /// Commits `change`. On failure `volume` still has the old catalog, on the
 /// half that is newest.
 static int catalog_commit(struct esk_volume *volume,
@@ -208,8 +193,8 @@ static int catalog_commit(struct esk_volume *volume,
     if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (!half_is_whole(volume, volume->half_newest, page) &&
-        half_is_whole(volume, half, page)) {
+    if (!esk_half_is_whole(volume, volume->half_newest, page) &&
+        esk_half_is_whole(volume, half, page)) {
         half = volume->half_newest;
     }
     for (uint8_t i = 0; i < COMMIT_TRIES && status == ESK_E_IO; i++) {

@@ -138,6 +138,19 @@ int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     return ESK_OK;
 }
 
+bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
+                       uint8_t *page) {
+    struct esk_volume alone = *volume;
+    alone.half_newest = half;
+    alone.half_valid = (uint8_t)(volume->half_valid & (1u << half));
+    for (uint16_t p = 0; p < volume->catalog_pages; p++) {
+        if (esk_catalog_read(&alone, p, page) != ESK_OK) {
+            return false;
+        }
+    }
+    return alone.half_valid != 0;
+}
+
 int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
     uint8_t from = volume->half_newest;
     uint8_t to = (uint8_t)(1 - from);
@@ -248,6 +261,30 @@ static int super_find(const struct esk_device *device, uint8_t *page) {
     return worst;
 }
 
+/// Takes half `half`, whose superblock is in `page`, into account: of two
+/// commits the newer one counts, unless only the older one is whole. A commit
+/// that failed may leave its superblock when it is erased again.
+static void half_add(struct esk_volume *volume, uint8_t half, uint8_t *page) {
+    struct esk_volume found = *volume;
+    super_decode(&found, page);
+    found.half_newest = half;
+    found.half_valid = (uint8_t)(1u << half);
+    bool is_newer = found.commit > volume->commit;
+    if (volume->half_valid == 0) {
+        *volume = found;
+    } else if (found.commit == volume->commit) {
+        volume->half_valid = (uint8_t)(volume->half_valid | found.half_valid);
+    } else {
+        const struct esk_volume *newer = is_newer ? &found : volume;
+        const struct esk_volume *older = is_newer ? volume : &found;
+        bool take_newer = esk_half_is_whole(newer, newer->half_newest, page) ||
+                          !esk_half_is_whole(older, older->half_newest, page);
+        if (take_newer == is_newer) {
+            *volume = found;
+        }
+    }
+}
+
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, uint8_t *page) {
     ESK_TRY(esk_geometry_check(&device->geometry));
@@ -258,23 +295,13 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     super_decode(volume, page);
 
     uint32_t seed = volume->seed;
-    uint32_t newest = 0;
     for (uint8_t half = 0; half < 2; half++) {
         esk_page_id id = 0;
-        if (esk_half_page(volume, half, volume->half_pages - 1u, &id) !=
-                ESK_OK ||
-            super_take(device, id, page) != ESK_OK ||
-            esk_load_u32(page + ESK_SUPER_SEED) != seed) {
-            continue;
-        }
-        uint32_t commit = esk_page_sequence(page);
-        if (volume->half_valid == 0 || commit > newest) {
-            newest = commit;
-            super_decode(volume, page);
-            volume->half_newest = half;
-            volume->half_valid = (uint8_t)(1u << half);
-        } else if (commit == newest) {
-            volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
+        if (esk_half_page(volume, half, volume->half_pages - 1u, &id) ==
+                ESK_OK &&
+            super_take(device, id, page) == ESK_OK &&
+            esk_load_u32(page + ESK_SUPER_SEED) == seed) {
+            half_add(volume, half, page);
         }
     }
     return volume->half_valid != 0 ? ESK_OK : ESK_E_CORRUPT;

@@ -26,6 +26,11 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half);
 int esk_half_program(const struct esk_volume *volume, uint8_t half,
                      uint32_t index, const uint8_t *bytes);
 
+/// Whether half `half` alone proves every page of the catalog. Its superblock
+/// may outlive them where its erase was cut or failed.
+bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
+                       uint8_t *page);
+
 /// Programs the superblock into half `half`: the half is valid from now on.
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page);
 
