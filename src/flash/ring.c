@@ -23,7 +23,6 @@
 
 enum {
     TRIES_MAX = 4, ///< programs of a page that one call tries
-    TORN_MAX = 3,  ///< holes in a row that end a block: a mount looks past them
     WORN_MAX = 4,  ///< blocks in a row that the medium may give up. A block
                    ///< without a mark counts twice when a program failed: it
                    ///< may look erased, and a mount looks past one such
@@ -222,7 +221,7 @@ static int doubt_settle(struct esk_ring *ring) {
     if (status != ESK_OK) {
         open_page_forget(ring);
         ring->torn++;
-        page_pass(ring, ring->torn % TORN_MAX == 0);
+        page_pass(ring, ring->torn % ESK_RING_TORN_MAX == 0);
     }
     return ESK_OK;
 }

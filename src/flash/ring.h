@@ -29,6 +29,12 @@
 #include "esker/volume.h"
 #include "flash/envelope.h"
 
+enum {
+    /// Pages in a row that failed transfers may spoil before the rest of the
+    /// block is given up. A mount looks past one less.
+    ESK_RING_TORN_MAX = 3,
+};
+
 /// What the rings of one table have done since it was opened.
 struct esk_ring_stats {
     uint32_t reads;

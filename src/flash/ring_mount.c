@@ -138,18 +138,21 @@ static bool block_is_bad(struct ring_scan *scan, uint32_t block) {
 }
 
 /// Whether `block` holds the pages from position `start` on. `quick` asks its
-/// first page; else the second may speak for it as well, so that one page
-/// from a lap ago (its program was lost) does not hide the block.
+/// first page; else the next ones may speak for it as well, so that pages from
+/// a lap ago (their programs were lost) do not hide the block.
 static bool block_holds(struct ring_scan *scan, uint32_t block, bool quick,
                         uint32_t start, bool *proven, bool *blank) {
     uint32_t position = 0;
     bool erased = false;
     *proven = block_position(scan, block, quick, &position, blank);
-    if (*proven && position != start && !quick && scan->pages > 1) {
-        return page_position(scan, block, 1, &position, &erased) &&
-               position == start + 1;
+    bool holds = *proven && position == start;
+    for (uint16_t i = 1; *proven && !quick && !holds && i < ESK_RING_TORN_MAX &&
+                         i < scan->pages;
+         i++) {
+        holds = page_position(scan, block, i, &position, &erased) &&
+                position == start + i;
     }
-    return *proven && position == start;
+    return holds;
 }
 
 /// Whether the block `steps` after the start, or one of the next good ones,
@@ -183,15 +186,17 @@ static bool block_continues(struct ring_scan *scan, uint32_t steps, bool quick,
     return false;
 }
 
-/// Corrects a start whose first page is from a lap ago, and moves it on when
+/// Corrects a start whose first pages are from a lap ago, and moves it on when
 /// one of the blocks after it is of a newer lap: then it failed to erase.
 static void start_confirm(struct ring_scan *scan) {
     uint32_t start = scan->start;
     uint32_t position = 0;
     bool erased = false;
-    if (scan->pages > 1 && page_position(scan, start, 1, &position, &erased) &&
-        position - 1 > scan->origin) {
-        scan->origin = position - 1;
+    for (uint16_t i = 1; i < ESK_RING_TORN_MAX && i < scan->pages; i++) {
+        if (page_position(scan, start, i, &position, &erased) &&
+            position - i > scan->origin) {
+            scan->origin = position - i;
+        }
     }
     uint32_t base = scan->origin;
     uint8_t asked = 0;
