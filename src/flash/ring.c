@@ -61,13 +61,22 @@ int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
 }
 
 uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position) {
+    const struct esk_device *device = ring->volume->device;
     uint16_t pages = block_pages(ring);
-    if (position % pages == 0 &&
-        esk_device_block_is_bad(ring->volume->device,
-                                position_block(ring, position))) {
-        return position + pages;
+    if (position % pages != 0 ||
+        !esk_device_block_is_bad(device, position_block(ring, position))) {
+        return position + 1;
     }
-    return position + 1;
+    for (uint32_t i = 1; i <= ESK_RING_TORN_MAX && i < pages; i++) {
+        uint8_t sequence[4] = {0};
+        if (device->ops->read(device, esk_ring_page(ring, position + i),
+                              ESK_ENVELOPE_SEQUENCE, sequence,
+                              sizeof sequence) == ESK_OK &&
+            esk_load_u32(sequence) == position + i) {
+            return position + 1;
+        }
+    }
+    return position + pages;
 }
 
 void esk_ring_drop(struct esk_ring *ring, uint32_t position) {

@@ -249,7 +249,7 @@ int esk_series_oldest(struct esk_series *series, void *row) {
 int esk_series_count(struct esk_series *series, uint32_t *count) {
     uint32_t end = series->ordinal + series->write_count;
     uint32_t at = series->data.tail;
-    for (; at < series->data.head; at = esk_ring_skip(&series->data, at)) {
+    while (at < series->data.head) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
         int status = esk_series_pin(series, &series->data, at, &page, &frame);
@@ -257,6 +257,7 @@ int esk_series_count(struct esk_series *series, uint32_t *count) {
             return status;
         }
         if (status != ESK_OK) {
+            at = esk_ring_skip(&series->data, at);
             continue;
         }
         uint16_t rows = esk_page_count(page);
@@ -268,6 +269,7 @@ int esk_series_count(struct esk_series *series, uint32_t *count) {
             *count = end - first;
             return ESK_OK;
         }
+        at++;
     }
     *count = (uint32_t)(series->write_count -
                         esk_series_rows_below(series, series->write_page,

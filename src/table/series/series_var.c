@@ -157,7 +157,7 @@ void esk_series_var_trim(struct esk_series *series) {
                 break;
             }
         }
-        at = esk_ring_skip(&series->data, at);
+        at = status == ESK_OK ? at + 1 : esk_ring_skip(&series->data, at);
     }
     if (at >= series->data.head) {
         (void)first_value(series, series->write_page, series->write_count,
