@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What media that fail at the wrong moment once broke: rows were programmed
+/// over others, lost at a mount, counted wrong; a catalog was lost.
+#include "table/series/series.h"
+#include "test/harness/bed.h"
+#include "test/harness/esk_test.h"
+
+static const struct esk_geometry nor = {.block_count = 70,
+                                        .block_pages = 8,
+                                        .page_bytes = 256,
+                                        .program_bytes = 1,
+                                        .erased_value = 0xFF};
+
+static const struct esk_geometry tiny = {.block_count = 110,
+                                         .block_pages = 4,
+                                         .page_bytes = 128,
+                                         .program_bytes = 1,
+                                         .erased_value = 0xFF};
+
+static const struct esk_geometry nand = {.block_count = 70,
+                                         .block_pages = 8,
+                                         .page_bytes = 512,
+                                         .program_bytes = 512,
+                                         .programs_per_page_max = 1,
+                                         .erased_value = 0xFF};
+
+static const struct esk_geometry card = {.block_count = 70,
+                                         .block_pages = 8,
+                                         .page_bytes = 512,
+                                         .program_bytes = 512,
+                                         .flags = ESK_MEDIUM_OVERWRITE};
+
+static void make(struct esk_bed *bed, const struct esk_geometry *geometry,
+                 const struct esk_bed_table *table, uint64_t seed) {
+    struct esk_sim_config config = {.geometry = *geometry, .seed = seed};
+    config.erase_keeps = geometry->flags != 0;
+    ESK_CHECK_INT(esk_bed_make(bed, table, &config, seed), ESK_OK);
+}
+
+static void fail(struct esk_bed *bed, const struct esk_sim_failures *what) {
+    esk_sim_failures_set(bed->sim, what);
+}
+
+static void verify(struct esk_bed *bed) {
+    bool held = esk_bed_verify(bed, true);
+    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
+}
+
+static void mount_verify(struct esk_bed *bed) {
+    fail(bed, NULL);
+    esk_bed_crash(bed);
+    bool held = esk_bed_recover(bed) == ESK_OK;
+    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    verify(bed);
+}
+
+/// Appends rows until the next page is number `index` of its block.
+static void fill_to(struct esk_bed *bed, uint32_t index) {
+    do {
+        ESK_CHECK_INT(esk_bed_append(bed), ESK_OK);
+    } while (bed->series->data.head % bed->device->geometry.block_pages !=
+                 index ||
+             bed->series->write_count != 1);
+}
+
+ESK_TEST(early_erase_that_fails_without_a_mark_is_not_programmed_over) {
+    const struct esk_bed_table table = {
+        .no_marks = true, .data_blocks = 8, .index_blocks = 6};
+    const struct esk_sim_failures once = {.erase.burst_length = 1};
+    for (uint32_t lead = 0; lead < 8; lead++) {
+        struct esk_bed bed;
+        bool done = false;
+        ESK_CONTEXT("page %u of a block", lead);
+        make(&bed, &nor, &table, 1);
+        for (uint32_t block = 0; block < 10; block++) {
+            fill_to(&bed, lead);
+        }
+        fail(&bed, &once);
+        bed.model->ahead = 1;
+        ESK_CHECK_INT(esk_ring_step(&bed.series->data, &done), ESK_OK);
+        ESK_CHECK_INT(bed.series->stats.erase_failures, 1);
+        for (uint32_t block = 0; block < 3; block++) {
+            fill_to(&bed, lead);
+            ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        }
+        verify(&bed);
+        mount_verify(&bed);
+        esk_bed_free(&bed);
+    }
+}
+
+ESK_TEST(mount_looks_past_two_pages_that_hold_what_was_there_a_lap_ago) {
+    const struct esk_bed_table table = {.data_blocks = 6, .index_blocks = 6};
+    for (uint32_t seed = 0; seed < 40; seed++) {
+        struct esk_sim_failures two = {
+            .transfer = {.burst_start = 1, .burst_length = 2}};
+        struct esk_bed bed;
+        ESK_CONTEXT("seed %u", seed);
+        make(&bed, &card, &table, seed);
+        for (uint32_t block = 0; block < 7; block++) {
+            fill_to(&bed, 0);
+        }
+        fail(&bed, &two); /* the erase is good, then two programs are not */
+        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        mount_verify(&bed);
+        esk_bed_free(&bed);
+    }
+}
+
+ESK_TEST(count_reads_on_in_a_block_that_went_bad_after_its_first_page) {
+    const struct esk_bed_table table = {
+        .full_policy = ESK_FULL_REFUSE, .data_blocks = 6, .index_blocks = 6};
+    const struct esk_sim_failures once = {.program.burst_length = 1};
+    struct esk_bed bed;
+    make(&bed, &nand, &table, 1);
+    fill_to(&bed, 7);
+    ESK_CHECK_INT(esk_bed_append_many(&bed, 15), ESK_OK);
+    ESK_CHECK_INT(esk_bed_erase_before(&bed, 8), ESK_OK);
+    fail(&bed, &once); /* erased rows go to the next block's first page */
+    ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+    fill_to(&bed, 6);
+    fail(&bed, &once); /* and that block goes bad, too */
+    ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+    ESK_CHECK_INT(bed.series->stats.program_failures, 2);
+    verify(&bed);
+    mount_verify(&bed);
+    esk_bed_free(&bed);
+}
+
+ESK_TEST(bad_block_whose_first_page_was_spoiled_keeps_the_rows_after_it) {
+    const struct esk_bed_table table = {.data_blocks = 6, .index_blocks = 6};
+    const struct esk_sim_failures lost = {.transfer = {.burst_length = 1}};
+    const struct esk_sim_failures worn = {.program.burst_length = 1};
+    for (uint32_t seed = 0; seed < 40; seed++) {
+        struct esk_bed bed;
+        ESK_CONTEXT("seed %u", seed);
+        make(&bed, &nor, &table, seed);
+        fill_to(&bed, 0);
+        ESK_CHECK_INT(esk_bed_step(&bed, 8), ESK_OK); /* erased already */
+        fail(&bed, &lost);
+        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        fill_to(&bed, 4);
+        fail(&bed, &worn);
+        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        verify(&bed);
+        mount_verify(&bed);
+        esk_bed_free(&bed);
+    }
+}
+
+ESK_TEST(catalog_survives_a_commit_that_failed_and_was_half_erased_again) {
+    const struct esk_bed_table table = {.data_blocks = 6, .index_blocks = 6};
+    for (uint32_t seed = 0; seed < 300; seed++) {
+        struct esk_sim_failures dead = {
+            .transfer = {.burst_start = seed % 30, .burst_length = 2000}};
+        struct esk_bed bed;
+        ESK_CONTEXT("seed %u", seed);
+        make(&bed, &tiny, &table, seed);
+        fill_to(&bed, 1);
+        fail(&bed, &dead);
+        (void)esk_bed_erase_before(&bed, 4);
+        mount_verify(&bed);
+        esk_bed_free(&bed);
+    }
+}
+
+ESK_TEST_MAIN()
