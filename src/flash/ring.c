@@ -23,9 +23,6 @@
 
 enum {
     TRIES_MAX = 4, ///< programs of a page that one call tries
-    WORN_MAX = 4,  ///< blocks in a row that the medium may give up. A block
-                   ///< without a mark counts twice when a program failed: it
-                   ///< may look erased, and a mount looks past one such
 };
 
 static uint16_t block_pages(const struct esk_ring *ring) {
@@ -154,7 +151,7 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     bool is_held = end > pages && ring->tail < end - pages;
     int status = ESK_NOT_FOUND;
 
-    if (ring->worn >= WORN_MAX) {
+    if (ring->worn >= ESK_RING_WORN_MAX) {
         return ESK_E_WORN;
     }
     if (is_held && ring->refuse) {
@@ -165,10 +162,10 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     } else {
         status = block_erase(ring, ring->ready);
         if (status == ESK_E_MEDIUM) {
-            ring->worn++;
             esk_device_block_mark_bad(ring->volume->device,
                                       position_block(ring, ring->ready));
             ring->stuck = ahead && !block_is_bad(ring, ring->ready);
+            ring->worn = (uint8_t)(ring->worn + (ring->stuck ? 0 : 1));
             status = ESK_NOT_FOUND;
         } else if (status != ESK_OK) {
             return ESK_E_IO;
@@ -241,7 +238,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
     if ((ring->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (ring->worn >= WORN_MAX) {
+    if (ring->worn >= ESK_RING_WORN_MAX) {
         return ESK_E_WORN;
     }
     if (ring->in_doubt) {
@@ -293,8 +290,7 @@ static int page_spoiled(struct esk_ring *ring, int status) {
         return ESK_E_IO;
     }
     open_page_forget(ring);
-    bool marks = device->ops->block_mark_bad != NULL;
-    ring->worn = (uint8_t)(ring->worn + (marks ? 1 : 2));
+    ring->worn++;
     esk_device_block_mark_bad(device, position_block(ring, ring->head));
     page_pass(ring, true);
     return ESK_E_WORN;

@@ -33,6 +33,9 @@ enum {
     /// Pages in a row that failed transfers may spoil before the rest of the
     /// block is given up. A mount looks past one less.
     ESK_RING_TORN_MAX = 3,
+    /// Blocks in a row that the medium may give up before it is taken for
+    /// dead. A mount looks past one less, marked or not.
+    ESK_RING_WORN_MAX = 4,
 };
 
 /// What the rings of one table have done since it was opened.

@@ -21,10 +21,10 @@
 #include "flash/device_page.h"
 
 enum {
-    NEIGHBOURS = 2,       ///< blocks asked to confirm the start
+    NEIGHBOURS = 1,       ///< blocks passed over that may have failed, where
+                          ///< those that did are marked
     NEIGHBOURS_QUICK = 1, ///< blocks asked after an odd one while searching
     NEIGHBOURS_ODD = 5,   ///< and at the edge: as many can have failed
-    NEIGHBOURS_BLANK = 2, ///< erased blocks in a row that end the search
     PAGES_AFTER = 4,      ///< pages asked after one that proves nothing
     PROBES_KEPT = 6,      ///< pages remembered
     GAP_BLOCKS_MAX = 12,  ///< erased blocks between head and tail, at most
@@ -40,10 +40,11 @@ struct probe {
 
 struct ring_scan {
     struct esk_ring *ring;
-    uint8_t *page;   ///< scratch
-    uint16_t pages;  ///< a block
-    uint32_t start;  ///< block the count starts from, within the run
-    uint32_t origin; ///< position of that block's first page
+    uint8_t *page;      ///< scratch
+    uint16_t pages;     ///< a block
+    uint8_t neighbours; ///< blocks in a row that may have failed unmarked
+    uint32_t start;     ///< block the count starts from, within the run
+    uint32_t origin;    ///< position of that block's first page
     struct probe known[PROBES_KEPT]; ///< the last pages read
     uint8_t next;                    ///< the one of these to give up first
 };
@@ -179,7 +180,7 @@ static bool block_continues(struct ring_scan *scan, uint32_t steps, bool quick,
             continue;
         }
         blanks = blank ? (uint8_t)(blanks + 1) : 0;
-        if (++asked > most || blanks >= NEIGHBOURS_BLANK) {
+        if (++asked > most || blanks > scan->neighbours) {
             return false;
         }
     }
@@ -200,8 +201,8 @@ static void start_confirm(struct ring_scan *scan) {
     }
     uint32_t base = scan->origin;
     uint8_t asked = 0;
-    for (uint32_t i = 1; asked < NEIGHBOURS && i < scan->ring->block_count;
-         i++) {
+    for (uint32_t i = 1;
+         asked <= scan->neighbours && i < scan->ring->block_count; i++) {
         uint32_t block = start + i;
         uint32_t first = 0;
         if (block >= scan->ring->block_count) {
@@ -431,6 +432,9 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     ring->envelope.table = config->table;
     ring->envelope.erased_value = geometry->erased_value;
 
+    scan.neighbours = volume->device->ops->block_is_bad != NULL
+                          ? NEIGHBOURS
+                          : ESK_RING_WORN_MAX - 1;
     for (uint8_t i = 0; i < PROBES_KEPT; i++) {
         scan.known[i].offset = UINT32_MAX;
     }

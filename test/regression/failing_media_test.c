@@ -92,6 +92,28 @@ ESK_TEST(early_erase_that_fails_without_a_mark_is_not_programmed_over) {
     }
 }
 
+ESK_TEST(mount_looks_past_three_blocks_that_failed_and_look_erased) {
+    const struct esk_bed_table table = {
+        .no_marks = true, .data_blocks = 8, .index_blocks = 6};
+    for (uint32_t seed = 0; seed < 40; seed++) {
+        struct esk_bed bed;
+        ESK_CONTEXT("seed %u", seed);
+        make(&bed, &nor, &table, seed);
+        for (uint32_t block = 0; block < seed % 12; block++) {
+            fill_to(&bed, 0);
+        }
+        uint32_t failing = bed.series->data.ready / 8;
+        for (uint32_t i = 0; i < 3; i++) {
+            esk_sim_block_fail(bed.sim, bed.data_block + (failing + i) % 8);
+        }
+        ESK_CHECK_INT(esk_bed_append_many(&bed, 300), ESK_OK);
+        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        verify(&bed);
+        mount_verify(&bed);
+        esk_bed_free(&bed);
+    }
+}
+
 ESK_TEST(mount_looks_past_two_pages_that_hold_what_was_there_a_lap_ago) {
     const struct esk_bed_table table = {.data_blocks = 6, .index_blocks = 6};
     for (uint32_t seed = 0; seed < 40; seed++) {
