@@ -93,7 +93,8 @@ struct esk_series_report {
     uint32_t rows_missing;  ///< rows that were written and cannot be read
     uint32_t pages;         ///< data pages that proved themselves
     uint32_t pages_damaged; ///< pages that prove nothing where rows are missing
-    uint32_t pages_torn;    ///< the same where none is, as a cut leaves them
+    uint32_t pages_torn;    ///< the same where none is known to be, as a cut
+                            ///< or a failed program leaves them
     uint32_t index_pages;
     uint32_t index_damaged;  ///< pages that prove nothing: costs reads, no row
     uint32_t index_wrong;    ///< index entries that would miss a row
@@ -273,8 +274,9 @@ void esk_series_stats(const struct esk_series *series,
 /// report   out, always filled in.
 /// Returns  ESK_OK when no row, value or index entry is wrong or missing;
 ///          ESK_E_CORRUPT when one is; ESK_E_IO when none is as far as could
-///          be read. A page that was the newest when it was damaged is not
-///          told from one that a cut tore: its rows were not yet followed.
+///          be read. A page that was the newest when it was damaged, or the
+///          oldest of a table that has dropped rows, is not told from one
+///          that a cut tore: it is among pages_torn.
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report);
 

@@ -336,10 +336,9 @@ static bool report_verify(struct esk_bed *bed) {
                             (unsigned long)bed->found_count);
     }
     status = esk_series_check(bed->series, &report);
-    /* A page that failed where the ring begins may have held rows. */
-    if ((status != ESK_OK && status != ESK_E_CORRUPT) ||
-        report.rows < bed->found_count || report.index_wrong > 0 ||
-        report.rows_missing > 0 || report.values_missing > 0) {
+    if (status != ESK_OK || report.rows < bed->found_count ||
+        report.index_wrong > 0 || report.rows_missing > 0 ||
+        report.values_missing > 0) {
         return esk_bed_fail(bed,
                             "check: %s, rows %lu of %lu, pages_damaged %lu, "
                             "index_wrong %lu, rows_missing %lu, "

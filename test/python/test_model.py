@@ -376,6 +376,7 @@ class SeriesModel(RuleBasedStateMachine):
         report = self.series.check()
         assert report.rows >= len(self.shown)
         assert report.rows_missing == 0
+        assert report.pages_damaged == 0
         assert report.index_wrong == 0
 
 

@@ -4,7 +4,10 @@
 /// Checking a series: every page is read and held against the others.
 #include "table/series/series.h"
 
-enum { ENTRY_BYTES_MAX = ESK_INDEX_COUNT_MAX * (8 + 8 + 8) };
+enum {
+    ENTRY_BYTES_MAX = ESK_INDEX_COUNT_MAX * (8 + 8 + 8),
+    AHEAD_MAX = 9, ///< blocks that steps and a step under way may have erased
+};
 
 struct check {
     struct esk_series_report *report;
@@ -79,20 +82,34 @@ static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
     }
 }
 
+/// Whether the table still has its first row, so that ordinals count from 0:
+/// no row was erased, and no block can have been asked to give way.
+static bool begins_at_first(const struct esk_series *series) {
+    const struct esk_ring *ring = &series->data;
+    uint32_t pages = ring->volume->device->geometry.block_pages;
+    return series->floor == 0 &&
+           (ring->refuse ||
+            ring->ready + AHEAD_MAX * pages <= esk_ring_pages(ring));
+}
+
 /// Goes on at a page whose first row has ordinal `first`, or at the rows in
 /// RAM: says what pages before it were that prove nothing.
 ///
 /// Pages torn by a cut and pages damaged later look alike; the ordinals tell
 /// them apart. Where no row is missing nothing that was acknowledged was lost.
+/// Where the ring begins with such pages and earlier rows were dropped, the
+/// ordinal is not known: nothing on the medium says where the rows that are
+/// left began. Then pages are called torn: a program fails far more often than
+/// the one page decays that is oldest and about to go.
 static void ordinal_check(struct check *check, uint32_t first) {
     uint32_t missing = first - check->ordinal;
-    bool lost = check->known ? missing - 1 < UINT32_MAX / 2 : first != 0;
+    bool lost = check->known && missing - 1 < UINT32_MAX / 2;
     if (!lost) {
         check->report->pages_torn += check->unread;
     } else {
         check->report->pages_damaged += check->unread;
     }
-    if (lost && check->known && check->previous >= check->kept) {
+    if (lost && check->previous >= check->kept) {
         check->report->rows_missing += missing;
     }
     check->unread = 0;
@@ -255,7 +272,9 @@ static void index_check(struct esk_series *series, struct check *check) {
 
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report) {
-    struct check check = {.report = report, .kept = kept_from(&series->data)};
+    struct check check = {.report = report,
+                          .kept = kept_from(&series->data),
+                          .known = begins_at_first(series)};
     memset(report, 0, sizeof *report);
     data_check(series, &check);
     index_check(series, &check);

@@ -108,6 +108,27 @@ ESK_TEST(check_counts_a_damaged_data_page_and_its_rows) {
     }
 }
 
+ESK_TEST(check_knows_damage_at_the_beginning_until_rows_were_dropped) {
+    struct esk_rig rig;
+    struct esk_series_report report;
+    start(&rig);
+    rig.series->data.refuse = true; /* so that none is dropped unasked */
+    for (uint32_t position = 0; position < 3; position++) {
+        damage(&rig, &rig.series->data, position);
+    }
+    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(report.pages_damaged, 3);
+    ESK_CHECK_INT(report.rows_missing, 3 * PAGE_ROWS);
+    ESK_CHECK_INT(report.rows, ROWS - 3 * PAGE_ROWS);
+    ESK_CHECK_INT(esk_series_erase_before(rig.series, 10 * PAGE_ROWS + 1),
+                  ESK_OK);
+    damage(&rig, &rig.series->data, rig.series->data.tail);
+    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    ESK_CHECK_INT(report.pages_torn, 1);
+    ESK_CHECK_INT(report.rows_missing, 0);
+    rig_end(&rig);
+}
+
 ESK_TEST(check_counts_rows_missing_at_the_end) {
     struct esk_rig rig;
     struct esk_series_report report;
