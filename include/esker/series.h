@@ -175,7 +175,10 @@ void esk_series_close(struct esk_series *series);
 /// Returns  ESK_OK: accepted, in RAM or on the medium. ESK_OUT_OF_ORDER: the
 ///          key is not above the newest. ESK_FULL (ESK_FULL_REFUSE only).
 ///          ESK_E_IO, ESK_E_WORN: nothing was accepted; earlier rows stay.
-///          Call again after ESK_E_IO, mount again after ESK_E_WORN.
+///          ESK_E_IO says that transfers fail: call again, however long it
+///          takes, without mounting again. ESK_E_WORN says that the medium
+///          reports block after block as failed, or has no good one left: it
+///          stays until a mount finds the medium sound.
 ///          ESK_E_READ_ONLY, ESK_E_LIMIT.
 /// Costs    1 / rows-a-page programs on average; at most one data, one
 ///          variable and three index programs and an erase for each.
