@@ -338,7 +338,8 @@ static bool block_begins(struct ring_scan *scan, uint32_t block,
 ///
 /// A cut may have hit the block that is next to go, in its erase or while it
 /// was overwritten. It is dropped unless one of its first pages is as it was:
-/// pages that happen to be left of it would look like damage.
+/// pages that happen to be left of it would look like damage. So is a bad
+/// block after one that was: it went with it, and may lie between gaps.
 static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
     const struct esk_ring *ring = scan->ring;
     uint32_t pages = esk_ring_pages(ring);
@@ -357,13 +358,15 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
         uint32_t block = at / scan->pages % ring->block_count;
         bool erased = false;
         bool proven = false;
-        if (block_holds(scan, block, false, at, &proven, &erased)) {
+        bool is_bad = block_is_bad(scan, block);
+        if (!(is_bad && may_be_begun && i > 0) &&
+            block_holds(scan, block, false, at, &proven, &erased)) {
             if (may_be_begun && !block_begins(scan, block, at)) {
                 at += scan->pages;
             }
             return at > oldest ? at : oldest;
         }
-        if (!block_is_bad(scan, block)) {
+        if (!is_bad) {
             asked++;
         }
         at += scan->pages;
