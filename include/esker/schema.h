@@ -129,7 +129,7 @@ enum esk_fault_kind {
     ESK_FAULT_INDEX_TOO_WIDE,  ///< two index entries do not fit a page
     ESK_FAULT_OPTION,          ///< full_policy, group_pages or run_pages
     ESK_FAULT_REGION,          ///< too few blocks for a ring
-    ESK_FAULT_TOO_LARGE,       ///< the descriptor exceeds its pages
+    ESK_FAULT_TOO_LARGE,       ///< the catalog has no room for the table
     ESK_FAULT_STORE,           ///< no such tree store, or k out of range
 };
 

@@ -124,7 +124,9 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
 /// Creates a table. Nothing is erased or reserved until it is opened.
 ///
 /// kind     ESK_TABLE_SERIES, or ESK_TABLE_TREE by esk_tree_create.
-/// fault    out on ESK_E_SCHEMA; may be NULL.
+/// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
+///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
+///          NULL.
 /// page     scratch, geometry.page_bytes bytes.
 /// Returns  ESK_OK; ESK_E_SCHEMA; ESK_E_EXISTS; ESK_E_NO_SPACE (no run of
 ///          blocks, or the catalog is full); ESK_E_READ_ONLY; ESK_E_IO.

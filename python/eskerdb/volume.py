@@ -216,7 +216,11 @@ class Volume:
         )
         if status == lib.ESK_E_SCHEMA:
             raise _fault_error(name, columns, specs, fault)
-        self._check(status, f"create table '{name}'")
+        doing = f"create table '{name}'"
+        if fault.kind != lib.ESK_FAULT_NONE:
+            text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
+            doing = f"{doing}: {text}"
+        self._check(status, doing)
         return self.table(name)
 
     def drop(self, name: str) -> None:

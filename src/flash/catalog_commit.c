@@ -359,6 +359,21 @@ static int id_find(const struct esk_volume *volume, struct esk_table_info *info,
     return status == ESK_OK ? ESK_E_NO_SPACE : status;
 }
 
+/// Whether one more table is within what the volume was formatted for.
+/// Returns ESK_OK; ESK_E_NO_SPACE; ESK_E_CORRUPT; ESK_E_IO.
+static int tables_count_check(const struct esk_volume *volume, uint8_t *page) {
+    struct esk_table_info info;
+    uint16_t cursor = 0;
+    int status = ESK_OK;
+    for (uint16_t tables = 0; tables < volume->tables_max; tables++) {
+        status = esk_volume_list(volume, &cursor, &info, page);
+        if (status != ESK_OK) {
+            return status == ESK_END ? ESK_OK : status;
+        }
+    }
+    return ESK_E_NO_SPACE;
+}
+
 int esk_volume_create(struct esk_volume *volume, uint8_t kind,
                       const struct esk_table_spec *spec,
                       struct esk_fault *fault, uint8_t *page) {
@@ -372,8 +387,8 @@ int esk_volume_create(struct esk_volume *volume, uint8_t kind,
     if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    ESK_TRY(esk_table_kind_check(kind, spec, page_bytes,
-                                 fault != NULL ? fault : &found));
+    fault = fault != NULL ? fault : &found;
+    ESK_TRY(esk_table_kind_check(kind, spec, page_bytes, fault));
     int status = esk_volume_find(volume, spec->name, &info, page);
     if (status != ESK_NOT_FOUND) {
         return status == ESK_OK ? ESK_E_EXISTS : status;
@@ -390,12 +405,18 @@ int esk_volume_create(struct esk_volume *volume, uint8_t kind,
     }
     ESK_TRY(id_find(volume, &info, page));
     ESK_TRY(regions_place(volume, spec, &info, page));
-
-    uint8_t salt[9];
-    esk_store_u32(salt, volume->seed);
-    esk_store_u32(salt + 4, volume->commit + 1);
-    salt[8] = info.id;
-    info.seed = ~esk_crc32c(~0u, salt, sizeof salt);
-    struct catalog_change change = {.spec = spec, .added = &info};
-    return catalog_commit(volume, &change, page);
+    status = tables_count_check(volume, page);
+    if (status == ESK_OK) {
+        uint8_t salt[9];
+        esk_store_u32(salt, volume->seed);
+        esk_store_u32(salt + 4, volume->commit + 1);
+        salt[8] = info.id;
+        info.seed = ~esk_crc32c(~0u, salt, sizeof salt);
+        struct catalog_change change = {.spec = spec, .added = &info};
+        status = catalog_commit(volume, &change, page);
+    }
+    if (status == ESK_E_NO_SPACE) {
+        fault->kind = ESK_FAULT_TOO_LARGE;
+    }
+    return status;
 }

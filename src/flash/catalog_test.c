@@ -145,7 +145,7 @@ ESK_TEST(catalog_lists_tables_in_order_and_then_ends) {
     struct esk_rig rig;
     struct esk_table_info info;
     uint16_t cursor = 0;
-    rig_start(&rig, &rig_nor, NULL);
+    rig_start(&rig, &rig_nor, &(struct esk_volume_config){.tables_max = 3});
     ESK_CHECK_INT(esk_volume_list(&rig.volume, &cursor, &info, rig.page),
                   ESK_END);
     for (int i = 0; i < 3; i++) {
@@ -258,7 +258,8 @@ ESK_TEST(catalog_entry_runs_over_several_small_pages) {
 ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
     struct esk_rig rig;
     struct esk_table_info info;
-    struct esk_volume_config config = {.tables_max = 1};
+    struct esk_volume_config config = {.tables_max = 3};
+    struct esk_fault fault = {0, 0};
     int status = ESK_OK;
     uint32_t tables = 0;
     struct esk_geometry geometry = rig_nor;
@@ -269,10 +270,12 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
         char name[8];
         snprintf(name, sizeof name, "t%u", tables);
         struct esk_table_spec table = named(name);
-        status = create(&rig, &table);
+        status = esk_volume_create(&rig.volume, ESK_TABLE_SERIES, &table,
+                                   &fault, rig.page);
     }
     ESK_CHECK_INT(status, ESK_E_NO_SPACE);
-    ESK_CHECK(tables > 2);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
+    ESK_CHECK_INT(tables, config.tables_max + 1);
     ESK_CHECK_INT(find(&rig, "t0", &info), ESK_OK);
     rig_mount(&rig);
     ESK_CHECK_INT(find(&rig, "t1", &info), ESK_OK);
@@ -280,6 +283,32 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
     struct esk_table_spec again = named("again");
     ESK_CHECK_INT(create(&rig, &again), ESK_OK);
     ESK_CHECK_INT(rig.volume.half_valid, 3);
+    rig_end(&rig);
+}
+
+ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
+    struct esk_rig rig;
+    struct esk_volume_config config = {.tables_max = 1};
+    struct esk_fault fault = {0, 0};
+    struct esk_table_spec table = named("wide");
+    struct esk_column many[ESK_COLUMN_COUNT_MAX];
+    char names[ESK_COLUMN_COUNT_MAX][ESK_NAME_BYTES_MAX + 1];
+    rig_start(&rig, &rig_nor, &config);
+    for (uint8_t i = 0; i < ESK_COLUMN_COUNT_MAX; i++) {
+        snprintf(names[i], sizeof names[i], "column_%u_of_a_sensor_array", i);
+        many[i] = (struct esk_column){names[i], "metres above the sea",
+                                      i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8, 0};
+    }
+    table.columns = many;
+    table.column_count = ESK_COLUMN_COUNT_MAX;
+    table.key_column = 0;
+    table.index_count = 0;
+    ESK_CHECK_INT(esk_volume_create(&rig.volume, ESK_TABLE_SERIES, &table,
+                                    &fault, rig.page),
+                  ESK_E_NO_SPACE);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
+    struct esk_table_spec small = named("small");
+    ESK_CHECK_INT(create(&rig, &small), ESK_OK);
     rig_end(&rig);
 }
 

@@ -23,7 +23,7 @@ const char *esk_fault_text(uint8_t kind) {
         "the indexes are too wide for an index page: drop one",
         "an option is out of range",
         "a region needs at least 2 blocks",
-        "the descriptor does not fit the catalog: shorten names",
+        "the catalog is full: drop a table, or format for more tables",
         "no such tree store, or its k leaves too little room",
     };
     if (kind >= sizeof texts / sizeof texts[0]) {
