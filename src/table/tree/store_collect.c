@@ -117,9 +117,6 @@ static int collect_next(struct esk_tree *tree, bool *done) {
     const struct esk_device *device = tree->volume->device;
     struct esk_ring *ring = &tree->ring;
     uint32_t pages = block_pages(tree);
-    if (tree->collected < ring->tail) {
-        tree->collected = ring->tail;
-    }
     uint32_t at = tree->collected;
     uint32_t end = at - at % pages + pages;
     *done = false;

@@ -497,7 +497,7 @@ ESK_TEST(tree_survives_hostile_pages) {
             for (uint32_t n = 0; n < changes; n++) {
                 uint32_t page = info.block[0] * 8 +
                                 esk_bush_random(&bush, info.blocks[0] * 8);
-                uint16_t at = (uint16_t)(8 + esk_bush_random(&bush, 60));
+                uint16_t at = (uint16_t)(4 + esk_bush_random(&bush, 64));
                 uint8_t bytes[4];
                 for (size_t b = 0; b < sizeof bytes; b++) {
                     uint32_t value = esk_bush_random(&bush, 3);
@@ -532,6 +532,147 @@ ESK_TEST(tree_survives_hostile_pages) {
         esk_sim_destroy(whole);
         esk_bush_free(&bush);
     }
+}
+
+ESK_TEST(batch_that_a_cut_takes_leaves_an_empty_table_empty) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = plain(store);
+        bush_make(&bush, &table);
+        ESK_CHECK_INT(esk_tree_begin(bush.tree), ESK_OK);
+        bush.before = bush.model;
+        bush.in_batch = true;
+        rows_put(&bush, 60);
+        bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                    esk_bush_verify(&bush);
+        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_INT(bush.model.rows, 0);
+        rows_put(&bush, 60);
+        held = esk_bush_verify(&bush);
+        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        esk_bush_free(&bush);
+    }
+}
+
+/// The driver fails at every program of every put, and comes back.
+ESK_TEST(tree_put_whose_program_fails_can_be_called_again) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = plain(store);
+        uint32_t failed = 0;
+        bush_make(&bush, &table);
+        for (uint32_t n = 0; n < 160; n++) {
+            uint32_t number = esk_bush_random(&bush, bush.range);
+            int status = ESK_E_IO;
+            ESK_CONTEXT("store %u, put %u", store, n);
+            for (uint32_t at = 0; status != ESK_OK; at++) {
+                esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + at,
+                               ESK_SIM_CUT_BEFORE);
+                status = esk_bush_put(&bush, number);
+                ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+                failed += status == ESK_OK ? 0 : 1;
+                esk_sim_power_on(bush.sim);
+                esk_sim_cut_at(bush.sim, 0, ESK_SIM_CUT_NONE);
+            }
+            if (n % 20 == 0) {
+                bool held = esk_bush_verify(&bush);
+                ESK_CHECK_TEXT(held ? "" : bush.why, "");
+            }
+        }
+        ESK_CHECK(failed >= 160);
+        bool held = esk_bush_remount(&bush) && esk_bush_verify(&bush);
+        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(inplace_split_that_a_cut_left_is_completed_but_not_read_only) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
+         store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = plain(store);
+        uint32_t refused = 0;
+        bush_make(&bush, &table);
+        rows_put(&bush, 60);
+        for (uint32_t n = 0; n < 60; n++) {
+            uint32_t number = esk_bush_random(&bush, bush.range);
+            uint32_t writes = store == ESK_STORE_JOURNALED ? 4 : 2;
+            uint32_t rows = bush.model.rows;
+            ESK_CONTEXT("store %u, put %u", store, n);
+            esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + writes,
+                           ESK_SIM_CUT_BEFORE);
+            bool split = esk_bush_put(&bush, number) != ESK_OK;
+            esk_sim_power_on(bush.sim);
+            esk_sim_cut_at(bush.sim, 0, ESK_SIM_CUT_NONE);
+            if (!split) {
+                continue;
+            }
+            esk_tree_close(bush.tree);
+            ESK_CHECK_INT(esk_volume_mount(&bush.volume, bush.device,
+                                           ESK_MOUNT_READ_ONLY, bush.page),
+                          ESK_OK);
+            int status = esk_bush_open(&bush);
+            refused += status == ESK_E_READ_ONLY ? 1 : 0;
+            ESK_CHECK(status == ESK_OK || status == ESK_E_READ_ONLY);
+            ESK_CHECK_INT(
+                esk_volume_mount(&bush.volume, bush.device, 0, bush.page),
+                ESK_OK);
+            ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+            uint32_t count = 0;
+            ESK_CHECK_INT(esk_tree_count(bush.tree, &count), ESK_OK);
+            /* The leaf was split with the row in it, or not at all. */
+            ESK_CHECK(count == rows || count == rows + 1);
+            bush.model.version[number] = count > rows ? bush.version : 0;
+            bush.model.rows = count;
+            bool held = esk_bush_verify(&bush);
+            ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        }
+        ESK_CHECK(refused > 1);
+        esk_bush_free(&bush);
+    }
+}
+
+/// The region page with the largest sequence number.
+static uint32_t newest_page(struct esk_bush *bush,
+                            const struct esk_table_info *info) {
+    uint32_t pages = bush->device->geometry.block_pages;
+    uint32_t newest = 0;
+    uint32_t found = 0;
+    for (uint32_t at = 0; at < info->blocks[0] * pages; at++) {
+        uint32_t page = info->block[0] * pages + at;
+        esk_sim_peek(bush->sim, page, bush->page);
+        uint32_t sequence =
+            (uint32_t)bush->page[8] | (uint32_t)bush->page[9] << 8 |
+            (uint32_t)bush->page[10] << 16 | (uint32_t)bush->page[11] << 24;
+        if (sequence != UINT32_MAX && sequence >= newest) {
+            newest = sequence;
+            found = page;
+        }
+    }
+    return found;
+}
+
+ESK_TEST(root_that_names_itself_as_its_only_child_is_corrupt) {
+    static const uint8_t self[4] = {0xFF, 0xFF, 0xFF, 0xFF};
+    struct esk_bush bush;
+    struct esk_table_info info;
+    struct esk_tree_stats stats;
+    struct esk_bush_table table = plain(ESK_STORE_WANDERING);
+    table.checksum = ESK_CHECKSUM_NONE;
+    bush_make(&bush, &table);
+    uint32_t number = 0;
+    do {
+        ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
+        number++;
+        esk_tree_stats(bush.tree, &stats);
+    } while (stats.height < 2);
+    ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
+                  ESK_OK);
+    esk_tree_close(bush.tree);
+    esk_sim_poke(bush.sim, newest_page(&bush, &info), 28 + 2 + 4, self, 4);
+    ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+    ESK_CHECK_INT(esk_bush_delete(&bush, number - 1), ESK_E_CORRUPT);
+    esk_bush_free(&bush);
 }
 
 ESK_TEST_MAIN()
