@@ -114,6 +114,7 @@ struct esk_tree_cursor {
     bool has_last; ///< a row was returned: `last` is its key
 
     bool ended;
+    uint8_t frame;        ///< where its leaf was last
     const uint8_t *start; ///< where it begins; NULL: at the end of the keys
 };
 
@@ -227,11 +228,17 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row);
 
 /// Begins a batch: changes until commit are seen by reads at once and take
-/// effect on the medium together. Nothing is collected meanwhile, so a batch
-/// has to fit the free space (ESK_FULL: commit or abort it).
-/// Returns  ESK_OK; ESK_E_INVALID in a batch; ESK_E_UNSUPPORTED where pages
-///          are overwritten; ESK_E_READ_ONLY.
-int esk_tree_begin(struct esk_tree *tree);
+/// effect on the medium together.
+///
+/// pages    programs that the batch may need: mu about one a row and one a
+///          split, wandering height times that. Nothing can be collected
+///          under a batch, so room for them is made now. 0: a block.
+/// Returns  ESK_OK; ESK_FULL: there cannot be as much room; ESK_E_INVALID in
+///          a batch; ESK_E_UNSUPPORTED where pages are overwritten;
+///          ESK_E_READ_ONLY; ESK_E_IO and what collecting returns. A change
+///          in a batch that took up its room returns ESK_FULL: commit or
+///          abort.
+int esk_tree_begin(struct esk_tree *tree, uint32_t pages);
 
 /// Makes the batch take effect. Costs one program.
 /// Returns  ESK_OK; ESK_E_INVALID outside a batch; ESK_E_IO, ESK_E_WORN: the

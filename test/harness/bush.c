@@ -279,13 +279,13 @@ static bool delete_check(struct esk_bush *bush, uint32_t number) {
 
 static bool batch_check(struct esk_bush *bush) {
     if (bush->table.store <= ESK_STORE_JOURNALED) {
-        return esk_tree_begin(bush->tree) == ESK_E_UNSUPPORTED ||
+        return esk_tree_begin(bush->tree, 0) == ESK_E_UNSUPPORTED ||
                esk_bush_fail(bush, "begin is not refused");
     }
     int status = ESK_OK;
     if (!bush->in_batch) {
         bush->before = bush->model;
-        status = esk_tree_begin(bush->tree);
+        status = esk_tree_begin(bush->tree, 0);
         bush->in_batch = true;
     } else if (esk_bush_random(bush, 3) == 0) {
         status = esk_tree_abort(bush->tree);

@@ -213,7 +213,7 @@ static int many_put(struct esk_bush *bush, struct step *step, uint32_t number,
 static int batch_step(struct esk_bush *bush, struct step *step) {
     int status = ESK_OK;
     if (!bush->in_batch) {
-        status = esk_tree_begin(bush->tree);
+        status = esk_tree_begin(bush->tree, 0);
         if (status == ESK_OK) {
             bush->before = bush->model;
             bush->in_batch = true;

@@ -8,16 +8,6 @@
 #include "base/order.h"
 #include "flash/envelope_format.h"
 
-void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
-                            uint16_t page_bytes) {
-    for (uint8_t i = 0; i < ESK_BTREE_HEIGHT_MAX; i++) {
-        layout->offset[i] = body;
-    }
-    layout->offset[ESK_BTREE_HEIGHT_MAX] = page_bytes;
-    layout->height_max = ESK_BTREE_HEIGHT_MAX;
-    layout->shares = false;
-}
-
 static uint16_t entry_bytes(const struct esk_btree_layout *layout,
                             uint8_t level) {
     return level == 1 ? layout->row_bytes
@@ -34,42 +24,47 @@ static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
     return (uint16_t)((bytes - head) / entry_bytes(layout, level));
 }
 
+void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
+                            uint16_t page_bytes) {
+    uint16_t bytes = (uint16_t)(page_bytes - body);
+    for (uint8_t i = 0; i < ESK_BTREE_HEIGHT_MAX; i++) {
+        uint16_t entries = entries_in(layout, (uint8_t)(i + 1u), bytes);
+        layout->offset[i] = body;
+        layout->node_entries[i] = entries;
+        layout->root_entries[i] = entries;
+    }
+    layout->offset[ESK_BTREE_HEIGHT_MAX] = page_bytes;
+    layout->height_max = ESK_BTREE_HEIGHT_MAX;
+    layout->shares = false;
+}
+
 void esk_btree_layout_shared(struct esk_btree_layout *layout,
                              uint16_t page_bytes, uint8_t k_percent) {
     uint16_t at = ESK_TREE_PAGE_BODY;
     uint8_t level = 1;
+    uint16_t left = (uint16_t)(page_bytes - at);
     layout->shares = true;
     layout->offset[0] = at;
     for (; level < ESK_BTREE_HEIGHT_MAX; level++) {
-        uint16_t left = (uint16_t)(page_bytes - at);
         uint16_t size = (uint16_t)((uint32_t)left * k_percent / 100u);
-        if (entries_in(layout, level, size) < 2 ||
-            entries_in(layout, (uint8_t)(level + 1), (uint16_t)(left - size)) <
-                2) {
+        uint16_t rest = (uint16_t)(left - size);
+        uint16_t node = entries_in(layout, level, size);
+        if (node < 2 || entries_in(layout, (uint8_t)(level + 1), rest) < 2) {
             break;
         }
+        uint16_t whole = entries_in(layout, level, left);
+        uint16_t twice = (uint16_t)(2u * node - 1u);
+        layout->node_entries[level - 1] = node;
+        layout->root_entries[level - 1] = whole < twice ? whole : twice;
         at = (uint16_t)(at + size);
+        left = rest;
         layout->offset[level] = at;
     }
+    uint16_t top = entries_in(layout, level, left);
+    layout->node_entries[level - 1] = top;
+    layout->root_entries[level - 1] = top;
     layout->height_max = level;
     layout->offset[level] = page_bytes;
-}
-
-uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
-                            uint8_t level, uint8_t height) {
-    uint16_t begin = layout->offset[level - 1];
-    uint16_t end = layout->offset[layout->height_max];
-    uint16_t whole = entries_in(layout, level, (uint16_t)(end - begin));
-    if (!layout->shares || level == layout->height_max) {
-        return whole;
-    }
-    uint16_t inner =
-        entries_in(layout, level, (uint16_t)(layout->offset[level] - begin));
-    if (level < height) {
-        return inner;
-    }
-    uint16_t twice = (uint16_t)(2u * inner - 1u);
-    return whole < twice ? whole : twice;
 }
 
 bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout) {

@@ -32,6 +32,8 @@ enum { ESK_BTREE_HEIGHT_MAX = 8 };
 struct esk_btree_layout {
     /// [level - 1] begins the level's node, [height_max] the page's end.
     uint16_t offset[ESK_BTREE_HEIGHT_MAX + 1];
+    uint16_t node_entries[ESK_BTREE_HEIGHT_MAX]; ///< [level - 1], capacities
+    uint16_t root_entries[ESK_BTREE_HEIGHT_MAX];
     uint16_t row_bytes;
     uint16_t key_offset; ///< of the key in a row
     uint16_t key_bytes;
@@ -63,8 +65,11 @@ void esk_btree_layout_shared(struct esk_btree_layout *layout,
 
 /// Entries that a node of `level` can hold in a tree of `height` levels. The
 /// root of a shared page holds what two nodes below a new root can take.
-uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
-                            uint8_t level, uint8_t height);
+static inline uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
+                                          uint8_t level, uint8_t height) {
+    return level < height ? layout->node_entries[level - 1]
+                          : layout->root_entries[level - 1];
+}
 
 /// Whether leaves hold at least two rows and inner nodes two children.
 bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout);

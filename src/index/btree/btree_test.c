@@ -53,15 +53,17 @@ ESK_TEST(shared_layout_that_has_no_room_for_two_levels_is_not_sound) {
     struct esk_btree_layout layout = layout_of(128, 50, 40);
     ESK_CHECK_INT(layout.height_max, 1);
     ESK_CHECK(!esk_btree_layout_is_sound(&layout));
-    layout = layout_of(32, 50, 8);
+    layout = layout_of(31, 50, 8);
     ESK_CHECK(!esk_btree_layout_is_sound(&layout));
     layout.counts_inside = false;
     esk_btree_layout_whole(&layout, 16, 40);
     ESK_CHECK(esk_btree_layout_is_sound(&layout));
     layout.row_bytes = 13;
+    esk_btree_layout_whole(&layout, 16, 40);
     ESK_CHECK(!esk_btree_layout_is_sound(&layout));
     layout.row_bytes = 8;
     layout.key_bytes = 12;
+    esk_btree_layout_whole(&layout, 16, 40);
     ESK_CHECK(!esk_btree_layout_is_sound(&layout));
 }
 

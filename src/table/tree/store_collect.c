@@ -138,7 +138,10 @@ static int collect_next(struct esk_tree *tree, bool *done) {
     return ESK_OK;
 }
 
-int esk_tree_collect_for(struct esk_tree *tree, uint8_t pages) {
+int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
+    if (pages > esk_ring_pages(&tree->ring)) {
+        return ESK_FULL;
+    }
     uint32_t steps = 2u * (esk_ring_pages(&tree->ring) + block_pages(tree));
     while (!esk_ring_has_room(&tree->ring, pages + reserve(tree))) {
         bool done = false;

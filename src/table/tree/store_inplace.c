@@ -315,7 +315,7 @@ static int tree_repair(struct esk_tree *tree) {
     return ESK_OK;
 }
 
-static int inplace_begin(struct esk_tree *tree, uint8_t pages) {
+static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
     (void)pages;
     return tree->broken ? tree_repair(tree) : ESK_OK;
 }

@@ -106,7 +106,7 @@ struct esk_node_store {
     int (*mount)(struct esk_tree *tree, const struct esk_ring_config *region,
                  uint8_t *page);
     /// Makes room for a change that may append `pages` nodes.
-    int (*begin)(struct esk_tree *tree, uint8_t pages);
+    int (*begin)(struct esk_tree *tree, uint32_t pages);
     /// Nodes (inplace: pages) that the region can hold.
     uint32_t (*nodes_max)(const struct esk_tree *tree);
     /// Gives the pool a class a level, empty; NULL where LRU-N is not.

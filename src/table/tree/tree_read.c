@@ -24,10 +24,22 @@ static bool row_is_beyond(const struct esk_tree *tree,
 /// Returns ESK_OK; ESK_NOT_FOUND past the leaf's last row; ESK_END beyond the
 /// cursor's bound.
 static int row_copy(struct esk_tree *tree, const struct esk_tree_path *path,
-                    const struct esk_tree_cursor *cursor, void *row) {
-    struct esk_tree_work work;
+                    struct esk_tree_cursor *cursor, void *row) {
+    struct esk_tree_work work = {.pinned = false};
     struct esk_btree_node node;
-    ESK_TRY(esk_tree_pin(tree, path->address[0], 1, &work, &node));
+    uint8_t *page = NULL;
+    if (cursor != NULL && !tree->lru_n) {
+        /* Mostly the leaf is where the row before was read. */
+        page = esk_pool_peek(&tree->pool, cursor->frame, path->address[0]);
+    }
+    if (page != NULL) {
+        esk_btree_view(&tree->layout, page, 1, tree->now.height, &node);
+    } else {
+        ESK_TRY(esk_tree_pin(tree, path->address[0], 1, &work, &node));
+        if (cursor != NULL) {
+            cursor->frame = work.frame;
+        }
+    }
     int status = ESK_NOT_FOUND;
     if (path->index[0] < esk_btree_count(&node)) {
         const uint8_t *from = esk_btree_entry(&node, path->index[0]);
@@ -44,7 +56,7 @@ static int row_copy(struct esk_tree *tree, const struct esk_tree_path *path,
 /// Copies the row at `path` or, going on from there, the next one there is.
 /// Leaves may be empty. path: ends at the row.
 static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
-                       const struct esk_tree_cursor *cursor, void *row) {
+                       struct esk_tree_cursor *cursor, void *row) {
     int status = row_copy(tree, path, cursor, row);
     while (status == ESK_NOT_FOUND) {
         ESK_TRY(esk_tree_step(tree, path, true));
@@ -55,7 +67,7 @@ static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
 
 /// Copies the row before `path` or, going back, the last one there is.
 static int row_backward(struct esk_tree *tree, struct esk_tree_path *path,
-                        const struct esk_tree_cursor *cursor, void *row) {
+                        struct esk_tree_cursor *cursor, void *row) {
     while (path->index[0] == 0) {
         ESK_TRY(esk_tree_step(tree, path, false));
     }

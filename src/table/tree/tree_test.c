@@ -207,8 +207,8 @@ ESK_TEST(tree_refuses_a_nan_and_calls_out_of_turn) {
     ESK_CHECK_INT(done, 1);
     ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_E_INVALID);
     ESK_CHECK_INT(esk_tree_abort(bush.tree), ESK_E_INVALID);
-    ESK_CHECK_INT(esk_tree_begin(bush.tree), ESK_OK);
-    ESK_CHECK_INT(esk_tree_begin(bush.tree), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_OK);
+    ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_E_INVALID);
     ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_OK);
     ESK_CHECK_INT(esk_tree_put_many(bush.tree, row, 0, NULL), ESK_OK);
     esk_bush_free(&bush);
@@ -232,9 +232,9 @@ ESK_TEST(tree_on_a_read_only_volume_reads_and_refuses_changes) {
         esk_bush_row(&bush, 3, 9, row);
         ESK_CHECK_INT(esk_tree_put(bush.tree, row), ESK_E_READ_ONLY);
         ESK_CHECK_INT(esk_tree_delete(bush.tree, row + 4), ESK_E_READ_ONLY);
-        ESK_CHECK_INT(esk_tree_begin(bush.tree), store <= ESK_STORE_JOURNALED
-                                                     ? ESK_E_UNSUPPORTED
-                                                     : ESK_E_READ_ONLY);
+        ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), store <= ESK_STORE_JOURNALED
+                                                        ? ESK_E_UNSUPPORTED
+                                                        : ESK_E_READ_ONLY);
         ESK_CHECK_INT(esk_tree_sync(bush.tree), ESK_OK);
         bool held = esk_bush_verify(&bush);
         ESK_CHECK_TEXT(held ? "" : bush.why, "");
@@ -539,7 +539,7 @@ ESK_TEST(batch_that_a_cut_takes_leaves_an_empty_table_empty) {
         struct esk_bush bush;
         struct esk_bush_table table = plain(store);
         bush_make(&bush, &table);
-        ESK_CHECK_INT(esk_tree_begin(bush.tree), ESK_OK);
+        ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_OK);
         bush.before = bush.model;
         bush.in_batch = true;
         rows_put(&bush, 60);
@@ -672,6 +672,83 @@ ESK_TEST(root_that_names_itself_as_its_only_child_is_corrupt) {
     esk_sim_poke(bush.sim, newest_page(&bush, &info), 28 + 2 + 4, self, 4);
     ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
     ESK_CHECK_INT(esk_bush_delete(&bush, number - 1), ESK_E_CORRUPT);
+    esk_bush_free(&bush);
+}
+
+ESK_TEST(batch_is_refused_or_given_the_room_it_asks_for) {
+    struct esk_bush bush;
+    struct esk_bush_table table = plain(ESK_STORE_MU);
+    table.blocks = 40;
+    bush_make(&bush, &table);
+    /* A ring that went round has only the collector's room left. */
+    for (uint32_t i = 0; i < 1200; i++) {
+        ESK_CHECK_INT(esk_bush_put(&bush, esk_bush_random(&bush, 100)), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_tree_begin(bush.tree, 1000000), ESK_FULL);
+    ESK_CHECK_INT(esk_tree_begin(bush.tree, 310), ESK_FULL);
+    ESK_CHECK_INT(esk_tree_begin(bush.tree, 120), ESK_OK);
+    for (uint32_t i = 0; i < 100; i++) {
+        ESK_CHECK_INT(esk_bush_put(&bush, i), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_OK);
+    bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                esk_bush_verify(&bush);
+    ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    esk_bush_free(&bush);
+}
+
+/// Forges a byte of every page of the table and opens it again.
+static int byte_forged(struct esk_bush *bush, uint16_t at, uint8_t value) {
+    struct esk_table_info info;
+    ESK_CHECK_INT(esk_volume_find(&bush->volume, "bush", &info, bush->page),
+                  ESK_OK);
+    uint32_t pages = bush->device->geometry.block_pages;
+    esk_tree_close(bush->tree);
+    for (uint32_t i = 0; i < info.blocks[0] * pages; i++) {
+        uint32_t page = info.block[0] * pages + i;
+        esk_sim_peek(bush->sim, page, bush->page);
+        if (bush->page[6] != 0xFF && bush->page[6] != 0) {
+            esk_sim_poke(bush->sim, page, at, &value, 1);
+        }
+    }
+    return esk_bush_open(bush);
+}
+
+ESK_TEST(tree_refuses_heights_levels_and_homes_that_cannot_be) {
+    struct esk_bush bush;
+    struct esk_bush_table table = plain(ESK_STORE_MU);
+    uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
+    uint8_t key[8];
+    table.checksum = ESK_CHECKSUM_NONE;
+    bush_make(&bush, &table);
+    rows_put(&bush, 100);
+    ESK_CHECK_INT(byte_forged(&bush, 18, 0), ESK_E_CORRUPT); /* height */
+    esk_bush_free(&bush);
+    table.store = ESK_STORE_INPLACE;
+    bush_make(&bush, &table);
+    rows_put(&bush, 100);
+    /* Every node says that it is a leaf, or one of level 2. */
+    ESK_CHECK_INT(byte_forged(&bush, 6, 0x62), ESK_OK);
+    esk_bush_key(&bush, 3, key);
+    ESK_CHECK_INT(esk_tree_get(bush.tree, key, row), ESK_E_CORRUPT);
+    esk_bush_free(&bush);
+    table.store = ESK_STORE_JOURNALED;
+    bush_make(&bush, &table);
+    rows_put(&bush, 100);
+    /* The page in the journal says that it is at home there, or outside:
+       then it is nobody's. */
+    struct esk_table_info info;
+    uint8_t home[4] = {0};
+    ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
+                  ESK_OK);
+    for (uint8_t value = 0; value < 2; value++) {
+        memset(home, value == 0 ? 0 : 0x7F, sizeof home);
+        esk_tree_close(bush.tree);
+        esk_sim_poke(bush.sim, info.block[0] * 8, 8, home, 4);
+        ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+        bool held = esk_bush_verify(&bush);
+        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    }
     esk_bush_free(&bush);
 }
 

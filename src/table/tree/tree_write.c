@@ -75,7 +75,7 @@ int esk_tree_delete(struct esk_tree *tree, const void *key) {
     return leaf_edit(tree, key, &edit, PUT_OLD);
 }
 
-int esk_tree_begin(struct esk_tree *tree) {
+int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
     if (tree->in_batch) {
         return ESK_E_INVALID;
     }
@@ -85,6 +85,10 @@ int esk_tree_begin(struct esk_tree *tree) {
     if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
+    if (pages == 0) {
+        pages = tree->volume->device->geometry.block_pages;
+    }
+    ESK_TRY(tree->store->begin(tree, pages));
     tree->before = tree->now;
     tree->in_batch = true;
     return ESK_OK;
