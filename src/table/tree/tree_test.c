@@ -179,9 +179,22 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
     uint32_t more =
         esk_tree_arena_bytes(&bush.volume, &info, &config, bush.page);
     ESK_CHECK(more > bytes);
-    info.group_pages = 0;
-    ESK_CHECK_INT(esk_tree_arena_bytes(&bush.volume, &info, &config, bush.page),
-                  0);
+    const struct esk_table_info sound = info;
+    static const struct {
+        uint16_t row_bytes;
+        uint8_t key_column;
+        uint8_t k_percent;
+    } wrong[] = {{0, 1, 50},  {10000, 1, 50}, {32, 1, 0},  {32, 1, 100},
+                 {32, 9, 50}, {7, 1, 50},     {300, 1, 50}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        info = sound;
+        info.row_bytes = wrong[i].row_bytes;
+        info.key_column = wrong[i].key_column;
+        info.group_pages = wrong[i].k_percent;
+        ESK_CONTEXT("catalog %zu", i);
+        ESK_CHECK_INT(
+            esk_tree_arena_bytes(&bush.volume, &info, &config, bush.page), 0);
+    }
     esk_bush_free(&bush);
 }
 
