@@ -100,7 +100,9 @@ static int page_collect(struct esk_tree *tree, uint32_t position) {
         (edit.level == tree->now.height && position != tree->now.root)) {
         return status == ESK_NOT_FOUND ? ESK_OK : status;
     }
-    ESK_TRY(esk_tree_page_take(tree));
+    if (tree->store->take != NULL) {
+        ESK_TRY(tree->store->take(tree));
+    }
     struct esk_tree_state before = tree->now;
     status = path_find(tree, position, has_key ? tree->probe : NULL, &edit);
     if (status == ESK_OK) {

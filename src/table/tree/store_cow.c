@@ -101,6 +101,50 @@ static int cow_mount(struct esk_tree *tree,
     return ESK_OK;
 }
 
+/// Takes levels off while the root has one child, which becomes the root.
+/// (mu-Tree, Algorithm 5.) A child that is still on its way into tree->page
+/// cannot be the only one: there were two.
+static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
+                       struct esk_btree_node *node) {
+    while (tree->now.height > 1 && esk_btree_count(node) <= 1) {
+        uint32_t child = esk_load_u32(esk_btree_child(node, 0));
+        uint8_t level = (uint8_t)(tree->now.height - 1u);
+        esk_tree_work_drop(tree, work);
+        if (child == ESK_BTREE_SELF) {
+            return ESK_E_CORRUPT;
+        }
+        tree->now.nodes--;
+        tree->now.height = level;
+        tree->page_low = level;
+        tree->path.address[level - 1] = child;
+        if (tree->page != NULL) {
+            struct esk_tree_edit gather = {.level = level};
+            struct esk_tree_path path;
+            tree->now.root = child;
+            ESK_TRY(esk_tree_descend(tree, &path, NULL, ESK_TREE_FIRST, level,
+                                     &gather));
+        }
+        ESK_TRY(esk_tree_work_open(tree, level, work, node));
+    }
+    return ESK_OK;
+}
+
+/// Drops a node that became empty, or takes levels off a root.
+static int cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
+                      struct esk_btree_node *node, struct esk_tree_edit *edit) {
+    if (work->level == tree->now.height) {
+        return root_shrink(tree, work, node);
+    }
+    if (esk_btree_count(node) == 0) {
+        esk_tree_work_drop(tree, work);
+        edit->child_gone = true;
+        edit->has_right = false;
+        tree->now.nodes--;
+        tree->page_low = (uint8_t)(work->level + 1u);
+    }
+    return ESK_OK;
+}
+
 /// Releases a node that is now at `address`.
 static void work_placed(struct esk_tree *tree, struct esk_tree_work *work,
                         uint32_t address) {
@@ -196,6 +240,34 @@ static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
     return ESK_OK;
 }
 
+/// Copies a node of the path into tree->page, where its children are named
+/// by address: the page they shared is another one now.
+static void node_gather(struct esk_tree *tree,
+                        const struct esk_btree_node *from, uint8_t level,
+                        uint32_t address) {
+    struct esk_btree_node to;
+    uint16_t count = esk_btree_count(from);
+    esk_btree_view(&tree->layout, tree->page, level, tree->now.height, &to);
+    memcpy(to.count, from->count,
+           (size_t)ESK_TREE_NODE_HEAD + (size_t)count * from->bytes);
+    for (uint16_t i = 0; level > 1 && i < count; i++) {
+        esk_store_u32(esk_btree_child(&to, i), esk_tree_child(&to, i, address));
+    }
+}
+
+/// Takes the page that the path is gathered in; the root stays in RAM.
+static int mu_take(struct esk_tree *tree) {
+    struct esk_tree_work root = {.pinned = false};
+    struct esk_btree_node node;
+    if (tree->now.root != ESK_PAGE_NONE) {
+        ESK_TRY(
+            esk_tree_pin(tree, tree->now.root, tree->now.height, &root, &node));
+    }
+    int status = esk_pool_take(&tree->pool, &tree->page, &tree->frame);
+    esk_tree_unpin(tree, &root);
+    return status;
+}
+
 /// A class a level; the root's slot is all that is left of a frame.
 static void mu_pool_carve(struct esk_tree *tree) {
     struct esk_pool *pool = &tree->pool;
@@ -219,6 +291,7 @@ const struct esk_node_store esk_store_wandering = {
     .nodes_max = esk_tree_nodes_max,
     .place = wandering_place,
     .split = wandering_split,
+    .settle = cow_settle,
     .id = ESK_STORE_WANDERING,
 };
 
@@ -229,6 +302,9 @@ const struct esk_node_store esk_store_mu = {
     .nodes_max = esk_tree_nodes_max,
     .place = mu_place,
     .split = mu_split,
+    .settle = cow_settle,
+    .take = mu_take,
+    .gather = node_gather,
     .pool_carve = mu_pool_carve,
     .id = ESK_STORE_MU,
     .flags = ESK_STORE_SHARES,

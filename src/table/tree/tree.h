@@ -109,6 +109,15 @@ struct esk_node_store {
     int (*begin)(struct esk_tree *tree, uint32_t pages);
     /// Nodes (inplace: pages) that the region can hold.
     uint32_t (*nodes_max)(const struct esk_tree *tree);
+    /// A node that was changed and not split: sets edit->child_gone when it
+    /// became empty and was dropped; a root may lose levels. May be NULL.
+    int (*settle)(struct esk_tree *tree, struct esk_tree_work *work,
+                  struct esk_btree_node *node, struct esk_tree_edit *edit);
+    /// Takes tree->page; NULL where a path shares none.
+    int (*take)(struct esk_tree *tree);
+    /// Copies a node of the path into it.
+    void (*gather)(struct esk_tree *tree, const struct esk_btree_node *from,
+                   uint8_t level, uint32_t address);
     /// Gives the pool a class a level, empty; NULL where LRU-N is not.
     void (*pool_carve)(struct esk_tree *tree);
     /// Writes the node; `root`: the change takes effect with it.
@@ -177,8 +186,12 @@ int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit);
 /// appends, and takes a page where a path shares one.
 int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages);
 
-/// Takes the page that a shared path is gathered in; the root stays in RAM.
-int esk_tree_page_take(struct esk_tree *tree);
+/// Pins the node that is to be changed at `level`, or makes an empty one.
+int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
+                       struct esk_tree_work *work, struct esk_btree_node *node);
+
+/// Lets go of a node that was changed and not placed.
+void esk_tree_work_drop(struct esk_tree *tree, struct esk_tree_work *work);
 
 /// Ends it.
 void esk_tree_change_end(struct esk_tree *tree, int status,

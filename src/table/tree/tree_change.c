@@ -18,9 +18,9 @@
 /// btree-2022, Fig. 1 and 2; mu-Tree, Algorithms 3 to 5 (mutree-2007).
 #include "table/tree/tree.h"
 
-/// Pins the node that is to be changed at `level`, or makes an empty one.
-static int work_open(struct esk_tree *tree, uint8_t level,
-                     struct esk_tree_work *work, struct esk_btree_node *node) {
+int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
+                       struct esk_tree_work *work,
+                       struct esk_btree_node *node) {
     uint32_t address = tree->path.address[level - 1];
     work->level = level;
     work->address = address;
@@ -41,8 +41,7 @@ static int work_open(struct esk_tree *tree, uint8_t level,
     return ESK_OK;
 }
 
-/// Lets go of a node that was changed and not placed.
-static void work_drop(struct esk_tree *tree, struct esk_tree_work *work) {
+void esk_tree_work_drop(struct esk_tree *tree, struct esk_tree_work *work) {
     if (work->pinned) {
         esk_tree_unpin(tree, work);
         if (work->address != ESK_PAGE_NONE) {
@@ -231,7 +230,7 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     tree->now.height = level;
     tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
     tree->path.address[level - 1] = ESK_PAGE_NONE;
-    ESK_TRY(work_open(tree, level, &work, &node));
+    ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     uint8_t *entry = node.entries;
     memcpy(entry, tree->low, tree->layout.key_bytes);
     esk_store_u32(esk_btree_child(&node, 0), edit->child);
@@ -239,37 +238,9 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     esk_store_u16(node.count, 2);
     int status = tree->store->place(tree, &work, true, &edit->child);
     if (status != ESK_OK) {
-        work_drop(tree, &work);
+        esk_tree_work_drop(tree, &work);
     }
     return status;
-}
-
-/// Takes levels off while the root has one child, which becomes the root.
-/// (mu-Tree, Algorithm 5.) A child that is still on its way into tree->page
-/// cannot be the only one: there were two.
-static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
-                       struct esk_btree_node *node) {
-    while (tree->now.height > 1 && esk_btree_count(node) <= 1) {
-        uint32_t child = esk_load_u32(esk_btree_child(node, 0));
-        uint8_t level = (uint8_t)(tree->now.height - 1u);
-        work_drop(tree, work);
-        if (child == ESK_BTREE_SELF) {
-            return ESK_E_CORRUPT;
-        }
-        tree->now.nodes--;
-        tree->now.height = level;
-        tree->page_low = level;
-        tree->path.address[level - 1] = child;
-        if (tree->page != NULL) {
-            struct esk_tree_edit gather = {.level = level};
-            struct esk_tree_path path;
-            tree->now.root = child;
-            ESK_TRY(esk_tree_descend(tree, &path, NULL, ESK_TREE_FIRST, level,
-                                     &gather));
-        }
-        ESK_TRY(work_open(tree, level, work, node));
-    }
-    return ESK_OK;
 }
 
 /// Gives a level's node or nodes to the store.
@@ -298,7 +269,7 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     struct change change = {.left = {.level = level}};
     struct esk_btree_node node;
     bool begins = level == edit->level && edit->kind != ESK_TREE_EDIT_LINK;
-    ESK_TRY(work_open(tree, level, &change.left, &node));
+    ESK_TRY(esk_tree_work_open(tree, level, &change.left, &node));
     int status = ESK_OK;
     if (begins && level == 1 && edit->kind != ESK_TREE_EDIT_MOVE) {
         status = leaf_change(tree, edit, &change, &node);
@@ -307,15 +278,9 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     }
     edit->child_gone = false;
     bool is_root = level == tree->now.height;
-    if (status == ESK_OK && !change.split && !esk_tree_overwrites(tree)) {
-        if (is_root) {
-            status = root_shrink(tree, &change.left, &node);
-        } else if (esk_btree_count(&node) == 0) {
-            work_drop(tree, &change.left);
-            edit->child_gone = true;
-            edit->has_right = false;
-            tree->now.nodes--;
-            tree->page_low = (uint8_t)(level + 1u);
+    if (status == ESK_OK && !change.split && tree->store->settle != NULL) {
+        status = tree->store->settle(tree, &change.left, &node, edit);
+        if (edit->child_gone) {
             *again = true;
             return ESK_OK;
         }
@@ -324,8 +289,8 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         status = level_place(tree, edit, &change);
     }
     if (status != ESK_OK) {
-        work_drop(tree, &change.left);
-        work_drop(tree, &change.right);
+        esk_tree_work_drop(tree, &change.left);
+        esk_tree_work_drop(tree, &change.right);
         return status;
     }
     if (is_root) {
@@ -348,27 +313,12 @@ int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
     return ESK_OK;
 }
 
-int esk_tree_page_take(struct esk_tree *tree) {
-    struct esk_tree_work root = {.pinned = false};
-    struct esk_btree_node node;
-    if (!esk_tree_shares(tree)) {
-        return ESK_OK;
-    }
-    if (tree->now.root != ESK_PAGE_NONE) {
-        ESK_TRY(
-            esk_tree_pin(tree, tree->now.root, tree->now.height, &root, &node));
-    }
-    int status = esk_pool_take(&tree->pool, &tree->page, &tree->frame);
-    esk_tree_unpin(tree, &root);
-    return status;
-}
-
 int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages) {
     if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     ESK_TRY(tree->store->begin(tree, pages));
-    return esk_tree_page_take(tree);
+    return tree->store->take != NULL ? tree->store->take(tree) : ESK_OK;
 }
 
 /// Forgets the nodes that the change along tree->path replaced.

@@ -39,21 +39,6 @@ uint32_t esk_tree_child(const struct esk_btree_node *node, uint16_t index,
     return child == ESK_BTREE_SELF ? address : child;
 }
 
-/// Copies a node of the path into tree->page, where its children are named
-/// by address: the page they shared is another one now.
-static void node_gather(struct esk_tree *tree,
-                        const struct esk_btree_node *from, uint8_t level,
-                        uint32_t address) {
-    struct esk_btree_node to;
-    uint16_t count = esk_btree_count(from);
-    esk_btree_view(&tree->layout, tree->page, level, tree->now.height, &to);
-    memcpy(to.count, from->count,
-           (size_t)ESK_TREE_NODE_HEAD + (size_t)count * from->bytes);
-    for (uint16_t i = 0; level > 1 && i < count; i++) {
-        esk_store_u32(esk_btree_child(&to, i), esk_tree_child(&to, i, address));
-    }
-}
-
 /// The entry of `node` where the path goes on, or ends.
 static uint16_t entry_choose(const struct esk_tree *tree,
                              const struct esk_btree_node *node, uint8_t level,
@@ -95,7 +80,7 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                 (level == 1 || index + 1u == esk_btree_count(&node));
         }
         if (gathers) {
-            node_gather(tree, &node, level, address);
+            tree->store->gather(tree, &node, level, address);
         }
         if (level > 1) {
             address = esk_tree_child(&node, index, address);
