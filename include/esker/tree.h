@@ -135,7 +135,7 @@ int esk_tree_create(struct esk_volume *volume,
                     uint8_t *page);
 
 /// Bytes of arena esk_tree_open needs for the table, exactly; 0 when the
-/// catalog cannot be read.
+/// catalog cannot be read, or the table is not of the config's store.
 ///
 /// page     scratch, geometry.page_bytes bytes.
 uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
@@ -165,7 +165,8 @@ void esk_tree_close(struct esk_tree *tree);
 /// Returns  ESK_OK: it is on the medium. ESK_FULL: no room; deletes and
 ///          changes of rows that are there still work. ESK_E_INVALID for a
 ///          NaN key; ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY,
-///          ESK_E_LIMIT: nothing was changed.
+///          ESK_E_LIMIT: nothing was changed. (Where pages are overwritten a
+///          write that failed may have taken effect: reads tell.)
 /// Costs    height reads and the store's programs; when the medium is full
 ///          of old pages also GC of a block or more.
 int esk_tree_put(struct esk_tree *tree, const void *row);

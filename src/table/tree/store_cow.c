@@ -284,7 +284,21 @@ static void mu_pool_carve(struct esk_tree *tree) {
     pool->misses = misses;
 }
 
+static void wandering_layout(struct esk_btree_layout *layout,
+                             uint16_t page_bytes, uint8_t k_percent) {
+    (void)k_percent;
+    layout->counts_inside = true;
+    esk_btree_layout_whole(layout, ESK_TREE_PAGE_BODY, page_bytes);
+}
+
+static void mu_layout(struct esk_btree_layout *layout, uint16_t page_bytes,
+                      uint8_t k_percent) {
+    layout->counts_inside = true;
+    esk_btree_layout_shared(layout, page_bytes, k_percent);
+}
+
 const struct esk_node_store esk_store_wandering = {
+    .layout = wandering_layout,
     .load = cow_load,
     .mount = cow_mount,
     .begin = esk_tree_collect_for,
@@ -296,6 +310,7 @@ const struct esk_node_store esk_store_wandering = {
 };
 
 const struct esk_node_store esk_store_mu = {
+    .layout = mu_layout,
     .load = cow_load,
     .mount = cow_mount,
     .begin = esk_tree_collect_for,

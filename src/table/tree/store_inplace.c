@@ -320,7 +320,14 @@ static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
     return tree->broken ? tree_repair(tree) : ESK_OK;
 }
 
+static void inplace_layout(struct esk_btree_layout *layout, uint16_t page_bytes,
+                           uint8_t k_percent) {
+    (void)k_percent;
+    esk_btree_layout_whole(layout, ESK_ENVELOPE_BYTES, page_bytes);
+}
+
 const struct esk_node_store esk_store_inplace = {
+    .layout = inplace_layout,
     .load = inplace_load,
     .mount = inplace_mount,
     .begin = inplace_begin,
@@ -332,6 +339,7 @@ const struct esk_node_store esk_store_inplace = {
 };
 
 const struct esk_node_store esk_store_journaled = {
+    .layout = inplace_layout,
     .load = inplace_load,
     .mount = inplace_mount,
     .begin = inplace_begin,

@@ -16,7 +16,8 @@ static bool store_overwrites(uint8_t store) {
     return store == ESK_STORE_INPLACE || store == ESK_STORE_JOURNALED;
 }
 
-/// Lays the nodes out; the row's and the key's places are set already.
+/// Lays the nodes out by the number of their store, as a factory program
+/// may that knows no store; esk_tree_open asks the store it is given.
 static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
                         uint8_t store, uint8_t k_percent) {
     layout->counts_inside = !store_overwrites(store);
@@ -59,6 +60,7 @@ int esk_tree_create(struct esk_volume *volume,
 /// Reads what the catalog says of rows, keys and nodes.
 static int layout_read(const struct esk_volume *volume,
                        const struct esk_table_info *info,
+                       const struct esk_node_store *store,
                        struct esk_btree_layout *layout, uint8_t *page) {
     struct esk_column_info column;
     uint16_t page_bytes = volume->device->geometry.page_bytes;
@@ -77,7 +79,7 @@ static int layout_read(const struct esk_volume *volume,
         k_percent >= 100) {
         return ESK_E_CORRUPT;
     }
-    layout_make(layout, page_bytes, info->run_pages, k_percent);
+    store->layout(layout, page_bytes, k_percent);
     return esk_btree_layout_is_sound(layout) ? ESK_OK : ESK_E_CORRUPT;
 }
 
@@ -115,7 +117,8 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
     struct esk_btree_layout layout;
     struct tree_memory memory;
     uint16_t page_bytes = volume->device->geometry.page_bytes;
-    if (layout_read(volume, info, &layout, page) != ESK_OK) {
+    if (config->store == NULL || config->store->id != info->run_pages ||
+        layout_read(volume, info, config->store, &layout, page) != ESK_OK) {
         return 0;
     }
     return memory_carve(&arena, page_bytes, &layout, config, &memory);
@@ -177,7 +180,7 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
         config->store->id != info.run_pages) {
         return ESK_E_UNSUPPORTED;
     }
-    ESK_TRY(layout_read(volume, &info, &layout, arena));
+    ESK_TRY(layout_read(volume, &info, config->store, &layout, arena));
     memory_carve(&carved, page_bytes, &layout, config, &memory);
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;

@@ -101,6 +101,9 @@ struct esk_tree_edit {
 /// Where nodes live. Each call but load is made with nothing pinned beside
 /// what it is given.
 struct esk_node_store {
+    /// Lays nodes out in a page; the row's and the key's places are set.
+    void (*layout)(struct esk_btree_layout *layout, uint16_t page_bytes,
+                   uint8_t k_percent);
     esk_pool_load *load;
     /// Takes up the region and finds the root. page: scratch.
     int (*mount)(struct esk_tree *tree, const struct esk_ring_config *region,
