@@ -52,6 +52,10 @@ uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
 uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
                       uint8_t class_) {
     const uint32_t *tags = esk_pool_tags(pool, class_);
+    uint8_t newest = esk_pool_order(pool, class_)[pool->frames - 1u];
+    if (tags[newest] == tag) {
+        return newest;
+    }
     for (uint8_t frame = 0; frame < pool->frames; frame++) {
         if (tags[frame] == tag) {
             return frame;
@@ -62,20 +66,22 @@ uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
 
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
                    uint32_t tag) {
+    /* From the end where it goes, handing on the frame that was there: what
+       is used again and again is found at once. */
     uint8_t *order = esk_pool_order(pool, class_);
-    uint8_t place = esk_pool_place(order, frame);
-    uint8_t last = (uint8_t)(pool->frames - 1u);
-    esk_pool_tags(pool, class_)[frame] = tag;
+    int8_t step = 1;
+    uint8_t moved = frame;
     if (tag != ESK_POOL_TAG_NONE) {
-        for (; place < last; place++) {
-            order[place] = order[place + 1u];
-        }
-    } else {
-        for (; place > 0; place--) {
-            order[place] = order[place - 1u];
-        }
+        order += pool->frames - 1u;
+        step = -1;
     }
-    order[place] = frame;
+    esk_pool_tags(pool, class_)[frame] = tag;
+    do {
+        uint8_t before = *order;
+        *order = moved;
+        moved = before;
+        order += step;
+    } while (moved != frame);
 }
 
 uint8_t esk_pool_place(const uint8_t *order, uint8_t frame) {
