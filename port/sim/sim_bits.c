@@ -178,9 +178,7 @@ int esk_sim_program_bits(struct esk_sim *sim, esk_page_id page, uint16_t offset,
         return ESK_E_IO;
     }
     uint8_t *to = content->bytes + sim_page_offset(sim, page) + offset;
-    for (uint32_t i = 0; i < bytes; i++) {
-        to[i] = buffer[i] ^ sim->device.geometry.erased_value;
-    }
+    sim_copy_xor(to, buffer, bytes, sim->device.geometry.erased_value);
     esk_sim_mark_programmed(sim, page, offset, bytes);
     return ESK_OK;
 }

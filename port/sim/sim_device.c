@@ -87,9 +87,7 @@ static int sim_read(const struct esk_device *device, esk_page_id page,
         return esk_sim_read_faulty(sim, page, offset, out, bytes);
     }
     const uint8_t *from = content->bytes + sim_page_offset(sim, page) + offset;
-    for (uint16_t i = 0; i < bytes; i++) {
-        out[i] = (uint8_t)(from[i] ^ erased);
-    }
+    sim_copy_xor(out, from, bytes, erased);
     return ESK_OK;
 }
 

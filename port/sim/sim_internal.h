@@ -14,6 +14,8 @@
 #ifndef ESK_SIM_SIM_INTERNAL_H
 #define ESK_SIM_SIM_INTERNAL_H
 
+#include <string.h>
+
 #include "port/sim/sim.h"
 
 extern const struct esk_sim_part esk_sim_parts[];
@@ -152,6 +154,23 @@ static inline size_t sim_page_offset(const struct esk_sim *sim,
 
 static inline uint32_t sim_page_count(const struct esk_sim *sim) {
     return sim->device.geometry.block_count * sim->device.geometry.block_pages;
+}
+
+/// Copies `bytes` bytes, each xor `with`. Eight at a time: most of what a
+/// simulated read or program takes is this.
+static inline void sim_copy_xor(uint8_t *to, const uint8_t *from, size_t bytes,
+                                uint8_t with) {
+    uint64_t all = with * UINT64_C(0x0101010101010101);
+    size_t i = 0;
+    for (; i + sizeof all <= bytes; i += sizeof all) {
+        uint64_t word;
+        memcpy(&word, from + i, sizeof word);
+        word ^= all;
+        memcpy(to + i, &word, sizeof word);
+    }
+    for (; i < bytes; i++) {
+        to[i] = from[i] ^ with;
+    }
 }
 
 #endif
