@@ -10,6 +10,7 @@
 #include "esker/series.h"
 #include "esker/status.h"
 #include "esker/tree.h"
+#include "esker/tree_plan.h"
 #include "esker/volume.h"
 
 #endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The planner held against trees: the region it asks for takes the rows, in
+/// any order, and the tree is as high and as large as it said.
+#include "esker/esker.h"
+#include "port/sim/sim.h"
+#include "test/harness/esk_test.h"
+
+enum { ROW_BYTES = 16, ROWS_MAX = 20000 };
+
+static const struct esk_column columns[] = {
+    {"key", "", ESK_TYPE_U32, 0},
+    {"value", "", ESK_TYPE_BYTES, ROW_BYTES - 4},
+};
+
+/// A store on pages of a size.
+struct shape {
+    const struct esk_node_store *store;
+    uint8_t id;
+    uint8_t k_percent;
+    uint16_t page_bytes;
+    uint16_t block_pages;
+    uint32_t rows;
+};
+
+static const struct shape shapes[] = {
+    {&esk_store_mu, ESK_STORE_MU, 50, 512, 16, 500},
+    {&esk_store_mu, ESK_STORE_MU, 0, 512, 16, 500},
+    {&esk_store_mu, ESK_STORE_MU, 30, 2048, 16, ROWS_MAX},
+    {&esk_store_mu, ESK_STORE_MU, 0, 2048, 16, ROWS_MAX},
+    {&esk_store_wandering, ESK_STORE_WANDERING, 0, 512, 16, 2000},
+    {&esk_store_wandering, ESK_STORE_WANDERING, 0, 2048, 16, ROWS_MAX},
+    {&esk_store_inplace, ESK_STORE_INPLACE, 0, 512, 16, 5000},
+    {&esk_store_inplace, ESK_STORE_INPLACE, 0, 2048, 16, ROWS_MAX},
+};
+
+static struct esk_tree_need need_of(const struct shape *shape) {
+    struct esk_tree_need need = {
+        .rows = shape->rows,
+        .block_pages = shape->block_pages,
+        .page_bytes = shape->page_bytes,
+        .leaf_entry_bytes = ROW_BYTES,
+        .index_entry_bytes = 8,
+        .store = shape->id,
+        .k_percent = shape->k_percent,
+    };
+    esk_tree_plan_headers(&need);
+    return need;
+}
+
+struct bed {
+    struct esk_sim *sim;
+    struct esk_volume volume;
+    struct esk_tree *tree;
+    void *arena;
+    uint8_t page[2048];
+};
+
+static void bed_make(struct bed *bed, const struct shape *shape,
+                     const struct esk_tree_plan *plan) {
+    struct esk_sim_config sim = {
+        .geometry = {.block_count = plan->blocks_least + 16u,
+                     .block_pages = shape->block_pages,
+                     .page_bytes = shape->page_bytes,
+                     .program_bytes = shape->page_bytes,
+                     .erased_value = 0xFF,
+                     .flags = shape->id == ESK_STORE_INPLACE
+                                  ? ESK_MEDIUM_OVERWRITE
+                                  : 0}};
+    struct esk_volume_config volume = {.tables_max = 1};
+    struct esk_table_spec spec = {.name = "t",
+                                  .columns = columns,
+                                  .column_count = 2,
+                                  .data_blocks = plan->blocks_least,
+                                  .store = shape->id,
+                                  .k_percent = plan->k_percent};
+    struct esk_tree_config config = {.store = shape->store, .frames = 8};
+    struct esk_table_info info;
+    struct esk_fault fault;
+    if (shape->id != ESK_STORE_MU) {
+        spec.k_percent = 0;
+    }
+    ESK_CHECK_INT(esk_sim_create(&bed->sim, &sim), ESK_OK);
+    const struct esk_device *device = esk_sim_device(bed->sim);
+    ESK_CHECK_INT(esk_volume_format(device, &volume, bed->page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&bed->volume, device, 0, bed->page), ESK_OK);
+    ESK_CHECK_INT(esk_tree_create(&bed->volume, &spec, &fault, bed->page),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&bed->volume, "t", &info, bed->page), ESK_OK);
+    uint32_t bytes =
+        esk_tree_arena_bytes(&bed->volume, &info, &config, bed->page);
+    bed->arena = malloc(bytes);
+    ESK_CHECK_INT(esk_tree_open(&bed->tree, &bed->volume, "t", &config,
+                                bed->arena, bytes),
+                  ESK_OK);
+}
+
+static void bed_free(struct bed *bed) {
+    esk_tree_close(bed->tree);
+    esk_volume_unmount(&bed->volume);
+    esk_sim_destroy(bed->sim);
+    free(bed->arena);
+}
+
+enum order { ORDER_RISING, ORDER_FALLING, ORDER_RANDOM, ORDER_COUNT };
+
+/// Keys 0 .. rows - 1 in an order.
+static const uint32_t *keys_in(enum order order, uint32_t rows) {
+    static uint32_t keys[ROWS_MAX];
+    uint64_t random = 88172645463325252u;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint32_t at = i;
+        if (order == ORDER_RANDOM) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            at = (uint32_t)((random >> 32) * (i + 1u) >> 32);
+        }
+        keys[i] = keys[at];
+        keys[at] = order == ORDER_FALLING ? rows - 1 - i : i;
+    }
+    return keys;
+}
+
+/// Puts every row.
+static void bed_fill(struct bed *bed, enum order order, uint32_t rows) {
+    const uint32_t *keys = keys_in(order, rows);
+    uint8_t row[ROW_BYTES] = {0};
+    for (uint32_t i = 0; i < rows; i++) {
+        memcpy(row, &keys[i], sizeof keys[i]);
+        ESK_CHECK_INT(esk_tree_put(bed->tree, row), ESK_OK);
+    }
+}
+
+ESK_TEST(tree_plan_s_region_takes_the_rows_it_was_asked_for) {
+    for (uint32_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        const struct shape *shape = &shapes[s];
+        struct esk_tree_need need = need_of(shape);
+        struct esk_tree_plan plan;
+        struct bed bed;
+        ESK_CONTEXT("shape %u", s);
+        ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
+        bed_make(&bed, shape, &plan);
+        bed_fill(&bed, ORDER_RANDOM, shape->rows);
+        bed_free(&bed);
+    }
+}
+
+ESK_TEST(tree_plan_bounds_the_height_and_the_pages_of_a_tree) {
+    for (uint32_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (enum order order = 0; order < ORDER_COUNT; order++) {
+            const struct shape *shape = &shapes[s];
+            struct esk_tree_need need = need_of(shape);
+            struct esk_tree_plan plan;
+            struct esk_tree_report report;
+            struct esk_tree_stats stats;
+            struct bed bed;
+            need.fill_percent = 50; /* a region for the emptiest tree */
+            ESK_CONTEXT("shape %u, order %u", s, order);
+            ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
+            bed_make(&bed, shape, &plan);
+            bed_fill(&bed, order, shape->rows);
+            ESK_CHECK_INT(esk_tree_check(bed.tree, &report), ESK_OK);
+            esk_tree_stats(bed.tree, &stats);
+            uint32_t pages =
+                shape->id == ESK_STORE_MU ? report.leaves : report.nodes;
+            ESK_CHECK(stats.height >= plan.height_least);
+            ESK_CHECK(stats.height <= plan.height_most);
+            ESK_CHECK(pages >= plan.pages_least);
+            /* One node a level may be emptier than half: the last. */
+            ESK_CHECK(pages <= plan.pages + plan.height_most);
+            bed_free(&bed);
+        }
+    }
+}
+
+ESK_TEST_MAIN()
