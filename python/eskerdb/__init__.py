@@ -47,6 +47,7 @@ from eskerdb.errors import (
     VersionError,
     Worn,
 )
+from eskerdb.plan import TreePlan, plan
 from eskerdb.scan import Scan
 from eskerdb.schema import Column, Index
 from eskerdb.series import Report, Series, Stats
@@ -89,6 +90,7 @@ __all__ = [
     "Stale",
     "Stats",
     "Table",
+    "TreePlan",
     "Unsupported",
     "Value",
     "VersionError",
@@ -96,5 +98,6 @@ __all__ = [
     "Wear",
     "Worn",
     "open",
+    "plan",
     "probe",
 ]

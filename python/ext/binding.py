@@ -156,6 +156,44 @@ struct esk_series_report {
     ...;
 };
 
+struct esk_tree_need {
+    uint32_t rows;
+    uint32_t updates_a_day;
+    uint32_t endurance;
+    uint32_t blocks;
+    uint16_t block_pages;
+    uint16_t page_bytes;
+    uint16_t page_header_bytes;
+    uint16_t node_header_bytes;
+    uint16_t leaf_entry_bytes;
+    uint16_t index_entry_bytes;
+    uint8_t store;
+    uint8_t k_percent;
+    uint8_t height_most;
+    uint8_t fill_percent;
+    ...;
+};
+struct esk_tree_plan {
+    uint32_t rows_sure;
+    uint32_t pages_least;
+    uint32_t pages;
+    uint32_t blocks_least;
+    uint32_t programs_milli;
+    uint32_t programs_gc_milli;
+    uint32_t programs_most_milli;
+    uint32_t life_days;
+    uint16_t leaf_entries;
+    uint8_t k_percent;
+    uint8_t height;
+    uint8_t height_least;
+    uint8_t height_most;
+    ...;
+};
+
+struct esk_sim_part {
+    uint32_t endurance;
+    ...;
+};
 struct esk_sim_config {
     const char *part;
     struct esk_geometry geometry;
@@ -213,6 +251,9 @@ typedef uint32_t esk_page_id;
 const char *esk_fault_text(uint8_t kind);
 uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count);
 int esk_geometry_check(const struct esk_geometry *geometry);
+void esk_tree_plan_headers(struct esk_tree_need *need);
+int esk_tree_plan(const struct esk_tree_need *need, struct esk_tree_plan *plan);
+const struct esk_sim_part *esk_sim_part_find(const char *name);
 int esk_image_probe(const char *path, struct esk_geometry *geometry);
 void esk_py_capsule_free(void *capsule);
 """
@@ -236,7 +277,13 @@ static void esk_py_capsule_free(void *capsule)
 def constants(folder: Path) -> str:
     """Returns the public enums as cdef: every value asked of the compiler."""
     names: list[str] = []
-    for header in ("status.h", "schema.h", "volume.h", "device.h"):
+    for header in (
+        "status.h",
+        "schema.h",
+        "volume.h",
+        "device.h",
+        "tree_plan.h",
+    ):
         text = (folder / header).read_text(encoding="utf-8")
         for body in text.split("\nenum ")[1:]:
             inside = body[body.index("{") + 1 : body.index("};")]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""The command `esker`: demo, import, query, info. One file a command.
+"""The command `esker`: demo, import, query, info, plan. One file a command.
 
 Exit status: 0 done, 1 something was refused or failed (said on stderr, with
 what to do), 2 the command line is wrong.
@@ -14,7 +14,7 @@ import sys
 import typer
 
 from eskerdb import __version__
-from eskerdb.cli import demo, import_csv, info, query
+from eskerdb.cli import demo, import_csv, info, plan, query
 from eskerdb.cli.output import complain
 from eskerdb.errors import EskerError
 
@@ -29,6 +29,7 @@ app.command("demo")(demo.demo)
 app.command("import")(import_csv.import_csv)
 app.command("query")(query.query)
 app.command("info")(info.info)
+app.command("plan")(plan.plan)
 
 
 def _version(show: bool) -> None:

@@ -9,7 +9,6 @@ file, line and column, the text, and what to do.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from eskerdb.cli.arguments import Image
+from eskerdb.cli.arguments import Image, size_bytes
 from eskerdb.cli.csv_file import CsvFile, Fault, infer, parse
 from eskerdb.cli.output import complain, console, count
 from eskerdb.device import Geometry, ImageFile, Simulator
@@ -36,7 +35,6 @@ from eskerdb.series import Series
 from eskerdb.volume import Volume
 
 _BATCH_ROWS = 2048
-_SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @dataclass
@@ -139,14 +137,6 @@ def import_csv(
 # The image ------------------------------------------------------------------
 
 
-def _bytes(text: str) -> int:
-    """Reads "4096", "64K", "16MiB". Raises BadParameter."""
-    found = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.strip().lower())
-    if found is None:
-        raise typer.BadParameter(f"'{text}' is no size: 4096, 64K, 16M")
-    return int(found.group(1)) * _SIZES[found.group(2)]
-
-
 def _device(
     image: Path,
     create: bool,
@@ -161,11 +151,11 @@ def _device(
     if part is not None:
         with Simulator(part) as chip:
             return ImageFile(image, chip.geometry, create=True)
-    block_bytes = _bytes(block)
+    block_bytes = size_bytes(block)
     if page < 1 or block_bytes < page or block_bytes % page:
         raise typer.BadParameter(f"--block {block}: not whole pages of {page}")
     geometry = Geometry(
-        block_count=_bytes(size) // block_bytes,
+        block_count=size_bytes(size) // block_bytes,
         block_pages=block_bytes // page,
         page_bytes=page,
     )

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""`esker plan ROWS`: what a tree table will take of a part, and how long."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from eskerdb.cli.arguments import size_bytes
+from eskerdb.cli.output import console, sheet, size, warn
+from eskerdb.device import Geometry, Simulator
+from eskerdb.errors import EskerError
+from eskerdb.plan import STORES, TreePlan, part_endurance
+from eskerdb.plan import plan as plan_tree
+
+Rows = Annotated[
+    int,
+    typer.Argument(metavar="ROWS", min=1, help="The most rows it is to hold."),
+]
+RowBytes = Annotated[
+    int, typer.Option("--row", min=2, help="Bytes a row, the key among them.")
+]
+KeyBytes = Annotated[int, typer.Option("--key", min=1, help="Bytes a key.")]
+Store = Annotated[
+    str | None,
+    typer.Option(help="inplace, journaled, wandering or mu; without it all."),
+]
+K = Annotated[
+    int,
+    typer.Option(
+        "--k",
+        min=0,
+        max=99,
+        help="Percent of a page its leaf takes (mu); 0: the best.",
+    ),
+]
+HeightMost = Annotated[
+    int, typer.Option(min=0, help="Bound for the best k; 0: none.")
+]
+Part = Annotated[
+    str | None, typer.Option(help="Geometry and endurance of this part.")
+]
+Size = Annotated[str, typer.Option(help="Bytes of the table's region.")]
+Page = Annotated[int, typer.Option(min=128, help="Bytes a page.")]
+Block = Annotated[str, typer.Option(help="Bytes an erase block.")]
+Updates = Annotated[
+    int, typer.Option("--updates-a-day", min=0, help="Puts and deletes.")
+]
+Endurance = Annotated[
+    int, typer.Option(min=0, help="Erases a block stands; 0: the part's.")
+]
+
+
+def plan(
+    rows: Rows,
+    row: RowBytes = 16,
+    key: KeyBytes = 4,
+    store: Store = None,
+    k: K = 0,
+    height_most: HeightMost = 0,
+    part: Part = None,
+    size: Size = "0",
+    page: Page = 2048,
+    block: Block = "128K",
+    updates_a_day: Updates = 0,
+    endurance: Endurance = 0,
+) -> None:
+    """Plan a tree table: height, pages, programs an update, years."""
+    if store is not None and store not in STORES:
+        raise typer.BadParameter(f"--store {store}: {', '.join(STORES)}")
+    geometry = _geometry(part, page, block)
+    blocks = size_bytes(size) // geometry.block_bytes
+    plans = []
+    for name in STORES if store is None else (store,):
+        try:
+            plans.append(
+                plan_tree(
+                    rows,
+                    row,
+                    key,
+                    geometry,
+                    name,
+                    k_percent=k if name == "mu" else 0,
+                    height_most=height_most,
+                    blocks=blocks,
+                    updates_a_day=updates_a_day,
+                    endurance=endurance or (part_endurance(part or "")),
+                )
+            )
+        except EskerError as failure:
+            if store is not None:
+                raise
+            warn(str(failure))
+    if not plans:
+        raise typer.Exit(1)
+    _print(plans, geometry, rows, row, key)
+
+
+def _geometry(part: str | None, page: int, block: str) -> Geometry:
+    if part is not None:
+        with Simulator(part) as chip:
+            return chip.geometry
+    block_bytes = size_bytes(block)
+    if block_bytes < page or block_bytes % page:
+        raise typer.BadParameter(f"--block {block}: not whole pages of {page}")
+    return Geometry(
+        block_count=4, block_pages=block_bytes // page, page_bytes=page
+    )
+
+
+def _print(
+    plans: list[TreePlan], geometry: Geometry, rows: int, row: int, key: int
+) -> None:
+    out = console()
+    out.print(
+        f"{rows:,} rows of {row} bytes, keys of {key}; pages of "
+        f"{geometry.page_bytes:,} bytes, {geometry.block_pages} a block"
+    )
+    table = sheet("", *(made.store for made in plans))
+    for label, text in (
+        ("k", lambda p: f"{p.k_percent} %" if p.store == "mu" else "-"),
+        ("rows a leaf", lambda p: f"{p.leaf_entries:,}"),
+        ("height: reads a get", lambda p: f"{p.height}"),
+        (
+            "least, most height",
+            lambda p: f"{p.height_least}, {p.height_most}",
+        ),
+        ("live pages", lambda p: f"{p.pages:,}"),
+        ("all nodes full", lambda p: f"{p.pages_least:,}"),
+        (
+            "least region",
+            lambda p: size(p.blocks_least * geometry.block_bytes),
+        ),
+        ("programs an update", lambda p: f"{p.programs:.3f}"),
+        ("with regaining space", lambda p: _programs(p.programs_gc)),
+        ("at most", lambda p: _programs(p.programs_most)),
+        ("lasts at least", _years),
+    ):
+        table.add_row(label, *(text(made) for made in plans))
+    out.print(table)
+    out.print(
+        "Random keys fill nodes to 69 %. Where pages are overwritten the years suppose a "
+        "translation layer that wears evenly."
+    )
+
+
+def _programs(number: float | None) -> str:
+    return "no promise: region too small" if number is None else f"{number:.3f}"
+
+
+def _years(plan: TreePlan) -> str:
+    if plan.life_years is None:
+        return "-"
+    if plan.life_years >= 1000:
+        return "over 1,000 years"
+    return f"{plan.life_years:,.1f} years"

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""What a tree table will take, before there is one: esk_tree_plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eskerdb._esker import ffi, lib
+from eskerdb.device import Geometry
+from eskerdb.errors import check, error
+
+STORES: dict[str, int] = {
+    "inplace": lib.ESK_STORE_INPLACE,
+    "journaled": lib.ESK_STORE_JOURNALED,
+    "wandering": lib.ESK_STORE_WANDERING,
+    "mu": lib.ESK_STORE_MU,
+}
+PAGE_NUMBER_BYTES = 4
+_UNBOUNDED = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """What follows from a need; see include/esker/tree_plan.h.
+
+    programs       page programs an update, splits in it
+    programs_gc    with regaining space, updates uniform over the keys
+    programs_most  with regaining space, whatever the updates are; None: the
+                   region is too small to promise anything
+    life_years     at programs_most; None: not asked for, or no promise
+    """
+
+    store: str
+    k_percent: int
+    leaf_entries: int
+    height: int
+    height_least: int
+    height_most: int
+    rows_sure: int
+    pages_least: int
+    pages: int
+    blocks_least: int
+    programs: float
+    programs_gc: float | None
+    programs_most: float | None
+    life_years: float | None
+
+
+def plan(
+    rows: int,
+    row_bytes: int,
+    key_bytes: int,
+    geometry: Geometry,
+    store: str = "mu",
+    *,
+    k_percent: int = 0,
+    height_most: int = 0,
+    fill_percent: int = 0,
+    blocks: int = 0,
+    updates_a_day: int = 0,
+    endurance: int = 0,
+) -> TreePlan:
+    """Returns the plan for a tree of `rows` rows on pages of `geometry`.
+
+    k_percent    of a mu store; 0: the largest that holds the rows
+    blocks       of the table's region; 0: the fewest
+    Raises Invalid when a number makes no sense, NotFound when such a tree
+    need not hold the rows.
+    """
+    if store not in STORES:
+        raise ValueError(f"store {store!r} is not one of {list(STORES)}")
+    need = ffi.new("struct esk_tree_need *")
+    values = {
+        "rows": rows,
+        "updates_a_day": updates_a_day,
+        "endurance": endurance,
+        "blocks": blocks,
+        "block_pages": geometry.block_pages,
+        "page_bytes": geometry.page_bytes,
+        "leaf_entry_bytes": row_bytes,
+        "index_entry_bytes": key_bytes + PAGE_NUMBER_BYTES,
+        "store": STORES[store],
+        "k_percent": k_percent,
+        "height_most": height_most,
+        "fill_percent": fill_percent,
+    }
+    for name, value in values.items():
+        try:
+            setattr(need, name, value)
+        except OverflowError:
+            raise error(lib.ESK_E_INVALID, f"plan: {name} = {value}") from None
+    lib.esk_tree_plan_headers(need)
+    out = ffi.new("struct esk_tree_plan *")
+    status = lib.esk_tree_plan(need, out)
+    check(
+        status,
+        f"plan: {store}, {rows:,} rows of {row_bytes} bytes, keys of "
+        f"{key_bytes}, pages of {geometry.page_bytes}, k "
+        + (f"{k_percent} %" if k_percent else "at best"),
+        "take larger pages, smaller rows, fewer rows or another k",
+    )
+    return _taken(store, out)
+
+
+def _taken(store: str, out: object) -> TreePlan:
+    days = out.life_days
+    return TreePlan(
+        store=store,
+        k_percent=out.k_percent,
+        leaf_entries=out.leaf_entries,
+        height=out.height,
+        height_least=out.height_least,
+        height_most=out.height_most,
+        rows_sure=out.rows_sure,
+        pages_least=out.pages_least,
+        pages=out.pages,
+        blocks_least=out.blocks_least,
+        programs=out.programs_milli / 1000,
+        programs_gc=_programs(out.programs_gc_milli),
+        programs_most=_programs(out.programs_most_milli),
+        life_years=days / 365.25 if days else None,
+    )
+
+
+def _programs(milli: int) -> float | None:
+    return None if milli == _UNBOUNDED else milli / 1000
+
+
+def part_endurance(name: str) -> int:
+    """Returns the erases a block of `name` stands; 0 where not known."""
+    part = lib.esk_sim_part_find(name.encode())
+    return 0 if part == ffi.NULL else part.endurance
+
+
+__all__ = ["STORES", "TreePlan", "part_endurance", "plan"]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The planner through the binding and the command."""
+
+import pytest
+
+import eskerdb
+from eskerdb.plan import part_endurance
+
+NAND = eskerdb.Geometry(block_count=128, block_pages=128, page_bytes=4096)
+
+
+def test_plan_is_the_c_core_s():
+    made = eskerdb.plan(1_000_000, 8, 4, NAND, "mu", k_percent=50, blocks=128)
+    assert made.height == 3
+    assert made.k_percent == 50
+    assert made.programs_gc == pytest.approx(1.08, abs=0.01)
+    assert made.life_years is None
+
+
+def test_plan_gives_years():
+    made = eskerdb.plan(
+        10_000, 16, 4, NAND, "mu", blocks=16,
+        updates_a_day=86_400, endurance=100_000,
+    )  # fmt: skip
+    days = 16 * 128 * 100_000 / (86_400 * made.programs_most)
+    assert made.life_years == pytest.approx(days / 365.25, rel=1e-3)
+
+
+def test_plan_refuses_what_no_tree_holds():
+    small = eskerdb.Geometry(block_count=4, block_pages=4, page_bytes=128)
+    with pytest.raises(eskerdb.NotFound, match="larger pages"):
+        eskerdb.plan(1000, 100, 4, small, "mu")
+    with pytest.raises(eskerdb.Invalid):
+        eskerdb.plan(0, 16, 4, NAND)
+    with pytest.raises(eskerdb.Invalid):
+        eskerdb.plan(1 << 40, 16, 4, NAND)
+    with pytest.raises(ValueError, match="no such|not one of"):
+        eskerdb.plan(1, 16, 4, NAND, "heap")
+
+
+def test_plan_knows_a_part_s_endurance():
+    assert part_endurance("k9f4g08u0a") == 100_000
+    assert part_endurance("no such part") == 0
+
+
+def test_plan_command_compares_the_stores(esker):
+    done = esker("plan", "100000", "--part", "k9f4g08u0a", "--size", "16M",
+                 "--updates-a-day", "86400")  # fmt: skip
+    assert done.status == 0, done
+    for word in ("inplace", "wandering", "mu", "rows a leaf", "years"):
+        assert word in done.out
+
+
+def test_plan_command_says_when_no_tree_is_so_large(esker):
+    done = esker("plan", "4000000000", "--row", "1000", "--store", "mu",
+                 "--page", "2048")  # fmt: skip
+    assert done.status == 1
+    assert "larger pages" in done.err
+    assert esker("plan", "1", "--store", "heap").status == 2
