@@ -5,18 +5,11 @@
 ///
 ///     data set -> format, create -> open -> fill -> measure -> print
 ///
-/// Every figure is one line of JSON on stdout, without its target and
-/// reference: scripts/bench adds those from bench/references.json. A failure
-/// of what is measured ends the program: a figure of a broken run is none.
+/// How a figure is printed and a failure ends the program: bench.h.
 #ifndef ESK_BENCH_SERIES_BENCH_H
 #define ESK_BENCH_SERIES_BENCH_H
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "esker/esker.h"
+#include "bench/bench.h"
 
 enum {
     BENCH_PAGE_BYTES = 512,
@@ -24,46 +17,7 @@ enum {
     BENCH_ROWS_MAX = 100000,
     BENCH_TAIL_ROWS = 10,   ///< 0.01 % of BENCH_ROWS_MAX
     BENCH_BITMAP_BITS = 16, ///< of the value index
-    BENCH_TEXT_BYTES = 160,
 };
-
-/// Ends the program unless `call` returns `wanted`.
-#define BENCH_WANT(wanted, call)                                               \
-    bench_want((wanted), (call), #call, __FILE__, __LINE__)
-#define BENCH_DO(call) BENCH_WANT(ESK_OK, call)
-/// Ends the program unless `claim` holds.
-#define BENCH_HOLDS(claim) BENCH_WANT(ESK_OK, (claim) ? ESK_OK : ESK_E_CORRUPT)
-
-static inline void bench_want(int wanted, int status, const char *call,
-                              const char *file, int line) {
-    if (status != wanted) {
-        fflush(stdout);
-        fprintf(stderr, "%s:%d: %s\n    %d: %s\n", file, line, call, status,
-                esk_status_text(status));
-        exit(1);
-    }
-}
-
-/// Prints one figure. `format` and what follows make its config.
-#define bench_print(bench, metric, data, value, unit, ...)                     \
-    do {                                                                       \
-        char bench_config_[BENCH_TEXT_BYTES];                                  \
-        snprintf(bench_config_, sizeof bench_config_, __VA_ARGS__);            \
-        printf("{\"bench\": \"%s\", \"metric\": \"%s\", "                      \
-               "\"dataset\": \"%s\", \"config\": \"%s\", "                     \
-               "\"value\": %.10g, \"unit\": \"%s\"}\n",                        \
-               (bench), (metric), (data)->name, bench_config_,                 \
-               (double)(value), (unit));                                       \
-        fflush(stdout);                                                        \
-    } while (0)
-
-/// The same random numbers in every run.
-static inline uint32_t bench_random(uint64_t *state, uint32_t below) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (uint32_t)((*state >> 32) * below >> 32);
-}
 
 /* ------------------------------------------------------------ data sets */
 
