@@ -154,12 +154,17 @@ mcu-budgets: setup-tools ## the budgets of make mcu, made anew
 	@scripts/mcu --renew
 
 .PHONY: bench
-bench: bench-series ## every benchmark
+bench: bench-series bench-tree ## every benchmark
 
 .PHONY: bench-series
 bench-series: setup-check ## the series table's figures; OUT=file.json
 	@$(MAKE) FLAVOUR=release benches
 	@scripts/bench series $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-tree
+bench-tree: setup-check ## the tree table's figures; OUT=file.json
+	@$(MAKE) FLAVOUR=release benches
+	@scripts/bench tree $(if $(OUT),--out $(OUT))
 
 .PHONY: results
 results: ## docs/results, made anew: bench, sizes, and logs of make check
@@ -170,6 +175,8 @@ results: ## docs/results, made anew: bench, sizes, and logs of make check
 	    --size build/check/size.json
 	@$(MAKE) mcu OUT=build/check/mcu.json
 	@.venv/bin/python bench/report_mcu.py build/check/mcu.json
+	@$(MAKE) bench-tree OUT=build/check/tree.json
+	@.venv/bin/python bench/report_tree.py build/check/tree.json
 
 .PHONY: amalgamation
 amalgamation: setup-build ## build/package/amalgamation/esker.c and esker.h
@@ -254,8 +261,9 @@ $(patsubst %,$(B)/replay/%,$(REPLAY)): \
 	@mkdir -p $(@D)
 	@$(CC) $(LDFLAGS) -o $@ $^ -lm
 
-# Benchmarks against SQLite link it.
+# Benchmarks against SQLite and LMDB link them.
 LIBS_bench_series_host := -lsqlite3
+LIBS_bench_tree_host := -lsqlite3 -llmdb
 
 .SECONDARY:
 -include $(call files,$(B)/obj,*.d)

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Trees in a file beside SQLite and LMDB, in the same run.
+///
+///     put      ROWS random rows into a new file, a commit each 1, 100,
+///              10,000 rows: bytes written a row, and time
+///     get      random rows, ranges of 100 rows, a full scan: time
+///
+/// Bytes are what the process hands to write calls: `wchar` of
+/// /proc/self/io, the same counter for all sides; making the empty file is
+/// left out. No side waits for the disk (SQLite: synchronous OFF, LMDB:
+/// MDB_NOSYNC, EskerDB: sync does not call fsync): what is written is the same
+/// with and without. SQLite's log is written back into its base as it does
+/// by itself. EskerDB sorts the rows of a commit of 100 or 10,000, puts them
+/// together and syncs, on mu in an atomic batch as the peers' transactions
+/// are; the sort is in its time. Where pages are overwritten there are no
+/// batches: a cut leaves a prefix of the rows.
+///
+/// A time is the ratio of medians of alternating rounds, two digits: above 1
+/// EskerDB is faster. All sides compute the same sum over what they read.
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/tree_bench.h"
+#include "bench/tree_peers.h"
+#include "port/posix_file/posix_file.h"
+
+static const char bench[] = "tree_host";
+
+enum {
+    ROWS = 100000,
+    GETS = 100000,
+    RANGES = 5000,
+    RANGE_ROWS = 100,
+    PUT_ROUNDS = 3,
+    ROUNDS = 9,
+    FRAMES = 240,
+    BLOCK_PAGES = 16,
+};
+
+static const uint32_t intervals[3] = {1, 100, 10000};
+
+/* ------------------------------------------------------------- EskerDB */
+
+/// A store on pages of a size, in a file.
+struct own {
+    const char *name;
+    struct tree_shape shape;
+    uint16_t page_bytes;
+    uint32_t image_bytes;
+    bool mapped;
+    const char *path;
+    struct esk_posix_file file;
+    struct esk_device device;
+    struct esk_device_ops ops;
+    struct tree_table table;
+    uint8_t *rows; ///< those of the open commit
+    uint32_t row_count;
+};
+
+static int own_sync(const struct esk_device *device) {
+    (void)device;
+    return ESK_OK;
+}
+
+/// A medium that overwrites need not erase: device.h.
+static int own_erase(const struct esk_device *device, uint32_t block) {
+    (void)device;
+    (void)block;
+    return ESK_OK;
+}
+
+static void own_create(void *context) {
+    struct own *own = context;
+    uint32_t block = (uint32_t)BLOCK_PAGES * own->page_bytes;
+    struct esk_geometry geometry = {.block_count = own->image_bytes / block,
+                                    .block_pages = BLOCK_PAGES,
+                                    .page_bytes = own->page_bytes,
+                                    .program_bytes = own->page_bytes,
+                                    .erased_value = 0xFF,
+                                    .flags = ESK_MEDIUM_OVERWRITE};
+    (void)unlink(own->path);
+    BENCH_DO(esk_posix_file_create(&own->file, own->path, &geometry,
+                                   own->mapped ? ESK_POSIX_FILE_MMAP : 0u));
+    own->ops = *own->file.device.ops;
+    own->ops.sync = own_sync;
+    own->ops.erase = own_erase;
+    own->device = own->file.device;
+    own->device.ops = &own->ops;
+    tree_create(&own->table, &own->device, &own->shape);
+    tree_open(&own->table, &own->device, &own->shape, 0);
+    own->rows = load_memory((size_t)intervals[2] * PEER_ROW_BYTES);
+    own->row_count = 0;
+}
+
+static void own_put(void *context, const uint8_t *row) {
+    struct own *own = context;
+    memcpy(own->rows + (size_t)own->row_count * PEER_ROW_BYTES, row,
+           PEER_ROW_BYTES);
+    own->row_count++;
+}
+
+static int own_compare(const void *left, const void *right) {
+    uint32_t a = peer_key(left);
+    uint32_t b = peer_key(right);
+    return (a > b) - (a < b);
+}
+
+static void own_commit(void *context) {
+    struct own *own = context;
+    uint32_t done = 0;
+    bool batched =
+        own->row_count > 1 && own->shape.store_id >= ESK_STORE_WANDERING;
+    qsort(own->rows, own->row_count, PEER_ROW_BYTES, own_compare);
+    BENCH_DO(
+        esk_tree_put_many(own->table.tree, own->rows, own->row_count, &done));
+    BENCH_HOLDS(done == own->row_count);
+    if (batched) {
+        BENCH_DO(esk_tree_commit(own->table.tree));
+    }
+    BENCH_DO(esk_tree_sync(own->table.tree));
+    own->row_count = 0;
+}
+
+static uint64_t own_get(void *context, uint32_t key) {
+    struct own *own = context;
+    uint8_t row[PEER_ROW_BYTES];
+    BENCH_DO(esk_tree_get(own->table.tree, &key, row));
+    return peer_sum(row);
+}
+
+static uint64_t own_range(void *context, uint32_t from, uint32_t count) {
+    struct own *own = context;
+    struct esk_tree_cursor cursor;
+    struct esk_tree_query query = {.key_min = &from};
+    uint8_t row[PEER_ROW_BYTES];
+    uint64_t sum = 0;
+    BENCH_DO(esk_tree_cursor_open(own->table.tree, &cursor, &query));
+    while (count-- > 0 &&
+           esk_tree_cursor_next(own->table.tree, &cursor, row) == ESK_OK) {
+        sum += peer_sum(row);
+    }
+    return sum;
+}
+
+static uint64_t own_bytes(void *context) {
+    struct own *own = context;
+    struct esk_tree_stats stats;
+    esk_tree_stats(own->table.tree, &stats);
+    return (uint64_t)stats.nodes * own->page_bytes;
+}
+
+static void own_close(void *context) {
+    struct own *own = context;
+    tree_close(&own->table);
+    BENCH_DO(esk_posix_file_close(&own->file));
+    (void)unlink(own->path);
+    free(own->rows);
+}
+
+/* ------------------------------------------------------------- contest */
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/// Bytes this process handed to write calls; false without /proc.
+static bool written_bytes(uint64_t *bytes) {
+    char line[64];
+    bool found = false;
+    FILE *file = fopen("/proc/self/io", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        found |= sscanf(line, "wchar: %" SCNu64, bytes) == 1;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return found;
+}
+
+static int compare_doubles(const void *left, const void *right) {
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, uint32_t count) {
+    qsort(values, count, sizeof *values, compare_doubles);
+    return values[count / 2];
+}
+
+static double two_digits(double value) {
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.1e", value);
+    return atof(digits);
+}
+
+enum side {
+    SIDE_MU,
+    SIDE_MU_SMALL,
+    SIDE_INPLACE,
+    SIDE_SQLITE,
+    SIDE_LMDB,
+    SIDE_COUNT
+};
+enum { OWN_COUNT = SIDE_SQLITE };
+
+enum reading { READ_GET, READ_RANGE, READ_SCAN, READ_COUNT };
+static const char *const reading_names[READ_COUNT] = {
+    "file, random get", "file, range of 100", "file, full scan"};
+
+static const struct tree_set random_set = {"random"};
+
+static void fill(const struct peer *side, const uint32_t *keys,
+                 uint32_t interval) {
+    uint8_t row[PEER_ROW_BYTES];
+    side->begin(side->context);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        tree_row(row, keys[i], PEER_ROW_BYTES);
+        side->put(side->context, row);
+        if ((i + 1) % interval == 0) {
+            side->commit(side->context);
+            if (i + 1 < ROWS) {
+                side->begin(side->context);
+            }
+        }
+    }
+}
+
+static void measure_puts(struct peer *sides, const uint32_t *keys,
+                         const char *label) {
+    for (uint32_t i = 0; i < 3; i++) {
+        double seconds[SIDE_COUNT][PUT_ROUNDS];
+        double bytes[SIDE_COUNT];
+        for (uint32_t round = 0; round < PUT_ROUNDS; round++) {
+            for (uint32_t s = 0; s < SIDE_COUNT; s++) {
+                uint64_t before = 0;
+                uint64_t after = 0;
+                sides[s].create(sides[s].context);
+                BENCH_HOLDS(written_bytes(&before));
+                double start = now_s();
+                fill(&sides[s], keys, intervals[i]);
+                seconds[s][round] = now_s() - start;
+                BENCH_HOLDS(written_bytes(&after));
+                bytes[s] = (double)(after - before) / ROWS;
+                if (i == 2 && round == 0) {
+                    bench_print(bench, "file, bytes of the base", &random_set,
+                                sides[s].bytes(sides[s].context), "B", "%s; %s",
+                                sides[s].name, label);
+                }
+                sides[s].close(sides[s].context);
+            }
+        }
+        for (uint32_t s = 0; s < SIDE_COUNT; s++) {
+            bench_print(bench, "file, bytes written a put", &random_set,
+                        bytes[s], "B", "%s; a commit every %u; %s",
+                        sides[s].name, intervals[i], label);
+        }
+        for (uint32_t s = 0; s < OWN_COUNT; s++) {
+            for (uint32_t o = SIDE_SQLITE; o < SIDE_COUNT; o++) {
+                bench_print(bench, "file, fewer bytes a put", &random_set,
+                            two_digits(bytes[o] / bytes[s]), "times",
+                            "%s over %s; a commit every %u; %s", sides[o].name,
+                            sides[s].name, intervals[i], label);
+                bench_print(bench, "file, put", &random_set,
+                            two_digits(median(seconds[o], PUT_ROUNDS) /
+                                       median(seconds[s], PUT_ROUNDS)),
+                            "times", "%s over %s; a commit every %u; %s",
+                            sides[o].name, sides[s].name, intervals[i], label);
+            }
+        }
+    }
+}
+
+static uint64_t read_once(const struct peer *side, enum reading reading) {
+    uint64_t random = LOAD_SEED;
+    uint64_t sum = 0;
+    side->read_begin(side->context);
+    switch (reading) {
+    case READ_GET:
+        for (uint32_t i = 0; i < GETS; i++) {
+            sum += side->get(side->context, bench_random(&random, ROWS));
+        }
+        break;
+    case READ_RANGE:
+        for (uint32_t i = 0; i < RANGES; i++) {
+            sum += side->range(side->context,
+                               bench_random(&random, ROWS - RANGE_ROWS),
+                               RANGE_ROWS);
+        }
+        break;
+    default:
+        sum = side->range(side->context, 0, ROWS);
+        break;
+    }
+    side->read_end(side->context);
+    return sum;
+}
+
+static void measure_reads(struct peer *sides, const uint32_t *keys,
+                          const char *label) {
+    static double seconds[READ_COUNT][SIDE_COUNT][ROUNDS];
+    for (uint32_t s = 0; s < SIDE_COUNT; s++) {
+        sides[s].create(sides[s].context);
+        fill(&sides[s], keys, intervals[2]);
+    }
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (enum reading reading = 0; reading < READ_COUNT; reading++) {
+            uint64_t sums[SIDE_COUNT];
+            for (uint32_t s = 0; s < SIDE_COUNT; s++) {
+                double start = now_s();
+                sums[s] = read_once(&sides[s], reading);
+                seconds[reading][s][round] = now_s() - start;
+                BENCH_HOLDS(sums[s] == sums[0]);
+            }
+        }
+    }
+    for (enum reading reading = 0; reading < READ_COUNT; reading++) {
+        double medians[SIDE_COUNT];
+        for (uint32_t s = 0; s < SIDE_COUNT; s++) {
+            medians[s] = median(seconds[reading][s], ROUNDS);
+        }
+        for (uint32_t s = 0; s < OWN_COUNT; s++) {
+            for (uint32_t o = SIDE_SQLITE; o < SIDE_COUNT; o++) {
+                bench_print(bench, reading_names[reading], &random_set,
+                            two_digits(medians[o] / medians[s]), "times",
+                            "%s over %s; %s", sides[o].name, sides[s].name,
+                            label);
+            }
+        }
+    }
+    for (uint32_t s = 0; s < SIDE_COUNT; s++) {
+        sides[s].close(sides[s].context);
+    }
+}
+
+/// The planner's k for the rows; 0 where there is none.
+static uint8_t best_k(const struct own *own) {
+    struct esk_tree_need need = {.rows = ROWS,
+                                 .block_pages = BLOCK_PAGES,
+                                 .page_bytes = own->page_bytes,
+                                 .leaf_entry_bytes = PEER_ROW_BYTES,
+                                 .index_entry_bytes = 8,
+                                 .store = own->shape.store_id};
+    uint8_t k = 0;
+    if (own->shape.store_id == ESK_STORE_MU) {
+        esk_tree_plan_headers(&need);
+        BENCH_DO(esk_tree_plan_best_k(&need, &k));
+    }
+    return k;
+}
+
+static void contest(bool mapped) {
+    static struct own owns[OWN_COUNT];
+    struct peer sides[SIDE_COUNT];
+    uint32_t *keys = load_shuffled(ROWS, LOAD_SEED);
+    const char *label = mapped ? "240 frames, SQLite 1 MB; all map"
+                               : "240 frames, SQLite 1 MB, by pread; LMDB maps";
+    owns[SIDE_MU] = (struct own){.name = "mu, pages of 4 KiB",
+                                 .shape = {.store = &esk_store_mu,
+                                           .store_id = ESK_STORE_MU,
+                                           .frames = FRAMES},
+                                 .page_bytes = 4096,
+                                 .path = "build/bench/tree_mu.img"};
+    owns[SIDE_MU_SMALL] = owns[SIDE_MU];
+    owns[SIDE_MU_SMALL].name = "mu, pages of 1 KiB";
+    owns[SIDE_MU_SMALL].page_bytes = 1024;
+    owns[SIDE_MU_SMALL].path = "build/bench/tree_mu_small.img";
+    owns[SIDE_INPLACE] = (struct own){.name = "inplace, pages of 4 KiB",
+                                      .shape = {.store = &esk_store_inplace,
+                                                .store_id = ESK_STORE_INPLACE,
+                                                .frames = FRAMES},
+                                      .page_bytes = 4096,
+                                      .path = "build/bench/tree_inplace.img"};
+    for (uint32_t s = 0; s < OWN_COUNT; s++) {
+        owns[s].shape.row_bytes = PEER_ROW_BYTES;
+        owns[s].shape.k_percent = best_k(&owns[s]);
+        owns[s].image_bytes = 32u << 20;
+        owns[s].mapped = mapped;
+        sides[s] = (struct peer){
+            .name = owns[s].name,
+            .context = &owns[s],
+            .create = own_create,
+            .begin = peer_nothing,
+            .put = own_put,
+            .commit = own_commit,
+            .read_begin = peer_nothing,
+            .get = own_get,
+            .range = own_range,
+            .read_end = peer_nothing,
+            .bytes = own_bytes,
+            .close = own_close,
+        };
+    }
+    sides[SIDE_SQLITE] = peer_sqlite(mapped);
+    sides[SIDE_LMDB] = peer_lmdb();
+    if (!mapped) {
+        measure_puts(sides, keys, label);
+    }
+    measure_reads(sides, keys, label);
+    free(keys);
+}
+
+/// Who else was at work: ratios of a busy host are not to be quoted.
+static void load_print(void) {
+    static const struct tree_set none = {"-"};
+    double load = 0;
+    FILE *file = fopen("/proc/loadavg", "r");
+    if (file != NULL && fscanf(file, "%lf", &load) == 1) {
+        bench_print(bench, "file, load average at the start", &none, load, "",
+                    "%ld processors", sysconf(_SC_NPROCESSORS_ONLN));
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+int main(void) {
+    uint64_t bytes = 0;
+    if (!written_bytes(&bytes)) {
+        printf("skipped tree_host: no /proc/self/io to count bytes by\n");
+        return 0;
+    }
+    load_print();
+    (void)mkdir("build", 0777);
+    (void)mkdir("build/bench", 0777);
+    contest(false);
+    contest(true);
+    return 0;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Regaining space: how full a region can be, how even the wear is, what the
+/// worst update costs, and what coming back after a cut reads.
+///
+///     fill until a put is refused -> delete down to a share of live pages
+///     -> updates until 100 times the region was programmed -> wear
+///     -> power cuts at random operations -> reads of mount and open
+#include "bench/tree_bench.h"
+
+static const char bench[] = "tree_wear";
+static const char part[] = "k9f4g08u0a"; // pages of 2 KiB, 64 a block
+
+enum {
+    BLOCKS = 64,
+    FILL_BLOCKS = 256,
+    ROW_BYTES = 16,
+    FRAMES = 4,
+    ROUNDS = 100, ///< times the region is programmed
+    CUTS = 100,
+    CUT_OPERATIONS_MAX = 500,
+};
+
+struct subject {
+    struct tree_shape shape;
+    const char *name;
+    struct esk_sim *sim;
+    struct tree_table table;
+    uint32_t rows; ///< keys 0 .. rows - 1 in shuffled order are there
+    uint32_t *keys;
+    uint32_t pages; ///< of the region
+};
+
+static const struct tree_set random_set = {"random"};
+
+/// Pages that hold a node: a mu page is as live as its leaf.
+static uint32_t live_pages(struct subject *subject) {
+    struct esk_tree_report report;
+    BENCH_DO(esk_tree_check(subject->table.tree, &report));
+    BENCH_HOLDS(report.rows == subject->rows);
+    return subject->shape.store_id == ESK_STORE_MU ? report.leaves
+                                                   : report.nodes;
+}
+
+static double share(struct subject *subject) {
+    return 100.0 * live_pages(subject) / subject->pages;
+}
+
+/// Puts new rows until one is refused.
+static void fill(struct subject *subject) {
+    uint8_t row[ROW_BYTES];
+    int status = ESK_OK;
+    while (status == ESK_OK) {
+        tree_row(row, subject->keys[subject->rows], ROW_BYTES);
+        status = esk_tree_put(subject->table.tree, row);
+        subject->rows += status == ESK_OK;
+    }
+    BENCH_WANT(ESK_FULL, status);
+    bench_print(bench, "live pages when a put is refused", &random_set,
+                share(subject), "%", "%s, %u blocks of 64 pages", subject->name,
+                (unsigned)subject->pages / 64);
+}
+
+/// What the updates of one stretch cost.
+struct costs {
+    double programs;
+    double reads;
+    uint32_t programs_max;
+    uint32_t reads_max;
+    uint32_t erases_max;
+};
+
+static struct costs update(struct subject *subject, uint64_t programs) {
+    struct costs costs = {.programs = 0};
+    struct esk_sim *sim = subject->sim;
+    struct esk_sim_counters first = *esk_sim_counters(sim);
+    uint64_t random = LOAD_SEED;
+    uint32_t updates = 0;
+    while (tree_since(sim, &first).programs < programs) {
+        struct esk_sim_counters before = *esk_sim_counters(sim);
+        tree_put(&subject->table,
+                 subject->keys[bench_random(&random, subject->rows)]);
+        struct esk_sim_counters done = tree_since(sim, &before);
+        costs.programs_max = done.programs > costs.programs_max
+                                 ? (uint32_t)done.programs
+                                 : costs.programs_max;
+        costs.reads_max = done.reads > costs.reads_max ? (uint32_t)done.reads
+                                                       : costs.reads_max;
+        costs.erases_max = done.erases > costs.erases_max
+                               ? (uint32_t)done.erases
+                               : costs.erases_max;
+        updates++;
+    }
+    struct esk_sim_counters done = tree_since(sim, &first);
+    costs.programs = (double)done.programs / updates;
+    costs.reads = (double)done.reads / updates;
+    return costs;
+}
+
+/// Updates at the share of live pages that there is now.
+static void measure_share(struct subject *subject, uint32_t rounds) {
+    double live = share(subject);
+    struct costs costs = update(subject, (uint64_t)rounds * subject->pages);
+    const struct {
+        const char *metric;
+        double value;
+    } rows[] = {
+        {"programs an update", costs.programs},
+        {"programs an update, max", costs.programs_max},
+        {"reads an update", costs.reads},
+        {"reads an update, max", costs.reads_max},
+        {"erases an update, max", costs.erases_max},
+    };
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bench_print(bench, rows[i].metric, &random_set, rows[i].value, "",
+                    "%s, %.0f %% of the pages live", subject->name, live);
+    }
+}
+
+static void measure_wear(const struct subject *subject) {
+    struct esk_sim_wear wear;
+    const struct esk_table_info *info = &subject->table.info;
+    esk_sim_wear(subject->sim, info->block[0], info->blocks[0], &wear);
+    bench_print(bench, "erases of a block, max over mean", &random_set,
+                wear.max * 1000.0 / wear.mean_milli, "",
+                "%s, mean %.1f, least %u, most %u", subject->name,
+                wear.mean_milli / 1000.0, wear.min, wear.max);
+}
+
+/// Cuts the power within some hundred operations, CUTS times.
+static void measure_cuts(struct subject *subject) {
+    double sum = 0;
+    double most = 0;
+    uint64_t random = LOAD_SEED + 1;
+    struct tree_table *table = &subject->table;
+    uint8_t row[ROW_BYTES];
+    for (uint32_t i = 0; i < CUTS; i++) {
+        uint64_t at = esk_sim_op_count(subject->sim) +
+                      bench_random(&random, CUT_OPERATIONS_MAX);
+        int status = ESK_OK;
+        esk_sim_cut_at(subject->sim, at, ESK_SIM_CUT_DRAWN);
+        while (status == ESK_OK) {
+            uint32_t key = subject->keys[bench_random(&random, subject->rows)];
+            tree_row(row, key, ROW_BYTES);
+            status = esk_tree_put(table->tree, row);
+        }
+        esk_tree_close(table->tree);
+        esk_volume_unmount(&table->volume);
+        free(table->arena);
+        esk_sim_power_on(subject->sim);
+        struct esk_sim_counters before = *esk_sim_counters(subject->sim);
+        tree_open(table, esk_sim_device(subject->sim), &subject->shape, 0);
+        double reads = (double)tree_since(subject->sim, &before).reads;
+        sum += reads;
+        most = reads > most ? reads : most;
+    }
+    bench_print(bench, "reads to mount and open after a cut, mean", &random_set,
+                sum / CUTS, "", "%s, %u blocks", subject->name,
+                (unsigned)BLOCKS);
+    bench_print(bench, "reads to mount and open after a cut, max", &random_set,
+                most, "", "%s, %u blocks", subject->name, (unsigned)BLOCKS);
+    (void)live_pages(subject);
+}
+
+static void subject_make(struct subject *subject, const char *name,
+                         const struct esk_node_store *store, uint8_t store_id,
+                         uint32_t blocks) {
+    *subject = (struct subject){.name = name,
+                                .shape = {.store = store,
+                                          .store_id = store_id,
+                                          .frames = FRAMES,
+                                          .row_bytes = ROW_BYTES},
+                                .keys = load_shuffled(1u << 20, LOAD_SEED),
+                                .sim = tree_medium(part, blocks)};
+    const struct esk_device *device = esk_sim_device(subject->sim);
+    tree_create(&subject->table, device, &subject->shape);
+    tree_open(&subject->table, device, &subject->shape, ESK_MOUNT_TRUST_LOADS);
+    subject->pages =
+        subject->table.info.blocks[0] * device->geometry.block_pages;
+}
+
+static void subject_free(struct subject *subject) {
+    tree_close(&subject->table);
+    tree_medium_free(subject->sim);
+    free(subject->keys);
+}
+
+static void measure(const char *name, const struct esk_node_store *store,
+                    uint8_t store_id) {
+    static struct subject subject;
+    subject_make(&subject, name, store, store_id, FILL_BLOCKS);
+    fill(&subject);
+    subject_free(&subject);
+    subject_make(&subject, name, store, store_id, BLOCKS);
+    fill(&subject);
+    measure_share(&subject, 2);
+    while (share(&subject) > 80) {
+        for (uint32_t i = 0; i < 100; i++) {
+            tree_delete(&subject.table, subject.keys[--subject.rows]);
+        }
+    }
+    measure_share(&subject, ROUNDS);
+    measure_wear(&subject);
+    measure_cuts(&subject);
+    subject_free(&subject);
+}
+
+int main(void) {
+    measure("wandering", &esk_store_wandering, ESK_STORE_WANDERING);
+    measure("mu", &esk_store_mu, ESK_STORE_MU);
+    return 0;
+}

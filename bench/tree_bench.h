@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A tree table under measurement, on a simulated medium.
+///
+///     medium -> format, create -> open -> put, get, delete -> counters
+///
+/// Reads, programs, erases and time are those of the simulator: what the
+/// device was asked to do, checks and space regaining in it. Each get is
+/// verified against the value its key was put with.
+#ifndef ESK_BENCH_TREE_BENCH_H
+#define ESK_BENCH_TREE_BENCH_H
+
+#include "bench/bench.h"
+#include "bench/tree_load.h"
+#include "port/sim/sim.h"
+
+enum { TREE_PAGE_BYTES_MAX = 4096, TREE_ROW_BYTES_MAX = 64 };
+
+/// What bench_print takes for its dataset.
+struct tree_set {
+    const char *name;
+};
+
+/// How a table is made and opened.
+struct tree_shape {
+    const struct esk_node_store *store;
+    uint8_t store_id; ///< enum esk_tree_store
+    uint8_t k_percent;
+    uint8_t frames;
+    uint8_t policy;     ///< enum esk_tree_policy
+    uint16_t row_bytes; ///< a u32 key and what is left
+};
+
+/// A table, its volume and its medium.
+struct tree_table {
+    const struct tree_shape *shape;
+    const struct esk_device *device;
+    struct esk_volume volume;
+    struct esk_table_info info;
+    struct esk_tree *tree;
+    void *arena;
+    uint32_t arena_bytes;
+    uint8_t page[TREE_PAGE_BYTES_MAX];
+};
+
+/// The row that belongs to `key`: the key, then bytes that follow from it.
+static inline void tree_row(uint8_t *row, uint32_t key, uint16_t row_bytes) {
+    uint32_t value = key * 2654435761u + 12345u;
+    memcpy(row, &key, sizeof key);
+    for (uint16_t i = sizeof key; i < row_bytes; i++) {
+        row[i] = (uint8_t)(value >> (8u * (i % 4u)));
+    }
+}
+
+static inline void tree_create(struct tree_table *table,
+                               const struct esk_device *device,
+                               const struct tree_shape *shape) {
+    const struct esk_column columns[] = {
+        {"key", "", ESK_TYPE_U32, 0},
+        {"value", "", ESK_TYPE_BYTES, (uint16_t)(shape->row_bytes - 4u)},
+    };
+    struct esk_table_spec spec = {
+        .name = "tree",
+        .columns = columns,
+        .column_count = 2,
+        .store = shape->store_id,
+        .k_percent = shape->k_percent,
+    };
+    struct esk_volume_config config = {.uuid = {0xE5, 0xCE}, .tables_max = 1};
+    struct esk_fault fault;
+    BENCH_HOLDS(device->geometry.page_bytes <= TREE_PAGE_BYTES_MAX);
+    BENCH_DO(esk_volume_format(device, &config, table->page));
+    BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page));
+    BENCH_DO(esk_tree_create(&table->volume, &spec, &fault, table->page));
+    esk_volume_unmount(&table->volume);
+}
+
+/// Mounts and opens. `flags` is enum esk_mount_flags.
+static inline void tree_open(struct tree_table *table,
+                             const struct esk_device *device,
+                             const struct tree_shape *shape, uint8_t flags) {
+    struct esk_tree_config config = {.store = shape->store,
+                                     .frames = shape->frames,
+                                     .policy = shape->policy};
+    table->shape = shape;
+    table->device = device;
+    BENCH_DO(esk_volume_mount(&table->volume, device, flags, table->page));
+    BENCH_DO(
+        esk_volume_find(&table->volume, "tree", &table->info, table->page));
+    table->arena_bytes = esk_tree_arena_bytes(&table->volume, &table->info,
+                                              &config, table->page);
+    table->arena = load_memory(table->arena_bytes);
+    BENCH_DO(esk_tree_open(&table->tree, &table->volume, "tree", &config,
+                           table->arena, table->arena_bytes));
+}
+
+static inline void tree_close(struct tree_table *table) {
+    BENCH_DO(esk_tree_sync(table->tree));
+    esk_tree_close(table->tree);
+    esk_volume_unmount(&table->volume);
+    free(table->arena);
+    table->arena = NULL;
+}
+
+static inline void tree_put(struct tree_table *table, uint32_t key) {
+    uint8_t row[TREE_ROW_BYTES_MAX];
+    tree_row(row, key, table->shape->row_bytes);
+    BENCH_DO(esk_tree_put(table->tree, row));
+}
+
+static inline void tree_get(struct tree_table *table, uint32_t key) {
+    uint8_t row[TREE_ROW_BYTES_MAX];
+    uint8_t wanted[TREE_ROW_BYTES_MAX];
+    tree_row(wanted, key, table->shape->row_bytes);
+    BENCH_DO(esk_tree_get(table->tree, &key, row));
+    BENCH_HOLDS(memcmp(row, wanted, table->shape->row_bytes) == 0);
+}
+
+static inline void tree_delete(struct tree_table *table, uint32_t key) {
+    BENCH_DO(esk_tree_delete(table->tree, &key));
+}
+
+static inline uint8_t tree_height(const struct tree_table *table) {
+    struct esk_tree_stats stats;
+    esk_tree_stats(table->tree, &stats);
+    return stats.height;
+}
+
+/// Ends the program unless the tree is whole and has `rows` rows.
+static inline void tree_verify(struct tree_table *table, uint32_t rows) {
+    struct esk_tree_report report;
+    BENCH_DO(esk_tree_check(table->tree, &report));
+    BENCH_HOLDS(report.rows == rows);
+}
+
+/* ---------------------------------------------------------------- medium */
+
+/// A simulator of `part`, of `blocks` blocks (0: the part's).
+static inline struct esk_sim *tree_medium(const char *part, uint32_t blocks) {
+    struct esk_sim *sim = NULL;
+    struct esk_sim_config config = {.part = part, .seed = 1};
+    config.geometry.block_count = blocks;
+    BENCH_DO(esk_sim_create(&sim, &config));
+    return sim;
+}
+
+static inline void tree_medium_free(struct esk_sim *sim) {
+    BENCH_HOLDS(esk_sim_violations(sim) == 0);
+    esk_sim_destroy(sim);
+}
+
+/// What was done since `before`, a copy of the counters.
+static inline struct esk_sim_counters
+tree_since(const struct esk_sim *sim, const struct esk_sim_counters *before) {
+    struct esk_sim_counters now = *esk_sim_counters(sim);
+    now.reads -= before->reads;
+    now.programs -= before->programs;
+    now.erases -= before->erases;
+    now.bytes_programmed -= before->bytes_programmed;
+    now.time_ns -= before->time_ns;
+    now.read_time_ns -= before->read_time_ns;
+    now.program_time_ns -= before->program_time_ns;
+    now.erase_time_ns -= before->erase_time_ns;
+    return now;
+}
+
+#endif
