@@ -101,7 +101,7 @@ def add_sd(report):
     buffers = [row for row in rows if row not in courses]
     report.add(
         "The paper's card in the simulator: 345 page reads and 175 page "
-        "writes a second, no CPU time. Means of three data sets.\n"
+        "writes a second, no CPU time. Means of twenty data sets; the paper has three.\n"
     )
     report.add("Fig. 5 to 8, M = 2:\n")
     report.add(
