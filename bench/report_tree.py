@@ -239,7 +239,7 @@ def add_wear(report):
                 metric_of(row)
                 + (
                     ", " + row["config"].split(", ")[1]
-                    if "region" in row["config"]
+                    if "64 pages" in row["config"]
                     else ""
                 )
             ),
