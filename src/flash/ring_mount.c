@@ -43,8 +43,9 @@ struct ring_scan {
     uint8_t *page;      ///< scratch
     uint16_t pages;     ///< a block
     uint8_t neighbours; ///< blocks in a row that may have failed unmarked
-    uint32_t start;     ///< block the count starts from, within the run
-    uint32_t origin;    ///< position of that block's first page
+    uint8_t stale;   ///< first pages asked where one is of a lap ago, at most
+    uint32_t start;  ///< block the count starts from, within the run
+    uint32_t origin; ///< position of that block's first page
     struct probe known[PROBES_KEPT]; ///< the last pages read
     uint8_t next;                    ///< the one of these to give up first
 };
@@ -147,9 +148,7 @@ static bool block_holds(struct ring_scan *scan, uint32_t block, bool quick,
     bool erased = false;
     *proven = block_position(scan, block, quick, &position, blank);
     bool holds = *proven && position == start;
-    for (uint16_t i = 1; *proven && !quick && !holds && i < ESK_RING_TORN_MAX &&
-                         i < scan->pages;
-         i++) {
+    for (uint16_t i = 1; *proven && !quick && !holds && i < scan->stale; i++) {
         holds = page_position(scan, block, i, &position, &erased) &&
                 position == start + i;
     }
@@ -193,7 +192,7 @@ static void start_confirm(struct ring_scan *scan) {
     uint32_t start = scan->start;
     uint32_t position = 0;
     bool erased = false;
-    for (uint16_t i = 1; i < ESK_RING_TORN_MAX && i < scan->pages; i++) {
+    for (uint16_t i = 1; i < scan->stale; i++) {
         if (page_position(scan, start, i, &position, &erased) &&
             position - i > scan->origin) {
             scan->origin = position - i;
@@ -438,6 +437,11 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     scan.neighbours = volume->device->ops->block_is_bad != NULL
                           ? NEIGHBOURS
                           : ESK_RING_WORN_MAX - 1;
+    bool keeps = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0;
+    scan.stale = keeps ? ESK_RING_TORN_MAX : ESK_RING_TORN_MAX - 1;
+    if (scan.stale > scan.pages) {
+        scan.stale = (uint8_t)scan.pages;
+    }
     for (uint8_t i = 0; i < PROBES_KEPT; i++) {
         scan.known[i].offset = UINT32_MAX;
     }
