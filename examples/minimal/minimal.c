@@ -35,6 +35,10 @@ static const struct esk_device device = {
                  .erased_value = 0xFF},
 };
 
+/// What the program uses: no value index, no variable column, no backward
+/// cursor is linked.
+static const struct esk_series_parts parts = {.keys = &esk_series_part_keys};
+
 static struct esk_volume volume;
 static struct esk_series *series;
 static struct esk_series_cursor cursor;
@@ -60,8 +64,8 @@ static int run(void) {
     int32_t sum = 0;
 
     ESK_TRY(esk_volume_mount(&volume, &device, 0, (uint8_t *)arena));
-    ESK_TRY(
-        esk_series_open(&series, &volume, "log", &config, arena, sizeof arena));
+    ESK_TRY(esk_series_open_with(&series, &parts, &volume, "log", &config,
+                                 arena, sizeof arena));
     for (uint32_t time_s = 1; time_s <= 100; time_s++) {
         row.time_s = time_s;
         row.air = driver_sample();

@@ -104,6 +104,26 @@ struct esk_series_report {
 /// An open series. It lives in the arena given to esk_series_open.
 struct esk_series;
 
+/// Parts of the series that a program may do without. What it does not name
+/// here, and opens no series with that does, is not linked.
+struct esk_series_parts {
+    /// The key index. NULL: a lookup is a binary search over the pages, and
+    /// the index log is not written; what it says stays true.
+    const struct esk_series_keys *keys;
+    const struct esk_series_values *values; ///< value indexes; needs keys
+    const struct esk_series_var *var;       ///< variable columns
+    /// Backward cursors, and with them esk_series_floor and _newest.
+    const struct esk_series_back *back;
+};
+
+extern const struct esk_series_keys esk_series_part_keys;
+extern const struct esk_series_values esk_series_part_values;
+extern const struct esk_series_var esk_series_part_var;
+extern const struct esk_series_back esk_series_part_back;
+
+/// Every part.
+extern const struct esk_series_parts esk_series_parts_all;
+
 /// Bytes of the handle itself within the arena, at most.
 #define ESK_SERIES_STATE_BYTES 1024u
 
@@ -144,7 +164,7 @@ struct esk_series_cursor {
 uint8_t esk_series_frames_min(const struct esk_table_info *info);
 
 /// Bytes of arena esk_series_open needs for the table, exactly; 0 when the
-/// catalog cannot be read.
+/// catalog cannot be read. Fewer parts need no more.
 ///
 /// page     scratch, geometry.page_bytes bytes.
 uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
@@ -164,6 +184,15 @@ uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,
                     const char *name, const struct esk_series_config *config,
                     void *arena, uint32_t arena_bytes);
+
+/// Opens table `name` with the parts that `parts` names, borrowed until close.
+/// As esk_series_open, which names all; also ESK_E_UNSUPPORTED when the table
+/// has value indexes or a variable column and their part is not named.
+int esk_series_open_with(struct esk_series **series,
+                         const struct esk_series_parts *parts,
+                         struct esk_volume *volume, const char *name,
+                         const struct esk_series_config *config, void *arena,
+                         uint32_t arena_bytes);
 
 /// Forgets the handle. Rows not synced are lost; sync first.
 void esk_series_close(struct esk_series *series);
@@ -228,7 +257,8 @@ int esk_series_count(struct esk_series *series, uint32_t *count);
 
 /// Starts `cursor` on the rows that `query` asks for. NULL: every row.
 ///
-/// Returns  ESK_OK; ESK_E_INVALID for an unknown or non-numeric column.
+/// Returns  ESK_OK; ESK_E_INVALID for an unknown or non-numeric column;
+///          ESK_E_UNSUPPORTED: backward, and the part is not there.
 /// Keeps    `query`'s ranges until the cursor is last used.
 /// Costs    nothing; the first next seeks.
 int esk_series_cursor_open(struct esk_series *series,

@@ -140,8 +140,10 @@ static int series_open(struct esk_bed *bed) {
     };
     /* What a former life left in RAM must not matter. */
     memset(bed->arena, 0xA5, bed->arena_bytes);
-    return esk_series_open(&bed->series, &bed->volume, "log", &config,
-                           bed->arena, bed->arena_bytes);
+    return esk_series_open_with(
+        &bed->series,
+        bed->table.parts != NULL ? bed->table.parts : &esk_series_parts_all,
+        &bed->volume, "log", &config, bed->arena, bed->arena_bytes);
 }
 
 /// Formats bed->device and opens the table on it.

@@ -63,6 +63,7 @@ struct esk_bed_table {
     uint32_t data_blocks;
     uint32_t index_blocks;
     uint32_t var_blocks;
+    const struct esk_series_parts *parts; ///< opened with; NULL: all
 };
 
 /// One row as it was accepted.

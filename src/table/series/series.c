@@ -6,8 +6,6 @@
 #include "table/series/series.h"
 
 #include "base/arena.h"
-#include "flash/schema_plan.h"
-#include "flash/volume.h"
 
 enum {
     KEY_INDEX_BYTES_DEFAULT = 256,
@@ -54,22 +52,6 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
     return esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame);
 }
 
-uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
-                               uint16_t count, esk_key key, bool include) {
-    uint16_t low = 0;
-    while (low < count) {
-        uint16_t middle = (uint16_t)(low + (count - low) / 2);
-        esk_key at = esk_series_row_key(
-            series, esk_series_page_row(series, page, middle));
-        if (at < key || (include && at == key)) {
-            low = (uint16_t)(middle + 1);
-        } else {
-            count = middle;
-        }
-    }
-    return low;
-}
-
 uint8_t esk_series_frames_min(const struct esk_table_info *info) {
     return (uint8_t)(2 + (info->index_count > 0 ? 1 : 0) +
                      (info->blocks[REGION_VAR] > 0 ? 1 : 0));
@@ -90,12 +72,6 @@ static uint8_t frames(const struct esk_table_info *info,
     return config == NULL || config->frames < least ? least : config->frames;
 }
 
-/// What the table's schema says of the memory it needs.
-struct series_sizes {
-    uint16_t entry_bytes; ///< of a summary entry
-    uint16_t edges_bytes; ///< of all given edges
-};
-
 /// What esk_series_open carves, in order.
 struct series_memory {
     struct esk_series *series;
@@ -108,34 +84,30 @@ struct series_memory {
 
 static uint32_t memory_carve(struct esk_arena *arena,
                              const struct esk_volume *volume,
+                             const struct esk_series_parts *parts,
                              const struct esk_table_info *info,
                              const struct esk_series_config *config,
-                             const struct series_sizes *sizes,
+                             const struct esk_series_layout *layout,
                              struct series_memory *memory) {
     uint16_t page_bytes = volume->device->geometry.page_bytes;
     memory->series = esk_arena_take(arena, sizeof *memory->series);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
-    memory->knots = esk_arena_take(arena, key_index_bytes(config));
+    memory->knots = esk_arena_take(
+        arena, parts->keys != NULL ? key_index_bytes(config) : 0);
     memory->columns = esk_arena_take(
         arena, (uint32_t)(info->index_count * sizeof *memory->columns));
     memory->group = esk_arena_take(arena, (uint32_t)(info->group_pages - 1u) *
-                                              sizes->entry_bytes);
-    memory->edges = esk_arena_take(arena, sizes->edges_bytes);
+                                              layout->entry_bytes);
+    memory->edges = esk_arena_take(arena, layout->edges_bytes);
     return arena->used;
 }
 
-/// Where the columns of a table are, in the row.
-struct column_places {
-    uint16_t offset[ESK_COLUMN_COUNT_MAX];
-    uint8_t type[ESK_COLUMN_COUNT_MAX];
-};
-
-/// Takes all columns. The row's layout goes to `places` and, when it is not
+/// Takes all columns. The row's layout goes to `layout` and, when it is not
 /// NULL, to `series`.
 static int columns_take(struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
-                        struct column_places *places,
+                        struct esk_series_layout *layout,
                         struct esk_series *series) {
     if (info->column_count > ESK_COLUMN_COUNT_MAX ||
         info->index_count > ESK_INDEX_COUNT_MAX || info->group_pages < 2) {
@@ -144,8 +116,8 @@ static int columns_take(struct esk_descriptor *descriptor,
     for (uint8_t i = 0; i < info->column_count; i++) {
         struct esk_column_info column;
         ESK_TRY(esk_descriptor_column(descriptor, &column));
-        places->offset[i] = column.offset;
-        places->type[i] = column.type;
+        layout->offset[i] = column.offset;
+        layout->type[i] = column.type;
         if (series != NULL && column.type == ESK_TYPE_VAR) {
             series->var_offset = column.offset;
         }
@@ -158,62 +130,26 @@ static int columns_take(struct esk_descriptor *descriptor,
     return descriptor->row_offset == info->row_bytes ? ESK_OK : ESK_E_CORRUPT;
 }
 
-/// Takes an index's edges and turns them into order form at `edges`.
-static int edges_take(struct esk_descriptor *descriptor, uint8_t type,
-                      uint8_t count, uint8_t *edges) {
-    uint8_t width = esk_order_width(type);
-    for (uint8_t i = 0; i < count; i++) {
-        uint8_t wide[8];
-        ESK_TRY(esk_descriptor_edges(descriptor, wide, width));
-        esk_store_u64(wide, esk_order_load(type, wide));
-        memcpy(edges + (uint16_t)i * width, wide, width);
-    }
-    return ESK_OK;
-}
-
 /// Reads the table's columns and value indexes, in one pass. With `series`
 /// NULL only the sizes are found; else the layout, the indexed columns and
 /// their edges are filled in.
 static int layout_read(const struct esk_volume *volume,
+                       const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
                        struct esk_series *series, uint8_t *edges,
-                       struct series_sizes *sizes, uint8_t *page) {
+                       struct esk_series_layout *layout, uint8_t *page) {
     struct esk_descriptor descriptor;
-    struct column_places places;
-    sizes->entry_bytes = 0;
-    sizes->edges_bytes = 0;
+    layout->entry_bytes = 0;
+    layout->edges_bytes = 0;
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
-    ESK_TRY(columns_take(&descriptor, info, &places, series));
-    for (uint8_t i = 0; i < info->index_count; i++) {
-        struct esk_index_spec spec;
-        ESK_TRY(esk_descriptor_index(&descriptor, &spec));
-        if (spec.column >= info->column_count ||
-            !esk_index_is_sound(&spec, places.type[spec.column])) {
-            return ESK_E_CORRUPT;
-        }
-        uint8_t type = places.type[spec.column];
-        uint8_t width = esk_order_width(type);
-        uint16_t bytes = (uint16_t)(spec.edge_count * width);
-        if (series == NULL) {
-            ESK_TRY(esk_descriptor_edges(&descriptor, NULL, bytes));
-        } else {
-            struct esk_summary_column *column = &series->columns[i];
-            series->column_numbers[i] = spec.column;
-            column->offset = places.offset[spec.column];
-            column->type = type;
-            column->width = width;
-            column->bitmap_bits = spec.bitmap_bits;
-            column->edge_count = spec.edge_count;
-            column->edges =
-                spec.edge_count > 0 ? edges + sizes->edges_bytes : NULL;
-            ESK_TRY(edges_take(&descriptor, type, spec.edge_count,
-                               edges + sizes->edges_bytes));
-        }
-        sizes->edges_bytes = (uint16_t)(sizes->edges_bytes + bytes);
-        sizes->entry_bytes =
-            (uint16_t)(sizes->entry_bytes + 2u * width + spec.bitmap_bits / 8u);
+    ESK_TRY(columns_take(&descriptor, info, layout, series));
+    if (info->index_count == 0) {
+        return ESK_OK;
     }
-    return ESK_OK;
+    if (parts->values == NULL || parts->keys == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return parts->values->columns(series, &descriptor, info, layout, edges);
 }
 
 uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
@@ -222,11 +158,13 @@ uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
                                 uint8_t *page) {
     struct esk_arena arena = {.next = NULL};
     struct series_memory memory;
-    struct series_sizes sizes;
-    if (layout_read(volume, info, NULL, NULL, &sizes, page) != ESK_OK) {
+    struct esk_series_layout layout;
+    if (layout_read(volume, &esk_series_parts_all, info, NULL, NULL, &layout,
+                    page) != ESK_OK) {
         return 0;
     }
-    return memory_carve(&arena, volume, info, config, &sizes, &memory);
+    return memory_carve(&arena, volume, &esk_series_parts_all, info, config,
+                        &layout, &memory);
 }
 
 /// Whether a run page has room for an entry and two knots, and a group page
@@ -245,11 +183,13 @@ static bool index_pages_fit(const struct esk_series *series,
 static int layout_check(const struct esk_series *series,
                         const struct esk_table_info *info) {
     uint16_t page_bytes = series->volume->device->geometry.page_bytes;
-    bool too_wide = series->key_bytes > sizeof(esk_key);
-    if (too_wide || series->key_bytes == 0 ||
+    bool no_var =
+        series->var_offset != ESK_SERIES_NO_VAR && series->parts->var == NULL;
+    bool unserved = series->key_bytes > sizeof(esk_key) || no_var;
+    if (unserved || series->key_bytes == 0 ||
         info->row_bytes > page_bytes - ESK_ENVELOPE_BYTES ||
         !index_pages_fit(series, info)) {
-        return too_wide ? ESK_E_UNSUPPORTED : ESK_E_CORRUPT;
+        return unserved ? ESK_E_UNSUPPORTED : ESK_E_CORRUPT;
     }
     return ESK_OK;
 }
@@ -311,14 +251,17 @@ static int rings_mount(struct esk_series *series,
                        uint8_t *page) {
     ESK_TRY(ring_mount(series, &series->data, info, REGION_DATA, ESK_PAGE_DATA,
                        series->row_bytes, ahead, page));
-    ESK_TRY(ring_mount(series, &series->index, info, REGION_INDEX,
-                       ESK_PAGE_INDEX, 1, ahead, page));
+    if (series->parts->keys != NULL) {
+        ESK_TRY(ring_mount(series, &series->index, info, REGION_INDEX,
+                           ESK_PAGE_INDEX, 1, ahead, page));
+    }
     if (series->var_offset == ESK_SERIES_NO_VAR) {
         return ESK_OK;
     }
     ESK_TRY(ring_mount(series, &series->var, info, REGION_VAR, ESK_PAGE_VAR, 1,
                        ahead, page));
-    return esk_series_var_recover(series);
+    series->parts->var->recover(series);
+    return ESK_OK;
 }
 
 static int series_mount(struct esk_series *series,
@@ -346,20 +289,24 @@ static int series_mount(struct esk_series *series,
     /* The write page is empty yet: it serves as scratch. */
     ESK_TRY(rings_mount(series, info, ahead, series->write_page));
     newest_find(series);
-    ESK_TRY(esk_series_recover(series));
-    if (series->floor > 0) {
-        esk_series_var_trim(series);
+    if (series->parts->keys != NULL) {
+        series->parts->keys->recover(series);
+    }
+    if (series->floor > 0 && series->var_page != NULL) {
+        series->parts->var->trim(series);
     }
     return ESK_OK;
 }
 
-int esk_series_open(struct esk_series **series, struct esk_volume *volume,
-                    const char *name, const struct esk_series_config *config,
-                    void *arena, uint32_t arena_bytes) {
+int esk_series_open_with(struct esk_series **series,
+                         const struct esk_series_parts *parts,
+                         struct esk_volume *volume, const char *name,
+                         const struct esk_series_config *config, void *arena,
+                         uint32_t arena_bytes) {
     uint16_t page_bytes = volume->device->geometry.page_bytes;
     struct esk_table_info info;
     struct series_memory memory;
-    struct series_sizes sizes;
+    struct esk_series_layout layout;
 
     if (arena_bytes < page_bytes) {
         return ESK_E_NO_MEMORY;
@@ -369,28 +316,30 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
     if (info.kind != ESK_TABLE_SERIES) {
         return ESK_E_UNSUPPORTED;
     }
-    ESK_TRY(layout_read(volume, &info, NULL, NULL, &sizes, arena));
+    ESK_TRY(layout_read(volume, parts, &info, NULL, NULL, &layout, arena));
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
-    memory_carve(&carved, volume, &info, config, &sizes, &memory);
+    memory_carve(&carved, volume, parts, &info, config, &layout, &memory);
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }
     struct esk_series *made = memory.series;
     memset(made, 0, sizeof *made);
     made->volume = volume;
+    made->parts = parts;
     made->columns = memory.columns;
     made->column_count = info.index_count;
-    made->entry_bytes = sizes.entry_bytes;
+    made->entry_bytes = layout.entry_bytes;
     made->group = memory.group;
     made->group_number = UINT32_MAX;
     made->var_offset = ESK_SERIES_NO_VAR;
-    ESK_TRY(
-        layout_read(volume, &info, made, memory.edges, &sizes, memory.pool));
+    ESK_TRY(layout_read(volume, parts, &info, made, memory.edges, &layout,
+                        memory.pool));
     ESK_TRY(layout_check(made, &info));
     esk_pool_init(&made->pool, memory.pool, page_bytes, frames(&info, config));
-    esk_spline_init(&made->spline, memory.knots, key_index_bytes(config),
-                    made->key_bytes,
-                    config == NULL ? 0 : config->key_error_16ths);
+    if (parts->keys != NULL) {
+        parts->keys->init(made, memory.knots, key_index_bytes(config),
+                          config == NULL ? 0 : config->key_error_16ths);
+    }
     int status = series_mount(made, &info, config);
     if (status != ESK_OK) {
         esk_series_close(made);
@@ -425,6 +374,8 @@ void esk_series_stats(const struct esk_series *series,
     stats->erase_failures = rings->erase_failures;
     stats->blocks_skipped = rings->blocks_skipped;
     stats->index_failures = series->index_failures;
-    stats->knots = esk_spline_entries(&series->spline);
+    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT; i++) {
+        stats->knots = (uint16_t)(stats->knots + series->spline.level[i].count);
+    }
     stats->key_error_16ths = series->spline.error_16ths;
 }

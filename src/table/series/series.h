@@ -26,6 +26,7 @@
 #include "esker/series.h"
 #include "flash/index_page_format.h"
 #include "flash/ring.h"
+#include "flash/volume.h"
 #include "index/spline/spline.h"
 #include "index/summary/summary.h"
 #include "pool/pool.h"
@@ -37,6 +38,7 @@ enum {
 
 struct esk_series {
     struct esk_volume *volume;
+    const struct esk_series_parts *parts;
     struct esk_pool pool;
     struct esk_ring data;
     struct esk_ring index;
@@ -121,6 +123,14 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
 uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
                                uint16_t count, esk_key key, bool include);
 
+/* series_page.c: what pages hold. */
+
+/// The knots section of an index page; NULL when its counts do not fit.
+uint8_t *esk_series_index_knots(const struct esk_series *series, uint8_t *page);
+
+/// The entries of an index page.
+uint8_t *esk_series_index_entries(uint8_t *page);
+
 /* series_index.c: the index log, writing. */
 
 /// Takes note of a data page just programmed.
@@ -135,23 +145,11 @@ int esk_series_index_note(struct esk_series *series, uint32_t position,
 /// Whether the run in RAM has to be programmed before it can grow.
 bool esk_series_run_is_full(const struct esk_series *series);
 
-/// Sets entry of index position `position` to the union of `count` entries.
-void esk_series_group_note(struct esk_series *series, uint32_t position,
-                           const uint8_t *entries, uint16_t count,
-                           bool unknown);
-
-/// The knots section of an index page; NULL when its counts do not fit.
-uint8_t *esk_series_index_knots(const struct esk_series *series, uint8_t *page);
-
-/// The entries of an index page.
-uint8_t *esk_series_index_entries(const struct esk_series *series,
-                                  uint8_t *page);
-
 /* series_recover.c: the index log, at mount. */
 
 /// Rebuilds spline, group and run from the index ring and the data pages
 /// after the last run page.
-int esk_series_recover(struct esk_series *series);
+void esk_series_recover(struct esk_series *series);
 
 /* series_seek.c */
 
@@ -161,6 +159,15 @@ int esk_series_recover(struct esk_series *series);
 /// Returns  ESK_OK; ESK_NOT_FOUND when no page starts that low; ESK_E_IO.
 int esk_series_seek(struct esk_series *series, esk_key key,
                     struct esk_series_place *place, bool *missing);
+
+/// Whether `key` is not below the oldest row in RAM.
+bool esk_series_write_page_from(const struct esk_series *series, esk_key key);
+
+/* series_cursor.c: what both directions share. */
+
+/// Whether `row` meets every range. Keys are the caller's business.
+bool esk_series_row_matches(const struct esk_series_cursor *cursor,
+                            const uint8_t *row);
 
 /* series_plan.c: which data pages a value query has to read. */
 
@@ -176,28 +183,84 @@ bool esk_series_plan_backward(struct esk_series *series,
                               struct esk_series_cursor *cursor,
                               uint32_t *position);
 
-/* series_var.c */
-
-/// Appends a value to the var stream and writes its reference.
-int esk_series_var_write(struct esk_series *series, const uint8_t *value,
-                         uint32_t bytes, uint8_t *reference);
+/* series_var.c: a value's reference in a row. */
 
 /// Length of the value that `reference` names.
 uint32_t esk_series_value_bytes(const uint8_t *reference);
 
-/// Reads from the value that `reference` names. As esk_series_var_read.
-int esk_series_value_read(struct esk_series *series, const uint8_t *reference,
-                          uint32_t offset, uint8_t *out, uint32_t bytes,
-                          uint32_t *got);
+/* The parts that a program may leave out. A part's functions are named by its
+   descriptor alone; a NULL part is tested where it is called, or by what only
+   a table with the part has: run_page, var_page, a range's index. */
 
-/// Makes every byte of the var stream durable, in a seal or a short page.
-int esk_series_var_flush(struct esk_series *series);
+/// The key index: the spline and the index log it is kept in.
+struct esk_series_keys {
+    /// Makes the spline of `bytes` bytes at `memory`, empty.
+    void (*init)(struct esk_series *series, void *memory, uint16_t bytes,
+                 uint8_t error_16ths);
+    void (*recover)(struct esk_series *series); ///< esk_series_recover
+    /// esk_series_index_add
+    void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
+    /// Sets `position` to the data page to try first for `key`, reading tiles;
+    /// leaves it as it is when nothing tells.
+    void (*guess)(struct esk_series *series, esk_key key, uint32_t *position);
+    /// Forgets what the tails have passed.
+    void (*trim)(struct esk_series *series);
+};
 
-/// Drops the values of rows that erase_before dropped, where the var ring
-/// refuses when full: nothing else makes room in it.
-void esk_series_var_trim(struct esk_series *series);
+/// What an open reads of the table's columns.
+struct esk_series_layout {
+    uint16_t entry_bytes; ///< of a summary entry
+    uint16_t edges_bytes; ///< of all given edges
+    uint16_t offset[ESK_COLUMN_COUNT_MAX];
+    uint8_t type[ESK_COLUMN_COUNT_MAX];
+};
 
-/// Finds the end of the var stream.
-int esk_series_var_recover(struct esk_series *series);
+/// The value indexes: summaries, and plans made of them.
+struct esk_series_values {
+    /// Takes the descriptor's indexes. With `series` NULL only the layout's
+    /// sizes are found; else the indexed columns too, and their edges.
+    /// Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
+    int (*columns)(struct esk_series *series, struct esk_descriptor *descriptor,
+                   const struct esk_table_info *info,
+                   struct esk_series_layout *layout, uint8_t *edges);
+    /// Sets the run's next entry to the rows of data page `page`; NULL: to
+    /// those of a page that cannot be read, none or any.
+    void (*entry)(struct esk_series *series, uint8_t *page, bool any);
+    /// Adds `count` entries, and any row with `any`, to what the group in RAM
+    /// says of index position `position`. A new group begins empty.
+    void (*group)(struct esk_series *series, uint32_t position,
+                  const uint8_t *entries, uint16_t count, bool any);
+    /// Whether `entry` admits `order` in indexed column `index`.
+    bool (*admits)(const struct esk_series *series, const uint8_t *entry,
+                   uint8_t index, uint64_t order);
+    uint32_t (*forward)(struct esk_series *series,
+                        struct esk_series_cursor *cursor, uint32_t position);
+    bool (*backward)(struct esk_series *series,
+                     struct esk_series_cursor *cursor, uint32_t *position);
+};
+
+/// The variable column.
+struct esk_series_var {
+    /// Finds the end of the var stream.
+    void (*recover)(struct esk_series *series);
+    /// Appends a value to the var stream and writes its reference.
+    int (*write)(struct esk_series *series, const uint8_t *value,
+                 uint32_t bytes, uint8_t *reference);
+    /// Makes every byte of the var stream durable, in a seal or a short page.
+    int (*flush)(struct esk_series *series);
+    /// Drops the values of rows that erase_before dropped, where the var ring
+    /// refuses when full: nothing else makes room in it.
+    void (*trim)(struct esk_series *series);
+    /// Reads from the value that `reference` names. As esk_series_var_read.
+    int (*read)(struct esk_series *series, const uint8_t *reference,
+                uint32_t offset, uint8_t *out, uint32_t bytes, uint32_t *got);
+};
+
+/// Backward cursors.
+struct esk_series_back {
+    /// As esk_series_cursor_next.
+    int (*next)(struct esk_series *series, struct esk_series_cursor *cursor,
+                void *row);
+};
 
 #endif

@@ -14,7 +14,7 @@
 static int write_page_flush(struct esk_series *series) {
     uint32_t position = 0;
     if (series->var_page != NULL) {
-        ESK_TRY(esk_series_var_flush(series));
+        ESK_TRY(series->parts->var->flush(series));
     }
     ESK_TRY(esk_ring_append(&series->data, series->write_page,
                             series->write_count, series->ordinal, &position));
@@ -22,7 +22,9 @@ static int write_page_flush(struct esk_series *series) {
     series->ordinal += series->write_count;
     series->write_count = 0;
     series->sealed_count = 0;
-    esk_series_index_add(series, position, series->write_page);
+    if (series->parts->keys != NULL) {
+        series->parts->keys->add(series, position, series->write_page);
+    }
     return ESK_OK;
 }
 
@@ -52,7 +54,7 @@ static int row_append(struct esk_series *series, const void *row,
         esk_series_page_row(series, series->write_page, series->write_count);
     if (series->var_page != NULL) {
         uint8_t reference[ESK_VAR_REF_BYTES];
-        ESK_TRY(esk_series_var_write(series, value, bytes, reference));
+        ESK_TRY(series->parts->var->write(series, value, bytes, reference));
         memcpy(slot, row, series->row_bytes);
         memcpy(slot + series->var_offset, reference, sizeof reference);
     } else {
@@ -101,7 +103,7 @@ int esk_series_sync(struct esk_series *series) {
     }
     if (series->write_count > series->sealed_count) {
         if (series->var_page != NULL) {
-            ESK_TRY(esk_series_var_flush(series));
+            ESK_TRY(series->parts->var->flush(series));
         }
         if (esk_ring_can_seal(&series->data, series->write_count)) {
             ESK_TRY(esk_ring_seal(&series->data, series->write_page,
@@ -162,7 +164,11 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     }
     series->floor = order;
     esk_ring_drop(&series->data, position);
-    esk_series_var_trim(series);
-    esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
+    if (series->var_page != NULL) {
+        series->parts->var->trim(series);
+    }
+    if (series->parts->keys != NULL) {
+        series->parts->keys->trim(series);
+    }
     return ESK_OK;
 }

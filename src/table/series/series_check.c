@@ -55,8 +55,8 @@ static void values_check(struct esk_series *series, uint32_t position,
         uint32_t bytes = esk_series_value_bytes(reference);
         int status = bytes == 0
                          ? ESK_OK
-                         : esk_series_value_read(series, reference, bytes - 1,
-                                                 &byte, 1, &got);
+                         : series->parts->var->read(series, reference,
+                                                    bytes - 1, &byte, 1, &got);
         /* A value that its ring dropped to make room is not missing. */
         if (status != ESK_OK && status != ESK_NOT_FOUND &&
             esk_load_u32(reference) >= kept) {
@@ -208,12 +208,9 @@ static bool entry_covers(struct esk_series *series, uint32_t position,
             const struct esk_summary_column *column = &series->columns[i];
             const uint8_t *value = bytes + column->offset;
             uint64_t order = esk_order_load(column->type, value);
-            struct esk_summary_range range = {
-                .index = i, .lo = order, .hi = order};
-            covers = covers && (esk_order_is_nan(column->type, value) ||
-                                esk_summary_may_match(series->columns,
-                                                      series->column_count,
-                                                      entry, &range, 1));
+            covers = covers &&
+                     (esk_order_is_nan(column->type, value) ||
+                      series->parts->values->admits(series, entry, i, order));
         }
     }
     uint32_t first = esk_page_aux(page);
@@ -239,7 +236,7 @@ static bool run_entry_check(struct esk_series *series, uint32_t position,
     uint32_t data = esk_load_u32(page + ESK_INDEX_START) + index;
     if (there) {
         memcpy(entry,
-               esk_series_index_entries(series, page) +
+               esk_series_index_entries(page) +
                    (uint32_t)index * series->entry_bytes,
                series->entry_bytes);
     }

@@ -10,10 +10,6 @@
 #include "flash/volume.h"
 #include "table/series/series.h"
 
-/// Row number that stands for "the page's last": where a backward cursor
-/// enters a page.
-enum { ROW_FROM_END = UINT16_MAX };
-
 /// Finds the type and place of a range's column, and its value index.
 static int range_resolve(struct esk_series *series, struct esk_range *range) {
     struct esk_table_info info;
@@ -106,6 +102,9 @@ int esk_series_cursor_open(struct esk_series *series,
         return ESK_OK;
     }
     cursor->backward = query->backward;
+    if (query->backward && series->parts->back == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
     cursor->ranges = query->ranges;
     cursor->range_count = query->range_count;
     for (uint8_t i = 0; i < query->range_count; i++) {
@@ -117,9 +116,8 @@ int esk_series_cursor_open(struct esk_series *series,
     return ESK_OK;
 }
 
-/// Whether `row` meets every range. Keys are the caller's business.
-static bool row_matches(const struct esk_series_cursor *cursor,
-                        const uint8_t *row) {
+bool esk_series_row_matches(const struct esk_series_cursor *cursor,
+                            const uint8_t *row) {
     for (uint8_t i = 0; i < cursor->range_count; i++) {
         const struct esk_range *range = &cursor->ranges[i];
         const uint8_t *bytes = row + range->offset;
@@ -142,16 +140,6 @@ static uint16_t first_wanted(const struct esk_series *series,
     return esk_series_rows_below(series, page, count, cursor->key_lo, false);
 }
 
-/// The same backwards: how many rows of the page are still wanted.
-static uint16_t last_wanted(const struct esk_series *series,
-                            const struct esk_series_cursor *cursor,
-                            uint8_t *page, uint16_t count) {
-    if (cursor->has_last && cursor->last <= cursor->key_hi) {
-        return esk_series_rows_below(series, page, count, cursor->last, false);
-    }
-    return esk_series_rows_below(series, page, count, cursor->key_hi, true);
-}
-
 /// Takes the next wanted row of a page into `row`.
 /// Returns ESK_OK; ESK_END past the key bound; ESK_NOT_FOUND when the page has
 /// no further wanted row.
@@ -165,7 +153,7 @@ static int page_next(const struct esk_series *series,
             return ESK_END;
         }
         cursor->row++;
-        if (row_matches(cursor, bytes)) {
+        if (esk_series_row_matches(cursor, bytes)) {
             memcpy(row, bytes, series->row_bytes);
             cursor->last = key;
             cursor->has_last = true;
@@ -173,90 +161,26 @@ static int page_next(const struct esk_series *series,
         }
     }
     return ESK_NOT_FOUND;
-}
-
-static int page_previous(const struct esk_series *series,
-                         struct esk_series_cursor *cursor, uint8_t *page,
-                         void *row) {
-    while (cursor->row > 0) {
-        cursor->row--;
-        const uint8_t *bytes = esk_series_page_row(series, page, cursor->row);
-        esk_key key = esk_series_row_key(series, bytes);
-        if (key < cursor->key_lo) {
-            return ESK_END;
-        }
-        if (row_matches(cursor, bytes)) {
-            memcpy(row, bytes, series->row_bytes);
-            cursor->last = key;
-            cursor->has_last = true;
-            return ESK_OK;
-        }
-    }
-    return ESK_NOT_FOUND;
-}
-
-/// Whether `key` is not below the oldest row in RAM.
-static bool write_page_from(const struct esk_series *series, esk_key key) {
-    return series->write_count > 0 &&
-           key >=
-               esk_series_row_key(
-                   series, esk_series_page_row(series, series->write_page, 0));
-}
-
-/// The page that counts of those that begin as the one at `position` does: the
-/// last. Rows are written again on the next page when a program fails, and the
-/// value index tells of them there.
-static uint32_t last_copy(struct esk_series *series, uint32_t position,
-                          esk_key key) {
-    bool above = false;
-    for (uint32_t at = position + 1; at < series->data.head && !above; at++) {
-        uint8_t *page = NULL;
-        uint8_t frame = 0;
-        if (esk_series_pin(series, &series->data, at, &page, &frame) ==
-            ESK_OK) {
-            const uint8_t *first = esk_series_page_row(series, page, 0);
-            above = esk_series_row_key(series, first) > key;
-            position = above ? position : at;
-            esk_pool_unpin(&series->pool, frame);
-        }
-    }
-    return position;
 }
 
 /// Puts a fresh cursor on its first page.
-static int cursor_start(struct esk_series *series,
-                        struct esk_series_cursor *cursor) {
+static int forward_start(struct esk_series *series,
+                         struct esk_series_cursor *cursor) {
     struct esk_series_place place;
-    esk_key key = cursor->backward ? cursor->key_hi : cursor->key_lo;
-
-    cursor->row = cursor->backward ? ROW_FROM_END : 0;
     cursor->position = series->data.head;
-    if (write_page_from(series, key) ||
-        (cursor->backward && key == esk_order_key_max(series->key_type))) {
-        cursor->in_write = cursor->backward;
-        cursor->started = true;
+    if (esk_series_write_page_from(series, cursor->key_lo)) {
         return ESK_OK;
     }
-    if (!cursor->backward && key == 0) {
-        cursor->position = series->data.tail;
-        cursor->started = true;
+    cursor->position = series->data.tail;
+    if (cursor->key_lo == 0) {
         return ESK_OK;
     }
-    int status = esk_series_seek(series, key, &place, NULL);
+    int status = esk_series_seek(series, cursor->key_lo, &place, NULL);
     if (status == ESK_OK) {
         cursor->position = place.position;
         esk_pool_unpin(&series->pool, place.frame);
-        if (cursor->backward && cursor->by_value) {
-            cursor->position = last_copy(series, place.position, key);
-        }
-    } else if (status == ESK_NOT_FOUND) {
-        cursor->position = series->data.tail;
-        cursor->impossible = cursor->backward;
-    } else {
-        return status;
     }
-    cursor->started = true;
-    return ESK_OK;
+    return status == ESK_NOT_FOUND ? ESK_OK : status;
 }
 
 /// Passes over a page that cannot be used. Returns ESK_OK, or ESK_E_IO when
@@ -266,12 +190,8 @@ static int page_pass(const struct esk_series *series,
     if (status != ESK_NOT_FOUND) {
         cursor->damaged++;
     }
-    if (cursor->backward) {
-        cursor->row = ROW_FROM_END;
-    } else {
-        cursor->position = esk_ring_skip(&series->data, cursor->position);
-        cursor->row = 0;
-    }
+    cursor->position = esk_ring_skip(&series->data, cursor->position);
+    cursor->row = 0;
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
@@ -306,8 +226,8 @@ static int forward_next(struct esk_series *series,
             }
         }
         if (cursor->by_value && cursor->position < series->data.head) {
-            uint32_t at =
-                esk_series_plan_forward(series, cursor, cursor->position);
+            uint32_t at = series->parts->values->forward(series, cursor,
+                                                         cursor->position);
             if (at != cursor->position) {
                 cursor->position = at;
                 cursor->row = 0;
@@ -348,101 +268,19 @@ static int forward_next(struct esk_series *series,
     }
 }
 
-/// The rows in RAM, newest first. They may have been programmed since the
-/// last call: then the search goes on from the head, by the last key.
-static int backward_in_write(struct esk_series *series,
-                             struct esk_series_cursor *cursor, void *row) {
-    cursor->row =
-        last_wanted(series, cursor, series->write_page, series->write_count);
-    int status = page_previous(series, cursor, series->write_page, row);
-    if (status == ESK_NOT_FOUND) {
-        cursor->in_write = false;
-        cursor->position = series->data.head;
-        cursor->row = 0;
-    }
-    return status;
-}
-
-/// Steps to the page below. Returns false when there is none.
-static bool backward_step(struct esk_series *series,
-                          struct esk_series_cursor *cursor) {
-    if (cursor->position <= series->data.tail) {
-        return false;
-    }
-    cursor->position--;
-    cursor->row = ROW_FROM_END;
-    return true;
-}
-
-static int backward_next(struct esk_series *series,
-                         struct esk_series_cursor *cursor, void *row) {
-    if (cursor->in_write) {
-        int status = backward_in_write(series, cursor, row);
-        if (status != ESK_NOT_FOUND) {
-            return status;
-        }
-    }
-    if (cursor->position >= series->data.head &&
-        !backward_step(series, cursor)) {
-        return ESK_END;
-    }
-    for (;;) {
-        if (cursor->position < series->data.tail) {
-            return ESK_END;
-        }
-        if (cursor->by_value) {
-            uint32_t at = cursor->position;
-            if (!esk_series_plan_backward(series, cursor, &at)) {
-                return ESK_END;
-            }
-            if (at != cursor->position) {
-                cursor->position = at;
-                cursor->row = ROW_FROM_END;
-            }
-        }
-        uint8_t *page = NULL;
-        uint8_t frame = 0;
-        int status = esk_series_pin(series, &series->data, cursor->position,
-                                    &page, &frame);
-        if (status != ESK_OK) {
-            int passed = page_pass(series, cursor, status);
-            bool more = backward_step(series, cursor);
-            if (passed != ESK_OK) {
-                return passed;
-            }
-            if (!more) {
-                return ESK_END;
-            }
-            continue;
-        }
-        if (cursor->row == ROW_FROM_END) {
-            cursor->row =
-                last_wanted(series, cursor, page, esk_page_count(page));
-        }
-        status = page_previous(series, cursor, page, row);
-        esk_pool_unpin(&series->pool, frame);
-        if (status != ESK_NOT_FOUND) {
-            return status;
-        }
-        if (!backward_step(series, cursor)) {
-            return ESK_END;
-        }
-    }
-}
-
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
     if (cursor->impossible) {
         return ESK_END;
     }
-    if (!cursor->started) {
-        ESK_TRY(cursor_start(series, cursor));
-        if (cursor->impossible) {
-            return ESK_END;
-        }
+    if (cursor->backward) {
+        return series->parts->back->next(series, cursor, row);
     }
-    return cursor->backward ? backward_next(series, cursor, row)
-                            : forward_next(series, cursor, row);
+    if (!cursor->started) {
+        ESK_TRY(forward_start(series, cursor));
+        cursor->started = true;
+    }
+    return forward_next(series, cursor, row);
 }
 
 uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor) {

@@ -22,62 +22,6 @@ static uint16_t page_bytes(const struct esk_series *series) {
     return series->pool.page_bytes;
 }
 
-static uint16_t body_offset(uint8_t role) {
-    return role == ESK_INDEX_RUN ? ESK_INDEX_RUN_BODY : ESK_INDEX_TILE_BODY;
-}
-
-uint8_t *esk_series_index_entries(const struct esk_series *series,
-                                  uint8_t *page) {
-    (void)series;
-    return page + body_offset(page[ESK_INDEX_ROLE]);
-}
-
-uint8_t *esk_series_index_knots(const struct esk_series *series,
-                                uint8_t *page) {
-    uint32_t offset = body_offset(page[ESK_INDEX_ROLE]);
-    uint32_t knots = esk_load_u16(page + ESK_INDEX_KNOTS);
-    if (page[ESK_INDEX_ROLE] != ESK_INDEX_TILE) {
-        uint32_t entries = esk_load_u16(page + ESK_INDEX_ENTRIES);
-        offset += entries * series->entry_bytes;
-        if (entries > series->run_pages && entries >= series->group_pages) {
-            return NULL;
-        }
-    }
-    knots += (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0 ? 1u : 0u;
-    if (offset + knots * esk_series_knot_bytes(series) > page_bytes(series)) {
-        return NULL;
-    }
-    return page + offset;
-}
-
-void esk_series_group_note(struct esk_series *series, uint32_t position,
-                           const uint8_t *entries, uint16_t count,
-                           bool unknown) {
-    uint32_t group = position / series->group_pages;
-    uint8_t slot = (uint8_t)(position % series->group_pages);
-    uint16_t bytes = series->entry_bytes;
-    uint8_t last = (uint8_t)(series->group_pages - 1);
-
-    if (group != series->group_number) {
-        series->group_number = group;
-        for (uint8_t i = 0; i < last; i++) {
-            esk_summary_clear(series->columns, series->column_count,
-                              series->group + (uint16_t)i * bytes);
-        }
-    }
-    if (slot == last || bytes == 0) {
-        return;
-    }
-    uint8_t *entry = series->group + (uint16_t)slot * bytes;
-    for (uint16_t i = 0; i < count; i++) {
-        esk_summary_merge(series->columns, series->column_count, entry,
-                          entries + (uint32_t)i * bytes);
-    }
-    if (unknown) {
-        esk_summary_widen(series->columns, series->column_count, entry);
-    }
-}
-
 /// Writes the fields that every index page has, and the tip after `knots`
 /// entries of `section`. Returns the payload bytes in use.
 static uint16_t page_finish(const struct esk_series *series, uint8_t *page,
@@ -159,7 +103,8 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
     esk_store_u16(page + ESK_INDEX_ENTRIES, entries);
     if (bytes > 0) {
         /* A group of which no page was written matches nothing. */
-        esk_series_group_note(series, series->index.head, NULL, 0, false);
+        series->parts->values->group(series, series->index.head, NULL, 0,
+                                     false);
         memcpy(page + ESK_INDEX_TILE_BODY, series->group, bytes);
     }
     tile_head(series, page, level, merged);
@@ -231,13 +176,12 @@ static int run_write(struct esk_series *series) {
     uint16_t used = page_finish(series, page, ESK_INDEX_RUN, section, knots);
     int status = esk_ring_append(&series->index, page, used, series->run_first,
                                  &position);
-    if (status == ESK_OK) {
-        esk_series_group_note(
-            series, position, page + ESK_INDEX_RUN_BODY, series->run_count,
-            series->gap_unknown && series->run_first < series->run_start);
-    }
     if (series->run_page == NULL) {
         esk_pool_give(&series->pool, frame);
+    } else if (status == ESK_OK) {
+        series->parts->values->group(
+            series, position, page + ESK_INDEX_RUN_BODY, series->run_count,
+            series->gap_unknown && series->run_first < series->run_start);
     }
     return status;
 }
@@ -269,7 +213,6 @@ bool esk_series_run_is_full(const struct esk_series *series) {
 /// Enters into the run the data pages it passes over, which hold no rows.
 /// Returns false when they are too many: the run has to end before them.
 static bool run_pass_holes(struct esk_series *series, uint32_t position) {
-    uint16_t bytes = series->entry_bytes;
     uint32_t expected = series->run_start + series->run_count;
     if (series->run_count == 0) {
         series->run_start = position;
@@ -282,10 +225,8 @@ static bool run_pass_holes(struct esk_series *series, uint32_t position) {
         if (esk_series_run_is_full(series)) {
             return false;
         }
-        if (bytes > 0) {
-            esk_summary_clear(series->columns, series->column_count,
-                              series->run_page + ESK_INDEX_RUN_BODY +
-                                  (uint16_t)(series->run_count * bytes));
+        if (series->run_page != NULL) {
+            series->parts->values->entry(series, NULL, false);
         }
         series->run_count++;
     }
@@ -294,21 +235,13 @@ static bool run_pass_holes(struct esk_series *series, uint32_t position) {
 
 int esk_series_index_note(struct esk_series *series, uint32_t position,
                           uint8_t *page) {
-    uint16_t count = esk_page_count(page);
-    uint8_t *rows = page + ESK_ENVELOPE_BYTES;
-    if (count > 0) {
-        int status = esk_spline_add(&series->spline,
-                                    esk_series_row_key(series, rows), position);
-        if (status != ESK_OK) {
-            return status;
-        }
+    if (esk_page_count(page) > 0) {
+        esk_key key =
+            esk_series_row_key(series, esk_series_page_row(series, page, 0));
+        ESK_TRY(esk_spline_add(&series->spline, key, position));
     }
-    if (series->entry_bytes > 0) {
-        esk_summary_fold(
-            series->columns, series->column_count,
-            series->run_page + ESK_INDEX_RUN_BODY +
-                (uint16_t)(series->run_count * series->entry_bytes),
-            rows, count, series->row_bytes);
+    if (series->run_page != NULL) {
+        series->parts->values->entry(series, page, false);
     }
     series->run_count++;
     return ESK_OK;

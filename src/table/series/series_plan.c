@@ -107,8 +107,7 @@ static enum page_kind run_enter(struct esk_series *series,
         }
         uint32_t base =
             start + (data - start) / WINDOW_ENTRIES * WINDOW_ENTRIES;
-        window_set(series, cursor, esk_series_index_entries(series, page),
-                   count, base);
+        window_set(series, cursor, esk_series_index_entries(page), count, base);
     }
     esk_pool_unpin(&series->pool, frame);
     return kind;
@@ -161,8 +160,7 @@ static bool group_admits(struct esk_series *series,
                 esk_series_index_knots(series, page) != NULL) {
                 cursor->group_mask =
                     entries_match(series, cursor,
-                                  esk_series_index_entries(series, page),
-                                  last) &
+                                  esk_series_index_entries(page), last) &
                     ~((uint64_t)1 << (last & 63u));
             }
             esk_pool_unpin(&series->pool, frame);

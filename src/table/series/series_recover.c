@@ -97,8 +97,8 @@ static void page_survey(struct esk_series *series, uint32_t position,
     uint8_t frame = 0;
     if (esk_series_pin(series, &series->index, position, &page, &frame) !=
         ESK_OK) {
-        if (position >= group_start) {
-            esk_series_group_note(series, position, NULL, 0, true);
+        if (position >= group_start && series->run_page != NULL) {
+            series->parts->values->group(series, position, NULL, 0, true);
         }
         return;
     }
@@ -109,10 +109,10 @@ static void page_survey(struct esk_series *series, uint32_t position,
     if (role == ESK_INDEX_RUN && sound) {
         bool unknown = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) == 0 &&
                        esk_page_aux(page) < start;
-        if (position >= group_start) {
-            esk_series_group_note(series, position,
-                                  esk_series_index_entries(series, page), count,
-                                  unknown);
+        if (position >= group_start && series->run_page != NULL) {
+            series->parts->values->group(series, position,
+                                         esk_series_index_entries(page), count,
+                                         unknown);
         }
         found->run_end = start + count;
         found->has_run = true;
@@ -188,17 +188,10 @@ static void knots_restore(struct esk_series *series, uint32_t position,
 /// Enters a data page that cannot be read: nothing when it is erased, else
 /// anything, for it may be readable another time.
 static void note_unreadable(struct esk_series *series, bool erased) {
-    uint16_t number = series->run_count++;
-    if (series->entry_bytes == 0) {
-        return;
+    if (series->run_page != NULL) {
+        series->parts->values->entry(series, NULL, !erased);
     }
-    uint8_t *entry = series->run_page + ESK_INDEX_RUN_BODY +
-                     (uint16_t)(number * series->entry_bytes);
-    if (erased) {
-        esk_summary_clear(series->columns, series->column_count, entry);
-    } else {
-        esk_summary_widen(series->columns, series->column_count, entry);
-    }
+    series->run_count++;
 }
 
 /// Rebuilds the run in RAM from the data pages after the last run page. More
@@ -234,7 +227,7 @@ static void roll_forward(struct esk_series *series) {
     }
 }
 
-int esk_series_recover(struct esk_series *series) {
+void esk_series_recover(struct esk_series *series) {
     struct recovery found = {.has_tile = false};
     uint32_t head = series->index.head;
     uint32_t start = survey_start(series);
@@ -270,5 +263,4 @@ int esk_series_recover(struct esk_series *series) {
     }
     roll_forward(series);
     esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
-    return ESK_OK;
 }

@@ -8,38 +8,7 @@
 /// Pages that prove nothing are passed over downwards.
 #include "table/series/series.h"
 
-enum { LEVELS_MAX = 4, GALLOP_PROBES = 6 };
-
-/// Asks the spline, reading tiles as it says. On anything unreadable the
-/// answer is the whole ring.
-static void spline_guess(struct esk_series *series, esk_key key,
-                         struct esk_spline_hit *hit) {
-    int status = esk_spline_find(&series->spline, key, hit);
-    for (uint8_t i = 0; i < LEVELS_MAX && status == ESK_OK && hit->level > 0;
-         i++) {
-        uint8_t *page = NULL;
-        uint8_t frame = 0;
-        uint8_t level = (uint8_t)(hit->level - 1);
-        status = esk_series_pin(series, &series->index, hit->position, &page,
-                                &frame);
-        if (status != ESK_OK) {
-            break;
-        }
-        const uint8_t *knots = esk_series_index_knots(series, page);
-        status = ESK_NOT_FOUND;
-        if (knots != NULL && page[ESK_INDEX_ROLE] != ESK_INDEX_RUN &&
-            page[ESK_INDEX_LEVEL] == level) {
-            status = esk_spline_find_in(&series->spline, knots,
-                                        esk_load_u16(page + ESK_INDEX_KNOTS),
-                                        level, key, hit);
-        }
-        esk_pool_unpin(&series->pool, frame);
-    }
-    if (status != ESK_OK || hit->level > 0) {
-        uint32_t tail = series->data.tail;
-        hit->guess = tail + (series->data.head - tail) / 2;
-    }
-}
+enum { GALLOP_PROBES = 6 };
 
 /// The search's state.
 struct seek {
@@ -128,14 +97,15 @@ int esk_series_seek(struct esk_series *series, esk_key key,
         .high = series->data.head,
         .high_first = series->ordinal,
     };
-    struct esk_spline_hit hit = {.level = 0};
+    uint32_t at = seek.low + (seek.high - seek.low) / 2;
     uint8_t probe = 0;
 
     if (missing != NULL) {
         *missing = false;
     }
-    spline_guess(series, key, &hit);
-    uint32_t at = hit.guess;
+    if (series->parts->keys != NULL) {
+        series->parts->keys->guess(series, key, &at);
+    }
     while (seek.low < seek.high) {
         if (at < seek.low) {
             at = seek.low;
@@ -165,6 +135,13 @@ int esk_series_seek(struct esk_series *series, esk_key key,
                           &place->frame);
 }
 
+bool esk_series_write_page_from(const struct esk_series *series, esk_key key) {
+    return series->write_count > 0 &&
+           key >=
+               esk_series_row_key(
+                   series, esk_series_page_row(series, series->write_page, 0));
+}
+
 /// Row of `page` with key `key`; count when there is none.
 static uint16_t row_find(const struct esk_series *series, uint8_t *page,
                          uint16_t count, esk_key key) {
@@ -186,10 +163,7 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
         order < series->floor) {
         return ESK_NOT_FOUND;
     }
-    if (series->write_count > 0 &&
-        order >=
-            esk_series_row_key(
-                series, esk_series_page_row(series, series->write_page, 0))) {
+    if (esk_series_write_page_from(series, order)) {
         uint16_t at =
             row_find(series, series->write_page, series->write_count, order);
         if (at == series->write_count) {

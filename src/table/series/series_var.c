@@ -51,8 +51,8 @@ static bool value_fits(const struct esk_series *series, uint32_t bytes) {
 }
 
 /// Programs pages as they fill; the last bytes stay in RAM.
-int esk_series_var_write(struct esk_series *series, const uint8_t *value,
-                         uint32_t bytes, uint8_t *reference) {
+static int var_write(struct esk_series *series, const uint8_t *value,
+                     uint32_t bytes, uint8_t *reference) {
     memset(reference, 0, ESK_VAR_REF_BYTES);
     if (bytes == 0) {
         return ESK_OK;
@@ -82,7 +82,7 @@ int esk_series_var_write(struct esk_series *series, const uint8_t *value,
     return ESK_OK;
 }
 
-int esk_series_var_flush(struct esk_series *series) {
+static int var_flush(struct esk_series *series) {
     uint16_t unit = series->volume->device->geometry.program_bytes;
     if (series->var_used == series->var_sealed) {
         return ESK_OK;
@@ -101,7 +101,7 @@ int esk_series_var_flush(struct esk_series *series) {
     return var_page_close(series);
 }
 
-int esk_series_var_recover(struct esk_series *series) {
+static void var_recover(struct esk_series *series) {
     for (uint32_t at = series->var.head; at > series->var.tail; at--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -109,10 +109,9 @@ int esk_series_var_recover(struct esk_series *series) {
             ESK_OK) {
             series->var_stream = esk_page_aux(page) + esk_page_count(page);
             esk_pool_unpin(&series->pool, frame);
-            break;
+            return;
         }
     }
-    return ESK_OK;
 }
 
 /// Looks among a page's rows, from the floor on, for the first value.
@@ -132,11 +131,11 @@ static bool first_value(struct esk_series *series, uint8_t *page,
     return false;
 }
 
-void esk_series_var_trim(struct esk_series *series) {
+static void var_trim(struct esk_series *series) {
     uint32_t at = series->data.tail;
     uint32_t position = series->var.head;
 
-    if (series->var_page == NULL || !series->var.refuse) {
+    if (!series->var.refuse) {
         return;
     }
     for (uint8_t i = 0; at < series->data.head; i++) {
@@ -243,20 +242,9 @@ static int var_find(struct esk_series *series, uint32_t *position,
     return ESK_OK;
 }
 
-int esk_series_var_read(struct esk_series *series, const void *row,
-                        uint32_t offset, void *buffer, uint32_t bytes,
-                        uint32_t *got) {
-    if (series->var_offset == ESK_SERIES_NO_VAR) {
-        return ESK_E_UNSUPPORTED;
-    }
-    return esk_series_value_read(series,
-                                 (const uint8_t *)row + series->var_offset,
-                                 offset, buffer, bytes, got);
-}
-
-int esk_series_value_read(struct esk_series *series, const uint8_t *reference,
-                          uint32_t offset, uint8_t *out, uint32_t bytes,
-                          uint32_t *got) {
+static int value_read(struct esk_series *series, const uint8_t *reference,
+                      uint32_t offset, uint8_t *out, uint32_t bytes,
+                      uint32_t *got) {
     uint32_t length = esk_series_value_bytes(reference);
     uint32_t position = esk_load_u32(reference + REFERENCE_POSITION);
     uint32_t stream = esk_load_u32(reference + REFERENCE_STREAM);
@@ -289,3 +277,21 @@ int esk_series_value_read(struct esk_series *series, const uint8_t *reference,
     }
     return ESK_OK;
 }
+
+int esk_series_var_read(struct esk_series *series, const void *row,
+                        uint32_t offset, void *buffer, uint32_t bytes,
+                        uint32_t *got) {
+    if (series->var_offset == ESK_SERIES_NO_VAR) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return value_read(series, (const uint8_t *)row + series->var_offset, offset,
+                      buffer, bytes, got);
+}
+
+const struct esk_series_var esk_series_part_var = {
+    .recover = var_recover,
+    .write = var_write,
+    .flush = var_flush,
+    .trim = var_trim,
+    .read = value_read,
+};

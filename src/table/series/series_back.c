@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Backward cursors: newest row first, page by page down to the tail.
+///
+/// As series_cursor.c, and the same rule: the last key decides.
+#include "table/series/series.h"
+
+/// Row number that stands for "the page's last": where the cursor enters a
+/// page.
+enum { ROW_FROM_END = UINT16_MAX };
+
+/// How many rows of the page are still wanted, from key_hi and the last key.
+static uint16_t last_wanted(const struct esk_series *series,
+                            const struct esk_series_cursor *cursor,
+                            uint8_t *page, uint16_t count) {
+    if (cursor->has_last && cursor->last <= cursor->key_hi) {
+        return esk_series_rows_below(series, page, count, cursor->last, false);
+    }
+    return esk_series_rows_below(series, page, count, cursor->key_hi, true);
+}
+
+/// Takes the wanted row before `cursor->row` of a page into `row`.
+/// Returns ESK_OK; ESK_END past the key bound; ESK_NOT_FOUND when the page has
+/// no further wanted row.
+static int page_previous(const struct esk_series *series,
+                         struct esk_series_cursor *cursor, uint8_t *page,
+                         void *row) {
+    while (cursor->row > 0) {
+        cursor->row--;
+        const uint8_t *bytes = esk_series_page_row(series, page, cursor->row);
+        esk_key key = esk_series_row_key(series, bytes);
+        if (key < cursor->key_lo) {
+            return ESK_END;
+        }
+        if (esk_series_row_matches(cursor, bytes)) {
+            memcpy(row, bytes, series->row_bytes);
+            cursor->last = key;
+            cursor->has_last = true;
+            return ESK_OK;
+        }
+    }
+    return ESK_NOT_FOUND;
+}
+
+/// The page that counts of those that begin as the one at `position` does: the
+/// last. Rows are written again on the next page when a program fails, and the
+/// value index tells of them there.
+static uint32_t last_copy(struct esk_series *series, uint32_t position,
+                          esk_key key) {
+    bool above = false;
+    for (uint32_t at = position + 1; at < series->data.head && !above; at++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        if (esk_series_pin(series, &series->data, at, &page, &frame) ==
+            ESK_OK) {
+            const uint8_t *first = esk_series_page_row(series, page, 0);
+            above = esk_series_row_key(series, first) > key;
+            position = above ? position : at;
+            esk_pool_unpin(&series->pool, frame);
+        }
+    }
+    return position;
+}
+
+/// Puts a fresh cursor on its first page.
+static int backward_start(struct esk_series *series,
+                          struct esk_series_cursor *cursor) {
+    struct esk_series_place place;
+    esk_key key = cursor->key_hi;
+
+    cursor->row = ROW_FROM_END;
+    cursor->position = series->data.head;
+    if (key == esk_order_key_max(series->key_type) ||
+        esk_series_write_page_from(series, key)) {
+        cursor->in_write = true;
+        return ESK_OK;
+    }
+    int status = esk_series_seek(series, key, &place, NULL);
+    if (status == ESK_NOT_FOUND) {
+        cursor->impossible = true;
+        return ESK_OK;
+    }
+    ESK_TRY(status);
+    cursor->position = place.position;
+    esk_pool_unpin(&series->pool, place.frame);
+    if (cursor->by_value) {
+        cursor->position = last_copy(series, place.position, key);
+    }
+    return ESK_OK;
+}
+
+/// The rows in RAM, newest first. They may have been programmed since the
+/// last call: then the search goes on from the head, by the last key.
+static int backward_in_write(struct esk_series *series,
+                             struct esk_series_cursor *cursor, void *row) {
+    cursor->row =
+        last_wanted(series, cursor, series->write_page, series->write_count);
+    int status = page_previous(series, cursor, series->write_page, row);
+    if (status == ESK_NOT_FOUND) {
+        cursor->in_write = false;
+        cursor->position = series->data.head;
+        cursor->row = 0;
+    }
+    return status;
+}
+
+/// Steps to the page below. Returns false when there is none.
+static bool backward_step(struct esk_series *series,
+                          struct esk_series_cursor *cursor) {
+    if (cursor->position <= series->data.tail) {
+        return false;
+    }
+    cursor->position--;
+    cursor->row = ROW_FROM_END;
+    return true;
+}
+
+static int backward_next(struct esk_series *series,
+                         struct esk_series_cursor *cursor, void *row) {
+    if (!cursor->started) {
+        ESK_TRY(backward_start(series, cursor));
+        cursor->started = true;
+    }
+    if (cursor->impossible) {
+        return ESK_END;
+    }
+    if (cursor->in_write) {
+        int status = backward_in_write(series, cursor, row);
+        if (status != ESK_NOT_FOUND) {
+            return status;
+        }
+    }
+    if (cursor->position >= series->data.head &&
+        !backward_step(series, cursor)) {
+        return ESK_END;
+    }
+    for (;;) {
+        if (cursor->position < series->data.tail) {
+            return ESK_END;
+        }
+        if (cursor->by_value) {
+            uint32_t at = cursor->position;
+            if (!series->parts->values->backward(series, cursor, &at)) {
+                return ESK_END;
+            }
+            if (at != cursor->position) {
+                cursor->position = at;
+                cursor->row = ROW_FROM_END;
+            }
+        }
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        int status = esk_series_pin(series, &series->data, cursor->position,
+                                    &page, &frame);
+        if (status != ESK_OK) {
+            cursor->damaged += status != ESK_NOT_FOUND ? 1u : 0u;
+            cursor->row = ROW_FROM_END;
+            bool more = backward_step(series, cursor);
+            if (status == ESK_E_IO) {
+                return status;
+            }
+            if (!more) {
+                return ESK_END;
+            }
+            continue;
+        }
+        if (cursor->row == ROW_FROM_END) {
+            cursor->row =
+                last_wanted(series, cursor, page, esk_page_count(page));
+        }
+        status = page_previous(series, cursor, page, row);
+        esk_pool_unpin(&series->pool, frame);
+        if (status != ESK_NOT_FOUND) {
+            return status;
+        }
+        if (!backward_step(series, cursor)) {
+            return ESK_END;
+        }
+    }
+}
+
+const struct esk_series_back esk_series_part_back = {.next = backward_next};

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What pages hold: the rows of a data page, the sections of an index page.
+#include "table/series/series.h"
+
+uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
+                               uint16_t count, esk_key key, bool include) {
+    uint16_t low = 0;
+    while (low < count) {
+        uint16_t middle = (uint16_t)(low + (count - low) / 2);
+        esk_key at = esk_series_row_key(
+            series, esk_series_page_row(series, page, middle));
+        if (at < key || (include && at == key)) {
+            low = (uint16_t)(middle + 1);
+        } else {
+            count = middle;
+        }
+    }
+    return low;
+}
+
+static uint16_t body_offset(uint8_t role) {
+    return role == ESK_INDEX_RUN ? ESK_INDEX_RUN_BODY : ESK_INDEX_TILE_BODY;
+}
+
+uint8_t *esk_series_index_entries(uint8_t *page) {
+    return page + body_offset(page[ESK_INDEX_ROLE]);
+}
+
+uint8_t *esk_series_index_knots(const struct esk_series *series,
+                                uint8_t *page) {
+    uint32_t offset = body_offset(page[ESK_INDEX_ROLE]);
+    uint32_t knots = esk_load_u16(page + ESK_INDEX_KNOTS);
+    if (page[ESK_INDEX_ROLE] != ESK_INDEX_TILE) {
+        uint32_t entries = esk_load_u16(page + ESK_INDEX_ENTRIES);
+        offset += entries * series->entry_bytes;
+        if (entries > series->run_pages && entries >= series->group_pages) {
+            return NULL;
+        }
+    }
+    knots += (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0 ? 1u : 0u;
+    if (offset + knots * esk_series_knot_bytes(series) >
+        series->pool.page_bytes) {
+        return NULL;
+    }
+    return page + offset;
+}

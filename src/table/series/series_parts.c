@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Every part: what a program opens with that names none.
+#include "table/series/series.h"
+
+const struct esk_series_parts esk_series_parts_all = {
+    .keys = &esk_series_part_keys,
+    .values = &esk_series_part_values,
+    .var = &esk_series_part_var,
+    .back = &esk_series_part_back,
+};
+
+int esk_series_open(struct esk_series **series, struct esk_volume *volume,
+                    const char *name, const struct esk_series_config *config,
+                    void *arena, uint32_t arena_bytes) {
+    return esk_series_open_with(series, &esk_series_parts_all, volume, name,
+                                config, arena, arena_bytes);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Every subset of the series' parts on tables of every kind: what it serves
+/// it serves right, through cuts, and leaves fit for any other subset; what it
+/// cannot serve it refuses.
+#include "table/series/series.h"
+#include "test/harness/bed.h"
+#include "test/harness/esk_test.h"
+
+enum { SUBSETS = 16, ROUNDS = 6, STEPS = 120 };
+
+static const struct esk_bed_table tables[] = {
+    {.pad_bytes = 36},
+    {.pad_bytes = 28, .index_count = 2},
+    {.has_var = true, .value_bytes = 60},
+    {.has_var = true, .value_bytes = 60, .index_count = 1},
+    {.has_var = true, .value_bytes = 60, .full_policy = ESK_FULL_REFUSE},
+};
+
+enum { TABLES = sizeof tables / sizeof tables[0] };
+
+static struct esk_series_parts subset(unsigned bits) {
+    return (struct esk_series_parts){
+        .keys = (bits & 1) != 0 ? &esk_series_part_keys : NULL,
+        .values = (bits & 2) != 0 ? &esk_series_part_values : NULL,
+        .var = (bits & 4) != 0 ? &esk_series_part_var : NULL,
+        .back = (bits & 8) != 0 ? &esk_series_part_back : NULL,
+    };
+}
+
+static bool serves(const struct esk_series_parts *parts,
+                   const struct esk_bed_table *table) {
+    bool values = parts->values != NULL && parts->keys != NULL;
+    return (table->index_count == 0 || values) &&
+           (!table->has_var || parts->var != NULL);
+}
+
+static void bed_make(struct esk_bed *bed, const struct esk_bed_table *plain) {
+    struct esk_bed_table table = *plain;
+    struct esk_sim_config config = {.geometry = {.block_count = 80,
+                                                 .block_pages = 8,
+                                                 .page_bytes = 256,
+                                                 .program_bytes = 1,
+                                                 .erased_value = 0xFF},
+                                    .seed = 7};
+    table.run_pages = 3;
+    table.group_pages = 4;
+    table.data_blocks = 10;
+    table.index_blocks = 6;
+    table.var_blocks = table.has_var ? 12 : 0;
+    table.key_index_bytes = 48;
+    ESK_CHECK_INT(esk_bed_make(bed, &table, &config, 3), ESK_OK);
+}
+
+static void work(struct esk_bed *bed) {
+    for (uint32_t i = 0; i < STEPS; i++) {
+        uint32_t what = esk_bed_random(bed, 24);
+        int status = what < 20    ? esk_bed_append(bed)
+                     : what < 22  ? esk_bed_sync(bed)
+                     : what == 22 ? esk_bed_step(bed, 1)
+                                  : esk_bed_erase_before(bed, 2);
+        ESK_CHECK(status == ESK_OK || status == ESK_FULL);
+    }
+}
+
+static void verify(struct esk_bed *bed) {
+    bool held = esk_bed_verify(bed, true);
+    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+}
+
+static void reopen(struct esk_bed *bed, const struct esk_series_parts *parts) {
+    esk_bed_crash(bed);
+    bed->table.parts = parts;
+    int status = esk_bed_recover(bed);
+    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed->why, "");
+    verify(bed);
+}
+
+ESK_TEST(parts_serve_their_tables_and_leave_them_to_others) {
+    for (unsigned bits = 0; bits < SUBSETS; bits++) {
+        struct esk_series_parts parts = subset(bits);
+        for (uint32_t i = 0; i < TABLES; i++) {
+            struct esk_bed bed;
+            if (!serves(&parts, &tables[i])) {
+                continue;
+            }
+            ESK_CONTEXT("parts %u, table %u", bits, (unsigned)i);
+            bed_make(&bed, &tables[i]);
+            for (uint32_t round = 0; round < ROUNDS; round++) {
+                reopen(&bed, &parts);
+                work(&bed);
+                verify(&bed);
+                reopen(&bed, &parts);
+                reopen(&bed, &esk_series_parts_all);
+                work(&bed);
+            }
+            ESK_CHECK(bed.found_count > 0);
+            ESK_CHECK_INT(esk_sim_violations(bed.sim), 0);
+            esk_bed_free(&bed);
+        }
+    }
+}
+
+ESK_TEST(parts_that_a_table_needs_are_asked_for) {
+    for (unsigned bits = 0; bits < SUBSETS; bits++) {
+        struct esk_series_parts parts = subset(bits);
+        for (uint32_t i = 0; i < TABLES; i++) {
+            struct esk_bed bed;
+            if (serves(&parts, &tables[i])) {
+                continue;
+            }
+            ESK_CONTEXT("parts %u, table %u", bits, (unsigned)i);
+            bed_make(&bed, &tables[i]);
+            esk_bed_crash(&bed);
+            bed.table.parts = &parts;
+            ESK_CHECK_INT(esk_bed_recover(&bed), ESK_E_UNSUPPORTED);
+            esk_bed_free(&bed);
+        }
+    }
+}
+
+ESK_TEST(parts_without_back_refuse_what_goes_back) {
+    struct esk_bed bed;
+    struct esk_series_parts parts = subset(7);
+    struct esk_query query = {.backward = true};
+    struct esk_series_cursor cursor;
+    uint8_t row[ESK_BED_ROW_BYTES_MAX];
+    bed_make(&bed, &tables[0]);
+    reopen(&bed, &parts);
+    ESK_CHECK_INT(esk_bed_append_many(&bed, 30), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, &query),
+                  ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_series_newest(bed.series, row), ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_series_floor(bed.series, 20, row), ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_series_oldest(bed.series, row), ESK_OK);
+    esk_bed_free(&bed);
+}
+
+/// Without a key index the pages of the index region are left as they are.
+ESK_TEST(parts_without_keys_write_no_index_page) {
+    struct esk_bed bed;
+    struct esk_series_parts parts = subset(14);
+    struct esk_series_stats stats;
+    bed_make(&bed, &tables[0]);
+    reopen(&bed, &parts);
+    ESK_CHECK_INT(esk_bed_append_many(&bed, 200), ESK_OK);
+    ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+    esk_series_stats(bed.series, &stats);
+    ESK_CHECK(stats.pages > 0);
+    ESK_CHECK_INT(stats.index_pages, 0);
+    ESK_CHECK_INT(stats.knots, 0);
+    reopen(&bed, &esk_series_parts_all);
+    esk_series_stats(bed.series, &stats);
+    ESK_CHECK_INT(stats.index_pages, 0);
+    ESK_CHECK(stats.knots > 0);
+    esk_bed_free(&bed);
+}
+
+ESK_TEST_MAIN()
