@@ -130,13 +130,18 @@ extern const struct esk_series_parts esk_series_parts_all;
 /// A cursor. The caller owns it; it holds no frame between calls, so it is
 /// closed by being forgotten. The fields are EskerDB's.
 struct esk_series_cursor {
+    const uint8_t *next; ///< the next row, in a frame
+    uint32_t tag;        ///< device page of `position`
+    uint32_t position;   ///< data page the cursor is on; head: rows in RAM
+    uint16_t row;        ///< next row of the page
+    uint16_t left;       ///< rows from `next` on that are wanted
+    uint8_t frame;       ///< where that page was last
     struct esk_range *ranges;
     uint64_t window;     ///< which of the next 64 entries of the run match
     uint64_t group_mask; ///< which index pages of the group match
     esk_key key_lo;      ///< order form, as the next two
     esk_key key_hi;
-    esk_key last;      ///< key of the row returned last
-    uint32_t position; ///< data page the cursor is on; head: rows in RAM
+    esk_key last; ///< rows up to this key are passed over
     uint32_t damaged;
     uint32_t run_first; ///< pages from here to run_start are read
     uint32_t run_start; ///< pages that the current index page sums up
@@ -145,9 +150,6 @@ struct esk_series_cursor {
     uint32_t window_base;
     uint32_t index_position;
     uint32_t group; ///< the group of group_mask; UINT32_MAX: none
-    uint32_t tag;   ///< device page of `position`
-    uint16_t row;   ///< next row of the page
-    uint8_t frame;  ///< where that page was last
     uint8_t range_count;
     bool backward;
     bool started;

@@ -106,6 +106,15 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame);
 
+/// Whether `frame`, a frame that a pin gave, still holds page `tag`. For pools
+/// of one class.
+static inline bool esk_pool_holds(const struct esk_pool *pool, uint8_t frame,
+                                  uint32_t tag) {
+    /* By halves: an 8-bit processor has few registers for two words. */
+    uint32_t differs = pool->tags[frame] ^ tag;
+    return ((uint16_t)differs | (uint16_t)(differs >> 16)) == 0;
+}
+
 /// The page in `frame` if it still is page `tag`; else NULL. For pools of one
 /// class. Pins nothing and leaves the LRU order alone: for a caller that had
 /// the frame a moment ago and reads it before anyone can take it.

@@ -39,6 +39,7 @@ enum {
 struct esk_series {
     struct esk_volume *volume;
     const struct esk_series_parts *parts;
+    uint16_t row_bytes;
     struct esk_pool pool;
     struct esk_ring data;
     struct esk_ring index;
@@ -65,7 +66,6 @@ struct esk_series {
     uint16_t sealed_count; ///< of these, sealed on the medium
     uint16_t var_used;     ///< bytes in the var page
     uint16_t var_sealed;   ///< of these, sealed on the medium
-    uint16_t row_bytes;
     uint16_t key_offset;
     uint16_t var_offset;  ///< of the reference in a row
     uint16_t entry_bytes; ///< of a summary entry; 0: no value index
@@ -117,6 +117,11 @@ static inline uint8_t esk_series_knot_bytes(const struct esk_series *series) {
 /// nothing pinned.
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame);
+
+/// How many of the page's `count` rows have keys not above `key`: all of them,
+/// mostly, which the last one tells.
+uint16_t esk_series_rows_to(const struct esk_series *series, uint8_t *page,
+                            uint16_t count, esk_key key);
 
 /// How many of the page's `count` rows have keys below `key` (or, with
 /// `include`, not above it).

@@ -7,6 +7,12 @@
 /// returned last. The last key decides: rows on its wrong side are passed
 /// over, so a row that was rewritten after a failed program, or that moved
 /// from RAM to the medium meanwhile, is returned once.
+///
+/// Going forward without ranges, a page on the medium is entered once: how
+/// many of its rows are wanted is known then, and as long as the page stays in
+/// its frame they are copied one after another. The last key is that of the
+/// page's last wanted row from the start.
+#include "base/inline.h"
 #include "flash/volume.h"
 #include "table/series/series.h"
 
@@ -199,7 +205,8 @@ static int page_pass(const struct esk_series *series,
 /// still in its frame: the usual case, without a look at pool and plan.
 static int forward_same_page(struct esk_series *series,
                              struct esk_series_cursor *cursor, void *row) {
-    if (cursor->row == 0 || cursor->position < series->data.tail ||
+    if (cursor->row == 0 || cursor->range_count == 0 ||
+        cursor->position < series->data.tail ||
         cursor->position >= series->data.head) {
         return ESK_NOT_FOUND;
     }
@@ -208,6 +215,34 @@ static int forward_same_page(struct esk_series *series,
         return ESK_NOT_FOUND;
     }
     return page_next(series, cursor, page, esk_page_count(page), row);
+}
+
+/// Takes the row at `next`.
+static int row_take(const struct esk_series *series,
+                    struct esk_series_cursor *cursor, void *row) {
+    const uint8_t *bytes = cursor->next;
+    cursor->left--;
+    cursor->row++;
+    cursor->next = bytes + series->row_bytes;
+    memcpy(row, bytes, series->row_bytes);
+    return ESK_OK;
+}
+
+/// Enters a page on the medium for a cursor without ranges and takes its first
+/// wanted row. Returns as page_next.
+static int page_enter(const struct esk_series *series,
+                      struct esk_series_cursor *cursor, uint8_t *page,
+                      uint16_t count, void *row) {
+    uint16_t end = esk_series_rows_to(series, page, count, cursor->key_hi);
+    if (cursor->row >= end) {
+        return end < count ? ESK_END : ESK_NOT_FOUND;
+    }
+    cursor->next = esk_series_page_row(series, page, cursor->row);
+    cursor->left = (uint16_t)(end - cursor->row);
+    cursor->last = esk_series_row_key(
+        series, esk_series_page_row(series, page, (uint16_t)(end - 1)));
+    cursor->has_last = true;
+    return row_take(series, cursor, row);
 }
 
 static int forward_next(struct esk_series *series,
@@ -248,12 +283,14 @@ static int forward_next(struct esk_series *series,
             }
             count = esk_page_count(page);
             cursor->frame = frame;
-            cursor->tag = esk_ring_page(&series->data, cursor->position);
+            cursor->tag = series->pool.tags[frame];
         }
         if (cursor->row == 0) {
             cursor->row = first_wanted(series, cursor, page, count);
         }
-        int status = page_next(series, cursor, page, count, row);
+        int status = in_write || cursor->range_count > 0
+                         ? page_next(series, cursor, page, count, row)
+                         : page_enter(series, cursor, page, count, row);
         if (!in_write) {
             esk_pool_unpin(&series->pool, frame);
         }
@@ -268,8 +305,11 @@ static int forward_next(struct esk_series *series,
     }
 }
 
-int esk_series_cursor_next(struct esk_series *series,
-                           struct esk_series_cursor *cursor, void *row) {
+/// The next row when it is not in the frame the last one came from.
+static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
+                                     struct esk_series_cursor *cursor,
+                                     void *row) {
+    cursor->left = 0;
     if (cursor->impossible) {
         return ESK_END;
     }
@@ -281,6 +321,15 @@ int esk_series_cursor_next(struct esk_series *series,
         cursor->started = true;
     }
     return forward_next(series, cursor, row);
+}
+
+int esk_series_cursor_next(struct esk_series *series,
+                           struct esk_series_cursor *cursor, void *row) {
+    if (cursor->left > 0 && cursor->position >= series->data.tail &&
+        esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
+        return row_take(series, cursor, row);
+    }
+    return cursor_go(series, cursor, row);
 }
 
 uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor) {

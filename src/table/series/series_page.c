@@ -24,6 +24,17 @@ static uint16_t body_offset(uint8_t role) {
     return role == ESK_INDEX_RUN ? ESK_INDEX_RUN_BODY : ESK_INDEX_TILE_BODY;
 }
 
+uint16_t esk_series_rows_to(const struct esk_series *series, uint8_t *page,
+                            uint16_t count, esk_key key) {
+    if (count == 0 ||
+        esk_series_row_key(
+            series, esk_series_page_row(series, page, (uint16_t)(count - 1))) <=
+            key) {
+        return count;
+    }
+    return esk_series_rows_below(series, page, count, key, true);
+}
+
 uint8_t *esk_series_index_entries(uint8_t *page) {
     return page + body_offset(page[ESK_INDEX_ROLE]);
 }
