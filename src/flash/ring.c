@@ -29,6 +29,17 @@ static uint16_t block_pages(const struct esk_ring *ring) {
     return ring->volume->device->geometry.block_pages;
 }
 
+esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
+    uint32_t offset = position - ring->lap;
+    if (offset >= ring->pages) {
+        offset += ring->pages;
+    }
+    if (offset >= ring->pages) {
+        offset = position % ring->pages;
+    }
+    return ring->first_page + offset;
+}
+
 static uint32_t position_block(const struct esk_ring *ring, uint32_t position) {
     return esk_ring_page(ring, position) / block_pages(ring);
 }
@@ -85,7 +96,7 @@ void esk_ring_drop(struct esk_ring *ring, uint32_t position) {
 void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
     uint16_t pages = block_pages(ring);
     uint32_t end = (position + pages - 1) / pages * pages;
-    uint32_t all = esk_ring_pages(ring);
+    uint32_t all = ring->pages;
     bool is_empty = ring->head == ring->tail;
     if (position <= ring->head || position > esk_ring_position_max(ring) ||
         (!is_empty && end - ring->tail > all)) {
@@ -104,7 +115,7 @@ void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
 
 bool esk_ring_has_room(const struct esk_ring *ring, uint32_t pages) {
     uint16_t block = block_pages(ring);
-    uint32_t end = (ring->tail + esk_ring_pages(ring)) / block * block;
+    uint32_t end = (ring->tail + ring->pages) / block * block;
     uint32_t at = ring->head;
     uint32_t room = 0;
     while (at < end && room < pages) {
@@ -147,7 +158,7 @@ static bool block_is_bad(const struct esk_ring *ring, uint32_t position) {
 ///          has changed.
 static int block_take(struct esk_ring *ring, bool ahead) {
     uint32_t end = ring->ready + block_pages(ring);
-    uint32_t pages = esk_ring_pages(ring);
+    uint32_t pages = ring->pages;
     bool is_held = end > pages && ring->tail < end - pages;
     int status = ESK_NOT_FOUND;
 
@@ -177,6 +188,9 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     if (ring->stuck) {
         return ESK_E_MEDIUM;
     }
+    if (end - ring->lap > pages) {
+        ring->lap += pages;
+    }
     ring->ready = end;
     return status;
 }
@@ -187,10 +201,19 @@ static void page_pass(struct esk_ring *ring, bool block) {
     ring->head += block ? pages - ring->head % pages : 1;
 }
 
-static void open_page_forget(struct esk_ring *ring) {
+/// Sets how many elements fit beside the open page's seals.
+static void room_set(struct esk_ring *ring) {
+    uint16_t taken = (uint16_t)(ESK_ENVELOPE_BYTES +
+                                (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
+    ring->room =
+        (uint16_t)((ring->envelope.page_bytes - taken) / ring->envelope.unit);
+}
+
+void esk_ring_open_none(struct esk_ring *ring) {
     ring->open_bytes = 0;
     ring->open_seals = 0;
     ring->open_programs = 0;
+    room_set(ring);
 }
 
 /// Whether bytes [from, to) of the page at head look erased.
@@ -225,7 +248,7 @@ static int doubt_settle(struct esk_ring *ring) {
     }
     ring->in_doubt = false;
     if (status != ESK_OK) {
-        open_page_forget(ring);
+        esk_ring_open_none(ring);
         ring->torn++;
         page_pass(ring, ring->torn % ESK_RING_TORN_MAX == 0);
     }
@@ -244,7 +267,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
     if (ring->in_doubt) {
         ESK_TRY(doubt_settle(ring));
     }
-    for (uint32_t tries = 0; tries <= ring->block_count; tries++) {
+    for (uint32_t passed = 0; passed <= ring->pages; passed += pages) {
         if (ring->head > esk_ring_position_max(ring)) {
             return ESK_E_LIMIT;
         }
@@ -289,7 +312,7 @@ static int page_spoiled(struct esk_ring *ring, int status) {
         ring->in_doubt = true;
         return ESK_E_IO;
     }
-    open_page_forget(ring);
+    esk_ring_open_none(ring);
     ring->worn++;
     esk_device_block_mark_bad(device, position_block(ring, ring->head));
     page_pass(ring, true);
@@ -354,6 +377,7 @@ static int page_seal(struct esk_ring *ring, uint8_t *page, uint16_t count) {
     ESK_TRY(page_program(ring, page, seal, (uint16_t)(seal + ESK_SEAL_BYTES)));
     ring->open_bytes = used;
     ring->open_seals = number;
+    room_set(ring);
     return ESK_OK;
 }
 
@@ -386,7 +410,7 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position) {
     ESK_TRY(page_write(ring, page, count, aux, false));
-    open_page_forget(ring);
+    esk_ring_open_none(ring);
     if (position != NULL) {
         *position = ring->head;
     }
@@ -415,11 +439,4 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
 int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
                   uint32_t aux) {
     return page_write(ring, page, count, aux, true);
-}
-
-uint16_t esk_ring_room(const struct esk_ring *ring) {
-    uint16_t taken = (uint16_t)(ESK_ENVELOPE_BYTES +
-                                (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
-    return (uint16_t)((ring->envelope.page_bytes - taken) /
-                      ring->envelope.unit);
 }

@@ -58,11 +58,13 @@ struct esk_ring {
     int (*collect)(void *owner, bool *done);
     void *owner; ///< what collect gets
     struct esk_envelope envelope;
-    uint32_t first_page; ///< of the run, on the device
-    uint32_t block_count;
+    uint32_t first_page;   ///< of the run, on the device
+    uint32_t pages;        ///< of the run: positions a lap
+    uint32_t lap;          ///< where a lap began that is not long ago
     uint32_t head;         ///< position the next page gets
     uint32_t tail;         ///< oldest position that may be read
     uint32_t ready;        ///< first position not known to be erased
+    uint16_t room;         ///< elements the page at head can hold
     uint16_t open_bytes;   ///< programmed of the page at head; 0: none
     uint8_t open_seals;    ///< seals of the page at head
     uint8_t open_programs; ///< program calls on the page at head
@@ -109,7 +111,7 @@ int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
 
 /// Pages of the run: positions a lap.
 static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
-    return ring->block_count * ring->volume->device->geometry.block_pages;
+    return ring->pages;
 }
 
 /// Whether a proven page is the ring's at `position`. A frame may hold the
@@ -121,16 +123,17 @@ static inline bool esk_ring_owns(const struct esk_ring *ring,
            page[ESK_ENVELOPE_KIND] == ring->envelope.kind;
 }
 
-/// The device page that holds `position`.
-static inline esk_page_id esk_ring_page(const struct esk_ring *ring,
-                                        uint32_t position) {
-    return ring->first_page + position % esk_ring_pages(ring);
-}
+/// The device page that holds `position`. Costs a division for positions that
+/// are not of the lap at `lap` or the one before it.
+esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position);
+
+/// Forgets that the page at head is open.
+void esk_ring_open_none(struct esk_ring *ring);
 
 /// Positions from here on are not given out: what is computed from one, at
 /// most a lap and a block above it, must not go round.
 static inline uint32_t esk_ring_position_max(const struct esk_ring *ring) {
-    return UINT32_MAX - esk_ring_pages(ring) - 2 * UINT16_MAX;
+    return UINT32_MAX - ring->pages - 2 * UINT16_MAX;
 }
 
 /// Makes the page at head programmable: erases its block when due, passing
@@ -158,7 +161,9 @@ int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
                   uint32_t aux);
 
 /// Elements a page can hold when it has the open page's seals.
-uint16_t esk_ring_room(const struct esk_ring *ring);
+static inline uint16_t esk_ring_room(const struct esk_ring *ring) {
+    return ring->room;
+}
 
 /// Positions below `position` are dropped from now on.
 void esk_ring_drop(struct esk_ring *ring, uint32_t position);

@@ -42,6 +42,7 @@ struct ring_scan {
     struct esk_ring *ring;
     uint8_t *page;      ///< scratch
     uint16_t pages;     ///< a block
+    uint32_t blocks;    ///< of the run
     uint8_t neighbours; ///< blocks in a row that may have failed unmarked
     uint8_t stale;   ///< first pages asked where one is of a lap ago, at most
     uint32_t start;  ///< block the count starts from, within the run
@@ -63,7 +64,7 @@ static struct probe page_probe(struct ring_scan *scan, uint32_t offset) {
     }
     if (esk_envelope_check(envelope, scan->page, false)) {
         probe.position = esk_page_sequence(scan->page);
-        probe.proven = probe.position % esk_ring_pages(ring) == offset &&
+        probe.proven = probe.position % ring->pages == offset &&
                        probe.position <= esk_ring_position_max(ring);
     } else {
         probe.erased = esk_bytes_are(scan->page, envelope->page_bytes,
@@ -129,7 +130,7 @@ static bool block_position(struct ring_scan *scan, uint32_t block, bool quick,
 /// The block of the run that is `steps` after the scan's start.
 static uint32_t block_after(struct ring_scan *scan, uint32_t steps) {
     uint32_t block = scan->start + steps;
-    uint32_t count = scan->ring->block_count;
+    uint32_t count = scan->blocks;
     return block >= count ? block - count : block;
 }
 
@@ -162,7 +163,7 @@ static bool block_continues(struct ring_scan *scan, uint32_t steps, bool quick,
     uint8_t most = quick ? NEIGHBOURS_QUICK : NEIGHBOURS_ODD;
     uint8_t asked = 0;
     uint8_t blanks = 0;
-    for (uint32_t at = steps; at < scan->ring->block_count; at++) {
+    for (uint32_t at = steps; at < scan->blocks; at++) {
         uint32_t block = block_after(scan, at);
         bool proven = false;
         bool blank = false;
@@ -200,12 +201,11 @@ static void start_confirm(struct ring_scan *scan) {
     }
     uint32_t base = scan->origin;
     uint8_t asked = 0;
-    for (uint32_t i = 1;
-         asked <= scan->neighbours && i < scan->ring->block_count; i++) {
+    for (uint32_t i = 1; asked <= scan->neighbours && i < scan->blocks; i++) {
         uint32_t block = start + i;
         uint32_t first = 0;
-        if (block >= scan->ring->block_count) {
-            block -= scan->ring->block_count;
+        if (block >= scan->blocks) {
+            block -= scan->blocks;
         }
         if (block_is_bad(scan, block)) {
             continue;
@@ -223,15 +223,13 @@ static void start_confirm(struct ring_scan *scan) {
 /// Finds a first block that proves itself, from the tail hint on: a good one,
 /// for a bad one may be from any lap; else a bad one.
 static bool scan_start(struct ring_scan *scan, uint32_t hint) {
-    const struct esk_ring *ring = scan->ring;
-    uint32_t first = hint / scan->pages % ring->block_count;
+    uint32_t first = hint / scan->pages % scan->blocks;
     bool blank = false;
 
     for (uint8_t bad = 0; bad < 2; bad++) {
         uint32_t block = first;
         uint8_t asked = 0;
-        for (uint32_t i = 0; i < ring->block_count && asked <= GAP_BLOCKS_MAX;
-             i++) {
+        for (uint32_t i = 0; i < scan->blocks && asked <= GAP_BLOCKS_MAX; i++) {
             if (block_is_bad(scan, block) == (bad != 0)) {
                 if (block_position(scan, block, false, &scan->origin, &blank)) {
                     scan->start = block;
@@ -240,7 +238,7 @@ static bool scan_start(struct ring_scan *scan, uint32_t hint) {
                 }
                 asked++;
             }
-            block = block + 1 == ring->block_count ? 0 : block + 1;
+            block = block + 1 == scan->blocks ? 0 : block + 1;
         }
     }
     return false;
@@ -248,7 +246,7 @@ static bool scan_start(struct ring_scan *scan, uint32_t hint) {
 
 /// Position after the newest page of the block that starts at `start`.
 static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
-    uint32_t block = start / scan->pages % scan->ring->block_count;
+    uint32_t block = start / scan->pages % scan->blocks;
     uint16_t low = 0;            /* pages before `low` are written */
     uint16_t high = scan->pages; /* no page from `high` on was found */
     uint32_t position = 0;
@@ -284,7 +282,7 @@ static void head_pass_torn(struct ring_scan *scan) {
     const struct esk_geometry *geometry = &ring->volume->device->geometry;
     uint32_t position = 0;
     bool erased = false;
-    uint32_t block = ring->head / scan->pages % ring->block_count;
+    uint32_t block = ring->head / scan->pages % scan->blocks;
     uint32_t at = ring->head;
     uint32_t end = (at + scan->pages - 1) / scan->pages * scan->pages;
 
@@ -310,8 +308,8 @@ static void head_pass_torn(struct ring_scan *scan) {
 static uint32_t next_block(struct ring_scan *scan) {
     const struct esk_ring *ring = scan->ring;
     uint32_t next = (ring->head + scan->pages - 1) / scan->pages * scan->pages;
-    for (uint32_t i = 1; i < ring->block_count && !ring->refuse; i++) {
-        if (!block_is_bad(scan, next / scan->pages % ring->block_count)) {
+    for (uint32_t i = 1; i < scan->blocks && !ring->refuse; i++) {
+        if (!block_is_bad(scan, next / scan->pages % scan->blocks)) {
             break;
         }
         next += scan->pages;
@@ -341,7 +339,7 @@ static bool block_begins(struct ring_scan *scan, uint32_t block,
 /// block after one that was: it went with it, and may lie between gaps.
 static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
     const struct esk_ring *ring = scan->ring;
-    uint32_t pages = esk_ring_pages(ring);
+    uint32_t pages = ring->pages;
     uint32_t next = next_block(scan);
     uint32_t oldest = next > pages ? next - pages : 0;
     bool may_be_begun = next >= pages && oldest >= hint && !ring->refuse;
@@ -352,9 +350,8 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
     }
     uint32_t at = oldest - oldest % scan->pages;
     for (uint32_t i = 0;
-         i < ring->block_count && at < ring->head && asked <= GAP_BLOCKS_MAX;
-         i++) {
-        uint32_t block = at / scan->pages % ring->block_count;
+         i < scan->blocks && at < ring->head && asked <= GAP_BLOCKS_MAX; i++) {
+        uint32_t block = at / scan->pages % scan->blocks;
         bool erased = false;
         bool proven = false;
         bool is_bad = block_is_bad(scan, block);
@@ -376,7 +373,7 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
 /// The last block that continues the count, by a binary search from block
 /// `last` on, which does.
 static uint32_t edge_find(struct ring_scan *scan, uint32_t last) {
-    uint32_t high = scan->ring->block_count;
+    uint32_t high = scan->blocks;
     while (last + 1 < high) {
         uint32_t middle = last + (high - last) / 2;
         if (!block_continues(scan, middle, true, &last)) {
@@ -413,14 +410,16 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_ring_stats *stats, uint8_t *page) {
     const struct esk_geometry *geometry = &volume->device->geometry;
-    struct ring_scan scan = {
-        .ring = ring, .page = page, .pages = geometry->block_pages};
+    struct ring_scan scan = {.ring = ring,
+                             .page = page,
+                             .pages = geometry->block_pages,
+                             .blocks = config->blocks};
 
     memset(ring, 0, sizeof *ring);
     ring->volume = volume;
     ring->stats = stats;
     ring->first_page = config->block * geometry->block_pages;
-    ring->block_count = config->blocks;
+    ring->pages = config->blocks * geometry->block_pages;
     ring->refuse = config->refuse;
     ring->ahead = config->ahead;
     if (ring->ahead > config->blocks - 2) {
@@ -446,6 +445,8 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
         scan.known[i].offset = UINT32_MAX;
     }
     ring_find(&scan, config->tail_hint);
+    ring->lap = ring->head - ring->head % ring->pages;
+    esk_ring_open_none(ring);
     ring->next = volume->rings;
     volume->rings = ring;
     return ESK_OK;

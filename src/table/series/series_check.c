@@ -27,7 +27,7 @@ struct check {
 /// not missing.
 static uint32_t kept_from(const struct esk_ring *ring) {
     uint32_t pages = ring->volume->device->geometry.block_pages;
-    if (ring->refuse || ring->ready < (ring->block_count - 1) * pages) {
+    if (ring->refuse || ring->ready < ring->pages - pages) {
         return 0;
     }
     return (ring->tail / pages + 1) * pages;

@@ -333,7 +333,7 @@ ESK_TEST(open_gives_up_positions_that_only_the_index_remembers) {
         start(&rig, with_index == 1 ? &spec : plain_spec(), NULL, rows);
         uint32_t head = rig.series->data.head;
         /* The data blocks are lost, the index blocks are not. */
-        for (uint32_t i = 0; i < rig.series->data.block_count; i++) {
+        for (uint32_t i = 0; i < rig.series->data.pages / 8; i++) {
             ESK_CHECK_INT(rig.device->ops->erase(
                               rig.device, rig.series->data.first_page / 8 + i),
                           ESK_OK);

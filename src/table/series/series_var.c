@@ -202,7 +202,7 @@ static int var_find(struct esk_series *series, uint32_t *position,
     const struct esk_ring *ring = &series->var;
     int lost = ESK_E_CORRUPT;
     if (*position < ring->tail) {
-        if (ring->tail - *position > esk_ring_pages(ring)) {
+        if (ring->tail - *position > ring->pages) {
             return ESK_NOT_FOUND;
         }
         *position = ring->tail;

@@ -197,7 +197,7 @@ static int inplace_mount(struct esk_tree *tree,
     ring->volume = tree->volume;
     ring->stats = &tree->stats;
     ring->first_page = region->block * geometry->block_pages;
-    ring->block_count = region->blocks;
+    ring->pages = region->blocks * geometry->block_pages;
     ring->envelope.seed = region->seed;
     ring->envelope.page_bytes = geometry->page_bytes;
     ring->envelope.unit = region->unit;
