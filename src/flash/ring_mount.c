@@ -32,12 +32,13 @@ enum {
 
 /// What a page of the run turned out to be.
 struct probe {
-    uint32_t offset;   ///< of the page in the run
-    uint32_t position; ///< what it says, when it proves itself there
-    bool proven;
+    esk_page_id page;  ///< on the device; UINT32_MAX: no probe
+    uint32_t position; ///< what it says; UINT32_MAX: it proves nothing there
     bool erased;
 };
 
+/// The state of a search. Blocks and pages are named by positions: any that
+/// falls on them, in whatever lap.
 struct ring_scan {
     struct esk_ring *ring;
     uint8_t *page;      ///< scratch
@@ -45,138 +46,130 @@ struct ring_scan {
     uint32_t blocks;    ///< of the run
     uint8_t neighbours; ///< blocks in a row that may have failed unmarked
     uint8_t stale;   ///< first pages asked where one is of a lap ago, at most
-    uint32_t start;  ///< block the count starts from, within the run
-    uint32_t origin; ///< position of that block's first page
+    uint32_t origin; ///< first position of the block the count starts from
+    bool erased;     ///< what page_at looked at last
+    uint8_t next;    ///< of `known`: the one to give up first
     struct probe known[PROBES_KEPT]; ///< the last pages read
-    uint8_t next;                    ///< the one of these to give up first
 };
 
-/// Reads the page at `offset` of the run.
-static struct probe page_probe(struct ring_scan *scan, uint32_t offset) {
+/// Reads the page of `probe`.
+static void page_probe(struct ring_scan *scan, struct probe *probe) {
     const struct esk_ring *ring = scan->ring;
     const struct esk_envelope *envelope = &ring->envelope;
-    struct probe probe = {.offset = offset};
 
+    probe->position = UINT32_MAX;
+    probe->erased = false;
     ring->stats->reads++;
-    if (esk_device_read_page(ring->volume->device, ring->first_page + offset,
-                             scan->page) != ESK_OK) {
-        return probe;
+    if (esk_device_read_page(ring->volume->device, probe->page, scan->page) !=
+        ESK_OK) {
+        return;
     }
     if (esk_envelope_check(envelope, scan->page, false)) {
-        probe.position = esk_page_sequence(scan->page);
-        probe.proven = probe.position % ring->pages == offset &&
-                       probe.position <= esk_ring_position_max(ring);
+        uint32_t position = esk_page_sequence(scan->page);
+        if (position <= esk_ring_position_max(ring) &&
+            esk_ring_page(ring, position) == probe->page) {
+            probe->position = position;
+        }
     } else {
-        probe.erased = esk_bytes_are(scan->page, envelope->page_bytes,
-                                     envelope->erased_value);
+        probe->erased = esk_bytes_are(scan->page, envelope->page_bytes,
+                                      envelope->erased_value);
     }
-    return probe;
 }
 
-/// Looks at page `index` of block `block` of the run; the last few pages are
-/// remembered, for the search comes back to them.
-/// Sets `position` and returns true when it proves itself and belongs there.
-static bool page_position(struct ring_scan *scan, uint32_t block,
-                          uint16_t index, uint32_t *position, bool *erased) {
-    uint32_t offset = block * scan->pages + index;
+/// The position that the page of `at` has, UINT32_MAX when it proves none, and
+/// whether it is erased; the last few pages are remembered, for the search
+/// comes back to them.
+static uint32_t page_at(struct ring_scan *scan, uint32_t at) {
+    esk_page_id page = esk_ring_page(scan->ring, at);
     struct probe *probe = NULL;
     for (uint8_t i = 0; i < PROBES_KEPT && probe == NULL; i++) {
-        if (scan->known[i].offset == offset) {
+        if (scan->known[i].page == page) {
             probe = &scan->known[i];
         }
     }
     if (probe == NULL) {
         probe = &scan->known[scan->next];
         scan->next = (uint8_t)((scan->next + 1u) % PROBES_KEPT);
-        *probe = page_probe(scan, offset);
+        probe->page = page;
+        page_probe(scan, probe);
     }
-    *erased = probe->erased;
-    if (probe->proven) {
-        *position = probe->position;
-    }
-    return probe->proven;
+    scan->erased = probe->erased;
+    return probe->position;
 }
 
-/// Finds the position of the first page of `block` from any page of it that
-/// proves itself: the first ones, then the last. `quick` takes an erased
-/// first page for an erased block.
+static bool block_is_bad(const struct ring_scan *scan, uint32_t at) {
+    const struct esk_ring *ring = scan->ring;
+    return esk_device_block_is_bad(ring->volume->device,
+                                   esk_ring_page(ring, at) / scan->pages);
+}
+
+/// The first position of the block that `at` is in, or when `at` begins none
+/// of the next.
+static uint32_t block_from(const struct ring_scan *scan, uint32_t at) {
+    uint32_t rest = at % scan->pages;
+    return rest == 0 ? at : at - rest + scan->pages;
+}
+
+/// Finds the first position that the block beginning at `at` has, from any
+/// page of it that proves itself: the first ones, then the last. `quick` takes
+/// an erased first page for an erased block.
 /// blank    out: the block looks erased.
-static bool block_position(struct ring_scan *scan, uint32_t block, bool quick,
-                           uint32_t *first, bool *blank) {
+/// Returns the position; UINT32_MAX when none does.
+static uint32_t block_position(struct ring_scan *scan, uint32_t at, bool quick,
+                               bool *blank) {
     uint16_t tries = scan->pages < PAGES_AFTER ? scan->pages : PAGES_AFTER;
-    uint32_t position = 0;
-    bool erased = false;
+    uint16_t last = (uint16_t)(scan->pages - 1);
 
     *blank = false;
     for (uint16_t index = 0; index < tries; index++) {
-        if (page_position(scan, block, index, &position, &erased)) {
-            *first = position - index;
+        uint32_t position = page_at(scan, at + index);
+        if (position != UINT32_MAX) {
             *blank = false;
-            return true;
+            return position - index;
         }
-        *blank = erased && (index == 0 || *blank);
-        if (erased && (quick || index > 0)) {
-            return false;
+        *blank = scan->erased && (index == 0 || *blank);
+        if (scan->erased && (quick || index > 0)) {
+            return UINT32_MAX;
         }
     }
-    uint16_t last = (uint16_t)(scan->pages - 1);
-    if (last >= tries && page_position(scan, block, last, &position, &erased)) {
-        *first = position - last;
-        return true;
-    }
-    return false;
+    uint32_t position = last >= tries ? page_at(scan, at + last) : UINT32_MAX;
+    return position != UINT32_MAX ? position - last : UINT32_MAX;
 }
 
-/// The block of the run that is `steps` after the scan's start.
-static uint32_t block_after(struct ring_scan *scan, uint32_t steps) {
-    uint32_t block = scan->start + steps;
-    uint32_t count = scan->blocks;
-    return block >= count ? block - count : block;
-}
-
-static bool block_is_bad(struct ring_scan *scan, uint32_t block) {
-    const struct esk_ring *ring = scan->ring;
-    return esk_device_block_is_bad(ring->volume->device,
-                                   ring->first_page / scan->pages + block);
-}
-
-/// Whether `block` holds the pages from position `start` on. `quick` asks its
-/// first page; else the next ones may speak for it as well, so that pages from
-/// a lap ago (their programs were lost) do not hide the block.
-static bool block_holds(struct ring_scan *scan, uint32_t block, bool quick,
-                        uint32_t start, bool *proven, bool *blank) {
-    uint32_t position = 0;
-    bool erased = false;
-    *proven = block_position(scan, block, quick, &position, blank);
-    bool holds = *proven && position == start;
+/// Whether the block of position `at` holds the pages from there on. `quick`
+/// asks its first page; else the next ones may speak for it as well, so that
+/// pages from a lap ago (their programs were lost) do not hide the block.
+static bool block_holds(struct ring_scan *scan, uint32_t at, bool quick,
+                        bool *proven, bool *blank) {
+    uint32_t position = block_position(scan, at, quick, blank);
+    bool holds = position == at;
+    *proven = position != UINT32_MAX;
     for (uint16_t i = 1; *proven && !quick && !holds && i < scan->stale; i++) {
-        holds = page_position(scan, block, i, &position, &erased) &&
-                position == start + i;
+        holds = page_at(scan, at + i) == at + i;
     }
     return holds;
 }
 
-/// Whether the block `steps` after the start, or one of the next good ones,
+/// Whether the block `steps` after the origin, or one of the next good ones,
 /// continues the count. Sets `found` to the one that does.
 static bool block_continues(struct ring_scan *scan, uint32_t steps, bool quick,
                             uint32_t *found) {
     uint8_t most = quick ? NEIGHBOURS_QUICK : NEIGHBOURS_ODD;
     uint8_t asked = 0;
     uint8_t blanks = 0;
-    for (uint32_t at = steps; at < scan->blocks; at++) {
-        uint32_t block = block_after(scan, at);
+    uint32_t at = scan->origin + steps * scan->pages;
+    for (; steps < scan->blocks; steps++, at += scan->pages) {
         bool proven = false;
         bool blank = false;
-        if (block_holds(scan, block, quick, scan->origin + at * scan->pages,
-                        &proven, &blank)) {
-            *found = at;
+        if (block_holds(scan, at, quick, &proven, &blank)) {
+            *found = steps;
             return true;
         }
         /* An old lap: the edge, or a block that failed to erase. */
         if (proven && quick) {
             return false;
         }
-        if (block_is_bad(scan, block)) {
+        if (block_is_bad(scan, at)) {
             continue;
         }
         blanks = blank ? (uint8_t)(blanks + 1) : 0;
@@ -187,58 +180,51 @@ static bool block_continues(struct ring_scan *scan, uint32_t steps, bool quick,
     return false;
 }
 
-/// Corrects a start whose first pages are from a lap ago, and moves it on when
-/// one of the blocks after it is of a newer lap: then it failed to erase.
-static void start_confirm(struct ring_scan *scan) {
-    uint32_t start = scan->start;
-    uint32_t position = 0;
-    bool erased = false;
+/// Corrects an origin whose first pages are from a lap ago, and moves it on
+/// when one of the blocks after it is of a newer lap: then it failed to erase.
+static void origin_confirm(struct ring_scan *scan) {
+    uint8_t asked = 0;
+    uint32_t at = scan->origin;
     for (uint16_t i = 1; i < scan->stale; i++) {
-        if (page_position(scan, start, i, &position, &erased) &&
-            position - i > scan->origin) {
+        uint32_t position = page_at(scan, at + i);
+        if (position != UINT32_MAX && position - i > scan->origin) {
             scan->origin = position - i;
         }
     }
-    uint32_t base = scan->origin;
-    uint8_t asked = 0;
+    at = scan->origin;
     for (uint32_t i = 1; asked <= scan->neighbours && i < scan->blocks; i++) {
-        uint32_t block = start + i;
-        uint32_t first = 0;
-        if (block >= scan->blocks) {
-            block -= scan->blocks;
-        }
-        if (block_is_bad(scan, block)) {
+        bool blank = false;
+        at += scan->pages;
+        if (block_is_bad(scan, at)) {
             continue;
         }
         asked++;
-        if (block_position(scan, block, false, &first, &erased) &&
-            first >= i * scan->pages && first - i * scan->pages > base) {
-            base = first - i * scan->pages;
-            scan->start = block;
+        uint32_t first = block_position(scan, at, false, &blank);
+        if (first != UINT32_MAX && first > at) {
             scan->origin = first;
+            at = first;
         }
     }
 }
 
-/// Finds a first block that proves itself, from the tail hint on: a good one,
+/// Finds a first block that proves itself, from position `at` on: a good one,
 /// for a bad one may be from any lap; else a bad one.
-static bool scan_start(struct ring_scan *scan, uint32_t hint) {
-    uint32_t first = hint / scan->pages % scan->blocks;
+static bool origin_find(struct ring_scan *scan, uint32_t at) {
     bool blank = false;
-
+    at -= at % scan->pages;
     for (uint8_t bad = 0; bad < 2; bad++) {
-        uint32_t block = first;
         uint8_t asked = 0;
         for (uint32_t i = 0; i < scan->blocks && asked <= GAP_BLOCKS_MAX; i++) {
-            if (block_is_bad(scan, block) == (bad != 0)) {
-                if (block_position(scan, block, false, &scan->origin, &blank)) {
-                    scan->start = block;
-                    start_confirm(scan);
-                    return true;
-                }
-                asked++;
+            uint32_t block = at + i * scan->pages;
+            if (block_is_bad(scan, block) != (bad != 0)) {
+                continue;
             }
-            block = block + 1 == scan->blocks ? 0 : block + 1;
+            scan->origin = block_position(scan, block, false, &blank);
+            if (scan->origin != UINT32_MAX) {
+                origin_confirm(scan);
+                return true;
+            }
+            asked++;
         }
     }
     return false;
@@ -246,11 +232,8 @@ static bool scan_start(struct ring_scan *scan, uint32_t hint) {
 
 /// Position after the newest page of the block that starts at `start`.
 static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
-    uint32_t block = start / scan->pages % scan->blocks;
     uint16_t low = 0;            /* pages before `low` are written */
     uint16_t high = scan->pages; /* no page from `high` on was found */
-    uint32_t position = 0;
-    bool erased = false;
 
     while (low < high) {
         uint16_t middle = (uint16_t)(low + (high - low) / 2);
@@ -259,9 +242,8 @@ static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
         bool written = false;
         uint8_t blank = 0; /* two erased pages in a row end the look ahead */
         while (index < limit && index < high && !written && blank < 2) {
-            written = page_position(scan, block, index, &position, &erased) &&
-                      position == start + index;
-            blank = erased ? (uint8_t)(blank + 1) : 0;
+            written = page_at(scan, start + index) == start + index;
+            blank = scan->erased ? (uint8_t)(blank + 1) : 0;
             index++;
         }
         if (written) {
@@ -279,24 +261,19 @@ static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
 /// that was marked bad is passed over to its end.
 static void head_pass_torn(struct ring_scan *scan) {
     struct esk_ring *ring = scan->ring;
-    const struct esk_geometry *geometry = &ring->volume->device->geometry;
-    uint32_t position = 0;
-    bool erased = false;
-    uint32_t block = ring->head / scan->pages % scan->blocks;
     uint32_t at = ring->head;
-    uint32_t end = (at + scan->pages - 1) / scan->pages * scan->pages;
+    uint32_t end = block_from(scan, at);
 
-    if (at < end && block_is_bad(scan, block)) {
+    if (at < end && block_is_bad(scan, at)) {
         ring->head = end;
         return;
     }
-    if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
+    if ((ring->volume->device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
         return;
     }
     for (; at < end && at <= ring->head + 1; at++) {
-        (void)page_position(scan, block, (uint16_t)(at % scan->pages),
-                            &position, &erased);
-        if (!erased) {
+        (void)page_at(scan, at);
+        if (!scan->erased) {
             ring->head = at + 1;
         }
     }
@@ -305,11 +282,10 @@ static void head_pass_torn(struct ring_scan *scan) {
 /// Where the next block begins: past the head's block and, where the oldest
 /// block gives way, past bad ones. A ring that refuses keeps what a block
 /// held before it failed.
-static uint32_t next_block(struct ring_scan *scan) {
-    const struct esk_ring *ring = scan->ring;
-    uint32_t next = (ring->head + scan->pages - 1) / scan->pages * scan->pages;
-    for (uint32_t i = 1; i < scan->blocks && !ring->refuse; i++) {
-        if (!block_is_bad(scan, next / scan->pages % scan->blocks)) {
+static uint32_t next_block(const struct ring_scan *scan) {
+    uint32_t next = block_from(scan, scan->ring->head);
+    for (uint32_t i = 1; i < scan->blocks && !scan->ring->refuse; i++) {
+        if (!block_is_bad(scan, next)) {
             break;
         }
         next += scan->pages;
@@ -317,14 +293,11 @@ static uint32_t next_block(struct ring_scan *scan) {
     return next;
 }
 
-/// Whether one of the first pages of `block` is as position `start` was.
-static bool block_begins(struct ring_scan *scan, uint32_t block,
-                         uint32_t start) {
-    uint32_t position = 0;
-    bool erased = false;
+/// Whether one of the first pages of the block of position `start` is as it
+/// was.
+static bool block_begins(struct ring_scan *scan, uint32_t start) {
     for (uint16_t i = 0; i < PAGES_AFTER && i < scan->pages; i++) {
-        if (page_position(scan, block, i, &position, &erased) &&
-            position == start + i) {
+        if (page_at(scan, start + i) == start + i) {
             return true;
         }
     }
@@ -339,10 +312,9 @@ static bool block_begins(struct ring_scan *scan, uint32_t block,
 /// block after one that was: it went with it, and may lie between gaps.
 static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
     const struct esk_ring *ring = scan->ring;
-    uint32_t pages = ring->pages;
     uint32_t next = next_block(scan);
-    uint32_t oldest = next > pages ? next - pages : 0;
-    bool may_be_begun = next >= pages && oldest >= hint && !ring->refuse;
+    uint32_t oldest = next > ring->pages ? next - ring->pages : 0;
+    bool may_be_begun = next >= ring->pages && oldest >= hint && !ring->refuse;
     uint8_t asked = 0;
 
     if (oldest < hint) {
@@ -351,13 +323,12 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
     uint32_t at = oldest - oldest % scan->pages;
     for (uint32_t i = 0;
          i < scan->blocks && at < ring->head && asked <= GAP_BLOCKS_MAX; i++) {
-        uint32_t block = at / scan->pages % scan->blocks;
-        bool erased = false;
+        bool blank = false;
         bool proven = false;
-        bool is_bad = block_is_bad(scan, block);
+        bool is_bad = block_is_bad(scan, at);
         if (!(is_bad && may_be_begun && i > 0) &&
-            block_holds(scan, block, false, at, &proven, &erased)) {
-            if (may_be_begun && !block_begins(scan, block, at)) {
+            block_holds(scan, at, false, &proven, &blank)) {
+            if (may_be_begun && !block_begins(scan, at)) {
                 at += scan->pages;
             }
             return at > oldest ? at : oldest;
@@ -371,7 +342,7 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
 }
 
 /// The last block that continues the count, by a binary search from block
-/// `last` on, which does.
+/// `last` after the origin on, which does.
 static uint32_t edge_find(struct ring_scan *scan, uint32_t last) {
     uint32_t high = scan->blocks;
     while (last + 1 < high) {
@@ -388,9 +359,9 @@ static void ring_find(struct ring_scan *scan, uint32_t hint) {
     uint32_t last = 0;
 
     /* A block that was never begun is never begun in the middle. */
-    ring->head = (hint + scan->pages - 1) / scan->pages * scan->pages;
+    ring->head = block_from(scan, hint);
     ring->tail = ring->head;
-    if (scan_start(scan, hint)) {
+    if (origin_find(scan, hint)) {
         bool more = true;
         while (more) {
             last = edge_find(scan, last);
@@ -403,7 +374,8 @@ static void ring_find(struct ring_scan *scan, uint32_t hint) {
         head_pass_torn(scan);
         ring->tail = tail_find(scan, hint);
     }
-    ring->ready = (ring->head + scan->pages - 1) / scan->pages * scan->pages;
+    ring->ready = block_from(scan, ring->head);
+    ring->lap = ring->head - ring->head % ring->pages;
 }
 
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
@@ -442,10 +414,9 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
         scan.stale = (uint8_t)scan.pages;
     }
     for (uint8_t i = 0; i < PROBES_KEPT; i++) {
-        scan.known[i].offset = UINT32_MAX;
+        scan.known[i].page = UINT32_MAX;
     }
     ring_find(&scan, config->tail_hint);
-    ring->lap = ring->head - ring->head % ring->pages;
     esk_ring_open_none(ring);
     ring->next = volume->rings;
     volume->rings = ring;
