@@ -266,7 +266,7 @@ void esk_bed_note_heads(struct esk_bed *bed) {
     uint32_t pages = bed->device->geometry.block_pages;
     uint32_t keep = 0;
     model->data_head = bed->series->data.head;
-    model->var_head = bed->series->var.head;
+    model->var_head = bed->table.has_var ? bed->series->var->head : 0;
     model->laps = model->data_head / (pages * bed->table.data_blocks);
     if (bed->table.full_policy == ESK_FULL_REFUSE) {
         return;

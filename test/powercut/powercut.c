@@ -284,7 +284,9 @@ static void campaign_print(const struct campaign *run) {
     const struct esk_bed *bed = &run->bed;
     unsigned data = tenths(bed, bed->series->data.head, bed->table.data_blocks);
     unsigned index = tenths(bed, bed->series->index.head, bed->index_blocks);
-    unsigned var = tenths(bed, bed->series->var.head, bed->var_blocks);
+    unsigned var = bed->table.has_var
+                       ? tenths(bed, bed->series->var->head, bed->var_blocks)
+                       : 0;
     printf("%-24s %6llu cuts over %4llu ops; laps %u.%u data, %u.%u index",
            run->config->name, (unsigned long long)run->cuts,
            (unsigned long long)(run->slots / MODES), data / 10, data % 10,

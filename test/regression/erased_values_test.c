@@ -36,7 +36,7 @@ static void append(struct esk_rig *rig, uint32_t key) {
 static uint32_t missing_without(struct esk_rig *rig, uint32_t position,
                                 int expected) {
     struct esk_series_report report;
-    esk_page_id page = esk_ring_page(&rig->series->var, position);
+    esk_page_id page = esk_ring_page(rig->series->var, position);
     ESK_CHECK_INT(esk_sim_flip(rig->sim, page, 999), ESK_OK);
     rig_reboot(rig);
     ESK_CHECK_INT(esk_series_check(rig->series, &report), expected);
@@ -65,7 +65,7 @@ ESK_TEST(check_misses_no_value_in_the_block_that_gives_way) {
     rig_create(&rig, &spec);
     rig_open(&rig, "log", NULL);
     uint32_t key = 0;
-    while (rig.series->var.head < 3 * 8) {
+    while (rig.series->var->head < 3 * 8) {
         append(&rig, ++key);
     }
     ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);

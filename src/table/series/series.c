@@ -6,6 +6,7 @@
 #include "table/series/series.h"
 
 #include "base/arena.h"
+#include "base/inline.h"
 
 enum {
     KEY_INDEX_BYTES_DEFAULT = 256,
@@ -75,7 +76,8 @@ static uint8_t frames(const struct esk_table_info *info,
 /// What esk_series_open carves, in order.
 struct series_memory {
     struct esk_series *series;
-    void *pool;
+    struct esk_ring *var;
+    uint8_t *pool;
     void *knots;
     struct esk_summary_column *columns;
     uint8_t *group;
@@ -91,6 +93,8 @@ static uint32_t memory_carve(struct esk_arena *arena,
                              struct series_memory *memory) {
     uint16_t page_bytes = volume->device->geometry.page_bytes;
     memory->series = esk_arena_take(arena, sizeof *memory->series);
+    memory->var = esk_arena_take(
+        arena, info->blocks[REGION_VAR] > 0 ? sizeof *memory->var : 0);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
     memory->knots = esk_arena_take(
@@ -116,8 +120,10 @@ static int columns_take(struct esk_descriptor *descriptor,
     for (uint8_t i = 0; i < info->column_count; i++) {
         struct esk_column_info column;
         ESK_TRY(esk_descriptor_column(descriptor, &column));
-        layout->offset[i] = column.offset;
-        layout->type[i] = column.type;
+        if (info->index_count > 0) {
+            layout->offset[i] = column.offset;
+            layout->type[i] = column.type;
+        }
         if (series != NULL && column.type == ESK_TYPE_VAR) {
             series->var_offset = column.offset;
         }
@@ -183,10 +189,11 @@ static bool index_pages_fit(const struct esk_series *series,
 static int layout_check(const struct esk_series *series,
                         const struct esk_table_info *info) {
     uint16_t page_bytes = series->volume->device->geometry.page_bytes;
-    bool no_var =
-        series->var_offset != ESK_SERIES_NO_VAR && series->parts->var == NULL;
+    bool has_var = series->var_offset != ESK_SERIES_NO_VAR;
+    bool no_var = has_var && series->parts->var == NULL;
     bool unserved = series->key_bytes > sizeof(esk_key) || no_var;
     if (unserved || series->key_bytes == 0 ||
+        (has_var && info->blocks[REGION_VAR] == 0) ||
         info->row_bytes > page_bytes - ESK_ENVELOPE_BYTES ||
         !index_pages_fit(series, info)) {
         return unserved ? ESK_E_UNSUPPORTED : ESK_E_CORRUPT;
@@ -258,7 +265,7 @@ static int rings_mount(struct esk_series *series,
     if (series->var_offset == ESK_SERIES_NO_VAR) {
         return ESK_OK;
     }
-    ESK_TRY(ring_mount(series, &series->var, info, REGION_VAR, ESK_PAGE_VAR, 1,
+    ESK_TRY(ring_mount(series, series->var, info, REGION_VAR, ESK_PAGE_VAR, 1,
                        ahead, page));
     series->parts->var->recover(series);
     return ESK_OK;
@@ -298,28 +305,21 @@ static int series_mount(struct esk_series *series,
     return ESK_OK;
 }
 
-int esk_series_open_with(struct esk_series **series,
-                         const struct esk_series_parts *parts,
-                         struct esk_volume *volume, const char *name,
-                         const struct esk_series_config *config, void *arena,
-                         uint32_t arena_bytes) {
+/// Carves the arena and fills in what the schema says. Until it is carved, the
+/// arena is scratch; then the frames are: a page, and the layout after it.
+static ESK_OUT_OF_LINE int
+series_make(struct esk_series **series, const struct esk_series_parts *parts,
+            struct esk_volume *volume, const struct esk_table_info *info,
+            const struct esk_series_config *config, struct esk_arena *arena) {
     uint16_t page_bytes = volume->device->geometry.page_bytes;
-    struct esk_table_info info;
+    uint8_t *page = arena->next;
+    struct esk_series_layout *layout = (void *)(page + page_bytes);
     struct series_memory memory;
-    struct esk_series_layout layout;
 
-    if (arena_bytes < page_bytes) {
-        return ESK_E_NO_MEMORY;
-    }
-    /* Until it is carved, the arena is scratch. */
-    ESK_TRY(esk_volume_find(volume, name, &info, arena));
-    if (info.kind != ESK_TABLE_SERIES) {
-        return ESK_E_UNSUPPORTED;
-    }
-    ESK_TRY(layout_read(volume, parts, &info, NULL, NULL, &layout, arena));
-    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
-    memory_carve(&carved, volume, parts, &info, config, &layout, &memory);
-    if (carved.next == NULL) {
+    ESK_TRY(layout_read(volume, parts, info, NULL, NULL, layout, page));
+    uint16_t entry_bytes = layout->entry_bytes;
+    memory_carve(arena, volume, parts, info, config, layout, &memory);
+    if (arena->next == NULL) {
         return ESK_E_NO_MEMORY;
     }
     struct esk_series *made = memory.series;
@@ -327,19 +327,47 @@ int esk_series_open_with(struct esk_series **series,
     made->volume = volume;
     made->parts = parts;
     made->columns = memory.columns;
-    made->column_count = info.index_count;
-    made->entry_bytes = layout.entry_bytes;
+    made->column_count = info->index_count;
+    made->entry_bytes = entry_bytes;
     made->group = memory.group;
     made->group_number = UINT32_MAX;
     made->var_offset = ESK_SERIES_NO_VAR;
-    ESK_TRY(layout_read(volume, parts, &info, made, memory.edges, &layout,
+    layout = (void *)(memory.pool + page_bytes);
+    ESK_TRY(layout_read(volume, parts, info, made, memory.edges, layout,
                         memory.pool));
-    ESK_TRY(layout_check(made, &info));
-    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(&info, config));
+    ESK_TRY(layout_check(made, info));
+    if (made->var_offset != ESK_SERIES_NO_VAR) {
+        made->var = memory.var;
+        memset(made->var, 0, sizeof *made->var);
+    }
+    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(info, config));
     if (parts->keys != NULL) {
         parts->keys->init(made, memory.knots, key_index_bytes(config),
                           config == NULL ? 0 : config->key_error_16ths);
     }
+    *series = made;
+    return ESK_OK;
+}
+
+int esk_series_open_with(struct esk_series **series,
+                         const struct esk_series_parts *parts,
+                         struct esk_volume *volume, const char *name,
+                         const struct esk_series_config *config, void *arena,
+                         uint32_t arena_bytes) {
+    struct esk_table_info info;
+    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    struct esk_series *made = NULL;
+
+    /* Any arena that is large enough has room for both. */
+    if (arena_bytes < volume->device->geometry.page_bytes +
+                          sizeof(struct esk_series_layout)) {
+        return ESK_E_NO_MEMORY;
+    }
+    ESK_TRY(esk_volume_find(volume, name, &info, arena));
+    if (info.kind != ESK_TABLE_SERIES) {
+        return ESK_E_UNSUPPORTED;
+    }
+    ESK_TRY(series_make(&made, parts, volume, &info, config, &carved));
     int status = series_mount(made, &info, config);
     if (status != ESK_OK) {
         esk_series_close(made);
@@ -352,7 +380,9 @@ int esk_series_open_with(struct esk_series **series,
 void esk_series_close(struct esk_series *series) {
     esk_ring_unmount(&series->data);
     esk_ring_unmount(&series->index);
-    esk_ring_unmount(&series->var);
+    if (series->var != NULL) {
+        esk_ring_unmount(series->var);
+    }
 }
 
 uint16_t esk_series_row_bytes(const struct esk_series *series) {
@@ -365,7 +395,9 @@ void esk_series_stats(const struct esk_series *series,
     memset(stats, 0, sizeof *stats);
     stats->pages = series->data.head - series->data.tail;
     stats->index_pages = series->index.head - series->index.tail;
-    stats->var_pages = series->var.head - series->var.tail;
+    if (series->var != NULL) {
+        stats->var_pages = series->var->head - series->var->tail;
+    }
     stats->page_reads = rings->reads;
     stats->page_programs = rings->programs;
     stats->block_erases = rings->erases;

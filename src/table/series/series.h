@@ -43,7 +43,7 @@ struct esk_series {
     struct esk_pool pool;
     struct esk_ring data;
     struct esk_ring index;
-    struct esk_ring var;
+    struct esk_ring *var; ///< NULL without a variable column
     struct esk_ring_stats stats;
     struct esk_spline spline;
 
@@ -216,6 +216,7 @@ struct esk_series_keys {
 struct esk_series_layout {
     uint16_t entry_bytes; ///< of a summary entry
     uint16_t edges_bytes; ///< of all given edges
+    /* Where the columns are; only where there is a value index. */
     uint16_t offset[ESK_COLUMN_COUNT_MAX];
     uint8_t type[ESK_COLUMN_COUNT_MAX];
 };

@@ -37,7 +37,7 @@ static uint32_t kept_from(const struct esk_ring *ring) {
 /// on: those before were erased, and their values may be gone already.
 static void values_check(struct esk_series *series, uint32_t position,
                          uint16_t first, uint16_t count, struct check *check) {
-    uint32_t kept = kept_from(&series->var);
+    uint32_t kept = kept_from(series->var);
     for (uint16_t i = first; i < count; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;

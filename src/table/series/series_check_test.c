@@ -192,7 +192,7 @@ ESK_TEST(check_counts_values_that_cannot_be_read) {
     struct esk_rig rig;
     struct esk_series_report report;
     start(&rig);
-    damage(&rig, &rig.series->var, 3);
+    damage(&rig, rig.series->var, 3);
     ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
     ESK_CHECK(report.values_missing >= 240 / 17);
     ESK_CHECK(report.values_missing <= 240 / 17 + 2);

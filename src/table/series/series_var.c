@@ -20,12 +20,12 @@ enum {
 };
 
 static uint16_t page_room(const struct esk_series *series) {
-    return esk_ring_room(&series->var);
+    return esk_ring_room(series->var);
 }
 
 /// Programs the var page and starts an empty one.
 static int var_page_close(struct esk_series *series) {
-    ESK_TRY(esk_ring_append(&series->var, series->var_page, series->var_used,
+    ESK_TRY(esk_ring_append(series->var, series->var_page, series->var_used,
                             series->var_stream, NULL));
     series->dirty = true;
     series->var_stream += series->var_used;
@@ -40,14 +40,14 @@ static bool value_fits(const struct esk_series *series, uint32_t bytes) {
     uint32_t room = page_room(series);
     uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
     uint32_t pages = 1;
-    if (!series->var.refuse) {
+    if (!series->var->refuse) {
         return true;
     }
     room = room > series->var_used ? room - series->var_used : 0;
     if (bytes > room) {
         pages += (bytes - room - 1) / whole + 1;
     }
-    return esk_ring_has_room(&series->var, pages);
+    return esk_ring_has_room(series->var, pages);
 }
 
 /// Programs pages as they fill; the last bytes stay in RAM.
@@ -63,7 +63,7 @@ static int var_write(struct esk_series *series, const uint8_t *value,
     if (series->var_used >= page_room(series)) {
         ESK_TRY(var_page_close(series));
     }
-    esk_store_u32(reference + REFERENCE_POSITION, series->var.head);
+    esk_store_u32(reference + REFERENCE_POSITION, series->var->head);
     esk_store_u32(reference + REFERENCE_STREAM,
                   series->var_stream + series->var_used);
     esk_store_u32(reference + REFERENCE_LENGTH, bytes);
@@ -88,10 +88,10 @@ static int var_flush(struct esk_series *series) {
         return ESK_OK;
     }
     uint16_t rounded = (uint16_t)((series->var_used + unit - 1) / unit * unit);
-    if (esk_ring_can_seal(&series->var, rounded)) {
+    if (esk_ring_can_seal(series->var, rounded)) {
         memset(series->var_page + ESK_ENVELOPE_BYTES + series->var_used, 0,
                (size_t)(rounded - series->var_used));
-        ESK_TRY(esk_ring_seal(&series->var, series->var_page, rounded,
+        ESK_TRY(esk_ring_seal(series->var, series->var_page, rounded,
                               series->var_stream));
         series->dirty = true;
         series->var_used = rounded;
@@ -102,10 +102,10 @@ static int var_flush(struct esk_series *series) {
 }
 
 static void var_recover(struct esk_series *series) {
-    for (uint32_t at = series->var.head; at > series->var.tail; at--) {
+    for (uint32_t at = series->var->head; at > series->var->tail; at--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        if (esk_series_pin(series, &series->var, at - 1, &page, &frame) ==
+        if (esk_series_pin(series, series->var, at - 1, &page, &frame) ==
             ESK_OK) {
             series->var_stream = esk_page_aux(page) + esk_page_count(page);
             esk_pool_unpin(&series->pool, frame);
@@ -133,9 +133,9 @@ static bool first_value(struct esk_series *series, uint8_t *page,
 
 static void var_trim(struct esk_series *series) {
     uint32_t at = series->data.tail;
-    uint32_t position = series->var.head;
+    uint32_t position = series->var->head;
 
-    if (!series->var.refuse) {
+    if (!series->var->refuse) {
         return;
     }
     for (uint8_t i = 0; at < series->data.head; i++) {
@@ -162,7 +162,7 @@ static void var_trim(struct esk_series *series) {
         (void)first_value(series, series->write_page, series->write_count,
                           &position);
     }
-    esk_ring_drop(&series->var, position);
+    esk_ring_drop(series->var, position);
 }
 
 uint32_t esk_series_value_bytes(const uint8_t *reference) {
@@ -199,7 +199,7 @@ static bool page_holds(uint32_t first, uint16_t count, uint32_t stream) {
 ///          is lost.
 static int var_find(struct esk_series *series, uint32_t *position,
                     uint32_t stream, struct var_page *found) {
-    const struct esk_ring *ring = &series->var;
+    const struct esk_ring *ring = series->var;
     int lost = ESK_E_CORRUPT;
     if (*position < ring->tail) {
         if (ring->tail - *position > ring->pages) {

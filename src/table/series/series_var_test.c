@@ -188,7 +188,7 @@ ESK_TEST(var_value_with_a_lost_page_is_corrupt_and_its_neighbours_are_not) {
     ESK_CHECK_INT(esk_series_get(rig.series, 13, row), ESK_OK);
     uint32_t position = esk_load_u32(row) + 5;
     ESK_CHECK_INT(
-        esk_sim_flip(rig.sim, esk_ring_page(&rig.series->var, position), 999),
+        esk_sim_flip(rig.sim, esk_ring_page(rig.series->var, position), 999),
         ESK_OK);
     ESK_CHECK_INT(esk_series_var_read(rig.series, row, 0, got_bytes,
                                       sizeof got_bytes, &got),
