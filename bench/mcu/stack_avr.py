@@ -22,9 +22,13 @@ RETURN_BYTES = 3
 DRIVER = ("medium_read", "medium_program", "medium_erase", "medium_sync")
 # Of pools with slots, which a series links none of.
 SLOTS = ("pool_leave", "pool_spread")
+# A part of the series, called by its descriptor.
+ENTRY, GROUP = ("entry_set",), ("group_note",)
 INDIRECT = {
+    "backward_next": ("esk_series_plan_backward",),
     "block_is_bad": DRIVER,
     "block_take": DRIVER,
+    "cursor_go": ("backward_next", "esk_series_plan_forward"),
     "esk_catalog_read": DRIVER,
     "esk_device_block_is_bad": DRIVER,
     "esk_half_erase": DRIVER,
@@ -32,13 +36,24 @@ INDIRECT = {
     "esk_half_seal": DRIVER,
     "esk_pool_pin": ("page_load", *SLOTS),
     "esk_ring_read": DRIVER,
-    "esk_series_sync": DRIVER,
+    "esk_series_index_add": ENTRY,
+    "esk_series_index_note": ENTRY,
+    "esk_series_open_with": ("esk_series_recover", "var_recover", "var_trim"),
+    "esk_series_recover": (*ENTRY, *GROUP),
+    "esk_series_seek": ("spline_guess",),
+    "esk_series_sync": (*DRIVER, "var_flush"),
+    "layout_read": ("columns_read",),
+    "page_at": DRIVER,
     "page_is_erased": DRIVER,
-    "page_position": DRIVER,
     "page_program": DRIVER,
     "page_write": DRIVER,
     "pool_evict": SLOTS,
+    "row_append": ("var_write",),
+    "run_flush": GROUP,
+    "series_make": ("spline_init",),
     "super_take": DRIVER,
+    "tile_page_write": GROUP,
+    "write_page_flush": ("esk_series_index_add", "var_flush"),
 }
 SAVES, RESTORES = "__prologue_saves__", "__epilogue_restores__"
 SAVED_MAX = 18
