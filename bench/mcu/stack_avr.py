@@ -36,6 +36,7 @@ INDIRECT = {
     "esk_half_seal": DRIVER,
     "esk_pool_pin": ("page_load", *SLOTS),
     "esk_ring_read": DRIVER,
+    "esk_ring_skip": DRIVER,
     "esk_series_index_add": ENTRY,
     "esk_series_index_note": ENTRY,
     "esk_series_open_with": ("esk_series_recover", "var_recover", "var_trim"),
