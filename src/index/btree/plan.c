@@ -245,13 +245,11 @@ static uint32_t pages_of(const struct esk_tree_need *need, uint8_t k_percent,
     return pages;
 }
 
-/// The share of live pages at their turn, `share` of them live in all.
+/// The share of live pages at their turn, `share_milli` of them live in all:
+/// less than a whole.
 static uint32_t live_at_turn(uint32_t share_milli) {
     uint32_t width = (uint32_t)MILLI / STEP_COUNT;
     uint32_t step = share_milli / width;
-    if (step >= STEP_COUNT) {
-        return MILLI;
-    }
     uint32_t low = live_milli[step];
     uint32_t high = live_milli[step + 1];
     return low + ratio_up((high - low) * (share_milli % width), width);
