@@ -125,6 +125,29 @@ struct esk_tree_query {
     bool backward;       ///< from key_max down
 };
 
+/// A node, as esk_tree_walk_next tells it.
+struct esk_tree_node {
+    uint32_t address;  ///< of its page: a page of the region (inplace), or a
+                       ///< position of its ring, that many pages on, modulo
+                       ///< pages_max
+    uint16_t count;    ///< rows of a leaf, else children
+    uint16_t capacity; ///< of them that it can take
+    uint8_t level;     ///< 1: a leaf
+    bool damaged;      ///< it cannot be read; count and capacity are 0
+};
+
+/// A walk over the nodes. The caller owns it and forgets it.
+struct esk_tree_walk {
+    uint32_t pages;            ///< of the region, live or dead: programmed and
+                               ///< not yet to be erased
+    uint32_t pages_max;        ///< of the region
+    struct esk_tree_path path; ///< from here on EskerDB's
+    uint32_t changes;
+    uint8_t level; ///< of the node told last, or to be told; 0: none
+    bool told;
+    bool damaged;
+};
+
 /// Checks `spec` as a tree on pages of `page_bytes` and creates it: as
 /// esk_volume_create, which it calls. The spec's store and k_percent say
 /// where nodes live; value indexes and variable columns are refused.
@@ -261,6 +284,22 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats);
 /// Returns  ESK_OK when nothing is wrong; ESK_E_CORRUPT when something is;
 ///          ESK_E_IO.
 int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report);
+
+/// Starts a walk over the nodes of the tree, to show or measure it.
+/// walk     out: pages and pages_max are set.
+/// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO. Costs nothing.
+int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk);
+
+/// Tells the next node: the root first, each node before its children, which
+/// come in key order.
+///
+/// node     out, untouched unless ESK_OK.
+/// Returns  ESK_OK, also for a node that cannot be read: it is `damaged`, and
+///          what is below it is left out; ESK_END; ESK_E_STALE when the tree
+///          was changed since the walk was opened; ESK_E_IO: call again.
+/// Costs    1 read a node, and its parents again where frames are few.
+int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
+                       struct esk_tree_node *node);
 
 /// Bytes of one row.
 uint16_t esk_tree_row_bytes(const struct esk_tree *tree);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Walking a tree: its nodes one by one, parents before children.
+///
+///     told last -> its first child, or the next child of the nearest parent
+///                  that has one
+///
+/// A level's index is the child that the walk is below; UINT16_MAX: none yet,
+/// so that the next one is child 0.
+#include "table/tree/tree.h"
+
+int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk) {
+    memset(walk, 0, sizeof *walk);
+    ESK_TRY(esk_tree_ready(tree));
+    walk->pages = tree->ring.head;
+    if (!esk_tree_overwrites(tree)) {
+        walk->pages -= tree->ring.tail;
+    }
+    walk->pages_max = esk_ring_pages(&tree->ring);
+    walk->changes = tree->changes;
+    if (tree->now.root != ESK_PAGE_NONE) {
+        walk->level = tree->now.height;
+        walk->path.address[walk->level - 1] = tree->now.root;
+    }
+    return ESK_OK;
+}
+
+/// Moves on from the node told last. level 0: there is no other.
+static int walk_move(struct esk_tree *tree, struct esk_tree_walk *walk) {
+    bool leaf = walk->level == 1 || walk->damaged;
+    uint8_t at = (uint8_t)(walk->level + (leaf ? 1u : 0u));
+    for (; at <= tree->now.height; at++) {
+        struct esk_tree_work work;
+        struct esk_btree_node node;
+        uint32_t address = walk->path.address[at - 1];
+        ESK_TRY(esk_tree_pin(tree, address, at, &work, &node));
+        uint16_t index = (uint16_t)(walk->path.index[at - 1] + 1u);
+        bool more = index < esk_btree_count(&node);
+        if (more) {
+            walk->path.index[at - 1] = index;
+            walk->path.address[at - 2] = esk_tree_child(&node, index, address);
+        }
+        esk_tree_unpin(tree, &work);
+        if (more) {
+            walk->level = (uint8_t)(at - 1u);
+            return ESK_OK;
+        }
+    }
+    walk->level = 0;
+    return ESK_OK;
+}
+
+int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
+                       struct esk_tree_node *node) {
+    struct esk_tree_work work;
+    struct esk_btree_node view;
+    if (walk->changes != tree->changes) {
+        return ESK_E_STALE;
+    }
+    if (walk->told) {
+        ESK_TRY(walk_move(tree, walk));
+        walk->told = false;
+    }
+    if (walk->level == 0) {
+        return ESK_END;
+    }
+    uint32_t address = walk->path.address[walk->level - 1];
+    int status = esk_tree_pin(tree, address, walk->level, &work, &view);
+    walk->damaged = status == ESK_E_CORRUPT;
+    if (status != ESK_OK && !walk->damaged) {
+        return status;
+    }
+    memset(node, 0, sizeof *node);
+    node->address = address;
+    node->level = walk->level;
+    node->damaged = walk->damaged;
+    if (!walk->damaged) {
+        node->count = esk_btree_count(&view);
+        node->capacity = view.capacity;
+        esk_tree_unpin(tree, &work);
+    }
+    walk->path.index[walk->level - 1] = UINT16_MAX;
+    walk->told = true;
+    return ESK_OK;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Walks tell every node once, say what cannot be read, and go on after it.
+#include "test/harness/bush.h"
+#include "test/harness/esk_test.h"
+
+static const struct esk_geometry nand = {.block_count = 160,
+                                         .block_pages = 8,
+                                         .page_bytes = 512,
+                                         .program_bytes = 512,
+                                         .programs_per_page_max = 1,
+                                         .erased_value = 0xFF};
+
+static const struct esk_geometry sd = {.block_count = 160,
+                                       .block_pages = 8,
+                                       .page_bytes = 512,
+                                       .program_bytes = 512,
+                                       .flags = ESK_MEDIUM_OVERWRITE};
+
+/// A bush of `store` with `count` puts of random keys.
+static void bush_grow(struct esk_bush *bush, uint8_t store, uint32_t count) {
+    struct esk_bush_table table = {.store = store,
+                                   .key_type = ESK_TYPE_U32,
+                                   .pad_bytes = 24,
+                                   .key_range = 900};
+    bool overwrites = store <= ESK_STORE_JOURNALED;
+    ESK_CHECK_INT(esk_bush_make(bush, &table, overwrites ? &sd : &nand, 1),
+                  ESK_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        ESK_CHECK_INT(esk_bush_put(bush, esk_bush_random(bush, bush->range)),
+                      ESK_OK);
+    }
+}
+
+/// What a walk to its end adds up to.
+struct sums {
+    uint32_t nodes;
+    uint32_t leaves;
+    uint32_t rows;
+    uint32_t children;
+    uint32_t damaged;
+};
+
+static struct sums walk_all(struct esk_bush *bush) {
+    struct sums sums = {0};
+    struct esk_tree_walk walk;
+    struct esk_tree_node node;
+    struct esk_tree_stats stats;
+    uint8_t level = 0;
+    int status = esk_tree_walk_open(bush->tree, &walk);
+    esk_tree_stats(bush->tree, &stats);
+    while (status == ESK_OK) {
+        status = esk_tree_walk_next(bush->tree, &walk, &node);
+        if (status != ESK_OK) {
+            break;
+        }
+        // A child follows its parent, or what was below a sibling.
+        ESK_CHECK(level == 0 ? node.level == stats.height
+                             : node.level + 1 >= level);
+        ESK_CHECK(node.level <= stats.height);
+        ESK_CHECK(node.count <= node.capacity);
+        level = node.level;
+        sums.nodes++;
+        sums.damaged += node.damaged;
+        sums.leaves += level == 1;
+        sums.rows += level == 1 ? node.count : 0;
+        sums.children += level > 1 ? node.count : 0;
+    }
+    ESK_CHECK_INT(status, ESK_END);
+    ESK_CHECK_INT(esk_tree_walk_next(bush->tree, &walk, &node), ESK_END);
+    ESK_CHECK(walk.pages <= walk.pages_max);
+    return sums;
+}
+
+ESK_TEST(tree_walk_tells_every_node_once) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        struct esk_tree_report report;
+        bush_grow(&bush, store, 1200);
+        struct sums sums = walk_all(&bush);
+        ESK_CHECK_INT(esk_tree_check(bush.tree, &report), ESK_OK);
+        ESK_CHECK(report.leaves > 10);
+        ESK_CHECK_INT(sums.nodes, report.nodes);
+        ESK_CHECK_INT(sums.leaves, report.leaves);
+        ESK_CHECK_INT(sums.rows, bush.model.rows);
+        ESK_CHECK_INT(sums.children, sums.nodes - 1);
+        ESK_CHECK_INT(sums.damaged, 0);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(tree_walk_of_an_empty_tree_ends_at_once) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        bush_grow(&bush, store, 0);
+        ESK_CHECK_INT(walk_all(&bush).nodes, 0);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(tree_walk_is_stale_after_a_change) {
+    struct esk_bush bush;
+    struct esk_tree_walk walk;
+    struct esk_tree_node node;
+    bush_grow(&bush, ESK_STORE_MU, 300);
+    ESK_CHECK_INT(esk_tree_walk_open(bush.tree, &walk), ESK_OK);
+    ESK_CHECK_INT(esk_tree_walk_next(bush.tree, &walk, &node), ESK_OK);
+    ESK_CHECK_INT(esk_bush_put(&bush, 7), ESK_OK);
+    ESK_CHECK_INT(esk_tree_walk_next(bush.tree, &walk, &node), ESK_E_STALE);
+    esk_bush_free(&bush);
+}
+
+/// The device page of node address `address`.
+static esk_page_id page_of(struct esk_bush *bush, uint32_t address) {
+    struct esk_table_info info;
+    struct esk_tree_walk walk;
+    ESK_CHECK_INT(esk_volume_find(&bush->volume, "bush", &info, bush->page),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_tree_walk_open(bush->tree, &walk), ESK_OK);
+    return info.block[0] * bush->device->geometry.block_pages +
+           address % walk.pages_max;
+}
+
+ESK_TEST(tree_walk_says_what_is_damaged_and_goes_on) {
+    static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_WANDERING};
+    for (size_t i = 0; i < sizeof stores; i++) {
+        struct esk_bush bush;
+        struct esk_tree_walk walk;
+        struct esk_tree_node node;
+        uint8_t junk[64] = {1, 2, 3};
+        bush_grow(&bush, stores[i], 900);
+        struct sums before = walk_all(&bush);
+        // The last leaf is one of many, and not below the newest root alone.
+        ESK_CHECK_INT(esk_tree_walk_open(bush.tree, &walk), ESK_OK);
+        do {
+            ESK_CHECK_INT(esk_tree_walk_next(bush.tree, &walk, &node), ESK_OK);
+        } while (node.level > 1);
+        ESK_CHECK_INT(esk_sim_poke(bush.sim, page_of(&bush, node.address), 16,
+                                   junk, sizeof junk),
+                      ESK_OK);
+        ESK_CHECK(esk_bush_remount(&bush));
+        struct sums after = walk_all(&bush);
+        ESK_CHECK_INT(after.damaged, 1);
+        ESK_CHECK_INT(after.nodes, before.nodes);
+        ESK_CHECK_INT(after.rows, before.rows - node.count);
+        esk_bush_free(&bush);
+    }
+}
+
+/// A device of which one read fails.
+static struct esk_device failing;
+static struct esk_device_ops failing_ops;
+static uint32_t read_fails; ///< the read from now that fails; 0: none
+static int (*read_call)(const struct esk_device *device, esk_page_id page,
+                        uint16_t offset, void *buffer, uint16_t bytes);
+
+static int failing_read(const struct esk_device *device, esk_page_id page,
+                        uint16_t offset, void *buffer, uint16_t bytes) {
+    if (read_fails > 0 && --read_fails == 0) {
+        return ESK_E_IO;
+    }
+    return read_call(device, page, offset, buffer, bytes);
+}
+
+ESK_TEST(tree_walk_goes_on_after_a_read_that_failed) {
+    struct esk_bush bush;
+    bush_grow(&bush, ESK_STORE_WANDERING, 900);
+    struct sums whole = walk_all(&bush);
+    failing = *bush.device;
+    failing_ops = *failing.ops;
+    read_call = failing_ops.read;
+    failing_ops.read = failing_read;
+    failing.ops = &failing_ops;
+    bush.device = &failing;
+    ESK_CHECK(esk_bush_remount(&bush));
+    struct esk_tree_walk walk;
+    struct esk_tree_node node;
+    uint32_t failures = 0;
+    uint32_t nodes = 0;
+    ESK_CHECK_INT(esk_tree_walk_open(bush.tree, &walk), ESK_OK);
+    int status = ESK_OK;
+    while (status != ESK_END) {
+        // Every other call the next read fails, whatever it is for.
+        read_fails = status == ESK_OK ? 1 : 0;
+        status = esk_tree_walk_next(bush.tree, &walk, &node);
+        failures += status == ESK_E_IO;
+        nodes += status == ESK_OK;
+        ESK_CHECK(status == ESK_OK || status == ESK_E_IO || status == ESK_END);
+    }
+    ESK_CHECK(failures > whole.leaves / 2);
+    ESK_CHECK_INT(nodes, whole.nodes);
+    esk_bush_free(&bush);
+}
+
+ESK_TEST_MAIN()
