@@ -51,6 +51,7 @@ from eskerdb.plan import TreePlan, plan
 from eskerdb.scan import Scan
 from eskerdb.schema import Column, Index
 from eskerdb.series import Report, Series, Stats
+from eskerdb.tree import Node, Shape, Tree, TreeReport, TreeStats
 from eskerdb.value import Value
 from eskerdb.volume import Table, Volume, open
 
@@ -79,6 +80,7 @@ __all__ = [
     "Limit",
     "NoMemory",
     "NoSpace",
+    "Node",
     "NotFound",
     "OutOfOrder",
     "ReadOnly",
@@ -86,11 +88,15 @@ __all__ = [
     "Scan",
     "SchemaError",
     "Series",
+    "Shape",
     "Simulator",
     "Stale",
     "Stats",
     "Table",
+    "Tree",
     "TreePlan",
+    "TreeReport",
+    "TreeStats",
     "Unsupported",
     "Value",
     "VersionError",

@@ -18,7 +18,7 @@ class EskerError(Exception):
 
     status   the C core's status, 0 when the host package itself refused
     advice   what the caller can do about it, "" when nothing is known
-    appended rows that append_many() accepted before this one was raised
+    appended rows that append_many() or put_many() took before it was raised
     """
 
     status = 0
@@ -75,7 +75,7 @@ class GeometryError(EskerError, ValueError):
 
 
 class Exists(EskerError):
-    """A table of that name is already there."""
+    """A table of that name, or a row with that key, is already there."""
 
 
 class Stale(EskerError):
@@ -122,6 +122,7 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
         Full,
         "erase_before() an old key, or create the table to drop the oldest",
     ),
+    lib.ESK_EXISTS: (Exists, ""),
     lib.ESK_E_INVALID: (Invalid, ""),
     lib.ESK_E_IO: (
         DeviceError,

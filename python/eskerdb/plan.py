@@ -9,13 +9,8 @@ from dataclasses import dataclass
 from eskerdb._esker import ffi, lib
 from eskerdb.device import Geometry
 from eskerdb.errors import check, error
+from eskerdb.schema import STORES
 
-STORES: dict[str, int] = {
-    "inplace": lib.ESK_STORE_INPLACE,
-    "journaled": lib.ESK_STORE_JOURNALED,
-    "wandering": lib.ESK_STORE_WANDERING,
-    "mu": lib.ESK_STORE_MU,
-}
 PAGE_NUMBER_BYTES = 4
 _UNBOUNDED = 0xFFFFFFFF
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Scans: what is asked of a series, and its rows as dicts or Arrow.
+"""Scans: what is asked of a table, and its rows as dicts or Arrow.
 
 Bounds are rounded inwards to the column's type, so that `temp_c >= 20.1` on
 an f32 column means what it says.
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 from eskerdb import arrow
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import schema_error
-from eskerdb.schema import Column, float_ceiling, float_floor
+from eskerdb.schema import Column, encode_key, float_ceiling, float_floor
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from eskerdb.opened import OpenTable
     from eskerdb.series import Series
+    from eskerdb.tree import Tree
 
 KEY_MASK = (1 << 64) - 1
 _FETCH_ROWS = 512
@@ -30,7 +32,7 @@ Bounds = tuple[Any, Any]
 
 
 class Query:
-    """A C struct esk_query and what it points at."""
+    """What is asked of a series: a C struct esk_query and its ranges."""
 
     def __init__(
         self,
@@ -68,6 +70,47 @@ class Query:
                 )
             target.column = series.codec.names.index(name)
             _fill_range(target, column, least, most)
+
+    def open(self, handle: Any, out: Any) -> int:
+        """Opens a cursor; returns a status."""
+        return lib.esk_py_cursor_open(handle, self.c, out)
+
+
+class KeyRange:
+    """What is asked of a tree: its keys' bounds, as bytes of a row."""
+
+    def __init__(
+        self, tree: Tree, key_min: Any, key_max: Any, backward: bool
+    ) -> None:
+        self._backward = backward
+        self._keys = _key_bounds(tree.key, key_min, key_max)
+
+    def open(self, handle: Any, out: Any) -> int:
+        """Opens a cursor; returns a status."""
+        low, high = (ffi.NULL if k is None else k for k in self._keys)
+        return lib.esk_py_tree_cursor_open(
+            handle, low, high, self._backward, out
+        )
+
+
+def _key_bounds(
+    column: Column, least: Any, most: Any
+) -> tuple[bytes | None, bytes | None]:
+    """Encodes bounds, rounded inwards, of a key of any type."""
+    if column.is_integer:
+        bounds: tuple[Any, Any] = _integer_bounds(column, least, most)
+    elif column.is_float:
+        for bound in (least, most):
+            if bound is not None:
+                _number(column, bound)
+        bounds = (
+            None if least is None else float_ceiling(column, least),
+            None if most is None else float_floor(column, most),
+        )
+    else:
+        bounds = (least, most)
+    low, high = (None if b is None else encode_key(column, b) for b in bounds)
+    return low, high
 
 
 def _most(choose: Any, a: Any, b: Any) -> Any:
@@ -140,7 +183,7 @@ def _fill_range(target: Any, column: Column, least: Any, most: Any) -> None:
 
 
 class Scan:
-    """Rows that meet a query, in key order. Made by Series.scan().
+    """Rows that meet a query, in key order. Made by a table's scan().
 
     Iterating gives dicts; `__arrow_c_stream__` gives them to pyarrow,
     polars, pandas and DuckDB. Each use starts again from the first row and
@@ -149,17 +192,17 @@ class Scan:
 
     def __init__(
         self,
-        series: Series,
-        query: Query,
+        table: OpenTable,
+        query: Query | KeyRange,
         columns: tuple[str, ...],
         batch_rows: int,
     ) -> None:
-        self.series = series
+        self.table = table
         self.columns = columns
         self._query = query
         self._batch_rows = batch_rows
         self._indexes = bytes(
-            series.codec.names.index(series.codec.column(name).name)
+            table.codec.names.index(table.codec.column(name).name)
             for name in columns
         )
         self.damaged = 0
@@ -169,7 +212,7 @@ class Scan:
 
         `damaged` counts the pages that the last pass had to leave out.
         """
-        codec = self.series.codec
+        codec = self.table.codec
         wanted = set(self.columns)
         var_index = codec.var_index
         var = codec.names[var_index] if var_index is not None else None
@@ -184,29 +227,33 @@ class Scan:
                     yield row
                     continue
                 if var is not None and var in wanted:
-                    row[var] = self.series._value(rows + number * width)
+                    row[var] = self.table._value(rows + number * width)
                 yield {name: row[name] for name in self.columns}
 
     def _fetch(self) -> Iterator[tuple[Any, int]]:
         """Yields buffers of rows and how many rows they hold."""
-        out = ffi.new("struct esk_py_cursor **")
-        series = self.series
-        series._check(
-            lib.esk_py_cursor_open(series._handle, self._query.c, out), "scan"
-        )
-        cursor = ffi.gc(out[0], lib.esk_py_cursor_release)
+        cursor = ffi.gc(self._open(), lib.esk_py_cursor_release)
         count = ffi.new("uint32_t *")
         pages = ffi.new("uint32_t *")
         status = lib.ESK_OK
         while status == lib.ESK_OK:
-            rows = ffi.new("uint8_t[]", _FETCH_ROWS * series.table.row_bytes)
+            rows = ffi.new(
+                "uint8_t[]", _FETCH_ROWS * self.table.codec.row_bytes
+            )
             status = lib.esk_py_cursor_fetch(cursor, rows, _FETCH_ROWS, count)
             if lib.esk_py_cursor_damaged(cursor, pages) == lib.ESK_OK:
                 self.damaged = pages[0]
             if count[0]:
                 yield rows, count[0]
         if status != lib.ESK_END:
-            series._check(status, "scan")
+            self.table._check(status, "scan")
+
+    def _open(self) -> Any:
+        """Returns a new cursor, the caller's to release."""
+        out = ffi.new("struct esk_py_cursor **")
+        status = self._query.open(self.table._handle, out)
+        self.table._check(status, "scan")
+        return out[0]
 
     def count(self) -> int:
         """Returns how many rows there are, by reading them."""
@@ -229,17 +276,15 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Returns a new capsule of an ArrowArrayStream.
 
-        The stream keeps the series' memory alive, reads the table as its
-        consumer goes, and ends with an error when the series is closed
+        The stream keeps the table's memory alive, reads the table as its
+        consumer goes, and ends with an error when the table is closed
         meanwhile. A requested schema is not cast to.
         """
         out = ffi.new("void **")
-        series = self.series
-        series._check(
+        self.table._check(
             lib.esk_py_stream_open(
-                series._handle,
-                self._query.c,
-                series.name.encode(),
+                self._open(),
+                self.table.name.encode(),
                 self._indexes,
                 len(self._indexes),
                 self._batch_rows,

@@ -31,6 +31,12 @@ TYPES: dict[str, int] = {
     "bytes": lib.ESK_TYPE_BYTES,
     "var": lib.ESK_TYPE_VAR,
 }
+STORES: dict[str, int] = {
+    "inplace": lib.ESK_STORE_INPLACE,
+    "journaled": lib.ESK_STORE_JOURNALED,
+    "wandering": lib.ESK_STORE_WANDERING,
+    "mu": lib.ESK_STORE_MU,
+}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
 _LETTERS = {
     "i8": "b",
@@ -145,6 +151,40 @@ def encode_number(column: Column, value: Any) -> bytes:
         ) from None
 
 
+def encode_key(column: Column, value: Any) -> bytes:
+    """Encodes a key of any fixed-width type as a row holds it.
+
+    Raises SchemaError when it is not of the column's type.
+    """
+    return (
+        encode_number(column, value)
+        if column.is_numeric
+        else encode_bytes(column, value)
+    )
+
+
+def encode_bytes(column: Column, value: Any) -> bytes:
+    """Checks the value of a "bytes" or "var" column.
+
+    Raises SchemaError when it is no bytes, or not as wide as the column.
+    """
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        advice = ", encode text first" if isinstance(value, str) else ""
+        raise schema_error(
+            f"column '{column.name}' ({column.type}): {value!r} is no "
+            f"bytes{advice}",
+            column.name,
+        )
+    piece = bytes(value)
+    if column.bytes and len(piece) != column.bytes:
+        raise schema_error(
+            f"column '{column.name}' takes exactly {column.bytes} bytes, "
+            f"not {len(piece)}",
+            column.name,
+        )
+    return piece
+
+
 class RowCodec:
     """Rows of one table, between Python values and bytes."""
 
@@ -189,7 +229,7 @@ class RowCodec:
         var = b""
         fixed = values
         if self.var_index is not None:
-            var = self._bytes(
+            var = encode_bytes(
                 self.columns[self.var_index], values[self.var_index]
             )
             fixed = [v for i, v in enumerate(values) if i != self.var_index]
@@ -248,28 +288,11 @@ class RowCodec:
             if column.type == "var":
                 continue
             if column.type == "bytes":
-                piece = self._bytes(column, value)
-                if len(piece) != column.bytes:
-                    raise schema_error(
-                        f"column '{column.name}' takes exactly "
-                        f"{column.bytes} bytes, not {len(piece)}",
-                        column.name,
-                    )
+                piece = encode_bytes(column, value)
             else:
                 piece = encode_number(column, value)
             out[offset : offset + len(piece)] = piece
         return bytes(out)
-
-    @staticmethod
-    def _bytes(column: Column, value: Any) -> bytes:
-        if isinstance(value, (bytes, bytearray, memoryview)):
-            return bytes(value)
-        advice = ", encode text first" if isinstance(value, str) else ""
-        raise schema_error(
-            f"column '{column.name}' ({column.type}): {value!r} is no "
-            f"bytes{advice}",
-            column.name,
-        )
 
 
 def _letter(column: Column) -> str:

@@ -4,32 +4,16 @@
 
 from __future__ import annotations
 
-import itertools
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from eskerdb import arrow
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import (
-    Closed,
-    EskerError,
-    NotFound,
-    check,
-    error,
-    schema_error,
-)
+from eskerdb.errors import EskerError, NotFound, error, schema_error
+from eskerdb.opened import OpenTable
 from eskerdb.scan import KEY_MASK, Bounds, Query, Scan
-from eskerdb.schema import RowCodec
 from eskerdb.value import Value
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from eskerdb.volume import Table, Volume
-
-_APPEND_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -71,22 +55,11 @@ class Report:
     values_missing: int
 
 
-class Series:
+class Series(OpenTable):
     """An open series. Made by Volume.open(); a context manager.
 
     Rows are dicts by column name. Leaving the context syncs, then closes.
     """
-
-    def __init__(self, volume: Volume, table: Table, handle: Any) -> None:
-        self.volume = volume
-        self.table = table
-        self.name = table.name
-        self.columns = table.columns
-        self.codec = RowCodec(table.columns, table.offsets, table.row_bytes)
-        self.key = self.codec.by_name[table.key]
-        self._key_offset = table.offsets[table.columns.index(self.key)]
-        self._handle = ffi.gc(handle, lib.esk_py_series_release)
-        self._read_only = volume.read_only
 
     # Writing ----------------------------------------------------------------
 
@@ -98,7 +71,7 @@ class Series:
         DeviceError, Worn: then nothing of the row was stored.
         """
         packed, value = self.codec.pack(columns if row is None else row)
-        self._append(packed, 1, value, [len(value)], 0)
+        self._write(packed, 1, value, [len(value)], 0)
 
     def append_many(self, rows: Any) -> int:
         """Appends rows and returns how many.
@@ -110,25 +83,7 @@ class Series:
         Raises as append(); the exception's `appended` says how many rows
         were accepted before the one that was not.
         """
-        if isinstance(rows, (bytes, bytearray, memoryview)):
-            return self._append_packed(rows)
-        done = 0
-        try:
-            if arrow.is_arrow(rows):
-                batches: Iterable[Any] = arrow.batches(rows)
-                pack = self._pack_batch
-            else:
-                batches = _chunks(rows, _APPEND_ROWS)
-                pack = self._pack_rows
-            for batch in batches:
-                packed, count, values, ends, failure = pack(batch, done)
-                done += self._append(packed, count, values, ends, done)
-                if failure is not None:
-                    raise failure
-        except EskerError as failure:
-            failure.appended = done + failure.appended
-            raise
-        return done
+        return self._write_many(rows)
 
     def sync(self) -> None:
         """Makes every accepted row survive any later power cut.
@@ -182,32 +137,11 @@ class Series:
         """Returns the oldest row, None when the table is empty."""
         return self._row(self._find_bytes(lib.ESK_PY_OLDEST, 0))
 
-    def __getitem__(self, key: int) -> dict[str, Any]:
-        row = self.get(key)
-        if row is None:
-            raise error(
-                lib.ESK_NOT_FOUND,
-                f"table '{self.name}': {self.key.name} = {key}",
-            )
-        return row
-
     def count(self) -> int:
         """Returns the number of rows readable now; 2 page reads at most."""
         count = ffi.new("uint32_t *")
         self._check(lib.esk_py_series_count(self._handle, count), "count")
         return count[0]
-
-    def __len__(self) -> int:
-        return self.count()
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.scan())
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.scan().__arrow_c_stream__(requested_schema)
 
     def scan(
         self,
@@ -286,42 +220,7 @@ class Series:
         }
         return Report(ok=status == lib.ESK_OK, **values)
 
-    @property
-    def arena_bytes(self) -> int:
-        """Bytes of RAM it holds, page frames and all, on this host."""
-        return lib.esk_py_series_arena_bytes(self._handle)
-
-    def close(self, *, sync: bool = True) -> None:
-        """Syncs and closes; a second close does nothing.
-
-        sync   False: rows not synced are lost. Raises what sync() raises;
-               the handle is closed all the same.
-        """
-        try:
-            if sync and not self._read_only:
-                self.sync()
-        except Closed:
-            pass
-        finally:
-            lib.esk_py_series_close(self._handle)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        try:
-            self.close()
-        except EskerError:
-            if kind is None:
-                raise
-
-    def __repr__(self) -> str:
-        return f"<Series '{self.name}' on {self.volume.device.name}>"
-
     # Inside -----------------------------------------------------------------
-
-    def _check(self, status: int, doing: str) -> None:
-        check(status, f"table '{self.name}': {doing}")
 
     def _key(self, key: int) -> int:
         """Checks a key and returns its bits. Raises SchemaError."""
@@ -370,24 +269,7 @@ class Series:
         except NotFound:
             return None
 
-    def _append_packed(self, rows: Any) -> int:
-        size = memoryview(rows).nbytes
-        width = self.table.row_bytes
-        if self.codec.var_index is not None:
-            raise schema_error(
-                f"table '{self.name}': packed rows cannot carry column "
-                f"'{self.codec.names[self.codec.var_index]}' (var); "
-                "give rows or Arrow",
-                self.codec.names[self.codec.var_index],
-            )
-        if size % width:
-            raise schema_error(
-                f"table '{self.name}': {size} bytes are not whole rows of "
-                f"{width} bytes"
-            )
-        return self._append(rows, size // width, b"", [], 0)
-
-    def _append(
+    def _write(
         self, packed: Any, count: int, values: Any, ends: Any, before: int
     ) -> int:
         """Appends packed rows; `before` is how many went ahead of them."""
@@ -429,33 +311,3 @@ class Series:
         newest = self.newest()
         against = f" after {newest[self.key.name]}" if newest else ""
         return error(status, f"{doing} ({self.key.name} = {key}{against})")
-
-    def _pack_rows(self, rows: list[Any], before: int) -> tuple[Any, ...]:
-        """Packs rows up to the first that does not fit the table."""
-        packed, values, ends = bytearray(), bytearray(), []
-        failure = None
-        for number, row in enumerate(rows):
-            try:
-                fixed, value = self.codec.pack(row)
-            except EskerError as fault:
-                failure = schema_error(
-                    f"table '{self.name}': row {before + number}: {fault}",
-                    getattr(fault, "column", None),
-                )
-                break
-            packed += fixed
-            values += value
-            ends.append(len(values))
-        count = len(ends)
-        return packed, count, values, ends, failure
-
-    def _pack_batch(self, batch: Any, before: int) -> tuple[Any, ...]:
-        return (*arrow.pack(self.codec, batch, self.name, before), None)
-
-
-def _chunks(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    if isinstance(rows, Mapping):
-        raise schema_error("append() takes one row, append_many() several")
-    iterator = iter(rows)
-    while chunk := list(itertools.islice(iterator, size)):
-        yield chunk

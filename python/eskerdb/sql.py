@@ -3,8 +3,8 @@
 """Any SQL over a volume's tables, by DuckDB over Arrow.
 
 DuckDB asks each table for the columns and the filter of a query. The bounds
-of integer columns in that filter go down to EskerDB's indexes; the filter
-itself is applied again to what comes back, so a bound that was not
+of integer columns in that filter go down to EskerDB's indexes (of a tree: the
+bounds of its key); the filter itself is applied again to what comes back, so a bound that was not
 understood costs reads and never a row. (DuckDB keeps filters on floats to
 itself when they could let NaN through, which it sorts above all numbers.)
 """
@@ -21,6 +21,7 @@ import pyarrow.dataset
 from eskerdb import arrow
 from eskerdb.errors import EskerError
 from eskerdb.series import Series
+from eskerdb.tree import Tree
 from eskerdb.volume import Volume
 
 if TYPE_CHECKING:
@@ -101,18 +102,15 @@ def _split_and(text: str) -> tuple[str, str] | None:
 
 
 class _Dataset(pyarrow.dataset.Dataset):
-    """A series as DuckDB scans it: a schema, and scanners made on demand."""
+    """A table as DuckDB scans it: a schema, and scanners made on demand."""
 
-    def __init__(self, series: Series) -> None:
+    def __init__(self, table: Series | Tree) -> None:
         # The base's own constructor wants a C++ dataset; only what is
         # overridden here is ever called.
-        self._series = series
-        self._integers = {
-            column.name for column in series.columns if column.is_integer
-        }
-        self._schema = arrow.schema(
-            series.columns, series.name, series.key.name
-        )
+        self._table = table
+        bounded = [table.key] if isinstance(table, Tree) else table.columns
+        self._integers = {c.name for c in bounded if c.is_integer}
+        self._schema = arrow.schema(table.columns, table.name, table.key.name)
 
     @property
     def schema(self) -> pyarrow.Schema:
@@ -126,38 +124,40 @@ class _Dataset(pyarrow.dataset.Dataset):
     ) -> pyarrow.dataset.Scanner:
         """Starts a scan of `columns` under `filter`."""
         where = {}
-        names = list(self._series.codec.names)
+        names = list(self._table.codec.names)
         if filter is not None:
             where = bounds(str(filter), self._integers)
         elif columns is not None:
             names = columns
-        reader = self._series.scan(where=where, columns=names).reader()
+        key = where.pop(self._table.key.name, (None, None))
+        rest = {} if isinstance(self._table, Tree) else {"where": where}
+        reader = self._table.scan(*key, columns=names, **rest).reader()
         return pyarrow.dataset.Scanner.from_batches(
             reader, columns=columns, filter=filter
         )
 
 
 class Database:
-    """A DuckDB connection with every series of a volume as a table.
+    """A DuckDB connection with every table of a volume.
 
     connection   the DuckDB connection, to be used as such
     skipped      tables that could not be opened: name to error
 
-    A context manager; closing it closes the series, not the volume.
+    A context manager; closing it closes the tables, not the volume.
     """
 
     def __init__(self, volume: Volume) -> None:
         self.skipped: dict[str, EskerError] = {}
-        self.series: dict[str, Series] = {}
+        self.tables: dict[str, Series | Tree] = {}
         self.connection = duckdb.connect()
         for table in volume.tables():
             try:
-                series = volume.open(table.name)
+                opened = volume.open_table(table.name)
             except EskerError as failure:
                 self.skipped[table.name] = failure
                 continue
-            self.series[table.name] = series
-            self.connection.register(table.name, _Dataset(series))
+            self.tables[table.name] = opened
+            self.connection.register(table.name, _Dataset(opened))
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Runs SQL; None when there is no statement. Raises duckdb.Error."""
@@ -165,19 +165,19 @@ class Database:
 
     @property
     def page_reads(self) -> int:
-        """Pages loaded by all its series since it was opened."""
-        return sum(s.stats().page_reads for s in self.series.values())
+        """Pages loaded by all its tables since it was opened."""
+        return sum(t.stats().page_reads for t in self.tables.values())
 
     @property
     def pages_damaged(self) -> int:
         """Pages that did not prove themselves, whose rows are missing."""
-        return sum(s.stats().pages_damaged for s in self.series.values())
+        return sum(t.stats().pages_damaged for t in self.tables.values())
 
     def close(self) -> None:
-        """Closes the connection and the series."""
+        """Closes the connection and the tables."""
         self.connection.close()
-        for series in self.series.values():
-            series.close(sync=False)
+        for table in self.tables.values():
+            table.close(sync=False)
 
     def __enter__(self) -> Self:
         return self

@@ -19,8 +19,16 @@ from eskerdb.errors import (
     schema_error,
     status_text,
 )
-from eskerdb.schema import TYPE_NAMES, TYPES, Column, Index, encode_number
+from eskerdb.schema import (
+    STORES,
+    TYPE_NAMES,
+    TYPES,
+    Column,
+    Index,
+    encode_number,
+)
 from eskerdb.series import Series
+from eskerdb.tree import STORE_NAMES, Store, Tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,6 +49,7 @@ _KINDS = {
     lib.ESK_TABLE_TREE: "tree",
     lib.ESK_TABLE_KV: "kv",
 }
+_TOOL_FRAMES = 64  # of a tree that a tool opens
 _EDGES_BYTES = lib.ESK_EDGE_COUNT_MAX * 8
 _INDEX_FAULTS = {
     lib.ESK_FAULT_INDEX_COLUMN,
@@ -69,7 +78,9 @@ class Table:
     offsets      of the columns, in the row's bytes
     indexes      value indexes
     row_bytes    bytes of a row
-    full         what happens when its region is full
+    full         what happens when a series' region is full
+    store        of a tree: where its nodes live; else ""
+    k_percent    of a mu tree: a leaf's share of a page; else 0
     blocks       block counts of its data, index and variable regions
     first_block  the regions' first blocks
     """
@@ -84,13 +95,15 @@ class Table:
     full: str
     blocks: tuple[int, int, int]
     first_block: tuple[int, int, int]
+    store: str = ""
+    k_percent: int = 0
 
 
 class Volume:
     """A mounted volume. Made by format() or mount(); a context manager.
 
-    Closing it closes its tables. Rows not synced are lost, unless their
-    Series was closed first: Series.close() syncs.
+    Closing it closes its tables. Rows of a series that are not synced are
+    lost, unless it was closed first: Series.close() syncs.
     """
 
     def __init__(
@@ -193,16 +206,12 @@ class Volume:
         Costs two meta halves erased and programmed.
         """
         specs = [Index(i) if isinstance(i, str) else i for i in indexes]
-        kept: list[Any] = []
-        spec = ffi.new("struct esk_table_spec *")
-        spec.name = _text(kept, name)
-        spec.columns = _columns(kept, columns)
-        spec.indexes = _indexes(kept, columns, specs)
-        _fill(
-            spec,
-            column_count=len(columns),
-            key_column=_position(columns, key, name) if key else 0,
-            index_count=len(specs),
+        return self._create(
+            lib.esk_py_volume_create,
+            name,
+            columns,
+            key,
+            specs,
             full_policy=_FULL[full],
             group_pages=group_pages,
             run_pages=run_pages,
@@ -210,18 +219,49 @@ class Volume:
             index_blocks=index_blocks,
             var_blocks=var_blocks,
         )
-        fault = ffi.new("struct esk_fault *")
-        status = lib.esk_py_volume_create(
-            self._handle, self._mount, spec, fault
+
+    def create_tree(
+        self,
+        name: str,
+        columns: Sequence[Column],
+        *,
+        key: str | None = None,
+        store: Store = "mu",
+        k_percent: int = 0,
+        blocks: int = 0,
+    ) -> Table:
+        """Creates a tree table and returns its catalog entry.
+
+        key        the key column's name, of any fixed-width type; None: the
+                   first column
+        store      where nodes live: "inplace" and "journaled" overwrite
+                   pages, "wandering" and "mu" work on any medium
+        k_percent  mu: share of a page its leaf gets, 10 .. 90; 0: 50
+        blocks     of its region; 0: what is left of the device
+
+        Raises SchemaError naming the column, Unsupported when the medium is
+        not one for the store, Exists, NoSpace, ReadOnly, DeviceError.
+        """
+        if store not in STORES:
+            raise schema_error(
+                f"create table '{name}': no store '{store}'; choose one of "
+                f"{', '.join(STORES)}"
+            )
+        if k_percent and store != "mu":
+            raise schema_error(
+                f"create table '{name}': k is of the store mu, not of {store}; "
+                "leave it out"
+            )
+        return self._create(
+            lib.esk_py_tree_create,
+            name,
+            columns,
+            key,
+            [],
+            store=STORES[store],
+            k_percent=k_percent,
+            data_blocks=blocks,
         )
-        if status == lib.ESK_E_SCHEMA:
-            raise _fault_error(name, columns, specs, fault)
-        doing = f"create table '{name}'"
-        if fault.kind != lib.ESK_FAULT_NONE:
-            text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
-            doing = f"{doing}: {text}"
-        self._check(status, doing)
-        return self.table(name)
 
     def drop(self, name: str) -> None:
         """Drops a table; its blocks are free at once.
@@ -247,7 +287,7 @@ class Volume:
         The options are struct esk_series_config's; 0 takes the default.
         Raises NotFound, Busy, Corrupt, Unsupported, NoMemory, DeviceError.
         """
-        table = self.table(name)
+        table = self._table_of_kind(name, "series")
         config = ffi.new("struct esk_series_config *")
         _fill(
             config,
@@ -256,7 +296,7 @@ class Volume:
             key_index_bytes=key_index_bytes,
             key_error_16ths=key_error_16ths,
         )
-        out = ffi.new("struct esk_py_series **")
+        out = ffi.new("struct esk_py_table **")
         self._check_name(
             lib.esk_py_series_open(
                 self._handle, self._mount, name.encode(), config, out
@@ -264,6 +304,45 @@ class Volume:
             name,
         )
         return Series(self, table, out[0])
+
+    def open_tree(
+        self,
+        name: str,
+        *,
+        frames: int = 0,
+        lru_n: bool = False,
+        erase_ahead: int = 0,
+    ) -> Tree:
+        """Opens a tree, undoing or completing what a cut interrupted.
+
+        frames  page frames; 0: 2
+        lru_n   mu: keep nodes by level, rather than pages
+
+        Raises NotFound, Busy, Corrupt, Unsupported, NoMemory, ReadOnly when a
+        split has to be completed, DeviceError.
+        """
+        table = self._table_of_kind(name, "tree")
+        config = ffi.new("struct esk_tree_config *")
+        _fill(
+            config,
+            frames=frames,
+            policy=lib.ESK_TREE_LRU_N if lru_n else lib.ESK_TREE_LRU_P,
+            erase_ahead=erase_ahead,
+        )
+        out = ffi.new("struct esk_py_table **")
+        self._check_name(
+            lib.esk_py_tree_open(
+                self._handle, self._mount, name.encode(), config, out
+            ),
+            name,
+        )
+        return Tree(self, table, out[0])
+
+    def open_table(self, name: str) -> Series | Tree:
+        """Opens a table of either kind. Raises as open() and open_tree()."""
+        if self.table(name).kind == "tree":
+            return self.open_tree(name, frames=_TOOL_FRAMES)
+        return self.open(name)
 
     def tables(self) -> list[Table]:
         """Lists the tables. Raises Corrupt, DeviceError."""
@@ -357,6 +436,60 @@ class Volume:
 
     # Inside -----------------------------------------------------------------
 
+    def _create(
+        self,
+        create: Any,
+        name: str,
+        columns: Sequence[Column],
+        key: str | None,
+        indexes: Sequence[Index],
+        **options: int,
+    ) -> Table:
+        """Creates a table by `create`, a call of the core."""
+        kept: list[Any] = []
+        spec = ffi.new("struct esk_table_spec *")
+        spec.name = _text(kept, name)
+        spec.columns = _columns(kept, columns)
+        spec.indexes = _indexes(kept, columns, indexes)
+        _fill(
+            spec,
+            column_count=len(columns),
+            key_column=_position(columns, key, name) if key else 0,
+            index_count=len(indexes),
+            **options,
+        )
+        fault = ffi.new("struct esk_fault *")
+        status = create(self._handle, self._mount, spec, fault)
+        if status == lib.ESK_E_SCHEMA:
+            raise _fault_error(name, columns, indexes, fault)
+        if status == lib.ESK_E_UNSUPPORTED and spec.store:
+            raise error(
+                status,
+                f"{self.device.name}: create table '{name}'",
+                "its pages cannot be overwritten: use the store wandering "
+                "or mu",
+            )
+        doing = f"create table '{name}'"
+        if fault.kind != lib.ESK_FAULT_NONE:
+            text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
+            doing = f"{doing}: {text}"
+        self._check(status, doing)
+        return self.table(name)
+
+    def _table_of_kind(self, name: str, kind: str) -> Table:
+        """Finds a table, and says how to open it when it is of another."""
+        table = self.table(name)
+        if table.kind != kind:
+            calls = {"series": "open()", "tree": "open_tree()"}
+            call = calls.get(table.kind)
+            raise error(
+                lib.ESK_E_UNSUPPORTED,
+                f"{self.device.name}: table '{name}'",
+                f"use {call}" if call else "this build cannot open it",
+                f"it is a {table.kind}, no {kind}",
+            )
+        return table
+
     def _state(self) -> Any:
         state = ffi.new("struct esk_volume *")
         self._check(
@@ -407,6 +540,8 @@ class Volume:
             for index in range(info.index_count)
         ]
         full = {value: name for name, value in _FULL.items()}
+        tree = info.kind == lib.ESK_TABLE_TREE
+        mu = tree and info.run_pages == lib.ESK_STORE_MU
         return Table(
             name=_string(info.name),
             kind=_KINDS.get(info.kind, f"kind {info.kind}"),
@@ -415,9 +550,11 @@ class Volume:
             offsets=tuple(offsets),
             indexes=tuple(indexes),
             row_bytes=info.row_bytes,
-            full=full.get(info.full_policy, "unknown"),
+            full="refuse" if tree else full.get(info.full_policy, "unknown"),
             blocks=tuple(info.blocks),
             first_block=tuple(info.block),
+            store=_store(info) if tree else "",
+            k_percent=info.group_pages if mu else 0,
         )
 
     def _index(self, info: Any, index: int, columns: list[Column]) -> Index:
@@ -463,6 +600,10 @@ def open(
     except BaseException:
         device.close()
         raise
+
+
+def _store(info: Any) -> str:
+    return STORE_NAMES.get(info.run_pages, f"store {info.run_pages}")
 
 
 def _string(array: Any) -> str:

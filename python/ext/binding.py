@@ -53,6 +53,8 @@ struct esk_table_spec {
     uint32_t data_blocks;
     uint32_t index_blocks;
     uint32_t var_blocks;
+    uint8_t store;
+    uint8_t k_percent;
     ...;
 };
 struct esk_fault {
@@ -153,6 +155,50 @@ struct esk_series_report {
     uint32_t index_damaged;
     uint32_t index_wrong;
     uint32_t values_missing;
+    ...;
+};
+struct esk_tree_config {
+    uint8_t frames;
+    uint8_t policy;
+    uint8_t erase_ahead;
+    ...;
+};
+struct esk_tree_stats {
+    uint32_t page_reads;
+    uint32_t page_programs;
+    uint32_t block_erases;
+    uint32_t pages_moved;
+    uint32_t splits;
+    uint32_t hits;
+    uint32_t misses;
+    uint32_t pages_damaged;
+    uint32_t program_failures;
+    uint32_t erase_failures;
+    uint32_t nodes;
+    uint32_t nodes_max;
+    uint8_t height;
+    ...;
+};
+struct esk_tree_report {
+    uint32_t rows;
+    uint32_t nodes;
+    uint32_t leaves;
+    uint32_t pages_damaged;
+    uint32_t order_wrong;
+    uint32_t nodes_wrong;
+    ...;
+};
+struct esk_tree_node {
+    uint32_t address;
+    uint16_t count;
+    uint16_t capacity;
+    uint8_t level;
+    bool damaged;
+    ...;
+};
+struct esk_tree_walk {
+    uint32_t pages;
+    uint32_t pages_max;
     ...;
 };
 
@@ -282,6 +328,7 @@ def constants(folder: Path) -> str:
         "schema.h",
         "volume.h",
         "device.h",
+        "tree.h",
         "tree_plan.h",
     ):
         text = (folder / header).read_text(encoding="utf-8")

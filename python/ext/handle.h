@@ -25,16 +25,17 @@ struct esk_py_device {
     struct esk_volume volume;
     uint32_t mount; ///< number of the newest mount
     bool mounted;
-    struct esk_py_series *series; ///< open ones, a list through `next`
-    uint8_t *page;                ///< scratch, one page
+    struct esk_py_table *tables; ///< open ones, a list through `next`
+    uint8_t *page;               ///< scratch, one page
 };
 
-struct esk_py_series {
+struct esk_py_table {
     struct esk_py_device *device; ///< holds a reference
-    struct esk_py_series *next;
+    struct esk_py_table *next;
     uint32_t references; ///< guarded by the device's lock
     bool open;
-    struct esk_series *series; ///< in the arena
+    struct esk_series *series; ///< in the arena; NULL: a tree
+    struct esk_tree *tree;     ///< in the arena; NULL: a series
     void *arena;
     uint32_t arena_bytes;
     uint16_t row_bytes;
@@ -45,10 +46,12 @@ struct esk_py_series {
 };
 
 struct esk_py_cursor {
-    struct esk_py_series *series; ///< holds a reference
-    struct esk_series_cursor cursor;
-    struct esk_query query;
-    struct esk_range *ranges; ///< what query.ranges points at
+    struct esk_py_table *table; ///< holds a reference
+    void *bounds;               ///< what the query points at, to be freed
+    struct esk_series_cursor series;
+    struct esk_query series_query;
+    struct esk_tree_cursor tree;
+    struct esk_tree_query tree_query;
 };
 
 /// Makes a device around `device`, with one reference.
@@ -63,9 +66,31 @@ void esk_py_device_leave(struct esk_py_device *device);
 
 /// Takes one more reference.
 void esk_py_device_retain(struct esk_py_device *device);
-void esk_py_series_retain(struct esk_py_series *series);
 
-/// Forgets the volume and closes its series; the lock is held.
+/// Takes the lock when `mount` is the mount that is alive.
+int esk_py_volume_enter(struct esk_py_device *device, uint32_t mount);
+
+/// Takes the lock when `table` is open.
+int esk_py_table_enter(struct esk_py_table *table);
+void esk_py_table_leave(struct esk_py_table *table);
+
+/// Opens the core's handle of a table whose columns are known; the lock is
+/// held. config: the kind's own.
+typedef int esk_py_table_open_core(struct esk_py_table *table,
+                                   const struct esk_table_info *info,
+                                   const void *config);
+
+/// Makes a handle on table `name`, which has to be of `kind`.
+int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
+                      const char *name, uint8_t kind,
+                      esk_py_table_open_core *open, const void *config,
+                      struct esk_py_table **out);
+
+/// Gives a cursor its table; the lock is held. Its query is set already.
+void esk_py_cursor_attach(struct esk_py_cursor *cursor,
+                          struct esk_py_table *table);
+
+/// Forgets the volume and closes its tables; the lock is held.
 void esk_py_device_unmount(struct esk_py_device *device);
 
 #endif

@@ -4,8 +4,8 @@
 /// The handles Python holds: the public C API with counted lifetimes, a lock
 /// and memory of their own.
 ///
-///     device <- series <- cursor
-///                      <- Arrow stream      (each arrow keeps its target)
+///     device <- table <- cursor <- Arrow stream  (each arrow keeps its
+///                                                 target)
 ///
 /// Invariants
 ///   1. One C call runs at a time on a device: every function here takes the
@@ -35,7 +35,7 @@ enum esk_py_status {
 };
 
 struct esk_py_device;
-struct esk_py_series;
+struct esk_py_table;
 struct esk_py_cursor;
 
 // Devices (device.c) --------------------------------------------------------
@@ -102,7 +102,7 @@ int esk_py_volume_format(struct esk_py_device *device,
                          const struct esk_volume_config *config);
 int esk_py_volume_mount(struct esk_py_device *device, uint8_t flags,
                         uint32_t *mount);
-/// Closes the volume's open series first. Nothing is synced.
+/// Closes the volume's open tables first. Nothing is synced.
 int esk_py_volume_unmount(struct esk_py_device *device, uint32_t mount);
 /// Copies the volume's state.
 int esk_py_volume_state(struct esk_py_device *device, uint32_t mount,
@@ -126,50 +126,97 @@ int esk_py_volume_index(struct esk_py_device *device, uint32_t mount,
 int esk_py_volume_step(struct esk_py_device *device, uint32_t mount,
                        uint16_t budget, uint16_t *done);
 
+// Open tables (table.c) -----------------------------------------------------
+// A call for the other kind of table returns ESK_E_UNSUPPORTED.
+
+/// Forgets the handle; rows of a series that are not synced, and an open batch
+/// of a tree, are lost.
+int esk_py_table_close(struct esk_py_table *table);
+void esk_py_table_release(struct esk_py_table *table);
+/// Bytes of RAM the open table holds: its arena.
+uint32_t esk_py_table_arena_bytes(const struct esk_py_table *table);
+
 // Series (table.c) ----------------------------------------------------------
 
 int esk_py_series_open(struct esk_py_device *device, uint32_t mount,
                        const char *name, const struct esk_series_config *config,
-                       struct esk_py_series **out);
-/// Forgets the handle; rows not synced are lost.
-int esk_py_series_close(struct esk_py_series *series);
-void esk_py_series_release(struct esk_py_series *series);
-/// Bytes of RAM the open series holds: its arena.
-uint32_t esk_py_series_arena_bytes(const struct esk_py_series *series);
-
+                       struct esk_py_table **out);
 /// Appends `count` rows; `values` and `ends` are NULL without a variable
 /// column, else row i's value is values[ends[i - 1] .. ends[i]).
-int esk_py_series_append(struct esk_py_series *series, const void *rows,
+int esk_py_series_append(struct esk_py_table *series, const void *rows,
                          uint32_t count, const void *values,
                          const uint64_t *ends, uint32_t *appended);
-int esk_py_series_sync(struct esk_py_series *series);
+int esk_py_series_sync(struct esk_py_table *series);
 
-/// Which row esk_py_series_find copies.
+/// Which row a find copies.
 enum esk_py_find {
     ESK_PY_GET = 0,
     ESK_PY_FLOOR = 1,
     ESK_PY_CEILING = 2,
-    ESK_PY_NEWEST = 3,
-    ESK_PY_OLDEST = 4,
+    ESK_PY_NEWEST = 3, ///< trees: the last
+    ESK_PY_OLDEST = 4, ///< trees: the first
 };
-int esk_py_series_find(struct esk_py_series *series, int which, uint64_t key,
+int esk_py_series_find(struct esk_py_table *series, int which, uint64_t key,
                        void *row);
-int esk_py_series_count(struct esk_py_series *series, uint32_t *count);
-int esk_py_series_var_bytes(struct esk_py_series *series, const void *row,
+int esk_py_series_count(struct esk_py_table *series, uint32_t *count);
+int esk_py_series_var_bytes(struct esk_py_table *series, const void *row,
                             uint32_t *bytes);
-int esk_py_series_var_read(struct esk_py_series *series, const void *row,
+int esk_py_series_var_read(struct esk_py_table *series, const void *row,
                            uint32_t offset, void *buffer, uint32_t bytes,
                            uint32_t *got);
-int esk_py_series_erase_before(struct esk_py_series *series, uint64_t key);
-int esk_py_series_stats(struct esk_py_series *series,
+int esk_py_series_erase_before(struct esk_py_table *series, uint64_t key);
+int esk_py_series_stats(struct esk_py_table *series,
                         struct esk_series_stats *stats);
-int esk_py_series_check(struct esk_py_series *series,
+int esk_py_series_check(struct esk_py_table *series,
                         struct esk_series_report *report);
+
+// Trees (tree.c) ------------------------------------------------------------
+// A key is the key column's bytes in a row.
+
+/// Creates a tree; the spec says which store.
+int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
+                       const struct esk_table_spec *spec,
+                       struct esk_fault *fault);
+/// config    its store is taken from the catalog.
+int esk_py_tree_open(struct esk_py_device *device, uint32_t mount,
+                     const char *name, const struct esk_tree_config *config,
+                     struct esk_py_table **out);
+
+/// What becomes of a row whose key is there, or is not.
+enum esk_py_put {
+    ESK_PY_PUT = 0,    ///< put it in either case
+    ESK_PY_INSERT = 1, ///< ESK_EXISTS when it is there
+    ESK_PY_UPDATE = 2, ///< ESK_NOT_FOUND when it is not
+};
+/// Puts `count` rows. done: rows put, on failure too.
+int esk_py_tree_put(struct esk_py_table *table, int how, const void *rows,
+                    uint32_t count, uint32_t *done);
+int esk_py_tree_delete(struct esk_py_table *table, const void *key);
+int esk_py_tree_find(struct esk_py_table *table, int which, const void *key,
+                     void *row);
+int esk_py_tree_count(struct esk_py_table *table, uint32_t *count);
+int esk_py_tree_sync(struct esk_py_table *table);
+int esk_py_tree_begin(struct esk_py_table *table, uint32_t pages);
+int esk_py_tree_commit(struct esk_py_table *table);
+int esk_py_tree_abort(struct esk_py_table *table);
+int esk_py_tree_stats(struct esk_py_table *table, struct esk_tree_stats *stats);
+int esk_py_tree_check(struct esk_py_table *table,
+                      struct esk_tree_report *report);
+/// Starts a walk over the nodes, or goes on with it.
+int esk_py_tree_walk_open(struct esk_py_table *table,
+                          struct esk_tree_walk *walk);
+int esk_py_tree_walk_next(struct esk_py_table *table,
+                          struct esk_tree_walk *walk,
+                          struct esk_tree_node *node);
+/// key_min, key_max   copied; NULL: no bound.
+int esk_py_tree_cursor_open(struct esk_py_table *table, const void *key_min,
+                            const void *key_max, bool backward,
+                            struct esk_py_cursor **out);
 
 // Cursors (table.c) ---------------------------------------------------------
 
 /// Copies `query` and its ranges; holds a reference to `series`.
-int esk_py_cursor_open(struct esk_py_series *series,
+int esk_py_cursor_open(struct esk_py_table *series,
                        const struct esk_query *query,
                        struct esk_py_cursor **out);
 /// Copies up to `rows_max` rows. `count` is set on every outcome: rows that
@@ -177,7 +224,7 @@ int esk_py_cursor_open(struct esk_py_series *series,
 int esk_py_cursor_fetch(struct esk_py_cursor *cursor, void *rows,
                         uint32_t rows_max, uint32_t *count);
 void esk_py_cursor_release(struct esk_py_cursor *cursor);
-/// Pages passed over because they prove nothing.
+/// Pages passed over because they prove nothing; a tree passes over none.
 int esk_py_cursor_damaged(struct esk_py_cursor *cursor, uint32_t *pages);
 
 // Rows ----------------------------------------------------------------------
@@ -196,12 +243,11 @@ void esk_py_rows_pack(const struct esk_py_source *sources,
 // Arrow (stream.c) ----------------------------------------------------------
 
 /// Makes an ArrowArrayStream of the `column_count` columns named by index in
-/// `columns`, from the rows `query` asks for.
-/// table     goes into the schema's metadata.
+/// `columns`, from the rows of `cursor`, which it takes over, on failure too.
+/// name      the table's, for the schema's metadata.
 /// stream    out: a heap ArrowArrayStream; give it to esk_py_stream_capsule's
 ///           destructor or esk_py_stream_free.
-int esk_py_stream_open(struct esk_py_series *series,
-                       const struct esk_query *query, const char *table,
+int esk_py_stream_open(struct esk_py_cursor *cursor, const char *name,
                        const uint8_t *columns, uint8_t column_count,
                        uint32_t batch_rows, void **stream);
 /// Releases the stream if its consumer has not, and frees it.

@@ -37,11 +37,11 @@ enum {
 
 struct stream {
     struct esk_py_cursor *cursor;
-    struct esk_py_series *series; ///< the cursor's
+    struct esk_py_table *table; ///< the cursor's
     uint32_t batch_rows;
     uint8_t column_count;
     uint8_t columns[ESK_COLUMN_COUNT_MAX];
-    char table[ESK_NAME_BYTES_MAX + 1];
+    char name[ESK_NAME_BYTES_MAX + 1];
     uint8_t *rows;  ///< batch_rows rows
     uint32_t next;  ///< first row not yet given out
     uint32_t count; ///< rows fetched
@@ -149,7 +149,7 @@ static bool schema_column(const struct esk_column_info *column,
 static int stream_get_schema(struct ArrowArrayStream *self,
                              struct ArrowSchema *out) {
     struct stream *stream = self->private_data;
-    const struct esk_py_series *series = stream->series;
+    const struct esk_py_table *table = stream->table;
     struct schema_children *children = calloc(1, sizeof *children);
     if (children == NULL) {
         return ENOMEM;
@@ -163,12 +163,12 @@ static int stream_get_schema(struct ArrowArrayStream *self,
         .release = schema_release,
         .private_data = children,
     };
-    const char *texts[] = {"esker.table", stream->table, "esker.key",
-                           series->columns[series->key_column].name};
+    const char *texts[] = {"esker.table", stream->name, "esker.key",
+                           table->columns[table->key_column].name};
     metadata_write(children->text.metadata, 2, texts);
     for (uint8_t i = 0; i < stream->column_count; i++) {
         children->pointers[i] = &children->nodes[i];
-        if (!schema_column(&series->columns[stream->columns[i]],
+        if (!schema_column(&table->columns[stream->columns[i]],
                            &children->nodes[i])) {
             schema.n_children = i;
             schema_release(&schema);
@@ -310,10 +310,10 @@ static int values_read(struct stream *stream, struct values *values,
     uint32_t bytes = 0;
     uint32_t got = 0;
     int32_t used = values->offsets[i];
-    ESK_TRY(esk_py_series_var_bytes(stream->series, row, &bytes));
+    ESK_TRY(esk_py_series_var_bytes(stream->table, row, &bytes));
     // A damaged row cannot ask for more than the medium holds.
     const struct esk_geometry *geometry =
-        &stream->series->device->device.geometry;
+        &stream->table->device->device.geometry;
     uint64_t device_bytes = (uint64_t)geometry->block_count *
                             geometry->block_pages * geometry->page_bytes;
     if (bytes > device_bytes || bytes > (uint32_t)INT32_MAX - (uint32_t)used) {
@@ -322,7 +322,7 @@ static int values_read(struct stream *stream, struct values *values,
     if (!values_reserve(values, (size_t)used, bytes)) {
         return ESK_PY_NO_HEAP;
     }
-    int status = esk_py_series_var_read(stream->series, row, 0,
+    int status = esk_py_series_var_read(stream->table, row, 0,
                                         values->bytes + used, bytes, &got);
     values->offsets[i + 1] = used;
     if (status == ESK_OK && got == bytes) {
@@ -340,7 +340,7 @@ static int values_read(struct stream *stream, struct values *values,
 /// that many rows are too long for one batch.
 static int array_var(struct stream *stream, const uint8_t *rows,
                      uint32_t *count, struct ArrowArray *array) {
-    uint16_t row_bytes = stream->series->row_bytes;
+    uint16_t row_bytes = stream->table->row_bytes;
     struct array_memory *memory = calloc(1, sizeof *memory);
     struct values values = {0};
     int status = ESK_PY_NO_HEAP;
@@ -386,9 +386,9 @@ failed:
 
 /// Makes one batch of the rows from stream->next on.
 static int batch_make(struct stream *stream, struct ArrowArray *out) {
-    const struct esk_py_series *series = stream->series;
+    const struct esk_py_table *table = stream->table;
     const uint8_t *rows =
-        stream->rows + (size_t)stream->next * series->row_bytes;
+        stream->rows + (size_t)stream->next * table->row_bytes;
     uint32_t count = stream->count - stream->next;
     struct array_children *children = calloc(1, sizeof *children);
     if (children == NULL) {
@@ -408,15 +408,15 @@ static int batch_make(struct stream *stream, struct ArrowArray *out) {
     }
     // The variable column first: it may take fewer rows.
     for (uint8_t i = 0; i < stream->column_count && status == ESK_OK; i++) {
-        if (series->columns[stream->columns[i]].type == ESK_TYPE_VAR) {
+        if (table->columns[stream->columns[i]].type == ESK_TYPE_VAR) {
             status = array_var(stream, rows, &count, &children->nodes[i]);
         }
     }
     for (uint8_t i = 0; i < stream->column_count && status == ESK_OK; i++) {
         const struct esk_column_info *column =
-            &series->columns[stream->columns[i]];
+            &table->columns[stream->columns[i]];
         if (column->type != ESK_TYPE_VAR &&
-            !array_fixed(column, rows, series->row_bytes, count,
+            !array_fixed(column, rows, table->row_bytes, count,
                          &children->nodes[i])) {
             status = ESK_PY_NO_HEAP;
         }
@@ -436,7 +436,7 @@ static int batch_make(struct stream *stream, struct ArrowArray *out) {
 /// Keeps `status` as the stream's last error and returns an errno.
 static int stream_fail(struct stream *stream, int status) {
     (void)snprintf(stream->error, sizeof stream->error, "table '%s': %s",
-                   stream->table, esk_py_status_text(status));
+                   stream->name, esk_py_status_text(status));
     switch (status) {
     case ESK_PY_CLOSED:
         return EINVAL;
@@ -486,31 +486,31 @@ static uint32_t batch_rows_clamp(uint32_t wanted, uint16_t row_bytes) {
     return rows > 0 ? rows : 1;
 }
 
-int esk_py_stream_open(struct esk_py_series *series,
-                       const struct esk_query *query, const char *table,
+int esk_py_stream_open(struct esk_py_cursor *cursor, const char *name,
                        const uint8_t *columns, uint8_t column_count,
                        uint32_t batch_rows, void **out) {
-    if (column_count > ESK_COLUMN_COUNT_MAX) {
-        return ESK_E_INVALID;
-    }
-    uint32_t rows = batch_rows_clamp(batch_rows, series->row_bytes);
+    uint32_t rows = batch_rows_clamp(batch_rows, cursor->table->row_bytes);
     struct ArrowArrayStream *self = calloc(1, sizeof *self);
     struct stream *stream = calloc(1, sizeof *stream);
-    uint8_t *buffer = malloc((size_t)rows * series->row_bytes);
-    int status = ESK_PY_NO_HEAP;
+    uint8_t *buffer = malloc((size_t)rows * cursor->table->row_bytes);
+    int status = column_count > ESK_COLUMN_COUNT_MAX ? ESK_E_INVALID : ESK_OK;
     if (self == NULL || stream == NULL || buffer == NULL) {
-        goto failed;
+        status = ESK_PY_NO_HEAP;
     }
-    status = esk_py_cursor_open(series, query, &stream->cursor);
     if (status != ESK_OK) {
-        goto failed;
+        esk_py_cursor_release(cursor);
+        free(buffer);
+        free(stream);
+        free(self);
+        return status;
     }
-    stream->series = series;
+    stream->cursor = cursor;
+    stream->table = cursor->table;
     stream->batch_rows = rows;
     stream->rows = buffer;
     stream->column_count = column_count;
     memcpy(stream->columns, columns, column_count);
-    (void)snprintf(stream->table, sizeof stream->table, "%s", table);
+    (void)snprintf(stream->name, sizeof stream->name, "%s", name);
     *self = (struct ArrowArrayStream){
         .get_schema = stream_get_schema,
         .get_next = stream_get_next,
@@ -520,12 +520,6 @@ int esk_py_stream_open(struct esk_py_series *series,
     };
     *out = self;
     return ESK_OK;
-
-failed:
-    free(buffer);
-    free(stream);
-    free(self);
-    return status;
 }
 
 void esk_py_stream_free(void *stream) {

@@ -79,8 +79,8 @@ def _hint(database: Database, failure: duckdb.Error) -> None:
     ):
         return
     names = [
-        f"{series.name} ({', '.join(series.codec.names)})"
-        for series in database.series.values()
+        f"{table.name} ({', '.join(table.codec.names)})"
+        for table in database.tables.values()
     ]
     warn(f"the image has {', '.join(names) if names else 'no tables'}")
 

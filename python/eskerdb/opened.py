@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""What an open table is, series or tree: rows in, rows out, a lifetime."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from eskerdb import arrow
+from eskerdb._esker import ffi, lib
+from eskerdb.errors import Closed, EskerError, check, error, schema_error
+from eskerdb.scan import Scan
+from eskerdb.schema import RowCodec
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from eskerdb.volume import Table, Volume
+
+_BATCH_ROWS = 4096
+
+
+class OpenTable:
+    """An open table; a context manager. Rows are dicts by column name.
+
+    volume, table   where it is, and its catalog entry
+    key             the key's column
+    codec           rows between Python values and bytes
+    """
+
+    def __init__(self, volume: Volume, table: Table, handle: Any) -> None:
+        self.volume = volume
+        self.table = table
+        self.name = table.name
+        self.columns = table.columns
+        self.codec = RowCodec(table.columns, table.offsets, table.row_bytes)
+        self.key = self.codec.by_name[table.key]
+        self._key_offset = table.offsets[table.columns.index(self.key)]
+        self._handle = ffi.gc(handle, lib.esk_py_table_release)
+        self._read_only = volume.read_only
+
+    # What a kind of table does for itself ------------------------------------
+
+    def get(self, key: Any) -> dict[str, Any] | None:
+        """Returns the row with that key, None when there is none."""
+        raise NotImplementedError
+
+    def count(self) -> int:
+        """Returns the number of rows."""
+        raise NotImplementedError
+
+    def scan(self) -> Scan:
+        """Asks for rows in key order."""
+        raise NotImplementedError
+
+    def sync(self) -> None:
+        """Makes every accepted row survive any later power cut."""
+        raise NotImplementedError
+
+    def _write(
+        self, packed: Any, count: int, values: Any, ends: Any, before: int
+    ) -> int:
+        """Writes packed rows; `before` is how many went ahead of them."""
+        raise NotImplementedError
+
+    # What they share ---------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> dict[str, Any]:
+        row = self.get(key)
+        if row is None:
+            raise error(
+                lib.ESK_NOT_FOUND,
+                f"table '{self.name}': {self.key.name} = {key!r}",
+            )
+        return row
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.scan())
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of RAM it holds, page frames and all, on this host."""
+        return lib.esk_py_table_arena_bytes(self._handle)
+
+    def close(self, *, sync: bool = True) -> None:
+        """Syncs and closes; a second close does nothing.
+
+        sync   False: rows not synced are lost. Raises what sync() raises;
+               the handle is closed all the same.
+        """
+        try:
+            if sync and not self._read_only:
+                self.sync()
+        except Closed:
+            pass
+        finally:
+            lib.esk_py_table_close(self._handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        try:
+            self.close()
+        except EskerError:
+            if kind is None:
+                raise
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"<{kind} '{self.name}' on {self.volume.device.name}>"
+
+    # Inside ------------------------------------------------------------------
+
+    def _check(self, status: int, doing: str) -> None:
+        check(status, f"table '{self.name}': {doing}")
+
+    def _row(self, row: Any) -> dict[str, Any] | None:
+        """Makes a dict of a row's bytes."""
+        return None if row is None else self.codec.unpack(ffi.buffer(row))
+
+    def _write_many(self, rows: Any) -> int:
+        """Writes packed rows, Arrow, or an iterable of rows."""
+        if isinstance(rows, (bytes, bytearray, memoryview)):
+            return self._write_packed(rows)
+        done = 0
+        try:
+            if arrow.is_arrow(rows):
+                batches: Iterable[Any] = arrow.batches(rows)
+                pack = self._pack_batch
+            else:
+                batches = _chunks(rows, _BATCH_ROWS)
+                pack = self._pack_rows
+            for batch in batches:
+                packed, count, values, ends, failure = pack(batch, done)
+                done += self._write(packed, count, values, ends, done)
+                if failure is not None:
+                    raise failure
+        except EskerError as failure:
+            failure.appended = done + failure.appended
+            raise
+        return done
+
+    def _write_packed(self, rows: Any) -> int:
+        size = memoryview(rows).nbytes
+        width = self.table.row_bytes
+        if self.codec.var_index is not None:
+            raise schema_error(
+                f"table '{self.name}': packed rows cannot carry column "
+                f"'{self.codec.names[self.codec.var_index]}' (var); "
+                "give rows or Arrow",
+                self.codec.names[self.codec.var_index],
+            )
+        if size % width:
+            raise schema_error(
+                f"table '{self.name}': {size} bytes are not whole rows of "
+                f"{width} bytes"
+            )
+        return self._write(rows, size // width, b"", [], 0)
+
+    def _pack_rows(self, rows: list[Any], before: int) -> tuple[Any, ...]:
+        """Packs rows up to the first that does not fit the table."""
+        packed, values, ends = bytearray(), bytearray(), []
+        failure = None
+        for number, row in enumerate(rows):
+            try:
+                fixed, value = self.codec.pack(row)
+            except EskerError as fault:
+                failure = schema_error(
+                    f"table '{self.name}': row {before + number}: {fault}",
+                    getattr(fault, "column", None),
+                )
+                break
+            packed += fixed
+            values += value
+            ends.append(len(values))
+        count = len(ends)
+        return packed, count, values, ends, failure
+
+    def _pack_batch(self, batch: Any, before: int) -> tuple[Any, ...]:
+        return (*arrow.pack(self.codec, batch, self.name, before), None)
+
+
+def _chunks(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    if isinstance(rows, Mapping):
+        raise schema_error("give one row alone, or several in a list")
+    iterator = iter(rows)
+    while chunk := list(itertools.islice(iterator, size)):
+        yield chunk

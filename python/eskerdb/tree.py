@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Trees: rows in key order, each key once, put, changed and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from eskerdb._esker import ffi, lib
+from eskerdb.errors import EskerError, Unsupported, error
+from eskerdb.opened import OpenTable
+from eskerdb.scan import KeyRange, Scan
+from eskerdb.schema import STORES, encode_key
+
+Store = Literal["inplace", "journaled", "wandering", "mu"]
+STORE_NAMES = {number: name for name, number in STORES.items()}
+
+_REFUSED = {
+    lib.ESK_FULL: "delete rows, or make the table with more blocks",
+    lib.ESK_EXISTS: "update() it, or put() to do either",
+    lib.ESK_NOT_FOUND: "insert() it, or put() to do either",
+    lib.ESK_E_INVALID: "a key is a number, not NaN",
+}
+
+
+@dataclass(frozen=True)
+class TreeStats:
+    """What has happened since a tree was opened; counts.
+
+    nodes      of the tree now; in place: pages in use
+    nodes_max  that the region can hold
+    height     levels; 1: the root is a leaf
+    """
+
+    page_reads: int
+    page_programs: int
+    block_erases: int
+    pages_moved: int
+    splits: int
+    hits: int
+    misses: int
+    pages_damaged: int
+    program_failures: int
+    erase_failures: int
+    nodes: int
+    nodes_max: int
+    height: int
+
+
+@dataclass(frozen=True)
+class TreeReport:
+    """What check() found; `ok`: nothing is wrong."""
+
+    ok: bool
+    rows: int
+    nodes: int
+    leaves: int
+    pages_damaged: int
+    order_wrong: int
+    nodes_wrong: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of a tree.
+
+    page      where it is: a page of the table's region
+    level     1: a leaf
+    count     rows, or children; capacity: as many fit
+    damaged   it cannot be read; count and capacity are 0
+    """
+
+    page: int
+    level: int
+    count: int
+    capacity: int
+    damaged: bool
+
+    @property
+    def fill(self) -> float:
+        """Its share of what fits, 0 to 1."""
+        return self.count / self.capacity if self.capacity else 0.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Every node of a tree, and the region they are in.
+
+    nodes          the root first, each before its children, in key order
+    pages_written  pages of the region programmed and not yet to be erased
+    pages          pages of the region
+    """
+
+    nodes: tuple[Node, ...]
+    pages_written: int
+    pages: int
+
+    @property
+    def height(self) -> int:
+        """Levels; 0: no node yet."""
+        return self.nodes[0].level if self.nodes else 0
+
+    @property
+    def pages_live(self) -> int:
+        """Pages that hold at least one node."""
+        return len({node.page for node in self.nodes})
+
+    @property
+    def pages_dead(self) -> int:
+        """Written pages that hold none: what a collector can win back."""
+        return max(0, self.pages_written - self.pages_live)
+
+    def level(self, level: int) -> list[Node]:
+        """The nodes of a level, in key order; 1: the leaves."""
+        return [node for node in self.nodes if node.level == level]
+
+
+class Tree(OpenTable):
+    """An open tree. Made by Volume.open_tree(); a context manager.
+
+    A change is on the medium when its call returns; sync() makes the
+    driver's caches safe as well. A key is an int, a float or bytes, as its
+    column. Of a batch all takes effect, or nothing.
+    """
+
+    # Changes ----------------------------------------------------------------
+
+    def put(self, row: Any = None, /, **columns: Any) -> None:
+        """Puts one row: a mapping, a sequence, or the columns by name.
+
+        The row with its key is replaced. Raises SchemaError naming the
+        column, Full, Invalid (a NaN key), ReadOnly, DeviceError, Worn.
+        Costs height reads and the store's programs.
+        """
+        self._put(columns if row is None else row, lib.ESK_PY_PUT)
+
+    def insert(self, row: Any = None, /, **columns: Any) -> None:
+        """Puts a row whose key is not there yet. Raises Exists as well."""
+        self._put(columns if row is None else row, lib.ESK_PY_INSERT)
+
+    def update(self, row: Any = None, /, **columns: Any) -> None:
+        """Replaces the row with the key. Raises NotFound as well."""
+        self._put(columns if row is None else row, lib.ESK_PY_UPDATE)
+
+    def put_many(self, rows: Any) -> int:
+        """Puts rows and returns how many.
+
+        rows   packed rows as bytes; anything with an Arrow stream or array;
+               or an iterable of mappings or sequences. In key order it is
+               fastest: neighbours share the write of their leaf.
+
+        Raises as put(); the exception's `appended` says how many rows were
+        put before the one that was not.
+        """
+        return self._write_many(rows)
+
+    def insert_many(self, rows: Iterable[Any]) -> int:
+        """Inserts rows one by one. Raises as insert(), with `appended`."""
+        done = 0
+        try:
+            for row in rows:
+                self._put(row, lib.ESK_PY_INSERT, done)
+                done += 1
+        except EskerError as failure:
+            failure.appended = done
+            raise
+        return done
+
+    def delete(self, key: Any) -> bool:
+        """Deletes the row with that key; whether there was one."""
+        status = lib.esk_py_tree_delete(self._handle, self._key(key))
+        if status != lib.ESK_NOT_FOUND:
+            self._check(status, f"delete {self.key.name} = {key!r}")
+        return status == lib.ESK_OK
+
+    @contextmanager
+    def batch(self, pages: int = 0) -> Iterator[Tree]:
+        """Makes the changes of a `with` block take effect together.
+
+        pages   programs it may need, for which room is made now: mu about one
+                a row and one a split, wandering height times that; 0: a block
+
+        Reads see them at once. An exception in the block takes them back.
+        Raises Full where there cannot be as much room.
+        Raises Unsupported on stores that overwrite pages.
+        """
+        try:
+            self._check(lib.esk_py_tree_begin(self._handle, pages), "batch")
+        except Unsupported as failure:
+            advice = "use the store wandering or mu"
+            raise error(
+                failure.status, f"table '{self.name}': batch", advice
+            ) from None
+        try:
+            yield self
+            self._check(lib.esk_py_tree_commit(self._handle), "commit")
+        except BaseException:
+            lib.esk_py_tree_abort(self._handle)
+            raise
+
+    def sync(self) -> None:
+        """Makes every change survive any later power cut.
+
+        Raises DeviceError. Costs the driver's sync, no programs.
+        """
+        self._check(lib.esk_py_tree_sync(self._handle), "sync")
+
+    # Reading ----------------------------------------------------------------
+
+    def get(self, key: Any) -> dict[str, Any] | None:
+        """Returns the row with that key, None when there is none.
+
+        Raises Corrupt, DeviceError. Costs at most height reads.
+        """
+        return self._find(lib.ESK_PY_GET, self._key(key))
+
+    def floor(self, key: Any) -> dict[str, Any] | None:
+        """Returns the row with the largest key <= `key`, or None."""
+        return self._find(lib.ESK_PY_FLOOR, self._key(key))
+
+    def ceiling(self, key: Any) -> dict[str, Any] | None:
+        """Returns the row with the smallest key >= `key`, or None."""
+        return self._find(lib.ESK_PY_CEILING, self._key(key))
+
+    def first(self) -> dict[str, Any] | None:
+        """Returns the row with the smallest key, None when empty."""
+        return self._find(lib.ESK_PY_OLDEST, ffi.NULL)
+
+    def last(self) -> dict[str, Any] | None:
+        """Returns the row with the largest key, None when empty."""
+        return self._find(lib.ESK_PY_NEWEST, ffi.NULL)
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key) is not None
+
+    def count(self) -> int:
+        """Returns the number of rows.
+
+        Costs nothing; in place one read a leaf, once.
+        """
+        count = ffi.new("uint32_t *")
+        self._check(lib.esk_py_tree_count(self._handle, count), "count")
+        return count[0]
+
+    def scan(
+        self,
+        key_min: Any = None,
+        key_max: Any = None,
+        *,
+        backward: bool = False,
+        columns: Iterable[str] | None = None,
+        batch_rows: int = 4096,
+    ) -> Scan:
+        """Asks for rows in key order; both ends of the bounds included.
+
+        backward    from key_max down
+        columns     which columns, in which order; None: all
+        batch_rows  rows an Arrow batch
+
+        Raises SchemaError for a bound that is no key. Costs nothing until it
+        is read: then 1 page read a leaf, and one a parent of leaves.
+        """
+        return Scan(
+            self,
+            KeyRange(self, key_min, key_max, backward),
+            self.codec.names if columns is None else tuple(columns),
+            batch_rows,
+        )
+
+    # State ------------------------------------------------------------------
+
+    @property
+    def store(self) -> str:
+        """Where nodes live: "inplace", "journaled", "wandering", "mu"."""
+        return self.table.store
+
+    def stats(self) -> TreeStats:
+        """Returns counts since the tree was opened. Costs nothing."""
+        stats = ffi.new("struct esk_tree_stats *")
+        self._check(lib.esk_py_tree_stats(self._handle, stats), "stats")
+        return TreeStats(
+            **{f.name: getattr(stats, f.name) for f in fields(TreeStats)}
+        )
+
+    def check(self) -> TreeReport:
+        """Reads every node and verifies all of it.
+
+        Returns what was found, damage too; raises DeviceError.
+        """
+        report = ffi.new("struct esk_tree_report *")
+        status = lib.esk_py_tree_check(self._handle, report)
+        if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
+            self._check(status, "check")
+        values = {
+            field.name: getattr(report, field.name)
+            for field in fields(TreeReport)
+            if field.name != "ok"
+        }
+        return TreeReport(ok=status == lib.ESK_OK, **values)
+
+    def shape(self) -> Shape:
+        """Returns every node, damaged ones too. Costs 1 read a node.
+
+        Raises Stale when the tree is changed meanwhile, DeviceError.
+        """
+        walk = ffi.new("struct esk_tree_walk *")
+        node = ffi.new("struct esk_tree_node *")
+        nodes = []
+        self._check(lib.esk_py_tree_walk_open(self._handle, walk), "walk")
+        while True:
+            status = lib.esk_py_tree_walk_next(self._handle, walk, node)
+            if status == lib.ESK_END:
+                return Shape(tuple(nodes), walk.pages, walk.pages_max)
+            self._check(status, "walk")
+            nodes.append(
+                Node(
+                    node.address % walk.pages_max,
+                    node.level,
+                    node.count,
+                    node.capacity,
+                    bool(node.damaged),
+                )
+            )
+
+    # Inside -----------------------------------------------------------------
+
+    def _key(self, key: Any) -> bytes:
+        return encode_key(self.key, key)
+
+    def _find(self, which: int, key: Any) -> dict[str, Any] | None:
+        row = ffi.new("uint8_t[]", self.table.row_bytes)
+        status = lib.esk_py_tree_find(self._handle, which, key, row)
+        if status == lib.ESK_NOT_FOUND:
+            return None
+        self._check(status, "read")
+        return self._row(row)
+
+    def _put(self, row: Any, how: int, before: int = 0) -> None:
+        packed, _ = self.codec.pack(row)
+        self._write_as(how, packed, 1, before)
+
+    def _write(
+        self, packed: Any, count: int, values: Any, ends: Any, before: int
+    ) -> int:
+        return self._write_as(lib.ESK_PY_PUT, packed, count, before)
+
+    def _write_as(self, how: int, packed: Any, count: int, before: int) -> int:
+        done = ffi.new("uint32_t *")
+        status = lib.esk_py_tree_put(
+            self._handle, how, ffi.from_buffer(packed), count, done
+        )
+        if status == lib.ESK_OK:
+            return count
+        at = done[0]
+        width = self.table.row_bytes
+        row = self.codec.unpack(bytes(packed[at * width : (at + 1) * width]))
+        failure = error(
+            status,
+            f"table '{self.name}': row {before + at} "
+            f"({self.key.name} = {row[self.key.name]!r})",
+            _REFUSED.get(status),
+        )
+        failure.appended = at
+        raise failure

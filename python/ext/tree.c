@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Trees as counted handles: see host.h's invariants.
+///
+/// Each function is the C API's call of that name between enter and leave.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "handle.h"
+
+/// Takes the lock when `table` is an open tree.
+static int tree_enter(struct esk_py_table *table) {
+    ESK_TRY(esk_py_table_enter(table));
+    if (table->tree == NULL) {
+        esk_py_table_leave(table);
+        return ESK_E_UNSUPPORTED;
+    }
+    return ESK_OK;
+}
+
+/// Returns `status` after giving the lock back.
+static int tree_leave(struct esk_py_table *table, int status) {
+    esk_py_table_leave(table);
+    return status;
+}
+
+int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
+                       const struct esk_table_spec *spec,
+                       struct esk_fault *fault) {
+    ESK_TRY(esk_py_volume_enter(device, mount));
+    int status = esk_tree_create(&device->volume, spec, fault, device->page);
+    esk_py_device_leave(device);
+    return status;
+}
+
+/// The store that the catalog names; NULL: none that is known.
+static const struct esk_node_store *store_find(uint8_t id) {
+    switch (id) {
+    case ESK_STORE_INPLACE:
+        return &esk_store_inplace;
+    case ESK_STORE_JOURNALED:
+        return &esk_store_journaled;
+    case ESK_STORE_WANDERING:
+        return &esk_store_wandering;
+    case ESK_STORE_MU:
+        return &esk_store_mu;
+    default:
+        return NULL;
+    }
+}
+
+/// Opens the core's tree; the lock is held.
+static int tree_open_core(struct esk_py_table *table,
+                          const struct esk_table_info *info,
+                          const void *given) {
+    struct esk_py_device *device = table->device;
+    struct esk_tree_config config = *(const struct esk_tree_config *)given;
+    config.store = store_find(info->run_pages);
+    if (config.store == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
+    table->arena_bytes =
+        esk_tree_arena_bytes(&device->volume, info, &config, device->page);
+    if (table->arena_bytes == 0) {
+        return ESK_E_CORRUPT;
+    }
+    table->arena = malloc(table->arena_bytes);
+    if (table->arena == NULL) {
+        return ESK_PY_NO_HEAP;
+    }
+    return esk_tree_open(&table->tree, &device->volume, info->name, &config,
+                         table->arena, table->arena_bytes);
+}
+
+int esk_py_tree_open(struct esk_py_device *device, uint32_t mount,
+                     const char *name, const struct esk_tree_config *config,
+                     struct esk_py_table **out) {
+    return esk_py_table_open(device, mount, name, ESK_TABLE_TREE,
+                             tree_open_core, config, out);
+}
+
+// Changes -------------------------------------------------------------------
+
+int esk_py_tree_put(struct esk_py_table *table, int how, const void *rows,
+                    uint32_t count, uint32_t *done) {
+    const uint8_t *row = rows;
+    *done = 0;
+    ESK_TRY(tree_enter(table));
+    if (how == ESK_PY_PUT) {
+        return tree_leave(table,
+                          esk_tree_put_many(table->tree, rows, count, done));
+    }
+    int status = ESK_OK;
+    while (status == ESK_OK && *done < count) {
+        status = how == ESK_PY_INSERT ? esk_tree_insert(table->tree, row)
+                                      : esk_tree_update(table->tree, row);
+        if (status == ESK_OK) {
+            row += table->row_bytes;
+            *done += 1;
+        }
+    }
+    return tree_leave(table, status);
+}
+
+int esk_py_tree_delete(struct esk_py_table *table, const void *key) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_delete(table->tree, key));
+}
+
+int esk_py_tree_sync(struct esk_py_table *table) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_sync(table->tree));
+}
+
+int esk_py_tree_begin(struct esk_py_table *table, uint32_t pages) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_begin(table->tree, pages));
+}
+
+int esk_py_tree_commit(struct esk_py_table *table) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_commit(table->tree));
+}
+
+int esk_py_tree_abort(struct esk_py_table *table) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_abort(table->tree));
+}
+
+// Reads ---------------------------------------------------------------------
+
+int esk_py_tree_find(struct esk_py_table *table, int which, const void *key,
+                     void *row) {
+    ESK_TRY(tree_enter(table));
+    int status = ESK_E_INVALID;
+    switch (which) {
+    case ESK_PY_GET:
+        status = esk_tree_get(table->tree, key, row);
+        break;
+    case ESK_PY_FLOOR:
+        status = esk_tree_floor(table->tree, key, row);
+        break;
+    case ESK_PY_CEILING:
+        status = esk_tree_ceiling(table->tree, key, row);
+        break;
+    case ESK_PY_NEWEST:
+        status = esk_tree_last(table->tree, row);
+        break;
+    case ESK_PY_OLDEST:
+        status = esk_tree_first(table->tree, row);
+        break;
+    default:
+        break;
+    }
+    return tree_leave(table, status);
+}
+
+int esk_py_tree_count(struct esk_py_table *table, uint32_t *count) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_count(table->tree, count));
+}
+
+int esk_py_tree_stats(struct esk_py_table *table,
+                      struct esk_tree_stats *stats) {
+    ESK_TRY(tree_enter(table));
+    esk_tree_stats(table->tree, stats);
+    return tree_leave(table, ESK_OK);
+}
+
+int esk_py_tree_check(struct esk_py_table *table,
+                      struct esk_tree_report *report) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_check(table->tree, report));
+}
+
+int esk_py_tree_walk_open(struct esk_py_table *table,
+                          struct esk_tree_walk *walk) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_walk_open(table->tree, walk));
+}
+
+int esk_py_tree_walk_next(struct esk_py_table *table,
+                          struct esk_tree_walk *walk,
+                          struct esk_tree_node *node) {
+    ESK_TRY(tree_enter(table));
+    return tree_leave(table, esk_tree_walk_next(table->tree, walk, node));
+}
+
+// Cursors -------------------------------------------------------------------
+
+int esk_py_tree_cursor_open(struct esk_py_table *table, const void *key_min,
+                            const void *key_max, bool backward,
+                            struct esk_py_cursor **out) {
+    size_t bytes = table->columns[table->key_column].bytes;
+    struct esk_py_cursor *cursor = calloc(1, sizeof *cursor);
+    uint8_t *keys = calloc(2, bytes);
+    int status = ESK_PY_NO_HEAP;
+    if (cursor == NULL || keys == NULL) {
+        goto failed;
+    }
+    cursor->bounds = keys;
+    cursor->tree_query.backward = backward;
+    if (key_min != NULL) {
+        cursor->tree_query.key_min = memcpy(keys, key_min, bytes);
+    }
+    if (key_max != NULL) {
+        cursor->tree_query.key_max = memcpy(keys + bytes, key_max, bytes);
+    }
+    status = tree_enter(table);
+    if (status != ESK_OK) {
+        goto failed;
+    }
+    status =
+        esk_tree_cursor_open(table->tree, &cursor->tree, &cursor->tree_query);
+    if (status == ESK_OK) {
+        esk_py_cursor_attach(cursor, table);
+    }
+    esk_py_table_leave(table);
+    if (status != ESK_OK) {
+        goto failed;
+    }
+    *out = cursor;
+    return ESK_OK;
+
+failed:
+    free(keys);
+    free(cursor);
+    return status;
+}
