@@ -19,7 +19,6 @@ Store = Literal["inplace", "journaled", "wandering", "mu"]
 STORE_NAMES = {number: name for name, number in STORES.items()}
 
 _REFUSED = {
-    lib.ESK_FULL: "delete rows, or make the table with more blocks",
     lib.ESK_EXISTS: "update() it, or put() to do either",
     lib.ESK_NOT_FOUND: "insert() it, or put() to do either",
     lib.ESK_E_INVALID: "a key is a number, not NaN",
@@ -347,6 +346,17 @@ class Tree(OpenTable):
     ) -> int:
         return self._write_as(lib.ESK_PY_PUT, packed, count, before)
 
+    def _full_advice(self) -> str:
+        """Says whether the region is full, or the tree cannot grow higher."""
+        stats = self.stats()
+        if self.store == "mu" and stats.nodes < stats.nodes_max // 2:
+            return (
+                f"on pages of {self.volume.geometry.page_bytes} bytes a mu "
+                f"tree of these rows has at most {stats.height} levels: use "
+                "larger pages, or the store wandering"
+            )
+        return "delete rows, or make the table with more blocks"
+
     def _write_as(self, how: int, packed: Any, count: int, before: int) -> int:
         done = ffi.new("uint32_t *")
         status = lib.esk_py_tree_put(
@@ -361,7 +371,9 @@ class Tree(OpenTable):
             status,
             f"table '{self.name}': row {before + at} "
             f"({self.key.name} = {row[self.key.name]!r})",
-            _REFUSED.get(status),
+            self._full_advice()
+            if status == lib.ESK_FULL
+            else _REFUSED.get(status),
         )
         failure.appended = at
         raise failure

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""The command `esker`: demo, import, query, info, plan. One file a command.
+"""The command `esker`, one file a command: demo, import, query, info, verify,
+inspect, plan.
 
 Exit status: 0 done, 1 something was refused or failed (said on stderr, with
 what to do), 2 the command line is wrong.
@@ -14,7 +15,15 @@ import sys
 import typer
 
 from eskerdb import __version__
-from eskerdb.cli import demo, import_csv, info, plan, query
+from eskerdb.cli import (
+    demo,
+    import_csv,
+    info,
+    inspect,
+    plan,
+    query,
+    verify,
+)
 from eskerdb.cli.output import complain
 from eskerdb.errors import EskerError
 
@@ -29,6 +38,8 @@ app.command("demo")(demo.demo)
 app.command("import")(import_csv.import_csv)
 app.command("query")(query.query)
 app.command("info")(info.info)
+app.command("verify")(verify.verify)
+app.command("inspect")(inspect.inspect)
 app.command("plan")(plan.plan)
 
 

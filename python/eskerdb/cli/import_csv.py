@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """`esker import IMAGE TABLE CSV`: rows of a CSV file into a table.
 
-Rows go in one by one in the file's order. The first line that cannot be
-taken ends the import: the rows before it are synced, and the message names
+Rows go in one by one in the file's order; into a tree in any order of keys.
+The first line that cannot be taken ends the import: the rows before it are synced, and the message names
 file, line and column, the text, and what to do.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,17 +30,45 @@ from eskerdb.cli.arguments import Image, size_bytes
 from eskerdb.cli.csv_file import CsvFile, Fault, infer, parse
 from eskerdb.cli.output import complain, console, count
 from eskerdb.device import Geometry, ImageFile, Simulator
-from eskerdb.errors import EskerError, OutOfOrder
+from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder
 from eskerdb.schema import TYPES, Column, Index
 from eskerdb.series import Series
+from eskerdb.tree import Tree
 from eskerdb.volume import Volume
 
 _BATCH_ROWS = 2048
 
 
+class Kind(str, Enum):
+    """Kinds of tables."""
+
+    series = "series"
+    tree = "tree"
+
+
+class Store(str, Enum):
+    """Where a tree's nodes live."""
+
+    inplace = "inplace"
+    journaled = "journaled"
+    wandering = "wandering"
+    mu = "mu"
+
+
+class Duplicates(str, Enum):
+    """What a row does whose key is in the tree already."""
+
+    update = "update"
+    refuse = "refuse"
+
+
 @dataclass
 class Create:
     """What --create was told."""
+
+    kind: Kind
+    store: Store
+    k_percent: int
 
     key: str | None
     types: dict[str, str]
@@ -48,7 +77,7 @@ class Create:
 
 
 Table = Annotated[
-    str, typer.Argument(metavar="TABLE", help="Table to append to.")
+    str, typer.Argument(metavar="TABLE", help="Table to write to.")
 ]
 Csv = Annotated[
     Path, typer.Argument(metavar="CSV", help="CSV file with a header.")
@@ -80,10 +109,53 @@ Indexes = Annotated[
     list[str] | None,
     typer.Option("--index", metavar="COL", help="Index values of COL."),
 ]
+KindOf = Annotated[
+    Kind | None,
+    typer.Option(
+        "--kind",
+        help="series: keys rise; tree: any order, each key once. Without it "
+        "series.",
+    ),
+]
+StoreOf = Annotated[
+    Store | None,
+    typer.Option(
+        "--store",
+        help="Where a tree's nodes live; inplace and journaled need a medium "
+        "that overwrites. Without it mu.",
+    ),
+]
+K = Annotated[
+    int | None,
+    typer.Option(
+        "--k",
+        metavar="PERCENT",
+        min=10,
+        max=90,
+        help="mu: a leaf's share of a page; without it 50.",
+    ),
+]
+OnDuplicates = Annotated[
+    Duplicates | None,
+    typer.Option(
+        "--duplicates",
+        help="A row whose key is in the tree: it replaces the row there, or "
+        "ends the import. Without it update.",
+    ),
+]
 Size = Annotated[str, typer.Option(help="Size of a new image.")]
-Page = Annotated[int, typer.Option(help="Bytes a page of a new image.")]
+Page = Annotated[
+    int | None,
+    typer.Option(
+        help="Bytes a page of a new image; without it 256, for a tree 2048."
+    ),
+]
 Block = Annotated[
-    str, typer.Option(help="Bytes an erase block of a new image.")
+    str | None,
+    typer.Option(
+        help="Bytes an erase block of a new image; without it 4K, for a tree "
+        "64K."
+    ),
 ]
 Part = Annotated[
     str | None,
@@ -104,34 +176,78 @@ def import_csv(
     units: Units = None,
     indexes: Indexes = None,
     size: Size = "16M",
-    page: Page = 256,
-    block: Block = "4K",
+    page: Page = None,
+    block: Block = None,
     part: Part = None,
     resume: Resume = False,
+    kind: KindOf = None,
+    store: StoreOf = None,
+    k: K = None,
+    duplicates: OnDuplicates = None,
 ) -> None:
-    """Append the rows of a CSV file to a table of an image."""
-    given = key is not None or types or units or indexes
+    """Put the rows of a CSV file into a table of an image."""
+    given = key is not None or types or units or indexes or kind or store or k
     if given and not create:
         raise typer.BadParameter(
-            "--key, --type, --unit and --index need --create"
+            "--kind, --store, --k, --key, --type, --unit and --index need "
+            "--create"
         )
+    _check_kind(kind or Kind.series, store, k, indexes)
     wanted = Create(
-        key, _pairs("--type", types), _pairs("--unit", units), indexes or []
+        kind or Kind.series,
+        store or Store.mu,
+        k or 0,
+        key,
+        _pairs("--type", types),
+        _pairs("--unit", units),
+        indexes or [],
     )
     try:
         source = CsvFile(file)
+        # A page holds a node, or in a mu tree a whole path of them.
+        tree = kind is Kind.tree
+        page = page or (2048 if tree else 256)
+        block = block or ("64K" if tree else "4K")
         with _device(image, create, size, page, block, part) as device:
             volume = _mount(device, create)
             if create:
                 _create(volume, table, source, wanted)
-            with volume.open(table) as series:
-                done = _Import(series, source, resume).run(console())
+            with volume.open_table(table) as opened:
+                _check_options(opened, resume, duplicates)
+                refuse = duplicates is Duplicates.refuse
+                done = _Import(opened, source, resume, refuse).run(console())
     except Fault as fault:
         complain(str(fault))
         raise typer.Exit(1) from None
     console().print(
         f"{count(done, 'row')} imported into {image}, table {table}"
     )
+
+
+def _check_kind(
+    kind: Kind, store: Store | None, k: int | None, indexes: list[str] | None
+) -> None:
+    """Raises BadParameter when options of one kind are given for another."""
+    if kind is Kind.series and (store or k):
+        raise typer.BadParameter("--store and --k need --kind tree")
+    if kind is Kind.tree and indexes:
+        raise typer.BadParameter("--index is for series; a tree has its key")
+    if k and store not in (None, Store.mu):
+        raise typer.BadParameter("--k is for --store mu")
+
+
+def _check_options(
+    table: Series | Tree, resume: bool, duplicates: Duplicates | None
+) -> None:
+    """Raises BadParameter when the table is of the other kind."""
+    if isinstance(table, Tree) and resume:
+        raise typer.BadParameter(
+            f"--resume is for series; tree '{table.name}' takes rows again"
+        )
+    if isinstance(table, Series) and duplicates:
+        raise typer.BadParameter(
+            f"--duplicates is for trees; '{table.name}' is a series"
+        )
 
 
 # The image ------------------------------------------------------------------
@@ -206,6 +322,15 @@ def _create(
         _column(source, position, name, wanted)
         for position, name in enumerate(source.header)
     ]
+    if wanted.kind is Kind.tree:
+        volume.create_tree(
+            table,
+            columns,
+            key=wanted.key,
+            store=wanted.store.value,
+            k_percent=wanted.k_percent,
+        )
+        return
     volume.create(
         table,
         columns,
@@ -232,15 +357,31 @@ def _column(
 
 
 class _Import:
-    """One run: rows are parsed, gathered, and appended in batches."""
+    """One run: rows are parsed, gathered, and written in batches.
 
-    def __init__(self, series: Series, source: CsvFile, resume: bool) -> None:
-        self.series = series
+    resume   series: skip rows up to the newest key
+    refuse   trees: a key that is there already ends the import
+    """
+
+    def __init__(
+        self,
+        table: Series | Tree,
+        source: CsvFile,
+        resume: bool,
+        refuse: bool,
+    ) -> None:
+        self.table = table
         self.source = source
-        self.order = source.match(series.codec)
+        self.refuse = refuse
+        self.order = source.match(table.codec)
         self.done = 0
-        newest = series.newest() if resume else None
-        self.above = None if newest is None else newest[series.key.name]
+        self.above = None
+        if isinstance(table, Tree):
+            self.write = table.insert_many if refuse else table.put_many
+        else:
+            self.write = table.append_many
+            newest = table.newest() if resume else None
+            self.above = None if newest is None else newest[table.key.name]
 
     def run(self, out: Console) -> int:
         """Imports; returns the rows imported. Raises Fault."""
@@ -259,11 +400,11 @@ class _Import:
             )
             try:
                 for rows, lines in self._batches():
-                    self._append(rows, lines)
+                    self._write(rows, lines)
                     progress.update(task, completed=self.source.position)
             except Fault as fault:
                 raise self._stopped(fault) from None
-        self.series.sync()
+        self.table.sync()
         return self.done
 
     def _batches(self) -> Iterator[tuple[list[Any], list[int]]]:
@@ -291,46 +432,57 @@ class _Import:
     def _skipped(self, row: list[Any]) -> bool:
         if self.above is None:
             return False
-        return row[self.series.columns.index(self.series.key)] <= self.above
+        return row[self.table.columns.index(self.table.key)] <= self.above
 
-    def _append(self, rows: list[Any], lines: list[int]) -> None:
-        """Appends a batch. Raises Fault at the line that was refused."""
+    def _write(self, rows: list[Any], lines: list[int]) -> None:
+        """Writes a batch. Raises Fault at the line that was refused."""
         try:
-            self.done += self.series.append_many(rows)
+            self.done += self.write(rows)
             return
         except EskerError as failure:
             cause = failure
         accepted = cause.appended
         self.done += accepted
-        line = lines[min(accepted, len(lines) - 1)]
+        at = min(accepted, len(lines) - 1)
+        key = self.table.key
+        value = rows[at][self.table.columns.index(key)]
+        if isinstance(value, bytes):
+            value = value.hex()
+        column: str | None = key.name
         if isinstance(cause, OutOfOrder):
-            raise self._out_of_order(rows, accepted, line)
-        column = getattr(cause, "column", None)
-        raise self.source.fault(line, str(cause), column)
+            what = self._out_of_order(value)
+        elif isinstance(cause, Exists):
+            what = (
+                f"key '{value}' is there already; leave each key once, or "
+                "let --duplicates update replace it"
+            )
+        elif isinstance(cause, Invalid):
+            what = f"key '{value}' cannot be sorted; correct the line"
+        else:
+            what, column = str(cause), getattr(cause, "column", None)
+        raise self.source.fault(lines[at], what, column)
 
-    def _out_of_order(self, rows: list[Any], at: int, line: int) -> Fault:
-        key = self.series.key
-        position = self.series.columns.index(key)
-        value = rows[at][position]
-        newest = self.series.newest()
-        last = newest[key.name] if newest else None
-        return self.source.fault(
-            line,
+    def _out_of_order(self, value: Any) -> str:
+        name = self.table.key.name
+        newest = self.table.newest()
+        last = newest[name] if newest else None
+        return (
             f"key '{value}' is not above the newest, {last}; sort the file "
-            f"by '{key.name}' and leave each key once"
-            + ("" if self.done else ", or --resume after the newest key"),
-            key.name,
+            f"by '{name}' and leave each key once"
+            + ("" if self.done else ", or --resume after the newest key")
         )
 
     def _stopped(self, fault: Fault) -> Fault:
         """Syncs what went in and adds that to the message."""
         try:
-            self.series.sync()
+            self.table.sync()
         except EskerError as failure:
             return Fault(f"{fault}; and then {failure}")
         again = "then import again"
-        if self.done:
+        if self.done and isinstance(self.table, Series):
             again += " with --resume"
+        elif self.done and self.refuse:
+            again = "then import the lines from there on"
         return Fault(
             f"{fault}; {again}\n"
             f"{count(self.done, 'row')} before it imported and synced"

@@ -9,11 +9,25 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table as Grid
 
 import eskerdb
 from eskerdb.cli.arguments import Image
-from eskerdb.cli.output import console, grid, instant, sheet, size, warn
+from eskerdb.cli.output import (
+    console,
+    count,
+    grid,
+    instant,
+    key_text,
+    sheet,
+    size,
+    store_text,
+    warn,
+)
+from eskerdb.cli.verify import verdict
 from eskerdb.errors import EskerError
+from eskerdb.series import Series
+from eskerdb.tree import Tree
 from eskerdb.volume import Table, Volume
 
 
@@ -68,18 +82,17 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
     facts = grid(f"\n{table.kind} {table.name}")
     healthy = True
     try:
-        with volume.open(table.name) as series:
-            unit = series.key.unit
-            facts.add_row("rows", f"{series.count():,}")
-            oldest, newest = series.oldest(), series.newest()
-            if oldest and newest:
-                facts.add_row("oldest", instant(oldest[table.key], unit))
-                facts.add_row("newest", instant(newest[table.key], unit))
-            facts.add_row("RAM to open", f"{series.arena_bytes:,} B here")
+        with volume.open_table(table.name) as opened:
+            facts.add_row("rows", f"{opened.count():,}")
+            if isinstance(opened, Tree):
+                _tree_facts(facts, opened)
+            else:
+                _series_facts(facts, opened)
+            facts.add_row("RAM to open", f"{opened.arena_bytes:,} B here")
             if check:
-                report = series.check()
+                report = opened.check()
                 healthy = report.ok
-                facts.add_row("check", _verdict(report))
+                facts.add_row("check", verdict(report))
     except EskerError as failure:
         warn(str(failure))
         healthy = False
@@ -94,9 +107,10 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
             if count
         ),
     )
+    new = "new rows" if table.kind == "tree" else "appends"
     full = {
         "drop_oldest": "the oldest block goes",
-        "refuse": "appends are refused",
+        "refuse": f"{new} are refused",
     }
     facts.add_row("when full", full.get(table.full, table.full))
     out.print(facts)
@@ -104,17 +118,25 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
     return healthy
 
 
-def _verdict(report: eskerdb.Report) -> str:
-    torn = report.pages_torn + report.index_damaged
-    if report.ok and torn == 0:
-        return f"all {report.pages:,} data pages prove themselves"
-    if report.ok:
-        return f"nothing is missing; {torn} pages are torn, as by a power cut"
-    return (
-        f"damaged: {report.rows_missing:,} rows missing, "
-        f"{report.pages_damaged:,} data pages, "
-        f"{report.index_damaged + report.index_wrong:,} index faults, "
-        f"{report.values_missing:,} values"
+def _series_facts(facts: Grid, series: Series) -> None:
+    name, unit = series.key.name, series.key.unit
+    oldest, newest = series.oldest(), series.newest()
+    if oldest and newest:
+        facts.add_row("oldest", instant(oldest[name], unit))
+        facts.add_row("newest", instant(newest[name], unit))
+
+
+def _tree_facts(facts: Grid, tree: Tree) -> None:
+    stats = tree.stats()
+    first, last = tree.first(), tree.last()
+    if first and last:
+        facts.add_row("first", key_text(tree, first))
+        facts.add_row("last", key_text(tree, last))
+    facts.add_row("store", store_text(tree))
+    facts.add_row(
+        "shape",
+        f"{count(stats.height, 'level')}, {stats.nodes:,} of at most "
+        f"{count(stats.nodes_max, 'node')}",
     )
 
 

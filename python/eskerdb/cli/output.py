@@ -91,3 +91,19 @@ def duration(ns: int) -> str:
         if ns >= factor:
             return f"{ns / factor:,.2f} {unit}"
     return f"{ns} ns"
+
+
+def key_text(table: Any, row: dict[str, Any]) -> str:
+    """Returns the key of a row for a reader; bytes in hexadecimal."""
+    value = row[table.key.name]
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, int):
+        return instant(value, table.key.unit)
+    return f"{value:g} {table.key.unit}".rstrip()
+
+
+def store_text(tree: Any) -> str:
+    """Returns where a tree's nodes live: "mu, k = 50 %"."""
+    k = tree.table.k_percent
+    return f"{tree.store}, k = {k} %" if k else tree.store

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""`esker verify IMAGE`: reads every page of every table and checks it."""
+
+from __future__ import annotations
+
+import typer
+
+import eskerdb
+from eskerdb.cli.arguments import Image
+from eskerdb.cli.output import console, count, sheet, warn
+from eskerdb.errors import EskerError
+from eskerdb.series import Report
+from eskerdb.tree import TreeReport
+from eskerdb.volume import Table, Volume
+
+
+def verify(image: Image) -> None:
+    """Check every table of an image; status 1 when something is wrong.
+
+    The image is opened read-only.
+    """
+    out = console()
+    wrong = 0
+    with eskerdb.open(image) as volume:
+        if volume.halves_whole < 2:
+            warn("one of the two copies of the catalog is not whole")
+        tables = volume.tables()
+        lines = sheet("table", "kind", "rows", "verdict", right=("rows",))
+        for table in tables:
+            healthy, rows, text = _check(volume, table)
+            wrong += not healthy
+            lines.add_row(table.name, table.kind, rows, text)
+    if tables:
+        out.print(lines)
+    out.print(
+        f"{count(len(tables), 'table')} checked, "
+        + (f"{wrong:,} damaged" if wrong else "nothing is wrong")
+    )
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _check(volume: Volume, table: Table) -> tuple[bool, str, str]:
+    """Returns whether a table is healthy, its rows, and the verdict."""
+    try:
+        with volume.open_table(table.name) as opened:
+            report = opened.check()
+    except EskerError as failure:
+        return False, "", str(failure)
+    return report.ok, f"{report.rows:,}", verdict(report)
+
+
+def verdict(report: Report | TreeReport) -> str:
+    """Says what a check found, in a sentence."""
+    if isinstance(report, TreeReport):
+        return _tree_verdict(report)
+    torn = report.pages_torn + report.index_damaged
+    if report.ok and torn == 0:
+        return f"all {report.pages:,} data pages prove themselves"
+    if report.ok:
+        return f"nothing is missing; {torn} pages are torn, as by a power cut"
+    return (
+        f"damaged: {report.rows_missing:,} rows missing, "
+        f"{report.pages_damaged:,} data pages, "
+        f"{report.index_damaged + report.index_wrong:,} index faults, "
+        f"{report.values_missing:,} values"
+    )
+
+
+def _tree_verdict(report: TreeReport) -> str:
+    if report.ok:
+        return (
+            f"all {report.nodes:,} nodes prove themselves, in order and "
+            "linked as they should be"
+        )
+    return (
+        f"damaged: {count(report.pages_damaged, 'node')} cannot be read, "
+        f"{report.order_wrong:,} out of order, "
+        f"{report.nodes_wrong:,} counted or linked wrong"
+    )
