@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import EskerError, Unsupported, error
+from eskerdb.errors import EskerError, Unsupported, check, error
 from eskerdb.opened import OpenTable
 from eskerdb.scan import KeyRange, Scan
 from eskerdb.schema import STORES, encode_key
@@ -125,6 +125,8 @@ class Tree(OpenTable):
     column. Of a batch all takes effect, or nothing.
     """
 
+    _in_batch = False
+
     # Changes ----------------------------------------------------------------
 
     def put(self, row: Any = None, /, **columns: Any) -> None:
@@ -188,6 +190,7 @@ class Tree(OpenTable):
         """
         try:
             self._check(lib.esk_py_tree_begin(self._handle, pages), "batch")
+            self._in_batch = True
         except Unsupported as failure:
             advice = "use the store wandering or mu"
             raise error(
@@ -199,6 +202,8 @@ class Tree(OpenTable):
         except BaseException:
             lib.esk_py_tree_abort(self._handle)
             raise
+        finally:
+            self._in_batch = False
 
     def sync(self) -> None:
         """Makes every change survive any later power cut.
@@ -326,6 +331,10 @@ class Tree(OpenTable):
 
     # Inside -----------------------------------------------------------------
 
+    def _check(self, status: int, doing: str) -> None:
+        advice = self._full_advice() if status == lib.ESK_FULL else None
+        check(status, f"table '{self.name}': {doing}", advice)
+
     def _key(self, key: Any) -> bytes:
         return encode_key(self.key, key)
 
@@ -347,7 +356,10 @@ class Tree(OpenTable):
         return self._write_as(lib.ESK_PY_PUT, packed, count, before)
 
     def _full_advice(self) -> str:
-        """Says whether the region is full, or the tree cannot grow higher."""
+        """Says whether a batch or the region is full, or the tree cannot grow
+        higher."""
+        if self._in_batch:
+            return "end the batch: it has to fit the free space"
         stats = self.stats()
         if self.store == "mu" and stats.nodes < stats.nodes_max // 2:
             return (

@@ -35,6 +35,29 @@ def database():
             data_blocks=6,
             var_blocks=6,
         )
+        volume.create_tree(
+            "part",
+            [
+                Column("id", "i32"),
+                Column("price", "f32"),
+                Column("mark", "bytes", bytes=3),
+            ],
+            store="wandering",
+            blocks=12,
+        )
+        volume.create_tree(
+            "tag",
+            [Column("n", "u8"), Column("code", "bytes", bytes=2)],
+            key="code",
+            blocks=8,
+        )
+        with volume.open_tree("part") as part, volume.open_tree("tag") as tag:
+            part.put_many(
+                (3 * i - 450, i / 2, b"%03d" % (i % 1000))
+                for i in reversed(range(300))
+            )
+            part.put(id=447, price=-1.0, mark=b"new")
+            tag.put_many([(1, b"b\0"), (2, b"a\xff"), (3, b"\xff\0")])
         with volume.open("temp") as temp, volume.open("door") as door:
             temp.append_many(rows(500))
             door.append_many(
@@ -97,6 +120,31 @@ def test_key_bounds_go_down(database):
     one, one_read = reads(database, "SELECT * FROM temp WHERE t = 3000")
     assert one == [(3000, rows(201)[200][1])]
     assert one_read <= 3
+
+
+def test_key_bounds_of_a_tree_go_down(database):
+    everything, all_reads = reads(database, "SELECT count(id) FROM part")
+    some, few_reads = reads(
+        database, "SELECT id FROM part WHERE id > 0 AND id <= 6"
+    )
+    assert everything == [(300,)]
+    assert some == [(3,), (6,)]
+    # Frames hold the nodes that were read: fewer reads, or none.
+    assert few_reads <= 4
+    assert few_reads <= all_reads
+    database.execute("CREATE OR REPLACE TABLE parts AS SELECT * FROM part")
+    for condition in (
+        "id = 3", "id <> 3", "id > 440", "id < -440", "id >= 2147483648",
+        "id BETWEEN 0 AND 9", "id IN (0, 3, 4)", "id > 5 OR id < -440",
+        "price > 148 AND id > 0", "price > 148", "id > 0 AND id < 0",
+    ):  # fmt: skip
+        found, wanted = (
+            database.execute(
+                f"SELECT * FROM {table} WHERE {condition} ORDER BY id"
+            ).fetchall()
+            for table in ("part", "parts")
+        )
+        assert found == wanted, condition
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""A tree against a dict, under cuts and remounts, over every store.
+
+Invariants:
+
+  1. What the table shows is the dict, in key order, whatever is asked.
+  2. A change whose call returned survives any cut. Of the call that was cut a
+     prefix of its rows is there; of a batch all or nothing.
+  3. A call that is refused changes nothing but the rows before the refusal.
+
+The draws repeat themselves; ESK_SEED=n draws others. A failure prints the
+steps, and the chip's own line (geometry, seed, operation).
+"""
+
+import os
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, Phase, note, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from conftest import NAND, NOR, SD
+from eskerdb import (
+    Column,
+    DeviceError,
+    Exists,
+    Full,
+    NotFound,
+    Simulator,
+    Volume,
+)
+
+MEDIA = {"nor": NOR, "nand": NAND, "sd": SD}
+WHOLE = ["before", "after"]
+TORN = [*WHOLE, "prefix", "subset", "all_but_one", "drawn"]
+# Store, medium, and what a cut may do to the page being written.
+PLACES = [
+    ("inplace", "sd", WHOLE),
+    ("journaled", "sd", TORN),
+    *((store, medium, TORN) for store in ("wandering", "mu") for medium in MEDIA),
+]  # fmt: skip
+KEYS = {
+    "i32": lambda number: number - 200,
+    "u64": lambda number: number << 40,
+    "f64": lambda number: (number - 200) / 4,
+    "bytes": lambda number: number.to_bytes(2, "big") * 5,
+}
+NUMBERS = 400
+
+numbers = st.integers(0, NUMBERS - 1)
+values = st.integers(0, 65535)
+puts = st.lists(st.tuples(numbers, values), min_size=1, max_size=40)
+
+
+class Abandon(Exception):
+    """What a batch ends with that is not to take effect."""
+
+
+class TreeModel(RuleBasedStateMachine):
+    """One chip, one table, one dict of numbers to values."""
+
+    @initialize(
+        place=st.sampled_from(PLACES),
+        key=st.sampled_from(sorted(KEYS)),
+        chance=st.integers(0, 2**32 - 1),
+        k_percent=st.sampled_from([30, 50, 70]),
+        frames=st.sampled_from([0, 3, 9]),
+        lru_n=st.booleans(),
+        blocks=st.sampled_from([0, 12]),
+        pad=st.sampled_from([1, 20]),
+    )
+    def make(
+        self, place, key, chance, k_percent, frames, lru_n, blocks, pad
+    ):  # fmt: skip
+        store, medium, self.modes = place
+        self.overwrites = store in ("inplace", "journaled")
+        self.rows: dict[int, int] = {}
+        self.key = KEYS[key]
+        self.pad = bytes(pad)
+        mu = store == "mu"
+        self.options = {"frames": frames, "lru_n": mu and lru_n}
+        self.chip = Simulator(geometry=MEDIA[medium], seed=chance)
+        self.volume = Volume.format(self.chip)
+        self.volume.create_tree(
+            "map",
+            [
+                Column("v", "u16"),
+                Column("k", key, bytes=10 if key == "bytes" else 0),
+                Column("pad", "bytes", bytes=pad),
+            ],
+            key="k",
+            store=store,
+            k_percent=k_percent if mu else 0,
+            blocks=blocks,
+        )
+        self.tree = self.volume.open_tree("map", **self.options)
+
+    def teardown(self) -> None:
+        if hasattr(self, "tree"):
+            note(f"chip: {self.chip.describe()}")
+            assert self.chip.violations == []
+            self.tree.close(sync=False)
+            self.volume.close()
+            self.chip.close()
+
+    def row(self, number: int, value: int) -> tuple:
+        return value, self.key(number), self.pad
+
+    # Changes ----------------------------------------------------------------
+
+    @rule(changes=puts)
+    def put_many(self, changes):
+        rows = [self.row(*change) for change in changes]
+        self._try(lambda: self.tree.put_many(rows), self._after(changes))
+
+    @rule(start=numbers, step=st.sampled_from([-7, -1, 1, 3]), value=values)
+    def put_a_run(self, start, step, value):
+        """Many rows in rising or falling order: splits at either end."""
+        at = range(start, NUMBERS if step > 0 else -1, step)
+        changes = [(number, (value + number) % 65536) for number in at]
+        rows = [self.row(*change) for change in changes]
+        self._try(lambda: self.tree.put_many(rows), self._after(changes))
+
+    @rule(number=numbers, value=values)
+    def insert(self, number, value):
+        row = self.row(number, value)
+        if number in self.rows:
+            with pytest.raises(Exists):
+                self.tree.insert(row)
+        else:
+            states = self._after([(number, value)])
+            self._try(lambda: self.tree.insert(row), states)
+
+    @rule(number=numbers, value=values)
+    def update(self, number, value):
+        row = self.row(number, value)
+        if number in self.rows:
+            states = self._after([(number, value)])
+            self._try(lambda: self.tree.update(row), states)
+        else:
+            with pytest.raises(NotFound):
+                self.tree.update(row)
+
+    @rule(number=numbers, count=st.integers(1, 120))
+    def delete(self, number, count):
+        for gone in range(number, min(number + count, NUMBERS)):
+            without = {n: v for n, v in self.rows.items() if n != gone}
+            states = [self.rows, without]
+            self._try(lambda key=gone: self.tree.delete(self.key(key)), states)
+
+    @precondition(lambda self: not self.overwrites)
+    @rule(changes=puts, gone=st.lists(numbers, max_size=5), keep=st.booleans())
+    def batch(self, changes, gone, keep):
+        after = {**self.rows, **dict(changes)}
+        for number in gone:
+            after.pop(number, None)
+
+        def change():
+            with self.tree.batch():
+                for number, value in changes:
+                    self.tree.put(self.row(number, value))
+                for number in gone:
+                    self.tree.delete(self.key(number))
+                assert self._read() == self._wanted(after)
+                if not keep:
+                    raise Abandon
+
+        try:
+            self._try(change, [self.rows, after])
+        except Abandon:
+            self._after_cut([self.rows])
+
+    @rule()
+    def sync(self):
+        self._try(self.tree.sync, [self.rows])
+
+    @rule(budget=st.integers(1, 4))
+    def step(self, budget):
+        self._try(lambda: self.volume.step(budget), [self.rows])
+
+    @rule(ahead=st.integers(0, 25), mode=st.integers(0, len(TORN) - 1))
+    def cut(self, ahead, mode):
+        mode = self.modes[mode % len(self.modes)]
+        self.chip.cut_at(self.chip.ops + ahead, mode)
+
+    @rule()
+    def remount(self):
+        self.tree.close(sync=False)
+        self.volume.close()
+        self._mount([self.rows])
+
+    def _after(self, changes) -> list[dict[int, int]]:
+        """The dict before, and after each change."""
+        states = [self.rows]
+        for number, value in changes:
+            states.append({**states[-1], number: value})
+        return states
+
+    def _try(self, change: Callable[[], object], states: list[dict]):
+        """Makes a change, and finds out what a refusal or cut left of it.
+
+        states   what the table may hold: at first, after each row, at last
+        """
+        possible = states[-1:]
+        try:
+            change()
+        except Full as refused:
+            possible = [states[refused.appended]]
+        except DeviceError as failure:
+            assert not self.chip.is_on, "a call failed with the power on"
+            possible = states[failure.appended :]
+        self._after_cut(possible)
+
+    def _after_cut(self, possible: list[dict]):
+        """Mounts again when the power is off."""
+        if self.chip.is_on:
+            (self.rows,) = possible
+            return
+        self.tree.close(sync=False)
+        self.volume.close()
+        self.chip.power_on()
+        self._mount(possible)
+
+    def _mount(self, possible: list[dict]):
+        """Mounts, cut short any number of times, and sees what is left."""
+        found = None
+        while found is None:
+            volume = None
+            try:
+                volume = Volume.mount(self.chip)
+                self.tree = volume.open_tree("map", **self.options)
+                self.volume = volume
+                found = self._read()
+            except DeviceError:
+                if volume is not None:
+                    volume.close()
+                if self.chip.is_on:
+                    raise
+                self.chip.power_on()
+        held = [rows for rows in possible if self._wanted(rows) == found]
+        assert held, "rows lost, changed, invented, or a batch in part"
+        self.rows = held[-1]
+
+    # Questions --------------------------------------------------------------
+
+    def _read(self, *bounds, **options) -> list[tuple]:
+        return [
+            tuple(row.values()) for row in self.tree.scan(*bounds, **options)
+        ]
+
+    def _wanted(self, rows: dict[int, int]) -> list[tuple]:
+        return [self.row(*item) for item in sorted(rows.items())]
+
+    @rule()
+    def read_all(self):
+        wanted = self._wanted(self.rows)
+        assert self._read() == wanted
+        assert self._read(backward=True) == wanted[::-1]
+        assert self.tree.count() == len(wanted)
+        table = self.tree.scan(batch_rows=7).arrow()
+        assert table["v"].to_pylist() == [row[0] for row in wanted]
+
+    @rule(number=numbers)
+    def look_up(self, number):
+        key = self.key(number)
+        below = [n for n in self.rows if n <= number]
+        above = [n for n in self.rows if n >= number]
+        for found, at in (
+            (self.tree.get(key), number if number in self.rows else None),
+            (self.tree.floor(key), max(below, default=None)),
+            (self.tree.ceiling(key), min(above, default=None)),
+            (self.tree.first(), min(self.rows, default=None)),
+            (self.tree.last(), max(self.rows, default=None)),
+        ):
+            wanted = None if at is None else self.row(at, self.rows[at])
+            assert (found and tuple(found.values())) == wanted
+
+    @rule(low=st.none() | numbers, high=st.none() | numbers, down=st.booleans())
+    def ask(self, low, high, down):
+        wanted = [
+            self.row(number, value)
+            for number, value in sorted(self.rows.items(), reverse=down)
+            if (low is None or number >= low)
+            and (high is None or number <= high)
+        ]
+        bounds = (None if b is None else self.key(b) for b in (low, high))
+        assert self._read(*bounds, backward=down) == wanted
+
+    @rule()
+    def check(self):
+        report, shape = self.tree.check(), self.tree.shape()
+        assert report.ok, report
+        assert report.rows == len(self.rows)
+        assert report.nodes == len(shape.nodes)
+        assert sum(n.count for n in shape.level(1)) == len(self.rows)
+        assert shape.pages_live <= shape.pages_written <= shape.pages
+
+
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
+def test_a_tree_is_the_dict_of_its_rows():
+    chosen = os.environ.get("ESK_SEED")
+    machine = TreeModel
+    if chosen is not None:
+        machine = seed(int(chosen))(type("TreeModel", (TreeModel,), {}))
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=int(os.environ.get("ESK_EXAMPLES", "150")),
+            stateful_step_count=30,
+            derandomize=chosen is None,
+            database=None,
+            deadline=None,
+            print_blob=True,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
