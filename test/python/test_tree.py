@@ -180,24 +180,26 @@ def test_shape_adds_up_to_what_check_finds(tree):
     ],
 )
 def test_keys_of_every_type_sort_by_value(kind, keys):
-    with Simulator(geometry=NAND, seed=1) as chip:
-        with Volume.format(chip) as volume:
-            width = 3 if kind == "bytes" else 0
-            columns = [Column("n", "u8"), Column("k", kind, bytes=width)]
-            volume.create_tree("map", columns, key="k")
-            with volume.open_tree("map") as tree:
-                tree.put_many([(i, k) for i, k in reversed([*enumerate(keys)])])
-                assert [found["k"] for found in tree] == keys
-                inner = [r["k"] for r in tree.scan(keys[1], keys[-2])]
-                assert inner == keys[1:-1]
-                assert tree.get(keys[2]) == {"n": 2, "k": keys[2]}
-                if kind == "f64":
-                    with pytest.raises(Invalid, match="k = nan.*not NaN"):
-                        tree.put(n=1, k=math.nan)
-                    assert tree.get(-0.0) == {"n": 3, "k": 0.0}
-                if kind == "bytes":
-                    with pytest.raises(SchemaError, match="exactly 3 bytes"):
-                        tree.scan(b"a")
+    with (
+        Simulator(geometry=NAND, seed=1) as chip,
+        Volume.format(chip) as volume,
+    ):
+        width = 3 if kind == "bytes" else 0
+        columns = [Column("n", "u8"), Column("k", kind, bytes=width)]
+        volume.create_tree("map", columns, key="k")
+        with volume.open_tree("map") as tree:
+            tree.put_many([(i, k) for i, k in reversed([*enumerate(keys)])])
+            assert [found["k"] for found in tree] == keys
+            inner = [r["k"] for r in tree.scan(keys[1], keys[-2])]
+            assert inner == keys[1:-1]
+            assert tree.get(keys[2]) == {"n": 2, "k": keys[2]}
+            if kind == "f64":
+                with pytest.raises(Invalid, match="k = nan.*not NaN"):
+                    tree.put(n=1, k=math.nan)
+                assert tree.get(-0.0) == {"n": 3, "k": 0.0}
+            if kind == "bytes":
+                with pytest.raises(SchemaError, match="exactly 3 bytes"):
+                    tree.scan(b"a")
 
 
 def test_what_a_tree_cannot_be_is_refused(volume):
