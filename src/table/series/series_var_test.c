@@ -94,6 +94,21 @@ ESK_TEST(var_values_of_any_length_read_back_whole_and_in_pieces) {
     }
 }
 
+ESK_TEST(var_pages_are_counted_as_the_values_fill_them) {
+    struct esk_rig rig;
+    struct esk_series_stats stats;
+    uint32_t bytes = 0;
+    start(&rig, &rig_nor);
+    for (uint32_t key = 1; key <= 42; key++) {
+        bytes += value_make(key);
+        ESK_CHECK_INT(append(&rig, key), ESK_OK);
+    }
+    esk_series_stats(rig.series, &stats);
+    ESK_CHECK(stats.var_pages >= bytes / rig_nor.page_bytes);
+    ESK_CHECK(stats.var_pages <= 1 + bytes / (rig_nor.page_bytes - 32u));
+    rig_end(&rig);
+}
+
 ESK_TEST(var_read_past_the_end_gives_no_bytes) {
     struct esk_rig rig;
     uint8_t row[ROW_BYTES];
