@@ -8,6 +8,8 @@ from platforms import PLATFORMS, ROOT, script
 
 BENCH = script("bench")
 
+RANDOM = "random keys"
+
 # Stack of the calls an application makes in its life; `create` is made once,
 # by a host or a factory program.
 LIFE = ("open", "append", "last_sync", "get", "scan", "range", "value")
@@ -96,6 +98,47 @@ def ram_metrics(found):
     yield "stack, value query", found["value"]["stack"]
     yield "stack, open", max(found["open"]["stack"], found["reopen"]["stack"])
     yield "RAM, all: arena, volume, cursor and stack", static + stack
+
+
+def tree_metrics(found, unit):
+    """(metric, value, unit) of a run of the tree firmware."""
+
+    def mean(name):
+        return sum(found[name]["cost"]) / found[name]["operations"]
+
+    if unit is not None:
+        yield "tree insert, mean", mean("insert"), unit
+        yield "tree insert, max", max(found["insert"]["cost"]), unit
+        yield "tree get, mean", mean("get"), unit
+        yield "tree iteration, per record", mean("iteration"), unit
+        yield "tree reopen", sum(found["reopen"]["cost"]), unit
+    yield "reads a tree insert", ratio(found, "insert", "reads"), "pages"
+    yield "programs a tree insert", ratio(found, "insert", "programs"), "pages"
+    yield "reads a tree get", ratio(found, "get", "reads"), "pages"
+    yield "reads of the tree reopen", found["reopen"]["reads"], "pages"
+
+
+def tree_ram_metrics(found):
+    ram = found["ram"]
+    groups = ("open", "insert", "get", "iteration", "reopen")
+    stack = max(found[name]["stack"] for name in groups)
+    yield "tree RAM, arena", ram["arena"]
+    yield "tree RAM, volume and cursor", ram["volume"] + ram["cursor"]
+    yield "stack, tree insert", found["insert"]["stack"]
+    yield "stack, tree get", found["get"]["stack"]
+    yield "stack, tree open", max(found[n]["stack"] for n in ("open", "reopen"))
+    both = ram["arena"] + ram["volume"] + ram["cursor"] + stack
+    yield "tree RAM, all: arena, volume, cursor and stack", both
+
+
+def tree_rows_of(platform, variant, run):
+    """The figures of a tree; its rows are made by the firmware itself."""
+    found = groups(run)
+    rows = list(tree_metrics(found, PLATFORMS[platform]["unit"]))
+    if platform != "host":
+        rows += [(m, v, "B") for m, v in tree_ram_metrics(found)]
+    for metric, value, unit in rows:
+        yield row(metric, RANDOM, f"{platform}, {variant}", value, unit)
 
 
 def rows_of(platform, variant, dataset, run):

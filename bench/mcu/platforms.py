@@ -29,6 +29,8 @@ BUILD = ROOT / "build" / "mcu"
 STORAGE_BYTES = 2 * 1024 * 1024
 SECONDS_MAX = 300
 COMMON = ["bench/mcu/medium.c", "bench/mcu/firmware.c"]
+SPI_NOR = "port/spi_nor/spi_nor.c"
+SD_SPI = "port/sd_spi/sd_spi.c"
 SEMIHOSTING = "port/semihosting/board.c"
 HOST_WARNINGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wconversion"]
 HOST_FLAGS = [*HOST_WARNINGS, "-Wshadow", "-Werror", "-Iinclude", "-I."]
@@ -81,7 +83,11 @@ PLATFORMS = {
         "compiler": "avr-gcc",
         "flags": SIZE.TARGETS["atmega2560"]["flags"],
         "link": [],
-        "board": ["port/avr/board.c"],
+        "board": [
+            "port/avr/board.c",
+            "port/avr/door.c",
+            "port/avr/storage.c",
+        ],
         "run": [str(BUILD / "simavr_host")],
         "unit": "cycles",
     },
@@ -171,6 +177,8 @@ def build_hosts():
     BUILD.mkdir(parents=True, exist_ok=True)
     posix = "-D_POSIX_C_SOURCE=200809L"
     sources = sorted(ROOT.glob("bench/mcu/simavr_*.c"))
+    sources += [f"port/models/{name}_model.c" for name in ("nor", "sd")]
+    sources.append("port/models/chip.c")
     out = ["-o", BUILD / "simavr_host", "-lsimavr", "-lelf"]
     must(["gcc", *HOST_FLAGS, posix, *sources, *out])
     out = ["-o", BUILD / "libqemu_count.so"]
@@ -198,6 +206,19 @@ def build_core(name):
     sources = [*SIZE.core_files(), *PLATFORMS[name]["board"]]
     return [
         compile_one(name, source, (folder / source).with_suffix(".o"))
+        for source in sources
+    ]
+
+
+def chip_core(core, driver):
+    """The ATmega2560's objects with a chip's driver for its storage:
+    "nor" or "sd"."""
+    sources = ["bench/mcu/chip_board.c", f"bench/mcu/chip_{driver}.c"]
+    sources += ["port/avr/spi.c", "port/spi/spi.c"]
+    sources.append({"nor": SPI_NOR, "sd": SD_SPI}[driver])
+    folder = BUILD / "atmega2560"
+    return [path for path in core if path.name != "storage.o"] + [
+        compile_one("atmega2560", source, (folder / source).with_suffix(".o"))
         for source in sources
     ]
 

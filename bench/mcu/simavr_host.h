@@ -68,6 +68,9 @@ struct host {
 /// Attaches the registers of the door. The chip is new: `host` was kept.
 void host_door_attach(struct host *host);
 
+/// Takes the supply away in so many cycles of this life, at least one.
+void host_cut_in(struct host *host, uint64_t cycles);
+
 /// The same random numbers in every run.
 uint32_t host_random(struct host *host, uint32_t below);
 

@@ -7,13 +7,15 @@
 ///       --input FILE     what esk_board_input reads
 ///       --samples FILE   cycles between marks: little-endian u64 each
 ///       --profile FILE   cycles by address for each group
+///       --chip NAME      a chip of port/models on the SPI
 ///       --overwrite      the storage takes programs of unerased bytes
 ///       --latency R,P,E  of the part, in cycles
 ///       --cuts N --cut-cycles C --cut-calls K --seed S
 ///                        cuts the supply N times, by turns within C cycles
 ///                        of the start and in one of the first K programs
 ///                        and erases, once the firmware noted its readiness
-///                        in slot 0; then lets it run to its end
+///                        in slot 0; then lets it run to its end. With a
+///                        chip they are its programs and erases.
 ///
 /// Ends as the firmware ends; 2 when the firmware crashes or does not end.
 #include <stdlib.h>
@@ -21,6 +23,7 @@
 
 #include <simavr/sim_elf.h>
 
+#include "bench/mcu/simavr_chip.h"
 #include "bench/mcu/simavr_host.h"
 #include "bench/mcu/simavr_spi.h"
 
@@ -34,6 +37,7 @@ struct options {
     const char *input;
     const char *samples;
     const char *profile;
+    const char *chip;
     uint32_t cuts;
     uint32_t cut_cycles;
     uint32_t cut_calls;
@@ -77,6 +81,10 @@ static avr_cycle_count_t supply_goes(avr_t *avr, avr_cycle_count_t when,
     return 0;
 }
 
+void host_cut_in(struct host *host, uint64_t cycles) {
+    avr_cycle_timer_register(host->avr, cycles, supply_goes, host);
+}
+
 /// A chip that was just powered.
 static void chip_start(struct host *host, elf_firmware_t *firmware) {
     host->avr = avr_make_mcu_by_name("atmega2560");
@@ -90,11 +98,12 @@ static void chip_start(struct host *host, elf_firmware_t *firmware) {
     avr_load_firmware(host->avr, firmware);
     host_door_attach(host);
     host_spi_attach(host->avr);
+    host_chip_power_on(host);
     host->line_bytes = 0;
     host->counting = false;
     host->cut = false;
     if (host->cut_at != UINT64_MAX) {
-        avr_cycle_timer_register(host->avr, host->cut_at, supply_goes, host);
+        host_cut_in(host, host->cut_at);
     }
     if (host->profile != NULL) {
         host->avr->run_cycle_limit = 1;
@@ -120,6 +129,7 @@ static void chip_run(struct host *host) {
             host_die("the firmware crashed or never ended:", "state");
         }
     }
+    host_chip_power_off(host);
     avr_terminate(avr);
 }
 
@@ -165,6 +175,8 @@ static int option_take(struct host *host, struct options *options, char **at) {
         options->samples = value;
     } else if (strcmp(at[0], "--profile") == 0) {
         options->profile = value;
+    } else if (strcmp(at[0], "--chip") == 0) {
+        options->chip = value;
     } else if (strcmp(at[0], "--cuts") == 0) {
         options->cuts = (uint32_t)strtoul(value, NULL, 10);
     } else if (strcmp(at[0], "--cut-cycles") == 0) {
@@ -232,6 +244,9 @@ int main(int count, char **arguments) {
     }
     avr_global_logger_set(quiet_log);
     host_spi_slave_set(&host_spi_memory);
+    if (options.chip != NULL) {
+        host_chip_use(options.chip, host.random);
+    }
     if (options.firmware == NULL ||
         elf_read_firmware(options.firmware, &firmware) != 0) {
         host_die("cannot load",
@@ -259,6 +274,7 @@ int main(int count, char **arguments) {
     if (host.profile_file != NULL) {
         fclose(host.profile_file);
     }
+    host_chip_judge();
     if (host.violations != 0) {
         printf("%llu bytes programmed that were not erased\n",
                (unsigned long long)host.violations);

@@ -20,6 +20,13 @@ static struct {
     bool busy;
 } bus;
 
+/// Tells the chip that it is `cycle` now.
+static void slave_clock(uint64_t cycle) {
+    if (slave_now != NULL && slave_now->clock != NULL) {
+        slave_now->clock(slave_now->context, cycle);
+    }
+}
+
 void host_spi_slave_set(const struct spi_slave *slave) {
     slave_now = slave;
 }
@@ -36,10 +43,11 @@ static void spi_data_write(avr_t *avr, avr_io_addr_t address, uint8_t byte,
     (void)context;
     avr->data[address] = byte;
     avr->data[SPI_SPSR] &= (uint8_t)~SPSR_SPIF;
+    bus.done_at = avr->cycle + 8u * spi_divider(avr);
+    slave_clock(bus.done_at);
     bus.received = slave_now == NULL
                        ? 0xFF
                        : slave_now->transfer(slave_now->context, byte);
-    bus.done_at = avr->cycle + 8u * spi_divider(avr);
     bus.busy = true;
 }
 
@@ -68,7 +76,9 @@ static uint8_t spi_status_read(avr_t *avr, avr_io_addr_t address,
 }
 
 static void spi_select(struct avr_irq_t *irq, uint32_t level, void *context) {
-    (void)irq, (void)context;
+    const avr_t *avr = context;
+    (void)irq;
+    slave_clock(avr->cycle);
     if (slave_now != NULL) {
         (level != 0 ? slave_now->deselect
                     : slave_now->select)(slave_now->context);
@@ -85,5 +95,5 @@ void host_spi_attach(avr_t *avr) {
     avr->io[status].r.c = spi_status_read;
     avr_irq_register_notify(
         avr_io_getirq(avr, AVR_IOCTL_IOPORT_GETIRQ('B'), SELECT_PIN),
-        spi_select, NULL);
+        spi_select, avr);
 }

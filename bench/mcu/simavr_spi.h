@@ -15,6 +15,8 @@
 /// A chip as its bus sees it: select (pin PB0 low), bytes, deselect.
 struct spi_slave {
     void *context;
+    /// Told the cycle before each of the others; NULL: the chip has no clock.
+    void (*clock)(void *context, uint64_t cycle);
     void (*select)(void *context);
     void (*deselect)(void *context);
     uint8_t (*transfer)(void *context, uint8_t byte);

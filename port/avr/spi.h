@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The SPI master of the ATmega2560 at F_CPU / 2, one chip selected by PB0.
+/// The SPI master of the ATmega2560, one chip selected by PB0.
+///
+///     esk_avr_spi_init(false);                      SD cards begin slowly
+///     esk_sd_spi_init(&sd, &esk_avr_spi, NULL);
+///     esk_avr_spi_init(true);
+///
+/// F_CPU, in Hz, is the clock that delays are counted by; 16 MHz if not set.
 #ifndef ESK_PORT_AVR_SPI_H
 #define ESK_PORT_AVR_SPI_H
 
-#include <stdint.h>
+#include <stdbool.h>
+
+#include "port/spi/spi.h"
+
+/// The bus. A byte costs 21 cycles, of which the bus takes 16.
+extern const struct esk_spi esk_avr_spi;
 
 /// Sets the pins and the clock; the chip is deselected.
-void esk_avr_spi_init(void);
-
-void esk_avr_spi_select(void);
-void esk_avr_spi_deselect(void);
-
-/// Sends `bytes` bytes of `out` (NULL: 0xFF each) and puts what comes back
-/// into `in` (NULL: nowhere). A byte costs about 40 cycles, of which the bus
-/// takes 16.
-void esk_avr_spi_transfer(const uint8_t *out, uint8_t *in, uint16_t bytes);
+///
+/// fast     F_CPU / 2; else F_CPU / 64, 250 kHz at 16 MHz.
+void esk_avr_spi_init(bool fast);
 
 #endif
