@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The smallest firmware that keeps a tree: mount, open, put, get, iterate.
+/// `make size` links it for every chip and every node store; the driver is
+/// examples/minimal's. The linker keeps the store that is named here and
+/// drops the others.
+///
+/// The volume and its table `log` were made once, by a host or a factory
+/// program, with the same store.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver.h"
+#include "esker/esker.h"
+
+#ifndef MINIMAL_STORE
+#define MINIMAL_STORE esk_store_inplace
+#endif
+
+/// Two page frames and the handle.
+enum { PAGE_BYTES = 512, ARENA_BYTES = 2 * PAGE_BYTES + 512 };
+
+struct row {
+    uint32_t id; ///< the key
+    int32_t air, ground, water;
+};
+
+static const struct esk_device device = {
+    .ops = &driver_ops,
+    .geometry = {.block_count = 512,
+                 .block_pages = 8,
+                 .page_bytes = PAGE_BYTES,
+                 .program_bytes = PAGE_BYTES,
+                 .programs_per_page_max = 1,
+                 .erased_value = 0xFF,
+                 .flags = ESK_MEDIUM_OVERWRITE},
+};
+
+static const struct esk_tree_config config = {.store = &MINIMAL_STORE};
+
+static struct esk_volume volume;
+static struct esk_tree *tree;
+static struct esk_tree_cursor cursor;
+static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
+
+/// Sums all rows.
+static int sum_rows(int32_t *sum) {
+    struct row row;
+    ESK_TRY(esk_tree_cursor_open(tree, &cursor, NULL));
+    int status = esk_tree_cursor_next(tree, &cursor, &row);
+    while (status == ESK_OK) {
+        *sum += row.air;
+        status = esk_tree_cursor_next(tree, &cursor, &row);
+    }
+    return status == ESK_END ? ESK_OK : status;
+}
+
+static int run(void) {
+    struct row row = {0};
+    uint32_t wanted = 42;
+    int32_t sum = 0;
+
+    ESK_TRY(esk_volume_mount(&volume, &device, 0, (uint8_t *)arena));
+    ESK_TRY(esk_tree_open(&tree, &volume, "log", &config, arena, sizeof arena));
+    for (row.id = 1; row.id <= 100; row.id++) {
+        row.air = driver_sample();
+        ESK_TRY(esk_tree_put(tree, &row));
+    }
+    ESK_TRY(esk_tree_get(tree, &wanted, &row));
+    return sum_rows(&sum);
+}
+
+int main(void) {
+    return run();
+}
