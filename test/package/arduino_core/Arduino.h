@@ -11,10 +11,15 @@
 #include <string.h>
 
 enum { A0 = 14, A1 = 15 };
+enum { LOW = 0, HIGH = 1, OUTPUT = 1, MSBFIRST = 1 };
 
 /// Milliseconds since the start; every call and delay takes some.
 unsigned long millis();
 void delay(unsigned long ms);
+void delayMicroseconds(unsigned int us);
+void pinMode(uint8_t pin, uint8_t mode);
+/// Any pin is the select line of the chip on the bus.
+void digitalWrite(uint8_t pin, uint8_t level);
 /// Always 512.
 int analogRead(uint8_t pin);
 

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 
 #include "Arduino.h"
+#include "SPI.h"
+#include "core_chip.h"
 
 TestSerial Serial;
+TestSpi SPI;
 
 static unsigned long now_ms;
 
@@ -17,13 +20,30 @@ unsigned long millis() {
 
 void delay(unsigned long ms) {
     now_ms += ms;
+    core_chip_delay((uint32_t)ms * 1000u);
+}
+
+void delayMicroseconds(unsigned int us) {
+    core_chip_delay(us);
+}
+
+void pinMode(uint8_t, uint8_t) {
+}
+
+void digitalWrite(uint8_t, uint8_t level) {
+    core_chip_pin(level);
+}
+
+uint8_t TestSpi::transfer(uint8_t byte) {
+    return core_chip_transfer(byte);
 }
 
 int analogRead(uint8_t) {
     return 512;
 }
 
-void TestSerial::begin(unsigned long) {}
+void TestSerial::begin(unsigned long) {
+}
 
 int TestSerial::available() {
     int character = getchar();
@@ -88,5 +108,5 @@ int main() {
     for (int i = 0; i < 1000; i++) {
         loop();
     }
-    return 0;
+    return core_chip_status();
 }
