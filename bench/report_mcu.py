@@ -233,6 +233,29 @@ def chips(results):
     return table(header, rows)
 
 
+def trees(results):
+    """Trees by node store; the peer's figures are those of inplace."""
+    rows = [
+        row
+        for row in results.rows
+        if row["dataset"] == "random keys"
+        and row["config"].startswith(f"{AVR}, tree")
+    ]
+    lines = [
+        [
+            row["config"].removeprefix(f"{AVR}, tree "),
+            f"{row['metric']}, {row['unit']}",
+            f"**{number(row['value'])}**"
+            if meets(row) is False
+            else number(row["value"]),
+            target(row),
+            reference(row),
+        ]
+        for row in rows
+    ]
+    return table(["store", "measured", "", "target", "ubco btree"], lines)
+
+
 def profile(results, variant):
     """The dearest functions, a column an operation."""
     groups = {}
@@ -314,6 +337,9 @@ def write(results):
         "driver's.\n"
     )
     parts.append(chips(results))
+    parts.append("## ATmega2560: trees\n")
+    parts.append("10,000 rows of 16 bytes, keys in no order.\n")
+    parts.append(trees(results))
     parts.append("## Where the ATmega2560's cycles go\n")
     for variant, label in (("none", "Checksum off"), ("crc32c", "CRC-32C")):
         parts += [f"### {label}\n", profile(results, variant)]
