@@ -645,19 +645,19 @@ ESK_TEST(catalog_calls_report_any_single_read_that_fails) {
         struct esk_index_spec index;
         uint8_t edges[3];
         ESK_CONTEXT("read %u fails", read);
-        rig_read_fails = read;
-        rig_read_again = 1; /* the other half's page as well */
+        read_fails = read;
+        read_again = 1; /* the other half's page as well */
         int status = create(&rig, &other);
-        failed = rig_read_fails == 0;
-        rig_read_again = 0;
-        rig_read_fails = read;
+        failed = read_fails == 0;
+        read_again = 0;
+        read_fails = read;
         int found = find(&rig, "log", &info);
         ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
-        rig_read_fails = read;
+        read_fails = read;
         found =
             esk_volume_index(&rig.volume, &info, 1, &index, edges, 3, rig.page);
         ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
-        rig_read_fails = 0;
+        read_fails = 0;
         ESK_CHECK(status == ESK_OK || status == ESK_E_IO ||
                   status == ESK_E_CORRUPT);
         rig_mount(&rig);

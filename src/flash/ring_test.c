@@ -6,6 +6,7 @@
 #include "flash/device_page.h"
 #include "port/sim/sim.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
 enum { PAGES = 4, BLOCKS = 6, FIRST = 2, UNIT = 4, ALL = PAGES * BLOCKS };
 
@@ -21,11 +22,7 @@ struct rig {
     uint8_t page[4096];
 };
 
-static const struct esk_geometry nor = {.block_count = BLOCKS + FIRST,
-                                        .block_pages = PAGES,
-                                        .page_bytes = 128,
-                                        .program_bytes = 1,
-                                        .erased_value = 0xFF};
+static const struct esk_geometry nor = ESK_NOR(BLOCKS + FIRST, PAGES, 128);
 
 static void rig_mount(struct rig *rig) {
     memset(&rig->stats, 0, sizeof rig->stats);

@@ -16,6 +16,7 @@
 #include "table/series/series.h"
 #include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
 enum {
     FLIPS_DEFAULT = 10000,
@@ -33,11 +34,7 @@ struct image {
 
 static const struct image images[] = {
     {.name = "nor",
-     .geometry = {.block_count = 20,
-                  .block_pages = 16,
-                  .page_bytes = 256,
-                  .program_bytes = 1,
-                  .erased_value = 0xFF},
+     .geometry = ESK_NOR(20, 16, 256),
      .table = {.index_count = 2,
                .has_var = true,
                .value_bytes = 40,
@@ -49,12 +46,7 @@ static const struct image images[] = {
                .var_blocks = 5},
      .laps_tenths = 14},
     {.name = "nand",
-     .geometry = {.block_count = 27,
-                  .block_pages = 8,
-                  .page_bytes = 512,
-                  .program_bytes = 512,
-                  .programs_per_page_max = 1,
-                  .erased_value = 0xFF},
+     .geometry = ESK_NAND(27, 8, 512),
      .table = {.index_count = 1,
                .edges_given = true,
                .has_var = true,
@@ -67,11 +59,7 @@ static const struct image images[] = {
                .var_blocks = 5},
      .laps_tenths = 14},
     {.name = "small",
-     .geometry = {.block_count = 18,
-                  .block_pages = 8,
-                  .page_bytes = 256,
-                  .program_bytes = 1,
-                  .erased_value = 0xFF},
+     .geometry = ESK_NOR(18, 8, 256),
      .table = {.index_count = 1,
                .pad_bytes = 30,
                .run_pages = 2,
@@ -135,12 +123,10 @@ static void damage_make(struct damage *damage, const struct image *image) {
     fill(damage, image->laps_tenths);
     esk_bed_crash(bed);
     ESK_CHECK_INT(esk_bed_recover(bed), ESK_OK);
-    bool held = esk_bed_verify(bed, true);
-    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
     bed->lenient = true;
     bed->model->keep = 0;
-    held = esk_bed_verify(bed, false);
-    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_verify(bed, false), bed->why);
     damage->base_count = bed->found_count;
     damage->base = malloc(bed->found_count * sizeof *damage->base);
     memcpy(damage->base, bed->found, bed->found_count * sizeof *damage->base);
@@ -183,11 +169,9 @@ static void damage_verify(struct damage *damage, const uint32_t *pages,
                           uint32_t count, bool full) {
     struct esk_bed *bed = &damage->bed;
     uint64_t reads = esk_sim_counters(bed->sim)->reads;
-    int status = esk_bed_recover(bed);
-    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
     bed->model->keep = 0;
-    bool held = esk_bed_verify(bed, full);
-    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_verify(bed, full), bed->why);
     bool values = count == UINT32_MAX;
     for (uint32_t i = 0; i < count && !values; i++) {
         values = page_is_value(bed, pages[i]);

@@ -10,6 +10,7 @@
 #include "table/series/series.h"
 #include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
 enum { STEPS = 500, REFUSALS_MAX = 6 };
 
@@ -21,11 +22,7 @@ struct medium {
 
 static const struct medium media[] = {
     {.name = "nor without marks",
-     .geometry = {.block_count = 60,
-                  .block_pages = 8,
-                  .page_bytes = 256,
-                  .program_bytes = 1,
-                  .erased_value = 0xFF},
+     .geometry = ESK_NOR(60, 8, 256),
      .table = {.no_marks = true,
                .index_count = 1,
                .pad_bytes = 30,
@@ -34,12 +31,7 @@ static const struct medium media[] = {
                .data_blocks = 20,
                .index_blocks = 10}},
     {.name = "nand with marks",
-     .geometry = {.block_count = 80,
-                  .block_pages = 8,
-                  .page_bytes = 512,
-                  .program_bytes = 512,
-                  .programs_per_page_max = 1,
-                  .erased_value = 0xFF},
+     .geometry = ESK_NAND(80, 8, 512),
      .table = {.index_count = 1,
                .pad_bytes = 60,
                .run_pages = 3,
@@ -47,11 +39,7 @@ static const struct medium media[] = {
                .data_blocks = 30,
                .index_blocks = 15}},
     {.name = "nor with values",
-     .geometry = {.block_count = 80,
-                  .block_pages = 8,
-                  .page_bytes = 256,
-                  .program_bytes = 1,
-                  .erased_value = 0xFF},
+     .geometry = ESK_NOR(80, 8, 256),
      .table = {.no_marks = true,
                .has_var = true,
                .value_bytes = 60,
@@ -91,13 +79,11 @@ static uint32_t work(struct esk_bed *bed, uint32_t steps) {
 static void recover_verify(struct esk_bed *bed) {
     esk_sim_failures_set(bed->sim, NULL);
     esk_bed_crash(bed);
-    int status = esk_bed_recover(bed);
-    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
     /* The oldest block goes whole when its first pages failed: it is taken
        for one whose erase a cut interrupted. */
     bed->model->keep += bed->device->geometry.block_pages;
-    bool held = esk_bed_verify(bed, true);
-    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
     ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
 }
 
@@ -106,8 +92,7 @@ static void recover_verify(struct esk_bed *bed) {
 static void worn_verify(struct esk_bed *bed) {
     esk_sim_failures_set(bed->sim, NULL);
     esk_bed_crash(bed);
-    int status = esk_bed_recover(bed);
-    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
     ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
     esk_bed_free(bed);
 }
@@ -128,8 +113,7 @@ static void run(const struct medium *medium,
             worn_verify(&bed);
             return;
         }
-        bool held = esk_bed_verify(&bed, true);
-        ESK_CHECK_TEXT(held ? "" : bed.why, "");
+        ESK_CHECK_HELD(esk_bed_verify(&bed, true), bed.why);
         recover_verify(&bed);
     }
     /* Blocks that failed to erase, or were marked, stay bad: it may be worn.
@@ -195,8 +179,7 @@ ESK_TEST(series_keeps_everything_when_transfers_fail_and_marks_no_block) {
                 esk_sim_failures_set(bed.sim, &failures);
                 /* A burst may outlast a call, never six of them. */
                 ESK_CHECK(work(&bed, STEPS) < REFUSALS_MAX);
-                bool held = esk_bed_verify(&bed, true);
-                ESK_CHECK_TEXT(held ? "" : bed.why, "");
+                ESK_CHECK_HELD(esk_bed_verify(&bed, true), bed.why);
                 recover_verify(&bed);
             }
             ESK_CHECK_INT(bad_blocks(&bed), 0);
@@ -238,8 +221,7 @@ ESK_TEST(series_says_so_when_every_block_is_worn) {
         ESK_CHECK(status == ESK_E_WORN || status == ESK_E_IO);
         bed.model->keep = UINT32_MAX;
         esk_bed_crash(&bed);
-        status = esk_bed_recover(&bed);
-        ESK_CHECK_TEXT(status == ESK_OK ? "" : bed.why, "");
+        ESK_CHECK_HELD(esk_bed_recover(&bed) == ESK_OK, bed.why);
         esk_bed_free(&bed);
     }
 }

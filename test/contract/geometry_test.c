@@ -62,14 +62,11 @@ static void part_run(const struct esk_sim_part *part, uint8_t checksum) {
         esk_series_stats(bed.series, &stats);
         programs = stats.page_programs * 2 / 3;
     }
-    bool held = esk_bed_verify(&bed, true);
-    ESK_CHECK_TEXT(held ? "" : bed.why, "");
+    ESK_CHECK_HELD(esk_bed_verify(&bed, true), bed.why);
     ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
     esk_bed_crash(&bed);
-    status = esk_bed_recover(&bed);
-    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed.why, "");
-    held = esk_bed_verify(&bed, true);
-    ESK_CHECK_TEXT(held ? "" : bed.why, "");
+    ESK_CHECK_HELD(esk_bed_recover(&bed) == ESK_OK, bed.why);
+    ESK_CHECK_HELD(esk_bed_verify(&bed, true), bed.why);
     ESK_CHECK(bed.found_count > 0);
     ESK_CHECK_INT(esk_sim_violations(bed.sim), 0);
     esk_bed_free(&bed);

@@ -11,6 +11,7 @@
 #include "esker/esker.h"
 #include "port/ram/ram.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
 #define GOLDEN_PATH "test/golden/v1_series.img"
 
@@ -21,13 +22,7 @@ enum {
     ROW_BYTES = FIXED_BYTES + ESK_VAR_REF_BYTES,
 };
 
-static const struct esk_geometry geometry = {
-    .block_count = 24,
-    .block_pages = 8,
-    .page_bytes = 256,
-    .program_bytes = 1,
-    .erased_value = 0xFF,
-};
+static const struct esk_geometry geometry = ESK_NOR(24, 8, 256);
 
 static uint8_t made[IMAGE_BYTES];
 static uint8_t golden[IMAGE_BYTES];

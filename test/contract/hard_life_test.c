@@ -13,27 +13,15 @@
 #include "table/series/series.h"
 #include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
 enum { LIVES = 100, BLOWS = 60, CALLS_MAX = 12 };
 
 static const struct esk_geometry media[] = {
-    {.block_pages = 8,
-     .page_bytes = 256,
-     .program_bytes = 1,
-     .erased_value = 0xFF},
-    {.block_pages = 8,
-     .page_bytes = 512,
-     .program_bytes = 512,
-     .programs_per_page_max = 1,
-     .erased_value = 0xFF},
-    {.block_pages = 8,
-     .page_bytes = 512,
-     .program_bytes = 512,
-     .flags = ESK_MEDIUM_OVERWRITE},
-    {.block_pages = 4,
-     .page_bytes = 128,
-     .program_bytes = 1,
-     .erased_value = 0xFF},
+    ESK_NOR(0, 8, 256),
+    ESK_NAND(0, 8, 512),
+    ESK_CARD(0, 8, 512),
+    ESK_NOR(0, 4, 128),
     {.block_pages = 8,
      .page_bytes = 256,
      .program_bytes = 8,
@@ -67,7 +55,7 @@ static void life_begin(struct esk_bed *bed, uint32_t seed) {
 }
 
 static void held(struct esk_bed *bed, bool sound) {
-    ESK_CHECK_TEXT(sound ? "" : bed->why, "");
+    ESK_CHECK_HELD(sound, bed->why);
     ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
 }
 

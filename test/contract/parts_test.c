@@ -7,6 +7,7 @@
 #include "table/series/series.h"
 #include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
 enum { SUBSETS = 16, ROUNDS = 6, STEPS = 120 };
 
@@ -38,12 +39,7 @@ static bool serves(const struct esk_series_parts *parts,
 
 static void bed_make(struct esk_bed *bed, const struct esk_bed_table *plain) {
     struct esk_bed_table table = *plain;
-    struct esk_sim_config config = {.geometry = {.block_count = 80,
-                                                 .block_pages = 8,
-                                                 .page_bytes = 256,
-                                                 .program_bytes = 1,
-                                                 .erased_value = 0xFF},
-                                    .seed = 7};
+    struct esk_sim_config config = {.geometry = ESK_NOR(80, 8, 256), .seed = 7};
     table.run_pages = 3;
     table.group_pages = 4;
     table.data_blocks = 10;
@@ -65,15 +61,13 @@ static void work(struct esk_bed *bed) {
 }
 
 static void verify(struct esk_bed *bed) {
-    bool held = esk_bed_verify(bed, true);
-    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
 }
 
 static void reopen(struct esk_bed *bed, const struct esk_series_parts *parts) {
     esk_bed_crash(bed);
     bed->table.parts = parts;
-    int status = esk_bed_recover(bed);
-    ESK_CHECK_TEXT(status == ESK_OK ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
     verify(bed);
 }
 

@@ -7,27 +7,17 @@
 
 #include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
-static const struct esk_geometry nand = {.block_count = 60,
-                                         .block_pages = 16,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .programs_per_page_max = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry nand = ESK_NAND(60, 16, 512);
 
-static const struct esk_geometry sd = {.block_count = 100,
-                                       .block_pages = 8,
-                                       .page_bytes = 512,
-                                       .program_bytes = 512,
-                                       .flags = ESK_MEDIUM_OVERWRITE};
+static const struct esk_geometry sd = ESK_CARD(100, 8, 512);
 
 static void calls_run(struct esk_bush *bush, uint32_t calls) {
     for (uint32_t i = 0; i < calls; i++) {
-        bool held = esk_bush_call(bush);
-        ESK_CHECK_TEXT(held ? "" : bush->why, "");
+        ESK_CHECK_HELD(esk_bush_call(bush), bush->why);
     }
-    bool held = esk_bush_verify(bush);
-    ESK_CHECK_TEXT(held ? "" : bush->why, "");
+    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
 }
 
 static void part_run(const struct esk_sim_part *part, uint8_t store,
@@ -101,8 +91,7 @@ ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
                       ESK_OK);
         (void)fill(&bush);
         ESK_CHECK(bush.model.rows > 100);
-        bool held = esk_bush_verify(&bush);
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
         for (uint32_t i = 0; i < 2000; i++) {
             uint32_t number = esk_bush_random(&bush, bush.range);
             if (bush.model.version[number] != 0) {
@@ -114,8 +103,7 @@ ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
                 ESK_CHECK_INT(esk_bush_delete(&bush, number), ESK_OK);
             }
         }
-        held = esk_bush_verify(&bush);
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
         ESK_CHECK_INT(bush.model.rows, 0);
         if (!overwrites) {
             uint32_t rows = 0;
@@ -155,8 +143,7 @@ ESK_TEST(mu_tree_wears_blocks_evenly_at_nine_tenths_full) {
     esk_sim_wear(bush.sim, info.block[0], info.blocks[0], &wear);
     ESK_CHECK(wear.min > 20);
     ESK_CHECK(wear.max * 1000u <= wear.mean_milli * 5 / 4);
-    bool held = esk_bush_verify(&bush);
-    ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
     esk_bush_free(&bush);
 }
 
@@ -225,9 +212,9 @@ ESK_TEST(inplace_trees_hold_the_old_row_or_the_new_where_writes_fail) {
             bush.model.version[number] = now;
         }
         ESK_CHECK(store == ESK_STORE_INPLACE || failed > 20);
-        bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                    esk_bush_verify(&bush);
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                           esk_bush_verify(&bush),
+                       bush.why);
         esk_bush_free(&bush);
     }
 }

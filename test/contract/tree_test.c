@@ -7,19 +7,11 @@
 
 #include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
-static const struct esk_geometry nand = {.block_count = 80,
-                                         .block_pages = 16,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .programs_per_page_max = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry nand = ESK_NAND(80, 16, 512);
 
-static const struct esk_geometry sd = {.block_count = 100,
-                                       .block_pages = 8,
-                                       .page_bytes = 512,
-                                       .program_bytes = 512,
-                                       .flags = ESK_MEDIUM_OVERWRITE};
+static const struct esk_geometry sd = ESK_CARD(100, 8, 512);
 
 static const struct {
     uint8_t type;
@@ -52,11 +44,11 @@ static void random_run(const struct esk_bush_table *table,
         if (held && i % 500 == 499) {
             held = esk_bush_verify(&bush);
         }
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(held, bush.why);
     }
-    bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                esk_bush_verify(&bush);
-    ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                       esk_bush_verify(&bush),
+                   bush.why);
     ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
     esk_bush_free(&bush);
 }

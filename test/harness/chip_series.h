@@ -51,8 +51,7 @@ static inline void chip_table_fit(const struct esk_geometry *geometry,
 }
 
 static inline void chip_verify(struct chip_series *run, bool full) {
-    bool held = esk_bed_verify(&run->bed, full);
-    ESK_CHECK_TEXT(held ? "" : run->bed.why, "");
+    ESK_CHECK_HELD(esk_bed_verify(&run->bed, full), run->bed.why);
 }
 
 /// Power-on, driver, mount, check.
@@ -60,8 +59,7 @@ static inline void chip_recover(struct chip_series *run, bool full) {
     esk_chip_power_on(run->chip);
     ESK_CHECK_INT(run->start(), ESK_OK);
     esk_bed_crash(&run->bed);
-    int status = esk_bed_recover(&run->bed);
-    ESK_CHECK_TEXT(status == ESK_OK ? "" : run->bed.why, "");
+    ESK_CHECK_HELD(esk_bed_recover(&run->bed) == ESK_OK, run->bed.why);
     chip_verify(run, full);
 }
 

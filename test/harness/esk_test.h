@@ -167,6 +167,9 @@ static inline void esk_test_check_bytes_(const void *actual,
         }                                                                      \
     } while (0)
 
+/// Holds when `held` is true; else fails with what `why` says then.
+#define ESK_CHECK_HELD(held, why) ESK_CHECK_TEXT((held) ? "" : (why), "")
+
 /// Sets what a failure prints beside the claim, as printf: geometry and seed.
 /// Holds until the next one or the test's end.
 #define ESK_CONTEXT(...) esk_test_context_(__VA_ARGS__)

@@ -16,6 +16,8 @@
 #include "esker/esker.h"
 #include "port/sim/sim.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/failing_device.h"
+#include "test/harness/media.h"
 
 struct esk_rig {
     struct esk_sim *sim;
@@ -26,53 +28,19 @@ struct esk_rig {
     const char *name;
     void *arena;
     uint32_t arena_bytes;
-    struct esk_device medium; ///< the simulator's, with reads that fail
-    struct esk_device_ops ops;
-    uint8_t flags; ///< for the next mount
+    struct esk_device medium; ///< before the simulator's; can fail
+    uint8_t flags;            ///< for the next mount
     uint8_t page[16384];
 };
 
 /// NOR: bytes are programmed one by one, so syncs seal.
-static const struct esk_geometry rig_nor = {.block_count = 64,
-                                            .block_pages = 8,
-                                            .page_bytes = 256,
-                                            .program_bytes = 1,
-                                            .erased_value = 0xFF};
+static const struct esk_geometry rig_nor = ESK_NOR(64, 8, 256);
 
 /// NAND: a page is programmed once, so a sync costs a page.
-static const struct esk_geometry rig_nand = {.block_count = 64,
-                                             .block_pages = 16,
-                                             .page_bytes = 512,
-                                             .program_bytes = 512,
-                                             .programs_per_page_max = 1,
-                                             .erased_value = 0xFF};
+static const struct esk_geometry rig_nand = ESK_NAND(64, 16, 512);
 
 /// SD and the like: pages are overwritten, erase keeps what was there.
-static const struct esk_geometry rig_sd = {.block_count = 64,
-                                           .block_pages = 8,
-                                           .page_bytes = 512,
-                                           .program_bytes = 512,
-                                           .flags = ESK_MEDIUM_OVERWRITE};
-
-/// The simulator's own read.
-static int (*rig_read_call)(const struct esk_device *device, esk_page_id page,
-                            uint16_t offset, void *buffer, uint16_t bytes);
-
-/// The read, counted from 1, that fails next; 0: none.
-static uint32_t rig_read_fails;
-
-/// The read after that one that fails as well; 0: none.
-static uint32_t rig_read_again;
-
-static inline int rig_read(const struct esk_device *device, esk_page_id page,
-                           uint16_t offset, void *buffer, uint16_t bytes) {
-    if (rig_read_fails > 0 && --rig_read_fails == 0) {
-        rig_read_fails = rig_read_again;
-        rig_read_again = 0;
-        return ESK_E_IO;
-    }
-    return rig_read_call(device, page, offset, buffer, bytes);
-}
+static const struct esk_geometry rig_sd = ESK_CARD(64, 8, 512);
 
 static inline void rig_mount(struct esk_rig *rig) {
     ESK_CHECK_INT(
@@ -92,13 +60,8 @@ static inline void rig_start(struct esk_rig *rig,
     };
     memset(rig, 0, sizeof *rig);
     ESK_CHECK_INT(esk_sim_create(&rig->sim, &medium), ESK_OK);
-    rig->medium = *esk_sim_device(rig->sim);
-    rig->ops = *rig->medium.ops;
-    rig->medium.ops = &rig->ops;
+    failing_device_make(&rig->medium, esk_sim_device(rig->sim));
     rig->device = &rig->medium;
-    rig_read_call = rig->ops.read;
-    rig_read_fails = 0;
-    rig->ops.read = rig_read;
     ESK_CHECK_INT(esk_volume_format(
                       rig->device, config != NULL ? config : &plain, rig->page),
                   ESK_OK);

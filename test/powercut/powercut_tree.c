@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "test/harness/bush.h"
+#include "test/harness/media.h"
 
 enum {
     MODES = 5,
@@ -38,21 +39,6 @@ struct config {
     uint32_t bad_blocks;
 };
 
-#define FLASH(blocks_, pages_, bytes_)                                         \
-    .geometry = {.block_count = (blocks_),                                     \
-                 .block_pages = (pages_),                                      \
-                 .page_bytes = (bytes_),                                       \
-                 .program_bytes = (bytes_),                                    \
-                 .programs_per_page_max = 1,                                   \
-                 .erased_value = 0xFF}
-
-#define SD(blocks_, pages_, bytes_)                                            \
-    .geometry = {.block_count = (blocks_),                                     \
-                 .block_pages = (pages_),                                      \
-                 .page_bytes = (bytes_),                                       \
-                 .program_bytes = (bytes_),                                    \
-                 .flags = ESK_MEDIUM_OVERWRITE}
-
 #define TREE(store_, range_, pad_)                                             \
     .store = (store_), .key_type = ESK_TYPE_U32, .key_range = (range_),        \
     .pad_bytes = (pad_)
@@ -60,58 +46,58 @@ struct config {
 static const struct config configs[] = {
     {.name = "inplace",
      .table = {TREE(ESK_STORE_INPLACE, 150, 40)},
-     SD(40, 8, 256),
+     .geometry = ESK_CARD(40, 8, 256),
      .ops = 500,
      .whole_writes = true},
     {.name = "inplace-deep",
      .table = {TREE(ESK_STORE_INPLACE, 200, 40)},
-     SD(60, 8, 128),
+     .geometry = ESK_CARD(60, 8, 128),
      .ops = 600,
      .whole_writes = true},
     {.name = "journaled",
      .table = {TREE(ESK_STORE_JOURNALED, 150, 40)},
-     SD(40, 8, 256),
+     .geometry = ESK_CARD(40, 8, 256),
      .ops = 600},
     {.name = "journaled-deep",
      .table = {TREE(ESK_STORE_JOURNALED, 200, 40)},
-     SD(60, 8, 128),
+     .geometry = ESK_CARD(60, 8, 128),
      .ops = 600},
     {.name = "wandering",
      .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24},
-     FLASH(52, 8, 256),
+     .geometry = ESK_NAND(52, 8, 256),
      .ops = 900,
      .prefill = 400},
     {.name = "wandering-small",
      .table = {TREE(ESK_STORE_WANDERING, 60, 60), .blocks = 14},
-     FLASH(28, 8, 256),
+     .geometry = ESK_NAND(28, 8, 256),
      .ops = 900,
      .prefill = 300},
     {.name = "mu",
      .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 7},
-     FLASH(32, 8, 256),
+     .geometry = ESK_NAND(32, 8, 256),
      .ops = 900,
      .prefill = 400},
     {.name = "mu-one-page-blocks",
      .table = {TREE(ESK_STORE_MU, 60, 20), .blocks = 36},
-     FLASH(140, 1, 256),
+     .geometry = ESK_NAND(140, 1, 256),
      .ops = 500,
      .prefill = 300},
     {.name = "mu-k30-lru-n",
      .table = {TREE(ESK_STORE_MU, 120, 8), .blocks = 5, .k_percent = 30,
                .frames = 4, .policy = ESK_TREE_LRU_N},
-     FLASH(30, 16, 256),
+     .geometry = ESK_NAND(30, 16, 256),
      .ops = 900,
      .prefill = 500},
     {.name = "mu-k70-bad-blocks",
      .table = {TREE(ESK_STORE_MU, 120, 20), .blocks = 8, .k_percent = 70,
                .frames = 3},
-     FLASH(34, 8, 512),
+     .geometry = ESK_NAND(34, 8, 512),
      .ops = 900,
      .prefill = 500,
      .bad_blocks = 3},
     {.name = "mu-full",
      .table = {TREE(ESK_STORE_MU, 250, 40), .blocks = 6},
-     FLASH(30, 8, 256),
+     .geometry = ESK_NAND(30, 8, 256),
      .ops = 900,
      .prefill = 500},
 };

@@ -7,25 +7,13 @@
 #include "table/series/series.h"
 #include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
-static const struct esk_geometry nor = {.block_count = 70,
-                                        .block_pages = 8,
-                                        .page_bytes = 256,
-                                        .program_bytes = 1,
-                                        .erased_value = 0xFF};
+static const struct esk_geometry nor = ESK_NOR(70, 8, 256);
 
-static const struct esk_geometry nand = {.block_count = 70,
-                                         .block_pages = 8,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .programs_per_page_max = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry nand = ESK_NAND(70, 8, 512);
 
-static const struct esk_geometry file = {.block_count = 70,
-                                         .block_pages = 8,
-                                         .page_bytes = 256,
-                                         .program_bytes = 64,
-                                         .flags = ESK_MEDIUM_OVERWRITE};
+static const struct esk_geometry file = ESK_OVERWRITTEN(70, 8, 256, 64);
 
 /// Uses a dead device for a while, in every way there is.
 static void use_dead(struct esk_bed *bed) {
@@ -41,8 +29,7 @@ static void use_dead(struct esk_bed *bed) {
 }
 
 static void verify(struct esk_bed *bed) {
-    bool held = esk_bed_verify(bed, true);
-    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
 }
 
 /// Lets the device die again and again while the table fills up.
@@ -66,8 +53,7 @@ static void live_and_die(const struct esk_geometry *geometry,
         verify(&bed);
         if (round % 5 == 4) {
             esk_bed_crash(&bed);
-            status = esk_bed_recover(&bed);
-            ESK_CHECK_TEXT(status == ESK_OK ? "" : bed.why, "");
+            ESK_CHECK_HELD(esk_bed_recover(&bed) == ESK_OK, bed.why);
             verify(&bed);
         }
     }

@@ -6,31 +6,15 @@
 #include "table/series/series.h"
 #include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
-static const struct esk_geometry nor = {.block_count = 70,
-                                        .block_pages = 8,
-                                        .page_bytes = 256,
-                                        .program_bytes = 1,
-                                        .erased_value = 0xFF};
+static const struct esk_geometry nor = ESK_NOR(70, 8, 256);
 
-static const struct esk_geometry tiny = {.block_count = 110,
-                                         .block_pages = 4,
-                                         .page_bytes = 128,
-                                         .program_bytes = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry tiny = ESK_NOR(110, 4, 128);
 
-static const struct esk_geometry nand = {.block_count = 70,
-                                         .block_pages = 8,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .programs_per_page_max = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry nand = ESK_NAND(70, 8, 512);
 
-static const struct esk_geometry card = {.block_count = 70,
-                                         .block_pages = 8,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .flags = ESK_MEDIUM_OVERWRITE};
+static const struct esk_geometry card = ESK_CARD(70, 8, 512);
 
 static void make(struct esk_bed *bed, const struct esk_geometry *geometry,
                  const struct esk_bed_table *table, uint64_t seed) {
@@ -44,16 +28,14 @@ static void fail(struct esk_bed *bed, const struct esk_sim_failures *what) {
 }
 
 static void verify(struct esk_bed *bed) {
-    bool held = esk_bed_verify(bed, true);
-    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
     ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
 }
 
 static void mount_verify(struct esk_bed *bed) {
     fail(bed, NULL);
     esk_bed_crash(bed);
-    bool held = esk_bed_recover(bed) == ESK_OK;
-    ESK_CHECK_TEXT(held ? "" : bed->why, "");
+    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
     verify(bed);
 }
 

@@ -178,10 +178,10 @@ ESK_TEST(check_with_an_unsound_index_survives_a_read_that_fails) {
           ESK_INDEX_KNOTS + 1, 0xFF);
     for (uint32_t read = 1; failed; read++) {
         ESK_CONTEXT("read %u fails", read);
-        rig_read_fails = read;
+        read_fails = read;
         int status = esk_series_check(rig.series, &report);
-        failed = rig_read_fails == 0;
-        rig_read_fails = 0;
+        failed = read_fails == 0;
+        read_fails = 0;
         ESK_CHECK(status < 0 || failed);
         ESK_CHECK(report.index_wrong <= 1);
     }
@@ -285,10 +285,10 @@ ESK_TEST(check_survives_any_single_read_that_fails) {
     start(&rig);
     for (uint32_t read = 1; failed; read += 1 + read / 40) {
         ESK_CONTEXT("read %u fails", read);
-        rig_read_fails = read;
+        read_fails = read;
         int status = esk_series_check(rig.series, &report);
-        failed = rig_read_fails == 0;
-        rig_read_fails = 0;
+        failed = read_fails == 0;
+        read_fails = 0;
         ESK_CHECK(status == ESK_OK || status < 0);
         ESK_CHECK_INT(report.index_wrong, 0);
     }

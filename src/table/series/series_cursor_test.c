@@ -606,12 +606,12 @@ ESK_TEST(cursor_by_value_is_exact_when_a_read_fails_on_the_way) {
             range_set(&range, I32, -45, -40);
             ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
                           ESK_OK);
-            rig_read_fails = read;
+            read_fails = read;
             while (status == ESK_OK || status == ESK_E_IO) {
                 status = esk_series_cursor_next(rig.series, &cursor, row);
                 rows += status == ESK_OK;
             }
-            rig_read_fails = 0;
+            read_fails = 0;
             ESK_CHECK_INT(status, ESK_END);
             ESK_CHECK(rows + 5 * esk_series_cursor_damaged(&cursor) >=
                       check_query(&rig, &query, 1, 600));

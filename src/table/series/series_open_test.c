@@ -478,11 +478,11 @@ ESK_TEST(open_reports_any_single_read_that_fails_and_opens_the_next_time) {
             ESK_CONTEXT("table %u, read %u fails", which, read);
             esk_series_close(rig.series);
             rig_mount(&rig);
-            rig_read_fails = read;
+            read_fails = read;
             int status = esk_series_open(&rig.series, &rig.volume, "log", NULL,
                                          rig.arena, rig.arena_bytes);
-            failed = rig_read_fails == 0;
-            rig_read_fails = 0;
+            failed = read_fails == 0;
+            read_fails = 0;
             ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
             if (status != ESK_OK) {
                 ESK_CHECK(rig.volume.rings == NULL);

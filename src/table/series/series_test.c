@@ -483,19 +483,19 @@ ESK_TEST(series_calls_report_any_single_read_that_fails) {
         start(&rig, &rig_nor, &log_spec);
         append_range(&rig, 1, 600, 1);
         for (uint32_t key = 1; key <= 600; key += 101) {
-            rig_read_fails = read;
+            read_fails = read;
             int64_t got = found(&rig, esk_series_get, key);
             ESK_CHECK(got == key || got == -1000 - ESK_E_IO ||
                       got == -1000 - ESK_E_CORRUPT);
-            rig_read_fails = read;
+            read_fails = read;
             got = found(&rig, esk_series_floor, key);
             ESK_CHECK(got <= (int64_t)key);
-            rig_read_fails = 0;
+            read_fails = 0;
             ESK_CHECK_INT(found(&rig, esk_series_get, key), key);
         }
-        rig_read_fails = read;
+        read_fails = read;
         int status = esk_series_erase_before(rig.series, 300);
-        rig_read_fails = 0;
+        read_fails = 0;
         ESK_CHECK(status == ESK_OK || status == ESK_E_IO ||
                   status == ESK_E_CORRUPT);
         ESK_CHECK_INT(count(&rig), status == ESK_OK ? 301 : 600);

@@ -323,9 +323,9 @@ ESK_TEST(var_ring_that_refuses_looks_for_values_over_many_rows_without) {
     }
     for (uint32_t erased = 5; erased < 10000; erased += 700) {
         ESK_CHECK_INT(esk_series_erase_before(rig.series, erased), ESK_OK);
-        rig_read_fails = 3;
+        read_fails = 3;
         (void)esk_series_erase_before(rig.series, erased + 1);
-        rig_read_fails = 0;
+        read_fails = 0;
     }
     uint32_t key = 10001;
     while (append(&rig, key) == ESK_OK) {

@@ -6,19 +6,12 @@
 
 #include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/failing_device.h"
+#include "test/harness/media.h"
 
-static const struct esk_geometry nand = {.block_count = 160,
-                                         .block_pages = 8,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .programs_per_page_max = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry nand = ESK_NAND(160, 8, 512);
 
-static const struct esk_geometry sd = {.block_count = 160,
-                                       .block_pages = 8,
-                                       .page_bytes = 512,
-                                       .program_bytes = 512,
-                                       .flags = ESK_MEDIUM_OVERWRITE};
+static const struct esk_geometry sd = ESK_CARD(160, 8, 512);
 
 static void bush_make(struct esk_bush *bush,
                       const struct esk_bush_table *table) {
@@ -35,37 +28,11 @@ static struct esk_bush_table plain(uint8_t store) {
     return table;
 }
 
-/// The bush's device with reads and syncs that can fail.
-static struct esk_device failing;
-static struct esk_device_ops failing_ops;
-static uint32_t read_fails; ///< the read from now that fails; 0: none
-static bool sync_fails;
-static int (*read_call)(const struct esk_device *device, esk_page_id page,
-                        uint16_t offset, void *buffer, uint16_t bytes);
-
-static int failing_read(const struct esk_device *device, esk_page_id page,
-                        uint16_t offset, void *buffer, uint16_t bytes) {
-    if (read_fails > 0 && --read_fails == 0) {
-        return ESK_E_IO;
-    }
-    return read_call(device, page, offset, buffer, bytes);
-}
-
-static int failing_sync(const struct esk_device *device) {
-    (void)device;
-    return sync_fails ? ESK_E_IO : ESK_OK;
-}
-
+/// Puts a device that can fail in front of the bush's.
 static void device_wrap(struct esk_bush *bush) {
-    failing = *bush->device;
-    failing_ops = *failing.ops;
-    read_call = failing_ops.read;
-    failing_ops.read = failing_read;
-    failing_ops.sync = failing_sync;
-    failing.ops = &failing_ops;
-    bush->device = &failing;
-    read_fails = 0;
-    sync_fails = false;
+    static struct esk_device front;
+    failing_device_make(&front, bush->device);
+    bush->device = &front;
     ESK_CHECK(esk_bush_remount(bush));
 }
 
@@ -249,8 +216,7 @@ ESK_TEST(tree_on_a_read_only_volume_reads_and_refuses_changes) {
                                                         ? ESK_E_UNSUPPORTED
                                                         : ESK_E_READ_ONLY);
         ESK_CHECK_INT(esk_tree_sync(bush.tree), ESK_OK);
-        bool held = esk_bush_verify(&bush);
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
         ESK_CHECK_INT(esk_sim_op_count(bush.sim), ops);
         esk_bush_free(&bush);
     }
@@ -348,8 +314,7 @@ ESK_TEST(tree_fills_leaves_to_the_brim_where_keys_rise) {
                                                              : 3;
             ESK_CHECK(many == 1 ||
                       stats.page_programs <= report.leaves * a_leaf);
-            bool held = esk_bush_verify(&bush);
-            ESK_CHECK_TEXT(held ? "" : bush.why, "");
+            ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
             esk_bush_free(&bush);
         }
     }
@@ -442,8 +407,7 @@ ESK_TEST(tree_call_whose_read_fails_says_so_and_changes_nothing) {
                           status == ESK_FULL || (fell && status == ESK_E_IO));
                 failed += status == ESK_E_IO ? 1 : 0;
                 if (i % 40 == 0) {
-                    bool held = esk_bush_verify(&bush);
-                    ESK_CHECK_TEXT(held ? "" : bush.why, "");
+                    ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
                 }
             }
             ESK_CHECK(failed > 50);
@@ -455,8 +419,7 @@ ESK_TEST(tree_call_whose_read_fails_says_so_and_changes_nothing) {
                 ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
                 ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
             }
-            bool held = esk_bush_verify(&bush);
-            ESK_CHECK_TEXT(held ? "" : bush.why, "");
+            ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
             esk_bush_free(&bush);
         }
     }
@@ -479,9 +442,9 @@ ESK_TEST(collector_keeps_its_block_while_a_sync_fails) {
     ESK_CHECK(refused > 0);
     sync_fails = false;
     rows_put(&bush, 10);
-    bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                esk_bush_verify(&bush);
-    ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                       esk_bush_verify(&bush),
+                   bush.why);
     esk_bush_free(&bush);
 }
 
@@ -556,13 +519,12 @@ ESK_TEST(batch_that_a_cut_takes_leaves_an_empty_table_empty) {
         bush.before = bush.model;
         bush.in_batch = true;
         rows_put(&bush, 60);
-        bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                    esk_bush_verify(&bush);
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                           esk_bush_verify(&bush),
+                       bush.why);
         ESK_CHECK_INT(bush.model.rows, 0);
         rows_put(&bush, 60);
-        held = esk_bush_verify(&bush);
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
         esk_bush_free(&bush);
     }
 }
@@ -588,13 +550,12 @@ ESK_TEST(tree_put_whose_program_fails_can_be_called_again) {
                 esk_sim_cut_at(bush.sim, 0, ESK_SIM_CUT_NONE);
             }
             if (n % 20 == 0) {
-                bool held = esk_bush_verify(&bush);
-                ESK_CHECK_TEXT(held ? "" : bush.why, "");
+                ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
             }
         }
         ESK_CHECK(failed >= 160);
-        bool held = esk_bush_remount(&bush) && esk_bush_verify(&bush);
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(esk_bush_remount(&bush) && esk_bush_verify(&bush),
+                       bush.why);
         esk_bush_free(&bush);
     }
 }
@@ -637,8 +598,7 @@ ESK_TEST(inplace_split_that_a_cut_left_is_completed_but_not_read_only) {
             ESK_CHECK(count == rows || count == rows + 1);
             bush.model.version[number] = count > rows ? bush.version : 0;
             bush.model.rows = count;
-            bool held = esk_bush_verify(&bush);
-            ESK_CHECK_TEXT(held ? "" : bush.why, "");
+            ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
         }
         ESK_CHECK(refused > 1);
         esk_bush_free(&bush);
@@ -704,9 +664,9 @@ ESK_TEST(batch_is_refused_or_given_the_room_it_asks_for) {
         ESK_CHECK_INT(esk_bush_put(&bush, i), ESK_OK);
     }
     ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_OK);
-    bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                esk_bush_verify(&bush);
-    ESK_CHECK_TEXT(held ? "" : bush.why, "");
+    ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                       esk_bush_verify(&bush),
+                   bush.why);
     esk_bush_free(&bush);
 }
 
@@ -759,8 +719,7 @@ ESK_TEST(tree_refuses_heights_levels_and_homes_that_cannot_be) {
         esk_tree_close(bush.tree);
         esk_sim_poke(bush.sim, info.block[0] * 8, 8, home, 4);
         ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
-        bool held = esk_bush_verify(&bush);
-        ESK_CHECK_TEXT(held ? "" : bush.why, "");
+        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
     }
     esk_bush_free(&bush);
 }

@@ -4,19 +4,12 @@
 /// Walks tell every node once, say what cannot be read, and go on after it.
 #include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/failing_device.h"
+#include "test/harness/media.h"
 
-static const struct esk_geometry nand = {.block_count = 160,
-                                         .block_pages = 8,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .programs_per_page_max = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry nand = ESK_NAND(160, 8, 512);
 
-static const struct esk_geometry sd = {.block_count = 160,
-                                       .block_pages = 8,
-                                       .page_bytes = 512,
-                                       .program_bytes = 512,
-                                       .flags = ESK_MEDIUM_OVERWRITE};
+static const struct esk_geometry sd = ESK_CARD(160, 8, 512);
 
 /// A bush of `store` with `count` puts of random keys.
 static void bush_grow(struct esk_bush *bush, uint8_t store, uint32_t count) {
@@ -148,31 +141,13 @@ ESK_TEST(tree_walk_says_what_is_damaged_and_goes_on) {
     }
 }
 
-/// A device of which one read fails.
-static struct esk_device failing;
-static struct esk_device_ops failing_ops;
-static uint32_t read_fails; ///< the read from now that fails; 0: none
-static int (*read_call)(const struct esk_device *device, esk_page_id page,
-                        uint16_t offset, void *buffer, uint16_t bytes);
-
-static int failing_read(const struct esk_device *device, esk_page_id page,
-                        uint16_t offset, void *buffer, uint16_t bytes) {
-    if (read_fails > 0 && --read_fails == 0) {
-        return ESK_E_IO;
-    }
-    return read_call(device, page, offset, buffer, bytes);
-}
-
 ESK_TEST(tree_walk_goes_on_after_a_read_that_failed) {
     struct esk_bush bush;
     bush_grow(&bush, ESK_STORE_WANDERING, 900);
     struct sums whole = walk_all(&bush);
-    failing = *bush.device;
-    failing_ops = *failing.ops;
-    read_call = failing_ops.read;
-    failing_ops.read = failing_read;
-    failing.ops = &failing_ops;
-    bush.device = &failing;
+    struct esk_device front;
+    failing_device_make(&front, bush.device);
+    bush.device = &front;
     ESK_CHECK(esk_bush_remount(&bush));
     struct esk_tree_walk walk;
     struct esk_tree_node node;
