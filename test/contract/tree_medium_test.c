@@ -85,7 +85,7 @@ ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
                                        .pad_bytes = 60,
                                        .key_range = 4000,
                                        .blocks = 28};
-        bool overwrites = store <= ESK_STORE_JOURNALED;
+        bool overwrites = esk_bush_overwrites(store);
         ESK_CONTEXT("store %u", store);
         ESK_CHECK_INT(esk_bush_make(&bush, &table, overwrites ? &sd : &nand, 9),
                       ESK_OK);
@@ -249,7 +249,7 @@ ESK_TEST(tree_tells_a_damaged_page_and_returns_nothing_wrong) {
                                        .pad_bytes = 30,
                                        .key_range = 400,
                                        .no_batches = true};
-        bool overwrites = store <= ESK_STORE_JOURNALED;
+        bool overwrites = esk_bush_overwrites(store);
         uint32_t hurt = 0;
         ESK_CHECK_INT(esk_bush_make(&bush, &table, overwrites ? &sd : &nand, 4),
                       ESK_OK);

@@ -54,7 +54,7 @@ static void random_run(const struct esk_bush_table *table,
 }
 
 static const struct esk_geometry *medium_for(uint8_t store) {
-    return store <= ESK_STORE_JOURNALED ? &sd : &nand;
+    return esk_bush_overwrites(store) ? &sd : &nand;
 }
 
 ESK_TEST(tree_is_a_sorted_array_with_every_store_and_key) {

@@ -54,6 +54,11 @@ struct esk_bush {
     char why[300];
 };
 
+/// Whether `store` is one for media that overwrite, and for no other.
+static inline bool esk_bush_overwrites(uint8_t store) {
+    return store <= ESK_STORE_JOURNALED;
+}
+
 /// Makes a formatted volume with the tree `bush`, and opens it.
 int esk_bush_make(struct esk_bush *bush, const struct esk_bush_table *table,
                   const struct esk_geometry *geometry, uint64_t seed);

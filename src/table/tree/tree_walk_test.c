@@ -2,28 +2,14 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Walks tell every node once, say what cannot be read, and go on after it.
-#include "test/harness/bush.h"
-#include "test/harness/esk_test.h"
-#include "test/harness/failing_device.h"
-#include "test/harness/media.h"
-
-static const struct esk_geometry nand = ESK_NAND(160, 8, 512);
-
-static const struct esk_geometry sd = ESK_CARD(160, 8, 512);
+#include "test/harness/bush_rig.h"
 
 /// A bush of `store` with `count` puts of random keys.
 static void bush_grow(struct esk_bush *bush, uint8_t store, uint32_t count) {
-    struct esk_bush_table table = {.store = store,
-                                   .key_type = ESK_TYPE_U32,
-                                   .pad_bytes = 24,
-                                   .key_range = 900};
-    bool overwrites = store <= ESK_STORE_JOURNALED;
-    ESK_CHECK_INT(esk_bush_make(bush, &table, overwrites ? &sd : &nand, 1),
-                  ESK_OK);
-    for (uint32_t i = 0; i < count; i++) {
-        ESK_CHECK_INT(esk_bush_put(bush, esk_bush_random(bush, bush->range)),
-                      ESK_OK);
-    }
+    struct esk_bush_table table = bush_plain(store);
+    table.key_range = 900;
+    bush_start(bush, &table);
+    bush_puts(bush, count);
 }
 
 /// What a walk to its end adds up to.

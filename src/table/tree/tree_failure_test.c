@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What a tree does where reads, programs, syncs and the power fail.
+#include "test/harness/bush_rig.h"
+
+/// Every read fails once, at every place in a call.
+ESK_TEST(tree_call_whose_read_fails_says_so_and_changes_nothing) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+        for (uint8_t frames = 2; frames <= 5; frames = (uint8_t)(frames + 3)) {
+            struct esk_bush bush;
+            struct esk_bush_table table = bush_plain(store);
+            uint32_t failed = 0;
+            table.frames = frames;
+            table.blocks = store <= ESK_STORE_JOURNALED ? 0 : 26;
+            table.no_batches = true;
+            bush_start(&bush, &table);
+            bush_front(&bush);
+            bush_puts(&bush, 300);
+            for (uint32_t i = 0; i < 1500; i++) {
+                uint32_t number = esk_bush_random(&bush, bush.range);
+                uint32_t kind = esk_bush_random(&bush, 8);
+                uint8_t key[8];
+                uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
+                uint32_t count = 0;
+                struct esk_tree_report report;
+                esk_bush_key(&bush, number, key);
+                read_fails = 1 + esk_bush_random(&bush, 12);
+                int status = kind < 2   ? esk_bush_put(&bush, number)
+                             : kind < 4 ? esk_bush_delete(&bush, number)
+                             : kind < 5 ? esk_tree_floor(bush.tree, key, row)
+                             : kind < 6 ? esk_tree_ceiling(bush.tree, key, row)
+                             : kind < 7 ? esk_tree_count(bush.tree, &count)
+                                        : esk_tree_check(bush.tree, &report);
+                bool fell = read_fails == 0;
+                read_fails = 0;
+                ESK_CONTEXT("store %u, frames %u, call %u of kind %u", store,
+                            frames, i, kind);
+                ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND ||
+                          status == ESK_FULL || (fell && status == ESK_E_IO));
+                failed += status == ESK_E_IO ? 1 : 0;
+                if (i % 40 == 0) {
+                    ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+                }
+            }
+            ESK_CHECK(failed > 50);
+            for (uint32_t i = 1; i < 60; i++) {
+                esk_tree_close(bush.tree);
+                read_fails = i;
+                int status = esk_bush_open(&bush);
+                read_fails = 0;
+                ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+                ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+            }
+            ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+            esk_bush_free(&bush);
+        }
+    }
+}
+
+ESK_TEST(collector_keeps_its_block_while_a_sync_fails) {
+    struct esk_bush bush;
+    struct esk_bush_table table = bush_plain(ESK_STORE_MU);
+    uint32_t refused = 0;
+    table.blocks = 12;
+    bush_start(&bush, &table);
+    bush_front(&bush);
+    sync_fails = true;
+    ESK_CHECK_INT(esk_tree_sync(bush.tree), ESK_E_IO);
+    for (uint32_t i = 0; i < 200; i++) {
+        int status = esk_bush_put(&bush, esk_bush_random(&bush, 20));
+        ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+        refused += status == ESK_E_IO ? 1 : 0;
+    }
+    ESK_CHECK(refused > 0);
+    sync_fails = false;
+    bush_puts(&bush, 10);
+    ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                       esk_bush_verify(&bush),
+                   bush.why);
+    esk_bush_free(&bush);
+}
+
+ESK_TEST(batch_that_a_cut_takes_leaves_an_empty_table_empty) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = bush_plain(store);
+        bush_start(&bush, &table);
+        ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_OK);
+        bush.before = bush.model;
+        bush.in_batch = true;
+        bush_puts(&bush, 60);
+        ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                           esk_bush_verify(&bush),
+                       bush.why);
+        ESK_CHECK_INT(bush.model.rows, 0);
+        bush_puts(&bush, 60);
+        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+        esk_bush_free(&bush);
+    }
+}
+
+/// The driver fails at every program of every put, and comes back.
+ESK_TEST(tree_put_whose_program_fails_can_be_called_again) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = bush_plain(store);
+        uint32_t failed = 0;
+        bush_start(&bush, &table);
+        for (uint32_t n = 0; n < 160; n++) {
+            uint32_t number = esk_bush_random(&bush, bush.range);
+            int status = ESK_E_IO;
+            ESK_CONTEXT("store %u, put %u", store, n);
+            for (uint32_t at = 0; status != ESK_OK; at++) {
+                esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + at,
+                               ESK_SIM_CUT_BEFORE);
+                status = esk_bush_put(&bush, number);
+                ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+                failed += status == ESK_OK ? 0 : 1;
+                esk_sim_power_on(bush.sim);
+                esk_sim_cut_at(bush.sim, 0, ESK_SIM_CUT_NONE);
+            }
+            if (n % 20 == 0) {
+                ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+            }
+        }
+        ESK_CHECK(failed >= 160);
+        ESK_CHECK_HELD(esk_bush_remount(&bush) && esk_bush_verify(&bush),
+                       bush.why);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(inplace_split_that_a_cut_left_is_completed_but_not_read_only) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
+         store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = bush_plain(store);
+        uint32_t refused = 0;
+        bush_start(&bush, &table);
+        bush_puts(&bush, 60);
+        for (uint32_t n = 0; n < 60; n++) {
+            uint32_t number = esk_bush_random(&bush, bush.range);
+            uint32_t writes = store == ESK_STORE_JOURNALED ? 4 : 2;
+            uint32_t rows = bush.model.rows;
+            ESK_CONTEXT("store %u, put %u", store, n);
+            esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + writes,
+                           ESK_SIM_CUT_BEFORE);
+            bool split = esk_bush_put(&bush, number) != ESK_OK;
+            esk_sim_power_on(bush.sim);
+            esk_sim_cut_at(bush.sim, 0, ESK_SIM_CUT_NONE);
+            if (!split) {
+                continue;
+            }
+            esk_tree_close(bush.tree);
+            ESK_CHECK_INT(esk_volume_mount(&bush.volume, bush.device,
+                                           ESK_MOUNT_READ_ONLY, bush.page),
+                          ESK_OK);
+            int status = esk_bush_open(&bush);
+            refused += status == ESK_E_READ_ONLY ? 1 : 0;
+            ESK_CHECK(status == ESK_OK || status == ESK_E_READ_ONLY);
+            ESK_CHECK_INT(
+                esk_volume_mount(&bush.volume, bush.device, 0, bush.page),
+                ESK_OK);
+            ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+            uint32_t count = 0;
+            ESK_CHECK_INT(esk_tree_count(bush.tree, &count), ESK_OK);
+            /* The leaf was split with the row in it, or not at all. */
+            ESK_CHECK(count == rows || count == rows + 1);
+            bush.model.version[number] = count > rows ? bush.version : 0;
+            bush.model.rows = count;
+            ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+        }
+        ESK_CHECK(refused > 1);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST_MAIN()
