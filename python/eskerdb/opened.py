@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 4096
 
 
-class OpenTable:
+class OpenTable(ABC):
     """An open table; a context manager. Rows are dicts by column name.
+
+    A kind of table owes get(), scan() and _write().
 
     volume, table   where it is, and its catalog entry
     key             the key's column
@@ -41,31 +44,40 @@ class OpenTable:
         self._handle = ffi.gc(handle, lib.esk_py_table_release)
         self._read_only = volume.read_only
 
-    # What a kind of table does for itself ------------------------------------
+    # What a kind of table owes -----------------------------------------------
 
+    @abstractmethod
     def get(self, key: Any) -> dict[str, Any] | None:
         """Returns the row with that key, None when there is none."""
-        raise NotImplementedError
 
-    def count(self) -> int:
-        """Returns the number of rows."""
-        raise NotImplementedError
-
+    @abstractmethod
     def scan(self) -> Scan:
         """Asks for rows in key order."""
-        raise NotImplementedError
 
-    def sync(self) -> None:
-        """Makes every accepted row survive any later power cut."""
-        raise NotImplementedError
-
+    @abstractmethod
     def _write(
         self, packed: Any, count: int, values: Any, ends: Any, before: int
     ) -> int:
         """Writes packed rows; `before` is how many went ahead of them."""
-        raise NotImplementedError
 
     # What they share ---------------------------------------------------------
+
+    def sync(self) -> None:
+        """Makes every accepted row survive any later power cut.
+
+        Raises DeviceError, Worn: call again. Costs at most 2 programs and
+        the driver's sync.
+        """
+        self._check(lib.esk_py_table_sync(self._handle), "sync")
+
+    def count(self) -> int:
+        """Returns the number of rows readable now.
+
+        Costs at most 2 page reads; on a tree in place one a leaf, once.
+        """
+        count = ffi.new("uint32_t *")
+        self._check(lib.esk_py_table_count(self._handle, count), "count")
+        return count[0]
 
     def __getitem__(self, key: Any) -> dict[str, Any]:
         row = self.get(key)

@@ -85,13 +85,6 @@ class Series(OpenTable):
         """
         return self._write_many(rows)
 
-    def sync(self) -> None:
-        """Makes every accepted row survive any later power cut.
-
-        Raises DeviceError, Worn: call again. Costs at most 2 programs.
-        """
-        self._check(lib.esk_py_series_sync(self._handle), "sync")
-
     def erase_before(self, key: int) -> None:
         """Drops every row with a key below `key`, durably.
 
@@ -136,12 +129,6 @@ class Series(OpenTable):
     def oldest(self) -> dict[str, Any] | None:
         """Returns the oldest row, None when the table is empty."""
         return self._row(self._find_bytes(lib.ESK_PY_OLDEST, 0))
-
-    def count(self) -> int:
-        """Returns the number of rows readable now; 2 page reads at most."""
-        count = ffi.new("uint32_t *")
-        self._check(lib.esk_py_series_count(self._handle, count), "count")
-        return count[0]
 
     def scan(
         self,

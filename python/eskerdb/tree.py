@@ -205,13 +205,6 @@ class Tree(OpenTable):
         finally:
             self._in_batch = False
 
-    def sync(self) -> None:
-        """Makes every change survive any later power cut.
-
-        Raises DeviceError. Costs the driver's sync, no programs.
-        """
-        self._check(lib.esk_py_tree_sync(self._handle), "sync")
-
     # Reading ----------------------------------------------------------------
 
     def get(self, key: Any) -> dict[str, Any] | None:
@@ -239,15 +232,6 @@ class Tree(OpenTable):
 
     def __contains__(self, key: Any) -> bool:
         return self.get(key) is not None
-
-    def count(self) -> int:
-        """Returns the number of rows.
-
-        Costs nothing; in place one read a leaf, once.
-        """
-        count = ffi.new("uint32_t *")
-        self._check(lib.esk_py_tree_count(self._handle, count), "count")
-        return count[0]
 
     def scan(
         self,

@@ -86,9 +86,27 @@ int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
                       esk_py_table_open_core *open, const void *config,
                       struct esk_py_table **out);
 
-/// Gives a cursor its table; the lock is held. Its query is set already.
-void esk_py_cursor_attach(struct esk_py_cursor *cursor,
-                          struct esk_py_table *table);
+/// Gives a table that is being opened its arena.
+///
+/// bytes    what the core asks for; 0: it cannot say, the catalog is unsound.
+/// Returns  ESK_OK; ESK_E_CORRUPT; ESK_PY_NO_HEAP.
+int esk_py_table_arena(struct esk_py_table *table, uint32_t bytes);
+
+/// Makes a cursor without a table, `bounds_bytes` of zeros for what its query
+/// points at; NULL: no heap.
+struct esk_py_cursor *esk_py_cursor_new(size_t bounds_bytes);
+
+/// Opens the core's cursor by the query that was set; the lock is held.
+/// Returns ESK_E_UNSUPPORTED when `table` is of another kind.
+typedef int esk_py_cursor_open_core(struct esk_py_table *table,
+                                    struct esk_py_cursor *cursor);
+
+/// Opens `cursor` on `table`, of which it holds a reference from then on. A
+/// cursor that cannot be opened is freed.
+int esk_py_cursor_start(struct esk_py_cursor *cursor,
+                        struct esk_py_table *table,
+                        esk_py_cursor_open_core *open,
+                        struct esk_py_cursor **out);
 
 /// Forgets the volume and closes its tables; the lock is held.
 void esk_py_device_unmount(struct esk_py_device *device);

@@ -133,6 +133,9 @@ int esk_py_volume_step(struct esk_py_device *device, uint32_t mount,
 /// of a tree, are lost.
 int esk_py_table_close(struct esk_py_table *table);
 void esk_py_table_release(struct esk_py_table *table);
+int esk_py_table_sync(struct esk_py_table *table);
+/// Rows of a series that can be read, or of a tree.
+int esk_py_table_count(struct esk_py_table *table, uint32_t *count);
 /// Bytes of RAM the open table holds: its arena.
 uint32_t esk_py_table_arena_bytes(const struct esk_py_table *table);
 
@@ -146,7 +149,6 @@ int esk_py_series_open(struct esk_py_device *device, uint32_t mount,
 int esk_py_series_append(struct esk_py_table *series, const void *rows,
                          uint32_t count, const void *values,
                          const uint64_t *ends, uint32_t *appended);
-int esk_py_series_sync(struct esk_py_table *series);
 
 /// Which row a find copies.
 enum esk_py_find {
@@ -158,7 +160,6 @@ enum esk_py_find {
 };
 int esk_py_series_find(struct esk_py_table *series, int which, uint64_t key,
                        void *row);
-int esk_py_series_count(struct esk_py_table *series, uint32_t *count);
 int esk_py_series_var_bytes(struct esk_py_table *series, const void *row,
                             uint32_t *bytes);
 int esk_py_series_var_read(struct esk_py_table *series, const void *row,
@@ -194,8 +195,6 @@ int esk_py_tree_put(struct esk_py_table *table, int how, const void *rows,
 int esk_py_tree_delete(struct esk_py_table *table, const void *key);
 int esk_py_tree_find(struct esk_py_table *table, int which, const void *key,
                      void *row);
-int esk_py_tree_count(struct esk_py_table *table, uint32_t *count);
-int esk_py_tree_sync(struct esk_py_table *table);
 int esk_py_tree_begin(struct esk_py_table *table, uint32_t pages);
 int esk_py_tree_commit(struct esk_py_table *table);
 int esk_py_tree_abort(struct esk_py_table *table);

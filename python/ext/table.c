@@ -248,6 +248,15 @@ int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
     return status;
 }
 
+int esk_py_table_arena(struct esk_py_table *table, uint32_t bytes) {
+    if (bytes == 0) {
+        return ESK_E_CORRUPT;
+    }
+    table->arena_bytes = bytes;
+    table->arena = malloc(bytes);
+    return table->arena == NULL ? ESK_PY_NO_HEAP : ESK_OK;
+}
+
 int esk_py_table_close(struct esk_py_table *table) {
     ESK_TRY(esk_py_table_enter(table));
     table_close(table);
@@ -275,6 +284,22 @@ uint32_t esk_py_table_arena_bytes(const struct esk_py_table *table) {
     return table->arena_bytes;
 }
 
+int esk_py_table_sync(struct esk_py_table *table) {
+    ESK_TRY(esk_py_table_enter(table));
+    int status = table->series != NULL ? esk_series_sync(table->series)
+                                       : esk_tree_sync(table->tree);
+    esk_py_table_leave(table);
+    return status;
+}
+
+int esk_py_table_count(struct esk_py_table *table, uint32_t *count) {
+    ESK_TRY(esk_py_table_enter(table));
+    int status = table->series != NULL ? esk_series_count(table->series, count)
+                                       : esk_tree_count(table->tree, count);
+    esk_py_table_leave(table);
+    return status;
+}
+
 // Series --------------------------------------------------------------------
 
 /// Takes the lock when `table` is an open series.
@@ -292,15 +317,9 @@ static int series_open_core(struct esk_py_table *table,
                             const struct esk_table_info *info,
                             const void *config) {
     struct esk_py_device *device = table->device;
-    table->arena_bytes =
-        esk_series_arena_bytes(&device->volume, info, config, device->page);
-    if (table->arena_bytes == 0) {
-        return ESK_E_CORRUPT;
-    }
-    table->arena = malloc(table->arena_bytes);
-    if (table->arena == NULL) {
-        return ESK_PY_NO_HEAP;
-    }
+    ESK_TRY(esk_py_table_arena(
+        table,
+        esk_series_arena_bytes(&device->volume, info, config, device->page)));
     return esk_series_open(&table->series, &device->volume, info->name, config,
                            table->arena, table->arena_bytes);
 }
@@ -339,43 +358,21 @@ int esk_py_series_append(struct esk_py_table *table, const void *rows,
     return status;
 }
 
-int esk_py_series_sync(struct esk_py_table *table) {
-    ESK_TRY(series_enter(table));
-    int status = esk_series_sync(table->series);
-    esk_py_table_leave(table);
-    return status;
-}
-
 int esk_py_series_find(struct esk_py_table *table, int which, uint64_t key,
                        void *row) {
+    typedef int by_key(struct esk_series *, uint64_t, void *);
+    static by_key *const calls[] = {[ESK_PY_GET] = esk_series_get,
+                                    [ESK_PY_FLOOR] = esk_series_floor,
+                                    [ESK_PY_CEILING] = esk_series_ceiling};
     ESK_TRY(series_enter(table));
     int status = ESK_E_INVALID;
-    switch (which) {
-    case ESK_PY_GET:
-        status = esk_series_get(table->series, key, row);
-        break;
-    case ESK_PY_FLOOR:
-        status = esk_series_floor(table->series, key, row);
-        break;
-    case ESK_PY_CEILING:
-        status = esk_series_ceiling(table->series, key, row);
-        break;
-    case ESK_PY_NEWEST:
+    if (which >= ESK_PY_GET && which <= ESK_PY_CEILING) {
+        status = calls[which](table->series, key, row);
+    } else if (which == ESK_PY_NEWEST) {
         status = esk_series_newest(table->series, row);
-        break;
-    case ESK_PY_OLDEST:
+    } else if (which == ESK_PY_OLDEST) {
         status = esk_series_oldest(table->series, row);
-        break;
-    default:
-        break;
     }
-    esk_py_table_leave(table);
-    return status;
-}
-
-int esk_py_series_count(struct esk_py_table *table, uint32_t *count) {
-    ESK_TRY(series_enter(table));
-    int status = esk_series_count(table->series, count);
     esk_py_table_leave(table);
     return status;
 }
@@ -434,48 +431,64 @@ int esk_py_series_check(struct esk_py_table *table,
 
 // Cursors -------------------------------------------------------------------
 
-void esk_py_cursor_attach(struct esk_py_cursor *cursor,
-                          struct esk_py_table *table) {
-    table->references++;
-    cursor->table = table;
+struct esk_py_cursor *esk_py_cursor_new(size_t bounds_bytes) {
+    struct esk_py_cursor *cursor = calloc(1, sizeof *cursor);
+    if (cursor != NULL) {
+        cursor->bounds = calloc(1, bounds_bytes);
+    }
+    if (cursor != NULL && cursor->bounds == NULL) {
+        free(cursor);
+        cursor = NULL;
+    }
+    return cursor;
+}
+
+int esk_py_cursor_start(struct esk_py_cursor *cursor,
+                        struct esk_py_table *table,
+                        esk_py_cursor_open_core *open,
+                        struct esk_py_cursor **out) {
+    int status = esk_py_table_enter(table);
+    if (status == ESK_OK) {
+        status = open(table, cursor);
+        if (status == ESK_OK) {
+            table->references++;
+            cursor->table = table;
+            *out = cursor;
+        }
+        esk_py_table_leave(table);
+    }
+    if (status != ESK_OK) {
+        free(cursor->bounds);
+        free(cursor);
+    }
+    return status;
+}
+
+/// Opens the core's cursor of a series; the lock is held.
+static int series_cursor_open(struct esk_py_table *table,
+                              struct esk_py_cursor *cursor) {
+    return table->series == NULL
+               ? ESK_E_UNSUPPORTED
+               : esk_series_cursor_open(table->series, &cursor->series,
+                                        &cursor->series_query);
 }
 
 int esk_py_cursor_open(struct esk_py_table *table,
                        const struct esk_query *query,
                        struct esk_py_cursor **out) {
-    struct esk_py_cursor *cursor = calloc(1, sizeof *cursor);
-    struct esk_range *ranges =
-        calloc((size_t)query->range_count + 1, sizeof *ranges);
-    int status = ESK_PY_NO_HEAP;
-    if (cursor == NULL || ranges == NULL) {
-        goto failed;
+    struct esk_range *ranges = NULL;
+    struct esk_py_cursor *cursor =
+        esk_py_cursor_new(((size_t)query->range_count + 1) * sizeof *ranges);
+    if (cursor == NULL) {
+        return ESK_PY_NO_HEAP;
     }
+    ranges = cursor->bounds;
     if (query->range_count > 0) {
         memcpy(ranges, query->ranges, query->range_count * sizeof *ranges);
     }
-    cursor->bounds = ranges;
     cursor->series_query = *query;
     cursor->series_query.ranges = ranges;
-    status = series_enter(table);
-    if (status != ESK_OK) {
-        goto failed;
-    }
-    status = esk_series_cursor_open(table->series, &cursor->series,
-                                    &cursor->series_query);
-    if (status == ESK_OK) {
-        esk_py_cursor_attach(cursor, table);
-    }
-    esk_py_table_leave(table);
-    if (status != ESK_OK) {
-        goto failed;
-    }
-    *out = cursor;
-    return ESK_OK;
-
-failed:
-    free(ranges);
-    free(cursor);
-    return status;
+    return esk_py_cursor_start(cursor, table, series_cursor_open, out);
 }
 
 /// Copies the next row of either kind of table; the lock is held.

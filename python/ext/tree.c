@@ -5,7 +5,6 @@
 ///
 /// Each function is the C API's call of that name between enter and leave.
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "handle.h"
@@ -61,15 +60,9 @@ static int tree_open_core(struct esk_py_table *table,
     if (config.store == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    table->arena_bytes =
-        esk_tree_arena_bytes(&device->volume, info, &config, device->page);
-    if (table->arena_bytes == 0) {
-        return ESK_E_CORRUPT;
-    }
-    table->arena = malloc(table->arena_bytes);
-    if (table->arena == NULL) {
-        return ESK_PY_NO_HEAP;
-    }
+    ESK_TRY(
+        esk_py_table_arena(table, esk_tree_arena_bytes(&device->volume, info,
+                                                       &config, device->page)));
     return esk_tree_open(&table->tree, &device->volume, info->name, &config,
                          table->arena, table->arena_bytes);
 }
@@ -109,11 +102,6 @@ int esk_py_tree_delete(struct esk_py_table *table, const void *key) {
     return tree_leave(table, esk_tree_delete(table->tree, key));
 }
 
-int esk_py_tree_sync(struct esk_py_table *table) {
-    ESK_TRY(tree_enter(table));
-    return tree_leave(table, esk_tree_sync(table->tree));
-}
-
 int esk_py_tree_begin(struct esk_py_table *table, uint32_t pages) {
     ESK_TRY(tree_enter(table));
     return tree_leave(table, esk_tree_begin(table->tree, pages));
@@ -134,32 +122,21 @@ int esk_py_tree_abort(struct esk_py_table *table) {
 int esk_py_tree_find(struct esk_py_table *table, int which, const void *key,
                      void *row) {
     ESK_TRY(tree_enter(table));
-    int status = ESK_E_INVALID;
+    struct esk_tree *tree = table->tree;
     switch (which) {
     case ESK_PY_GET:
-        status = esk_tree_get(table->tree, key, row);
-        break;
+        return tree_leave(table, esk_tree_get(tree, key, row));
     case ESK_PY_FLOOR:
-        status = esk_tree_floor(table->tree, key, row);
-        break;
+        return tree_leave(table, esk_tree_floor(tree, key, row));
     case ESK_PY_CEILING:
-        status = esk_tree_ceiling(table->tree, key, row);
-        break;
+        return tree_leave(table, esk_tree_ceiling(tree, key, row));
     case ESK_PY_NEWEST:
-        status = esk_tree_last(table->tree, row);
-        break;
+        return tree_leave(table, esk_tree_last(tree, row));
     case ESK_PY_OLDEST:
-        status = esk_tree_first(table->tree, row);
-        break;
+        return tree_leave(table, esk_tree_first(tree, row));
     default:
-        break;
+        return tree_leave(table, ESK_E_INVALID);
     }
-    return tree_leave(table, status);
-}
-
-int esk_py_tree_count(struct esk_py_table *table, uint32_t *count) {
-    ESK_TRY(tree_enter(table));
-    return tree_leave(table, esk_tree_count(table->tree, count));
 }
 
 int esk_py_tree_stats(struct esk_py_table *table,
@@ -190,17 +167,24 @@ int esk_py_tree_walk_next(struct esk_py_table *table,
 
 // Cursors -------------------------------------------------------------------
 
+/// Opens the core's cursor of a tree; the lock is held.
+static int tree_cursor_open(struct esk_py_table *table,
+                            struct esk_py_cursor *cursor) {
+    return table->tree == NULL
+               ? ESK_E_UNSUPPORTED
+               : esk_tree_cursor_open(table->tree, &cursor->tree,
+                                      &cursor->tree_query);
+}
+
 int esk_py_tree_cursor_open(struct esk_py_table *table, const void *key_min,
                             const void *key_max, bool backward,
                             struct esk_py_cursor **out) {
     size_t bytes = table->columns[table->key_column].bytes;
-    struct esk_py_cursor *cursor = calloc(1, sizeof *cursor);
-    uint8_t *keys = calloc(2, bytes);
-    int status = ESK_PY_NO_HEAP;
-    if (cursor == NULL || keys == NULL) {
-        goto failed;
+    struct esk_py_cursor *cursor = esk_py_cursor_new(2 * bytes);
+    if (cursor == NULL) {
+        return ESK_PY_NO_HEAP;
     }
-    cursor->bounds = keys;
+    uint8_t *keys = cursor->bounds;
     cursor->tree_query.backward = backward;
     if (key_min != NULL) {
         cursor->tree_query.key_min = memcpy(keys, key_min, bytes);
@@ -208,24 +192,5 @@ int esk_py_tree_cursor_open(struct esk_py_table *table, const void *key_min,
     if (key_max != NULL) {
         cursor->tree_query.key_max = memcpy(keys + bytes, key_max, bytes);
     }
-    status = tree_enter(table);
-    if (status != ESK_OK) {
-        goto failed;
-    }
-    status =
-        esk_tree_cursor_open(table->tree, &cursor->tree, &cursor->tree_query);
-    if (status == ESK_OK) {
-        esk_py_cursor_attach(cursor, table);
-    }
-    esk_py_table_leave(table);
-    if (status != ESK_OK) {
-        goto failed;
-    }
-    *out = cursor;
-    return ESK_OK;
-
-failed:
-    free(keys);
-    free(cursor);
-    return status;
+    return esk_py_cursor_start(cursor, table, tree_cursor_open, out);
 }
