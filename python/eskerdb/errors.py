@@ -24,12 +24,11 @@ class EskerError(Exception):
     status = 0
     advice = ""
     appended = 0
+    __str__ = Exception.__str__  # a KeyError's would be quoted
 
 
 class NotFound(EskerError, KeyError):
     """No such row, table or volume."""
-
-    __str__ = Exception.__str__
 
 
 class OutOfOrder(EskerError):
@@ -46,8 +45,6 @@ class Invalid(EskerError, ValueError):
 
 class DeviceError(EskerError, OSError):
     """The medium failed to read, program or erase, or has no power."""
-
-    __str__ = Exception.__str__
 
 
 class Corrupt(EskerError):
