@@ -17,20 +17,16 @@ The draws repeat themselves; ESK_SEED=n draws others. A failure prints the
 steps, and the chip's own line (geometry, seed, operation).
 """
 
-import os
 import struct
 from bisect import bisect_left
 
 import pytest
-from hypothesis import HealthCheck, Phase, note, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from conftest import NAND, NOR, SD
@@ -45,6 +41,7 @@ from eskerdb import (
     Simulator,
     Volume,
 )
+from model import ChipModel, run
 
 TINY = Geometry(block_count=96, block_pages=4, page_bytes=128)
 EEPROM = Geometry(
@@ -80,7 +77,7 @@ bound = st.none() | st.floats(0, 1)
 values = st.tuples(st.integers(-300, 300), st.integers(-4000, 4000))
 
 
-class SeriesModel(RuleBasedStateMachine):
+class SeriesModel(ChipModel):
     """One chip, one table, one list."""
 
     def __init__(self) -> None:
@@ -126,16 +123,13 @@ class SeriesModel(RuleBasedStateMachine):
             full=full,
             data_blocks=data_blocks,
         )
-        self.series = self.volume.open("log", **self.options)
+        self.table = self.open_table(self.volume)
 
-    def teardown(self) -> None:
-        if hasattr(self, "chip"):
-            note(f"chip: {self.chip.describe()}")
-            assert self.chip.violations == []
-        if hasattr(self, "series"):
-            self.series.close(sync=False)
-            self.volume.close()
-            self.chip.close()
+    def open_table(self, volume):
+        return volume.open("log", **self.options)
+
+    def read_table(self):
+        return self._read()
 
     @property
     def crowded(self) -> bool:
@@ -160,10 +154,10 @@ class SeriesModel(RuleBasedStateMachine):
         self.attempted = None
         try:
             if self.notes:
-                self.series.append_many([(*r, note_of(r)) for r in batch])
+                self.table.append_many([(*r, note_of(r)) for r in batch])
             else:
                 packed = (PACKED.pack(*row) for row in batch)
-                self.series.append_many(b"".join(packed))
+                self.table.append_many(b"".join(packed))
             self.rows += batch
         except Full as refused:
             assert self.full == "refuse"
@@ -177,7 +171,7 @@ class SeriesModel(RuleBasedStateMachine):
     @rule()
     def sync(self):
         self._try(
-            self.series.sync, lambda: setattr(self, "synced", len(self.rows))
+            self.table.sync, lambda: setattr(self, "synced", len(self.rows))
         )
         self._see_dropped()  # a page that was full made room for itself
 
@@ -197,7 +191,7 @@ class SeriesModel(RuleBasedStateMachine):
             self.first = max(self.first, at)
             self.erased = max(self.erased, at)
 
-        self._try(lambda: self.series.erase_before(key), done)
+        self._try(lambda: self.table.erase_before(key), done)
         self.erasing = None
 
     @rule(ahead=st.integers(0, 12), mode=st.sampled_from(MODES))
@@ -214,8 +208,7 @@ class SeriesModel(RuleBasedStateMachine):
     def remount(self, sync):
         if sync:
             self.sync()
-        self.series.close(sync=False)
-        self.volume.close()
+        self.close()
         self._mount()
 
     def _try(self, change, done=lambda: None):
@@ -233,27 +226,13 @@ class SeriesModel(RuleBasedStateMachine):
         same: its own work was durable before the cut hit something else."""
         if self.chip.is_on:
             return
-        self.series.close(sync=False)
-        self.volume.close()
+        self.close()
         self.chip.power_on()
         self._mount()
 
     def _mount(self):
-        """Mounts, cut short any number of times, and checks what is left."""
-        self.series = None
-        while self.series is None:
-            volume = None
-            try:
-                volume = Volume.mount(self.chip)
-                self.series = volume.open("log", **self.options)
-                self.volume = volume
-            except DeviceError:
-                if volume is not None:
-                    volume.close()
-                if self.chip.is_on:
-                    raise
-                self.chip.power_on()
-        found = self._read()
+        """Mounts and checks what is left."""
+        found = self.mount()
         known = self.rows + ([self.attempted] if self.attempted else [])
         self.attempted = None
         first = self._place(found, known)
@@ -273,7 +252,7 @@ class SeriesModel(RuleBasedStateMachine):
         return max(self.synced, self.erased)
 
     def _see_dropped(self):
-        oldest = self.series.oldest()
+        oldest = self.table.oldest()
         first = len(self.rows)
         if oldest is not None:
             first = bisect_left(self.rows, oldest["k"], key=lambda row: row[0])
@@ -289,7 +268,7 @@ class SeriesModel(RuleBasedStateMachine):
     # Questions --------------------------------------------------------------
 
     def _read(self, **query) -> list[Row]:
-        found = [tuple(row.values()) for row in self.series.scan(**query)]
+        found = [tuple(row.values()) for row in self.table.scan(**query)]
         if not self.notes:
             return found
         gone = [row[3] is None for row in found if note_of(row[:3])]
@@ -314,14 +293,14 @@ class SeriesModel(RuleBasedStateMachine):
     @invariant()
     @precondition(lambda self: hasattr(self, "chip"))
     def shows_the_list(self):
-        newest = self._fixed(self.series.newest())
+        newest = self._fixed(self.table.newest())
         assert newest == (self.shown[-1] if self.shown else None)
 
     @rule()
     def read_all(self):
         assert self._read() == self.shown
         assert self._read(backward=True) == self.shown[::-1]
-        assert self.series.count() == len(self.shown)
+        assert self.table.count() == len(self.shown)
 
     @rule(part=st.floats(-0.1, 1.1))
     def look_up(self, part):
@@ -330,11 +309,11 @@ class SeriesModel(RuleBasedStateMachine):
         there = at < len(self.shown) and self.shown[at][0] == key
         ceiling = self.shown[at] if at < len(self.shown) else None
         floor = ceiling if there else (self.shown[at - 1] if at else None)
-        assert self._fixed(self.series.ceiling(key)) == ceiling
+        assert self._fixed(self.table.ceiling(key)) == ceiling
         try:
-            get = self._fixed(self.series.get(key))
+            get = self._fixed(self.table.get(key))
             assert get == (ceiling if there else None)
-            assert self._fixed(self.series.floor(key)) == floor
+            assert self._fixed(self.table.floor(key)) == floor
         except Corrupt:
             # Below the oldest row a page that proves nothing may have held it.
             assert at == 0 and not there and self.first > 0
@@ -373,7 +352,7 @@ class SeriesModel(RuleBasedStateMachine):
 
     @rule()
     def check(self):
-        report = self.series.check()
+        report = self.table.check()
         assert report.rows >= len(self.shown)
         assert report.rows_missing == 0
         assert report.pages_damaged == 0
@@ -382,20 +361,4 @@ class SeriesModel(RuleBasedStateMachine):
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
 def test_a_series_is_the_list_of_its_rows():
-    chosen = os.environ.get("ESK_SEED")
-    machine = SeriesModel
-    if chosen is not None:
-        machine = seed(int(chosen))(type("SeriesModel", (SeriesModel,), {}))
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=int(os.environ.get("ESK_EXAMPLES", "400")),
-            stateful_step_count=40,
-            derandomize=chosen is None,
-            database=None,
-            deadline=None,
-            print_blob=True,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run(SeriesModel, examples=400, steps=40)

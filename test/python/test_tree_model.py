@@ -13,19 +13,11 @@ The draws repeat themselves; ESK_SEED=n draws others. A failure prints the
 steps, and the chip's own line (geometry, seed, operation).
 """
 
-import os
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, Phase, note, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import initialize, precondition, rule
 
 from conftest import NAND, NOR, SD
 from eskerdb import (
@@ -37,6 +29,7 @@ from eskerdb import (
     Simulator,
     Volume,
 )
+from model import ChipModel, run
 
 MEDIA = {"nor": NOR, "nand": NAND, "sd": SD}
 WHOLE = ["before", "after"]
@@ -64,7 +57,7 @@ class Abandon(Exception):
     """What a batch ends with that is not to take effect."""
 
 
-class TreeModel(RuleBasedStateMachine):
+class TreeModel(ChipModel):
     """One chip, one table, one dict of numbers to values."""
 
     @initialize(
@@ -101,15 +94,13 @@ class TreeModel(RuleBasedStateMachine):
             k_percent=k_percent if mu else 0,
             blocks=blocks,
         )
-        self.tree = self.volume.open_tree("map", **self.options)
+        self.table = self.open_table(self.volume)
 
-    def teardown(self) -> None:
-        if hasattr(self, "tree"):
-            note(f"chip: {self.chip.describe()}")
-            assert self.chip.violations == []
-            self.tree.close(sync=False)
-            self.volume.close()
-            self.chip.close()
+    def open_table(self, volume):
+        return volume.open_tree("map", **self.options)
+
+    def read_table(self):
+        return self._read()
 
     def row(self, number: int, value: int) -> tuple:
         return value, self.key(number), self.pad
@@ -119,7 +110,7 @@ class TreeModel(RuleBasedStateMachine):
     @rule(changes=puts)
     def put_many(self, changes):
         rows = [self.row(*change) for change in changes]
-        self._try(lambda: self.tree.put_many(rows), self._after(changes))
+        self._try(lambda: self.table.put_many(rows), self._after(changes))
 
     @rule(start=numbers, step=st.sampled_from([-7, -1, 1, 3]), value=values)
     def put_a_run(self, start, step, value):
@@ -127,34 +118,34 @@ class TreeModel(RuleBasedStateMachine):
         at = range(start, NUMBERS if step > 0 else -1, step)
         changes = [(number, (value + number) % 65536) for number in at]
         rows = [self.row(*change) for change in changes]
-        self._try(lambda: self.tree.put_many(rows), self._after(changes))
+        self._try(lambda: self.table.put_many(rows), self._after(changes))
 
     @rule(number=numbers, value=values)
     def insert(self, number, value):
         row = self.row(number, value)
         if number in self.rows:
             with pytest.raises(Exists):
-                self.tree.insert(row)
+                self.table.insert(row)
         else:
             states = self._after([(number, value)])
-            self._try(lambda: self.tree.insert(row), states)
+            self._try(lambda: self.table.insert(row), states)
 
     @rule(number=numbers, value=values)
     def update(self, number, value):
         row = self.row(number, value)
         if number in self.rows:
             states = self._after([(number, value)])
-            self._try(lambda: self.tree.update(row), states)
+            self._try(lambda: self.table.update(row), states)
         else:
             with pytest.raises(NotFound):
-                self.tree.update(row)
+                self.table.update(row)
 
     @rule(number=numbers, count=st.integers(1, 120))
     def delete(self, number, count):
         for gone in range(number, min(number + count, NUMBERS)):
             without = {n: v for n, v in self.rows.items() if n != gone}
             states = [self.rows, without]
-            self._try(lambda key=gone: self.tree.delete(self.key(key)), states)
+            self._try(lambda key=gone: self.table.delete(self.key(key)), states)
 
     @precondition(lambda self: not self.overwrites)
     @rule(changes=puts, gone=st.lists(numbers, max_size=5), keep=st.booleans())
@@ -164,11 +155,11 @@ class TreeModel(RuleBasedStateMachine):
             after.pop(number, None)
 
         def change():
-            with self.tree.batch():
+            with self.table.batch():
                 for number, value in changes:
-                    self.tree.put(self.row(number, value))
+                    self.table.put(self.row(number, value))
                 for number in gone:
-                    self.tree.delete(self.key(number))
+                    self.table.delete(self.key(number))
                 assert self._read() == self._wanted(after)
                 if not keep:
                     raise Abandon
@@ -180,7 +171,7 @@ class TreeModel(RuleBasedStateMachine):
 
     @rule()
     def sync(self):
-        self._try(self.tree.sync, [self.rows])
+        self._try(self.table.sync, [self.rows])
 
     @rule(budget=st.integers(1, 4))
     def step(self, budget):
@@ -193,8 +184,7 @@ class TreeModel(RuleBasedStateMachine):
 
     @rule()
     def remount(self):
-        self.tree.close(sync=False)
-        self.volume.close()
+        self.close()
         self._mount([self.rows])
 
     def _after(self, changes) -> list[dict[int, int]]:
@@ -224,27 +214,13 @@ class TreeModel(RuleBasedStateMachine):
         if self.chip.is_on:
             (self.rows,) = possible
             return
-        self.tree.close(sync=False)
-        self.volume.close()
+        self.close()
         self.chip.power_on()
         self._mount(possible)
 
     def _mount(self, possible: list[dict]):
-        """Mounts, cut short any number of times, and sees what is left."""
-        found = None
-        while found is None:
-            volume = None
-            try:
-                volume = Volume.mount(self.chip)
-                self.tree = volume.open_tree("map", **self.options)
-                self.volume = volume
-                found = self._read()
-            except DeviceError:
-                if volume is not None:
-                    volume.close()
-                if self.chip.is_on:
-                    raise
-                self.chip.power_on()
+        """Mounts and sees what is left."""
+        found = self.mount()
         held = [rows for rows in possible if self._wanted(rows) == found]
         assert held, "rows lost, changed, invented, or a batch in part"
         self.rows = held[-1]
@@ -253,7 +229,7 @@ class TreeModel(RuleBasedStateMachine):
 
     def _read(self, *bounds, **options) -> list[tuple]:
         return [
-            tuple(row.values()) for row in self.tree.scan(*bounds, **options)
+            tuple(row.values()) for row in self.table.scan(*bounds, **options)
         ]
 
     def _wanted(self, rows: dict[int, int]) -> list[tuple]:
@@ -264,8 +240,8 @@ class TreeModel(RuleBasedStateMachine):
         wanted = self._wanted(self.rows)
         assert self._read() == wanted
         assert self._read(backward=True) == wanted[::-1]
-        assert self.tree.count() == len(wanted)
-        table = self.tree.scan(batch_rows=7).arrow()
+        assert self.table.count() == len(wanted)
+        table = self.table.scan(batch_rows=7).arrow()
         assert table["v"].to_pylist() == [row[0] for row in wanted]
 
     @rule(number=numbers)
@@ -274,11 +250,11 @@ class TreeModel(RuleBasedStateMachine):
         below = [n for n in self.rows if n <= number]
         above = [n for n in self.rows if n >= number]
         for found, at in (
-            (self.tree.get(key), number if number in self.rows else None),
-            (self.tree.floor(key), max(below, default=None)),
-            (self.tree.ceiling(key), min(above, default=None)),
-            (self.tree.first(), min(self.rows, default=None)),
-            (self.tree.last(), max(self.rows, default=None)),
+            (self.table.get(key), number if number in self.rows else None),
+            (self.table.floor(key), max(below, default=None)),
+            (self.table.ceiling(key), min(above, default=None)),
+            (self.table.first(), min(self.rows, default=None)),
+            (self.table.last(), max(self.rows, default=None)),
         ):
             wanted = None if at is None else self.row(at, self.rows[at])
             assert (found and tuple(found.values())) == wanted
@@ -296,7 +272,7 @@ class TreeModel(RuleBasedStateMachine):
 
     @rule()
     def check(self):
-        report, shape = self.tree.check(), self.tree.shape()
+        report, shape = self.table.check(), self.table.shape()
         assert report.ok, report
         assert report.rows == len(self.rows)
         assert report.nodes == len(shape.nodes)
@@ -306,20 +282,4 @@ class TreeModel(RuleBasedStateMachine):
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
 def test_a_tree_is_the_dict_of_its_rows():
-    chosen = os.environ.get("ESK_SEED")
-    machine = TreeModel
-    if chosen is not None:
-        machine = seed(int(chosen))(type("TreeModel", (TreeModel,), {}))
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=int(os.environ.get("ESK_EXAMPLES", "150")),
-            stateful_step_count=30,
-            derandomize=chosen is None,
-            database=None,
-            deadline=None,
-            print_blob=True,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run(TreeModel, examples=150, steps=30)
