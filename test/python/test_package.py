@@ -17,10 +17,16 @@ def test_the_version_is_the_one_in_version():
 
 def test_the_readme_s_code_runs(tmp_path, monkeypatch):
     text = (ROOT / "python" / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    series, tree = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     names: dict = {}
-    exec(compile(code, "README.md", "exec"), names)  # noqa: S102
+    exec(compile(series, "README.md", "exec"), names)  # noqa: S102
     with eskerdb.open("chip.img") as volume, volume.open("temp") as temp:
         assert temp.floor(2) == {"t": 2, "temp_c": 21.0}
         assert temp.count() == 3
+    # What the comments say, asked where they say it.
+    said = re.sub(
+        r"part\.(.*?)  # (\{.*\}|\d+)", r"assert part.\1 == \2 #", tree
+    )
+    assert said.count("assert") == 3
+    exec(compile(said, "README.md", "exec"), names)  # noqa: S102
