@@ -135,6 +135,8 @@ struct esk_series_cursor {
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
     uint16_t row;        ///< next row of the page
     uint16_t left;       ///< rows from `next` on that are wanted
+    uint16_t owed;       ///< `left` of a page that left its frame
+    uint32_t end;        ///< ordinal after the last of these rows
     uint8_t frame;       ///< where that page was last
     struct esk_range *ranges;
     uint64_t window;     ///< which of the next 64 entries of the run match

@@ -11,7 +11,9 @@
 /// Going forward without ranges, a page on the medium is entered once: how
 /// many of its rows are wanted is known then, and as long as the page stays in
 /// its frame they are copied one after another. The last key is that of the
-/// page's last wanted row from the start.
+/// page's last wanted row from the start. Should the page leave its frame and
+/// not be readable again, `owed` of its rows were not returned: where they
+/// stand once more, their ordinals tell.
 #include "base/inline.h"
 #include "flash/volume.h"
 #include "table/series/series.h"
@@ -136,10 +138,15 @@ bool esk_series_row_matches(const struct esk_series_cursor *cursor,
     return true;
 }
 
-/// Where the search of a page begins, from key_lo and the last key.
+/// Where a page whose first row has ordinal `first` begins to be wanted: at
+/// the first row that a lost page owes; else by key_lo and the last key.
 static uint16_t first_wanted(const struct esk_series *series,
                              const struct esk_series_cursor *cursor,
-                             uint8_t *page, uint16_t count) {
+                             uint8_t *page, uint16_t count, uint32_t first) {
+    uint32_t at = cursor->end - cursor->owed - first;
+    if (cursor->owed > 0 && at < count) {
+        return (uint16_t)at;
+    }
     if (cursor->has_last && cursor->last >= cursor->key_lo) {
         return esk_series_rows_below(series, page, count, cursor->last, true);
     }
@@ -239,6 +246,8 @@ static int page_enter(const struct esk_series *series,
     }
     cursor->next = esk_series_page_row(series, page, cursor->row);
     cursor->left = (uint16_t)(end - cursor->row);
+    cursor->end = esk_page_aux(page) + end;
+    cursor->owed = 0;
     cursor->last = esk_series_row_key(
         series, esk_series_page_row(series, page, (uint16_t)(end - 1)));
     cursor->has_last = true;
@@ -271,6 +280,7 @@ static int forward_next(struct esk_series *series,
         bool in_write = cursor->position >= series->data.head;
         uint8_t *page = series->write_page;
         uint16_t count = series->write_count;
+        uint32_t first = series->ordinal;
         uint8_t frame = 0;
         if (in_write) {
             cursor->position = series->data.head;
@@ -282,11 +292,12 @@ static int forward_next(struct esk_series *series,
                 continue;
             }
             count = esk_page_count(page);
+            first = esk_page_aux(page);
             cursor->frame = frame;
             cursor->tag = series->pool.tags[frame];
         }
         if (cursor->row == 0) {
-            cursor->row = first_wanted(series, cursor, page, count);
+            cursor->row = first_wanted(series, cursor, page, count, first);
         }
         int status = in_write || cursor->range_count > 0
                          ? page_next(series, cursor, page, count, row)
@@ -309,7 +320,10 @@ static int forward_next(struct esk_series *series,
 static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
                                      struct esk_series_cursor *cursor,
                                      void *row) {
-    cursor->left = 0;
+    if (cursor->left > 0) {
+        cursor->owed = cursor->left;
+        cursor->left = 0;
+    }
     if (cursor->impossible) {
         return ESK_END;
     }

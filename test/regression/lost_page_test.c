@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A forward cursor missed rows: it was on a page whose completion had failed,
+/// so that its rows stood again further on; the page left its frame and could
+/// not be read again, and the rows that were still to come from it were passed
+/// over on the page that has them too, or in RAM.
+#include "table/series/series.h"
+
+#include "test/harness/rig.h"
+
+static const struct esk_column columns[] = {
+    {.name = "at", .type = ESK_TYPE_U32},
+    {.name = "level", .type = ESK_TYPE_I16},
+};
+
+static const struct esk_table_spec spec = {.name = "log",
+                                           .columns = columns,
+                                           .column_count = 2,
+                                           .data_blocks = 8,
+                                           .index_blocks = 4};
+
+static const struct esk_series_config config = {.frames = 2};
+
+enum {
+    ROW_BYTES = 6,
+    SEALED = 95, ///< rows when the page that fails is sealed
+    IN_RAM = 8,  ///< transfers that fail: more than an append tries
+    ROWS = 300,
+};
+
+static int append(struct esk_rig *rig, uint32_t number) {
+    uint8_t row[ROW_BYTES];
+    esk_store_u32(row, number * 3);
+    esk_store_u16(row + 4, (uint16_t)(number & 0x7FFFu));
+    return esk_series_append(rig->series, row);
+}
+
+/// Appends up to ROWS rows; `failures` programs of the page that row SEALED is
+/// on fail. Stops where that stops it. Returns how many rows there are.
+static uint32_t fill(struct esk_rig *rig, uint32_t failures) {
+    /* The second program of the page's completion, and what follows. */
+    const struct esk_sim_failures faults = {
+        .transfer = {.burst_start = 1, .burst_length = failures}};
+    for (uint32_t number = 1; number <= ROWS; number++) {
+        int status = append(rig, number);
+        if (status != ESK_OK) {
+            ESK_CHECK_INT(status, ESK_E_IO);
+            return number - 1;
+        }
+        if (number == SEALED) {
+            ESK_CHECK_INT(esk_series_sync(rig->series), ESK_OK);
+            esk_sim_failures_set(rig->sim, &faults);
+        }
+    }
+    return ROWS;
+}
+
+/// The position of the page that was sealed and not completed: the first that
+/// holds row SEALED.
+static uint32_t sealed_position(struct esk_rig *rig) {
+    const struct esk_ring *ring = &rig->series->data;
+    for (uint32_t at = ring->tail; at < ring->head; at++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        uint32_t end = 0;
+        if (esk_series_pin(rig->series, ring, at, &page, &frame) == ESK_OK) {
+            end = esk_page_aux(page) + esk_page_count(page);
+            esk_pool_unpin(&rig->series->pool, frame);
+        }
+        if (end >= SEALED) {
+            ESK_CHECK_INT(end, SEALED);
+            return at;
+        }
+    }
+    ESK_CHECK(false);
+    return 0;
+}
+
+/// Makes position `at` unreadable, on the medium and in RAM.
+static void lose(struct esk_rig *rig, uint32_t at) {
+    uint8_t zeros[16] = {0};
+    esk_page_id page = esk_ring_page(&rig->series->data, at);
+    ESK_CHECK_INT(esk_sim_poke(rig->sim, page, 0, zeros, sizeof zeros), ESK_OK);
+    esk_pool_forget(&rig->series->pool, page);
+}
+
+/// Reads all rows, losing position `lost` once `before` were read.
+static void read_all(struct esk_rig *rig, uint32_t rows, uint32_t before,
+                     uint32_t lost) {
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, NULL), ESK_OK);
+    for (uint32_t number = 1; number <= rows; number++) {
+        ESK_CHECK_INT(esk_series_cursor_next(rig->series, &cursor, row),
+                      ESK_OK);
+        ESK_CHECK_INT(esk_load_u32(row), number * 3);
+        if (number == before) {
+            lose(rig, lost);
+        }
+    }
+    ESK_CHECK_INT(esk_series_cursor_next(rig->series, &cursor, row), ESK_END);
+}
+
+static void check(uint32_t failures, bool in_ram) {
+    for (uint32_t before = SEALED - 30; before <= SEALED + 30; before++) {
+        struct esk_rig rig;
+        ESK_CONTEXT("%u failures, lost after %u rows", failures, before);
+        rig_start(&rig, &rig_nor, NULL);
+        rig_create(&rig, &spec);
+        rig_open(&rig, "log", &config);
+        uint32_t rows = fill(&rig, failures);
+        ESK_CHECK_INT(rows < ROWS, in_ram);
+        ESK_CHECK(rows > SEALED);
+        read_all(&rig, rows, before, sealed_position(&rig));
+        rig_end(&rig);
+    }
+}
+
+ESK_TEST(cursor_goes_on_where_a_lost_page_stands_again) {
+    check(1, false);
+    check(2, false);
+}
+
+ESK_TEST(cursor_goes_on_in_ram_where_a_lost_page_stands_again) {
+    check(IN_RAM, true);
+}
+
+ESK_TEST_MAIN()
