@@ -301,6 +301,39 @@ int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk);
 int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
                        struct esk_tree_node *node);
 
+/// Bytes of arena esk_tree_reader_open needs, exactly.
+uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
+                                     const struct esk_tree_config *config);
+
+/// Opens a reader on an open tree: a handle with frames of its own, so that
+/// long scans and busy changes do not take each other's.
+///
+/// Whatever reads a tree reads a reader; what changes one returns
+/// ESK_E_READ_ONLY. Calls on a tree and its readers are made one at a time,
+/// as all calls on a volume.
+///
+/// Where nodes move a reader is a *snapshot*: it shows the tree as it was when
+/// the reader was opened (under a batch: before it), however often the tree
+/// is changed. When a node is needed whose page was collected since, a read
+/// returns ESK_E_STALE, never anything else than the snapshot: renew it, and
+/// cursors go on from their keys. Where pages are overwritten a reader shows
+/// the tree as it is, and its frames are forgotten after a change.
+///
+/// reader   out: a handle inside the arena, valid until it is closed by
+///          esk_tree_close, which comes before the tree's own.
+/// config   frames (at least 1; 0: 2) and policy are looked at; may be NULL.
+/// arena    borrowed until close, aligned for uint64_t.
+/// Returns  ESK_OK; ESK_E_NO_MEMORY when the arena is too small; where pages
+///          are overwritten what completing a failed change returns.
+/// Costs    no page reads.
+int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
+                         const struct esk_tree_config *config, void *arena,
+                         uint32_t arena_bytes);
+
+/// Takes the tree as it is now for the reader's snapshot; its cursors go on
+/// from the keys they were at. As esk_tree_reader_open.
+int esk_tree_reader_renew(struct esk_tree *reader);
+
 /// Bytes of one row.
 uint16_t esk_tree_row_bytes(const struct esk_tree *tree);
 

@@ -62,7 +62,8 @@ struct esk_tree {
     uint8_t pool_classes; ///< 1: LRU-P
     bool lru_n;
     bool in_batch;
-    bool broken; ///< inplace: a split was cut short and is to be completed
+    bool broken; ///< inplace: a split was cut short and is to be completed;
+                 ///< a reader: always, so that each read looks at the writer
     struct esk_tree_state before; ///< the batch
 };
 

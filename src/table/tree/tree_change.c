@@ -340,6 +340,8 @@ void esk_tree_change_end(struct esk_tree *tree, int status,
         tree->changes++;
     }
     if (status < 0 && esk_tree_overwrites(tree)) {
+        /* Some of it may be on the medium: no path is to be trusted. */
+        tree->changes++;
         tree->broken = true;
         tree->now.rows = UINT32_MAX;
     }

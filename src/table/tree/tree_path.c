@@ -4,8 +4,9 @@
 /// Paths: from the root down, and from leaf to leaf.
 ///
 /// A descent for reading holds the root's frame until it ends, so that with
-/// two frames the root still is in RAM when the next one begins. No loop runs
-/// longer than the tree is high: levels only fall, whatever flash says.
+/// two frames the root still is in RAM when the next one begins. (A reader may
+/// have one frame only.) No loop runs longer than the tree is high: levels
+/// only fall, whatever flash says.
 #include "table/tree/tree.h"
 
 int esk_tree_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
@@ -61,6 +62,7 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                        struct esk_tree_edit *edit) {
     struct esk_tree_work root = {.pinned = false};
     bool gathers = edit != NULL && tree->page != NULL;
+    bool holds = !gathers && tree->pool.frames > 1;
     int status = ESK_OK;
     for (; level >= bottom; level--) {
         struct esk_tree_work work;
@@ -88,7 +90,7 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
         if (edit != NULL) {
             edit->child = address;
         }
-        if (level == tree->now.height && !gathers) {
+        if (level == tree->now.height && holds) {
             root = work;
         } else {
             esk_tree_unpin(tree, &work);

@@ -55,6 +55,7 @@ int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
                        struct esk_tree_node *node) {
     struct esk_tree_work work;
     struct esk_btree_node view;
+    ESK_TRY(esk_tree_ready(tree));
     if (walk->changes != tree->changes) {
         return ESK_E_STALE;
     }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Readers: frames of their own beside the tree that writes.
+///
+///     tree     frames | root | ring head, tail    changes ---> medium
+///                        |          |
+///     reader   frames | root | ring head, tail    <-- reads -- medium
+///
+/// A reader is a tree handle whose store is the tree's with two calls of its
+/// own: `load`, which says what has been collected, and `begin`, which every
+/// read asks first (`broken` is always set) and every change (then it
+/// refuses). So whatever reads a tree reads a reader, and a program without
+/// readers has none of this.
+///
+/// Where nodes move the root is a snapshot. A position names one page for
+/// ever, so each node that is still there, or in a frame, is the snapshot's:
+/// what a reader returns is exact, or it says ESK_E_STALE. Where nodes stay
+/// the reader follows the tree: after a change its frames are forgotten.
+#include "base/arena.h"
+#include "table/tree/tree.h"
+
+struct tree_reader {
+    struct esk_tree tree; ///< first, so that either is the other
+    struct esk_node_store store;
+    struct esk_tree *writer;
+    uint32_t changes; ///< of the writer, when the state was taken
+    uint32_t tail;    ///< oldest position that the snapshot can need
+};
+
+static int reader_load(void *context, uint32_t tag, uint8_t *page) {
+    struct tree_reader *reader = context;
+    if (tag >= reader->tail && tag < reader->tree.ring.tail) {
+        return ESK_E_STALE;
+    }
+    return reader->writer->store->load(context, tag, page);
+}
+
+/// What of the writer's ring changes.
+static void ring_follow(struct tree_reader *reader) {
+    const struct esk_ring *from = &reader->writer->ring;
+    struct esk_ring *ring = &reader->tree.ring;
+    ring->lap = from->lap;
+    ring->head = from->head;
+    ring->tail = from->tail;
+}
+
+/// Takes the root that is in effect: under a batch the one before it.
+static void state_take(struct tree_reader *reader) {
+    const struct esk_tree *writer = reader->writer;
+    struct esk_tree *tree = &reader->tree;
+    uint8_t height = tree->now.height;
+    tree->now = writer->in_batch ? writer->before : writer->now;
+    reader->changes = writer->changes;
+    reader->tail = writer->ring.tail;
+    tree->changes++;
+    if (height != tree->now.height) {
+        esk_tree_height_changed(tree);
+    }
+}
+
+static int reader_begin(struct esk_tree *tree, uint32_t pages) {
+    struct tree_reader *reader = (struct tree_reader *)tree;
+    if (pages > 0) {
+        return ESK_E_READ_ONLY;
+    }
+    if (esk_tree_overwrites(tree)) {
+        ESK_TRY(esk_tree_ready(reader->writer));
+        if (reader->changes != reader->writer->changes) {
+            esk_pool_forget_all(&tree->pool);
+            state_take(reader);
+        }
+    }
+    ring_follow(reader);
+    return ESK_OK;
+}
+
+int esk_tree_reader_renew(struct esk_tree *tree) {
+    struct tree_reader *reader = (struct tree_reader *)tree;
+    if (!esk_tree_overwrites(tree)) {
+        state_take(reader);
+    }
+    return reader_begin(tree, 0);
+}
+
+/// What esk_tree_reader_open carves, in order.
+struct reader_memory {
+    struct tree_reader *reader;
+    void *pool;
+    uint8_t *pending;
+    uint8_t *probe;
+};
+
+static uint8_t frames(const struct esk_tree_config *config) {
+    return config != NULL && config->frames > 0 ? config->frames : 2;
+}
+
+static bool is_lru_n(const struct esk_tree *tree,
+                     const struct esk_tree_config *config) {
+    return config != NULL && config->policy == ESK_TREE_LRU_N &&
+           esk_tree_shares(tree);
+}
+
+static uint32_t memory_carve(struct esk_arena *arena,
+                             const struct esk_tree *tree,
+                             const struct esk_tree_config *config,
+                             struct reader_memory *memory) {
+    const struct esk_btree_layout *layout = &tree->layout;
+    uint8_t classes = is_lru_n(tree, config) ? layout->height_max : 1;
+    memory->reader = esk_arena_take(arena, sizeof *memory->reader);
+    memory->pool = esk_arena_take(
+        arena, ESK_POOL_BYTES(tree->pool.page_bytes, frames(config), classes));
+    memory->pending = esk_arena_take(arena, layout->key_bytes);
+    memory->probe = esk_arena_take(arena, layout->key_bytes);
+    return arena->used;
+}
+
+uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
+                                     const struct esk_tree_config *config) {
+    struct esk_arena arena = {.next = NULL};
+    struct reader_memory memory;
+    return memory_carve(&arena, tree, config, &memory);
+}
+
+int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
+                         const struct esk_tree_config *config, void *arena,
+                         uint32_t arena_bytes) {
+    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    struct reader_memory memory;
+    memory_carve(&carved, tree, config, &memory);
+    if (carved.next == NULL) {
+        return ESK_E_NO_MEMORY;
+    }
+    struct tree_reader *made = memory.reader;
+    memset(made, 0, sizeof *made);
+    made->writer = tree;
+    made->store = *tree->store;
+    made->store.load = reader_load;
+    made->store.begin = reader_begin;
+    made->tree.volume = tree->volume;
+    made->tree.store = &made->store;
+    made->tree.layout = tree->layout;
+    made->tree.pending = memory.pending;
+    made->tree.probe = memory.probe;
+    made->tree.lru_n = is_lru_n(tree, config);
+    made->tree.broken = true;
+    made->tree.ring = tree->ring;
+    made->tree.ring.stats = &made->tree.stats;
+    esk_pool_init(&made->tree.pool, memory.pool, tree->pool.page_bytes,
+                  frames(config));
+    made->changes = tree->changes - 1u;
+    ESK_TRY(esk_tree_reader_renew(&made->tree));
+    *reader = &made->tree;
+    return ESK_OK;
+}
