@@ -101,6 +101,8 @@ enum esk_tree_limits {
 struct esk_tree_path {
     uint32_t address[ESK_TREE_HEIGHT_MAX]; ///< [level - 1]
     uint16_t index[ESK_TREE_HEIGHT_MAX];
+    uint32_t turns; ///< to another child since the descent
+    uint8_t lost;   ///< level of the node that could not be read
 };
 
 /// A cursor. The caller owns it; it holds no frame between calls, so it is
@@ -111,9 +113,10 @@ struct esk_tree_cursor {
     uint32_t changes;     ///< of the tree when the path was made
     uint8_t last[ESK_TREE_CURSOR_KEY_BYTES];
     bool backward;
-    bool has_last; ///< a row was returned: `last` is its key
-
+    bool has_last;  ///< `last` is the key of the row returned last, or
+    bool from_last; ///< where readable keys begin again
     bool ended;
+    uint8_t resume;       ///< level where the path goes on down; 0: it ends
     uint8_t frame;        ///< where its leaf was last
     const uint8_t *start; ///< where it begins; NULL: at the end of the keys
 };
@@ -246,7 +249,8 @@ int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 /// sees what was changed ahead of it.
 /// Returns  ESK_OK; ESK_END; ESK_E_STALE when the table was changed and the
 ///          key is wider than ESK_TREE_CURSOR_KEY_BYTES: open it again;
-///          ESK_E_CORRUPT; ESK_E_IO.
+///          ESK_E_CORRUPT when a node cannot be read: the rows below it are
+///          left out, call again to go on behind them; ESK_E_IO: call again.
 /// Costs    1 read a leaf, and one a parent of leaves.
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row);
@@ -296,7 +300,8 @@ int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk);
 /// node     out, untouched unless ESK_OK.
 /// Returns  ESK_OK, also for a node that cannot be read: it is `damaged`, and
 ///          what is below it is left out; ESK_END; ESK_E_STALE when the tree
-///          was changed since the walk was opened; ESK_E_IO: call again.
+///          was changed since the walk was opened; ESK_E_IO: call again;
+///          ESK_E_CORRUPT, for good: there are more nodes than can be.
 /// Costs    1 read a node, and its parents again where frames are few.
 int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
                        struct esk_tree_node *node);

@@ -176,10 +176,22 @@ int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,
                     uint32_t address, uint8_t level,
                     struct esk_tree_edit *edit);
 
-/// Moves a path on to the next leaf, or the one before: its index is 0, or
-/// the count. Returns ESK_OK; ESK_END.
-int esk_tree_step(struct esk_tree *tree, struct esk_tree_path *path,
-                  bool forward);
+/// Goes on from the path's node at `level` to the first leaf below it, or the
+/// last: the index there is 0, or the count.
+int esk_tree_reach(struct esk_tree *tree, struct esk_tree_path *path,
+                   uint8_t level, bool forward);
+
+/// Turns from the path's node at `level`, and what is below it, to the next
+/// child, or the one before, of the nearest ancestor that has one.
+/// level    in and out: of the node that the path ends at.
+/// bound    may be NULL: what holds keys beyond it only is not there.
+/// border   out, key_bytes bytes, may be NULL: keys before it were passed,
+///          or going back those from it on; also with ESK_END for `bound`.
+/// Returns  ESK_OK; ESK_END; ESK_E_CORRUPT, also when there are more nodes
+///          than the region has; path->lost: the level it could not read.
+int esk_tree_turn(struct esk_tree *tree, struct esk_tree_path *path,
+                  uint8_t *level, bool forward, const uint8_t *bound,
+                  uint8_t *border);
 
 /* tree_change.c */
 

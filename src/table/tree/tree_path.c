@@ -68,12 +68,13 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
         struct esk_tree_work work;
         struct esk_btree_node node;
         bool found = false;
+        path->address[level - 1] = address;
         status = esk_tree_pin(tree, address, level, &work, &node);
         if (status != ESK_OK) {
+            path->lost = level;
             break;
         }
         uint16_t index = entry_choose(tree, &node, level, key, side, &found);
-        path->address[level - 1] = address;
         path->index[level - 1] = index;
         if (edit != NULL) {
             edit->found = found;
@@ -107,6 +108,7 @@ int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
         edit->rightmost = true;
         edit->found = false;
     }
+    path->turns = 0;
     if (tree->now.root == ESK_PAGE_NONE) {
         path->address[0] = ESK_PAGE_NONE;
         path->index[0] = 0;
@@ -123,26 +125,61 @@ int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,
                        edit);
 }
 
-int esk_tree_step(struct esk_tree *tree, struct esk_tree_path *path,
-                  bool forward) {
-    for (uint8_t level = 2; level <= tree->now.height; level++) {
-        struct esk_tree_work work;
-        struct esk_btree_node node;
-        uint32_t address = path->address[level - 1];
-        ESK_TRY(esk_tree_pin(tree, address, level, &work, &node));
-        uint16_t index = path->index[level - 1];
-        bool more = forward ? index + 1u < esk_btree_count(&node) : index > 0;
-        if (more) {
-            index = (uint16_t)(forward ? index + 1u : index - 1u);
-            path->index[level - 1] = index;
-            address = esk_tree_child(&node, index, address);
+int esk_tree_reach(struct esk_tree *tree, struct esk_tree_path *path,
+                   uint8_t level, bool forward) {
+    return path_extend(tree, path, NULL,
+                       forward ? ESK_TREE_FIRST : ESK_TREE_LAST,
+                       path->address[level - 1], level, 1, NULL);
+}
+
+/// Turns at the node that the path has at `at`, if it has a child further on.
+/// border   out: the key between that child and the one before it.
+static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
+                     uint8_t at, bool forward, const uint8_t *bound,
+                     uint8_t *border, bool *turned) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    uint32_t address = path->address[at - 1];
+    path->lost = at;
+    ESK_TRY(esk_tree_pin(tree, address, at, &work, &node));
+    /* Back from child 0 is no child: more than there are. */
+    uint16_t step = forward ? 1 : UINT16_MAX;
+    uint16_t index = (uint16_t)(path->index[at - 1] + step);
+    *turned = index < esk_btree_count(&node);
+    int status = ESK_OK;
+    if (*turned) {
+        uint16_t next = forward ? index : (uint16_t)(index + 1u);
+        const uint8_t *key = esk_btree_key(&node, next);
+        path->index[at - 1] = index;
+        path->address[at - 2] = esk_tree_child(&node, index, address);
+        if (border != NULL) {
+            memcpy(border, key, tree->layout.key_bytes);
         }
-        esk_tree_unpin(tree, &work);
-        if (more) {
-            return path_extend(tree, path, NULL,
-                               forward ? ESK_TREE_FIRST : ESK_TREE_LAST,
-                               address, (uint8_t)(level - 1u), 1, NULL);
+        if (bound != NULL) {
+            int8_t order = esk_btree_compare(&tree->layout, key, bound);
+            bool beyond = forward ? order > 0 : order <= 0;
+            status = beyond ? ESK_END : ESK_OK;
         }
     }
-    return ESK_END;
+    esk_tree_unpin(tree, &work);
+    return status;
+}
+
+int esk_tree_turn(struct esk_tree *tree, struct esk_tree_path *path,
+                  uint8_t *level, bool forward, const uint8_t *bound,
+                  uint8_t *border) {
+    /* Hostile nodes may name one child often. */
+    path->turns++;
+    if (path->turns / ESK_TREE_HEIGHT_MAX > esk_ring_pages(&tree->ring)) {
+        path->lost = tree->now.height;
+        return ESK_E_CORRUPT;
+    }
+    bool turned = false;
+    uint8_t at = *level;
+    while (at < tree->now.height && !turned) {
+        at++;
+        ESK_TRY(node_turn(tree, path, at, forward, bound, border, &turned));
+    }
+    *level = (uint8_t)(at - 1u);
+    return turned ? ESK_OK : ESK_END;
 }

@@ -5,7 +5,7 @@
 ///
 /// Every read is a path and perhaps a step to a neighbouring leaf. A cursor
 /// keeps its path; when the tree was changed it makes a new one from the key
-/// it was at.
+/// it was at. A node that cannot be read is told once and passed over.
 #include "table/tree/tree.h"
 
 /// Whether `row` lies beyond what the cursor may return.
@@ -23,7 +23,7 @@ static bool row_is_beyond(const struct esk_tree *tree,
 /// Copies the row that `path` ends at. cursor: may be NULL.
 /// Returns ESK_OK; ESK_NOT_FOUND past the leaf's last row; ESK_END beyond the
 /// cursor's bound.
-static int row_copy(struct esk_tree *tree, const struct esk_tree_path *path,
+static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
                     struct esk_tree_cursor *cursor, void *row) {
     struct esk_tree_work work = {.pinned = false};
     struct esk_btree_node node;
@@ -35,6 +35,7 @@ static int row_copy(struct esk_tree *tree, const struct esk_tree_path *path,
     if (page != NULL) {
         esk_btree_view(&tree->layout, page, 1, tree->now.height, &node);
     } else {
+        path->lost = 1;
         ESK_TRY(esk_tree_pin(tree, path->address[0], 1, &work, &node));
         if (cursor != NULL) {
             cursor->frame = work.frame;
@@ -53,13 +54,22 @@ static int row_copy(struct esk_tree *tree, const struct esk_tree_path *path,
     return status;
 }
 
+/// Moves a path on to the next leaf, or the one before. cursor: may be NULL.
+static int leaf_step(struct esk_tree *tree, struct esk_tree_path *path,
+                     const struct esk_tree_cursor *cursor, bool forward) {
+    const uint8_t *bound = cursor != NULL ? cursor->bound : NULL;
+    uint8_t level = 1;
+    ESK_TRY(esk_tree_turn(tree, path, &level, forward, bound, NULL));
+    return esk_tree_reach(tree, path, level, forward);
+}
+
 /// Copies the row at `path` or, going on from there, the next one there is.
 /// Leaves may be empty. path: ends at the row.
 static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
                        struct esk_tree_cursor *cursor, void *row) {
     int status = row_copy(tree, path, cursor, row);
     while (status == ESK_NOT_FOUND) {
-        ESK_TRY(esk_tree_step(tree, path, true));
+        ESK_TRY(leaf_step(tree, path, cursor, true));
         status = row_copy(tree, path, cursor, row);
     }
     return status;
@@ -69,7 +79,7 @@ static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
 static int row_backward(struct esk_tree *tree, struct esk_tree_path *path,
                         struct esk_tree_cursor *cursor, void *row) {
     while (path->index[0] == 0) {
-        ESK_TRY(esk_tree_step(tree, path, false));
+        ESK_TRY(leaf_step(tree, path, cursor, false));
     }
     path->index[0]--;
     return row_copy(tree, path, cursor, row);
@@ -122,7 +132,7 @@ static int rows_count(struct esk_tree *tree, uint32_t *count) {
     int status = esk_tree_descend(tree, &path, NULL, ESK_TREE_LAST, 1, NULL);
     while (status == ESK_OK) {
         rows += path.index[0];
-        status = esk_tree_step(tree, &path, false);
+        status = leaf_step(tree, &path, NULL, false);
     }
     *count = rows;
     return status == ESK_END || status == ESK_NOT_FOUND ? ESK_OK : status;
@@ -151,13 +161,16 @@ int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
     return ESK_OK;
 }
 
+static bool is_wide(const struct esk_tree *tree) {
+    return tree->layout.key_bytes > ESK_TREE_CURSOR_KEY_BYTES;
+}
+
 /// Makes the path to where the cursor goes on: the first row it may return,
 /// or the row after the one going back.
 static int cursor_seek(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
     struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE};
     const uint8_t *key = cursor->has_last ? cursor->last : cursor->start;
-    if (cursor->has_last &&
-        tree->layout.key_bytes > ESK_TREE_CURSOR_KEY_BYTES) {
+    if (cursor->has_last && is_wide(tree)) {
         return ESK_E_STALE;
     }
     ESK_TRY(esk_tree_descend(tree, &cursor->path, key,
@@ -165,22 +178,51 @@ static int cursor_seek(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
                              1, &found));
     /* Forward, the row returned last is passed over; backward, the row that
        it starts with is not. */
-    if (found.found && cursor->has_last != cursor->backward) {
+    bool over = cursor->has_last && !cursor->from_last;
+    if (found.found && over != cursor->backward) {
         cursor->path.index[0]++;
     }
-    cursor->changes = tree->changes;
     return ESK_OK;
+}
+
+/// Makes the cursor go on behind the node that could not be read: at the
+/// next one, or, when the tree is changed meanwhile, at the key between them.
+static int cursor_pass(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
+    uint8_t *border = is_wide(tree) ? NULL : cursor->last;
+    bool forward = !cursor->backward;
+    int status = ESK_E_CORRUPT;
+    uint8_t level = 0;
+    while (status == ESK_E_CORRUPT && level < tree->now.height) {
+        level = cursor->path.lost;
+        status = esk_tree_turn(tree, &cursor->path, &level, forward,
+                               cursor->bound, border);
+    }
+    if (status != ESK_OK && status != ESK_END && status != ESK_E_CORRUPT) {
+        return status;
+    }
+    cursor->ended = status != ESK_OK;
+    cursor->has_last = true;
+    cursor->from_last = forward;
+    cursor->resume = level;
+    cursor->changes = tree->changes;
+    return ESK_E_CORRUPT;
 }
 
 static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                        void *row) {
+    uint8_t resume = cursor->resume;
+    bool forward = !cursor->backward;
+    cursor->resume = 0;
     if (cursor->changes != tree->changes) {
         ESK_TRY(cursor_seek(tree, cursor));
-    } else if (!cursor->backward) {
+    } else if (resume > 0) {
+        ESK_TRY(esk_tree_reach(tree, &cursor->path, resume, forward));
+    } else if (forward) {
         cursor->path.index[0]++;
     }
-    return cursor->backward ? row_backward(tree, &cursor->path, cursor, row)
-                            : row_forward(tree, &cursor->path, cursor, row);
+    cursor->changes = tree->changes;
+    return forward ? row_forward(tree, &cursor->path, cursor, row)
+                   : row_backward(tree, &cursor->path, cursor, row);
 }
 
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
@@ -190,18 +232,19 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
     }
     ESK_TRY(esk_tree_ready(tree));
     int status = cursor_move(tree, cursor, row);
-    if (status == ESK_NOT_FOUND) {
-        status = ESK_END;
-    }
     if (status == ESK_OK) {
         const uint8_t *key = (const uint8_t *)row + tree->layout.key_offset;
         cursor->has_last = true;
-        if (tree->layout.key_bytes <= ESK_TREE_CURSOR_KEY_BYTES) {
+        cursor->from_last = false;
+        if (!is_wide(tree)) {
             memcpy(cursor->last, key, tree->layout.key_bytes);
         }
-    } else {
-        cursor->ended = status == ESK_END;
-        cursor->changes = tree->changes - 1u;
+        return ESK_OK;
     }
-    return status;
+    cursor->changes = tree->changes - 1u;
+    if (status == ESK_NOT_FOUND || status == ESK_END) {
+        cursor->ended = true;
+        return ESK_END;
+    }
+    return status == ESK_E_CORRUPT ? cursor_pass(tree, cursor) : status;
 }

@@ -28,27 +28,15 @@ int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk) {
 
 /// Moves on from the node told last. level 0: there is no other.
 static int walk_move(struct esk_tree *tree, struct esk_tree_walk *walk) {
-    bool leaf = walk->level == 1 || walk->damaged;
-    uint8_t at = (uint8_t)(walk->level + (leaf ? 1u : 0u));
-    for (; at <= tree->now.height; at++) {
-        struct esk_tree_work work;
-        struct esk_btree_node node;
-        uint32_t address = walk->path.address[at - 1];
-        ESK_TRY(esk_tree_pin(tree, address, at, &work, &node));
-        uint16_t index = (uint16_t)(walk->path.index[at - 1] + 1u);
-        bool more = index < esk_btree_count(&node);
-        if (more) {
-            walk->path.index[at - 1] = index;
-            walk->path.address[at - 2] = esk_tree_child(&node, index, address);
-        }
-        esk_tree_unpin(tree, &work);
-        if (more) {
-            walk->level = (uint8_t)(at - 1u);
-            return ESK_OK;
-        }
+    /* The first child of an inner node is the next one of it. */
+    bool passed = walk->level == 1 || walk->damaged;
+    uint8_t level = (uint8_t)(walk->level - (passed ? 0u : 1u));
+    int status = esk_tree_turn(tree, &walk->path, &level, true, NULL, NULL);
+    if (status == ESK_OK || status == ESK_END) {
+        walk->level = status == ESK_OK ? level : 0;
+        return ESK_OK;
     }
-    walk->level = 0;
-    return ESK_OK;
+    return status;
 }
 
 int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
