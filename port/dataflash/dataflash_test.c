@@ -6,14 +6,14 @@
 
 #include "port/driver.h"
 #include "port/models/dataflash_model.h"
+#include "test/harness/chip_calls.h"
 #include "test/harness/chip_series.h"
 
 static struct esk_dataflash_model *model;
 static struct esk_spi spi;
 static struct esk_dataflash flash;
 static struct esk_dataflash_config config;
-static uint8_t data[1056];
-static uint8_t seen[1056];
+static struct chip_calls calls;
 
 static int start(void) {
     return esk_dataflash_init(&flash, &spi, &config);
@@ -27,28 +27,12 @@ static void chip_make(size_t part) {
     model = esk_dataflash_model_make(&esk_dataflash_parts[part], 17);
     memset(&config, 0, sizeof config);
     esk_chip_bus(&model->chip, &spi);
-    for (unsigned i = 0; i < sizeof data; i++) {
-        data[i] = (uint8_t)(i * 11 + 3);
-    }
+    chip_calls_set(&calls, &model->chip, &flash.device, start, 11);
 }
 
 static void chip_start(size_t part) {
     chip_make(part);
     ESK_CHECK_INT(start(), ESK_OK);
-}
-
-static int program(esk_page_id page) {
-    return flash.device.ops->program(&flash.device, page, 0, data,
-                                     flash.device.geometry.page_bytes);
-}
-
-static int read(esk_page_id page) {
-    return flash.device.ops->read(&flash.device, page, 0, seen,
-                                  flash.device.geometry.page_bytes);
-}
-
-static int erase(uint32_t block) {
-    return flash.device.ops->erase(&flash.device, block);
 }
 
 ESK_TEST(dataflash_takes_its_geometry_from_the_chip) {
@@ -68,35 +52,30 @@ ESK_TEST(dataflash_programs_reads_and_erases_to_the_last_page) {
         chip_start(i);
         uint16_t bytes = flash.device.geometry.page_bytes;
         uint32_t last = esk_dataflash_parts[i].pages - 1;
-        ESK_CHECK_INT(program(last), ESK_OK);
-        ESK_CHECK_INT(program(0), ESK_OK);
-        ESK_CHECK_INT(read(last), ESK_OK);
-        ESK_CHECK_BYTES(seen, data, bytes);
+        ESK_CHECK_INT(chip_program(&calls, last), ESK_OK);
+        ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
+        chip_check(&calls, last);
         ESK_CHECK_INT(flash.device.ops->read(&flash.device, last,
-                                             (uint16_t)(bytes - 3), seen, 3),
+                                             (uint16_t)(bytes - 3), calls.seen,
+                                             3),
                       ESK_OK);
-        ESK_CHECK_BYTES(seen, data + bytes - 3, 3);
-        ESK_CHECK_INT(erase(last / 8), ESK_OK);
-        ESK_CHECK_INT(read(last), ESK_OK);
-        ESK_CHECK_INT(seen[0], 0xFF);
-        ESK_CHECK_INT(read(0), ESK_OK);
-        ESK_CHECK_BYTES(seen, data, bytes);
-        ESK_CHECK_INT(read(last + 1), ESK_E_IO);
-        ESK_CHECK_INT(program(last + 1), ESK_E_IO);
-        ESK_CHECK_INT(erase(last / 8 + 1), ESK_E_IO);
-        ESK_CHECK_INT(flash.device.ops->program(&flash.device, 1, 0, data, 8),
-                      ESK_E_INVALID);
+        ESK_CHECK_BYTES(calls.seen, calls.data + bytes - 3, 3);
+        ESK_CHECK_INT(chip_erase(&calls, last / 8), ESK_OK);
+        chip_check_erased(&calls, last);
+        chip_check(&calls, 0);
+        ESK_CHECK_INT(chip_read(&calls, last + 1), ESK_E_IO);
+        ESK_CHECK_INT(chip_program(&calls, last + 1), ESK_E_IO);
+        ESK_CHECK_INT(chip_erase(&calls, last / 8 + 1), ESK_E_IO);
+        ESK_CHECK_INT(
+            flash.device.ops->program(&flash.device, 1, 0, calls.data, 8),
+            ESK_E_INVALID);
         ESK_CHECK_TEXT(model->chip.violation, "");
     }
 }
 
 ESK_TEST(dataflash_says_what_is_wrong_with_a_chip) {
     chip_make(3);
-    model->chip.faults.absent = ESK_CHIP_ABSENT_HIGH;
-    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
-    model->chip.faults.absent = ESK_CHIP_ABSENT_LOW;
-    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
-    model->chip.faults.absent = ESK_CHIP_PRESENT;
+    chip_check_absent(&calls);
     model->maker = 0xEF;
     ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
     model->maker = 0x1F;
@@ -108,14 +87,13 @@ ESK_TEST(dataflash_says_what_is_wrong_with_a_chip) {
     ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
     config.block_count = 12;
     ESK_CHECK_INT(start(), ESK_OK);
-    ESK_CHECK_INT(program(0), ESK_OK);
-    ESK_CHECK_INT((uint8_t)~model->array[4000 * 528], data[0]);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
+    ESK_CHECK_INT((uint8_t)~model->array[4000 * 528], calls.data[0]);
     model->is_protected = true;
     ESK_CHECK_INT(start(), ESK_E_READ_ONLY);
-    ESK_CHECK_INT(program(1), ESK_E_READ_ONLY);
-    ESK_CHECK_INT(erase(0), ESK_E_READ_ONLY);
-    ESK_CHECK_INT(read(0), ESK_OK);
-    ESK_CHECK_BYTES(seen, data, 528);
+    ESK_CHECK_INT(chip_program(&calls, 1), ESK_E_READ_ONLY);
+    ESK_CHECK_INT(chip_erase(&calls, 0), ESK_E_READ_ONLY);
+    chip_check(&calls, 0);
     ESK_CHECK_TEXT(model->chip.violation, "");
 }
 
@@ -133,39 +111,23 @@ ESK_TEST(dataflash_wakes_a_sleeping_chip_and_waits_for_a_busy_one) {
 ESK_TEST(dataflash_acknowledges_nothing_that_failed) {
     chip_start(0); /* D: by comparison */
     model->chip.faults.fail_program = 1;
-    ESK_CHECK_INT(program(0), ESK_E_MEDIUM);
-    ESK_CHECK_INT(program(1), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_E_MEDIUM);
+    ESK_CHECK_INT(chip_program(&calls, 1), ESK_OK);
     chip_start(2); /* E: by its bit */
     model->chip.faults.fail_program = 1;
-    ESK_CHECK_INT(program(0), ESK_E_MEDIUM);
-    ESK_CHECK_INT(program(1), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_E_MEDIUM);
+    ESK_CHECK_INT(chip_program(&calls, 1), ESK_OK);
     model->chip.faults.fail_erase = 1;
-    ESK_CHECK_INT(erase(0), ESK_E_MEDIUM);
-    ESK_CHECK_INT(erase(0), ESK_OK);
-    model->chip.faults.stuck_busy = true;
-    uint64_t from = model->chip.now_ns;
-    ESK_CHECK_INT(program(2), ESK_E_IO);
-    ESK_CHECK(model->chip.now_ns - from > 500 * 1000000ull);
-    ESK_CHECK(model->chip.now_ns - from < 600 * 1000000ull);
-    ESK_CHECK_INT(read(2), ESK_E_IO);
+    ESK_CHECK_INT(chip_erase(&calls, 0), ESK_E_MEDIUM);
+    ESK_CHECK_INT(chip_erase(&calls, 0), ESK_OK);
+    chip_check_stuck(&calls, 2, 500, 600);
+    ESK_CHECK_INT(chip_read(&calls, 2), ESK_E_IO);
     ESK_CHECK_INT(start(), ESK_E_IO);
 }
 
 ESK_TEST(dataflash_survives_a_bus_error_at_every_byte) {
     chip_start(3);
-    uint32_t failed = 0;
-    for (uint32_t i = 0; i < 550; i++) {
-        ESK_CONTEXT("byte %lu", (unsigned long)i);
-        model->chip.faults.bus_error_at = model->chip.bytes + 1 + i;
-        int status = program(i);
-        failed += status != ESK_OK ? 1 : 0;
-        model->chip.faults.bus_error_at = 0;
-        ESK_CHECK(!model->chip.selected);
-        ESK_CHECK_INT(read(i), ESK_OK);
-        if (status == ESK_OK) {
-            ESK_CHECK_BYTES(seen, data, 528);
-        }
-    }
+    uint32_t failed = chip_bus_error_at_every_byte(&calls, 550, 1);
     ESK_CHECK(failed > 530);
 }
 
@@ -175,15 +137,15 @@ ESK_TEST(dataflash_costs_the_bytes_that_its_readme_says) {
         const uint64_t *bytes = &model->chip.bytes;
         uint64_t page = esk_dataflash_parts[i].page;
         uint64_t from = *bytes;
-        ESK_CHECK_INT(read(0), ESK_OK);
+        ESK_CHECK_INT(chip_read(&calls, 0), ESK_OK);
         ESK_CHECK_INT(*bytes - from, 7 + page);
         from = *bytes;
-        ESK_CHECK_INT(program(0), ESK_OK);
+        ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
         uint64_t fixed = page + (flash.extended ? 13 : 14);
         ESK_CHECK(*bytes - from > fixed);
         ESK_CHECK_INT((*bytes - from - fixed) % 2, 0);
         from = *bytes;
-        ESK_CHECK_INT(erase(0), ESK_OK);
+        ESK_CHECK_INT(chip_erase(&calls, 0), ESK_OK);
         fixed = flash.extended ? 9 : 6;
         ESK_CHECK(*bytes - from > fixed);
         ESK_CHECK_INT((*bytes - from - fixed) % 2, 0);

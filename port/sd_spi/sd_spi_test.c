@@ -6,14 +6,14 @@
 
 #include "port/driver.h"
 #include "port/models/sd_model.h"
+#include "test/harness/chip_calls.h"
 #include "test/harness/chip_series.h"
 
 static struct esk_sd_model *model;
 static struct esk_spi spi;
 static struct esk_sd_spi sd;
 static struct esk_sd_spi_config config;
-static uint8_t data[4096];
-static uint8_t seen[4096];
+static struct chip_calls calls;
 
 static int start(void) {
     return esk_sd_spi_init(&sd, &spi, &config);
@@ -27,24 +27,12 @@ static void card_make(size_t part) {
     model = esk_sd_model_make(&esk_sd_parts[part], 23);
     memset(&config, 0, sizeof config);
     esk_chip_bus(&model->chip, &spi);
-    for (unsigned i = 0; i < sizeof data; i++) {
-        data[i] = (uint8_t)(i * 29 + i / 512);
-    }
+    chip_calls_set(&calls, &model->chip, &sd.device, start, 29);
 }
 
 static void card_start(size_t part) {
     card_make(part);
     ESK_CHECK_INT(start(), ESK_OK);
-}
-
-static int program(esk_page_id page) {
-    return sd.device.ops->program(&sd.device, page, 0, data,
-                                  sd.device.geometry.page_bytes);
-}
-
-static int read(esk_page_id page) {
-    return sd.device.ops->read(&sd.device, page, 0, seen,
-                               sd.device.geometry.page_bytes);
 }
 
 ESK_TEST(sd_takes_its_size_from_the_card) {
@@ -81,20 +69,19 @@ ESK_TEST(sd_computes_the_size_from_either_csd_version) {
 ESK_TEST(sd_writes_and_reads_to_the_last_sector) {
     for (size_t i = 0; i < esk_sd_part_count; i++) {
         card_start(i);
-        ESK_CHECK_INT(program(8191), ESK_OK);
-        ESK_CHECK_INT(program(0), ESK_OK);
-        ESK_CHECK_INT(read(8191), ESK_OK);
-        ESK_CHECK_BYTES(seen, data, 512);
-        ESK_CHECK_BYTES(model->array + 8191 * 512, data, 512);
-        ESK_CHECK_INT(sd.device.ops->read(&sd.device, 0, 500, seen, 12),
+        ESK_CHECK_INT(chip_program(&calls, 8191), ESK_OK);
+        ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
+        chip_check(&calls, 8191);
+        ESK_CHECK_BYTES(model->array + 8191 * 512, calls.data, 512);
+        ESK_CHECK_INT(sd.device.ops->read(&sd.device, 0, 500, calls.seen, 12),
                       ESK_OK);
-        ESK_CHECK_BYTES(seen, data + 500, 12);
+        ESK_CHECK_BYTES(calls.seen, calls.data + 500, 12);
         ESK_CHECK_INT(sd.device.ops->erase(&sd.device, 511), ESK_OK);
         ESK_CHECK_INT(sd.device.ops->sync(&sd.device), ESK_OK);
-        ESK_CHECK_INT(read(8192), ESK_E_IO);
-        ESK_CHECK_INT(program(8192), ESK_E_IO);
+        ESK_CHECK_INT(chip_read(&calls, 8192), ESK_E_IO);
+        ESK_CHECK_INT(chip_program(&calls, 8192), ESK_E_IO);
         ESK_CHECK_INT(sd.device.ops->erase(&sd.device, 512), ESK_E_IO);
-        ESK_CHECK_INT(sd.device.ops->program(&sd.device, 0, 0, data, 100),
+        ESK_CHECK_INT(sd.device.ops->program(&sd.device, 0, 0, calls.data, 100),
                       ESK_E_INVALID);
         ESK_CHECK_TEXT(model->chip.violation, "");
     }
@@ -107,13 +94,12 @@ ESK_TEST(sd_moves_long_pages_in_one_command) {
         config.sector_first = 64;
         ESK_CHECK_INT(start(), ESK_OK);
         ESK_CHECK_INT(sd.device.geometry.block_count, (8192 - 64) / 128);
-        ESK_CHECK_INT(program(3), ESK_OK);
-        ESK_CHECK_BYTES(model->array + (64 + 3 * 8) * 512, data, 4096);
-        ESK_CHECK_INT(read(3), ESK_OK);
-        ESK_CHECK_BYTES(seen, data, 4096);
-        ESK_CHECK_INT(sd.device.ops->read(&sd.device, 3, 1000, seen, 700),
+        ESK_CHECK_INT(chip_program(&calls, 3), ESK_OK);
+        ESK_CHECK_BYTES(model->array + (64 + 3 * 8) * 512, calls.data, 4096);
+        chip_check(&calls, 3);
+        ESK_CHECK_INT(sd.device.ops->read(&sd.device, 3, 1000, calls.seen, 700),
                       ESK_OK);
-        ESK_CHECK_BYTES(seen, data + 1000, 700);
+        ESK_CHECK_BYTES(calls.seen, calls.data + 1000, 700);
         ESK_CHECK_INT(model->many_reads, 2);
         ESK_CHECK_INT(model->many_writes, 1);
         ESK_CHECK_TEXT(model->chip.violation, "");
@@ -122,11 +108,7 @@ ESK_TEST(sd_moves_long_pages_in_one_command) {
 
 ESK_TEST(sd_says_what_is_wrong_with_a_card) {
     card_make(2);
-    model->chip.faults.absent = ESK_CHIP_ABSENT_HIGH;
-    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
-    model->chip.faults.absent = ESK_CHIP_ABSENT_LOW;
-    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
-    model->chip.faults.absent = ESK_CHIP_PRESENT;
+    chip_check_absent(&calls);
     model->voltage = 2;
     ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
     model->voltage = 1;
@@ -150,8 +132,8 @@ ESK_TEST(sd_says_what_is_wrong_with_a_card) {
     config.page_bytes = 0;
     model->csd[14] = 0x10;
     ESK_CHECK_INT(start(), ESK_E_READ_ONLY);
-    ESK_CHECK_INT(read(5), ESK_OK);
-    ESK_CHECK_BYTES(seen, model->array + 5 * 512, 512);
+    ESK_CHECK_INT(chip_read(&calls, 5), ESK_OK);
+    ESK_CHECK_BYTES(calls.seen, model->array + 5 * 512, 512);
     model->csd[0] = 0x80;
     ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
     ESK_CHECK_TEXT(model->chip.violation, "");
@@ -164,50 +146,33 @@ ESK_TEST(sd_acknowledges_nothing_that_failed) {
         config.page_bytes = page;
         ESK_CHECK_INT(start(), ESK_OK);
         model->chip.faults.fail_program = 1;
-        ESK_CHECK_INT(program(1), ESK_E_MEDIUM);
-        ESK_CHECK_INT(program(1), ESK_OK);
+        ESK_CHECK_INT(chip_program(&calls, 1), ESK_E_MEDIUM);
+        ESK_CHECK_INT(chip_program(&calls, 1), ESK_OK);
         model->protect_sector = 2u * page / 512 + 1;
-        ESK_CHECK_INT(program(2), ESK_E_READ_ONLY);
+        ESK_CHECK_INT(chip_program(&calls, 2), ESK_E_READ_ONLY);
         model->protect_sector = 0;
         model->spoil_write = 1;
-        ESK_CHECK_INT(program(2), ESK_E_IO);
-        ESK_CHECK_INT(program(2), ESK_OK);
+        ESK_CHECK_INT(chip_program(&calls, 2), ESK_E_IO);
+        ESK_CHECK_INT(chip_program(&calls, 2), ESK_OK);
         model->spoil_read = page / 512u;
-        ESK_CHECK_INT(read(2), ESK_E_IO);
-        ESK_CHECK_INT(read(2), ESK_OK);
-        ESK_CHECK_BYTES(seen, data, page);
+        ESK_CHECK_INT(chip_read(&calls, 2), ESK_E_IO);
+        chip_check(&calls, 2);
         model->ecc_sector = 3u * page / 512;
-        ESK_CHECK_INT(read(2), ESK_E_CORRUPT);
-        ESK_CHECK_INT(read(1), ESK_OK);
-        model->chip.faults.stuck_busy = true;
-        uint64_t from = model->chip.now_ns;
-        ESK_CHECK_INT(program(3), ESK_E_IO);
-        ESK_CHECK(model->chip.now_ns - from > 500 * 1000000ull);
-        ESK_CHECK(model->chip.now_ns - from < 2000 * 1000000ull);
+        ESK_CHECK_INT(chip_read(&calls, 2), ESK_E_CORRUPT);
+        ESK_CHECK_INT(chip_read(&calls, 1), ESK_OK);
+        chip_check_stuck(&calls, 3, 500, 2000);
         ESK_CHECK_TEXT(model->chip.violation, "");
     }
 }
 
 ESK_TEST(sd_checksums_are_those_of_the_specification) {
-    memset(seen, 0xFF, 512);
-    ESK_CHECK_INT(esk_sd_model_crc16(seen, 512), 0x7FA1);
+    memset(calls.seen, 0xFF, 512);
+    ESK_CHECK_INT(esk_sd_model_crc16(calls.seen, 512), 0x7FA1);
 }
 
 ESK_TEST(sd_survives_a_bus_error_at_every_byte) {
     card_start(2);
-    uint32_t failed = 0;
-    for (uint32_t i = 0; i < 540; i++) {
-        ESK_CONTEXT("byte %lu", (unsigned long)i);
-        model->chip.faults.bus_error_at = model->chip.bytes + 1 + i;
-        int status = program(i);
-        failed += status != ESK_OK ? 1 : 0;
-        model->chip.faults.bus_error_at = 0;
-        ESK_CHECK(!model->chip.selected);
-        ESK_CHECK_INT(read(i), ESK_OK);
-        if (status == ESK_OK) {
-            ESK_CHECK_BYTES(seen, data, 512);
-        }
-    }
+    uint32_t failed = chip_bus_error_at_every_byte(&calls, 540, 1);
     ESK_CHECK(failed > 520);
 }
 
@@ -215,10 +180,10 @@ ESK_TEST(sd_costs_the_bytes_that_its_readme_says) {
     card_start(2);
     const uint64_t *bytes = &model->chip.bytes;
     uint64_t from = *bytes;
-    ESK_CHECK_INT(read(0), ESK_OK);
+    ESK_CHECK_INT(chip_read(&calls, 0), ESK_OK);
     ESK_CHECK(*bytes - from >= 525 && *bytes - from < 560);
     from = *bytes;
-    ESK_CHECK_INT(program(0), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
     ESK_CHECK(*bytes - from >= 539 && *bytes - from < 580);
 }
 

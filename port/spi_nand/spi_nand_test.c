@@ -6,14 +6,14 @@
 
 #include "port/driver.h"
 #include "port/models/nand_model.h"
+#include "test/harness/chip_calls.h"
 #include "test/harness/chip_series.h"
 
 static struct esk_nand_model *model;
 static struct esk_spi spi;
 static struct esk_spi_nand nand;
 static struct esk_spi_nand_config config;
-static uint8_t data[2048];
-static uint8_t seen[2048];
+static struct chip_calls calls;
 
 static int start(void) {
     return esk_spi_nand_init(&nand, &spi, &config);
@@ -27,27 +27,12 @@ static void chip_make(const uint16_t *bad, uint32_t count) {
     model = esk_nand_model_make(bad, count, 9);
     memset(&config, 0, sizeof config);
     esk_chip_bus(&model->chip, &spi);
-    for (unsigned i = 0; i < sizeof data; i++) {
-        data[i] = (uint8_t)(i * 13 + 5);
-    }
+    chip_calls_set(&calls, &model->chip, &nand.device, start, 13);
 }
 
 static void chip_start(void) {
     chip_make(NULL, 0);
     ESK_CHECK_INT(start(), ESK_OK);
-}
-
-static int program(esk_page_id page) {
-    return nand.device.ops->program(&nand.device, page, 0, data, 2048);
-}
-
-static int read(esk_page_id page) {
-    memset(seen, 0xEE, sizeof seen);
-    return nand.device.ops->read(&nand.device, page, 0, seen, 2048);
-}
-
-static int erase(uint32_t block) {
-    return nand.device.ops->erase(&nand.device, block);
 }
 
 ESK_TEST(nand_is_unlocked_with_ecc_and_buffer_reads) {
@@ -63,46 +48,44 @@ ESK_TEST(nand_is_unlocked_with_ecc_and_buffer_reads) {
 ESK_TEST(nand_programs_reads_and_erases_to_the_last_page) {
     chip_start();
     uint32_t last = 1024 * 64 - 1;
-    ESK_CHECK_INT(program(last), ESK_OK);
-    ESK_CHECK_INT(program(0), ESK_OK);
-    ESK_CHECK_INT(read(last), ESK_OK);
-    ESK_CHECK_BYTES(seen, data, 2048);
-    ESK_CHECK_INT(nand.device.ops->read(&nand.device, last, 2000, seen, 48),
-                  ESK_OK);
-    ESK_CHECK_BYTES(seen, data + 2000, 48);
-    ESK_CHECK_INT(erase(1023), ESK_OK);
-    ESK_CHECK_INT(read(last), ESK_OK);
-    ESK_CHECK_INT(seen[2047], 0xFF);
-    ESK_CHECK_INT(read(0), ESK_OK);
-    ESK_CHECK_BYTES(seen, data, 2048);
-    ESK_CHECK_INT(read(last + 1), ESK_E_IO);
-    ESK_CHECK_INT(program(last + 1), ESK_E_IO);
-    ESK_CHECK_INT(erase(1024), ESK_E_IO);
+    ESK_CHECK_INT(chip_program(&calls, last), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
+    chip_check(&calls, last);
+    ESK_CHECK_INT(
+        nand.device.ops->read(&nand.device, last, 2000, calls.seen, 48),
+        ESK_OK);
+    ESK_CHECK_BYTES(calls.seen, calls.data + 2000, 48);
+    ESK_CHECK_INT(chip_erase(&calls, 1023), ESK_OK);
+    chip_check_erased(&calls, last);
+    chip_check(&calls, 0);
+    ESK_CHECK_INT(chip_read(&calls, last + 1), ESK_E_IO);
+    ESK_CHECK_INT(chip_program(&calls, last + 1), ESK_E_IO);
+    ESK_CHECK_INT(chip_erase(&calls, 1024), ESK_E_IO);
     ESK_CHECK_TEXT(model->chip.violation, "");
 }
 
 ESK_TEST(nand_loads_part_of_a_page_and_leaves_the_rest_erased) {
     chip_start();
-    ESK_CHECK_INT(nand.device.ops->program(&nand.device, 7, 512, data, 512),
-                  ESK_OK);
-    ESK_CHECK_INT(read(7), ESK_OK);
-    ESK_CHECK_INT(seen[511], 0xFF);
-    ESK_CHECK_BYTES(seen + 512, data, 512);
-    ESK_CHECK_INT(seen[1024], 0xFF);
+    ESK_CHECK_INT(
+        nand.device.ops->program(&nand.device, 7, 512, calls.data, 512),
+        ESK_OK);
+    ESK_CHECK_INT(chip_read(&calls, 7), ESK_OK);
+    ESK_CHECK_INT(calls.seen[511], 0xFF);
+    ESK_CHECK_BYTES(calls.seen + 512, calls.data, 512);
+    ESK_CHECK_INT(calls.seen[1024], 0xFF);
     ESK_CHECK_TEXT(model->chip.violation, "");
 }
 
 ESK_TEST(nand_counts_what_ecc_corrects_and_says_what_it_cannot) {
     chip_start();
-    ESK_CHECK_INT(program(0), ESK_OK);
-    ESK_CHECK_INT(program(1), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 1), ESK_OK);
     model->flips[0] = 4; /* corrected: the host sees the right bytes */
     esk_nand_model_flip(model, 1, 5);
-    ESK_CHECK_INT(read(0), ESK_OK);
-    ESK_CHECK_BYTES(seen, data, 2048);
+    chip_check(&calls, 0);
     ESK_CHECK_INT(nand.pages_corrected, 1);
     ESK_CHECK_INT(nand.pages_lost, 0);
-    ESK_CHECK_INT(read(1), ESK_E_CORRUPT);
+    ESK_CHECK_INT(chip_read(&calls, 1), ESK_E_CORRUPT);
     ESK_CHECK_INT(nand.pages_lost, 1);
 }
 
@@ -117,8 +100,8 @@ ESK_TEST(nand_reads_and_writes_bad_block_marks) {
         ESK_CHECK_INT(is_bad, i == 3 || i == 1000);
     }
     /* A block with rows, erased, and half full: the rows stay. */
-    ESK_CHECK_INT(program(5 * 64), ESK_OK);
-    ESK_CHECK_INT(program(5 * 64 + 1), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 5 * 64), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 5 * 64 + 1), ESK_OK);
     for (uint32_t i = 5; i < 7; i++) {
         ESK_CHECK_INT(ops->block_mark_bad(&nand.device, i), ESK_OK);
         ESK_CHECK_INT(start(), ESK_OK);
@@ -126,10 +109,8 @@ ESK_TEST(nand_reads_and_writes_bad_block_marks) {
         ESK_CHECK(is_bad);
         ESK_CHECK_INT(model->config, 0x18);
     }
-    ESK_CHECK_INT(read(5 * 64), ESK_OK);
-    ESK_CHECK_BYTES(seen, data, 2048);
-    ESK_CHECK_INT(read(5 * 64 + 1), ESK_OK);
-    ESK_CHECK_BYTES(seen, data, 2048);
+    chip_check(&calls, 5 * 64);
+    chip_check(&calls, 5 * 64 + 1);
     ESK_CHECK_INT(ops->block_mark_bad(&nand.device, 1024), ESK_E_IO);
     ESK_CHECK_INT(ops->block_is_bad(&nand.device, 1024, &is_bad), ESK_E_IO);
     ESK_CHECK_TEXT(model->chip.violation, "");
@@ -137,11 +118,7 @@ ESK_TEST(nand_reads_and_writes_bad_block_marks) {
 
 ESK_TEST(nand_says_what_is_wrong_with_a_chip) {
     chip_make(NULL, 0);
-    model->chip.faults.absent = ESK_CHIP_ABSENT_HIGH;
-    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
-    model->chip.faults.absent = ESK_CHIP_ABSENT_LOW;
-    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
-    model->chip.faults.absent = ESK_CHIP_PRESENT;
+    chip_check_absent(&calls);
     model->id[2] = 0x22;
     ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
     model->id[2] = 0x21;
@@ -150,69 +127,51 @@ ESK_TEST(nand_says_what_is_wrong_with_a_chip) {
     ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
     config.block_count = 24;
     ESK_CHECK_INT(start(), ESK_OK);
-    ESK_CHECK_INT(program(0), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
     ESK_CHECK_INT(model->written[64000], 1);
     esk_chip_power_off(&model->chip);
     esk_chip_power_on(&model->chip);
     model->locked = true;
     ESK_CHECK_INT(start(), ESK_E_READ_ONLY);
-    ESK_CHECK_INT(read(0), ESK_OK);
-    ESK_CHECK_BYTES(seen, data, 2048);
+    chip_check(&calls, 0);
     ESK_CHECK_TEXT(model->chip.violation, "");
 }
 
 ESK_TEST(nand_acknowledges_nothing_that_failed) {
     chip_start();
     model->chip.faults.fail_program = 1;
-    ESK_CHECK_INT(program(0), ESK_E_MEDIUM);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_E_MEDIUM);
     model->chip.faults.fail_erase = 1;
-    ESK_CHECK_INT(erase(0), ESK_E_MEDIUM);
-    ESK_CHECK_INT(erase(0), ESK_OK);
-    ESK_CHECK_INT(program(0), ESK_OK);
-    model->chip.faults.stuck_busy = true;
-    uint64_t from = model->chip.now_ns;
-    ESK_CHECK_INT(program(1), ESK_E_IO);
-    ESK_CHECK(model->chip.now_ns - from > 20 * 1000000ull);
-    ESK_CHECK(model->chip.now_ns - from < 60 * 1000000ull);
-    ESK_CHECK_INT(read(0), ESK_E_IO);
+    ESK_CHECK_INT(chip_erase(&calls, 0), ESK_E_MEDIUM);
+    ESK_CHECK_INT(chip_erase(&calls, 0), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
+    chip_check_stuck(&calls, 1, 20, 60);
+    ESK_CHECK_INT(chip_read(&calls, 0), ESK_E_IO);
     ESK_CHECK_TEXT(model->chip.violation, "");
 }
 
 ESK_TEST(nand_survives_a_bus_error_at_every_byte) {
     chip_start();
-    uint32_t failed = 0;
-    /* Every byte of the commands, each 16th of the page. */
-    for (uint32_t i = 0; i < 2100; i += i < 32 || i > 2040 ? 1 : 16) {
-        ESK_CONTEXT("byte %lu", (unsigned long)i);
-        model->chip.faults.bus_error_at = model->chip.bytes + 1 + i;
-        int status = program(i);
-        failed += status != ESK_OK ? 1 : 0;
-        model->chip.faults.bus_error_at = 0;
-        ESK_CHECK(!model->chip.selected);
-        if (status == ESK_OK) {
-            ESK_CHECK_INT(read(i), ESK_OK);
-            ESK_CHECK_BYTES(seen, data, 2048);
-        }
-    }
+    uint32_t failed = chip_bus_error_at_every_byte(&calls, 2100, 16);
     ESK_CHECK(failed > 190);
     model->chip.faults.bus_error_at = model->chip.bytes + 20;
-    ESK_CHECK_INT(read(2200), ESK_E_IO);
-    ESK_CHECK_INT(read(2200), ESK_OK);
+    ESK_CHECK_INT(chip_read(&calls, 2200), ESK_E_IO);
+    ESK_CHECK_INT(chip_read(&calls, 2200), ESK_OK);
 }
 
 ESK_TEST(nand_costs_the_bytes_that_its_readme_says) {
     chip_start();
     const uint64_t *bytes = &model->chip.bytes;
     uint64_t from = *bytes;
-    ESK_CHECK_INT(program(0), ESK_OK);
+    ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
     ESK_CHECK(*bytes - from > 14 + 2048);
     ESK_CHECK_INT((*bytes - from - 14 - 2048) % 3, 0);
     from = *bytes;
-    ESK_CHECK_INT(read(0), ESK_OK);
+    ESK_CHECK_INT(chip_read(&calls, 0), ESK_OK);
     ESK_CHECK(*bytes - from > 11 + 2048);
     ESK_CHECK_INT((*bytes - from - 11 - 2048) % 3, 0);
     from = *bytes;
-    ESK_CHECK_INT(erase(0), ESK_OK);
+    ESK_CHECK_INT(chip_erase(&calls, 0), ESK_OK);
     ESK_CHECK(*bytes - from > 11);
     ESK_CHECK_INT((*bytes - from - 11) % 3, 0);
 }

@@ -6,12 +6,14 @@
 
 #include "port/driver.h"
 #include "port/models/nor_model.h"
+#include "test/harness/chip_calls.h"
 #include "test/harness/chip_series.h"
 
 static struct esk_nor_model *model;
 static struct esk_spi spi;
 static struct esk_spi_nor nor;
 static struct esk_spi_nor_config config;
+static struct chip_calls calls;
 
 static const struct esk_nor_part *const parts[] = {
     &esk_nor_w25q64jv, &esk_nor_mx25r6435f, &esk_nor_mx25l25645g};
@@ -31,6 +33,7 @@ static void chip_make(const struct esk_nor_part *part) {
     model = esk_nor_model_make(part, 3);
     memset(&config, 0, sizeof config);
     esk_chip_bus(&model->chip, &spi);
+    chip_calls_set(&calls, &model->chip, &nor.device, start, 7);
 }
 
 static void chip_start(const struct esk_nor_part *part) {
@@ -180,11 +183,7 @@ ESK_TEST(nor_init_survives_every_table_of_random_bytes) {
 
 ESK_TEST(nor_says_what_is_wrong_with_a_chip) {
     chip_make(&esk_nor_w25q64jv);
-    model->chip.faults.absent = ESK_CHIP_ABSENT_HIGH;
-    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
-    model->chip.faults.absent = ESK_CHIP_ABSENT_LOW;
-    ESK_CHECK_INT(start(), ESK_NOT_FOUND);
-    model->chip.faults.absent = ESK_CHIP_PRESENT;
+    chip_check_absent(&calls);
     config.jedec_id = 0xEF4018;
     ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
     config.jedec_id = 0xEF4017;
@@ -226,12 +225,8 @@ ESK_TEST(nor_wakes_a_sleeping_chip_and_waits_for_a_busy_one) {
 ESK_TEST(nor_ends_every_wait) {
     uint8_t byte = 0;
     chip_start(&esk_nor_w25q64jv);
-    model->chip.faults.stuck_busy = true;
+    chip_check_stuck(&calls, 0, 20, 60);
     uint64_t from = model->chip.now_ns;
-    ESK_CHECK_INT(program(0, 0, &byte, 1), ESK_E_IO);
-    ESK_CHECK(model->chip.now_ns - from > 20 * 1000000ull);
-    ESK_CHECK(model->chip.now_ns - from < 60 * 1000000ull);
-    from = model->chip.now_ns;
     ESK_CHECK_INT(read(0, 0, &byte, 1), ESK_E_IO);
     ESK_CHECK(model->chip.now_ns - from > 4000 * 1000000ull);
     ESK_CHECK(model->chip.now_ns - from < 5000 * 1000000ull);
@@ -257,25 +252,9 @@ ESK_TEST(nor_acknowledges_no_program_that_failed) {
 }
 
 ESK_TEST(nor_survives_a_bus_error_at_every_byte) {
-    uint8_t data[64];
-    uint8_t seen[64];
     chip_start(&esk_nor_mx25r6435f);
-    memset(data, 0x42, sizeof data);
-    uint32_t failed = 0;
-    for (uint32_t i = 0; i < 90; i++) {
-        ESK_CONTEXT("byte %lu", (unsigned long)i);
-        model->chip.faults.bus_error_at = model->chip.bytes + 1 + i;
-        int status = program(i, 0, data, 64);
-        failed += status != ESK_OK ? 1 : 0;
-        model->chip.faults.bus_error_at = 0;
-        /* Whatever happened, the chip takes the next command. */
-        ESK_CHECK_INT(read(i, 0, seen, 64), ESK_OK);
-        if (status == ESK_OK) {
-            ESK_CHECK_BYTES(seen, data, 64);
-        }
-        ESK_CHECK(!model->chip.selected);
-    }
-    ESK_CHECK(failed > 70);
+    uint32_t failed = chip_bus_error_at_every_byte(&calls, 282, 1);
+    ESK_CHECK(failed > 262);
 }
 
 ESK_TEST(nor_costs_the_bytes_that_its_readme_says) {
