@@ -4,45 +4,20 @@
 /// What broke loggers in the field, each as a test of its own.
 #include "table/series/series.h"
 
-#include "test/harness/rig.h"
-
-static const struct esk_column columns[] = {
-    {.name = "at", .type = ESK_TYPE_U32},
-    {.name = "level", .type = ESK_TYPE_I16},
-};
-
-static const struct esk_index_spec indexes[] = {
-    {.column = 1, .bitmap_bits = 16}};
-
-static const struct esk_table_spec log_spec = {.name = "log",
-                                               .columns = columns,
-                                               .indexes = indexes,
-                                               .column_count = 2,
-                                               .index_count = 1,
-                                               .data_blocks = 20,
-                                               .index_blocks = 6};
+#include "test/harness/level_log.h"
 
 static const struct esk_geometry *const media[] = {&rig_nor, &rig_nand,
                                                    &rig_sd};
 
-enum { ROW_BYTES = 6, MEDIA = 3 };
+enum { MEDIA = 3 };
 
 static void start(struct esk_rig *rig, const struct esk_geometry *geometry,
                   const struct esk_table_spec *spec) {
-    rig_start(rig, geometry, NULL);
-    rig_create(rig, spec);
-    rig_open(rig, "log", NULL);
-}
-
-static int16_t level_of(uint32_t key) {
-    return (int16_t)(key * 7919 % 50);
+    level_start(rig, geometry, spec, NULL);
 }
 
 static int append(struct esk_rig *rig, uint32_t key) {
-    uint8_t row[ROW_BYTES];
-    esk_store_u32(row, key);
-    esk_store_u16(row + 4, (uint16_t)level_of(key));
-    return esk_series_append(rig->series, row);
+    return level_append(rig, key, key);
 }
 
 static void append_range(struct esk_rig *rig, uint32_t from, uint32_t to) {
@@ -57,31 +32,23 @@ static uint32_t count(struct esk_rig *rig) {
     return rows;
 }
 
-/// Rows of `level` by a cursor, forward.
+static uint32_t number_of(uint32_t key) {
+    return key;
+}
+
 static uint32_t count_level(struct esk_rig *rig, int16_t level) {
-    struct esk_range range = {.column = 1, .has_lo = true, .has_hi = true};
-    struct esk_query query = {.ranges = &range, .range_count = 1};
-    struct esk_series_cursor cursor;
-    uint8_t row[ROW_BYTES];
-    uint32_t rows = 0;
-    range.lo.i = level;
-    range.hi.i = level;
-    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, &query), ESK_OK);
-    while (esk_series_cursor_next(rig->series, &cursor, row) == ESK_OK) {
-        ESK_CHECK_INT(level_of(esk_load_u32(row)), level);
-        rows++;
-    }
-    return rows;
+    static const struct esk_query all;
+    return level_count(rig, level, &all, number_of);
 }
 
 ESK_TEST(field_one_bad_header_does_not_lose_the_rest) {
     for (int m = 0; m < MEDIA; m++) {
         for (uint32_t lost = 0; lost < 12; lost++) {
             struct esk_rig rig;
-            uint32_t page_rows = (media[m]->page_bytes - 16u) / ROW_BYTES;
+            uint32_t page_rows = (media[m]->page_bytes - 16u) / LEVEL_ROW_BYTES;
             uint32_t rows = 12 * page_rows + 5;
             ESK_CONTEXT("medium %d, page %u", m, lost);
-            start(&rig, media[m], &log_spec);
+            start(&rig, media[m], &level_spec);
             append_range(&rig, 1, rows);
             ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
             static const uint8_t zero[16] = {0};
@@ -91,7 +58,7 @@ ESK_TEST(field_one_bad_header_does_not_lose_the_rest) {
                           ESK_OK);
             rig_reboot(&rig);
             struct esk_series_cursor cursor;
-            uint8_t row[ROW_BYTES];
+            uint8_t row[LEVEL_ROW_BYTES];
             uint32_t found = 0;
             ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, NULL),
                           ESK_OK);
@@ -108,9 +75,9 @@ ESK_TEST(field_one_bad_header_does_not_lose_the_rest) {
 ESK_TEST(field_exactly_full_then_reboot_keeps_everything) {
     for (int m = 0; m < MEDIA; m++) {
         for (uint32_t short_by = 0; short_by < 3; short_by++) {
-            struct esk_table_spec spec = log_spec;
+            struct esk_table_spec spec = level_spec;
             struct esk_rig rig;
-            uint32_t page_rows = (media[m]->page_bytes - 16u) / ROW_BYTES;
+            uint32_t page_rows = (media[m]->page_bytes - 16u) / LEVEL_ROW_BYTES;
             ESK_CONTEXT("medium %d, %u rows short", m, short_by);
             spec.full_policy = ESK_FULL_REFUSE;
             spec.data_blocks = 4;
@@ -131,9 +98,9 @@ ESK_TEST(field_exactly_full_then_reboot_keeps_everything) {
 
 ESK_TEST(field_ring_exactly_full_then_reboot_drops_a_block_at_most) {
     for (int m = 0; m < MEDIA; m++) {
-        struct esk_table_spec spec = log_spec;
+        struct esk_table_spec spec = level_spec;
         struct esk_rig rig;
-        uint32_t page_rows = (media[m]->page_bytes - 16u) / ROW_BYTES;
+        uint32_t page_rows = (media[m]->page_bytes - 16u) / LEVEL_ROW_BYTES;
         uint32_t block_rows = media[m]->block_pages * page_rows;
         ESK_CONTEXT("medium %d", m);
         spec.data_blocks = 4;
@@ -154,7 +121,7 @@ ESK_TEST(field_cuts_during_recoveries_of_cuts_lose_no_synced_row) {
             struct esk_rig rig;
             uint32_t synced = 0;
             uint32_t next = 1;
-            start(&rig, media[m], &log_spec);
+            start(&rig, media[m], &level_spec);
             esk_sim_seed_set(rig.sim, seed);
             for (uint32_t cut = 0; cut < 12; cut++) {
                 ESK_CONTEXT("medium %d, seed %u, cut %u", m, (unsigned)seed,
@@ -179,7 +146,7 @@ ESK_TEST(field_cuts_during_recoveries_of_cuts_lose_no_synced_row) {
                 next = rows + 1;
             }
             for (uint32_t key = 1; key < next; key++) {
-                uint8_t row[ROW_BYTES];
+                uint8_t row[LEVEL_ROW_BYTES];
                 ESK_CHECK_INT(esk_series_get(rig.series, key, row), ESK_OK);
             }
             rig_end(&rig);
@@ -189,7 +156,7 @@ ESK_TEST(field_cuts_during_recoveries_of_cuts_lose_no_synced_row) {
 
 ESK_TEST(field_clock_that_goes_back_is_refused_until_it_has_caught_up) {
     struct esk_rig rig;
-    start(&rig, &rig_nor, &log_spec);
+    start(&rig, &rig_nor, &level_spec);
     append_range(&rig, 1000, 1200);
     for (uint32_t key = 1100; key <= 1200; key++) {
         ESK_CHECK_INT(append(&rig, key), ESK_OUT_OF_ORDER);
@@ -205,8 +172,8 @@ ESK_TEST(field_clock_that_goes_back_is_refused_until_it_has_caught_up) {
 
 ESK_TEST(field_duplicate_key_is_refused_in_ram_and_on_the_medium) {
     struct esk_rig rig;
-    uint8_t row[ROW_BYTES];
-    start(&rig, &rig_nand, &log_spec);
+    uint8_t row[LEVEL_ROW_BYTES];
+    start(&rig, &rig_nand, &level_spec);
     for (uint32_t key = 1; key <= 300; key++) {
         ESK_CHECK_INT(append(&rig, key), ESK_OK);
         ESK_CHECK_INT(append(&rig, key), ESK_OUT_OF_ORDER);
@@ -223,7 +190,7 @@ ESK_TEST(field_duplicate_key_is_refused_in_ram_and_on_the_medium) {
 ESK_TEST(field_sync_after_every_one_of_1000_rows_keeps_value_queries_exact) {
     static const struct esk_geometry *const chips[] = {&rig_nor, &rig_nand};
     for (int c = 0; c < 2; c++) {
-        struct esk_table_spec spec = log_spec;
+        struct esk_table_spec spec = level_spec;
         struct esk_geometry geometry = *chips[c];
         struct esk_rig rig;
         ESK_CONTEXT("chip %d", c);
@@ -332,14 +299,14 @@ ESK_TEST(field_bitmap_buckets_do_not_depend_on_the_hosts_byte_order) {
     /* Edges -256, 100, 300: buckets 0, 0, 2, 2. Order form of an i16 is the
        value with its sign bit flipped: -300 is 0x7ED4, 299 is 0x812B. */
     static const uint8_t entry[] = {0xD4, 0x7E, 0x2B, 0x81, 0x05};
-    struct esk_table_spec spec = log_spec;
+    struct esk_table_spec spec = level_spec;
     struct esk_rig rig;
     spec.indexes = index;
     spec.run_pages = 2;
     start(&rig, &rig_nand, &spec);
-    uint32_t page_rows = (512 - 16) / ROW_BYTES;
+    uint32_t page_rows = (512 - 16) / LEVEL_ROW_BYTES;
     for (uint32_t key = 1; key <= 3 * page_rows + 1; key++) {
-        uint8_t row[ROW_BYTES];
+        uint8_t row[LEVEL_ROW_BYTES];
         esk_store_u32(row, key);
         esk_store_u16(row + 4, (uint16_t)levels[key % 4]);
         ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
@@ -357,7 +324,7 @@ ESK_TEST(field_bitmap_buckets_do_not_depend_on_the_hosts_byte_order) {
 
 ESK_TEST(field_erased_rows_still_in_ram_are_not_counted) {
     struct esk_rig rig;
-    start(&rig, &rig_nor, &log_spec);
+    start(&rig, &rig_nor, &level_spec);
     append_range(&rig, 1, 10);
     ESK_CHECK_INT(esk_series_erase_before(rig.series, 6), ESK_OK);
     ESK_CHECK_INT(count(&rig), 5);
