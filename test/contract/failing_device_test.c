@@ -270,6 +270,7 @@ ESK_TEST(series_tells_failing_reads_and_returns_no_wrong_row) {
             }
         }
         ESK_CHECK_INT(status, ESK_END);
+        ESK_CHECK(failed > 0);
         read_every = 0;
         recover_verify(&bed);
         esk_bed_free(&bed);

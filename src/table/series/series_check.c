@@ -33,6 +33,15 @@ static uint32_t kept_from(const struct esk_ring *ring) {
     return (ring->tail / pages + 1) * pages;
 }
 
+/// Pins a page that was read before. A read that fails now is told.
+static bool pinned(struct esk_series *series, struct esk_ring *ring,
+                   uint32_t position, uint8_t **page, uint8_t *frame,
+                   struct check *check) {
+    int status = esk_series_pin(series, ring, position, page, frame);
+    check->failed = check->failed || status == ESK_E_IO;
+    return status == ESK_OK;
+}
+
 /// Counts the values that cannot be read whole of a page's rows from `first`
 /// on: those before were erased, and their values may be gone already.
 static void values_check(struct esk_series *series, uint32_t position,
@@ -44,8 +53,7 @@ static void values_check(struct esk_series *series, uint32_t position,
         uint8_t reference[ESK_VAR_REF_BYTES];
         uint8_t byte = 0;
         uint32_t got = 0;
-        if (esk_series_pin(series, &series->data, position, &page, &frame) !=
-            ESK_OK) {
+        if (!pinned(series, &series->data, position, &page, &frame, check)) {
             return;
         }
         memcpy(reference,
@@ -173,14 +181,14 @@ static void data_check(struct esk_series *series, struct check *check) {
 /// `position`, were written again on the next page that can be read: that a
 /// program failed after a seal.
 static bool rows_are_again(struct esk_series *series, uint32_t position,
-                           uint32_t first, uint16_t count) {
+                           uint32_t first, uint16_t count,
+                           struct check *check) {
     bool found = false;
     bool again = false;
     for (uint32_t at = position + 1; at < series->data.head && !found; at++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        found =
-            esk_series_pin(series, &series->data, at, &page, &frame) == ESK_OK;
+        found = pinned(series, &series->data, at, &page, &frame, check);
         if (found) {
             again =
                 esk_page_aux(page) == first && esk_page_count(page) >= count;
@@ -194,12 +202,11 @@ static bool rows_are_again(struct esk_series *series, uint32_t position,
 /// for exactly the row's value in a column must not pass the page over, unless
 /// the rows are on the next page as well.
 static bool entry_covers(struct esk_series *series, uint32_t position,
-                         const uint8_t *entry) {
+                         const uint8_t *entry, struct check *check) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     bool covers = true;
-    if (esk_series_pin(series, &series->data, position, &page, &frame) !=
-        ESK_OK) {
+    if (!pinned(series, &series->data, position, &page, &frame, check)) {
         return true;
     }
     for (uint16_t row = 0; row < esk_page_count(page); row++) {
@@ -216,7 +223,7 @@ static bool entry_covers(struct esk_series *series, uint32_t position,
     uint32_t first = esk_page_aux(page);
     uint16_t count = esk_page_count(page);
     esk_pool_unpin(&series->pool, frame);
-    return covers || rows_are_again(series, position, first, count);
+    return covers || rows_are_again(series, position, first, count, check);
 }
 
 /// Checks entry `index` of the run page at `position`.
@@ -226,8 +233,7 @@ static bool run_entry_check(struct esk_series *series, uint32_t position,
     uint8_t entry[ENTRY_BYTES_MAX];
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
-        ESK_OK) {
+    if (!pinned(series, &series->index, position, &page, &frame, check)) {
         return false;
     }
     bool there = page[ESK_INDEX_ROLE] == ESK_INDEX_RUN &&
@@ -241,7 +247,7 @@ static bool run_entry_check(struct esk_series *series, uint32_t position,
                series->entry_bytes);
     }
     esk_pool_unpin(&series->pool, frame);
-    if (there && !entry_covers(series, data, entry)) {
+    if (there && !entry_covers(series, data, entry, check)) {
         check->report->index_wrong++;
     }
     return there;
