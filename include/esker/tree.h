@@ -174,7 +174,8 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
 /// tree     out: a handle inside the arena, valid until esk_tree_close.
 /// arena    borrowed until close, aligned for uint64_t.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
-///          small; ESK_E_UNSUPPORTED (not a tree, or not of this store);
+///          small; ESK_E_BUSY when the table is open already, or another in
+///          the arena; ESK_E_UNSUPPORTED (not a tree, or not of this store);
 ///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
 ///          ESK_E_IO.
 /// Costs    O(log blocks) page reads (inplace: O(log pages)).

@@ -146,6 +146,7 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     ),
     lib.ESK_E_SCHEMA: (SchemaError, ""),
     lib.ESK_E_LIMIT: (Limit, ""),
+    lib.ESK_E_BUSY: (Busy, "close the other handle first"),
     lib.ESK_PY_CLOSED: (Closed, "open it again"),
     lib.ESK_PY_BUSY: (Busy, "close the volume that is mounted first"),
     lib.ESK_PY_NO_HEAP: (NoMemory, ""),

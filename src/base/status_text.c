@@ -49,6 +49,8 @@ const char *esk_status_text(int status) {
         return "a count reached the end of its type";
     case ESK_E_MEDIUM:
         return "the medium reports a failure";
+    case ESK_E_BUSY:
+        return "the table is open already, or the arena taken";
     default:
         return "unknown status";
     }

@@ -89,7 +89,13 @@ struct esk_ring_config {
     bool refuse;
 };
 
-/// Finds head and tail from sequence numbers and joins the volume's list.
+/// Makes `ring` of `config`, empty, and a member of the volume's list, without
+/// a look at the medium. Costs nothing.
+void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
+                   const struct esk_ring_config *config,
+                   struct esk_ring_stats *stats);
+
+/// The same, and finds head and tail from sequence numbers.
 ///
 /// page     scratch, one page.
 /// Returns  ESK_OK; ESK_E_IO. Pages that cannot be read are damage, not

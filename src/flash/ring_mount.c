@@ -378,14 +378,10 @@ static void ring_find(struct ring_scan *scan, uint32_t hint) {
     ring->lap = ring->head - ring->head % ring->pages;
 }
 
-int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
+void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
-                   struct esk_ring_stats *stats, uint8_t *page) {
+                   struct esk_ring_stats *stats) {
     const struct esk_geometry *geometry = &volume->device->geometry;
-    struct ring_scan scan = {.ring = ring,
-                             .page = page,
-                             .pages = geometry->block_pages,
-                             .blocks = config->blocks};
 
     memset(ring, 0, sizeof *ring);
     ring->volume = volume;
@@ -404,7 +400,20 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     ring->envelope.kind = config->kind;
     ring->envelope.table = config->table;
     ring->envelope.erased_value = geometry->erased_value;
+    ring->next = volume->rings;
+    volume->rings = ring;
+}
 
+int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
+                   const struct esk_ring_config *config,
+                   struct esk_ring_stats *stats, uint8_t *page) {
+    const struct esk_geometry *geometry = &volume->device->geometry;
+    struct ring_scan scan = {.ring = ring,
+                             .page = page,
+                             .pages = geometry->block_pages,
+                             .blocks = config->blocks};
+
+    esk_ring_init(ring, volume, config, stats);
     scan.neighbours = volume->device->ops->block_is_bad != NULL
                           ? NEIGHBOURS
                           : ESK_RING_WORN_MAX - 1;
@@ -418,8 +427,6 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     }
     ring_find(&scan, config->tail_hint);
     esk_ring_open_none(ring);
-    ring->next = volume->rings;
-    volume->rings = ring;
     return ESK_OK;
 }
 

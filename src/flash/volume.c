@@ -357,6 +357,27 @@ int esk_volume_format(const struct esk_device *device,
     return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
 }
 
+int esk_table_find(const struct esk_volume *volume, const char *name,
+                   struct esk_table_info *info, void *arena,
+                   uint32_t arena_bytes) {
+    const struct esk_ring *ring = volume->rings;
+    if (arena_bytes < volume->device->geometry.page_bytes) {
+        return ESK_E_NO_MEMORY;
+    }
+    for (; ring != NULL; ring = ring->next) {
+        if ((uintptr_t)ring - (uintptr_t)arena < arena_bytes) {
+            return ESK_E_BUSY;
+        }
+    }
+    ESK_TRY(esk_volume_find(volume, name, info, arena));
+    for (ring = volume->rings; ring != NULL; ring = ring->next) {
+        if (ring->envelope.table == info->id) {
+            return ESK_E_BUSY;
+        }
+    }
+    return ESK_OK;
+}
+
 int esk_volume_step(struct esk_volume *volume, uint16_t budget,
                     uint16_t *done) {
     uint16_t erased = 0;

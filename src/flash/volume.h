@@ -72,6 +72,14 @@ int esk_descriptor_index(struct esk_descriptor *descriptor,
 int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
                          uint16_t bytes);
 
+/// Finds table `name` in order to open it in `arena`, whose first bytes serve
+/// as scratch. Returns as esk_volume_find; ESK_E_BUSY when a ring of the table
+/// is open, or one that lives in the arena; ESK_E_NO_MEMORY when the arena is
+/// smaller than a page.
+int esk_table_find(const struct esk_volume *volume, const char *name,
+                   struct esk_table_info *info, void *arena,
+                   uint32_t arena_bytes);
+
 /// Finds the table with id `id`. As esk_volume_find.
 int esk_catalog_find(const struct esk_volume *volume, uint8_t id,
                      struct esk_table_info *info, uint8_t *page);

@@ -113,10 +113,8 @@ struct esk_spline {
 struct esk_spline_hit {
     uint8_t level;     ///< 0: a data page. Else: read tile `position`, whose
                        ///< entries are of level `level` - 1
-    uint32_t position; ///< level > 0: the tile's index position
-    uint32_t low;      ///< no data page below it can hold the key
-    uint32_t high;     ///< nor any above it
-    uint32_t guess;    ///< level 0: the page to try first, low..high
+    uint32_t position; ///< the data page to try first, or the tile's index
+                       ///< position
 };
 
 /// Makes an empty spline.
@@ -166,8 +164,8 @@ void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
 
 /// Looks `key` (order form) up in RAM.
 ///
-/// hit      out, untouched unless ESK_OK. After the last knot `high` is the
-///          newest position added.
+/// hit      out, untouched unless ESK_OK. A page that starts above the newest
+///          key added is not known here: the newest one is named.
 /// Returns  ESK_OK; ESK_NOT_FOUND when the key is below everything known.
 /// Costs    a binary search; no division.
 int esk_spline_find(const struct esk_spline *spline, esk_key key,
@@ -176,8 +174,8 @@ int esk_spline_find(const struct esk_spline *spline, esk_key key,
 /// Looks `key` up in a tile that esk_spline_find or this call named.
 ///
 /// section  `count` entries of level `entry_level` (hit->level - 1).
-/// Returns  as esk_spline_find. Hostile bytes give a wrong hit, with
-///          low <= guess <= high <= the newest position, never a bad access.
+/// Returns  as esk_spline_find. Hostile bytes give a wrong hit, not above the
+///          newest position, never a bad access.
 int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
                        uint16_t count, uint8_t entry_level, esk_key key,
                        struct esk_spline_hit *hit);

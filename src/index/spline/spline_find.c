@@ -47,48 +47,15 @@ static uint32_t spline_scale(uint32_t pages, esk_key run, esk_key span) {
     return rest + (whole >> 8) >= whole ? quotient + 1u : quotient;
 }
 
-/// Fills `hit` for a data page.
-static void spline_hit_page(struct esk_spline_hit *hit, uint32_t low,
-                            uint32_t guess, uint32_t high) {
-    hit->level = 0;
-    hit->position = guess;
-    hit->low = low;
-    hit->high = high;
-    hit->guess = guess;
-}
-
-/// Fills `hit` for a key between two knots, low.key <= key < high.key.
-ESK_OUT_OF_LINE static void
-spline_hit_between(struct esk_spline_hit *hit, esk_key key,
-                   const struct esk_spline_entry *low,
-                   const struct esk_spline_entry *high) {
-    uint32_t last = high->position - low->position - 1u;
-    uint32_t ahead = spline_scale(last + 1u, (esk_key)(key - low->key),
+/// The page to try first for a key between two knots, low.key <= key <
+/// high.key.
+ESK_OUT_OF_LINE static uint32_t
+spline_between(esk_key key, const struct esk_spline_entry *low,
+               const struct esk_spline_entry *high) {
+    uint32_t pages = high->position - low->position;
+    uint32_t ahead = spline_scale(pages, (esk_key)(key - low->key),
                                   (esk_key)(high->key - low->key));
-    ahead = ahead < last ? ahead : last;
-    spline_hit_page(hit, low->position, low->position + ahead,
-                    high->position - 1u);
-}
-
-/// The oldest knot in RAM, or the tip when there is none: the end of what
-/// tiles cover.
-static void spline_old_end(const struct esk_spline *spline,
-                           struct esk_spline_entry *end) {
-    *end = spline->tip;
-    if (spline->level[0].count != 0) {
-        esk_spline_array_get(spline, 0, 0, end);
-    }
-}
-
-/// Fills `hit` for the tile at `position`.
-ESK_OUT_OF_LINE static void spline_hit_tile(const struct esk_spline *spline,
-                                            struct esk_spline_hit *hit,
-                                            uint8_t level, uint32_t position) {
-    struct esk_spline_entry end;
-    spline_old_end(spline, &end);
-    spline_hit_page(hit, 0, end.position, end.position);
-    hit->level = level;
-    hit->position = position;
+    return low->position + (ahead < pages ? ahead : pages - 1u);
 }
 
 int esk_spline_find(const struct esk_spline *spline, esk_key key,
@@ -99,21 +66,19 @@ int esk_spline_find(const struct esk_spline *spline, esk_key key,
             continue;
         }
         struct esk_spline_entry low;
+        struct esk_spline_entry high = spline->tip;
         esk_spline_array_get(spline, level, (uint16_t)(rank - 1u), &low);
+        hit->level = level;
+        hit->position = low.position;
         if (level != 0) {
-            spline_hit_tile(spline, hit, level, low.position);
             return ESK_OK;
         }
-        struct esk_spline_entry high;
-        high = spline->tip;
         if (rank < spline->level[0].count) {
             esk_spline_array_get(spline, 0, rank, &high);
         }
-        if (key < high.key) {
-            spline_hit_between(hit, key, &low, &high);
-        } else { /* at or after the newest point */
-            spline_hit_page(hit, high.position, high.position, high.position);
-        }
+        /* At or after the newest point: there. */
+        hit->position =
+            key < high.key ? spline_between(key, &low, &high) : high.position;
         return ESK_OK;
     }
     return ESK_NOT_FOUND;
@@ -141,22 +106,25 @@ int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
         return ESK_NOT_FOUND;
     }
     esk_spline_section_get(spline, section, (uint16_t)(rank - 1u), &low);
+    hit->level = entry_level;
+    hit->position = low.position;
     if (entry_level != 0) {
-        spline_hit_tile(spline, hit, entry_level, low.position);
         return ESK_OK;
     }
-    spline_old_end(spline, &high);
-    uint32_t end = high.position;
+    /* What tiles cover ends with the oldest knot in RAM. */
+    high = spline->tip;
+    if (spline->level[0].count != 0) {
+        esk_spline_array_get(spline, 0, 0, &high);
+    }
+    hit->position = high.position;
     if (rank < count) {
         esk_spline_section_get(spline, section, rank, &high);
     }
+    /* Hostile bytes: positions that do not rise or are not there. */
     if (key < high.key && low.position < high.position &&
         high.position <= spline->tip.position) {
-        spline_hit_between(hit, key, &low, &high);
-        return ESK_OK;
+        hit->position = spline_between(key, &low, &high);
     }
-    /* Hostile bytes: positions that do not rise or are not there. */
-    spline_hit_page(hit, low.position < end ? low.position : end, end, end);
     return ESK_OK;
 }
 

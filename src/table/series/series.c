@@ -358,12 +358,12 @@ int esk_series_open_with(struct esk_series **series,
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
     struct esk_series *made = NULL;
 
+    ESK_TRY(esk_table_find(volume, name, &info, arena, arena_bytes));
     /* Any arena that is large enough has room for both. */
-    if (arena_bytes < volume->device->geometry.page_bytes +
-                          sizeof(struct esk_series_layout)) {
+    if (arena_bytes - volume->device->geometry.page_bytes <
+        sizeof(struct esk_series_layout)) {
         return ESK_E_NO_MEMORY;
     }
-    ESK_TRY(esk_volume_find(volume, name, &info, arena));
     if (info.kind != ESK_TABLE_SERIES) {
         return ESK_E_UNSUPPORTED;
     }

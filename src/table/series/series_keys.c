@@ -38,7 +38,7 @@ static void spline_guess(struct esk_series *series, esk_key key,
         esk_pool_unpin(&series->pool, frame);
     }
     if (status == ESK_OK && hit.level == 0) {
-        *position = hit.guess;
+        *position = hit.position;
     }
 }
 

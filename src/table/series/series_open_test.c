@@ -172,6 +172,7 @@ ESK_TEST(open_says_what_it_cannot_open) {
     struct esk_rig rig;
     start(&rig, &spec, NULL, 10);
     ESK_CHECK_INT(rig_try_open(&rig, "other", NULL), ESK_NOT_FOUND);
+    esk_series_close(rig.series);
     struct esk_table_info info;
     ESK_CHECK_INT(esk_volume_find(&rig.volume, "log", &info, rig.page), ESK_OK);
     esk_sim_power_off(rig.sim);

@@ -190,20 +190,10 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
 
 static int inplace_mount(struct esk_tree *tree,
                          const struct esk_ring_config *region, uint8_t *page) {
-    const struct esk_geometry *geometry = &tree->volume->device->geometry;
-    struct esk_ring *ring = &tree->ring;
     uint8_t level = 0;
     bool begun = false;
-    ring->volume = tree->volume;
-    ring->stats = &tree->stats;
-    ring->first_page = region->block * geometry->block_pages;
-    ring->pages = region->blocks * geometry->block_pages;
-    ring->envelope.seed = region->seed;
-    ring->envelope.page_bytes = geometry->page_bytes;
-    ring->envelope.unit = region->unit;
-    ring->envelope.checksum = tree->volume->checksum;
-    ring->envelope.table = region->table;
-    ring->envelope.erased_value = geometry->erased_value;
+    esk_ring_init(&tree->ring, tree->volume, region, &tree->stats);
+    tree->ring.ahead = 0; /* nothing is erased */
     ESK_TRY(journal_replay(tree, page));
     ESK_TRY(head_find(tree, page));
     tree->now.rows = UINT32_MAX;

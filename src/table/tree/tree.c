@@ -171,11 +171,8 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     struct esk_btree_layout layout;
     struct tree_memory memory;
 
-    if (arena_bytes < page_bytes) {
-        return ESK_E_NO_MEMORY;
-    }
     /* Until it is carved, the arena is scratch. */
-    ESK_TRY(esk_volume_find(volume, name, &info, arena));
+    ESK_TRY(esk_table_find(volume, name, &info, arena, arena_bytes));
     if (info.kind != ESK_TABLE_TREE || config->store == NULL ||
         config->store->id != info.run_pages) {
         return ESK_E_UNSUPPORTED;

@@ -50,7 +50,9 @@ ESK_TEST(tree_call_whose_read_fails_says_so_and_changes_nothing) {
                 int status = esk_bush_open(&bush);
                 read_fails = 0;
                 ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
-                ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+                if (status == ESK_E_IO) {
+                    ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+                }
             }
             ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
             esk_bush_free(&bush);
