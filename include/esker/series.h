@@ -110,15 +110,22 @@ struct esk_series_parts {
     /// The key index. NULL: a lookup is a binary search over the pages, and
     /// the index log is not written; what it says stays true.
     const struct esk_series_keys *keys;
-    const struct esk_series_values *values; ///< value indexes; needs keys
+    /// Keys that the key index has no RAM for, kept in the index log. NULL:
+    /// the key index grows coarser instead, up to 15 pages, and an open reads
+    /// at most 32 pages of the log.
+    const struct esk_series_tiles *tiles;
+    const struct esk_series_values *values; ///< value indexes; needs both
     const struct esk_series_var *var;       ///< variable columns
+    const struct esk_series_ranges *ranges; ///< a query's ranges
     /// Backward cursors, and with them esk_series_floor and _newest.
     const struct esk_series_back *back;
 };
 
 extern const struct esk_series_keys esk_series_part_keys;
+extern const struct esk_series_tiles esk_series_part_tiles;
 extern const struct esk_series_values esk_series_part_values;
 extern const struct esk_series_var esk_series_part_var;
+extern const struct esk_series_ranges esk_series_part_ranges;
 extern const struct esk_series_back esk_series_part_back;
 
 /// Every part.
@@ -139,6 +146,8 @@ struct esk_series_cursor {
     uint32_t end;        ///< ordinal after the last of these rows
     uint8_t frame;       ///< where that page was last
     struct esk_range *ranges;
+    /// Whether `row` meets every range; NULL: there is none.
+    bool (*matches)(const struct esk_series_cursor *cursor, const uint8_t *row);
     uint64_t window;     ///< which of the next 64 entries of the run match
     uint64_t group_mask; ///< which index pages of the group match
     esk_key key_lo;      ///< order form, as the next two
@@ -263,7 +272,8 @@ int esk_series_count(struct esk_series *series, uint32_t *count);
 /// Starts `cursor` on the rows that `query` asks for. NULL: every row.
 ///
 /// Returns  ESK_OK; ESK_E_INVALID for an unknown or non-numeric column;
-///          ESK_E_UNSUPPORTED: backward, and the part is not there.
+///          ESK_E_UNSUPPORTED: backward or with ranges, and that part is not
+///          there.
 /// Keeps    `query`'s ranges until the cursor is last used.
 /// Costs    nothing; the first next seeks.
 int esk_series_cursor_open(struct esk_series *series,

@@ -9,7 +9,7 @@
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 
-enum { SUBSETS = 16, ROUNDS = 6, STEPS = 120 };
+enum { SUBSETS = 64, ROUNDS = 6, STEPS = 120 };
 
 static const struct esk_bed_table tables[] = {
     {.pad_bytes = 36},
@@ -27,12 +27,15 @@ static struct esk_series_parts subset(unsigned bits) {
         .values = (bits & 2) != 0 ? &esk_series_part_values : NULL,
         .var = (bits & 4) != 0 ? &esk_series_part_var : NULL,
         .back = (bits & 8) != 0 ? &esk_series_part_back : NULL,
+        .tiles = (bits & 32) != 0 ? &esk_series_part_tiles : NULL,
+        .ranges = (bits & 16) != 0 ? &esk_series_part_ranges : NULL,
     };
 }
 
 static bool serves(const struct esk_series_parts *parts,
                    const struct esk_bed_table *table) {
-    bool values = parts->values != NULL && parts->keys != NULL;
+    bool values =
+        parts->values != NULL && parts->keys != NULL && parts->tiles != NULL;
     return (table->index_count == 0 || values) &&
            (!table->has_var || parts->var != NULL);
 }
@@ -128,6 +131,24 @@ ESK_TEST(parts_without_back_refuse_what_goes_back) {
     ESK_CHECK_INT(esk_series_newest(bed.series, row), ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(esk_series_floor(bed.series, 20, row), ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(esk_series_oldest(bed.series, row), ESK_OK);
+    esk_bed_free(&bed);
+}
+
+ESK_TEST(parts_without_ranges_refuse_conditions) {
+    struct esk_bed bed;
+    struct esk_series_parts parts = subset(15);
+    struct esk_range range = {.column = 1, .has_lo = true};
+    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_cursor cursor;
+    uint8_t row[ESK_BED_ROW_BYTES_MAX];
+    bed_make(&bed, &tables[0]);
+    reopen(&bed, &parts);
+    ESK_CHECK_INT(esk_bed_append_many(&bed, 30), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, &query),
+                  ESK_E_UNSUPPORTED);
+    query.range_count = 0;
+    ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, &query), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_next(bed.series, &cursor, row), ESK_OK);
     esk_bed_free(&bed);
 }
 

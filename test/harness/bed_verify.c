@@ -13,6 +13,10 @@ static bool goes_back(const struct esk_bed *bed) {
     return bed->table.parts == NULL || bed->table.parts->back != NULL;
 }
 
+static bool has_ranges(const struct esk_bed *bed) {
+    return bed->table.parts == NULL || bed->table.parts->ranges != NULL;
+}
+
 static bool must_see_value(const struct esk_bed *bed,
                            const struct esk_bed_row *row) {
     return !bed->lenient && row->var_position >= bed->model->var_keep;
@@ -200,7 +204,7 @@ static void query_draw(struct esk_bed *bed, struct bed_query *query) {
     query->range.lo.i = query->lo;
     query->range.hi.i = query->hi;
     query->query.ranges = &query->range;
-    query->query.range_count = 1;
+    query->query.range_count = has_ranges(bed) ? 1 : 0;
     query->query.backward = esk_bed_random(bed, 2) == 0 && goes_back(bed);
     if (esk_bed_random(bed, 4) == 0) {
         query->key_min = row->key < other->key ? row->key : other->key;
@@ -215,7 +219,8 @@ static void query_draw(struct esk_bed *bed, struct bed_query *query) {
 static bool query_takes(const struct bed_query *query,
                         const struct esk_bed_row *row) {
     int32_t value = query->by_w ? row->w : row->v;
-    return value >= query->lo && value <= query->hi &&
+    bool meets = value >= query->lo && value <= query->hi;
+    return (meets || query->query.range_count == 0) &&
            row->key >= query->key_min && row->key <= query->key_max;
 }
 

@@ -30,7 +30,7 @@
 enum {
     /// Longest segment: two of them stay in reach of 16 bits.
     SPLINE_SEGMENT_PAGES_MAX = 0x7FFF,
-    /// What esk_spline_restore_knot may raise the bound to,
+    /// What esk_spline_ease may raise the bound to,
     SPLINE_ERROR_FORCED_MAX = 240,
     /// and the bound of new points even then.
     SPLINE_ERROR_NEW_MAX = 16,
@@ -255,6 +255,15 @@ void esk_spline_drop(struct esk_spline *spline) {
                                    batch < most ? batch : most);
 }
 
+void esk_spline_ease(struct esk_spline *spline) {
+    if (spline->full_level == 0 &&
+        spline->error_max < SPLINE_ERROR_FORCED_MAX) {
+        spline->error_max = (uint8_t)(spline->error_max + 4u);
+    } else {
+        esk_spline_drop(spline);
+    }
+}
+
 /// Appends a knot, which starts a new corridor.
 static int spline_push(struct esk_spline *spline,
                        const struct esk_spline_entry *knot) {
@@ -308,12 +317,7 @@ static bool spline_force(struct esk_spline *spline,
         return false;
     }
     while (spline_push(spline, knot) != ESK_OK) {
-        if (spline->full_level == 0 &&
-            spline->error_max < SPLINE_ERROR_FORCED_MAX) {
-            spline->error_max = (uint8_t)(spline->error_max + 4u);
-        } else {
-            esk_spline_drop(spline);
-        }
+        esk_spline_ease(spline);
     }
     return true;
 }

@@ -142,6 +142,10 @@ uint8_t esk_spline_full_level(const struct esk_spline *spline);
 /// holds; their keys are ESK_NOT_FOUND from then on.
 void esk_spline_drop(struct esk_spline *spline);
 
+/// Makes room where nothing is saved: the bound may rise by 4/16 page, up to
+/// 15 pages; from there on, or for a level above 0, as esk_spline_drop.
+void esk_spline_ease(struct esk_spline *spline);
+
 /// Entries of `level` in RAM that no tile holds and that may be saved.
 uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level);
 

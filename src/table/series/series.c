@@ -152,7 +152,7 @@ static int layout_read(const struct esk_volume *volume,
     if (info->index_count == 0) {
         return ESK_OK;
     }
-    if (parts->values == NULL || parts->keys == NULL) {
+    if (parts->values == NULL || parts->keys == NULL || parts->tiles == NULL) {
         return ESK_E_UNSUPPORTED;
     }
     return parts->values->columns(series, &descriptor, info, layout, edges);

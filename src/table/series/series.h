@@ -150,11 +150,26 @@ int esk_series_index_note(struct esk_series *series, uint32_t position,
 /// Whether the run in RAM has to be programmed before it can grow.
 bool esk_series_run_is_full(const struct esk_series *series);
 
+/// Writes the fields that every index page has, and the tip after `knots`
+/// entries of `section`. Returns the payload bytes in use.
+uint16_t esk_series_index_finish(const struct esk_series *series, uint8_t *page,
+                                 uint8_t role, uint8_t *section,
+                                 uint16_t knots);
+
 /* series_recover.c: the index log, at mount. */
 
 /// Rebuilds spline, group and run from the index ring and the data pages
 /// after the last run page.
 void esk_series_recover(struct esk_series *series);
+
+/// Brings back the knots of the run page at `position`, and its tip when
+/// `tip` says so. Returns the position after the data pages it sums up;
+/// UINT32_MAX when it is no run page.
+uint32_t esk_series_knots_restore(struct esk_series *series, uint32_t position,
+                                  bool tip);
+
+/// As esk_series_tiles.recover.
+uint32_t esk_series_tiles_recover(struct esk_series *series);
 
 /* series_seek.c */
 
@@ -167,12 +182,6 @@ int esk_series_seek(struct esk_series *series, esk_key key,
 
 /// Whether `key` is not below the oldest row in RAM.
 bool esk_series_write_page_from(const struct esk_series *series, esk_key key);
-
-/* series_cursor.c: what both directions share. */
-
-/// Whether `row` meets every range. Keys are the caller's business.
-bool esk_series_row_matches(const struct esk_series_cursor *cursor,
-                            const uint8_t *row);
 
 /* series_plan.c: which data pages a value query has to read. */
 
@@ -210,6 +219,25 @@ struct esk_series_keys {
     void (*guess)(struct esk_series *series, esk_key key, uint32_t *position);
     /// Forgets what the tails have passed.
     void (*trim)(struct esk_series *series);
+};
+
+/// Tiles: knots that RAM has no room for, on index pages, and with them group
+/// pages.
+struct esk_series_tiles {
+    /// Makes the index ring's head programmable for a page that is no group
+    /// page.
+    int (*prepare)(struct esk_series *series);
+    /// Saves what the spline's full level asks for; false when it cannot be.
+    bool (*save)(struct esk_series *series);
+    /// Saves what a group page had no room for.
+    int (*settle)(struct esk_series *series);
+    /// Brings back spline and group. Returns the data position where the run
+    /// pages end; UINT32_MAX when none tells.
+    uint32_t (*recover)(struct esk_series *series);
+    /// Follows a hit of level > 0 down to a data page.
+    /// Returns ESK_OK; ESK_NOT_FOUND.
+    int (*find)(struct esk_series *series, esk_key key,
+                struct esk_spline_hit *hit);
 };
 
 /// What an open reads of the table's columns.
@@ -260,6 +288,12 @@ struct esk_series_var {
     /// Reads from the value that `reference` names. As esk_series_var_read.
     int (*read)(struct esk_series *series, const uint8_t *reference,
                 uint32_t offset, uint8_t *out, uint32_t bytes, uint32_t *got);
+};
+
+/// Conditions on columns.
+struct esk_series_ranges {
+    /// Resolves the cursor's ranges. As esk_series_cursor_open.
+    int (*open)(struct esk_series *series, struct esk_series_cursor *cursor);
 };
 
 /// Backward cursors.

@@ -33,7 +33,7 @@ static int page_previous(const struct esk_series *series,
         if (key < cursor->key_lo) {
             return ESK_END;
         }
-        if (esk_series_row_matches(cursor, bytes)) {
+        if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
             memcpy(row, bytes, series->row_bytes);
             cursor->last = key;
             cursor->has_last = true;

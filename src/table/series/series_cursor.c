@@ -15,59 +15,7 @@
 /// not be readable again, `owed` of its rows were not returned: where they
 /// stand once more, their ordinals tell.
 #include "base/inline.h"
-#include "flash/volume.h"
 #include "table/series/series.h"
-
-/// Finds the type and place of a range's column, and its value index.
-static int range_resolve(struct esk_series *series, struct esk_range *range) {
-    struct esk_table_info info;
-    struct esk_column_info column;
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-
-    for (uint8_t i = 0; i < series->column_count; i++) {
-        if (series->column_numbers[i] == range->column) {
-            range->index = i;
-            range->type = series->columns[i].type;
-            range->offset = series->columns[i].offset;
-            return ESK_OK;
-        }
-    }
-    range->index = ESK_SERIES_NO_INDEX;
-    ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
-    int status = esk_catalog_find(series->volume, series->id, &info, page);
-    if (status == ESK_OK) {
-        status = esk_volume_column(series->volume, &info, range->column,
-                                   &column, page);
-    }
-    esk_pool_give(&series->pool, frame);
-    if (status != ESK_OK) {
-        return status == ESK_NOT_FOUND ? ESK_E_INVALID : status;
-    }
-    range->type = column.type;
-    range->offset = column.offset;
-    return esk_order_width(column.type) == 0 ? ESK_E_INVALID : ESK_OK;
-}
-
-/// Brings a range's bounds into order form.
-/// impossible out: set when no value of the type can lie within.
-static void range_bound(struct esk_range *range, bool *impossible) {
-    bool below = false;
-    bool above = false;
-    range->order_lo = 0;
-    range->order_hi = UINT64_MAX;
-    if (range->has_lo) {
-        range->order_lo =
-            esk_order_number(range->type, range->lo, &below, &above);
-        *impossible = *impossible || above;
-    }
-    if (range->has_hi) {
-        range->order_hi =
-            esk_order_number(range->type, range->hi, &below, &above);
-        *impossible = *impossible || below;
-    }
-    *impossible = *impossible || range->order_lo > range->order_hi;
-}
 
 /// Whether `order`, made of `key`, had to be clamped: no row has the key.
 static bool key_is_outside(const struct esk_series *series, esk_key key,
@@ -115,27 +63,12 @@ int esk_series_cursor_open(struct esk_series *series,
     }
     cursor->ranges = query->ranges;
     cursor->range_count = query->range_count;
-    for (uint8_t i = 0; i < query->range_count; i++) {
-        ESK_TRY(range_resolve(series, &query->ranges[i]));
-        range_bound(&query->ranges[i], &cursor->impossible);
-        cursor->by_value =
-            cursor->by_value || query->ranges[i].index != ESK_SERIES_NO_INDEX;
+    if (query->range_count == 0) {
+        return ESK_OK;
     }
-    return ESK_OK;
-}
-
-bool esk_series_row_matches(const struct esk_series_cursor *cursor,
-                            const uint8_t *row) {
-    for (uint8_t i = 0; i < cursor->range_count; i++) {
-        const struct esk_range *range = &cursor->ranges[i];
-        const uint8_t *bytes = row + range->offset;
-        uint64_t order = esk_order_load(range->type, bytes);
-        if (order < range->order_lo || order > range->order_hi ||
-            esk_order_is_nan(range->type, bytes)) {
-            return false;
-        }
-    }
-    return true;
+    return series->parts->ranges != NULL
+               ? series->parts->ranges->open(series, cursor)
+               : ESK_E_UNSUPPORTED;
 }
 
 /// Where a page whose first row has ordinal `first` begins to be wanted: at
@@ -166,7 +99,7 @@ static int page_next(const struct esk_series *series,
             return ESK_END;
         }
         cursor->row++;
-        if (esk_series_row_matches(cursor, bytes)) {
+        if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
             memcpy(row, bytes, series->row_bytes);
             cursor->last = key;
             cursor->has_last = true;

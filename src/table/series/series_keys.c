@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The key index as a part: a spline in RAM, with tiles in the index log.
+/// The key index as a part: a spline in RAM, with its knots in the index log.
 #include "table/series/series.h"
-
-enum { LEVELS_MAX = 4 };
 
 static void spline_init(struct esk_series *series, void *memory, uint16_t bytes,
                         uint8_t error_16ths) {
@@ -12,32 +10,17 @@ static void spline_init(struct esk_series *series, void *memory, uint16_t bytes,
                     error_16ths);
 }
 
-/// Asks the spline, reading tiles as it says.
+/// Asks the spline and, where it says so, tiles.
 static void spline_guess(struct esk_series *series, esk_key key,
                          uint32_t *position) {
     struct esk_spline_hit hit;
     int status = esk_spline_find(&series->spline, key, &hit);
-    for (uint8_t i = 0; i < LEVELS_MAX && status == ESK_OK && hit.level > 0;
-         i++) {
-        uint8_t *page = NULL;
-        uint8_t frame = 0;
-        uint8_t level = (uint8_t)(hit.level - 1);
-        status =
-            esk_series_pin(series, &series->index, hit.position, &page, &frame);
-        if (status != ESK_OK) {
-            break;
-        }
-        const uint8_t *knots = esk_series_index_knots(series, page);
-        status = ESK_NOT_FOUND;
-        if (knots != NULL && page[ESK_INDEX_ROLE] != ESK_INDEX_RUN &&
-            page[ESK_INDEX_LEVEL] == level) {
-            status = esk_spline_find_in(&series->spline, knots,
-                                        esk_load_u16(page + ESK_INDEX_KNOTS),
-                                        level, key, &hit);
-        }
-        esk_pool_unpin(&series->pool, frame);
+    if (status == ESK_OK && hit.level > 0) {
+        status = series->parts->tiles != NULL
+                     ? series->parts->tiles->find(series, key, &hit)
+                     : ESK_NOT_FOUND;
     }
-    if (status == ESK_OK && hit.level == 0) {
+    if (status == ESK_OK) {
         *position = hit.position;
     }
 }

@@ -1,188 +1,47 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The index log at mount: spline, group and run come back without a scan.
+/// The key index at mount: the spline comes back from index pages, and the
+/// data pages after the last run page rebuild the run in RAM: the bounded
+/// roll-forward, at most one run. What cannot be read costs later reads, never
+/// a row.
 ///
-///  1. The newest group page, at most one group back from the index head
-///     (further if damaged), and the newest tile after it.
-///  2. The run pages since: their unions rebuild the group in RAM, their
-///     knots the spline.
-///  3. The data pages after the last run page rebuild the run in RAM: the
-///     bounded roll-forward, at most one run.
-///
-/// What cannot be read costs later reads, never a row: a run page that is
-/// lost leaves a gap that readers scan, a lost tile a binary search.
+/// With tiles the survey of series_tiles_recover.c says which index pages;
+/// without, the last few are looked at for knots.
 #include "table/series/series.h"
 
 enum {
-    GROUPS_BACK_MAX = 3, ///< damaged group pages passed over
-    TILES_BACK_MAX = 64, ///< closed tiles read back
+    RUNS_BACK_MAX = 32, ///< index pages looked at where there are no tiles
 };
 
-struct recovery {
-    uint32_t tile;    ///< newest index position with a tile of level 0
-    uint32_t run_end; ///< data position after the newest run page's last
-    uint32_t tip_at;  ///< index position of the newest tip
-    bool has_tile;
-    bool has_run;
-    bool has_tip;
-};
-
-/// Restores one tile from its page.
-/// previous out: the closed tile before it.
-static bool tile_restore(struct esk_series *series, uint32_t position,
-                         uint8_t level, bool open, uint32_t *previous) {
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    bool taken = false;
-
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
-        ESK_OK) {
-        return false;
-    }
-    uint8_t *knots = esk_series_index_knots(series, page);
-    if (knots != NULL && page[ESK_INDEX_ROLE] != ESK_INDEX_RUN &&
-        page[ESK_INDEX_LEVEL] == level) {
-        *previous = esk_load_u32(page + ESK_INDEX_TILE_PREV);
-        taken = esk_spline_restore_tile(&series->spline, level, knots,
-                                        esk_load_u16(page + ESK_INDEX_KNOTS),
-                                        position, open);
-    }
-    esk_pool_unpin(&series->pool, frame);
-    return taken;
-}
-
-/// Follows the chain of closed tiles from `position`, newest to oldest.
-static void tiles_restore(struct esk_series *series, uint32_t position,
-                          uint8_t level) {
-    for (uint8_t i = 0; i < TILES_BACK_MAX; i++) {
-        uint32_t previous = ESK_SPLINE_NONE;
-        if (position == ESK_SPLINE_NONE ||
-            !tile_restore(series, position, level, false, &previous) ||
-            previous >= position) {
-            return;
-        }
-        position = previous;
-    }
-}
-
-/// Restores the tiles that the page at `position`, level 0's open tile,
-/// leads to.
-static void spline_restore(struct esk_series *series, uint32_t position) {
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    uint32_t closed = ESK_SPLINE_NONE;
-    uint32_t closed_above = ESK_SPLINE_NONE;
-
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
-        ESK_OK) {
-        return;
-    }
-    uint32_t above = esk_load_u32(page + ESK_INDEX_TILE_OPEN_1);
-    esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
-    esk_pool_unpin(&series->pool, frame);
-    (void)tile_restore(series, position, 0, true, &closed);
-    if (above != ESK_SPLINE_NONE && above < position) {
-        (void)tile_restore(series, above, 1, true, &closed_above);
-    }
-    tiles_restore(series, closed, 0);
-    tiles_restore(series, closed_above, 1);
-}
-
-/// Notes what the index page at `position` says of runs and tiles.
-static void page_survey(struct esk_series *series, uint32_t position,
-                        uint32_t group_start, struct recovery *found,
-                        uint64_t *with_knots) {
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
-        ESK_OK) {
-        if (position >= group_start && series->run_page != NULL) {
-            series->parts->values->group(series, position, NULL, 0, true);
-        }
-        return;
-    }
-    uint8_t role = page[ESK_INDEX_ROLE];
-    uint16_t count = esk_load_u16(page + ESK_INDEX_ENTRIES);
-    uint32_t start = esk_load_u32(page + ESK_INDEX_START);
-    bool sound = esk_series_index_knots(series, page) != NULL;
-    if (role == ESK_INDEX_RUN && sound) {
-        bool unknown = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) == 0 &&
-                       esk_page_aux(page) < start;
-        if (position >= group_start && series->run_page != NULL) {
-            series->parts->values->group(series, position,
-                                         esk_series_index_entries(page), count,
-                                         unknown);
-        }
-        found->run_end = start + count;
-        found->has_run = true;
-        if (esk_load_u16(page + ESK_INDEX_KNOTS) > 0) {
-            *with_knots |= (uint64_t)1 << (position & 63u);
-        }
-    } else if (sound && page[ESK_INDEX_LEVEL] == 0) {
-        found->tile = position;
-        found->has_tile = true;
-        if (!found->has_run) {
-            found->run_end = start;
-            found->has_run = true;
-        }
-    }
-    if (sound && (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
-        found->tip_at = position;
-        found->has_tip = true;
-    }
-    esk_pool_unpin(&series->pool, frame);
-}
-
-/// Where the survey begins: at the newest group page that can be read.
-static uint32_t survey_start(struct esk_series *series) {
-    uint32_t head = series->index.head;
-    uint32_t start = head - head % series->group_pages;
-    for (uint8_t i = 0; i < GROUPS_BACK_MAX; i++) {
-        uint8_t *page = NULL;
-        uint8_t frame = 0;
-        if (start <= series->index.tail) {
-            return series->index.tail;
-        }
-        if (esk_series_pin(series, &series->index, start - 1, &page, &frame) ==
-            ESK_OK) {
-            bool group = page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP;
-            esk_pool_unpin(&series->pool, frame);
-            if (group) {
-                return start - 1;
-            }
-        }
-        start -= series->group_pages;
-    }
-    return start > series->index.tail ? start : series->index.tail;
-}
-
-/// Brings back the knots of the index page at `position`, and its tip when
-/// it has the newest one.
-static void knots_restore(struct esk_series *series, uint32_t position,
-                          bool tip) {
+uint32_t esk_series_knots_restore(struct esk_series *series, uint32_t position,
+                                  bool tip) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     struct esk_spline_entry knot;
+    uint32_t end = UINT32_MAX;
 
     if (esk_series_pin(series, &series->index, position, &page, &frame) !=
         ESK_OK) {
-        return;
+        return end;
     }
     const uint8_t *knots = esk_series_index_knots(series, page);
     uint16_t count = knots != NULL ? esk_load_u16(page + ESK_INDEX_KNOTS) : 0;
-    if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN) {
+    if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN && knots != NULL) {
+        end = esk_load_u32(page + ESK_INDEX_START) +
+              esk_load_u16(page + ESK_INDEX_ENTRIES);
         esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
         for (uint16_t i = 0; i < count; i++) {
             esk_spline_section_get(&series->spline, knots, i, &knot);
             esk_spline_restore_knot(&series->spline, &knot);
         }
     }
-    if (tip && knots != NULL) {
+    if (tip && knots != NULL && (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
         esk_spline_section_get(&series->spline, knots, count, &knot);
         esk_spline_restore_tip(&series->spline, &knot);
     }
     esk_pool_unpin(&series->pool, frame);
+    return end;
 }
 
 /// Enters a data page that cannot be read: nothing when it is erased, else
@@ -221,46 +80,46 @@ static void roll_forward(struct esk_series *series) {
         }
         while (esk_series_index_note(series, position, page) == ESK_FULL) {
             /* Nothing is programmed at mount: older keys cost a search. */
-            esk_spline_drop(&series->spline);
+            if (series->parts->tiles != NULL) {
+                esk_spline_drop(&series->spline);
+            } else {
+                esk_spline_ease(&series->spline);
+            }
         }
         esk_pool_unpin(&series->pool, frame);
     }
 }
 
-void esk_series_recover(struct esk_series *series) {
-    struct recovery found = {.has_tile = false};
+/// Brings the spline back from the last run pages alone.
+/// Returns as esk_series_tiles.recover.
+static uint32_t knots_recover(struct esk_series *series) {
     uint32_t head = series->index.head;
-    uint32_t start = survey_start(series);
-    uint32_t group_start = head - head % series->group_pages;
-    uint64_t with_knots = 0;
+    uint32_t at = series->index.tail;
+    uint32_t end = UINT32_MAX;
+    if (head - at > RUNS_BACK_MAX) {
+        at = head - RUNS_BACK_MAX;
+    }
+    for (; at < head; at++) {
+        uint32_t run = esk_series_knots_restore(series, at, at + 1 == head);
+        end = run != UINT32_MAX ? run : end;
+    }
+    return end;
+}
 
-    for (uint32_t at = start; at < head; at++) {
-        page_survey(series, at, group_start, &found, &with_knots);
+void esk_series_recover(struct esk_series *series) {
+    uint32_t end = series->parts->tiles != NULL
+                       ? series->parts->tiles->recover(series)
+                       : knots_recover(series);
+    if (end == UINT32_MAX || end < series->data.tail) {
+        end = series->data.tail;
     }
-    if (found.has_tile) {
-        spline_restore(series, found.tile);
-    }
-    uint32_t from = found.has_tile ? found.tile + 1 : start;
-    for (uint32_t at = from; at < head; at++) {
-        bool tip = found.has_tip && at == found.tip_at;
-        if (tip || head - at > 64 ||
-            (with_knots & ((uint64_t)1 << (at & 63u))) != 0) {
-            knots_restore(series, at, tip);
-        }
-    }
-    if (found.has_tip && found.tip_at < from) {
-        knots_restore(series, found.tip_at, true);
-    }
-    series->run_first = found.has_run ? found.run_end : series->data.tail;
-    if (series->run_first < series->data.tail) {
-        series->run_first = series->data.tail;
-    }
-    if (series->run_first > series->data.head) {
+    if (end > series->data.head) {
         /* The medium kept index pages and lost the data pages they sum up.
            Their positions are given up, so that no entry is wrong. */
-        esk_ring_pass(&series->data, series->run_first);
-        series->run_first = series->data.head;
+        esk_ring_pass(&series->data, end);
+        end = series->data.head;
     }
+    series->run_first = end;
     roll_forward(series);
     esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
 }
