@@ -145,22 +145,6 @@ struct esk_series_cursor {
     uint16_t owed;       ///< `left` of a page that left its frame
     uint32_t end;        ///< ordinal after the last of these rows
     uint8_t frame;       ///< where that page was last
-    struct esk_range *ranges;
-    /// Whether `row` meets every range; NULL: there is none.
-    bool (*matches)(const struct esk_series_cursor *cursor, const uint8_t *row);
-    uint64_t window;     ///< which of the next 64 entries of the run match
-    uint64_t group_mask; ///< which index pages of the group match
-    esk_key key_lo;      ///< order form, as the next two
-    esk_key key_hi;
-    esk_key last; ///< rows up to this key are passed over
-    uint32_t damaged;
-    uint32_t run_first; ///< pages from here to run_start are read
-    uint32_t run_start; ///< pages that the current index page sums up
-    uint32_t run_end;
-    uint32_t above; ///< pages from run_end to here are read
-    uint32_t window_base;
-    uint32_t index_position;
-    uint32_t group; ///< the group of group_mask; UINT32_MAX: none
     uint8_t range_count;
     bool backward;
     bool started;
@@ -168,8 +152,24 @@ struct esk_series_cursor {
     bool impossible; ///< no row can match
     bool by_value;   ///< a value index narrows the pages
     bool in_write;   ///< on the rows in RAM
-    bool open_run;   ///< the current run is the one in RAM
-    bool exhausted;  ///< no index page is left, going back
+    esk_key key_lo;  ///< order form, as the next two
+    esk_key key_hi;
+    esk_key last; ///< rows up to this key are passed over
+    uint32_t damaged;
+    struct esk_range *ranges;
+    /// Whether `row` meets every range; NULL: there is none.
+    bool (*matches)(const struct esk_series_cursor *cursor, const uint8_t *row);
+    bool open_run;      ///< the current run is the one in RAM
+    bool exhausted;     ///< no index page is left, going back
+    uint32_t run_first; ///< pages from here to run_start are read
+    uint32_t run_start; ///< pages that the current index page sums up
+    uint32_t run_end;
+    uint32_t above; ///< pages from run_end to here are read
+    uint32_t window_base;
+    uint32_t index_position;
+    uint32_t group;      ///< the group of group_mask; UINT32_MAX: none
+    uint64_t window;     ///< which of the next 64 entries of the run match
+    uint64_t group_mask; ///< which index pages of the group match
 };
 
 /// Least number of frames for the table: 2, +1 with value indexes, +1 with a

@@ -65,7 +65,6 @@ struct esk_volume {
 
 /// One catalog entry as esk_volume_list and esk_volume_find give it.
 struct esk_table_info {
-    char name[ESK_NAME_BYTES_MAX + 1];
     uint16_t descriptor; ///< its first descriptor page in the catalog
     uint8_t id;
     uint8_t kind; ///< enum esk_table_kind
@@ -83,6 +82,7 @@ struct esk_table_info {
     uint32_t tail_hint; ///< data positions below are dropped
     uint64_t floor_key; ///< rows with smaller keys are dropped
     bool floor_set;
+    char name[ESK_NAME_BYTES_MAX + 1];
 };
 
 enum esk_table_kind {
@@ -93,11 +93,11 @@ enum esk_table_kind {
 
 /// One column as esk_volume_column gives it.
 struct esk_column_info {
-    char name[ESK_NAME_BYTES_MAX + 1];
-    char unit[ESK_NAME_BYTES_MAX + 1];
-    uint8_t type;
     uint16_t bytes;  ///< width in the row
     uint16_t offset; ///< in the row
+    uint8_t type;
+    char name[ESK_NAME_BYTES_MAX + 1];
+    char unit[ESK_NAME_BYTES_MAX + 1];
 };
 
 /// Makes an empty volume on `device`, erasing the meta blocks only.

@@ -50,19 +50,15 @@ struct esk_ring_stats {
 };
 
 struct esk_ring {
+    uint32_t head; ///< position the next page gets
+    uint32_t tail; ///< oldest position that may be read
     struct esk_volume *volume;
     struct esk_ring *next; ///< in the volume's list of open rings
     struct esk_ring_stats *stats;
-    /// Makes room when nothing is to be erased, for a refusing ring; may be
-    /// NULL. done: as esk_ring_step.
-    int (*collect)(void *owner, bool *done);
-    void *owner; ///< what collect gets
     struct esk_envelope envelope;
     uint32_t first_page;   ///< of the run, on the device
     uint32_t pages;        ///< of the run: positions a lap
     uint32_t lap;          ///< where a lap began that is not long ago
-    uint32_t head;         ///< position the next page gets
-    uint32_t tail;         ///< oldest position that may be read
     uint32_t ready;        ///< first position not known to be erased
     uint16_t room;         ///< elements the page at head can hold
     uint16_t open_bytes;   ///< programmed of the page at head; 0: none
@@ -74,6 +70,10 @@ struct esk_ring {
     bool refuse;           ///< refuse when full, rather than drop
     bool stuck;            ///< the block at ready failed, and has no mark
     bool in_doubt;         ///< the last program of the page at head
+    /// Makes room when nothing is to be erased, for a refusing ring; may be
+    /// NULL. done: as esk_ring_step.
+    int (*collect)(void *owner, bool *done);
+    void *owner; ///< what collect gets
 };
 
 /// What a ring is made of; copied.

@@ -86,27 +86,27 @@ struct esk_spline_entry {
 struct esk_spline {
     uint8_t *memory; ///< packed entries: see spline_array.h
     struct esk_spline_level level[ESK_SPLINE_LEVEL_COUNT];
-    /* The top level has no tiles. */
-    struct esk_spline_tile tile[ESK_SPLINE_LEVEL_COUNT - 1];
+    uint32_t knot_position; ///< of the newest knot
+    uint16_t bytes;         ///< of memory
+    uint16_t fresh;         ///< newest knots on no index page yet
+    uint16_t thin_next;     ///< first knot the running thinning has not seen
+    uint16_t thin_end;      ///< first knot it leaves alone
+    uint8_t thin_slack;     ///< 1/16 pages the thinning may add
+    uint8_t key_bytes;      ///< 1, 2, 4 or 8
+    uint8_t error_16ths;    ///< the bound now
+    uint8_t error_max;      ///< the bound it may rise to
+    uint8_t full_level;     ///< what the last ESK_FULL asked to be saved
+    bool has_tip;
+    struct esk_spline_entry tip; ///< the newest point
     /* The corridor: every line from the last knot that stays within the error
        bound of all points since lies between these. run 0: no point yet. */
     struct esk_spline_slope upper;
     struct esk_spline_slope lower;
-    struct esk_spline_entry tip; ///< the newest point
-    esk_key pending_key;         ///< first key of the section saved last
-    uint32_t knot_position;      ///< of the newest knot
-    uint16_t bytes;              ///< of memory
-    uint16_t fresh;              ///< newest knots on no index page yet
-    uint16_t thin_next;  ///< first knot the running thinning has not seen
-    uint16_t thin_end;   ///< first knot it leaves alone
+    /* The top level has no tiles. */
+    struct esk_spline_tile tile[ESK_SPLINE_LEVEL_COUNT - 1];
+    esk_key pending_key; ///< first key of the section saved last
     uint16_t pending;    ///< entries that esk_spline_save appended last
-    uint8_t thin_slack;  ///< 1/16 pages the thinning may add
-    uint8_t key_bytes;   ///< 1, 2, 4 or 8
-    uint8_t error_16ths; ///< the bound now
-    uint8_t error_max;   ///< the bound it may rise to
-    uint8_t full_level;  ///< what the last ESK_FULL asked to be saved
     bool pending_new_tile;
-    bool has_tip;
 };
 
 /// Where a key is.

@@ -36,50 +36,52 @@ enum {
     ESK_SERIES_NO_INDEX = UINT8_MAX, ///< esk_range.index without an index
 };
 
+/// Small things first, then the rings: what lies within 64 bytes of a pointer
+/// takes an 8-bit processor one instruction a byte, anything further off four
+/// more.
 struct esk_series {
     struct esk_volume *volume;
     const struct esk_series_parts *parts;
+    uint8_t *write_page; ///< rows not yet in a closed page
+    uint8_t *run_page;   ///< entries of the run; NULL without value indexes
+    uint8_t *var_page;   ///< bytes not yet in a closed page; NULL without
     uint16_t row_bytes;
-    struct esk_pool pool;
-    struct esk_ring data;
-    struct esk_ring index;
-    struct esk_ring *var; ///< NULL without a variable column
-    struct esk_ring_stats stats;
-    struct esk_spline spline;
-
-    struct esk_summary_column *columns; ///< indexed columns
-    uint8_t *group;                     ///< entries of the group being written
-    uint8_t *write_page;                ///< rows not yet in a closed page
-    uint8_t *run_page; ///< entries of the run; NULL without value indexes
-    uint8_t *var_page; ///< bytes not yet in a closed page; NULL without
-
-    esk_key newest;        ///< key of the newest row
-    esk_key floor;         ///< rows with smaller keys are dropped; 0: none
-    uint32_t ordinal;      ///< of the write page's first row
-    uint32_t run_first;    ///< data position where the last run ended
-    uint32_t run_start;    ///< data position of the run's first entry
-    uint32_t group_number; ///< the group that `group` is about
-    uint32_t var_stream;   ///< stream offset of the var page's first byte
-    uint32_t index_failures;
-    uint16_t run_count;    ///< entries of the run
-    uint16_t write_count;  ///< rows in the write page
-    uint16_t sealed_count; ///< of these, sealed on the medium
-    uint16_t var_used;     ///< bytes in the var page
-    uint16_t var_sealed;   ///< of these, sealed on the medium
-    uint16_t key_offset;
-    uint16_t var_offset;  ///< of the reference in a row
+    uint16_t write_count; ///< rows in the write page
+    uint16_t run_count;   ///< entries of the run
     uint16_t entry_bytes; ///< of a summary entry; 0: no value index
-    uint8_t id;
+    uint16_t key_offset;
     uint8_t key_type;
     uint8_t key_bytes;
-    uint8_t column_count; ///< indexed columns
     uint8_t group_pages;
     uint8_t run_pages;
-    uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
     bool has_newest;
-    bool gap_unknown; ///< pages from run_first to run_start may hold rows
-    bool save_due;    ///< a group page left unsaved knots behind
-    bool dirty;       ///< the medium has programs that were not synced
+    bool gap_unknown;   ///< pages from run_first to run_start may hold rows
+    bool dirty;         ///< the medium has programs that were not synced
+    esk_key newest;     ///< key of the newest row
+    esk_key floor;      ///< rows with smaller keys are dropped; 0: none
+    uint32_t ordinal;   ///< of the write page's first row
+    uint32_t run_first; ///< data position where the last run ended
+    uint32_t run_start; ///< data position of the run's first entry
+    struct esk_ring data;
+    struct esk_pool pool;
+    struct esk_ring index;
+    struct esk_spline spline;
+    struct esk_ring_stats stats;
+
+    struct esk_ring *var;               ///< NULL without a variable column
+    struct esk_summary_column *columns; ///< indexed columns
+    uint8_t *group;                     ///< entries of the group being written
+    uint32_t group_number;              ///< the group that `group` is about
+    uint32_t var_stream; ///< stream offset of the var page's first byte
+    uint32_t index_failures;
+    uint16_t sealed_count; ///< rows of the write page, sealed on the medium
+    uint16_t var_used;     ///< bytes in the var page
+    uint16_t var_sealed;   ///< of these, sealed on the medium
+    uint16_t var_offset;   ///< of the reference in a row
+    uint8_t id;
+    uint8_t column_count;                        ///< indexed columns
+    uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
+    bool save_due; ///< a group page left unsaved knots behind
 };
 
 /// A data page, pinned.
