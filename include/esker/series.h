@@ -107,14 +107,14 @@ struct esk_series;
 /// Parts of the series that a program may do without. What it does not name
 /// here, and opens no series with that does, is not linked.
 struct esk_series_parts {
-    /// The key index. NULL: a lookup is a binary search over the pages, and
-    /// the index log is not written; what it says stays true.
+    /// The key index. NULL: a lookup is a binary search over the pages.
     const struct esk_series_keys *keys;
-    /// Keys that the key index has no RAM for, kept in the index log. NULL:
-    /// the key index grows coarser instead, up to 15 pages, and an open reads
-    /// at most 32 pages of the log.
-    const struct esk_series_tiles *tiles;
-    const struct esk_series_values *values; ///< value indexes; needs both
+    /// The index log, in which the key index and the value indexes are kept;
+    /// needs keys. NULL: an open makes the key index anew from 64 data pages
+    /// at most, it grows coarser where RAM is short, and the log is not
+    /// written; what it says stays true.
+    const struct esk_series_log *log;
+    const struct esk_series_values *values; ///< value indexes; needs the log
     const struct esk_series_var *var;       ///< variable columns
     const struct esk_series_ranges *ranges; ///< a query's ranges
     /// Backward cursors, and with them esk_series_floor and _newest.
@@ -122,7 +122,7 @@ struct esk_series_parts {
 };
 
 extern const struct esk_series_keys esk_series_part_keys;
-extern const struct esk_series_tiles esk_series_part_tiles;
+extern const struct esk_series_log esk_series_part_log;
 extern const struct esk_series_values esk_series_part_values;
 extern const struct esk_series_var esk_series_part_var;
 extern const struct esk_series_ranges esk_series_part_ranges;

@@ -27,16 +27,16 @@ static struct esk_series_parts subset(unsigned bits) {
         .values = (bits & 2) != 0 ? &esk_series_part_values : NULL,
         .var = (bits & 4) != 0 ? &esk_series_part_var : NULL,
         .back = (bits & 8) != 0 ? &esk_series_part_back : NULL,
-        .tiles = (bits & 32) != 0 ? &esk_series_part_tiles : NULL,
+        .log = (bits & 32) != 0 ? &esk_series_part_log : NULL,
         .ranges = (bits & 16) != 0 ? &esk_series_part_ranges : NULL,
     };
 }
 
 static bool serves(const struct esk_series_parts *parts,
                    const struct esk_bed_table *table) {
-    bool values =
-        parts->values != NULL && parts->keys != NULL && parts->tiles != NULL;
-    return (table->index_count == 0 || values) &&
+    bool values = parts->values != NULL && parts->log != NULL;
+    return (parts->log == NULL || parts->keys != NULL) &&
+           (table->index_count == 0 || values) &&
            (!table->has_var || parts->var != NULL);
 }
 

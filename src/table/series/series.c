@@ -145,6 +145,9 @@ static int layout_read(const struct esk_volume *volume,
                        struct esk_series *series, uint8_t *edges,
                        struct esk_series_layout *layout, uint8_t *page) {
     struct esk_descriptor descriptor;
+    if (parts->log != NULL && parts->keys == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
     layout->entry_bytes = 0;
     layout->edges_bytes = 0;
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
@@ -152,7 +155,7 @@ static int layout_read(const struct esk_volume *volume,
     if (info->index_count == 0) {
         return ESK_OK;
     }
-    if (parts->values == NULL || parts->keys == NULL || parts->tiles == NULL) {
+    if (parts->values == NULL || parts->log == NULL) {
         return ESK_E_UNSUPPORTED;
     }
     return parts->values->columns(series, &descriptor, info, layout, edges);
@@ -258,7 +261,7 @@ static int rings_mount(struct esk_series *series,
                        uint8_t *page) {
     ESK_TRY(ring_mount(series, &series->data, info, REGION_DATA, ESK_PAGE_DATA,
                        series->row_bytes, ahead, page));
-    if (series->parts->keys != NULL) {
+    if (series->parts->log != NULL) {
         ESK_TRY(ring_mount(series, &series->index, info, REGION_INDEX,
                            ESK_PAGE_INDEX, 1, ahead, page));
     }

@@ -170,7 +170,26 @@ void esk_series_recover(struct esk_series *series);
 uint32_t esk_series_knots_restore(struct esk_series *series, uint32_t position,
                                   bool tip);
 
-/// As esk_series_tiles.recover.
+/* series_tiles.c, series_tiles_recover.c */
+
+/// Makes the index ring's head programmable for a page that is no group page,
+/// writing the group page when head is its place.
+int esk_series_slot_prepare(struct esk_series *series);
+
+/// Saves entries of the spline's full level; false when that cannot be.
+bool esk_series_tiles_save(struct esk_series *series);
+
+/// What a group page had no room for is saved at once: recovery reads run
+/// pages back to the last group page only.
+int esk_series_tiles_settle(struct esk_series *series);
+
+/// Follows a hit of level > 0 down to a data page.
+/// Returns ESK_OK; ESK_NOT_FOUND when a tile does not tell.
+int esk_series_tiles_find(struct esk_series *series, esk_key key,
+                          struct esk_spline_hit *hit);
+
+/// Brings back spline and group. Returns the data position where the run
+/// pages end; UINT32_MAX when none tells.
 uint32_t esk_series_tiles_recover(struct esk_series *series);
 
 /* series_seek.c */
@@ -208,13 +227,14 @@ uint32_t esk_series_value_bytes(const uint8_t *reference);
    descriptor alone; a NULL part is tested where it is called, or by what only
    a table with the part has: run_page, var_page, a range's index. */
 
-/// The key index: the spline and the index log it is kept in.
+/// The key index.
 struct esk_series_keys {
     /// Makes the spline of `bytes` bytes at `memory`, empty.
     void (*init)(struct esk_series *series, void *memory, uint16_t bytes,
                  uint8_t error_16ths);
-    void (*recover)(struct esk_series *series); ///< esk_series_recover
-    /// esk_series_index_add
+    /// Brings it back at mount.
+    void (*recover)(struct esk_series *series);
+    /// Takes note of a data page just programmed.
     void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
     /// Sets `position` to the data page to try first for `key`, reading tiles;
     /// leaves it as it is when nothing tells.
@@ -223,21 +243,12 @@ struct esk_series_keys {
     void (*trim)(struct esk_series *series);
 };
 
-/// Tiles: knots that RAM has no room for, on index pages, and with them group
-/// pages.
-struct esk_series_tiles {
-    /// Makes the index ring's head programmable for a page that is no group
-    /// page.
-    int (*prepare)(struct esk_series *series);
-    /// Saves what the spline's full level asks for; false when it cannot be.
-    bool (*save)(struct esk_series *series);
-    /// Saves what a group page had no room for.
-    int (*settle)(struct esk_series *series);
-    /// Brings back spline and group. Returns the data position where the run
-    /// pages end; UINT32_MAX when none tells.
-    uint32_t (*recover)(struct esk_series *series);
-    /// Follows a hit of level > 0 down to a data page.
-    /// Returns ESK_OK; ESK_NOT_FOUND.
+/// The index log.
+struct esk_series_log {
+    void (*recover)(struct esk_series *series); ///< esk_series_recover
+    /// esk_series_index_add
+    void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
+    /// esk_series_tiles_find
     int (*find)(struct esk_series *series, esk_key key,
                 struct esk_spline_hit *hit);
 };

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The index log, writing: run pages.
+/// The index log as a part; here, its run pages.
 ///
 /// Every data page adds an entry to the run in RAM and a point to the spline.
 /// A full run is programmed; its union goes to the group in RAM. What the
-/// spline has no room for goes to tiles (series_tiles.c), or where the part is
-/// not named makes the spline coarser.
+/// spline has no room for goes to tiles (series_tiles.c).
 ///
 /// Failing to write an index page fails nothing else: the run's pages become
 /// a gap that readers scan.
@@ -48,8 +47,7 @@ static int run_write(struct esk_series *series) {
     uint16_t bytes = (uint16_t)(series->run_count * series->entry_bytes);
     uint8_t knot = esk_series_knot_bytes(series);
 
-    ESK_TRY(series->parts->tiles != NULL ? series->parts->tiles->prepare(series)
-                                         : esk_ring_reserve(&series->index));
+    ESK_TRY(esk_series_slot_prepare(series));
     if (page == NULL) {
         ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     }
@@ -88,10 +86,7 @@ static void run_flush(struct esk_series *series) {
     }
     series->run_start = end;
     series->run_count = 0;
-    if (series->parts->tiles != NULL &&
-        series->parts->tiles->settle(series) != ESK_OK) {
-        series->index_failures++;
-    }
+    series->index_failures += esk_series_tiles_settle(series) != ESK_OK;
 }
 
 bool esk_series_run_is_full(const struct esk_series *series) {
@@ -150,12 +145,16 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
         series->run_start = position;
     }
     while (esk_series_index_note(series, position, page) == ESK_FULL) {
-        if (series->parts->tiles == NULL) {
-            esk_spline_ease(&series->spline);
-        } else if (!series->parts->tiles->save(series)) {
+        if (!esk_series_tiles_save(series)) {
             series->index_failures++;
             esk_spline_drop(&series->spline);
         }
     }
     esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
 }
+
+const struct esk_series_log esk_series_part_log = {
+    .recover = esk_series_recover,
+    .add = esk_series_index_add,
+    .find = esk_series_tiles_find,
+};

@@ -6,7 +6,7 @@
 
 const struct esk_series_parts esk_series_parts_all = {
     .keys = &esk_series_part_keys,
-    .tiles = &esk_series_part_tiles,
+    .log = &esk_series_part_log,
     .values = &esk_series_part_values,
     .var = &esk_series_part_var,
     .ranges = &esk_series_part_ranges,

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The key index at mount: the spline comes back from index pages, and the
-/// data pages after the last run page rebuild the run in RAM: the bounded
-/// roll-forward, at most one run. What cannot be read costs later reads, never
-/// a row.
-///
-/// With tiles the survey of series_tiles_recover.c says which index pages;
-/// without, the last few are looked at for knots.
+/// The index log at mount: series_tiles_recover.c says which index pages bring
+/// the spline back, and the data pages after the last run page rebuild the run
+/// in RAM: the bounded roll-forward, at most one run. What cannot be read
+/// costs later reads, never a row.
 #include "table/series/series.h"
-
-enum {
-    RUNS_BACK_MAX = 32, ///< index pages looked at where there are no tiles
-};
 
 uint32_t esk_series_knots_restore(struct esk_series *series, uint32_t position,
                                   bool tip) {
@@ -80,36 +73,14 @@ static void roll_forward(struct esk_series *series) {
         }
         while (esk_series_index_note(series, position, page) == ESK_FULL) {
             /* Nothing is programmed at mount: older keys cost a search. */
-            if (series->parts->tiles != NULL) {
-                esk_spline_drop(&series->spline);
-            } else {
-                esk_spline_ease(&series->spline);
-            }
+            esk_spline_drop(&series->spline);
         }
         esk_pool_unpin(&series->pool, frame);
     }
 }
 
-/// Brings the spline back from the last run pages alone.
-/// Returns as esk_series_tiles.recover.
-static uint32_t knots_recover(struct esk_series *series) {
-    uint32_t head = series->index.head;
-    uint32_t at = series->index.tail;
-    uint32_t end = UINT32_MAX;
-    if (head - at > RUNS_BACK_MAX) {
-        at = head - RUNS_BACK_MAX;
-    }
-    for (; at < head; at++) {
-        uint32_t run = esk_series_knots_restore(series, at, at + 1 == head);
-        end = run != UINT32_MAX ? run : end;
-    }
-    return end;
-}
-
 void esk_series_recover(struct esk_series *series) {
-    uint32_t end = series->parts->tiles != NULL
-                       ? series->parts->tiles->recover(series)
-                       : knots_recover(series);
+    uint32_t end = esk_series_tiles_recover(series);
     if (end == UINT32_MAX || end < series->data.tail) {
         end = series->data.tail;
     }

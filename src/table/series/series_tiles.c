@@ -88,9 +88,7 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
     return status;
 }
 
-/// Makes the index ring's head programmable for a page that is no group page,
-/// writing the group page when head is its place.
-static int slot_prepare(struct esk_series *series) {
+int esk_series_slot_prepare(struct esk_series *series) {
     ESK_TRY(esk_ring_reserve(&series->index));
     while ((series->index.head + 1) % series->group_pages == 0) {
         ESK_TRY(tile_page_write(series, ESK_INDEX_GROUP, 0));
@@ -102,16 +100,14 @@ static int slot_prepare(struct esk_series *series) {
 
 /// Saves unsaved entries of `level` on a tile page.
 static int spline_save(struct esk_series *series, uint8_t level) {
-    ESK_TRY(slot_prepare(series));
+    ESK_TRY(esk_series_slot_prepare(series));
     if (esk_spline_unsaved(&series->spline, level) == 0) {
         return ESK_OK;
     }
     return tile_page_write(series, ESK_INDEX_TILE, level);
 }
 
-/// What a group page had no room for is saved at once: recovery reads run
-/// pages back to the last group page only.
-static int leftover_save(struct esk_series *series) {
+int esk_series_tiles_settle(struct esk_series *series) {
     uint16_t before = UINT16_MAX;
     uint16_t unsaved = esk_spline_unsaved(&series->spline, 0);
     while (series->save_due && unsaved > 0 && unsaved < before) {
@@ -123,16 +119,15 @@ static int leftover_save(struct esk_series *series) {
     return ESK_OK;
 }
 
-/// Saves entries of the spline's full level.
-static bool full_save(struct esk_series *series) {
+bool esk_series_tiles_save(struct esk_series *series) {
     uint8_t level = esk_spline_full_level(&series->spline);
     uint16_t before = esk_spline_unsaved(&series->spline, level);
     return spline_save(series, level) == ESK_OK &&
            esk_spline_unsaved(&series->spline, level) < before;
 }
 
-static int tiles_find(struct esk_series *series, esk_key key,
-                      struct esk_spline_hit *hit) {
+int esk_series_tiles_find(struct esk_series *series, esk_key key,
+                          struct esk_spline_hit *hit) {
     int status = ESK_OK;
     for (uint8_t i = 0; i < LEVELS_MAX && status == ESK_OK && hit->level > 0;
          i++) {
@@ -153,11 +148,3 @@ static int tiles_find(struct esk_series *series, esk_key key,
     }
     return hit->level == 0 ? status : ESK_NOT_FOUND;
 }
-
-const struct esk_series_tiles esk_series_part_tiles = {
-    .prepare = slot_prepare,
-    .save = full_save,
-    .settle = leftover_save,
-    .recover = esk_series_tiles_recover,
-    .find = tiles_find,
-};
