@@ -97,7 +97,7 @@ struct esk_series_place {
 static inline esk_key esk_series_row_key(const struct esk_series *series,
                                          const uint8_t *row) {
     const uint8_t *bytes = row + series->key_offset;
-    if (series->key_bytes <= 4) {
+    if (ESK_KEY_BITS <= 32 || series->key_bytes <= 4) {
         return (esk_key)esk_order_load32(series->key_type, bytes);
     }
     return (esk_key)esk_order_load(series->key_type, bytes);
