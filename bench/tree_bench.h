@@ -29,7 +29,8 @@ struct tree_shape {
     uint8_t k_percent;
     uint8_t frames;
     uint8_t policy;     ///< enum esk_tree_policy
-    uint16_t row_bytes; ///< a u32 key and what is left
+    uint16_t row_bytes; ///< a key and what is left
+    uint8_t key_bytes;  ///< of fixed bytes, big-endian; 0: a u32
 };
 
 /// A table, its volume and its medium.
@@ -53,12 +54,34 @@ static inline void tree_row(uint8_t *row, uint32_t key, uint16_t row_bytes) {
     }
 }
 
+/// The key's bytes in a row.
+static inline void tree_key(const struct tree_shape *shape, uint32_t key,
+                            uint8_t *bytes) {
+    if (shape->key_bytes == 0) {
+        memcpy(bytes, &key, sizeof key);
+        return;
+    }
+    memset(bytes, 0, shape->key_bytes);
+    for (uint8_t i = 1; i <= sizeof key; i++) {
+        bytes[shape->key_bytes - i] = (uint8_t)(key >> (8u * (i - 1u)));
+    }
+}
+
+/// The row of `key` in a table of `shape`.
+static inline void tree_row_make(const struct tree_shape *shape, uint32_t key,
+                                 uint8_t *row) {
+    tree_row(row, key, shape->row_bytes);
+    tree_key(shape, key, row);
+}
+
 static inline void tree_create(struct tree_table *table,
                                const struct esk_device *device,
                                const struct tree_shape *shape) {
+    bool is_wide = shape->key_bytes != 0;
+    uint16_t key_bytes = is_wide ? shape->key_bytes : 4;
     const struct esk_column columns[] = {
-        {"key", "", ESK_TYPE_U32, 0},
-        {"value", "", ESK_TYPE_BYTES, (uint16_t)(shape->row_bytes - 4u)},
+        {"key", "", is_wide ? ESK_TYPE_BYTES : ESK_TYPE_U32, shape->key_bytes},
+        {"value", "", ESK_TYPE_BYTES, (uint16_t)(shape->row_bytes - key_bytes)},
     };
     struct esk_table_spec spec = {
         .name = "tree",
@@ -105,20 +128,24 @@ static inline void tree_close(struct tree_table *table) {
 
 static inline void tree_put(struct tree_table *table, uint32_t key) {
     uint8_t row[TREE_ROW_BYTES_MAX];
-    tree_row(row, key, table->shape->row_bytes);
+    tree_row_make(table->shape, key, row);
     BENCH_DO(esk_tree_put(table->tree, row));
 }
 
 static inline void tree_get(struct tree_table *table, uint32_t key) {
     uint8_t row[TREE_ROW_BYTES_MAX];
     uint8_t wanted[TREE_ROW_BYTES_MAX];
-    tree_row(wanted, key, table->shape->row_bytes);
-    BENCH_DO(esk_tree_get(table->tree, &key, row));
+    uint8_t bytes[TREE_ROW_BYTES_MAX];
+    tree_row_make(table->shape, key, wanted);
+    tree_key(table->shape, key, bytes);
+    BENCH_DO(esk_tree_get(table->tree, bytes, row));
     BENCH_HOLDS(memcmp(row, wanted, table->shape->row_bytes) == 0);
 }
 
 static inline void tree_delete(struct tree_table *table, uint32_t key) {
-    BENCH_DO(esk_tree_delete(table->tree, &key));
+    uint8_t bytes[TREE_ROW_BYTES_MAX];
+    tree_key(table->shape, key, bytes);
+    BENCH_DO(esk_tree_delete(table->tree, bytes));
 }
 
 static inline uint8_t tree_height(const struct tree_table *table) {

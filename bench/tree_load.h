@@ -20,8 +20,12 @@
 
 enum { LOAD_SEED = 88172645 };
 
+/// Memory from a page's start on, so that places in it are the same in each
+/// run. A copy of a page whose target lies some bytes further on in a page than
+/// its source takes 3.5 times as long, so luck would decide.
 static inline void *load_memory(size_t bytes) {
-    void *memory = malloc(bytes);
+    enum { PAGE = 4096 };
+    void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
     BENCH_HOLDS(memory != NULL);
     return memory;
 }
@@ -46,10 +50,16 @@ struct load_queries {
     uint32_t count;
 };
 
-enum load_kind { LOAD_RANDOM, LOAD_NORMAL, LOAD_ZIPF, LOAD_KIND_COUNT };
+enum load_kind {
+    LOAD_RANDOM,
+    LOAD_NORMAL,
+    LOAD_ZIPF,       ///< weights 1 / sqrt(rank): skew 0.5
+    LOAD_ZIPF_STEEP, ///< weights 1 / rank
+    LOAD_KIND_COUNT
+};
 
-static const char *const load_names[LOAD_KIND_COUNT] = {"random", "normal",
-                                                        "zipf"};
+static const char *const load_names[LOAD_KIND_COUNT] = {
+    "random", "normal", "zipf", "zipf of 1 / rank"};
 
 /// Normal: mean below / 2, deviation 500; the sum of twelve numbers that are
 /// uniform over a width has that width for its deviation.
@@ -65,12 +75,12 @@ static inline uint32_t load_normal(uint64_t *random, uint32_t below) {
     return key < below ? (uint32_t)key : below - 1;
 }
 
-/// Cumulative weights of Zipf's law with skew 0.5: 1 / sqrt(rank).
-static inline double *load_zipf_sums(uint32_t below) {
+/// Cumulative weights of Zipf's law: 1 / rank, or its root.
+static inline double *load_zipf_sums(uint32_t below, bool steep) {
     double *sums = load_memory((size_t)below * sizeof *sums);
     double sum = 0;
     for (uint32_t i = 0; i < below; i++) {
-        sum += 1 / sqrt((double)i + 1);
+        sum += 1 / (steep ? (double)i + 1 : sqrt((double)i + 1));
         sums[i] = sum;
     }
     return sums;
@@ -99,7 +109,9 @@ static inline struct load_queries
 load_queries_make(enum load_kind kind, uint32_t count, uint32_t below) {
     struct load_queries made = {.name = load_names[kind], .count = count};
     uint64_t random = LOAD_SEED;
-    double *sums = kind == LOAD_ZIPF ? load_zipf_sums(below) : NULL;
+    double *sums = kind >= LOAD_ZIPF
+                       ? load_zipf_sums(below, kind == LOAD_ZIPF_STEEP)
+                       : NULL;
     made.keys = load_memory((size_t)count * sizeof *made.keys);
     for (uint32_t i = 0; i < count; i++) {
         switch (kind) {
@@ -107,6 +119,7 @@ load_queries_make(enum load_kind kind, uint32_t count, uint32_t below) {
             made.keys[i] = load_normal(&random, below);
             break;
         case LOAD_ZIPF:
+        case LOAD_ZIPF_STEEP:
             made.keys[i] = load_zipf(&random, sums, below);
             break;
         default:
