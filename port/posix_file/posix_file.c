@@ -8,6 +8,7 @@
 /// length that was mapped, which never is more than the file had, so a
 /// truncated image gives ESK_E_IO and not SIGBUS. Reads and writes that stop
 /// half-way or are interrupted go on; a read that meets the end is ESK_E_IO.
+/// What was read ahead is forgotten at the next program or erase.
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -21,7 +22,10 @@
 
 _Static_assert(sizeof(off_t) >= 8, "build with 64-bit file offsets");
 
-enum { FILE_CHUNK_BYTES = 16384 }; ///< at least the largest page
+enum {
+    FILE_CHUNK_BYTES = 16384, ///< at least the largest page
+    FILE_RUN = 2,             ///< reads in a row before one reads ahead
+};
 
 static uint64_t file_geometry_bytes(const struct esk_geometry *geometry) {
     return (uint64_t)geometry->block_count * geometry->block_pages *
@@ -87,13 +91,47 @@ static int file_address(const struct esk_device *device, esk_page_id page,
     return ESK_OK;
 }
 
+/// Reads from `address` on what `ahead` can hold, up to the file's end.
+static void ahead_fill(struct esk_posix_file *file, uint64_t address) {
+    ssize_t got =
+        pread(file->descriptor, file->ahead, file->ahead_bytes, (off_t)address);
+    file->ahead_start = address;
+    file->ahead_held = got > 0 ? (uint32_t)got : 0;
+}
+
+/// Whether the bytes were read ahead.
+static bool ahead_has(const struct esk_posix_file *file, uint64_t address,
+                      uint16_t bytes) {
+    return address >= file->ahead_start &&
+           address + bytes <= file->ahead_start + file->ahead_held;
+}
+
+/// Reads where nothing is mapped.
+static int file_read_call(struct esk_posix_file *file, uint64_t address,
+                          void *buffer, uint16_t bytes) {
+    bool follows = address == file->read_end;
+    file->read_end = address + bytes;
+    file->run = (uint8_t)(!follows               ? 0
+                          : file->run < FILE_RUN ? file->run + 1
+                                                 : FILE_RUN);
+    if (file->run == FILE_RUN && file->ahead != NULL &&
+        !ahead_has(file, address, bytes)) {
+        ahead_fill(file, address);
+    }
+    if (!ahead_has(file, address, bytes)) {
+        return file_read_at(file->descriptor, buffer, bytes, address);
+    }
+    memcpy(buffer, file->ahead + (address - file->ahead_start), bytes);
+    return ESK_OK;
+}
+
 static int file_read(const struct esk_device *device, esk_page_id page,
                      uint16_t offset, void *buffer, uint16_t bytes) {
-    const struct esk_posix_file *file = device->context;
+    struct esk_posix_file *file = device->context;
     uint64_t address;
     ESK_TRY(file_address(device, page, offset, bytes, &address));
     if (file->map == NULL) {
-        return file_read_at(file->descriptor, buffer, bytes, address);
+        return file_read_call(file, address, buffer, bytes);
     }
     if (address + bytes > file->map_bytes) {
         return ESK_E_IO;
@@ -104,22 +142,24 @@ static int file_read(const struct esk_device *device, esk_page_id page,
 
 static int file_program(const struct esk_device *device, esk_page_id page,
                         uint16_t offset, const void *buffer, uint16_t bytes) {
-    const struct esk_posix_file *file = device->context;
+    struct esk_posix_file *file = device->context;
     uint64_t address;
     ESK_TRY(file_address(device, page, offset, bytes, &address));
     if (file->read_only) {
         return ESK_E_IO;
     }
+    file->ahead_held = 0;
     return file_write_at(file->descriptor, buffer, bytes, address);
 }
 
 static int file_erase(const struct esk_device *device, uint32_t block) {
-    const struct esk_posix_file *file = device->context;
+    struct esk_posix_file *file = device->context;
     const struct esk_geometry *geometry = &device->geometry;
     if (block >= geometry->block_count || file->read_only) {
         return ESK_E_IO;
     }
     uint64_t bytes = (uint64_t)geometry->block_pages * geometry->page_bytes;
+    file->ahead_held = 0;
     return file_fill(file->descriptor, geometry->erased_value, bytes,
                      block * bytes);
 }
@@ -182,6 +222,7 @@ static void file_init(struct esk_posix_file *file, int descriptor,
     *file = (struct esk_posix_file){
         .device = {.ops = &file_ops, .context = file, .geometry = *geometry},
         .descriptor = descriptor,
+        .read_end = UINT64_MAX,
         .read_only = (flags & ESK_POSIX_FILE_READ_ONLY) != 0};
 }
 
@@ -231,6 +272,13 @@ int esk_posix_file_open(struct esk_posix_file *file, const char *path,
         (void)close(descriptor);
     }
     return status;
+}
+
+void esk_posix_file_read_ahead(struct esk_posix_file *file, void *memory,
+                               uint32_t bytes) {
+    file->ahead = memory;
+    file->ahead_bytes = bytes;
+    file->ahead_held = 0;
 }
 
 int esk_posix_file_close(struct esk_posix_file *file) {

@@ -38,6 +38,12 @@ struct esk_posix_file {
     struct esk_device device; ///< mount on this
     const uint8_t *map;       ///< NULL: not mapped
     uint64_t map_bytes;
+    uint8_t *ahead; ///< what was read ahead; NULL: nothing is
+    uint32_t ahead_bytes;
+    uint32_t ahead_held;  ///< of them
+    uint64_t ahead_start; ///< where in the file
+    uint64_t read_end;    ///< of the read before
+    uint8_t run;          ///< reads that followed one another
     int descriptor;
     bool read_only;
 };
@@ -58,6 +64,15 @@ int esk_posix_file_create(struct esk_posix_file *file, const char *path,
 ///          is shorter: truncated; ESK_E_INVALID for flags; ESK_E_IO.
 int esk_posix_file_open(struct esk_posix_file *file, const char *path,
                         const struct esk_geometry *geometry, unsigned flags);
+
+/// Reads ahead from now on: once two reads have followed the one before them,
+/// the next takes what follows as well, `bytes` with one system call. Without
+/// effect on a mapped file.
+///
+/// memory   borrowed until the file is closed; at least two pages are worth it.
+/// Costs    a scan has a system call every `bytes` instead of every page.
+void esk_posix_file_read_ahead(struct esk_posix_file *file, void *memory,
+                               uint32_t bytes);
 
 /// Closes the image; what was not synced may not survive.
 /// Returns  ESK_OK; ESK_E_IO, and it is closed all the same.

@@ -220,4 +220,71 @@ ESK_TEST(posix_file_open_names_what_is_wrong) {
     image_end();
 }
 
+/// Fills `page` with a number of its own.
+static void page_number(uint8_t *page, uint32_t number) {
+    memset(page, (int)(number & 0xFFu), PAGE);
+    memcpy(page, &number, sizeof number);
+}
+
+ESK_TEST(posix_file_reads_ahead_what_the_file_has) {
+    enum { DEVICE_PAGES = PAGES * BLOCKS, STEPS = 4000 };
+    static uint8_t ahead[3 * PAGE + 100]; /* ends within a page */
+    static uint32_t numbers[DEVICE_PAGES];
+    struct esk_posix_file file;
+    uint32_t state = 1;
+    esk_page_id page = 0;
+    image_begin();
+    ESK_CHECK_INT(esk_posix_file_open(&file, image, &geometry, 0), ESK_OK);
+    esk_posix_file_read_ahead(&file, ahead, sizeof ahead);
+    const struct esk_device *device = &file.device;
+    for (uint32_t i = 0; i < DEVICE_PAGES; i++) {
+        page_number(data, numbers[i] = i);
+        ESK_CHECK_INT(device->ops->program(device, i, 0, data, PAGE), ESK_OK);
+    }
+    for (uint32_t i = 0; i < STEPS; i++) {
+        state = state * 1664525u + 1013904223u;
+        page = state >> 28 == 0 ? (state >> 8) % DEVICE_PAGES
+                                : (page + 1) % DEVICE_PAGES;
+        ESK_CONTEXT("step %u, page %u", i, page);
+        if ((state >> 20) % 16 == 0) {
+            numbers[page] = state;
+            page_number(data, state);
+            ESK_CHECK_INT(device->ops->program(device, page, 0, data, PAGE),
+                          ESK_OK);
+        }
+        page_number(data, numbers[page]);
+        ESK_CHECK_INT(device->ops->read(device, page, 0, seen, PAGE), ESK_OK);
+        ESK_CHECK_BYTES(seen, data, PAGE);
+    }
+    ESK_CHECK_INT(device->ops->erase(device, page / PAGES), ESK_OK);
+    memset(data, 0xFF, sizeof data);
+    ESK_CHECK_INT(device->ops->read(device, page, 0, seen, PAGE), ESK_OK);
+    ESK_CHECK_BYTES(seen, data, PAGE);
+    ESK_CHECK_INT(esk_posix_file_close(&file), ESK_OK);
+    image_end();
+}
+
+ESK_TEST(posix_file_reads_ahead_no_further_than_the_file) {
+    static uint8_t ahead[8 * PAGE];
+    struct esk_posix_file file;
+    image_begin();
+    ESK_CHECK_INT(truncate(image, 6 * PAGE + 10), 0);
+    ESK_CHECK_INT(esk_posix_file_open(&file, image, &geometry,
+                                      ESK_POSIX_FILE_READ_ONLY |
+                                          ESK_POSIX_FILE_ANY_LENGTH),
+                  ESK_OK);
+    esk_posix_file_read_ahead(&file, ahead, sizeof ahead);
+    const struct esk_device *device = &file.device;
+    for (esk_page_id page = 0; page < 6; page++) {
+        ESK_CHECK_INT(device->ops->read(device, page, 0, seen, PAGE), ESK_OK);
+    }
+    ESK_CHECK_BYTES(seen, data, PAGE);
+    ESK_CHECK_INT(file.ahead_held, 4 * PAGE + 10);
+    ESK_CHECK_INT(device->ops->read(device, 6, 0, seen, 10), ESK_OK);
+    ESK_CHECK_INT(device->ops->read(device, 6, 10, seen, 1), ESK_E_IO);
+    ESK_CHECK_INT(device->ops->read(device, 6, 0, seen, PAGE), ESK_E_IO);
+    ESK_CHECK_INT(esk_posix_file_close(&file), ESK_OK);
+    image_end();
+}
+
 ESK_TEST_MAIN()
