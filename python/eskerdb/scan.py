@@ -210,7 +210,8 @@ class Scan:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yields rows. Raises Stale, Closed, DeviceError.
 
-        `damaged` counts the pages that the last pass had to leave out.
+        `damaged` counts the pages that the last pass had to leave out; of a
+        tree nodes, each with all that is below it.
         """
         codec = self.table.codec
         wanted = set(self.columns)

@@ -52,6 +52,7 @@ struct esk_py_cursor {
     struct esk_query series_query;
     struct esk_tree_cursor tree;
     struct esk_tree_query tree_query;
+    uint32_t damaged; ///< nodes of a tree that were passed over
 };
 
 /// Makes a device around `device`, with one reference.

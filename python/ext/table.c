@@ -491,12 +491,19 @@ int esk_py_cursor_open(struct esk_py_table *table,
     return esk_py_cursor_start(cursor, table, series_cursor_open, out);
 }
 
-/// Copies the next row of either kind of table; the lock is held.
+/// Copies the next row of either kind of table; the lock is held. Damage is
+/// passed over: series do so themselves, trees when they are called again.
 static int cursor_next(struct esk_py_cursor *cursor, void *row) {
     struct esk_py_table *table = cursor->table;
-    return table->series != NULL
-               ? esk_series_cursor_next(table->series, &cursor->series, row)
-               : esk_tree_cursor_next(table->tree, &cursor->tree, row);
+    if (table->series != NULL) {
+        return esk_series_cursor_next(table->series, &cursor->series, row);
+    }
+    int status = esk_tree_cursor_next(table->tree, &cursor->tree, row);
+    while (status == ESK_E_CORRUPT) {
+        cursor->damaged++;
+        status = esk_tree_cursor_next(table->tree, &cursor->tree, row);
+    }
+    return status;
 }
 
 int esk_py_cursor_fetch(struct esk_py_cursor *cursor, void *rows,
@@ -524,10 +531,9 @@ void esk_py_cursor_release(struct esk_py_cursor *cursor) {
 
 int esk_py_cursor_damaged(struct esk_py_cursor *cursor, uint32_t *pages) {
     ESK_TRY(esk_py_table_enter(cursor->table));
-    *pages = 0;
-    if (cursor->table->series != NULL) {
-        *pages = esk_series_cursor_damaged(&cursor->series);
-    }
+    *pages = cursor->table->series != NULL
+                 ? esk_series_cursor_damaged(&cursor->series)
+                 : cursor->damaged;
     esk_py_table_leave(cursor->table);
     return ESK_OK;
 }

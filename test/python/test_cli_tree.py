@@ -186,6 +186,18 @@ def test_inspect_shows_damage(esker, image):
     assert line.split()[-1].index("x") == 3
 
 
+def test_query_reads_on_past_damage(esker, image):
+    done = esker(
+        "query", image(damage=True), "select count(*) n from part", "--csv"
+    )
+    assert done.status == 0, done
+    whole = image()
+    with eskerdb.open(whole) as volume, volume.open_tree("part") as tree:
+        leaf = tree.shape().level(1)[3]
+    assert done.out == f"n\n{400 - leaf.count}\n"
+    assert "1 page left out" in done.err
+
+
 def test_inspect_refuses_what_it_cannot_draw(esker, image, tmp_path):
     assert "it is no tree" in esker("inspect", image(), "log").err
     assert "no table 'nil'" in esker("inspect", image(), "nil").err
