@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Fuzzes the order of calls on a tree: a byte program against a simulated
+/// device and a sorted array (test/harness/bush.h), with a reader beside.
+///
+///     byte 0, 1   medium, store, key, row
+///     byte 2      how the table is opened
+///     rest        one call a byte: its kind in the low bits, how much of it
+///                 in the high ones
+///
+/// A row that is missing, wrong, twice or out of order aborts, and so does a
+/// call that the medium has to refuse, and a reader that shows anything else
+/// than its snapshot without saying that it is stale.
+///
+/// ESK_FUZZ_SEEDS=folder writes the inputs that the corpus starts from.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/harness/bush.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+enum { PROGRAM_BYTES_MAX = 120, KEY_RANGE = 200, READER_BYTES_MAX = 8192 };
+
+static const struct esk_geometry moving[] = {
+    {60, 4, 256, 0, 1, 0, 0xFF, 0},
+    {60, 4, 256, 0, 256, 1, 0xFF, 0},
+    {48, 8, 512, 0, 512, 1, 0xFF, 0},
+    {30, 16, 512, 0, 8, 0, 0x00, ESK_MEDIUM_OVERWRITE},
+};
+
+static const struct esk_geometry staying = {60,  4, 256,  0,
+                                            256, 0, 0x00, ESK_MEDIUM_OVERWRITE};
+
+/// The kinds of call, one for each value of a byte's low bits.
+enum call {
+    CALL_PUT,
+    CALL_DELETE,
+    CALL_TURN,
+    CALL_BATCH,
+    CALL_CUT,
+    CALL_STEP,
+    CALL_READER,
+    CALL_VERIFY,
+};
+
+/// A bush, where the program is, and what its reader has to show.
+struct run {
+    struct esk_bush bush;
+    struct esk_tree *reader; ///< NULL: none
+    struct esk_bush_model shown;
+    uint64_t arena[READER_BYTES_MAX / 8];
+    uint32_t at;
+    uint32_t stride;
+};
+
+_Noreturn static void fail(const struct run *run, const char *what) {
+    char text[512];
+    esk_sim_describe(run->bush.sim, text, sizeof text);
+    fprintf(stderr, "%s: %s\n%s\n%s\n", what, run->bush.why, text,
+            esk_sim_violation(run->bush.sim));
+    abort();
+}
+
+static void verify(struct run *run) {
+    if (!esk_bush_verify(&run->bush)) {
+        fail(run, "verify");
+    }
+}
+
+/// Puts or deletes a run of keys.
+static void rows_change(struct run *run, uint32_t count, bool puts) {
+    struct esk_bush *bush = &run->bush;
+    for (uint32_t i = 0; i < count; i++) {
+        bool there = bush->model.version[run->at] != 0;
+        int status =
+            puts ? esk_bush_put(bush, run->at) : esk_bush_delete(bush, run->at);
+        bool refused = status == ESK_FULL && (bush->in_batch || !there);
+        if (status != ESK_OK && !refused &&
+            !(status == ESK_NOT_FOUND && !puts && !there)) {
+            fail(run, esk_status_text(status));
+        }
+        run->at = (run->at + run->stride) % bush->range;
+    }
+}
+
+static void batch_turn(struct run *run, uint32_t much) {
+    struct esk_bush *bush = &run->bush;
+    int status = ESK_OK;
+    if (!bush->in_batch) {
+        bush->before = bush->model;
+        status = esk_tree_begin(bush->tree, much);
+        bush->in_batch = status == ESK_OK;
+        status = status == ESK_FULL ? ESK_OK : status;
+        if (bush->table.store <= ESK_STORE_JOURNALED) {
+            status = status == ESK_E_UNSUPPORTED ? ESK_OK : status;
+        }
+    } else if (much % 3 == 0) {
+        status = esk_tree_abort(bush->tree);
+        bush->model = bush->before;
+        bush->in_batch = false;
+    } else {
+        status = esk_tree_commit(bush->tree);
+        bush->in_batch = false;
+    }
+    if (status != ESK_OK) {
+        fail(run, esk_status_text(status));
+    }
+}
+
+static void reader_close(struct run *run) {
+    if (run->reader != NULL) {
+        esk_tree_close(run->reader);
+        run->reader = NULL;
+    }
+}
+
+static void remount(struct run *run) {
+    reader_close(run);
+    if (!esk_bush_remount(&run->bush)) {
+        fail(run, "remount");
+    }
+}
+
+/// Changes until the power goes, at operation `much` from now or never. The
+/// change it hits has taken effect or not; of a batch nothing has.
+static void cut_and_recover(struct run *run, uint32_t much) {
+    struct esk_bush *bush = &run->bush;
+    int status = ESK_OK;
+    uint32_t hit = 0;
+    uint32_t old = 0;
+    uint8_t key[32];
+    uint8_t row[512];
+    /* In place needs page writes that a cut leaves old or new. */
+    bool whole = bush->table.store == ESK_STORE_INPLACE;
+    esk_sim_cut_at(bush->sim, esk_sim_op_count(bush->sim) + much,
+                   !whole          ? ESK_SIM_CUT_DRAWN
+                   : much % 2 == 0 ? ESK_SIM_CUT_BEFORE
+                                   : ESK_SIM_CUT_AFTER);
+    for (uint32_t i = 0; i < 40 && status != ESK_E_IO; i++) {
+        hit = run->at;
+        old = bush->model.version[hit];
+        status =
+            i % 4 == 3 ? esk_bush_delete(bush, hit) : esk_bush_put(bush, hit);
+        run->at = (run->at + run->stride) % bush->range;
+    }
+    bool in_batch = bush->in_batch;
+    uint32_t put = bush->version;
+    esk_sim_power_on(bush->sim);
+    esk_sim_cut_at(bush->sim, 0, ESK_SIM_CUT_NONE);
+    remount(run);
+    esk_bush_key(bush, hit, key);
+    int found = esk_tree_get(bush->tree, key, row);
+    if (found < 0) {
+        fail(run, "after a cut");
+    }
+    if (status == ESK_E_IO && !in_batch) {
+        uint32_t now = found == ESK_OK ? row[0] | row[1] * 256u : 0;
+        if (now != old && now != put && now != 0) {
+            fail(run, "after a cut: neither the old row nor the new");
+        }
+        bush->model.rows += now != 0 ? 1 : 0;
+        bush->model.rows -= old != 0 ? 1 : 0;
+        bush->model.version[hit] = now;
+    }
+    verify(run);
+}
+
+/// Opens a reader, or renews it.
+static void reader_take(struct run *run) {
+    struct esk_bush *bush = &run->bush;
+    int status = ESK_OK;
+    if (run->reader == NULL) {
+        struct esk_tree_config config = {
+            .frames = (uint8_t)(1 + bush->table.frames % 3),
+            .policy = bush->table.policy};
+        status = esk_tree_reader_open(&run->reader, bush->tree, &config,
+                                      run->arena, sizeof run->arena);
+    } else {
+        status = esk_tree_reader_renew(run->reader);
+    }
+    if (status != ESK_OK) {
+        fail(run, "reader");
+    }
+    run->shown = bush->in_batch ? bush->before : bush->model;
+}
+
+/// Scans the reader: its snapshot, to the end or until it is stale.
+static void reader_check(struct run *run, bool backward) {
+    struct esk_bush *bush = &run->bush;
+    struct esk_tree_cursor cursor;
+    struct esk_tree_query query = {.backward = backward};
+    uint8_t row[512];
+    uint8_t expected[512];
+    int status = ESK_OK;
+    if (bush->table.store <= ESK_STORE_JOURNALED) {
+        run->shown = bush->model;
+    }
+    (void)esk_tree_cursor_open(run->reader, &cursor, &query);
+    for (uint32_t i = 0; i < bush->range; i++) {
+        uint32_t number = backward ? bush->range - 1u - i : i;
+        if (run->shown.version[number] == 0) {
+            continue;
+        }
+        status = esk_tree_cursor_next(run->reader, &cursor, row);
+        esk_bush_row(bush, number, run->shown.version[number], expected);
+        if (status != ESK_OK || memcmp(row, expected, bush->row_bytes) != 0) {
+            break;
+        }
+    }
+    if (status == ESK_OK) {
+        status = esk_tree_cursor_next(run->reader, &cursor, row);
+    }
+    if (status != ESK_END && status != ESK_E_STALE) {
+        fail(run, "a reader shows another tree");
+    }
+}
+
+static void call_make(struct run *run, uint8_t byte) {
+    uint32_t much = byte >> 3;
+    switch ((enum call)(byte & 7u)) {
+    case CALL_PUT:
+        rows_change(run, 2 * much + 1, true);
+        break;
+    case CALL_DELETE:
+        rows_change(run, 2 * much + 1, false);
+        break;
+    case CALL_TURN:
+        run->stride = 1 + much % 8 * 7;
+        run->at = (run->at + much / 8 * 41) % run->bush.range;
+        break;
+    case CALL_BATCH:
+        batch_turn(run, much);
+        break;
+    case CALL_CUT:
+        cut_and_recover(run, much);
+        break;
+    case CALL_STEP:
+        if (much == 0) {
+            remount(run);
+        } else if (esk_volume_step(&run->bush.volume, (uint16_t)much, NULL) !=
+                   ESK_OK) {
+            fail(run, "step");
+        }
+        break;
+    case CALL_READER:
+        if (run->reader == NULL || much % 4 == 0) {
+            reader_take(run);
+        } else {
+            reader_check(run, much % 2 == 0);
+        }
+        break;
+    case CALL_VERIFY:
+        verify(run);
+        break;
+    }
+}
+
+/// Makes the table. False: on such pages it cannot be.
+static bool run_start(struct run *run, const uint8_t *data) {
+    static const uint8_t types[] = {ESK_TYPE_I32, ESK_TYPE_U8, ESK_TYPE_F64,
+                                    ESK_TYPE_BYTES};
+    uint8_t store = (uint8_t)(ESK_STORE_INPLACE + (data[0] & 3u));
+    bool stays = store <= ESK_STORE_JOURNALED;
+    struct esk_bush_table table = {
+        .store = store,
+        .key_type = types[data[1] & 3u],
+        .key_bytes = (data[1] & 4u) != 0 ? 20 : 3,
+        .pad_bytes = (uint16_t)((data[1] >> 3 & 7u) * 5),
+        .k_percent = (uint8_t)(30 + (data[1] >> 6) * 15),
+        .frames = (uint8_t)(2 + (data[2] & 3u)),
+        .policy = data[2] >> 2 & 1u,
+        .checksum = (uint8_t)((data[2] >> 3 & 3u) % 2),
+        .key_range = KEY_RANGE,
+        .blocks = 24,
+    };
+    struct esk_sim_config config = {
+        .geometry = stays ? staying : moving[data[0] >> 2 & 3u],
+        .seed = data[0],
+        .bad_blocks = !stays && (data[0] & 16u) != 0 ? 2 : 0,
+        .dirty = !stays && (data[0] & 32u) != 0,
+    };
+    config.erase_keeps = (config.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
+    if (config.geometry.block_count < 40) {
+        table.blocks = 16;
+    }
+    int status = esk_bush_make_on(&run->bush, &table, &config, data[1]);
+    if (status != ESK_OK && status != ESK_E_SCHEMA) {
+        fail(run, esk_status_text(status));
+    }
+    run->stride = 1;
+    return status == ESK_OK;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    static struct run run;
+    if (bytes < 4 || bytes > PROGRAM_BYTES_MAX) {
+        return 0;
+    }
+    memset(&run, 0, sizeof run);
+    if (!run_start(&run, data)) {
+        esk_bush_free(&run.bush);
+        return 0;
+    }
+    for (size_t i = 3; i < bytes; i++) {
+        call_make(&run, data[i]);
+    }
+    if (run.reader != NULL) {
+        reader_check(&run, false);
+    }
+    verify(&run);
+    reader_close(&run);
+    if (esk_sim_violations(run.bush.sim) != 0) {
+        fail(&run, "the medium was misused");
+    }
+    esk_bush_free(&run.bush);
+    return 0;
+}
+
+/* -------------------------------------------------------- where to begin */
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    static const uint8_t seeds[][12] = {
+        {0, 0x10, 0, 0xF8, 0x12, 0xF8, 0x39, 7, 0x44, 0x06, 0x0E, 7},
+        {1, 0x11, 1, 0xF8, 0x24, 0x34, 0x44, 7, 0x1C, 0xF9, 0x05, 7},
+        {2, 0x18, 0, 0xF8, 6, 0x3A, 0xF8, 0x16, 0x0E, 0xF8, 0x0E, 7},
+        {3, 0x18, 4, 0xF8, 6, 0x3A, 0xF8, 0x16, 0x0E, 0xF8, 0x0E, 7},
+        {6, 0x5F, 2, 0xF8, 0xFB, 0x78, 0x0B, 0xFB, 0x79, 0x1B, 0x05, 7},
+        {7, 0x9A, 7, 0xF8, 0xFB, 0x78, 0x0B, 0xFB, 0x79, 0x1B, 0x3C, 7},
+        {11, 0x0C, 0, 0xF8, 0xF8, 0x5A, 0xF8, 0x3C, 0x06, 0xF8, 0x0E, 7},
+        {15, 0x10, 5, 0xF8, 0xFB, 0x3C, 0x06, 0xFB, 0x78, 0x0E, 0x16, 7},
+        {0x33, 0x48, 3, 0xF8, 0x7A, 0xF8, 0xF8, 0x2D, 0xF9, 6, 0x74, 7},
+        {0x36, 0x08, 1, 0xF8, 0x7A, 0xF8, 0xF8, 0x2D, 0xF9, 6, 0x74, 7},
+    };
+    const char *folder = getenv("ESK_FUZZ_SEEDS");
+    (void)argc;
+    (void)argv;
+    for (size_t i = 0; folder != NULL && i < sizeof seeds / 12; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/calls_%zu", folder, i);
+        FILE *file = fopen(path, "wb");
+        if (file == NULL || fwrite(seeds[i], 1, 12, file) != 12 ||
+            fclose(file) != 0) {
+            abort();
+        }
+    }
+    if (folder != NULL) {
+        exit(0);
+    }
+    return 0;
+}
