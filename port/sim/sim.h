@@ -96,6 +96,17 @@ struct esk_sim_config {
     bool dirty; ///< starts with seeded garbage; else erased, as from factory
     /// With ESK_MEDIUM_OVERWRITE: erase leaves the bytes as they are.
     bool erase_keeps;
+    /// With ESK_MEDIUM_OVERWRITE: a program that a cut or a failure ends
+    /// leaves what was there or what was meant, never a mix.
+    bool whole_writes;
+    /// Bytes that ecc_bits are corrected in, each word for itself, as in the
+    /// flash of a controller; 0: a page. A word that a cut did not reach is
+    /// erased; a torn one reads as ESK_E_CORRUPT. Divides program_bytes.
+    uint16_t ecc_bytes;
+    /// With ESK_MEDIUM_OVERWRITE: programs that a card keeps in a cache until
+    /// a sync; 0: none. A cut loses some of them: all, the latest, any, or
+    /// one. When the cache is full the card writes out one of its pages.
+    uint16_t cache_programs;
 };
 
 /// Makes a simulator.

@@ -26,26 +26,38 @@ static uint32_t sim_bit_count(const uint8_t *bits, size_t bytes) {
 bool esk_sim_page_is_corrected(const struct esk_sim *sim, esk_page_id page) {
     const struct sim_content *content =
         sim->contents[sim_page_block(sim, page)];
-    return content != NULL && content->faults != NULL &&
-           sim_bit_count(content->faults + sim_page_offset(sim, page),
-                         sim->device.geometry.page_bytes) <=
-               sim->state.ecc_bits;
+    bool corrected = content != NULL && content->faults != NULL;
+    uint16_t word = sim->state.ecc_bytes;
+    for (uint32_t at = 0; corrected && at < sim->device.geometry.page_bytes;
+         at += word) {
+        const uint8_t *flips =
+            content->faults + sim_page_offset(sim, page) + at;
+        corrected = sim_bit_count(flips, word) <= sim->state.ecc_bits;
+    }
+    return corrected;
 }
 
-/// Applies ECC to the wrong bits `errors` of a page: corrects all or none.
-static int sim_ecc_apply(struct esk_sim *sim, uint8_t *errors,
-                         uint16_t page_bytes) {
+/// Applies ECC to the wrong bits `errors` of a page, in the words that hold
+/// the bytes read: corrects all of a word's or none.
+static int sim_ecc_apply(struct esk_sim *sim, uint8_t *errors, uint16_t offset,
+                         uint16_t bytes) {
+    uint32_t word = sim->state.ecc_bytes;
+    int status = ESK_OK;
     if (sim->state.ecc_bits == 0) {
         return ESK_OK;
     }
-    uint32_t count = sim_bit_count(errors, page_bytes);
-    if (count > sim->state.ecc_bits) {
-        sim->state.counters.reads_corrupt++;
-        return ESK_E_CORRUPT;
+    for (uint32_t at = offset / word * word; at < (uint32_t)offset + bytes;
+         at += word) {
+        uint32_t count = sim_bit_count(errors + at, word);
+        if (count > sim->state.ecc_bits) {
+            status = ESK_E_CORRUPT;
+            continue;
+        }
+        sim->state.counters.bits_corrected += count;
+        memset(errors + at, 0, word);
     }
-    sim->state.counters.bits_corrected += count;
-    memset(errors, 0, page_bytes);
-    return ESK_OK;
+    sim->state.counters.reads_corrupt += status != ESK_OK;
+    return status;
 }
 
 int esk_sim_read_faulty(struct esk_sim *sim, esk_page_id page, uint16_t offset,
@@ -64,7 +76,7 @@ int esk_sim_read_faulty(struct esk_sim *sim, esk_page_id page, uint16_t offset,
     for (uint32_t i = 0; i < geometry->page_bytes; i++) {
         errors[i] = (uint8_t)((errors[i] & weak[i]) ^ flips[i]);
     }
-    int status = sim_ecc_apply(sim, errors, geometry->page_bytes);
+    int status = sim_ecc_apply(sim, errors, offset, bytes);
     for (uint32_t i = 0; i < bytes; i++) {
         buffer[i] = (uint8_t)(content->bytes[at + offset + i] ^
                               errors[offset + i] ^ geometry->erased_value);
@@ -141,7 +153,8 @@ static int sim_program_faulty(struct esk_sim *sim, esk_page_id page,
     uint8_t *kept = landed + geometry->page_bytes;
     sim_program_changes(sim, content->bytes + at, flips, buffer, bytes, changed,
                         kept);
-    if (mode == ESK_SIM_CUT_NONE || mode == ESK_SIM_CUT_AFTER) {
+    bool whole = mode == ESK_SIM_CUT_NONE || mode == ESK_SIM_CUT_AFTER;
+    if (whole) {
         memcpy(landed, changed, bytes);
     } else {
         esk_sim_cut_draw(sim, mode, changed, landed, bytes);
@@ -149,7 +162,14 @@ static int sim_program_faulty(struct esk_sim *sim, esk_page_id page,
             return ESK_OK;
         }
     }
+    uint16_t word = sim->state.ecc_bytes;
     for (uint32_t i = 0; i < bytes; i++) {
+        uint32_t first = i / word * word;
+        uint32_t end = first + word < bytes ? first + word : bytes;
+        if (!whole && word < geometry->page_bytes &&
+            sim_bits_are_zero(landed + first, end - first)) {
+            continue; /* the cut came before this word */
+        }
         content->bytes[at + i] = buffer[i] ^ geometry->erased_value;
         flips[i] = (uint8_t)(kept[i] | (changed[i] & ~landed[i]));
         flips[sim->block_bytes + i] = 0;
@@ -165,6 +185,10 @@ int esk_sim_program_bits(struct esk_sim *sim, esk_page_id page, uint16_t offset,
                          const uint8_t *buffer, uint16_t bytes,
                          enum esk_sim_cut_mode mode) {
     uint32_t block = sim_page_block(sim, page);
+    if (sim->state.whole_writes && mode > ESK_SIM_CUT_AFTER) {
+        mode = esk_sim_random_below(sim, 2) == 0 ? ESK_SIM_CUT_BEFORE
+                                                 : ESK_SIM_CUT_AFTER;
+    }
     if (mode == ESK_SIM_CUT_BEFORE) {
         return ESK_OK;
     }

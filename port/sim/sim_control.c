@@ -59,7 +59,9 @@ void esk_sim_cut_at(struct esk_sim *sim, uint64_t op,
 }
 
 void esk_sim_power_off(struct esk_sim *sim) {
-    sim->state.on = false;
+    if (sim->state.on) {
+        esk_sim_power_cut(sim);
+    }
 }
 
 void esk_sim_power_on(struct esk_sim *sim) {

@@ -192,9 +192,10 @@ static int sim_program(const struct esk_device *device, esk_page_id page,
     ESK_TRY(sim_program_check(sim, page, offset, bytes));
     sim_program_cost(sim, page, offset, bytes);
     enum esk_sim_cut_mode mode = esk_sim_cut_taken(sim, state->ops++);
+    esk_sim_cache_note(sim, page);
     if (mode != ESK_SIM_CUT_NONE) {
-        state->on = false;
         (void)esk_sim_program_bits(sim, page, offset, buffer, bytes, mode);
+        esk_sim_power_cut(sim);
         return ESK_E_IO;
     }
     mode = sim_transfer_fails(sim);
@@ -252,8 +253,8 @@ static int sim_erase(const struct esk_device *device, uint32_t block) {
     state->counters.erase_time_ns += state->timing.erase_ns;
     state->counters.time_ns += state->timing.erase_ns;
     enum esk_sim_cut_mode mode = esk_sim_cut_taken(sim, state->ops++);
-    state->on = mode == ESK_SIM_CUT_NONE;
-    if (state->on) {
+    bool cut = mode != ESK_SIM_CUT_NONE;
+    if (!cut) {
         mode = sim_transfer_fails(sim);
     }
     if (mode != ESK_SIM_CUT_NONE) {
@@ -261,6 +262,9 @@ static int sim_erase(const struct esk_device *device, uint32_t block) {
             sim_erase_complete(sim, block);
         } else if (mode != ESK_SIM_CUT_BEFORE) {
             (void)esk_sim_erase_bits(sim, block, mode, true);
+        }
+        if (cut) {
+            esk_sim_power_cut(sim);
         }
         return ESK_E_IO;
     }
@@ -283,6 +287,7 @@ static int sim_sync(const struct esk_device *device) {
         return ESK_E_IO;
     }
     sim->state.counters.syncs++;
+    sim->state.cached = 0;
     return ESK_OK;
 }
 

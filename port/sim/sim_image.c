@@ -17,7 +17,7 @@
 
 enum {
     SIDECAR_MAGIC = 0x6d69736b, ///< "ksim"
-    SIDECAR_VERSION = 2,
+    SIDECAR_VERSION = 3,
     SIDECAR_CONTENT = 1u << 0, ///< the block has been programmed
     SIDECAR_FAULTS = 1u << 1,  ///< and it has flips or weak bits
 };
@@ -157,9 +157,13 @@ static void stream_state(struct sim_stream *stream, struct sim_state *state) {
     stream_u32(stream, &state->page_read_next);
     stream_u32(stream, &state->page_program_next);
     stream_u16(stream, &state->ecc_bits);
+    stream_u16(stream, &state->ecc_bytes);
+    stream_u16(stream, &state->cache_programs);
+    stream_u16(stream, &state->cached);
     stream_u8(stream, &state->cut_mode);
     stream_bool(stream, &state->on);
     stream_bool(stream, &state->erase_keeps);
+    stream_bool(stream, &state->whole_writes);
     stream_bytes(stream, state->part, sizeof state->part);
     stream_bytes(stream, state->violation, sizeof state->violation);
     state->part[sizeof state->part - 1] = 0;
@@ -199,8 +203,25 @@ static void stream_block(struct sim_stream *stream, struct esk_sim *sim,
     }
 }
 
+/// The write cache: what was there before each program in it.
+static void stream_cache(struct sim_stream *stream, struct esk_sim *sim) {
+    const struct sim_state *state = &sim->state;
+    if (!stream->writing &&
+        (state->cached > state->cache_programs || state->ecc_bytes == 0 ||
+         esk_sim_cache_make(sim) != ESK_OK)) {
+        stream->failed = true;
+    }
+    for (uint32_t i = 0; i < state->cached && !stream->failed; i++) {
+        size_t bytes = sim->device.geometry.page_bytes;
+        stream_u32(stream, &sim->cache[i]);
+        stream_bytes(stream, sim->cache_bytes + i * bytes, bytes);
+        stream->failed = stream->failed || sim->cache[i] >= sim_page_count(sim);
+    }
+}
+
 static void stream_sim(struct sim_stream *stream, struct esk_sim *sim) {
     stream_state(stream, &sim->state);
+    stream_cache(stream, sim);
     for (uint32_t block = 0;
          block < sim->device.geometry.block_count && !stream->failed; block++) {
         stream_block(stream, sim, block);

@@ -60,9 +60,13 @@ struct sim_state {
     esk_page_id page_read_next; ///< a read of it is sequential
     esk_page_id page_program_next;
     uint16_t ecc_bits;
+    uint16_t ecc_bytes;
+    uint16_t cache_programs;
+    uint16_t cached;  ///< programs in the cache now
     uint8_t cut_mode; ///< enum esk_sim_cut_mode
     bool on;
     bool erase_keeps;
+    bool whole_writes;
     char part[40];
     char violation[120];
 };
@@ -73,7 +77,9 @@ struct esk_sim {
     size_t unit_bytes; ///< of a block's bitmap of program units
     struct sim_block *blocks;
     struct sim_content **contents; ///< NULL: erased
-    uint8_t *scratch; ///< three pages: what changes, what lands, what is old
+    uint8_t *scratch;   ///< three pages: what changes, what lands, what is old
+    esk_page_id *cache; ///< pages of the programs in it, oldest first
+    uint8_t *cache_bytes; ///< a page each: what was there before; one more
     struct sim_state state;
 };
 
@@ -93,6 +99,19 @@ struct sim_content *esk_sim_content_own_faults(struct esk_sim *sim,
 
 /// Makes `block`'s content all erased.
 void esk_sim_content_drop(struct esk_sim *sim, uint32_t block);
+
+/// Makes room for the write cache that the state asks for.
+/// Returns ESK_OK; ESK_E_NO_MEMORY.
+int esk_sim_cache_make(struct esk_sim *sim);
+
+/// Copies the write cache of `from`, a simulator with as much room.
+void esk_sim_cache_copy(struct esk_sim *sim, const struct esk_sim *from);
+
+/// Notes that a program of `page` is about to be kept in the cache.
+void esk_sim_cache_note(struct esk_sim *sim, esk_page_id page);
+
+/// Turns the power off, and loses what the cache loses.
+void esk_sim_power_cut(struct esk_sim *sim);
 
 /// The next 64 random bits.
 uint64_t esk_sim_random(struct esk_sim *sim);

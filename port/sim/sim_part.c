@@ -126,6 +126,10 @@ int esk_sim_create(struct esk_sim **sim, const struct esk_sim_config *config) {
         sim_geometry_apply(&geometry, &config->geometry);
     }
     ESK_TRY(esk_geometry_check(&geometry));
+    if (config->ecc_bytes != 0 &&
+        geometry.program_bytes % config->ecc_bytes != 0) {
+        return ESK_E_GEOMETRY;
+    }
     struct esk_sim *made;
     ESK_TRY(esk_sim_allocate(&made, &geometry));
     if (config->timing != NULL) {
@@ -137,12 +141,20 @@ int esk_sim_create(struct esk_sim **sim, const struct esk_sim_config *config) {
         made->state.timing.program_step_bytes = geometry.page_bytes;
     }
     made->state.ecc_bits = config->ecc_bits;
+    made->state.ecc_bytes =
+        config->ecc_bytes != 0 ? config->ecc_bytes : geometry.page_bytes;
     made->state.erase_keeps = config->erase_keeps;
+    bool overwrite = (geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
+    made->state.whole_writes = overwrite && config->whole_writes;
+    made->state.cache_programs = overwrite ? config->cache_programs : 0;
     snprintf(made->state.part, sizeof made->state.part, "%s",
              part == NULL ? "none" : part->name);
     esk_sim_seed_set(made, config->seed);
     sim_bad_blocks_draw(made, sim_bad_blocks_wished(made, config, part));
-    int status = config->dirty ? sim_dirty(made) : ESK_OK;
+    int status = esk_sim_cache_make(made);
+    if (status == ESK_OK && config->dirty) {
+        status = sim_dirty(made);
+    }
     if (status != ESK_OK) {
         esk_sim_destroy(made);
         return status;
@@ -160,13 +172,14 @@ void esk_sim_describe(const struct esk_sim *sim, char *text, size_t bytes) {
     snprintf(
         text, bytes,
         "sim part=%s blocks=%u pages=%u page_bytes=%u unit=%u nop=%u "
-        "erased=%02x flags=%u ecc=%u seed=%llu ops=%llu "
+        "erased=%02x flags=%u ecc=%u/%u whole=%u cache=%u seed=%llu ops=%llu "
         "cut=%u@%llu program_fail=%u,%uppm,%llu+%u "
         "erase_fail=%u,%uppm,%llu+%u transfer_fail=%u,%uppm,%llu+%u "
         "endurance=%u",
         state->part, (unsigned)g->block_count, g->block_pages, g->page_bytes,
         g->program_bytes, g->programs_per_page_max, g->erased_value, g->flags,
-        state->ecc_bits, (unsigned long long)state->seed,
+        state->ecc_bits, state->ecc_bytes, state->whole_writes,
+        state->cache_programs, (unsigned long long)state->seed,
         (unsigned long long)state->ops, state->cut_mode,
         (unsigned long long)state->cut_op, (unsigned)program->every,
         (unsigned)program->per_million,

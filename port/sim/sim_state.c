@@ -119,6 +119,12 @@ int esk_sim_allocate(struct esk_sim **sim,
 
 int esk_sim_clone(struct esk_sim **copy, const struct esk_sim *sim) {
     ESK_TRY(esk_sim_allocate(copy, &sim->device.geometry));
+    (*copy)->state.cache_programs = sim->state.cache_programs;
+    int status = esk_sim_cache_make(*copy);
+    if (status != ESK_OK) {
+        esk_sim_destroy(*copy);
+        return status;
+    }
     esk_sim_restore(*copy, sim);
     return ESK_OK;
 }
@@ -126,6 +132,7 @@ int esk_sim_clone(struct esk_sim **copy, const struct esk_sim *sim) {
 void esk_sim_restore(struct esk_sim *sim, const struct esk_sim *snapshot) {
     uint32_t block_count = sim->device.geometry.block_count;
     sim->state = snapshot->state;
+    esk_sim_cache_copy(sim, snapshot);
     memcpy(sim->blocks, snapshot->blocks, block_count * sizeof *sim->blocks);
     for (uint32_t block = 0; block < block_count; block++) {
         struct sim_content *content = snapshot->contents[block];
@@ -151,5 +158,7 @@ void esk_sim_destroy(struct esk_sim *sim) {
     free(sim->contents);
     free(sim->blocks);
     free(sim->scratch);
+    free(sim->cache);
+    free(sim->cache_bytes);
     free(sim);
 }
