@@ -23,7 +23,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-enum { PROGRAM_BYTES_MAX = 120, KEY_RANGE = 200, READER_BYTES_MAX = 8192 };
+enum { PROGRAM_BYTES_MAX = 60, KEY_RANGE = 200, READER_BYTES_MAX = 8192 };
 
 static const struct esk_geometry moving[] = {
     {60, 4, 256, 0, 1, 0, 0xFF, 0},
