@@ -78,7 +78,7 @@ static void reader_take(struct esk_descriptor *reader, void *out,
 }
 
 /// Takes a string of `length` bytes into `text`, which holds
-/// ESK_NAME_BYTES_MAX + 1.
+/// ESK_NAME_BYTES_MAX + 1; NULL passes over it.
 static void reader_take_text(struct esk_descriptor *reader, char *text,
                              uint8_t length) {
     if (length > ESK_NAME_BYTES_MAX) {
@@ -86,13 +86,19 @@ static void reader_take_text(struct esk_descriptor *reader, char *text,
         return;
     }
     reader_take(reader, text, length);
-    text[length] = '\0';
+    if (text != NULL) {
+        text[length] = '\0';
+    }
 }
 
 static int info_decode(struct esk_descriptor *reader,
                        struct esk_table_info *info) {
-    uint8_t head[ESK_DESCRIPTOR_NAME + 1] = {0};
-    reader_take(reader, head, sizeof head);
+    /* The least page holds all of it. */
+    const uint8_t *head = reader->page + ESK_ENVELOPE_BYTES;
+    if (reader->status != ESK_OK) {
+        return reader->status;
+    }
+    reader->offset = ESK_ENVELOPE_BYTES + ESK_DESCRIPTOR_NAME + 1;
     info->id = head[ESK_DESCRIPTOR_ID];
     info->kind = head[ESK_DESCRIPTOR_KIND];
     info->column_count = head[ESK_DESCRIPTOR_COLUMN_COUNT];
@@ -180,7 +186,8 @@ int esk_descriptor_open(struct esk_descriptor *descriptor,
 }
 
 int esk_descriptor_column(struct esk_descriptor *descriptor,
-                          struct esk_column_info *column) {
+                          struct esk_column_place *column, char *name,
+                          char *unit) {
     uint8_t head[ESK_DESCRIPTOR_COLUMN_HEAD] = {0};
     reader_take(descriptor, head, sizeof head);
     column->type = head[0];
@@ -193,8 +200,8 @@ int esk_descriptor_column(struct esk_descriptor *descriptor,
         descriptor->status = ESK_E_CORRUPT;
     }
     descriptor->row_offset = (uint16_t)(descriptor->row_offset + column->bytes);
-    reader_take_text(descriptor, column->name, head[3]);
-    reader_take_text(descriptor, column->unit, head[4]);
+    reader_take_text(descriptor, name, head[3]);
+    reader_take_text(descriptor, unit, head[4]);
     return descriptor->status;
 }
 
@@ -221,14 +228,19 @@ int esk_volume_column(const struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
                       struct esk_column_info *column, uint8_t *page) {
     struct esk_descriptor descriptor;
+    struct esk_column_place place;
     if (index >= info->column_count) {
         return ESK_NOT_FOUND;
     }
-    int status = esk_descriptor_open(&descriptor, volume, info, page);
-    for (uint8_t i = 0; i <= index && status == ESK_OK; i++) {
-        status = esk_descriptor_column(&descriptor, column);
+    ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
+    for (uint8_t i = 0; i <= index; i++) {
+        ESK_TRY(esk_descriptor_column(&descriptor, &place, column->name,
+                                      column->unit));
     }
-    return status;
+    column->bytes = place.bytes;
+    column->offset = place.offset;
+    column->type = place.type;
+    return ESK_OK;
 }
 
 int esk_volume_index(const struct esk_volume *volume,
@@ -245,8 +257,8 @@ int esk_volume_index(const struct esk_volume *volume,
     }
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
     for (uint8_t i = 0; i < info->column_count; i++) {
-        struct esk_column_info column;
-        ESK_TRY(esk_descriptor_column(&descriptor, &column));
+        struct esk_column_place column;
+        ESK_TRY(esk_descriptor_column(&descriptor, &column, NULL, NULL));
         types[i] = column.type;
     }
     for (uint8_t i = 0; i <= index; i++) {

@@ -60,9 +60,18 @@ int esk_descriptor_open(struct esk_descriptor *descriptor,
                         const struct esk_volume *volume,
                         const struct esk_table_info *info, uint8_t *page);
 
+/// A column but for its names.
+struct esk_column_place {
+    uint16_t bytes;
+    uint16_t offset; ///< in the row
+    uint8_t type;
+};
+
 /// Takes the next column; to be called column_count times.
+/// name, unit   out, ESK_NAME_BYTES_MAX + 1 bytes each; NULL: passed over.
 int esk_descriptor_column(struct esk_descriptor *descriptor,
-                          struct esk_column_info *column);
+                          struct esk_column_place *column, char *name,
+                          char *unit);
 
 /// Takes the next index but for its edges, which are taken right after it.
 int esk_descriptor_index(struct esk_descriptor *descriptor,

@@ -118,8 +118,8 @@ static int columns_take(struct esk_descriptor *descriptor,
         return ESK_E_CORRUPT;
     }
     for (uint8_t i = 0; i < info->column_count; i++) {
-        struct esk_column_info column;
-        ESK_TRY(esk_descriptor_column(descriptor, &column));
+        struct esk_column_place column;
+        ESK_TRY(esk_descriptor_column(descriptor, &column, NULL, NULL));
         if (info->index_count > 0) {
             layout->offset[i] = column.offset;
             layout->type[i] = column.type;
@@ -265,15 +265,14 @@ static int rings_mount(struct esk_series *series,
         ESK_TRY(ring_mount(series, &series->index, info, REGION_INDEX,
                            ESK_PAGE_INDEX, 1, ahead, page));
     }
-    if (series->var_offset == ESK_SERIES_NO_VAR) {
+    if (series->var == NULL) {
         return ESK_OK;
     }
-    ESK_TRY(ring_mount(series, series->var, info, REGION_VAR, ESK_PAGE_VAR, 1,
-                       ahead, page));
-    series->parts->var->recover(series);
-    return ESK_OK;
+    return ring_mount(series, series->var, info, REGION_VAR, ESK_PAGE_VAR, 1,
+                      ahead, page);
 }
 
+/// `info` is in the second frame: it goes with the first page that is pinned.
 static int series_mount(struct esk_series *series,
                         const struct esk_table_info *info,
                         const struct esk_series_config *config) {
@@ -283,61 +282,88 @@ static int series_mount(struct esk_series *series,
     if (ahead > ERASE_AHEAD_MAX) {
         ahead = ERASE_AHEAD_MAX;
     }
-    series->id = info->id;
-    series->group_pages = info->group_pages;
-    series->run_pages = info->run_pages;
-    series->row_bytes = info->row_bytes;
-    series->floor = info->floor_set ? (esk_key)info->floor_key : 0;
-
     ESK_TRY(esk_pool_take(&series->pool, &series->write_page, &frame));
     if (series->column_count > 0) {
         ESK_TRY(esk_pool_take(&series->pool, &series->run_page, &frame));
     }
-    if (series->var_offset != ESK_SERIES_NO_VAR) {
+    if (series->var != NULL) {
         ESK_TRY(esk_pool_take(&series->pool, &series->var_page, &frame));
     }
     /* The write page is empty yet: it serves as scratch. */
     ESK_TRY(rings_mount(series, info, ahead, series->write_page));
+    if (series->var != NULL) {
+        series->parts->var->recover(series);
+    }
     newest_find(series);
     if (series->parts->keys != NULL) {
         series->parts->keys->recover(series);
     }
-    if (series->floor > 0 && series->var_page != NULL) {
+    if (series->floor > 0 && series->var != NULL) {
         series->parts->var->trim(series);
     }
     return ESK_OK;
 }
 
-/// Carves the arena and fills in what the schema says. Until it is carved, the
-/// arena is scratch; then the frames are: a page, and the layout after it.
+/// What an open knows of the table. Until the arena is carved it stands there,
+/// after a page of scratch; then in the frames, past the first. The layout's
+/// columns, which only a table with value indexes has, may reach into the
+/// third frame and the key index, which are empty yet.
+struct open_scratch {
+    struct esk_table_info info;
+    struct esk_series_layout layout;
+};
+
+/// The place in the frames at `pool`, whose tags come first.
+static struct open_scratch *scratch_place(uint8_t *pool, uint16_t page_bytes,
+                                          uint8_t frame_count) {
+    return (void *)(pool + page_bytes + (size_t)frame_count * 8u);
+}
+
+static void series_clear(struct esk_series *series,
+                         const struct series_memory *memory,
+                         const struct esk_table_info *info) {
+    memset(series, 0, sizeof *series);
+    series->columns = memory->columns;
+    series->group = memory->group;
+    series->group_number = UINT32_MAX;
+    series->var_offset = ESK_SERIES_NO_VAR;
+    series->column_count = info->index_count;
+    series->id = info->id;
+    series->group_pages = info->group_pages;
+    series->run_pages = info->run_pages;
+    series->row_bytes = info->row_bytes;
+    series->floor = info->floor_set ? (esk_key)info->floor_key : 0;
+}
+
+/// Carves the arena and fills in what the schema says.
+/// scratch  in and out: where it is.
 static ESK_OUT_OF_LINE int
 series_make(struct esk_series **series, const struct esk_series_parts *parts,
-            struct esk_volume *volume, const struct esk_table_info *info,
-            const struct esk_series_config *config, struct esk_arena *arena) {
+            struct esk_volume *volume, const struct esk_series_config *config,
+            struct esk_arena *arena, struct open_scratch **scratch) {
     uint16_t page_bytes = volume->device->geometry.page_bytes;
-    uint8_t *page = arena->next;
-    struct esk_series_layout *layout = (void *)(page + page_bytes);
+    struct esk_table_info *info = &(*scratch)->info;
     struct series_memory memory;
 
-    ESK_TRY(layout_read(volume, parts, info, NULL, NULL, layout, page));
-    uint16_t entry_bytes = layout->entry_bytes;
-    memory_carve(arena, volume, parts, info, config, layout, &memory);
+    ESK_TRY(layout_read(volume, parts, info, NULL, NULL, &(*scratch)->layout,
+                        arena->next));
+    memory_carve(arena, volume, parts, info, config, &(*scratch)->layout,
+                 &memory);
     if (arena->next == NULL) {
         return ESK_E_NO_MEMORY;
     }
     struct esk_series *made = memory.series;
-    memset(made, 0, sizeof *made);
+    struct open_scratch *moved =
+        scratch_place(memory.pool, page_bytes, frames(info, config));
+    memmove(&moved->info, info, sizeof *info);
+    *scratch = moved;
+    info = &moved->info;
+    series_clear(made, &memory, info);
     made->volume = volume;
     made->parts = parts;
-    made->columns = memory.columns;
-    made->column_count = info->index_count;
-    made->entry_bytes = entry_bytes;
-    made->group = memory.group;
-    made->group_number = UINT32_MAX;
-    made->var_offset = ESK_SERIES_NO_VAR;
-    layout = (void *)(memory.pool + page_bytes);
-    ESK_TRY(layout_read(volume, parts, info, made, memory.edges, layout,
+    ESK_TRY(layout_read(volume, parts, info, made, memory.edges, &moved->layout,
                         memory.pool));
+    made->entry_bytes = moved->layout.entry_bytes;
     ESK_TRY(layout_check(made, info));
     if (made->var_offset != ESK_SERIES_NO_VAR) {
         made->var = memory.var;
@@ -357,21 +383,21 @@ int esk_series_open_with(struct esk_series **series,
                          struct esk_volume *volume, const char *name,
                          const struct esk_series_config *config, void *arena,
                          uint32_t arena_bytes) {
-    struct esk_table_info info;
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    struct open_scratch *scratch = (void *)(carved.next + page_bytes);
     struct esk_series *made = NULL;
 
-    ESK_TRY(esk_table_find(volume, name, &info, arena, arena_bytes));
     /* Any arena that is large enough has room for both. */
-    if (arena_bytes - volume->device->geometry.page_bytes <
-        sizeof(struct esk_series_layout)) {
+    if (arena_bytes < page_bytes + sizeof *scratch) {
         return ESK_E_NO_MEMORY;
     }
-    if (info.kind != ESK_TABLE_SERIES) {
+    ESK_TRY(esk_table_find(volume, name, &scratch->info, arena, arena_bytes));
+    if (scratch->info.kind != ESK_TABLE_SERIES) {
         return ESK_E_UNSUPPORTED;
     }
-    ESK_TRY(series_make(&made, parts, volume, &info, config, &carved));
-    int status = series_mount(made, &info, config);
+    ESK_TRY(series_make(&made, parts, volume, config, &carved, &scratch));
+    int status = series_mount(made, &scratch->info, config);
     if (status != ESK_OK) {
         esk_series_close(made);
         return status;
