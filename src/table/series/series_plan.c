@@ -21,36 +21,27 @@
 
 enum { WINDOW_ENTRIES = 64 };
 
-/// The cursor's ranges as the summary wants them.
-static uint8_t ranges_take(const struct esk_series_cursor *cursor,
-                           struct esk_summary_range *ranges) {
-    uint8_t count = 0;
-    for (uint8_t i = 0; i < cursor->range_count; i++) {
-        const struct esk_range *range = &cursor->ranges[i];
-        if (range->index != ESK_SERIES_NO_INDEX &&
-            count < ESK_INDEX_COUNT_MAX) {
-            ranges[count].index = range->index;
-            ranges[count].lo = range->order_lo;
-            ranges[count].hi = range->order_hi;
-            count++;
-        }
-    }
-    return count;
-}
-
-/// Which of up to 64 entries may match, bit by bit.
+/// Which of up to 64 entries may match all of the cursor's ranges, bit by bit.
 static uint64_t entries_match(const struct esk_series *series,
                               const struct esk_series_cursor *cursor,
                               const uint8_t *entries, uint16_t count) {
-    struct esk_summary_range ranges[ESK_INDEX_COUNT_MAX];
-    uint8_t range_count = ranges_take(cursor, ranges);
+    uint64_t bit = 1;
     uint64_t mask = 0;
     for (uint16_t i = 0; i < count && i < WINDOW_ENTRIES; i++) {
-        if (esk_summary_may_match(series->columns, series->column_count,
-                                  entries + (uint16_t)(i * series->entry_bytes),
-                                  ranges, range_count)) {
-            mask |= (uint64_t)1 << i;
+        const uint8_t *entry = entries + (uint16_t)(i * series->entry_bytes);
+        bool admits = true;
+        for (uint8_t k = 0; k < cursor->range_count && admits; k++) {
+            const struct esk_range *range = &cursor->ranges[k];
+            struct esk_summary_range wanted = {.index = range->index,
+                                               .lo = range->order_lo,
+                                               .hi = range->order_hi};
+            admits =
+                range->index == ESK_SERIES_NO_INDEX ||
+                esk_summary_may_match(series->columns, series->column_count,
+                                      entry, &wanted, 1);
         }
+        mask |= admits ? bit : 0;
+        bit <<= 1;
     }
     return mask;
 }
