@@ -9,8 +9,12 @@
 /// every column of every row fetched. EskerDB writes an image file through
 /// port/posix_file; its sync does not call fsync, as SQLite's does not.
 ///
+/// By pread, EskerDB reads 16 KiB ahead of a scan; with least cache the pages
+/// in RAM, those included, are less than half of SQLite's ten.
+///
 /// Both do each operation in turn, ROUNDS times; a figure is the ratio of the
-/// medians, to two digits. Both compute the same sum over what they read.
+/// medians of processor time, to two digits. Both compute the same sum over
+/// what they read.
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -30,6 +34,7 @@ enum {
     TAILS = 200, ///< tail queries a round
     IMAGE_BYTES = 8 * 1024 * 1024,
     BLOCK_PAGES = 8,
+    AHEAD_BYTES = 16384, ///< that pread reads ahead of a scan
     SQL_BYTES = 160,
 };
 
@@ -55,15 +60,18 @@ struct contest {
     const struct setup *setup;
     struct bench_span tail;
     struct esk_posix_file files[2]; ///< by enum side
+    uint8_t ahead[AHEAD_BYTES];
     struct bench_table tables[2];
     sqlite3 *bases[2];
     sqlite3_stmt *statements[2][OP_COUNT];
     double seconds[OP_COUNT][SIDE_COUNT][ROUNDS];
 };
 
+/// The processor's time of this process, the kernel's in it: who else is at
+/// work waits in neither side's figure.
 static double now_s(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
@@ -113,6 +121,7 @@ static void esker_open(struct contest *contest, enum side side) {
     struct esk_posix_file *file = &contest->files[side];
     flags |= side == SIDE_MMAP ? ESK_POSIX_FILE_MMAP : 0u;
     BENCH_DO(esk_posix_file_open(file, image_path, &geometry, flags));
+    esk_posix_file_read_ahead(file, contest->ahead, AHEAD_BYTES);
     BENCH_DO(bench_open(&contest->tables[side], &file->device, contest->data,
                         &contest->setup->shape, ESK_MOUNT_READ_ONLY));
 }
@@ -376,8 +385,9 @@ static void ratios_print(const struct contest *contest) {
                     "mmap on both sides");
     }
     bench_print(bench, "host, cache bytes, EskerDB", contest->data,
-                contest->tables[SIDE_PREAD].arena_bytes, "B",
-                "%s; the whole arena", contest->setup->label);
+                contest->tables[SIDE_PREAD].arena_bytes + AHEAD_BYTES, "B",
+                "%s; the whole arena, and what is read ahead by pread",
+                contest->setup->label);
     sqlite3_db_status(contest->bases[0], SQLITE_DBSTATUS_CACHE_USED, &used,
                       &most, 0);
     bench_print(bench, "host, cache bytes, SQLite", contest->data, used, "B",

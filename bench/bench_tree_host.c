@@ -104,14 +104,14 @@ static void own_create(void *context) {
     const struct esk_device *device = &own->device;
     if (!own->mapped) {
         size_t bytes = CACHE_BYTES - ESK_POOL_BYTES(own->page_bytes, FRAMES, 1);
-        own->cache_memory = load_memory(bytes);
+        own->cache_memory = bench_memory(bytes);
         BENCH_DO(
             esk_page_cache_init(&own->cache, device, own->cache_memory, bytes));
         device = &own->cache.device;
     }
     tree_create(&own->table, device, &own->shape);
     tree_open(&own->table, device, &own->shape, 0);
-    own->rows = load_memory((size_t)intervals[2] * PEER_ROW_BYTES);
+    own->rows = bench_memory((size_t)intervals[2] * PEER_ROW_BYTES);
     own->row_count = 0;
 }
 

@@ -193,15 +193,16 @@ def add_host(report):
         return
     report.add(f"## {title}\n")
     report.add(
-        "SQLite's time over EskerDB's, medians of nine alternating rounds, "
+        "SQLite's processor time over EskerDB's, the kernel's in it, medians "
+        "of nine alternating rounds, "
         "two digits: above 1 EskerDB is faster. Times themselves are not "
         "kept, they belong to a machine.\n"
     )
     for row in report.find("host, load average at the start"):
         report.add(
             f"Load average as the rounds began: {number(row['value'])}, on "
-            f"{row['config']}. With one not well below their number the "
-            "ratios waver and are not to be quoted.\n"
+            f"{row['config']}. With one well above their number the ratios "
+            "waver: sides share the processors' caches.\n"
         )
     report.add(report.pivot(wanted))
     report.explain(title)

@@ -122,9 +122,10 @@ def draw_mutree(rows, path):
 
 
 def draw_kmutree(rows, path):
-    """lrun-kmutree-2012: what LRU-N saves, by buffer."""
+    """lrun-kmutree-2012: what LRU-N saves, by buffer, on the trees whose
+    level 2 has the paper's nodes."""
     figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True)
-    colours = {"random": BLUE, "normal": RED, "zipf": GREEN}
+    colours = {"random": BLUE, "normal": RED, "zipf of 1 / rank": GREEN}
     traces = {
         "arc_OLTP": VIOLET,
         "cloudphysics_vscsi_sector": GOLD,
@@ -136,7 +137,8 @@ def draw_kmutree(rows, path):
         points = []
         for row in gains:
             found = re.match(pattern, row["config"])
-            if found and row["dataset"] == name:
+            like = row["config"].endswith(", 16 B at random")
+            if found and like and row["dataset"] == name:
                 points.append((int(found[1]), row["value"]))
         if points:
             axis.plot(

@@ -244,8 +244,7 @@ static inline int bench_open(struct bench_table *table,
         esk_volume_find(&table->volume, "series", &table->info, table->page));
     table->arena_bytes = esk_series_arena_bytes(&table->volume, &table->info,
                                                 &config, table->page);
-    table->arena = malloc(table->arena_bytes);
-    BENCH_HOLDS(table->arena != NULL);
+    table->arena = bench_memory(table->arena_bytes);
     int status = esk_series_open(&table->series, &table->volume, "series",
                                  &config, table->arena, table->arena_bytes);
     if (status != ESK_OK) {

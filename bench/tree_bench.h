@@ -113,7 +113,7 @@ static inline void tree_open(struct tree_table *table,
         esk_volume_find(&table->volume, "tree", &table->info, table->page));
     table->arena_bytes = esk_tree_arena_bytes(&table->volume, &table->info,
                                               &config, table->page);
-    table->arena = load_memory(table->arena_bytes);
+    table->arena = bench_memory(table->arena_bytes);
     BENCH_DO(esk_tree_open(&table->tree, &table->volume, "tree", &config,
                            table->arena, table->arena_bytes));
 }

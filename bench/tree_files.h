@@ -223,8 +223,8 @@ static inline struct files_trace files_trace_make(uint32_t index,
     struct files_maker maker = {
         .trace = &trace, .left = quota, .next_key = 1, .random = LOAD_SEED};
     uint32_t total = quota.gets + quota.puts + quota.deletes;
-    trace.ops = load_memory((size_t)total * sizeof *trace.ops);
-    maker.files = load_memory(FILES_MAX * sizeof *maker.files);
+    trace.ops = bench_memory((size_t)total * sizeof *trace.ops);
+    maker.files = bench_memory(FILES_MAX * sizeof *maker.files);
     void (*const make[FILES_TRACE_COUNT])(struct files_maker *) = {
         files_kernel, files_postmark, files_mp3};
     make[index](&maker);

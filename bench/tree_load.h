@@ -20,19 +20,9 @@
 
 enum { LOAD_SEED = 88172645 };
 
-/// Memory from a page's start on, so that places in it are the same in each
-/// run. A copy of a page whose target lies some bytes further on in a page than
-/// its source takes 3.5 times as long, so luck would decide.
-static inline void *load_memory(size_t bytes) {
-    enum { PAGE = 4096 };
-    void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-    BENCH_HOLDS(memory != NULL);
-    return memory;
-}
-
 /// `count` different keys 0 .. count - 1, shuffled; the caller frees them.
 static inline uint32_t *load_shuffled(uint32_t count, uint64_t seed) {
-    uint32_t *keys = load_memory((size_t)count * sizeof *keys);
+    uint32_t *keys = bench_memory((size_t)count * sizeof *keys);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = bench_random(&seed, i + 1);
         keys[i] = keys[at];
@@ -77,7 +67,7 @@ static inline uint32_t load_normal(uint64_t *random, uint32_t below) {
 
 /// Cumulative weights of Zipf's law: 1 / rank, or its root.
 static inline double *load_zipf_sums(uint32_t below, bool steep) {
-    double *sums = load_memory((size_t)below * sizeof *sums);
+    double *sums = bench_memory((size_t)below * sizeof *sums);
     double sum = 0;
     for (uint32_t i = 0; i < below; i++) {
         sum += 1 / (steep ? (double)i + 1 : sqrt((double)i + 1));
@@ -112,7 +102,7 @@ load_queries_make(enum load_kind kind, uint32_t count, uint32_t below) {
     double *sums = kind >= LOAD_ZIPF
                        ? load_zipf_sums(below, kind == LOAD_ZIPF_STEEP)
                        : NULL;
-    made.keys = load_memory((size_t)count * sizeof *made.keys);
+    made.keys = bench_memory((size_t)count * sizeof *made.keys);
     for (uint32_t i = 0; i < count; i++) {
         switch (kind) {
         case LOAD_NORMAL:
@@ -186,7 +176,7 @@ static inline bool load_trace_queries(struct load_queries *queries,
     }
     *queries = (struct load_queries){.name = trace->name};
     queries->keys =
-        load_memory(LOAD_TRACE_REQUESTS_MAX * sizeof *queries->keys);
+        bench_memory(LOAD_TRACE_REQUESTS_MAX * sizeof *queries->keys);
     while (queries->count < LOAD_TRACE_REQUESTS_MAX &&
            fread(bytes, 1, sizeof bytes, file) == sizeof bytes) {
         uint32_t page = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
