@@ -18,7 +18,8 @@ struct cut_config {
     struct esk_bed_table table;
     struct esk_geometry geometry; ///< block_count 0: chosen to fit
     uint32_t bad_blocks;
-    uint32_t ops; ///< programs and erases of the workload
+    uint8_t ecc_word; ///< bytes with an ECC of their own; 0: no ECC
+    uint32_t ops;     ///< programs and erases of the workload
     uint32_t prefill_pages;
     uint32_t page_rows; ///< about how many rows fill a page
     uint8_t sync;       ///< enum cut_sync

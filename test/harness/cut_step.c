@@ -202,6 +202,8 @@ bool cut_bed_make(const struct cut_config *config, struct esk_bed *bed,
     struct esk_sim_config sim = {
         .geometry = config->geometry,
         .bad_blocks = config->bad_blocks,
+        .ecc_bits = config->ecc_word != 0 ? 1 : 0,
+        .ecc_bytes = config->ecc_word,
         .dirty = config->dirty,
     };
     memset(side, 0, sizeof *side);

@@ -15,7 +15,7 @@
 #include "test/harness/cut_campaign.h"
 #include "test/harness/media.h"
 
-enum { CHANGES_MAX = 12, STEPS_AFTER = 12 };
+enum { CHANGES_MAX = 12, STEPS_AFTER = 12, UNSYNCED_MAX = 24 };
 
 struct tree_config {
     const char *name;
@@ -24,6 +24,8 @@ struct tree_config {
     uint32_t ops;      ///< programs and erases of the workload
     uint32_t prefill;  ///< steps before it
     bool whole_writes; ///< the medium never tears a page
+    uint8_t cache;     ///< programs it keeps until a sync
+    uint8_t ecc_word;  ///< bytes with an ECC of their own; 0: no ECC
     uint32_t bad_blocks;
 };
 
@@ -50,6 +52,17 @@ static const struct tree_config configs[] = {
      .table = {TREE(ESK_STORE_JOURNALED, 200, 40)},
      .geometry = ESK_CARD(60, 8, 128),
      .ops = 600},
+    {.name = "inplace-cached",
+     .table = {TREE(ESK_STORE_INPLACE, 200, 40)},
+     .geometry = ESK_CARD(60, 8, 128),
+     .ops = 600,
+     .whole_writes = true,
+     .cache = 24},
+    {.name = "journaled-cached",
+     .table = {TREE(ESK_STORE_JOURNALED, 200, 40)},
+     .geometry = ESK_CARD(60, 8, 128),
+     .ops = 600,
+     .cache = 24},
     {.name = "wandering",
      .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24},
      .geometry = ESK_NAND(52, 8, 256),
@@ -83,6 +96,12 @@ static const struct tree_config configs[] = {
      .ops = 900,
      .prefill = 500,
      .bad_blocks = 3},
+    {.name = "mu-word-ecc",
+     .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 7},
+     .geometry = ESK_FLASH(32, 8, 256, 8, 0),
+     .ecc_word = 8,
+     .ops = 900,
+     .prefill = 400},
     {.name = "mu-full",
      .table = {TREE(ESK_STORE_MU, 250, 40), .blocks = 6},
      .geometry = ESK_NAND(30, 8, 256),
@@ -100,26 +119,38 @@ struct step {
     bool commits;
 };
 
+/// What the last sync made safe, and what was changed since, in order. A cut
+/// on a medium with a cache may lose the latest of that.
+struct unsynced {
+    struct esk_bush_model safe;
+    struct step steps[UNSYNCED_MAX];
+    uint32_t count;
+};
+
 /// Everything that a call or a cut can change.
 struct save {
     struct esk_sim *sim;
     struct esk_bush bush;
+    struct unsynced unsynced;
     void *arena;
 };
 
 static const struct tree_config *config;
 static struct esk_bush bush;
 static struct step step; ///< the one under way, or the last
+static struct unsynced unsynced;
 static struct save saves[CUT_SNAPSHOTS];
 
 static void tree_keep(enum cut_snapshot to) {
     saves[to].bush = bush;
+    saves[to].unsynced = unsynced;
     memcpy(saves[to].arena, bush.arena, bush.arena_bytes);
     esk_sim_restore(saves[to].sim, bush.sim);
 }
 
 static void tree_restore(enum cut_snapshot from) {
     bush = saves[from].bush;
+    unsynced = saves[from].unsynced;
     memcpy(bush.arena, saves[from].arena, bush.arena_bytes);
     esk_sim_restore(bush.sim, saves[from].sim);
 }
@@ -176,6 +207,27 @@ static int batch_step(void) {
     return status;
 }
 
+static void synced(void) {
+    unsynced.safe = bush.model;
+    unsynced.count = 0;
+}
+
+/// Keeps what the step changed for as long as a cut may lose it.
+static int step_note(uint32_t done) {
+    if (config->cache == 0 || done == 0) {
+        return ESK_OK;
+    }
+    unsynced.steps[unsynced.count] = step;
+    unsynced.steps[unsynced.count].count = done;
+    unsynced.count++;
+    if (unsynced.count < UNSYNCED_MAX) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_tree_sync(bush.tree));
+    synced();
+    return ESK_OK;
+}
+
 /// One step of the workload; the model follows when it returns ESK_OK.
 static int tree_step(struct cut_campaign *run) {
     (void)run;
@@ -183,6 +235,7 @@ static int tree_step(struct cut_campaign *run) {
     uint32_t number = esk_bush_random(&bush, bush.range);
     uint32_t kind = esk_bush_random(&bush, 100);
     uint32_t done = 0;
+    bool is_sync = false;
     int status = ESK_OK;
     memset(&step, 0, sizeof step);
     if (kind < 50) {
@@ -205,11 +258,16 @@ static int tree_step(struct cut_campaign *run) {
         status = batch_step();
     } else {
         status = esk_tree_sync(bush.tree);
+        is_sync = status == ESK_OK;
     }
     if (!esk_sim_is_on(bush.sim)) {
         return ESK_E_IO;
     }
     changes_apply(&step, done);
+    if (is_sync) {
+        synced();
+    }
+    ESK_TRY(step_note(done));
     return status == ESK_FULL ? ESK_OK : status;
 }
 
@@ -272,10 +330,52 @@ static bool model_is(const uint32_t *versions) {
                   bush.range * sizeof *versions) == 0;
 }
 
+/// Makes the changes of `of` in the model one by one until it is the table.
+static bool step_settle(const struct step *of, const uint32_t *versions) {
+    bool found = model_is(versions);
+    for (uint32_t i = 0; i < of->count && !found; i++) {
+        struct step one = {.count = 1};
+        one.changes[0] = of->changes[i];
+        changes_apply(&one, 1);
+        found = model_is(versions);
+    }
+    return found;
+}
+
+/// Whether `of` changed key `number` to `version`.
+static bool step_has(const struct step *of, uint32_t number, uint32_t version) {
+    bool has = false;
+    for (uint32_t i = 0; i < of->count; i++) {
+        has = has || (of->changes[i].number == number &&
+                      of->changes[i].version == version);
+    }
+    return has;
+}
+
+/// Nodes that keep their page reach a medium with a cache in any order: each
+/// key is as the last sync or a later change left it. Makes it the model's.
+static bool keys_settle(const uint32_t *versions) {
+    bool found = true;
+    bush.model.rows = 0;
+    for (uint32_t number = 0; number < bush.range; number++) {
+        uint32_t version = versions[number];
+        bool may = version == unsynced.safe.version[number] ||
+                   step_has(&step, number, version);
+        for (uint32_t i = 0; i < unsynced.count; i++) {
+            may = may || step_has(&unsynced.steps[i], number, version);
+        }
+        found = found && may;
+        bush.model.version[number] = version;
+        bush.model.rows += version != 0 ? 1 : 0;
+    }
+    return found;
+}
+
 /// Finds which of the allowed states the table is in, and makes it the
 /// model's.
 static bool state_settle(void) {
     static uint32_t versions[ESK_BUSH_KEYS_MAX];
+    bool found = false;
     if (!table_read(versions)) {
         return false;
     }
@@ -287,17 +387,17 @@ static bool state_settle(void) {
         bush.model = bush.before;
         step.count = 0;
     }
-    for (uint32_t i = 0; i <= step.count; i++) {
-        if (model_is(versions)) {
-            return true;
-        }
-        if (i < step.count) {
-            struct step one = {.count = 1};
-            one.changes[0] = step.changes[i];
-            changes_apply(&one, 1);
+    if (config->cache != 0 && bush.table.store == ESK_STORE_INPLACE) {
+        found = keys_settle(versions);
+    } else if (config->cache != 0) {
+        bush.model = unsynced.safe;
+        for (uint32_t i = 0; i < unsynced.count && !found; i++) {
+            found = step_settle(&unsynced.steps[i], versions);
         }
     }
-    return esk_bush_fail(&bush, "neither as before the cut nor as after it");
+    found = found || step_settle(&step, versions);
+    synced();
+    return found || esk_bush_fail(&bush, "in no state that a cut may leave");
 }
 
 static bool tree_recover(struct cut_campaign *run) {
@@ -361,6 +461,10 @@ static bool tree_make(struct cut_campaign *run, size_t at) {
         .geometry = config->geometry,
         .seed = run->seed,
         .bad_blocks = config->bad_blocks,
+        .ecc_bits = config->ecc_word != 0 ? 1 : 0,
+        .ecc_bytes = config->ecc_word,
+        .whole_writes = config->whole_writes,
+        .cache_programs = config->cache,
         .erase_keeps = (config->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0,
     };
     run->why = bush.why;
@@ -371,6 +475,10 @@ static bool tree_make(struct cut_campaign *run, size_t at) {
     int status = esk_bush_make_on(&bush, &config->table, &medium, run->seed);
     for (uint32_t i = 0; i < config->prefill && status == ESK_OK; i++) {
         status = tree_step(run);
+    }
+    if (status == ESK_OK) {
+        status = esk_tree_sync(bush.tree);
+        synced();
     }
     if (status != ESK_OK) {
         return esk_bush_fail(&bush, "prefill: %s", esk_status_text(status));

@@ -113,6 +113,13 @@ static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
     return ESK_OK;
 }
 
+/// Holds back what follows until what was written is safe, where a medium
+/// writes in another order than it was told.
+static int pages_settle(struct esk_tree *tree) {
+    const struct esk_device *device = tree->volume->device;
+    return has_journal(tree) ? ESK_OK : device->ops->sync(device);
+}
+
 static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
                          struct esk_tree_work *right, bool changed,
                          uint32_t *left_address, uint32_t *right_address) {
@@ -121,6 +128,7 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
     uint32_t link = is_root ? ESK_PAGE_NONE : esk_page_aux(left->page);
     *right_address = ring->head;
     ESK_TRY(node_write(tree, right, ring->head, link));
+    ESK_TRY(pages_settle(tree));
     ring->head++;
     *left_address = is_root ? ring->head : left->address;
     if (!changed && !is_root) {
@@ -128,6 +136,7 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
         return ESK_OK;
     }
     ESK_TRY(node_write(tree, left, *left_address, *right_address));
+    ESK_TRY(pages_settle(tree));
     ring->head += is_root ? 1 : 0;
     return ESK_OK;
 }
@@ -185,7 +194,9 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     if (at == PAGE_JOURNAL || at >= esk_ring_pages(&tree->ring)) {
         return ESK_OK;
     }
-    return page_program(tree, at, page);
+    /* Before the journal is written again, its page is at home for good. */
+    ESK_TRY(page_program(tree, at, page));
+    return tree->volume->device->ops->sync(tree->volume->device);
 }
 
 static int inplace_mount(struct esk_tree *tree,
@@ -291,11 +302,13 @@ static int root_reload(struct esk_tree *tree) {
     return none ? ESK_OK : status;
 }
 
-/// Completes splits: at most one node a level, the last that were made.
+/// Completes splits: at most one node a level and one of a root that grew,
+/// the last that were made; and the first of a split after them, which may
+/// be on the medium before the root is.
 static int tree_repair(struct esk_tree *tree) {
     ESK_TRY(root_reload(tree));
     uint32_t at = tree->ring.head;
-    uint8_t tries = (uint8_t)(tree->now.height + 1u);
+    uint8_t tries = (uint8_t)(tree->now.height + 2u);
     while (at > PAGE_FIRST && tries > 0) {
         at--;
         tries--;
