@@ -7,7 +7,8 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eskerdb import arrow
 from eskerdb._esker import ffi, lib
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
     from eskerdb.volume import Table, Volume
 
 _BATCH_ROWS = 4096
+_T = TypeVar("_T")
+
+
+def counts_of(kind: type[_T], struct: Any, **given: Any) -> _T:
+    """Makes a dataclass of a C struct's fields of the same names."""
+    names = (field.name for field in fields(kind))
+    found = {n: getattr(struct, n) for n in names if n not in given}
+    return kind(**found, **given)
 
 
 class OpenTable(ABC):
@@ -137,6 +146,12 @@ class OpenTable(ABC):
 
     def _check(self, status: int, doing: str) -> None:
         check(status, f"table '{self.name}': {doing}")
+
+    def _report(self, kind: type[_T], report: Any, status: int) -> _T:
+        """Makes what check() returns; raises what is not damage."""
+        if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
+            self._check(status, "check")
+        return counts_of(kind, report, ok=status == lib.ESK_OK)
 
     def _row(self, row: Any) -> dict[str, Any] | None:
         """Makes a dict of a row's bytes."""

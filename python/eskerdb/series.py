@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import EskerError, NotFound, error, schema_error
-from eskerdb.opened import OpenTable
+from eskerdb.opened import OpenTable, counts_of
 from eskerdb.scan import KEY_MASK, Bounds, Query, Scan
 from eskerdb.value import Value
 
@@ -184,12 +184,7 @@ class Series(OpenTable):
         """Returns counts since the series was opened. Costs nothing."""
         stats = ffi.new("struct esk_series_stats *")
         self._check(lib.esk_py_series_stats(self._handle, stats), "stats")
-        return Stats(
-            **{
-                field.name: getattr(stats, field.name)
-                for field in fields(Stats)
-            }
-        )
+        return counts_of(Stats, stats)
 
     def check(self) -> Report:
         """Reads every page and verifies all of it.
@@ -198,14 +193,7 @@ class Series(OpenTable):
         """
         report = ffi.new("struct esk_series_report *")
         status = lib.esk_py_series_check(self._handle, report)
-        if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
-            self._check(status, "check")
-        values = {
-            field.name: getattr(report, field.name)
-            for field in fields(Report)
-            if field.name != "ok"
-        }
-        return Report(ok=status == lib.ESK_OK, **values)
+        return self._report(Report, report, status)
 
     # Inside -----------------------------------------------------------------
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import EskerError, Unsupported, check, error
-from eskerdb.opened import OpenTable
+from eskerdb.opened import OpenTable, counts_of
 from eskerdb.scan import KeyRange, Scan
 from eskerdb.schema import STORES, encode_key
 
@@ -269,9 +269,7 @@ class Tree(OpenTable):
         """Returns counts since the tree was opened. Costs nothing."""
         stats = ffi.new("struct esk_tree_stats *")
         self._check(lib.esk_py_tree_stats(self._handle, stats), "stats")
-        return TreeStats(
-            **{f.name: getattr(stats, f.name) for f in fields(TreeStats)}
-        )
+        return counts_of(TreeStats, stats)
 
     def check(self) -> TreeReport:
         """Reads every node and verifies all of it.
@@ -280,14 +278,7 @@ class Tree(OpenTable):
         """
         report = ffi.new("struct esk_tree_report *")
         status = lib.esk_py_tree_check(self._handle, report)
-        if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
-            self._check(status, "check")
-        values = {
-            field.name: getattr(report, field.name)
-            for field in fields(TreeReport)
-            if field.name != "ok"
-        }
-        return TreeReport(ok=status == lib.ESK_OK, **values)
+        return self._report(TreeReport, report, status)
 
     def shape(self) -> Shape:
         """Returns every node, damaged ones too. Costs 1 read a node.
