@@ -176,6 +176,10 @@ def fill_of(row):
     return name if row["config"].endswith(name) else ""
 
 
+def tree_of(row):
+    return ", ".join(row["config"].split(", ")[3:5])
+
+
 def add_kmutree(report):
     rows = of(report, "tree_kmutree")
     report.add(
@@ -198,7 +202,7 @@ def add_kmutree(report):
     gains = of(report, "tree_kmutree", "fewer page accesses by LRU-N")
     for figure, head, corner in (
         ("Fig. 12", 5, "distribution, buffer"),
-        ("Fig. 15", 3, "distribution, buffer"),
+        ("Fig. 15", None, "distribution, buffer"),
         ("Fig. 16", 2, "distribution, buffer"),
         ("Fig. 13-18", 2, "trace, buffer"),
     ):
@@ -211,7 +215,7 @@ def add_kmutree(report):
                     f"{row['dataset']}, {row['config'].split(', ')[1]}"
                     + fill_of(row)
                 ),
-                part(head),
+                tree_of if head is None else part(head),
                 corner,
             )
         )
