@@ -271,10 +271,18 @@ const char *esk_py_sim_part_name(size_t index, const char **label) {
 
 // Image files ---------------------------------------------------------------
 
+enum { FILE_AHEAD_BYTES = 65536 }; ///< that a scan reads with one call
+
+/// On the heap, since the driver's struct must not move.
+struct file_device {
+    struct esk_posix_file file;
+    uint8_t ahead[FILE_AHEAD_BYTES];
+};
+
 static int file_close(struct esk_py_device *self) {
-    struct esk_posix_file *file = self->context;
-    int status = esk_posix_file_close(file);
-    free(file);
+    struct file_device *held = self->context;
+    int status = esk_posix_file_close(&held->file);
+    free(held);
     self->context = NULL;
     return status;
 }
@@ -284,11 +292,11 @@ static const struct esk_py_device_kind file_kind = {.close = file_close};
 int esk_py_file_open(const char *path, const struct esk_geometry *geometry,
                      bool create, bool read_only, struct esk_py_device **out,
                      int *os_error) {
-    // The driver's struct must not move, so it is on the heap.
-    struct esk_posix_file *file = malloc(sizeof *file);
-    if (file == NULL) {
+    struct file_device *held = malloc(sizeof *held);
+    if (held == NULL) {
         return ESK_PY_NO_HEAP;
     }
+    struct esk_posix_file *file = &held->file;
     errno = 0;
     int status =
         create ? esk_posix_file_create(file, path, geometry, 0)
@@ -299,13 +307,14 @@ int esk_py_file_open(const char *path, const struct esk_geometry *geometry,
         status = ESK_PY_OS;
     }
     if (status != ESK_OK) {
-        free(file);
+        free(held);
         return status;
     }
-    status = esk_py_device_new(&file_kind, file, &file->device, out);
+    esk_posix_file_read_ahead(file, held->ahead, sizeof held->ahead);
+    status = esk_py_device_new(&file_kind, held, &file->device, out);
     if (status != ESK_OK) {
         (void)esk_posix_file_close(file);
-        free(file);
+        free(held);
     }
     return status;
 }
