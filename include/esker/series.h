@@ -131,8 +131,11 @@ extern const struct esk_series_back esk_series_part_back;
 /// Every part.
 extern const struct esk_series_parts esk_series_parts_all;
 
-/// Bytes of the handle itself within the arena, at most.
-#define ESK_SERIES_STATE_BYTES 1024u
+/// Bytes of the arena beside frames, key index and edges, at most, by the
+/// width of the machine's pointers: the handle, the book-keeping of 8 frames,
+/// and a value index of 4-byte values with groups of 16 pages.
+#define ESK_SERIES_STATE_BYTES                                                 \
+    (sizeof(void *) <= 2 ? 568u : sizeof(void *) <= 4 ? 704u : 1024u)
 
 /// A cursor. The caller owns it; it holds no frame between calls, so it is
 /// closed by being forgotten. The fields are EskerDB's.
@@ -184,6 +187,13 @@ uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
                                 const struct esk_table_info *info,
                                 const struct esk_series_config *config,
                                 uint8_t *page);
+
+/// The same for esk_series_open_with; 0 also when `parts` cannot serve it.
+uint32_t esk_series_arena_bytes_with(const struct esk_volume *volume,
+                                     const struct esk_series_parts *parts,
+                                     const struct esk_table_info *info,
+                                     const struct esk_series_config *config,
+                                     uint8_t *page);
 
 /// Opens table `name`, recovering what a cut left.
 ///

@@ -4,6 +4,8 @@
 /// Every subset of the series' parts on tables of every kind: what it serves
 /// it serves right, through cuts, and leaves fit for any other subset; what it
 /// cannot serve it refuses.
+#include <stdlib.h>
+
 #include "table/series/series.h"
 #include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
@@ -150,6 +152,47 @@ ESK_TEST(parts_without_ranges_refuse_conditions) {
     ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, &query), ESK_OK);
     ESK_CHECK_INT(esk_series_cursor_next(bed.series, &cursor, row), ESK_OK);
     esk_bed_free(&bed);
+}
+
+/// No byte more than esk_series_arena_bytes_with says, and no byte less.
+ESK_TEST(parts_take_an_arena_of_their_own_size) {
+    uint32_t all = 0;
+    for (unsigned bits = SUBSETS; bits-- > 0;) {
+        struct esk_series_parts parts = subset(bits);
+        struct esk_series_config config = {.key_index_bytes = 48};
+        struct esk_table_info info;
+        struct esk_bed bed;
+        if (!serves(&parts, &tables[0])) {
+            continue;
+        }
+        ESK_CONTEXT("parts %u", bits);
+        bed_make(&bed, &tables[0]);
+        ESK_CHECK_INT(esk_bed_append_many(&bed, 200), ESK_OK);
+        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        esk_series_close(bed.series);
+        ESK_CHECK_INT(esk_volume_find(&bed.volume, "log", &info, bed.page),
+                      ESK_OK);
+        uint32_t bytes = esk_series_arena_bytes_with(&bed.volume, &parts, &info,
+                                                     &config, bed.page);
+        all = all == 0 ? bytes : all;
+        ESK_CHECK(bytes > 0 && bytes <= all);
+        ESK_CHECK(parts.log != NULL || bytes + sizeof(struct esk_ring) < all);
+        void *arena = malloc(bytes);
+        ESK_CHECK_INT(esk_series_open_with(&bed.series, &parts, &bed.volume,
+                                           "log", &config, arena, bytes - 1),
+                      ESK_E_NO_MEMORY);
+        ESK_CHECK_INT(esk_series_open_with(&bed.series, &parts, &bed.volume,
+                                           "log", &config, arena, bytes),
+                      ESK_OK);
+        uint32_t count = 0;
+        ESK_CHECK_INT(esk_bed_append_many(&bed, 200), ESK_OK);
+        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        ESK_CHECK_INT(esk_series_count(bed.series, &count), ESK_OK);
+        ESK_CHECK_INT(count, 400);
+        esk_series_close(bed.series);
+        free(arena);
+        esk_bed_free(&bed);
+    }
 }
 
 /// Without a key index the pages of the index region are left as they are.

@@ -5,6 +5,8 @@
 /// its rows.
 #include "table/series/series.h"
 
+#include <stddef.h>
+
 #include "base/arena.h"
 #include "base/inline.h"
 
@@ -84,6 +86,13 @@ struct series_memory {
     uint8_t *edges;
 };
 
+/// Bytes of a handle with these parts.
+static uint16_t state_bytes(const struct esk_series_parts *parts) {
+    return parts->log != NULL    ? sizeof(struct esk_series)
+           : parts->keys != NULL ? offsetof(struct esk_series, run_page)
+                                 : offsetof(struct esk_series, spline);
+}
+
 static uint32_t memory_carve(struct esk_arena *arena,
                              const struct esk_volume *volume,
                              const struct esk_series_parts *parts,
@@ -92,7 +101,7 @@ static uint32_t memory_carve(struct esk_arena *arena,
                              const struct esk_series_layout *layout,
                              struct series_memory *memory) {
     uint16_t page_bytes = volume->device->geometry.page_bytes;
-    memory->series = esk_arena_take(arena, sizeof *memory->series);
+    memory->series = esk_arena_take(arena, state_bytes(parts));
     memory->var = esk_arena_take(
         arena, info->blocks[REGION_VAR] > 0 ? sizeof *memory->var : 0);
     memory->pool = esk_arena_take(
@@ -161,19 +170,18 @@ static int layout_read(const struct esk_volume *volume,
     return parts->values->columns(series, &descriptor, info, layout, edges);
 }
 
-uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
-                                const struct esk_table_info *info,
-                                const struct esk_series_config *config,
-                                uint8_t *page) {
+uint32_t esk_series_arena_bytes_with(const struct esk_volume *volume,
+                                     const struct esk_series_parts *parts,
+                                     const struct esk_table_info *info,
+                                     const struct esk_series_config *config,
+                                     uint8_t *page) {
     struct esk_arena arena = {.next = NULL};
     struct series_memory memory;
     struct esk_series_layout layout;
-    if (layout_read(volume, &esk_series_parts_all, info, NULL, NULL, &layout,
-                    page) != ESK_OK) {
+    if (layout_read(volume, parts, info, NULL, NULL, &layout, page) != ESK_OK) {
         return 0;
     }
-    return memory_carve(&arena, volume, &esk_series_parts_all, info, config,
-                        &layout, &memory);
+    return memory_carve(&arena, volume, parts, info, config, &layout, &memory);
 }
 
 /// Whether a run page has room for an entry and two knots, and a group page
@@ -320,12 +328,16 @@ static struct open_scratch *scratch_place(uint8_t *pool, uint16_t page_bytes,
 }
 
 static void series_clear(struct esk_series *series,
+                         const struct esk_series_parts *parts,
                          const struct series_memory *memory,
                          const struct esk_table_info *info) {
-    memset(series, 0, sizeof *series);
+    memset(series, 0, state_bytes(parts));
+    series->parts = parts;
     series->columns = memory->columns;
-    series->group = memory->group;
-    series->group_number = UINT32_MAX;
+    if (parts->log != NULL) {
+        series->group = memory->group;
+        series->group_number = UINT32_MAX;
+    }
     series->var_offset = ESK_SERIES_NO_VAR;
     series->column_count = info->index_count;
     series->id = info->id;
@@ -358,9 +370,8 @@ series_make(struct esk_series **series, const struct esk_series_parts *parts,
     memmove(&moved->info, info, sizeof *info);
     *scratch = moved;
     info = &moved->info;
-    series_clear(made, &memory, info);
+    series_clear(made, parts, &memory, info);
     made->volume = volume;
-    made->parts = parts;
     ESK_TRY(layout_read(volume, parts, info, made, memory.edges, &moved->layout,
                         memory.pool));
     made->entry_bytes = moved->layout.entry_bytes;
@@ -408,7 +419,9 @@ int esk_series_open_with(struct esk_series **series,
 
 void esk_series_close(struct esk_series *series) {
     esk_ring_unmount(&series->data);
-    esk_ring_unmount(&series->index);
+    if (series->parts->log != NULL) {
+        esk_ring_unmount(&series->index);
+    }
     if (series->var != NULL) {
         esk_ring_unmount(series->var);
     }
@@ -423,7 +436,10 @@ void esk_series_stats(const struct esk_series *series,
     const struct esk_ring_stats *rings = &series->stats;
     memset(stats, 0, sizeof *stats);
     stats->pages = series->data.head - series->data.tail;
-    stats->index_pages = series->index.head - series->index.tail;
+    if (series->parts->log != NULL) {
+        stats->index_pages = series->index.head - series->index.tail;
+        stats->index_failures = series->index_failures;
+    }
     if (series->var != NULL) {
         stats->var_pages = series->var->head - series->var->tail;
     }
@@ -434,7 +450,9 @@ void esk_series_stats(const struct esk_series *series,
     stats->program_failures = rings->program_failures;
     stats->erase_failures = rings->erase_failures;
     stats->blocks_skipped = rings->blocks_skipped;
-    stats->index_failures = series->index_failures;
+    if (series->parts->keys == NULL) {
+        return;
+    }
     for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT; i++) {
         stats->knots = (uint16_t)(stats->knots + series->spline.level[i].count);
     }

@@ -38,16 +38,15 @@ enum {
 
 /// Small things first, then the rings: what lies within 64 bytes of a pointer
 /// takes an 8-bit processor one instruction a byte, anything further off four
-/// more.
+/// more. Last comes what not every program has: esk_series_open_with carves
+/// the handle no further than its parts go.
 struct esk_series {
     struct esk_volume *volume;
     const struct esk_series_parts *parts;
     uint8_t *write_page; ///< rows not yet in a closed page
-    uint8_t *run_page;   ///< entries of the run; NULL without value indexes
     uint8_t *var_page;   ///< bytes not yet in a closed page; NULL without
     uint16_t row_bytes;
     uint16_t write_count; ///< rows in the write page
-    uint16_t run_count;   ///< entries of the run
     uint16_t entry_bytes; ///< of a summary entry; 0: no value index
     uint16_t key_offset;
     uint8_t key_type;
@@ -55,25 +54,17 @@ struct esk_series {
     uint8_t group_pages;
     uint8_t run_pages;
     bool has_newest;
-    bool gap_unknown;   ///< pages from run_first to run_start may hold rows
-    bool dirty;         ///< the medium has programs that were not synced
-    esk_key newest;     ///< key of the newest row
-    esk_key floor;      ///< rows with smaller keys are dropped; 0: none
-    uint32_t ordinal;   ///< of the write page's first row
-    uint32_t run_first; ///< data position where the last run ended
-    uint32_t run_start; ///< data position of the run's first entry
+    bool dirty;       ///< the medium has programs that were not synced
+    esk_key newest;   ///< key of the newest row
+    esk_key floor;    ///< rows with smaller keys are dropped; 0: none
+    uint32_t ordinal; ///< of the write page's first row
     struct esk_ring data;
     struct esk_pool pool;
-    struct esk_ring index;
-    struct esk_spline spline;
     struct esk_ring_stats stats;
 
     struct esk_ring *var;               ///< NULL without a variable column
     struct esk_summary_column *columns; ///< indexed columns
-    uint8_t *group;                     ///< entries of the group being written
-    uint32_t group_number;              ///< the group that `group` is about
-    uint32_t var_stream; ///< stream offset of the var page's first byte
-    uint32_t index_failures;
+    uint32_t var_stream;   ///< stream offset of the var page's first byte
     uint16_t sealed_count; ///< rows of the write page, sealed on the medium
     uint16_t var_used;     ///< bytes in the var page
     uint16_t var_sealed;   ///< of these, sealed on the medium
@@ -81,7 +72,21 @@ struct esk_series {
     uint8_t id;
     uint8_t column_count;                        ///< indexed columns
     uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
-    bool save_due; ///< a group page left unsaved knots behind
+
+    /* With the key index. */
+    struct esk_spline spline;
+
+    /* With the index log. */
+    uint8_t *run_page;  ///< entries of the run; NULL without value indexes
+    uint32_t run_first; ///< data position where the last run ended
+    uint32_t run_start; ///< data position of the run's first entry
+    uint16_t run_count; ///< entries of the run
+    bool gap_unknown;   ///< pages from run_first to run_start may hold rows
+    bool save_due;      ///< a group page left unsaved knots behind
+    struct esk_ring index;
+    uint8_t *group;        ///< entries of the group being written
+    uint32_t group_number; ///< the group that `group` is about
+    uint32_t index_failures;
 };
 
 /// A data page, pinned.

@@ -280,7 +280,9 @@ int esk_series_check(struct esk_series *series,
                           .known = begins_at_first(series)};
     memset(report, 0, sizeof *report);
     data_check(series, &check);
-    index_check(series, &check);
+    if (series->parts->log != NULL) {
+        index_check(series, &check);
+    }
     if (check.wrong || report->rows_missing > 0 || report->pages_damaged > 0 ||
         report->index_wrong > 0 || report->values_missing > 0) {
         return ESK_E_CORRUPT;

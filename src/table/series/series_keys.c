@@ -29,6 +29,11 @@ static void spline_guess(struct esk_series *series, esk_key key,
     }
 }
 
+static void spline_trim(struct esk_series *series) {
+    esk_spline_trim(&series->spline, series->data.tail,
+                    series->parts->log != NULL ? series->index.tail : 0);
+}
+
 /// Adds a data page to the spline; nothing is saved.
 static void page_add(struct esk_series *series, uint32_t position,
                      uint8_t *page) {
@@ -73,11 +78,7 @@ static void keys_add(struct esk_series *series, uint32_t position,
         return;
     }
     page_add(series, position, page);
-    esk_spline_trim(&series->spline, series->data.tail, 0);
-}
-
-static void spline_trim(struct esk_series *series) {
-    esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
+    spline_trim(series);
 }
 
 const struct esk_series_keys esk_series_part_keys = {

@@ -19,3 +19,11 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
     return esk_series_open_with(series, &esk_series_parts_all, volume, name,
                                 config, arena, arena_bytes);
 }
+
+uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
+                                const struct esk_table_info *info,
+                                const struct esk_series_config *config,
+                                uint8_t *page) {
+    return esk_series_arena_bytes_with(volume, &esk_series_parts_all, info,
+                                       config, page);
+}
