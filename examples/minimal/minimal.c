@@ -6,6 +6,9 @@
 /// pays that uses these calls and no more; the driver's four functions are
 /// stubs in driver.c and are the application's to write.
 ///
+///     -DMINIMAL_KEYS   NULL: a get is a binary search
+///     -DMINIMAL_LOG    &esk_series_part_log: the key index is kept over mounts
+///
 /// The volume and its table `log` were made once, by `esker format` on a
 /// host or by esk_volume_format and esk_volume_create in a factory program.
 #include <stddef.h>
@@ -14,12 +17,18 @@
 #include "driver.h"
 #include "esker/esker.h"
 
+#ifndef MINIMAL_KEYS
+#define MINIMAL_KEYS &esk_series_part_keys
+#endif
+#ifndef MINIMAL_LOG
+#define MINIMAL_LOG NULL
+#endif
+
 enum { ROW_BYTES = 16, PAGE_BYTES = 512 };
 
-/// Two page frames, 256 bytes of key index, and the handle with its columns,
-/// which are smaller on smaller chips; esk_series_open says when it is less
-/// than the table needs.
-enum { ARENA_BYTES = 2 * PAGE_BYTES + 256 + 640 };
+/// Two page frames, 256 bytes of key index, and the handle, which is smaller
+/// on smaller chips; esk_series_open says when it is less than the table needs.
+enum { ARENA_BYTES = 2 * PAGE_BYTES + 256 + 376 };
 
 struct row {
     uint32_t time_s; ///< the key
@@ -35,9 +44,10 @@ static const struct esk_device device = {
                  .erased_value = 0xFF},
 };
 
-/// What the program uses: no value index, no variable column, no backward
-/// cursor is linked.
-static const struct esk_series_parts parts = {.keys = &esk_series_part_keys};
+/// What the program uses: no value index, no variable column, no condition on
+/// a column and no backward cursor is linked.
+static const struct esk_series_parts parts = {.keys = MINIMAL_KEYS,
+                                              .log = MINIMAL_LOG};
 
 static struct esk_volume volume;
 static struct esk_series *series;
