@@ -225,10 +225,10 @@ static void call_make(struct run *run, uint8_t byte) {
     uint32_t much = byte >> 3;
     switch ((enum call)(byte & 7u)) {
     case CALL_PUT:
-        rows_change(run, 2 * much + 1, true);
+        rows_change(run, much + 1, true);
         break;
     case CALL_DELETE:
-        rows_change(run, 2 * much + 1, false);
+        rows_change(run, much + 1, false);
         break;
     case CALL_TURN:
         run->stride = 1 + much % 8 * 7;
