@@ -102,8 +102,11 @@ int esk_tree_commit(struct esk_tree *tree) {
         tree->in_batch = false;
         return ESK_OK;
     }
-    /* The root is written once more, by a page that takes effect. */
-    ESK_TRY(esk_tree_change_begin(tree, 0));
+    /* The root is written once more, by a page that takes effect. Room for
+       one page always is, also when the batch took all it may take. */
+    if (tree->store->take != NULL) {
+        ESK_TRY(tree->store->take(tree));
+    }
     struct esk_tree_state before = tree->now;
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE,
                                  .level = tree->now.height};
