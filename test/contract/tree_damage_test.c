@@ -5,21 +5,13 @@
 /// node that cannot be is told once.
 #include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
 enum { RANGE = 400 };
 
-static const struct esk_geometry nand = {.block_count = 60,
-                                         .block_pages = 16,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .programs_per_page_max = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry nand = ESK_NAND(60, 16, 512);
 
-static const struct esk_geometry sd = {.block_count = 100,
-                                       .block_pages = 8,
-                                       .page_bytes = 512,
-                                       .program_bytes = 512,
-                                       .flags = ESK_MEDIUM_OVERWRITE};
+static const struct esk_geometry sd = ESK_CARD(100, 8, 512);
 
 enum state { ABSENT, THERE, LOST };
 
@@ -155,7 +147,7 @@ static void damage_run(const struct esk_bush_table *table) {
     struct esk_table_info info;
     struct truth truth;
     uint32_t hurt = 0;
-    bool overwrites = table->store <= ESK_STORE_JOURNALED;
+    bool overwrites = esk_bush_overwrites(table->store);
     ESK_CHECK_INT(esk_bush_make(&bush, table, overwrites ? &sd : &nand, 4),
                   ESK_OK);
     for (uint32_t i = 0; i < 900; i++) {
@@ -252,7 +244,7 @@ ESK_TEST(tree_scan_goes_on_when_the_leaf_it_is_in_is_lost) {
             if (read >= 100 && told == 0 && cursor.path.index[0] > 0) {
                 frames_turn_over(&bush, way == 0 ? read : RANGE - read);
                 page_hurt(&bush,
-                          info.block[0] * nand.block_pages +
+                          info.block[0] * bush.device->geometry.block_pages +
                               cursor.path.address[0],
                           3);
             }

@@ -5,22 +5,14 @@
 /// snapshot, or says that it is stale.
 #include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/media.h"
 
 enum { READERS = 3, RANGE_MAX = 400 };
 
 /// Small, so that the ring goes round every few hundred changes.
-static const struct esk_geometry nand = {.block_count = 60,
-                                         .block_pages = 8,
-                                         .page_bytes = 512,
-                                         .program_bytes = 512,
-                                         .programs_per_page_max = 1,
-                                         .erased_value = 0xFF};
+static const struct esk_geometry nand = ESK_NAND(60, 8, 512);
 
-static const struct esk_geometry sd = {.block_count = 60,
-                                       .block_pages = 8,
-                                       .page_bytes = 512,
-                                       .program_bytes = 512,
-                                       .flags = ESK_MEDIUM_OVERWRITE};
+static const struct esk_geometry sd = ESK_CARD(60, 8, 512);
 
 /// A reader, what it has to show, and a cursor of it.
 struct view {
@@ -271,7 +263,7 @@ static void writer_call(struct grove *grove) {
 
 static void grove_run(struct grove *grove, const struct esk_bush_table *table,
                       uint32_t calls, uint32_t seed) {
-    grove->overwrites = table->store <= ESK_STORE_JOURNALED;
+    grove->overwrites = esk_bush_overwrites(table->store);
     grove->wide = table->key_bytes > ESK_TREE_CURSOR_KEY_BYTES;
     ESK_CONTEXT("store %u, frames %u, policy %u, key of %u bytes, seed %u",
                 table->store, table->frames, table->policy, table->key_bytes,
@@ -335,7 +327,7 @@ ESK_TEST(reader_is_right_where_a_cursor_cannot_find_its_key_again) {
 /// A tree of `rows` rows on a medium that is not collected, and a reader.
 static void pair_make(struct grove *grove, uint8_t store, uint8_t frames,
                       uint32_t rows) {
-    struct esk_geometry geometry = store <= ESK_STORE_JOURNALED ? sd : nand;
+    struct esk_geometry geometry = esk_bush_overwrites(store) ? sd : nand;
     struct esk_bush_table table = {.store = store,
                                    .key_type = ESK_TYPE_U32,
                                    .pad_bytes = 16,

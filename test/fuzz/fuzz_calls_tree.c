@@ -97,7 +97,7 @@ static void batch_turn(struct run *run, uint32_t much) {
         status = esk_tree_begin(bush->tree, much);
         bush->in_batch = status == ESK_OK;
         status = status == ESK_FULL ? ESK_OK : status;
-        if (bush->table.store <= ESK_STORE_JOURNALED) {
+        if (esk_bush_overwrites(bush->table.store)) {
             status = status == ESK_E_UNSUPPORTED ? ESK_OK : status;
         }
     } else if (much % 3 == 0) {
@@ -198,7 +198,7 @@ static void reader_check(struct run *run, bool backward) {
     uint8_t row[512];
     uint8_t expected[512];
     int status = ESK_OK;
-    if (bush->table.store <= ESK_STORE_JOURNALED) {
+    if (esk_bush_overwrites(bush->table.store)) {
         run->shown = bush->model;
     }
     (void)esk_tree_cursor_open(run->reader, &cursor, &query);
@@ -266,7 +266,7 @@ static bool run_start(struct run *run, const uint8_t *data) {
     static const uint8_t types[] = {ESK_TYPE_I32, ESK_TYPE_U8, ESK_TYPE_F64,
                                     ESK_TYPE_BYTES};
     uint8_t store = (uint8_t)(ESK_STORE_INPLACE + (data[0] & 3u));
-    bool stays = store <= ESK_STORE_JOURNALED;
+    bool stays = esk_bush_overwrites(store);
     struct esk_bush_table table = {
         .store = store,
         .key_type = types[data[1] & 3u],
