@@ -12,7 +12,7 @@
 #include "flash/volume.h"
 #include "flash/volume_format.h"
 
-int esk_catalog_read(const struct esk_volume *volume, uint32_t index,
+int esk_catalog_read(const struct esk_volume *volume, uint16_t index,
                      uint8_t *page) {
     int status = ESK_E_CORRUPT;
     for (uint8_t i = 0; i < 2; i++) {

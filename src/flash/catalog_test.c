@@ -533,7 +533,8 @@ static void descriptor_forge(struct esk_rig *rig, uint32_t index, uint16_t at,
                              const void *bytes, uint16_t count) {
     for (uint8_t half = 0; half < 2; half++) {
         esk_page_id id = 0;
-        ESK_CHECK_INT(esk_half_page(&rig->volume, half, index, &id), ESK_OK);
+        ESK_CHECK_INT(esk_half_page(&rig->volume, half, (uint16_t)index, &id),
+                      ESK_OK);
         ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
         struct esk_envelope envelope =
             esk_catalog_envelope(&rig->volume, rig->page[ESK_ENVELOPE_TABLE]);

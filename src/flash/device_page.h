@@ -21,21 +21,9 @@ static inline int esk_device_read_page(const struct esk_device *device,
 
 /// Whether `block` is marked bad. A mark that cannot be read is no mark: the
 /// erase that follows decides.
-static inline bool esk_device_block_is_bad(const struct esk_device *device,
-                                           uint32_t block) {
-    bool bad = false;
-    if (device->ops->block_is_bad == NULL ||
-        device->ops->block_is_bad(device, block, &bad) != ESK_OK) {
-        return false;
-    }
-    return bad;
-}
+bool esk_device_block_is_bad(const struct esk_device *device, uint32_t block);
 
-static inline void esk_device_block_mark_bad(const struct esk_device *device,
-                                             uint32_t block) {
-    if (device->ops->block_mark_bad != NULL) {
-        (void)device->ops->block_mark_bad(device, block);
-    }
-}
+/// Marks `block` bad, where the medium keeps marks.
+void esk_device_block_mark_bad(const struct esk_device *device, uint32_t block);
 
 #endif

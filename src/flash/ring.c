@@ -40,6 +40,12 @@ esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
     return ring->first_page + offset;
 }
 
+uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position) {
+    uint16_t pages = block_pages(ring);
+    uint16_t rest = (uint16_t)(position % pages);
+    return rest == 0 ? position : position + (uint16_t)(pages - rest);
+}
+
 static uint32_t position_block(const struct esk_ring *ring, uint32_t position) {
     return esk_ring_page(ring, position) / block_pages(ring);
 }
@@ -71,8 +77,7 @@ int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
 uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position) {
     const struct esk_device *device = ring->volume->device;
     uint16_t pages = block_pages(ring);
-    if (position % pages != 0 ||
-        !esk_device_block_is_bad(device, position_block(ring, position))) {
+    if (position % pages != 0 || !esk_ring_block_is_bad(ring, position)) {
         return position + 1;
     }
     for (uint32_t i = 1; i <= ESK_RING_TORN_MAX && i < pages; i++) {
@@ -94,8 +99,7 @@ void esk_ring_drop(struct esk_ring *ring, uint32_t position) {
 }
 
 void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
-    uint16_t pages = block_pages(ring);
-    uint32_t end = (position + pages - 1) / pages * pages;
+    uint32_t end = esk_ring_block_from(ring, position);
     uint32_t all = ring->pages;
     bool is_empty = ring->head == ring->tail;
     if (position <= ring->head || position > esk_ring_position_max(ring) ||
@@ -120,9 +124,7 @@ bool esk_ring_has_room(const struct esk_ring *ring, uint32_t pages) {
     uint32_t room = 0;
     while (at < end && room < pages) {
         uint32_t next = at - at % block + block;
-        if (at % block != 0 ||
-            !esk_device_block_is_bad(ring->volume->device,
-                                     position_block(ring, at))) {
+        if (at % block != 0 || !esk_ring_block_is_bad(ring, at)) {
             room += next - at;
         }
         at = next;
@@ -145,7 +147,7 @@ static int block_erase(struct esk_ring *ring, uint32_t position) {
     return status;
 }
 
-static bool block_is_bad(const struct esk_ring *ring, uint32_t position) {
+bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
     return esk_device_block_is_bad(ring->volume->device,
                                    position_block(ring, position));
 }
@@ -168,14 +170,14 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     if (is_held && ring->refuse) {
         return ESK_FULL;
     }
-    if (block_is_bad(ring, ring->ready)) {
+    if (esk_ring_block_is_bad(ring, ring->ready)) {
         ring->stats->blocks_skipped++;
     } else {
         status = block_erase(ring, ring->ready);
         if (status == ESK_E_MEDIUM) {
             esk_device_block_mark_bad(ring->volume->device,
                                       position_block(ring, ring->ready));
-            ring->stuck = ahead && !block_is_bad(ring, ring->ready);
+            ring->stuck = ahead && !esk_ring_block_is_bad(ring, ring->ready);
             ring->worn = (uint8_t)(ring->worn + (ring->stuck ? 0 : 1));
             status = ESK_NOT_FOUND;
         } else if (status != ESK_OK) {
@@ -197,8 +199,10 @@ static int block_take(struct esk_ring *ring, bool ahead) {
 
 /// Moves head from a page that failed to the next one, or past the block.
 static void page_pass(struct esk_ring *ring, bool block) {
-    uint16_t pages = block_pages(ring);
-    ring->head += block ? pages - ring->head % pages : 1;
+    ring->head++;
+    if (block) {
+        ring->head = esk_ring_block_from(ring, ring->head);
+    }
 }
 
 /// Sets how many elements fit beside the open page's seals.
@@ -277,7 +281,8 @@ int esk_ring_reserve(struct esk_ring *ring) {
             if (status != ESK_NOT_FOUND) {
                 return status;
             }
-        } else if (ring->head % pages != 0 || !block_is_bad(ring, ring->head)) {
+        } else if (ring->head % pages != 0 ||
+                   !esk_ring_block_is_bad(ring, ring->head)) {
             return ESK_OK;
         }
         ring->head += pages;
@@ -287,7 +292,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
 
 int esk_ring_step(struct esk_ring *ring, bool *done) {
     uint16_t pages = block_pages(ring);
-    uint32_t begun = (ring->head + pages - 1) / pages * pages;
+    uint32_t begun = esk_ring_block_from(ring, ring->head);
 
     *done = false;
     int status = ESK_FULL;

@@ -133,6 +133,12 @@ static inline bool esk_ring_owns(const struct esk_ring *ring,
 /// are not of the lap at `lap` or the one before it.
 esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position);
 
+/// Whether the block of `position` is marked bad.
+bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position);
+
+/// Where the block of `position` begins, if that begins it; else the next.
+uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position);
+
 /// Forgets that the page at head is open.
 void esk_ring_open_none(struct esk_ring *ring);
 

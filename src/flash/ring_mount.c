@@ -97,19 +97,6 @@ static uint32_t page_at(struct ring_scan *scan, uint32_t at) {
     return probe->position;
 }
 
-static bool block_is_bad(const struct ring_scan *scan, uint32_t at) {
-    const struct esk_ring *ring = scan->ring;
-    return esk_device_block_is_bad(ring->volume->device,
-                                   esk_ring_page(ring, at) / scan->pages);
-}
-
-/// The first position of the block that `at` is in, or when `at` begins none
-/// of the next.
-static uint32_t block_from(const struct ring_scan *scan, uint32_t at) {
-    uint32_t rest = at % scan->pages;
-    return rest == 0 ? at : at - rest + scan->pages;
-}
-
 /// Finds the first position that the block beginning at `at` has, from any
 /// page of it that proves itself: the first ones, then the last. `quick` takes
 /// an erased first page for an erased block.
@@ -169,7 +156,7 @@ static bool block_continues(struct ring_scan *scan, uint32_t steps, bool quick,
         if (proven && quick) {
             return false;
         }
-        if (block_is_bad(scan, at)) {
+        if (esk_ring_block_is_bad(scan->ring, at)) {
             continue;
         }
         blanks = blank ? (uint8_t)(blanks + 1) : 0;
@@ -195,7 +182,7 @@ static void origin_confirm(struct ring_scan *scan) {
     for (uint32_t i = 1; asked <= scan->neighbours && i < scan->blocks; i++) {
         bool blank = false;
         at += scan->pages;
-        if (block_is_bad(scan, at)) {
+        if (esk_ring_block_is_bad(scan->ring, at)) {
             continue;
         }
         asked++;
@@ -216,7 +203,7 @@ static bool origin_find(struct ring_scan *scan, uint32_t at) {
         uint8_t asked = 0;
         for (uint32_t i = 0; i < scan->blocks && asked <= GAP_BLOCKS_MAX; i++) {
             uint32_t block = at + i * scan->pages;
-            if (block_is_bad(scan, block) != (bad != 0)) {
+            if (esk_ring_block_is_bad(scan->ring, block) != (bad != 0)) {
                 continue;
             }
             scan->origin = block_position(scan, block, false, &blank);
@@ -262,9 +249,9 @@ static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
 static void head_pass_torn(struct ring_scan *scan) {
     struct esk_ring *ring = scan->ring;
     uint32_t at = ring->head;
-    uint32_t end = block_from(scan, at);
+    uint32_t end = esk_ring_block_from(scan->ring, at);
 
-    if (at < end && block_is_bad(scan, at)) {
+    if (at < end && esk_ring_block_is_bad(scan->ring, at)) {
         ring->head = end;
         return;
     }
@@ -283,9 +270,9 @@ static void head_pass_torn(struct ring_scan *scan) {
 /// block gives way, past bad ones. A ring that refuses keeps what a block
 /// held before it failed.
 static uint32_t next_block(const struct ring_scan *scan) {
-    uint32_t next = block_from(scan, scan->ring->head);
+    uint32_t next = esk_ring_block_from(scan->ring, scan->ring->head);
     for (uint32_t i = 1; i < scan->blocks && !scan->ring->refuse; i++) {
-        if (!block_is_bad(scan, next)) {
+        if (!esk_ring_block_is_bad(scan->ring, next)) {
             break;
         }
         next += scan->pages;
@@ -325,7 +312,7 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
          i < scan->blocks && at < ring->head && asked <= GAP_BLOCKS_MAX; i++) {
         bool blank = false;
         bool proven = false;
-        bool is_bad = block_is_bad(scan, at);
+        bool is_bad = esk_ring_block_is_bad(scan->ring, at);
         if (!(is_bad && may_be_begun && i > 0) &&
             block_holds(scan, at, false, &proven, &blank)) {
             if (may_be_begun && !block_begins(scan, at)) {
@@ -359,7 +346,7 @@ static void ring_find(struct ring_scan *scan, uint32_t hint) {
     uint32_t last = 0;
 
     /* A block that was never begun is never begun in the middle. */
-    ring->head = block_from(scan, hint);
+    ring->head = esk_ring_block_from(scan->ring, hint);
     ring->tail = ring->head;
     if (origin_find(scan, hint)) {
         bool more = true;
@@ -374,7 +361,7 @@ static void ring_find(struct ring_scan *scan, uint32_t hint) {
         head_pass_torn(scan);
         ring->tail = tail_find(scan, hint);
     }
-    ring->ready = block_from(scan, ring->head);
+    ring->ready = esk_ring_block_from(scan->ring, ring->head);
     ring->lap = ring->head - ring->head % ring->pages;
 }
 

@@ -46,11 +46,11 @@ struct esk_envelope esk_catalog_envelope(const struct esk_volume *volume,
     return envelope;
 }
 
-int esk_half_page(const struct esk_volume *volume, uint8_t half, uint32_t index,
+int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_page_id *page) {
     const struct esk_device *device = volume->device;
     uint16_t pages = device->geometry.block_pages;
-    uint32_t skip = index / pages;
+    uint16_t skip = index / pages;
     uint32_t block = (uint32_t)half * volume->half_blocks;
     uint32_t end = block + volume->half_blocks;
 
@@ -59,7 +59,7 @@ int esk_half_page(const struct esk_volume *volume, uint8_t half, uint32_t index,
             continue;
         }
         if (skip == 0) {
-            *page = block * pages + index % pages;
+            *page = block * pages + (uint16_t)(index % pages);
             return ESK_OK;
         }
         skip--;
@@ -84,11 +84,12 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half) {
             return ESK_E_IO;
         }
     }
-    return esk_half_page(volume, half, volume->half_pages - 1u, &last);
+    return esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u),
+                         &last);
 }
 
 int esk_half_program(const struct esk_volume *volume, uint8_t half,
-                     uint32_t index, const uint8_t *bytes) {
+                     uint16_t index, const uint8_t *bytes) {
     const struct esk_device *device = volume->device;
     esk_page_id page = 0;
     ESK_TRY(esk_half_page(volume, half, index, &page));
@@ -131,11 +132,22 @@ static void super_encode(const struct esk_volume *volume, uint8_t *page) {
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     const struct esk_device *device = volume->device;
     super_encode(volume, page);
-    ESK_TRY(esk_half_program(volume, half, volume->half_pages - 1u, page));
+    ESK_TRY(esk_half_program(volume, half, (uint16_t)(volume->half_pages - 1u),
+                             page));
     ESK_TRY(device->ops->sync(device));
     volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
     volume->half_newest = half;
     return ESK_OK;
+}
+
+/// Whether the halves that are valid prove every page of the catalog.
+static bool catalog_is_whole(const struct esk_volume *volume, uint8_t *page) {
+    for (uint16_t p = 0; p < volume->catalog_pages; p++) {
+        if (esk_catalog_read(volume, p, page) != ESK_OK) {
+            return false;
+        }
+    }
+    return volume->half_valid != 0;
 }
 
 bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
@@ -143,12 +155,7 @@ bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
     struct esk_volume alone = *volume;
     alone.half_newest = half;
     alone.half_valid = (uint8_t)(volume->half_valid & (1u << half));
-    for (uint16_t p = 0; p < volume->catalog_pages; p++) {
-        if (esk_catalog_read(&alone, p, page) != ESK_OK) {
-            return false;
-        }
-    }
-    return alone.half_valid != 0;
+    return catalog_is_whole(&alone, page);
 }
 
 int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
@@ -159,7 +166,7 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
     for (uint8_t i = 0; i < HALF_TRIES && status != ESK_OK; i++) {
         ESK_TRY(esk_half_erase(volume, to));
         status = ESK_OK;
-        for (uint32_t p = 0; p < volume->catalog_pages; p++) {
+        for (uint16_t p = 0; p < volume->catalog_pages; p++) {
             status = esk_catalog_read(volume, p, page);
             if (status == ESK_OK) {
                 status = esk_half_program(volume, to, p, page);
@@ -261,28 +268,34 @@ static int super_find(const struct esk_device *device, uint8_t *page) {
     return worst;
 }
 
-/// Takes half `half`, whose superblock is in `page`, into account: of two
-/// commits the newer one counts, unless only the older one is whole. A commit
-/// that failed may leave its superblock when it is erased again.
-static void half_add(struct esk_volume *volume, uint8_t half, uint8_t *page) {
-    struct esk_volume found = *volume;
-    super_decode(&found, page);
-    found.half_newest = half;
-    found.half_valid = (uint8_t)(1u << half);
-    bool is_newer = found.commit > volume->commit;
-    if (volume->half_valid == 0) {
-        *volume = found;
-    } else if (found.commit == volume->commit) {
-        volume->half_valid = (uint8_t)(volume->half_valid | found.half_valid);
-    } else {
-        const struct esk_volume *newer = is_newer ? &found : volume;
-        const struct esk_volume *older = is_newer ? volume : &found;
-        bool take_newer = esk_half_is_whole(newer, newer->half_newest, page) ||
-                          !esk_half_is_whole(older, older->half_newest, page);
-        if (take_newer == is_newer) {
-            *volume = found;
+/// Takes half `half` for the volume's newest and only one, if its superblock
+/// is one of this volume. Its commit is the volume's then.
+static bool half_take(struct esk_volume *volume, uint8_t half, uint8_t *page) {
+    esk_page_id id = 0;
+    if (esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u), &id) !=
+            ESK_OK ||
+        super_take(volume->device, id, page) != ESK_OK ||
+        esk_load_u32(page + ESK_SUPER_SEED) != volume->seed) {
+        return false;
+    }
+    super_decode(volume, page);
+    volume->half_newest = half;
+    volume->half_valid = (uint8_t)(1u << half);
+    return true;
+}
+
+/// Of two commits the newer one counts, unless only the older one is whole: a
+/// commit that failed may leave its superblock when it is erased again.
+static int half_choose(struct esk_volume *volume, uint8_t newer,
+                       uint8_t *page) {
+    for (uint8_t i = 0; i < 3; i++) {
+        /* The newer one, the older one, the newer one whatever it is. */
+        if (half_take(volume, (uint8_t)(newer ^ (i & 1u)), page) &&
+            (i == 2 || catalog_is_whole(volume, page))) {
+            return ESK_OK;
         }
     }
+    return ESK_E_CORRUPT;
 }
 
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
@@ -294,17 +307,19 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     ESK_TRY(super_find(device, page));
     super_decode(volume, page);
 
-    uint32_t seed = volume->seed;
-    for (uint8_t half = 0; half < 2; half++) {
-        esk_page_id id = 0;
-        if (esk_half_page(volume, half, volume->half_pages - 1u, &id) ==
-                ESK_OK &&
-            super_take(device, id, page) == ESK_OK &&
-            esk_load_u32(page + ESK_SUPER_SEED) == seed) {
-            half_add(volume, half, page);
-        }
+    bool has_second = half_take(volume, 1, page);
+    uint32_t second = volume->commit;
+    if (!half_take(volume, 0, page)) {
+        return has_second ? ESK_OK : ESK_E_CORRUPT;
     }
-    return volume->half_valid != 0 ? ESK_OK : ESK_E_CORRUPT;
+    if (!has_second) {
+        return ESK_OK;
+    }
+    if (volume->commit != second) {
+        return half_choose(volume, second > volume->commit, page);
+    }
+    volume->half_valid = 3;
+    return ESK_OK;
 }
 
 int esk_volume_format(const struct esk_device *device,

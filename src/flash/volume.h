@@ -14,7 +14,7 @@ struct esk_envelope esk_catalog_envelope(const struct esk_volume *volume,
 
 /// Finds the device page that is number `index` of meta half `half`, passing
 /// over bad blocks. Returns ESK_OK; ESK_E_WORN.
-int esk_half_page(const struct esk_volume *volume, uint8_t half, uint32_t index,
+int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_page_id *page);
 
 /// Erases every block of half `half` that can be erased.
@@ -24,7 +24,7 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half);
 /// Programs `bytes`, one page, as number `index` of half `half`.
 /// Returns ESK_OK; ESK_E_IO: again, from the half's erase; ESK_E_WORN.
 int esk_half_program(const struct esk_volume *volume, uint8_t half,
-                     uint32_t index, const uint8_t *bytes);
+                     uint16_t index, const uint8_t *bytes);
 
 /// Whether half `half` alone proves every page of the catalog. Its superblock
 /// may outlive them where its erase was cut or failed.
@@ -39,7 +39,7 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page);
 
 /// Reads descriptor page `index` of the newest catalog, from whichever half
 /// still proves it. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
-int esk_catalog_read(const struct esk_volume *volume, uint32_t index,
+int esk_catalog_read(const struct esk_volume *volume, uint16_t index,
                      uint8_t *page);
 
 /// Reads a descriptor from its first column to its last index, once through:

@@ -27,9 +27,9 @@ static void spoil(struct esk_rig *rig, esk_page_id page, uint16_t offset) {
 
 static esk_page_id super_page(const struct esk_rig *rig, uint8_t half) {
     esk_page_id page = 0;
-    ESK_CHECK_INT(
-        esk_half_page(&rig->volume, half, rig->volume.half_pages - 1u, &page),
-        ESK_OK);
+    ESK_CHECK_INT(esk_half_page(&rig->volume, half,
+                                (uint16_t)(rig->volume.half_pages - 1u), &page),
+                  ESK_OK);
     return page;
 }
 

@@ -248,7 +248,8 @@ static void superblocks_find(struct damage *damage, uint32_t *pages) {
                   ESK_OK);
     for (uint8_t half = 0; half < 2; half++) {
         ESK_CHECK_INT(esk_half_page(&bed->volume, half,
-                                    bed->volume.half_pages - 1u, &pages[half]),
+                                    (uint16_t)(bed->volume.half_pages - 1u),
+                                    &pages[half]),
                       ESK_OK);
     }
 }

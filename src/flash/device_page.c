@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Block marks, of media that may not have them.
+#include "flash/device_page.h"
+
+bool esk_device_block_is_bad(const struct esk_device *device, uint32_t block) {
+    bool bad = false;
+    if (device->ops->block_is_bad == NULL ||
+        device->ops->block_is_bad(device, block, &bad) != ESK_OK) {
+        return false;
+    }
+    return bad;
+}
+
+void esk_device_block_mark_bad(const struct esk_device *device,
+                               uint32_t block) {
+    if (device->ops->block_mark_bad != NULL) {
+        (void)device->ops->block_mark_bad(device, block);
+    }
+}
