@@ -9,6 +9,7 @@ from platforms import PLATFORMS, ROOT, script
 BENCH = script("bench")
 
 RANDOM = "random keys"
+ALL_RAM = "arena, volume, cursor and stack"
 
 # Stack of the calls an application makes in its life; `create` is made once,
 # by a host or a factory program.
@@ -97,7 +98,7 @@ def ram_metrics(found):
     yield "stack, get", found["get"]["stack"]
     yield "stack, value query", found["value"]["stack"]
     yield "stack, open", max(found["open"]["stack"], found["reopen"]["stack"])
-    yield "RAM, all: arena, volume, cursor and stack", static + stack
+    yield f"RAM, all: {ALL_RAM}", static + stack
 
 
 def tree_metrics(found, unit):
@@ -126,9 +127,10 @@ def tree_ram_metrics(found):
     yield "tree RAM, volume and cursor", ram["volume"] + ram["cursor"]
     yield "stack, tree insert", found["insert"]["stack"]
     yield "stack, tree get", found["get"]["stack"]
+    yield "stack, tree iteration", found["iteration"]["stack"]
     yield "stack, tree open", max(found[n]["stack"] for n in ("open", "reopen"))
     both = ram["arena"] + ram["volume"] + ram["cursor"] + stack
-    yield "tree RAM, all: arena, volume, cursor and stack", both
+    yield f"tree RAM, all: {ALL_RAM}", both
 
 
 def tree_rows_of(platform, variant, run):
@@ -156,8 +158,8 @@ def rows_of(platform, variant, dataset, run):
 
 
 def stack_rows(config, dataset, worst):
-    """The deepest stack by the code: see stack_avr.py."""
-    for what, value in worst.items():
+    """The deepest stack by the code: see stack.py."""
+    for what, (value, _) in worst.items():
         yield row(f"stack, {what}, worst case", dataset, config, value, "B")
 
 

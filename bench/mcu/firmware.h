@@ -53,6 +53,9 @@ void firmware_group_start(const char *name, uintptr_t stack);
 /// below firmware_group_begin's caller, and samples, as figures.
 void firmware_group_end(uint32_t operations);
 
+/// A group "empty": what the marks themselves take.
+void firmware_measure_nothing(void);
+
 /// Takes `bytes` bytes at `data` into the group's digest (FNV-1a).
 void firmware_digest(const void *data, uint16_t bytes);
 

@@ -5,7 +5,8 @@
 sea_surface_temp   the committed series: key seconds, then the temperature
                    in 1/100 degC, the row's number, and the difference to
                    the row before. Budgets are of this one.
-uwa                of ESK_DATA or ../shared/data, the targets' series
+uwa, ethylene,     of ESK_DATA or ../shared/data: the papers' series, the
+sea, watch         first of which the targets are of
 """
 
 import os
@@ -14,46 +15,70 @@ import struct
 from platforms import BUILD, ROOT
 
 ROWS = 10000
-MORE = 60  # for syncs after the measured rows
+SYNCS = 20
+SYNC_ROWS = 3  # of the firmware
 VALUE_ROWS = 45  # the value query has so many rows, or the next above
+PAPER_ROWS = 100000
+PAPER_PART = 10000  # the papers' value query: one row in so many
+TARGETS_SET = "uwa"
+PAPER_SETS = (TARGETS_SET, "ethylene", "sea", "watch")
 
 
 def sea_surface_temp():
     raw = (ROOT / "data/sea_surface_temp.rec").read_bytes()
     before = 0
     rows = []
-    for i in range(ROWS + MORE):
-        milliseconds, degrees = struct.unpack_from("<qf", raw, 12 * i)
+    for i, (milliseconds, degrees) in enumerate(struct.iter_unpack("<qf", raw)):
         value = round(degrees * 100)
         rows.append((milliseconds // 1000, value, i, value - before))
         before = value
     return rows
 
 
-def uwa():
+def sensor(name):
+    """The rows of a series of the papers, or None."""
     folder = os.environ.get("ESK_DATA", ROOT / "../shared/data")
     try:
-        with open(f"{folder}/sensors/uwa.i32x4", "rb") as file:
-            raw = file.read(16 * (ROWS + MORE))
+        with open(f"{folder}/sensors/{name}.i32x4", "rb") as file:
+            raw = file.read()
     except OSError:
         return None
     return list(struct.iter_unpack("<Iiii", raw))
 
 
-SETS = {"sea_surface_temp": sea_surface_temp, "uwa": uwa}
+SETS = {
+    "sea_surface_temp": sea_surface_temp,
+    TARGETS_SET: lambda: sensor(TARGETS_SET),
+}
 
 
-def make(name, rows_wanted=ROWS):
+def write(path, rows, count, value_rows, syncs):
+    """The input: `count` rows to append, and those for the syncs."""
+    values = sorted((row[1] for row in rows[:count]), reverse=True)
+    least = values[value_rows - 1]
+    matching = sum(value >= least for value in values)
+    head = struct.pack("<IiII", count, least, matching, syncs)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = rows[: count + syncs * SYNC_ROWS]
+    path.write_bytes(head + b"".join(struct.pack("<Iiii", *r) for r in kept))
+    return path
+
+
+def make(name):
     """Writes the input and returns its path; None when the data are not
     here."""
     rows = SETS[name]()
     if rows is None:
         return None
-    values = sorted((row[1] for row in rows[:rows_wanted]), reverse=True)
-    least = values[VALUE_ROWS - 1]
-    matching = sum(value >= least for value in values)
-    head = struct.pack("<IiII", rows_wanted, least, matching, 0)
-    path = BUILD / f"{name}.rows"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(head + b"".join(struct.pack("<Iiii", *r) for r in rows))
-    return path
+    return write(BUILD / f"{name}.rows", rows, ROWS, VALUE_ROWS, SYNCS)
+
+
+def make_paper(name):
+    """The same as the papers measured it: as many rows as they had, or as
+    there are."""
+    rows = SETS[name]() if name in SETS else sensor(name)
+    if rows is None:
+        return None
+    count = min(PAPER_ROWS, len(rows))
+    matching = count // PAPER_PART
+    return write(BUILD / f"{name}-paper.rows", rows, count, matching, 0)

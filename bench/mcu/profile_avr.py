@@ -11,8 +11,6 @@ import re
 import platforms
 
 SHOWN = 30
-LISTED = 8
-REPORTED = ("append", "sync", "get", "scan", "value", "reopen")
 
 
 def symbols(program):
@@ -47,28 +45,12 @@ def by_function(counts, table):
     return sorted(totals.items(), key=lambda item: -item[1])
 
 
-def take(program, rows):
-    """Runs the program for its profile: as by_group."""
+def take(program, rows, options=(), sample=0):
+    """Runs the program for its profile, or that of one sample: by_group."""
     path = program.parent / "profile.txt"
-    platforms.run("atmega2560", program, rows, ["--profile", path])
+    asked = ["--profile", path, "--profile-sample", sample]
+    platforms.run("atmega2560", program, rows, [*options, *asked])
     return by_group(path)
-
-
-def figures_of(program, rows, dataset, variant):
-    """The dearest functions of each group that the report shows."""
-    table = symbols(program)
-    found = take(program, rows)
-    for group in REPORTED:
-        counts, operations = found[group]
-        for name, cycles in by_function(counts, table)[:LISTED]:
-            yield {
-                "bench": "mcu_profile",
-                "metric": f"{group}: {name}",
-                "dataset": dataset,
-                "config": f"atmega2560, {variant}",
-                "value": round(cycles / operations, 1),
-                "unit": "cycles",
-            }
 
 
 def show(program, rows, group):

@@ -8,6 +8,7 @@
 ///     -DSERIES_CHECKSUM   enum esk_checksum
 ///     -DSERIES_INDEXES    0 or 1 value index, on the first value
 ///     -DSERIES_FLAGS      enum esk_mount_flags
+///     -DSERIES_FRAMES     page frames; 0: as few as the table needs
 ///
 /// The stack of a group is that of its calls below `measure_*`, whose own
 /// frame, the application's, is not in it.
@@ -27,12 +28,14 @@
 #ifndef SERIES_FLAGS
 #define SERIES_FLAGS 0
 #endif
+#ifndef SERIES_FRAMES
+#define SERIES_FRAMES 0
+#endif
 
 enum {
     PAGE_BYTES = 512,
     ARENA_BYTES = 3072,
     GETS = 1000,
-    SYNCS = 20,
     SYNC_ROWS = 3,   ///< appended before each sync
     RANGE_PART = 20, ///< one in this many rows is in the range
     COLUMNS = 4,
@@ -46,10 +49,10 @@ struct row {
 
 /// What the input opens with.
 struct input {
-    uint32_t rows;       ///< to append; SYNCS * SYNC_ROWS more follow
+    uint32_t rows;       ///< to append; syncs * SYNC_ROWS more follow
     int32_t value_min;   ///< rows with value[0] from here on are asked for
     uint32_t value_rows; ///< how many of `rows` these are
-    uint32_t unused;
+    uint32_t syncs;      ///< measured at the end
 };
 
 static struct input input;
@@ -58,21 +61,12 @@ static struct esk_series *series;
 static struct esk_series_cursor cursor;
 static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 
-static const struct esk_series_config config = {.key_index_bytes = 256};
+static const struct esk_series_config config = {.key_index_bytes = 256,
+                                                .frames = SERIES_FRAMES};
 
 static void input_row(uint32_t index, struct row *row) {
     FIRMWARE_DO(esk_board_input((uint32_t)(sizeof input + index * sizeof *row),
                                 row, sizeof *row));
-}
-
-static void measure_nothing(void) {
-    int status = 0;
-    firmware_group_begin("empty");
-    for (uint8_t i = 0; i < 4; i++) {
-        FIRMWARE_MEASURE(status, 0);
-    }
-    firmware_group_end(4);
-    FIRMWARE_DO(status);
 }
 
 static void create(void) {
@@ -203,7 +197,7 @@ static void measure_sync(void) {
     int status;
     uint32_t at = input.rows;
     firmware_group_begin("sync");
-    for (uint8_t i = 0; i < SYNCS; i++) {
+    for (uint32_t i = 0; i < input.syncs; i++) {
         for (uint8_t k = 0; k < SYNC_ROWS; k++) {
             input_row(at++, &row);
             FIRMWARE_DO(esk_series_append(series, &row));
@@ -211,7 +205,7 @@ static void measure_sync(void) {
         FIRMWARE_MEASURE(status, esk_series_sync(series));
         FIRMWARE_DO(status);
     }
-    firmware_group_end(SYNCS);
+    firmware_group_end(input.syncs);
 }
 
 /// What the table takes of RAM here, pointers and all.
@@ -236,7 +230,7 @@ static void leave(void) {
 
 int main(void) {
     FIRMWARE_DO(esk_board_input(0, &input, sizeof input));
-    measure_nothing();
+    firmware_measure_nothing();
     create();
     print_ram();
     measure_open("open");

@@ -61,6 +61,7 @@ struct host {
     int status;
     uint64_t violations; ///< programs of bytes that were not erased
     uint64_t *profile;   ///< cycles at each word of flash; NULL: not taken
+    size_t profile_only; ///< of this sample alone, counted from 1; 0: of all
     FILE *profile_file;
     uint64_t random;
 };

@@ -7,6 +7,7 @@
 ///       --input FILE     what esk_board_input reads
 ///       --samples FILE   cycles between marks: little-endian u64 each
 ///       --profile FILE   cycles by address for each group
+///       --profile-sample N   of the Nth pair of marks alone
 ///       --chip NAME      a chip of port/models on the SPI
 ///       --overwrite      the storage takes programs of unerased bytes
 ///       --latency R,P,E  of the part, in cycles
@@ -110,15 +111,22 @@ static void chip_start(struct host *host, elf_firmware_t *firmware) {
     }
 }
 
+/// Whether the cycles that come are to be in the profile.
+static bool chip_is_profiled(const struct host *host) {
+    size_t only = host->profile_only;
+    return host->profile != NULL && host->counting &&
+           (only == 0 || only == host->sample_count + 1);
+}
+
 /// Runs until the firmware ends or the supply goes.
 static void chip_run(struct host *host) {
     avr_t *avr = host->avr;
     while (!host->ended && !host->cut) {
         avr_flashaddr_t pc = avr->pc;
         uint64_t before = avr->cycle;
-        bool counted = host->counting;
+        bool profiled = chip_is_profiled(host);
         int state = avr_run(avr);
-        if (host->profile != NULL && counted) {
+        if (profiled) {
             host->profile[pc / 2] += avr->cycle - before;
         }
         if (host->ended || host->cut) {
@@ -175,6 +183,8 @@ static int option_take(struct host *host, struct options *options, char **at) {
         options->samples = value;
     } else if (strcmp(at[0], "--profile") == 0) {
         options->profile = value;
+    } else if (strcmp(at[0], "--profile-sample") == 0) {
+        host->profile_only = strtoul(value, NULL, 10);
     } else if (strcmp(at[0], "--chip") == 0) {
         options->chip = value;
     } else if (strcmp(at[0], "--cuts") == 0) {

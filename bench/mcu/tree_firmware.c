@@ -46,16 +46,6 @@ static void row_make(uint16_t number, struct row *row) {
     *row = (struct row){mixed, {number, ~mixed, mixed ^ number}};
 }
 
-static void measure_nothing(void) {
-    int status = 0;
-    firmware_group_begin("empty");
-    for (uint8_t i = 0; i < 4; i++) {
-        FIRMWARE_MEASURE(status, 0);
-    }
-    firmware_group_end(4);
-    FIRMWARE_DO(status);
-}
-
 static void create(void) {
     static const struct esk_column columns[COLUMNS] = {
         {"key", "", ESK_TYPE_U32, 0},
@@ -158,7 +148,7 @@ static void leave(void) {
 }
 
 int main(void) {
-    measure_nothing();
+    firmware_measure_nothing();
     create();
     measure_open("open");
     measure_insert();

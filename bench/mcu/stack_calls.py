@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Whom a call through a pointer may call, from the source.
+
+The line of the call names a member: `series->parts->keys->init(`. Whom the
+member may name say its initialisers: `.init = spline_init` in a `struct
+esk_series_keys`, whose type is that of `keys` in the headers. Where the
+caller is given the function as an argument, whom its own callers hand in.
+A line that says neither is refused.
+"""
+
+import re
+
+import platforms
+
+FOLDERS = ("include", "src", "port", "bench/mcu", "test/mcu")
+POINTER_TO = re.compile(r"struct (\w+) \*(?:const )?(\w+);")
+TABLE = re.compile(r"struct (\w+) \w+ = \{(.*?)\};", re.DOTALL)
+NAMED = re.compile(r"\.(\w+) = &?(\w+)")
+ASSIGNED = re.compile(r"(?:->|\.)(\w+) = (\w+)[;,]")
+MEMBER_CALL = re.compile(r"(\w+)(?:->|\.)(\w+)\(")
+SOURCE_LINES = 3  # a statement may begin so far above its call
+
+
+class Sources:
+    """The initialisers of the tree, read once."""
+
+    def __init__(self):
+        self.texts = {}
+        self.types = {}
+        self.named = {}
+        self.assigned = {}
+        for folder in FOLDERS:
+            for path in sorted((platforms.ROOT / folder).rglob("*.[ch]")):
+                if not path.name.endswith("_test.c"):
+                    self.read(path)
+
+    def read(self, path):
+        text = path.read_text("utf-8")
+        self.texts[path] = text
+        for type_, member in POINTER_TO.findall(text):
+            self.types.setdefault(member, set()).add(type_)
+        for type_, body in TABLE.findall(text):
+            for member, name in NAMED.findall(body):
+                self.named.setdefault((type_, member), set()).add(name)
+        for member, name in ASSIGNED.findall(text):
+            self.assigned.setdefault(member, set()).add(name)
+
+    def of_member(self, owner, member):
+        found = set()
+        for type_ in self.types.get(owner, ()):
+            found |= self.named.get((type_, member), set())
+        return found or self.assigned.get(member, set())
+
+    def of_argument(self, caller):
+        """Every word that a call of `caller` hands in."""
+        call = re.compile(rf"\b{caller}\(([^;]*)\)")
+        found = set()
+        for text in self.texts.values():
+            for arguments in call.findall(text):
+                found |= set(re.findall(r"\w+", arguments))
+        return found
+
+    def callees(self, site):
+        """Names that the call at `site`, (function, file, line), may mean;
+        an empty set for the jump of a switch; None when nothing says."""
+        function, file, number = site
+        path = (platforms.ROOT / file).resolve()
+        text = self.texts.get(path, "")
+        lines = text.splitlines()[number - 1 :][:SOURCE_LINES]
+        if not lines or number == 0:
+            return None
+        member = MEMBER_CALL.search(lines[0])
+        if member:
+            return self.of_member(*member.groups()) or None
+        if "switch" in lines[0]:
+            return set()
+        for called in re.findall(r"(\w+)\(", lines[0]):
+            if re.search(rf" \*{called}[,)]", text):
+                return self.of_argument(function)
+        member = MEMBER_CALL.search(" ".join(lines))
+        return self.of_member(*member.groups()) or None if member else None
+
+
+def sites(program, addresses):
+    """{address: (function, file, line)} of the source, what was inlined
+    taken apart. LLVM's reader, for every chip: that of avr-binutils takes
+    the line for one of another file when linking made code shorter."""
+    if not addresses:
+        return {}
+    tool = ["llvm-addr2line-19", "-a", "-i", "-f", "-e", program]
+    said = platforms.must([*tool, *(f"{at:#x}" for at in addresses)])
+    found = {}
+    for part in re.split(r"^0x", said, flags=re.MULTILINE)[1:]:
+        address, function, place = part.splitlines()[:3]
+        file, _, line = place.split(" (")[0].rpartition(":")
+        number = int(line) if line.isdigit() else 0
+        found[int(address, 16)] = (function, file, number)
+    return found
