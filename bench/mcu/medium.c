@@ -11,6 +11,10 @@
 #ifndef MEDIUM_SD
 #define MEDIUM_SD 0
 #endif
+/* Whether a program that fails leaves a part of its bytes. */
+#ifndef MEDIUM_TEARS
+#define MEDIUM_TEARS (!MEDIUM_SD)
+#endif
 #ifndef MEDIUM_BLOCKS
 #define MEDIUM_BLOCKS 512
 #endif
@@ -29,8 +33,8 @@ static bool medium_fails(void) {
         return false;
     }
     medium.calls++;
-    return medium.calls == medium.fails_at ||
-           (medium.fails_last != 0 && medium.calls > medium.fails_at);
+    return medium.calls >= medium.fails_at &&
+           medium.calls - medium.fails_at <= medium.fails_more;
 }
 
 static uint32_t medium_address(const struct esk_device *device,
@@ -47,7 +51,7 @@ static int medium_read(const struct esk_device *device, esk_page_id page,
     medium.reads++;
     medium.reads_sequential += page == medium.read_next;
     medium.read_next = page + 1;
-    if (medium_fails()) {
+    if (!medium.fails_medium && medium_fails()) {
         return ESK_E_IO;
     }
     return medium_status(
@@ -59,11 +63,14 @@ static int medium_program(const struct esk_device *device, esk_page_id page,
     medium.programs++;
     medium.programs_sequential += page == medium.program_next;
     medium.program_next = page + 1;
+    uint32_t address = medium_address(device, page, offset);
     if (medium_fails()) {
-        return ESK_E_IO;
+        if (medium.fails_medium && MEDIUM_TEARS) {
+            esk_board_program(address, buffer, bytes / 2);
+        }
+        return medium.fails_medium ? ESK_E_MEDIUM : ESK_E_IO;
     }
-    return medium_status(
-        esk_board_program(medium_address(device, page, offset), buffer, bytes));
+    return medium_status(esk_board_program(address, buffer, bytes));
 }
 
 static int medium_erase(const struct esk_device *device, uint32_t block) {
@@ -71,7 +78,7 @@ static int medium_erase(const struct esk_device *device, uint32_t block) {
     uint32_t bytes = (uint32_t)geometry->block_pages * geometry->page_bytes;
     medium.erases++;
     if (medium_fails()) {
-        return ESK_E_IO;
+        return medium.fails_medium ? ESK_E_MEDIUM : ESK_E_IO;
     }
     if (MEDIUM_SD) {
         return ESK_OK; /* A card needs none. */

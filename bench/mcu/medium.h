@@ -17,11 +17,15 @@ struct medium {
     uint32_t programs;
     uint32_t programs_sequential;
     uint32_t erases;
-    /// The call that fails, counted from 1 over reads, programs and erases;
+    /// The call that fails, from 1 on over reads, programs and erases;
     /// 0: none does.
     uint32_t fails_at;
-    uint32_t calls;     ///< since fails_at was set
-    uint8_t fails_last; ///< with fails_at: every later call fails as well
+    uint32_t calls;      ///< since fails_at was set
+    uint32_t fails_more; ///< with fails_at: so many later calls fail as well
+    /// With fails_at: the medium fails, not the transfer. Programs, which
+    /// flash leaves half done, and erases return ESK_E_MEDIUM and are counted;
+    /// reads do neither.
+    uint8_t fails_medium;
     uint32_t read_next; ///< the page whose read would be sequential
     uint32_t program_next;
 };

@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "mcu"
 STORAGE_BYTES = 2 * 1024 * 1024
-SECONDS_MAX = 300
+SECONDS_MAX = 900
 COMMON = ["bench/mcu/medium.c", "bench/mcu/firmware.c"]
 SPI_NOR = "port/spi_nor/spi_nor.c"
 SD_SPI = "port/sd_spi/sd_spi.c"
@@ -227,12 +227,13 @@ def chip_core(core, driver):
     ]
 
 
-def build(name, core, source, variant, defines):
-    """Links firmware `source`; returns the program's path."""
+def build(name, core, source, variant, defines, more=()):
+    """Links firmware `source`, of `more` sources; returns the program's
+    path."""
     folder = BUILD / name / f"{Path(source).stem}-{variant.replace(' ', '_')}"
     objects = [
         compile_one(name, part, folder / (Path(part).stem + ".o"), defines)
-        for part in [*COMMON, source]
+        for part in [*COMMON, source, *more]
     ]
     program = folder / "firmware.elf"
     platform = PLATFORMS[name]

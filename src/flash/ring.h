@@ -98,8 +98,8 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 /// The same, and finds head and tail from sequence numbers.
 ///
 /// page     scratch, one page.
-/// Returns  ESK_OK; ESK_E_IO. Pages that cannot be read are damage, not
-///          failure.
+/// Returns  ESK_OK; ESK_E_IO when a transfer failed twice: nothing is mounted.
+///          Pages that do not prove themselves are damage, not failure.
 /// Costs    about 2 log2(blocks) + log2(block pages) + 16 page reads.
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,

@@ -16,6 +16,9 @@
 /// found are asked page by page, and the search goes on from any that
 /// continues the count: fewer damaged or failed blocks than that in a row
 /// never hide what follows them.
+///
+/// A read whose transfer fails, twice, ends the mount with ESK_E_IO: a bus
+/// that is down for a while must not look like a run of erased blocks.
 #include "flash/ring.h"
 
 #include "flash/device_page.h"
@@ -48,20 +51,32 @@ struct ring_scan {
     uint8_t stale;   ///< first pages asked where one is of a lap ago, at most
     uint32_t origin; ///< first position of the block the count starts from
     bool erased;     ///< what page_at looked at last
+    bool failed;     ///< a transfer did: no answer is worth anything
     uint8_t next;    ///< of `known`: the one to give up first
     struct probe known[PROBES_KEPT]; ///< the last pages read
 };
 
-/// Reads the page of `probe`.
+/// Reads the page of `probe`, once more if the transfer failed. Returns
+/// whether there is something to look at.
+static bool page_read(struct ring_scan *scan, const struct probe *probe) {
+    const struct esk_device *device = scan->ring->volume->device;
+    int status = ESK_E_IO;
+    for (uint8_t i = 0; i < 2 && status == ESK_E_IO && !scan->failed; i++) {
+        scan->ring->stats->reads++;
+        status = esk_device_read_page(device, probe->page, scan->page);
+    }
+    scan->failed = status == ESK_E_IO;
+    return status == ESK_OK;
+}
+
+/// Looks at the page of `probe`.
 static void page_probe(struct ring_scan *scan, struct probe *probe) {
     const struct esk_ring *ring = scan->ring;
     const struct esk_envelope *envelope = &ring->envelope;
 
     probe->position = UINT32_MAX;
     probe->erased = false;
-    ring->stats->reads++;
-    if (esk_device_read_page(ring->volume->device, probe->page, scan->page) !=
-        ESK_OK) {
+    if (!page_read(scan, probe)) {
         return;
     }
     if (esk_envelope_check(envelope, scan->page, false)) {
@@ -413,6 +428,9 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
         scan.known[i].page = UINT32_MAX;
     }
     ring_find(&scan, config->tail_hint);
+    if (scan.failed) {
+        return ESK_E_IO;
+    }
     esk_ring_open_none(ring);
     return ESK_OK;
 }

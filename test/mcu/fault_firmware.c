@@ -2,215 +2,171 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Bad input on the chip: each gives a status that firmware can act on, and
-/// what was synced is still there.
+/// what was acknowledged is still there.
 ///
-///     arena one byte short       ESK_E_NO_MEMORY
-///     chip of another size       ESK_E_GEOMETRY
-///     blank chip                 ESK_NOT_FOUND
-///     no such table              ESK_NOT_FOUND
-///     key not above the newest   ESK_OUT_OF_ORDER
-///     driver fails once, at any call of mount, open, load, get and scan
-///     driver fails for good from any of these calls on
+///     arena one byte short, or of none     ESK_E_NO_MEMORY
+///     chip of another size                 ESK_E_GEOMETRY
+///     blank chip                           ESK_NOT_FOUND
+///     no such table                        ESK_NOT_FOUND
+///     what the table refuses               fault_refuses
+///     the transfer or the medium fails, once, for a while or for good, from
+///     any call of mount, open and the application's work on
+///
+/// The table is that of the file linked with it: see fault.h.
 #include <stddef.h>
-#include <string.h>
 
 #include "bench/mcu/firmware.h"
 #include "bench/mcu/medium.h"
 #include "esker/esker.h"
+#include "test/mcu/fault.h"
 
 enum {
-    ARENA_BYTES = 3072,
-    ROWS = 200,        ///< synced before the driver fails
-    ROWS_MORE = 70,    ///< appended while it fails
-    ROWS_YOUNG = 1500, ///< then the table is made anew
+    MISSED_MAX = 6,   ///< works in a row that did not meet the failure
+    WORKS_MIN = 50,   ///< else the loop has not seen every call
+    WHILE_CALLS = 40, ///< that fail in a row
+    MEDIUM_CALLS = 9, ///< programs and erases of a work, about
+    MEDIUM_WORKS = 45,
 };
 
-struct row {
-    uint32_t key;
-    int32_t value;
-};
+struct esk_volume fault_volume;
+uint64_t fault_arena[FAULT_ARENA_BYTES / sizeof(uint64_t)];
 
-static struct esk_volume volume;
-static struct esk_series *series;
-static struct esk_series_cursor cursor;
-static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
-
-/// Rows accepted since the table was made: row i has key 3 i + 1.
-static uint32_t accepted;
-static uint32_t synced;
-
-static uint8_t *page(void) {
-    return (uint8_t *)arena;
-}
-
-static struct row row_at(uint32_t index) {
-    return (struct row){.key = 3 * index + 1,
-                        .value = (int32_t)(index * 2654435761u)};
-}
-
-static int append(uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        struct row row = row_at(accepted);
-        ESK_TRY(esk_series_append(series, &row));
-        accepted++;
-    }
-    return ESK_OK;
-}
-
-static int sync_rows(void) {
-    ESK_TRY(esk_series_sync(series));
-    synced = accepted;
-    return ESK_OK;
+static int volume_mount(void) {
+    return esk_volume_mount(&fault_volume, &medium_device, 0, fault_page());
 }
 
 static int mount(void) {
-    ESK_TRY(esk_volume_mount(&volume, &medium_device, 0, page()));
-    return esk_series_open(&series, &volume, "log", NULL, arena, sizeof arena);
+    ESK_TRY(volume_mount());
+    return fault_open("log", sizeof fault_arena);
 }
 
 static void leave(void) {
-    esk_series_close(series);
-    esk_volume_unmount(&volume);
+    fault_close();
+    esk_volume_unmount(&fault_volume);
 }
 
-static int create(void) {
-    static const struct esk_column columns[2] = {
-        {"key", "s", ESK_TYPE_U32, 0},
-        {"value", "", ESK_TYPE_I32, 0},
-    };
-    static const struct esk_index_spec index = {.column = 1, .bitmap_bits = 16};
-    static const struct esk_table_spec spec = {
-        .name = "log",
-        .columns = columns,
-        .column_count = 2,
-        .indexes = &index,
-        .index_count = 1,
-    };
+/// A volume with an empty table, mounted.
+static void create(void) {
     static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE}};
-    struct esk_fault fault;
-    ESK_TRY(esk_volume_format(&medium_device, &format, page()));
-    ESK_TRY(esk_volume_mount(&volume, &medium_device, 0, page()));
-    return esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, &fault, page());
-}
-
-/// Every row from the first on, none missing; `rows` is how many.
-static int scan(uint32_t *rows) {
-    struct row row;
-    *rows = 0;
-    ESK_TRY(esk_series_cursor_open(series, &cursor, NULL));
-    int status = esk_series_cursor_next(series, &cursor, &row);
-    while (status == ESK_OK) {
-        struct row wanted = row_at(*rows);
-        FIRMWARE_HOLDS(memcmp(&row, &wanted, sizeof row) == 0);
-        ++*rows;
-        status = esk_series_cursor_next(series, &cursor, &row);
-    }
-    return status == ESK_END ? ESK_OK : status;
-}
-
-/// Mounts on a driver that works: all synced rows, and a prefix of the rest.
-static void verify(void) {
-    uint32_t rows = 0;
-    medium_clear();
-    FIRMWARE_DO(mount());
-    FIRMWARE_DO(scan(&rows));
-    FIRMWARE_HOLDS(rows >= synced && rows <= accepted);
-    leave();
-    /* What was not synced may be gone: the application starts from here. */
-    accepted = rows;
+    FIRMWARE_DO(esk_volume_format(&medium_device, &format, fault_page()));
+    FIRMWARE_DO(volume_mount());
+    FIRMWARE_DO(fault_create());
 }
 
 static void refuses_what_does_not_fit(void) {
     struct esk_table_info info;
     struct esk_device other = medium_device;
     firmware_group_begin("refuses");
-    FIRMWARE_WANT(ESK_NOT_FOUND,
-                  esk_volume_mount(&volume, &medium_device, 0, page()));
-    FIRMWARE_DO(create());
-    FIRMWARE_DO(esk_volume_find(&volume, "log", &info, page()));
-    uint32_t bytes = esk_series_arena_bytes(&volume, &info, NULL, page());
-    FIRMWARE_HOLDS(bytes > 0 && bytes <= sizeof arena);
-    FIRMWARE_WANT(ESK_E_NO_MEMORY, esk_series_open(&series, &volume, "log",
-                                                   NULL, arena, bytes - 1));
-    FIRMWARE_WANT(ESK_NOT_FOUND,
-                  esk_series_open(&series, &volume, "lag", NULL, arena, bytes));
-    FIRMWARE_DO(esk_series_open(&series, &volume, "log", NULL, arena, bytes));
+    FIRMWARE_WANT(ESK_NOT_FOUND, volume_mount());
+    create();
+    FIRMWARE_DO(esk_volume_find(&fault_volume, "log", &info, fault_page()));
+    uint32_t bytes = fault_arena_needed(&info);
+    FIRMWARE_HOLDS(bytes > 0 && bytes <= sizeof fault_arena);
+    FIRMWARE_WANT(ESK_E_NO_MEMORY, fault_open("log", bytes - 1));
+    FIRMWARE_WANT(ESK_E_NO_MEMORY, fault_open("log", 0));
+    FIRMWARE_WANT(ESK_NOT_FOUND, fault_open("lag", bytes));
+    FIRMWARE_DO(fault_open("log", bytes));
     leave();
     other.geometry.block_count /= 2;
-    FIRMWARE_WANT(ESK_E_GEOMETRY, esk_volume_mount(&volume, &other, 0, page()));
+    FIRMWARE_WANT(ESK_E_GEOMETRY,
+                  esk_volume_mount(&fault_volume, &other, 0, fault_page()));
     other.geometry.block_count *= 4;
-    FIRMWARE_WANT(ESK_E_GEOMETRY, esk_volume_mount(&volume, &other, 0, page()));
-    firmware_group_end(6);
+    FIRMWARE_WANT(ESK_E_GEOMETRY,
+                  esk_volume_mount(&fault_volume, &other, 0, fault_page()));
+    firmware_group_end(7);
 }
 
-static void refuses_keys_out_of_order(void) {
-    firmware_group_begin("order");
+static void verify(void) {
+    medium_clear();
     FIRMWARE_DO(mount());
-    FIRMWARE_DO(append(ROWS));
-    struct row row = row_at(accepted - 1);
-    FIRMWARE_WANT(ESK_OUT_OF_ORDER, esk_series_append(series, &row));
-    FIRMWARE_DO(sync_rows());
+    fault_verify();
+    leave();
+}
+
+static void refuses_what_the_table_does(void) {
+    firmware_group_begin("rows");
+    FIRMWARE_DO(mount());
+    fault_refuses();
     leave();
     verify();
     firmware_group_end(1);
 }
 
-/// What an application does, while the driver fails: mounts, adds rows,
-/// syncs, reads. Returns the first failure.
+/// What an application does, while the driver fails. Returns the first
+/// failure.
 static int work(void) {
-    struct row row;
-    uint32_t rows = 0;
-    ESK_TRY(mount());
-    ESK_TRY(append(ROWS_MORE));
-    ESK_TRY(sync_rows());
-    ESK_TRY(esk_series_get(series, row_at(7).key, &row));
-    return scan(&rows);
+    int status = mount();
+    if (status == ESK_OK) {
+        status = fault_work();
+        fault_close();
+    }
+    esk_volume_unmount(&fault_volume);
+    return status;
+}
+
+/// Lets the driver fail from its call `at` on, for `more` calls after it, then
+/// looks what is there. Returns the status; `met`: the work came so far.
+static int fails_at(uint32_t at, uint32_t more, bool lost, bool *met) {
+    medium_clear();
+    medium.fails_more = more;
+    medium.fails_medium = lost;
+    medium.fails_at = at;
+    int status = work();
+    *met = medium.calls >= at;
+    firmware_holds(status <= ESK_OK, __LINE__, status);
+    verify();
+    if (fault_is_old()) {
+        create();
+        esk_volume_unmount(&fault_volume);
+    }
+    return status;
 }
 
 /// Lets call after call fail until the work gets by without meeting it, on
 /// a table of any size: it grows, and is made anew.
-static void survives_a_driver(const char *name, uint8_t fails_last) {
+static void survives_the_bus(const char *name, uint32_t more) {
     uint32_t failed = 0;
     uint32_t runs = 0;
     uint8_t missed = 0;
     firmware_group_begin(name);
-    uint32_t appended_before = accepted;
-    while (missed <= ROWS_YOUNG / ROWS_MORE) {
-        medium_clear();
-        medium.fails_last = fails_last;
-        medium.fails_at = ++runs;
-        int status = work();
-        bool met = medium.calls >= medium.fails_at;
+    while (missed <= MISSED_MAX) {
+        bool met = false;
+        failed += fails_at(++runs, more, false, &met) != ESK_OK;
         missed = met ? 0 : (uint8_t)(missed + 1);
-        /* A failing program is passed over: the work then succeeds. */
-        FIRMWARE_HOLDS(status <= ESK_OK);
-        failed += status != ESK_OK;
-        if (fails_last != 0 && met) {
-            FIRMWARE_HOLDS(status != ESK_OK || synced == accepted);
-        }
-        esk_volume_unmount(&volume);
-        verify();
-        /* Keep the table young: rows from the first on must all be there. */
-        if (accepted - appended_before > ROWS_YOUNG) {
-            FIRMWARE_DO(create());
-            esk_volume_unmount(&volume);
-            accepted = 0;
-            synced = 0;
-            appended_before = 0;
-        }
     }
-    FIRMWARE_HOLDS(runs > 50);
+    FIRMWARE_HOLDS(runs > WORKS_MIN);
     FIRMWARE_HOLDS(failed > 0);
     medium_clear();
-    firmware_digest(&runs, sizeof runs);
     firmware_digest(&failed, sizeof failed);
     firmware_group_end(runs);
 }
 
+/// The medium fails a program or an erase, at any age of the table.
+static void survives_the_medium(const char *name, uint32_t more) {
+    uint32_t failed = 0;
+    uint32_t hits = 0;
+    firmware_group_begin(name);
+    for (uint32_t i = 0; i < MEDIUM_WORKS; i++) {
+        bool met = false;
+        int status = fails_at(1 + i % MEDIUM_CALLS, more, true, &met);
+        failed += status != ESK_OK;
+        hits += met;
+    }
+    FIRMWARE_HOLDS(hits > MEDIUM_WORKS / MEDIUM_CALLS);
+    FIRMWARE_HOLDS(more == 0 || failed > 0);
+    medium_clear();
+    firmware_digest(&failed, sizeof failed);
+    firmware_digest(&hits, sizeof hits);
+    firmware_group_end(MEDIUM_WORKS);
+}
+
 int main(void) {
     refuses_what_does_not_fit();
-    refuses_keys_out_of_order();
-    survives_a_driver("fails_once", 0);
-    survives_a_driver("fails_for_good", 1);
+    refuses_what_the_table_does();
+    survives_the_bus("transfer_once", 0);
+    survives_the_bus("transfer_a_while", WHILE_CALLS);
+    survives_the_bus("transfer_for_good", UINT32_MAX);
+    survives_the_medium("medium_once", 0);
+    survives_the_medium("medium_for_good", UINT32_MAX);
     esk_board_exit(0);
 }

@@ -240,13 +240,18 @@ static int ring_mount(struct esk_series *series, struct esk_ring *ring,
     return esk_ring_mount(ring, series->volume, &config, &series->stats, page);
 }
 
-/// The newest row on the medium: its key and ordinal.
-static void newest_find(struct esk_series *series) {
+/// The newest row on the medium: its key and ordinal. Returns ESK_OK;
+/// ESK_E_IO.
+static int newest_find(struct esk_series *series) {
     for (uint32_t at = series->data.head; at > series->data.tail; at--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        if (esk_series_pin(series, &series->data, at - 1, &page, &frame) !=
-            ESK_OK) {
+        int status =
+            esk_series_pin(series, &series->data, at - 1, &page, &frame);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status != ESK_OK) {
             continue;
         }
         uint16_t count = esk_page_count(page);
@@ -259,9 +264,10 @@ static void newest_find(struct esk_series *series) {
         }
         esk_pool_unpin(&series->pool, frame);
         if (count > 0) {
-            return;
+            return ESK_OK;
         }
     }
+    return ESK_OK;
 }
 
 static int rings_mount(struct esk_series *series,
@@ -302,7 +308,7 @@ static int series_mount(struct esk_series *series,
     if (series->var != NULL) {
         series->parts->var->recover(series);
     }
-    newest_find(series);
+    ESK_TRY(newest_find(series));
     if (series->parts->keys != NULL) {
         series->parts->keys->recover(series);
     }
