@@ -204,7 +204,8 @@ uint32_t esk_series_arena_bytes_with(const struct esk_volume *volume,
 ///          small; ESK_E_BUSY when the table is open already, or another in
 ///          the arena; ESK_E_UNSUPPORTED (not a series, or keys wider than this
 ///          build); ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    O(log blocks) + at most run_pages + group_pages page reads.
+/// Costs    O(log blocks) + at most run_pages + group_pages page reads; with
+///          the key index and no index log 64 at most instead.
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,
                     const char *name, const struct esk_series_config *config,
                     void *arena, uint32_t arena_bytes);
