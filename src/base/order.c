@@ -11,8 +11,6 @@
 
 #include "base/bytes.h"
 
-#include <stddef.h>
-
 _Static_assert(ESK_TYPE_I8 == 1 && ESK_TYPE_I64 == 4 && ESK_TYPE_U8 == 5 &&
                    ESK_TYPE_U64 == 8 && ESK_TYPE_F32 == 9,
                "widths double from I8 to I64 and again from U8 to U64");
@@ -97,8 +95,10 @@ bool esk_order_bytes(uint8_t type, uint8_t width, const uint8_t *bytes,
     return true;
 }
 
-/// The same for 8 bytes, on machines whose registers hold them: bytes stored
-/// one by one would keep the load of all eight waiting.
+#if SIZE_MAX > UINT32_MAX
+
+/// esk_order_load of 8 bytes where a register holds them: stored one by one
+/// they would keep the load of all eight waiting.
 static uint64_t order_load64(uint8_t type, const uint8_t *bytes) {
     const uint64_t sign = UINT64_C(1) << 63;
     uint64_t bits = esk_load_u64(bytes);
@@ -112,17 +112,23 @@ static uint64_t order_load64(uint8_t type, const uint8_t *bytes) {
 }
 
 uint64_t esk_order_load(uint8_t type, const uint8_t *bytes) {
+    return esk_order_width(type) <= 4 ? esk_order_load32(type, bytes)
+                                      : order_load64(type, bytes);
+}
+
+#else
+
+uint64_t esk_order_load(uint8_t type, const uint8_t *bytes) {
     uint8_t width = esk_order_width(type);
     uint8_t order[8];
     if (width <= 4) {
         return esk_order_load32(type, bytes);
     }
-    if (sizeof(size_t) > 4) {
-        return order_load64(type, bytes);
-    }
     (void)esk_order_bytes(type, width, bytes, order);
     return esk_load_u64(order);
 }
+
+#endif
 
 bool esk_order_is_nan(uint8_t type, const uint8_t *bytes) {
     uint8_t order[8];
