@@ -55,7 +55,9 @@ def judged(row):
 
 
 def short(config):
-    return config.removeprefix("atmega2560, ").split(", -Os")[0]
+    if ", -Os" in config:
+        return config.split(",")[0]
+    return config.removeprefix("atmega2560, ")
 
 
 def notes_of(rows):

@@ -4,7 +4,7 @@
 
 import json
 
-from platforms import PLATFORMS, ROOT, script
+from platforms import PLATFORMS, ROOT, Failed, script
 
 BENCH = script("bench")
 
@@ -47,6 +47,9 @@ def groups(run):
         found[name].update(numbers)
         found[name]["cost"] = run.samples[at : at + numbers["samples"]]
         at += numbers["samples"]
+    # As many as the firmware measured, or they are another call's.
+    if run.samples and at != len(run.samples):
+        raise Failed(f"{len(run.samples)} samples, {at} measured calls")
     # What the marks themselves take.
     empty = min(found["empty"]["cost"], default=0)
     for group in found.values():

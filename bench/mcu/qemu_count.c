@@ -11,9 +11,11 @@
 ///
 /// Debian ships no header of the interface (version 1), so what is used of
 /// it is declared here.
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct qemu_plugin_tb;
@@ -48,15 +50,29 @@ enum mark { MARK_NONE, MARK_BEGIN, MARK_END };
 
 static uint64_t counter;
 static uint64_t begun;
+static bool open; ///< between a pair of marks
 static FILE *out;
+
+/// A pair of marks within another, or half of one, would count for the wrong
+/// call: it ends the run.
+static void mark_want(bool holds) {
+    if (!holds) {
+        fputs("qemu_count: marks are not in pairs\n", stderr);
+        exit(1);
+    }
+}
 
 static void mark_begins(unsigned core, void *context) {
     (void)core, (void)context;
+    mark_want(!open);
     begun = counter;
+    open = true;
 }
 
 static void mark_ends(unsigned core, void *context) {
     (void)core, (void)context;
+    mark_want(open);
+    open = false;
     uint64_t sample = counter - begun;
     fwrite(&sample, sizeof sample, 1, out);
 }

@@ -202,6 +202,9 @@ static void door_mark(avr_t *avr, avr_io_addr_t address, uint8_t begins,
                       void *context) {
     struct host *host = context;
     (void)address;
+    if (host->counting == (begins != 0)) {
+        host_die("marks are not in", "pairs");
+    }
     host->counting = begins != 0;
     if (host->counting) {
         host->begun = avr->cycle;

@@ -70,18 +70,21 @@ struct esk_device_ops {
     int (*read)(const struct esk_device *device, esk_page_id page,
                 uint16_t offset, void *buffer, uint16_t bytes);
     /// Programs `bytes` bytes at `offset` of `page`.
-    /// Returns ESK_OK; ESK_E_MEDIUM; ESK_E_IO.
+    /// Returns ESK_OK; ESK_E_MEDIUM; ESK_E_IO; ESK_E_READ_ONLY when a
+    /// pin or a bit protects the medium, which is taken as ESK_E_IO is.
     int (*program)(const struct esk_device *device, esk_page_id page,
                    uint16_t offset, const void *buffer, uint16_t bytes);
     /// Erases `block`: every byte reads as erased_value.
-    /// Returns ESK_OK; ESK_E_MEDIUM; ESK_E_IO.
+    /// Returns as program.
     int (*erase)(const struct esk_device *device, uint32_t block);
     /// Makes every completed program and erase survive a power cut.
     int (*sync)(const struct esk_device *device);
     /// Sets `bad` when `block` is marked bad. NULL: no block ever is.
     int (*block_is_bad)(const struct esk_device *device, uint32_t block,
                         bool *bad);
-    /// Marks `block` bad for good. NULL: the medium keeps no marks.
+    /// Marks `block` bad for good. What is live on its pages is read from
+    /// there on, so a driver programs the mark where no page's bytes are: in
+    /// the spare area. NULL: the medium keeps no marks.
     int (*block_mark_bad)(const struct esk_device *device, uint32_t block);
 };
 
