@@ -20,6 +20,7 @@ enum {
     ROUNDS = 100, ///< times the region is programmed
     CUTS = 100,
     CUT_OPERATIONS_MAX = 500,
+    KEYS = 1 << 21, ///< more than any region holds
 };
 
 struct subject {
@@ -52,6 +53,7 @@ static void fill(struct subject *subject) {
     uint8_t row[ROW_BYTES];
     int status = ESK_OK;
     while (status == ESK_OK) {
+        BENCH_HOLDS(subject->rows < KEYS);
         tree_row(row, subject->keys[subject->rows], ROW_BYTES);
         status = esk_tree_put(subject->table.tree, row);
         subject->rows += status == ESK_OK;
@@ -171,7 +173,7 @@ static void subject_make(struct subject *subject, const char *name,
                                           .store_id = store_id,
                                           .frames = FRAMES,
                                           .row_bytes = ROW_BYTES},
-                                .keys = load_shuffled(1u << 20, LOAD_SEED),
+                                .keys = load_shuffled(KEYS, LOAD_SEED),
                                 .sim = tree_medium(part, blocks)};
     const struct esk_device *device = esk_sim_device(subject->sim);
     tree_create(&subject->table, device, &subject->shape);

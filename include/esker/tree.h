@@ -76,7 +76,7 @@ struct esk_tree_stats {
     uint32_t program_failures;
     uint32_t erase_failures;
     uint32_t nodes;     ///< of the tree now; inplace: pages in use
-    uint32_t nodes_max; ///< that the region can hold
+    uint32_t nodes_max; ///< that the region, and the height, can hold
     uint8_t height;     ///< levels; 1: the root is a leaf
 };
 

@@ -30,7 +30,7 @@ class TreeStats:
     """What has happened since a tree was opened; counts.
 
     nodes      of the tree now; in place: pages in use
-    nodes_max  that the region can hold
+    nodes_max  that the region, and the height, can hold
     height     levels; 1: the root is a leaf
     """
 
@@ -336,7 +336,9 @@ class Tree(OpenTable):
         if self._in_batch:
             return "end the batch: it has to fit the free space"
         stats = self.stats()
-        if self.store == "mu" and stats.nodes < stats.nodes_max // 2:
+        walk = ffi.new("struct esk_tree_walk *")
+        self._check(lib.esk_py_tree_walk_open(self._handle, walk), "walk")
+        if self.store == "mu" and stats.nodes_max < walk.pages_max // 2:
             return (
                 f"on pages of {self.volume.geometry.page_bytes} bytes a mu "
                 f"tree of these rows has at most {stats.height} levels: use "

@@ -23,7 +23,10 @@
 enum {
     PERCENT = 100,
     MILLI = 1000,
-    STEP_COUNT = 20,  ///< of the table below
+    STEP_COUNT = 20,   ///< of the table below
+    ROUNDS = 8,        ///< of an iteration that falls fast
+    WINDOWS_LEAST = 3, ///< as esk_tree_nodes_max has it
+    WINDOWS_MAX = 16,
     SPARE_BLOCKS = 2, ///< one written, one erased ahead
 };
 
@@ -255,51 +258,92 @@ static uint32_t live_at_turn(uint32_t share_milli) {
     return low + ratio_up((high - low) * (share_milli % width), width);
 }
 
-/// Pages of the ring that an update of every leaf writes.
-static uint32_t round_pages(const struct esk_tree_need *need,
+/// Windows a lap of the collector of a wandering tree.
+static uint32_t windows(const struct esk_tree_need *need) {
+    uint32_t count = WINDOWS_LEAST;
+    uint16_t entries = esk_tree_plan_entries(need, PERCENT, 2, 3);
+    while (count < WINDOWS_MAX && (count + 1u) * (count + 1u) <= entries) {
+        count++;
+    }
+    return count;
+}
+
+/// Pages that a lap of a wandering tree's collector writes beside the live
+/// ones: per window its inner nodes, nearly, and paths.
+static uint32_t paths_pages(const struct esk_tree_need *need,
                             const struct esk_tree_plan *plan) {
-    uint32_t path = need->store == ESK_STORE_WANDERING ? plan->height : 1;
-    return product(plan->pages, path);
+    uint32_t inner =
+        1u + plan->pages / half(esk_tree_plan_entries(need, PERCENT, 2, 3));
+    inner += inner * plan->height / 8u + plan->height;
+    return product(windows(need), inner);
 }
 
 /// The region whose ring takes all nodes and keeps free what its collector
 /// asks for: esk_tree_nodes_max, the other way round.
 static uint32_t blocks_least(const struct esk_tree_need *need,
                              const struct esk_tree_plan *plan) {
+    uint32_t block = need->block_pages;
     uint32_t pages = plan->pages;
-    uint32_t kept = 0;
-    if (!overwrites(need)) {
-        kept = 3;
-        pages = scaled(round_pages(need, plan), 16, 15) + 1u;
+    if (need->store == ESK_STORE_MU) {
+        /* All but 1 / 64, and three blocks. */
+        pages = scaled(pages + product(3, block), 64, 63) + 1u;
     }
     if (need->store == ESK_STORE_WANDERING) {
-        kept = plan->height + 2u;
-        pages = scaled(pages + product(kept, need->block_pages), 8, 7) + 1u;
-        kept = 0;
+        /* All but a window, 1 / 64 and 1 / 16, three blocks and paths. */
+        uint32_t count = windows(need);
+        uint32_t least = product(8, plan->height);
+        pages += paths_pages(need, plan) + product(3, block) + least;
+        pages = scaled(pages, 64u * count, 59u * count - 64u) + 1u;
     }
-    return ratio_up(pages, need->block_pages) + kept + SPARE_BLOCKS;
+    return ratio_up(pages, block) + SPARE_BLOCKS;
+}
+
+/// The share of live leaves at their turn, in a ring of `total` pages. A
+/// wandering update writes a path, whose inner nodes are soon dead; a moved
+/// leaf brings little of it along. The smallest root is wanted: the sum of
+/// updates and moves falls from all paths to it.
+static uint32_t leaves_at_turn(const struct esk_tree_need *need,
+                               const struct esk_tree_plan *plan,
+                               uint32_t total) {
+    uint32_t live = 0;
+    uint32_t path = need->store == ESK_STORE_WANDERING ? plan->height : 1u;
+    for (uint8_t i = 0; i < ROUNDS; i++) {
+        uint32_t milli = path * (uint32_t)MILLI - (path - 1u) * live;
+        uint32_t round = scaled(plan->pages, milli, MILLI);
+        if (round >= total) {
+            return MILLI;
+        }
+        live = live_at_turn(scaled(round, MILLI, total));
+    }
+    return live;
 }
 
 /// What regaining space adds. In a round of the ring every page comes to
-/// its turn once, so at most `pages` of them are moved; a wandering node's
-/// move writes its path, and the upper nodes of its paths make the round as
-/// many times shorter.
+/// its turn once, so at most `pages` of them are moved, and a wandering
+/// tree's paths.
 static void regain_fill(const struct esk_tree_need *need,
                         struct esk_tree_plan *plan) {
     uint32_t blocks = need->blocks != 0 ? need->blocks : plan->blocks_least;
     uint32_t total = product(blocks, need->block_pages);
-    uint32_t moved = round_pages(need, plan);
+    uint32_t moved = plan->pages;
+    uint32_t a_move = plan->programs_milli;
     plan->programs_gc_milli = plan->programs_milli;
     plan->programs_most_milli = plan->programs_milli;
     if (overwrites(need)) {
         return;
     }
-    uint32_t live = moved >= total ? (uint32_t)MILLI
-                                   : live_at_turn(scaled(moved, MILLI, total));
-    plan->programs_gc_milli =
-        live >= MILLI
-            ? UINT32_MAX
-            : scaled(plan->programs_milli, MILLI, (uint32_t)MILLI - live);
+    if (need->store == ESK_STORE_WANDERING) {
+        uint32_t paths = paths_pages(need, plan);
+        total -= total / windows(need);
+        total = paths < total ? total - paths : 0;
+        a_move = MILLI;
+    }
+    uint32_t live = leaves_at_turn(need, plan, total);
+    plan->programs_gc_milli = UINT32_MAX;
+    if (live < MILLI) {
+        plan->programs_gc_milli =
+            plan->programs_milli + scaled(a_move, live, (uint32_t)MILLI - live);
+    }
     plan->programs_most_milli =
         moved >= total ? UINT32_MAX
                        : scaled(plan->programs_milli, total, total - moved);

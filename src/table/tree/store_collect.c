@@ -1,157 +1,150 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The collector of moving stores: it empties the ring's oldest block.
+/// The collector of moving stores: when the ring's oldest blocks are emptied,
+/// and how much is kept free for it.
 ///
-///     tail           collected               head
-///     | dead | live | ?  ?  ?  | ...  | live  | erased ...
-///               |_______ moved by rewriting its path _____^
+///     tail              sweep_end                    head
+///     | dead | live | dead | ...    | live | ...     | erased ...
+///       window |______ what is live there, again ______^
 ///
-/// A page is live if its lowest node is, and that is live if a search for its
-/// first key, at its level, ends at this page (mutree-2007, section 5.1).
-/// Oldest first is a circle, so wear is even, and nothing about pages is kept
-/// in RAM or on flash.
+/// A sweep (store_sweep.c) writes anew what is live in a window at the tail,
+/// then the window's blocks are given back. Oldest first is a circle, so wear
+/// is even, and nothing about pages is kept in RAM or on flash.
 ///
-/// Room. The collector itself appends: at most the pages of a block (mu) or
-/// height times that (wandering). So much is kept free, and the tree refuses
-/// nodes beyond what leaves a lap some gain.
+/// Room. A mu sweep writes a page a live page; the fuller the tree, the smaller
+/// its windows. A wandering one writes those
+/// and, for each lowest inner node with children in the window, that node and
+/// a share of what is above it. So a lap, of `n` windows, writes the live
+/// pages and at most n times the inner nodes: that is what a full tree leaves
+/// free, and the window. Few large windows cost room for the window, many
+/// small ones room for inner nodes; n near the root of the fanout is best.
 #include "table/tree/store_cow.h"
+
+enum {
+    WINDOWS_SHARED = 16, ///< mu: windows in what a full tree would take
+    WINDOWS_LEAST = 3,   ///< wandering: windows a lap
+    WINDOWS_MAX = 16,
+    PATHS_LEAST = 8, ///< wandering: paths that fit the window
+    SLACK = 64,      ///< one of so many pages is kept free beside
+    GAIN = 16,       ///< wandering: and one of so many gained a lap
+};
 
 static uint32_t block_pages(const struct esk_tree *tree) {
     return tree->volume->device->geometry.block_pages;
 }
 
-/// Appends that moving one live page costs.
-static uint8_t move_cost(const struct esk_tree *tree) {
-    return esk_tree_shares(tree) ? 1 : tree->now.height;
+/// Windows that a lap of a wandering tree is divided into.
+static uint8_t windows(const struct esk_tree *tree) {
+    uint8_t count = WINDOWS_LEAST;
+    while (count < WINDOWS_MAX &&
+           (count + 1u) * (count + 1u) <= tree->layout.node_entries[1]) {
+        count++;
+    }
+    return count;
 }
 
-/// Pages kept free for the collector. A wandering tree that grew in height,
-/// or splits often, moves more pages than it frees for a while.
+/// Pages that a change, and one after the tree grew, can take; or what of a
+/// block is not yet collected.
+static uint32_t change_pages(const struct esk_tree *tree) {
+    uint32_t pages = 2u * tree->now.height + 3u;
+    return pages < block_pages(tree) ? block_pages(tree) : pages;
+}
+
+/// Nodes of a mu tree that leave the collector windows of one block.
+static uint32_t shared_nodes_max(const struct esk_tree *tree) {
+    uint32_t all = esk_ring_pages(&tree->ring);
+    uint32_t kept = 2u * block_pages(tree) + all / SLACK + change_pages(tree);
+    return all > kept ? all - kept : 0;
+}
+
+/// Pages that a sweep empties: whole blocks.
+static uint32_t window_pages(const struct esk_tree *tree) {
+    uint32_t block = block_pages(tree);
+    uint32_t all = esk_ring_pages(&tree->ring);
+    uint32_t pages = all / windows(tree);
+    uint32_t least = (uint32_t)PATHS_LEAST * tree->now.height;
+    if (esk_tree_shares(tree)) {
+        uint32_t most = shared_nodes_max(tree);
+        uint32_t spare = most > tree->now.nodes ? most - tree->now.nodes : 0;
+        pages = (spare < all ? spare : all) / WINDOWS_SHARED;
+        least = 1;
+    }
+    pages = pages < least ? least : pages;
+    return (pages + block - 1) / block * block;
+}
+
+/// Pages kept free for the collector: what a sweep writes before it frees.
 static uint32_t reserve(const struct esk_tree *tree) {
-    uint32_t pages = block_pages(tree) * (move_cost(tree) + 1u);
-    return esk_tree_shares(tree) ? pages
-                                 : pages + esk_ring_pages(&tree->ring) / 32u;
+    return window_pages(tree) + block_pages(tree) +
+           esk_ring_pages(&tree->ring) / SLACK;
+}
+
+/// Pages that a lap of sweeps writes beside the live ones.
+static uint32_t paths_pages(const struct esk_tree *tree) {
+    uint32_t inner = tree->now.inner;
+    uint8_t above = (uint8_t)(tree->now.height - 1u);
+    if (above == 0) {
+        return 0;
+    }
+    if (inner == UINT32_MAX) {
+        inner = 2u * tree->now.nodes / tree->layout.node_entries[1];
+    }
+    return windows(tree) *
+           (inner + above + inner * (above - 1u) / ESK_SWEEP_PARENTS_MAX);
 }
 
 uint32_t esk_tree_nodes_max(const struct esk_tree *tree) {
+    if (esk_tree_shares(tree)) {
+        return shared_nodes_max(tree);
+    }
     uint32_t all = esk_ring_pages(&tree->ring);
-    uint32_t kept = reserve(tree) + block_pages(tree);
-    uint32_t room = all > kept ? all - kept : 0;
-    return (room - room / 16u) / move_cost(tree);
+    uint32_t kept = reserve(tree) + paths_pages(tree) + all / GAIN;
+    kept += change_pages(tree);
+    return all > kept ? all - kept : 0;
 }
 
-/// Reads the page at `position`: what its lowest node is, and a key of it.
-/// Returns ESK_OK; ESK_NOT_FOUND when nothing there can be live; ESK_E_IO.
-static int page_survey(struct esk_tree *tree, uint32_t position, uint8_t *low,
-                       bool *has_key) {
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = esk_ring_read(&tree->ring, position, page, true);
-    if (status == ESK_E_CORRUPT) {
-        status = ESK_NOT_FOUND;
-    }
-    *low = page[ESK_TREE_PAGE_LOW];
-    if (status == ESK_OK && (*low == 0 || *low > tree->now.height)) {
-        status = ESK_NOT_FOUND;
-    }
-    if (status == ESK_OK) {
-        struct esk_btree_node node;
-        esk_btree_view(&tree->layout, page, *low, tree->now.height, &node);
-        *has_key = esk_btree_count(&node) > 0;
-        if (*has_key) {
-            memcpy(tree->probe, esk_btree_key(&node, 0),
-                   tree->layout.key_bytes);
-        }
-        esk_pool_tag(&tree->pool, frame, position);
-    }
-    esk_pool_give(&tree->pool, frame);
-    return status;
-}
-
-/// Makes tree->path down to the page at `position`, whose lowest node is at
-/// edit->level. The parent's entry tells whether it is live; the node itself
-/// is read only if it is.
-/// Returns  ESK_OK; ESK_NOT_FOUND when it is dead, or below a lost node.
-static int path_find(struct esk_tree *tree, uint32_t position,
-                     const uint8_t *key, struct esk_tree_edit *edit) {
-    uint8_t level = edit->level;
-    uint32_t address = tree->now.root;
-    int status = ESK_OK;
-    if (level < tree->now.height) {
-        uint8_t above = (uint8_t)(level + 1u);
-        status = esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, above,
-                                  edit);
-        address = edit->child;
-    }
-    if (status == ESK_OK && address == position) {
-        return esk_tree_extend(tree, &tree->path, address, level, edit);
-    }
-    return status == ESK_OK || status == ESK_E_CORRUPT ? ESK_NOT_FOUND : status;
-}
-
-/// Moves the page at `position` if it is live.
-static int page_collect(struct esk_tree *tree, uint32_t position) {
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
-    bool has_key = false;
-    int status = page_survey(tree, position, &edit.level, &has_key);
-    if (status != ESK_OK ||
-        (edit.level == tree->now.height && position != tree->now.root)) {
-        return status == ESK_NOT_FOUND ? ESK_OK : status;
-    }
-    if (tree->store->take != NULL) {
-        ESK_TRY(tree->store->take(tree));
-    }
-    struct esk_tree_state before = tree->now;
-    status = path_find(tree, position, has_key ? tree->probe : NULL, &edit);
-    if (status == ESK_OK) {
-        status = esk_tree_change(tree, &edit);
-        tree->moved++;
-    }
-    esk_tree_change_end(tree, status, &before);
-    return status == ESK_NOT_FOUND ? ESK_OK : status;
-}
-
-/// Collects the next page, and gives the block back after its last one.
-/// done     out: there was one.
+/// Goes on with a sweep, or begins one.
+/// done     out: there was something to do.
 static int collect_next(struct esk_tree *tree, bool *done) {
-    const struct esk_device *device = tree->volume->device;
     struct esk_ring *ring = &tree->ring;
     uint32_t pages = block_pages(tree);
-    uint32_t at = tree->collected;
-    uint32_t end = at - at % pages + pages;
     *done = false;
-    if (tree->in_batch || end > ring->head) {
+    if (tree->in_batch) {
         return ESK_OK;
     }
-    ESK_TRY(page_collect(tree, at));
-    tree->collected = at + 1;
-    if (tree->collected == end) {
-        /* What was moved must not be in a cache when its source is erased. */
-        int status = device->ops->sync(device);
-        if (status != ESK_OK) {
-            tree->collected = at;
-            return status;
+    if (tree->sweep_end == 0) {
+        uint32_t end = ring->tail - ring->tail % pages + window_pages(tree);
+        uint32_t last = ring->head - ring->head % pages;
+        end = end < last ? end : last;
+        if (end <= ring->tail) {
+            return ESK_OK;
         }
-        esk_ring_drop(ring, end);
+        tree->sweep_end = end;
+        tree->swept = false;
     }
     *done = true;
-    return ESK_OK;
+    if (tree->now.root == ESK_PAGE_NONE) {
+        return esk_tree_sweep_end(tree);
+    }
+    return tree->store->sweep(tree);
 }
 
 int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
-    if (pages > esk_ring_pages(&tree->ring)) {
+    uint32_t all = esk_ring_pages(&tree->ring);
+    uint32_t tail = tree->ring.tail;
+    if (pages > all) {
         return ESK_FULL;
     }
-    uint32_t steps = 2u * (esk_ring_pages(&tree->ring) + block_pages(tree));
+    if (tree->now.inner == UINT32_MAX && !esk_tree_shares(tree)) {
+        ESK_TRY(esk_tree_inner_count(tree));
+    }
     while (!esk_ring_has_room(&tree->ring, pages + reserve(tree))) {
         bool done = false;
         ESK_TRY(collect_next(tree, &done));
-        if (!done || steps == 0) {
+        if (!done || tree->ring.tail - tail > 2u * all) {
             return ESK_FULL;
         }
-        steps--;
     }
     return ESK_OK;
 }
@@ -160,7 +153,8 @@ int esk_tree_collect_step(void *context, bool *done) {
     struct esk_tree *tree = context;
     uint32_t ahead = block_pages(tree) * (tree->ring.ahead + 1u);
     *done = false;
-    if (esk_ring_has_room(&tree->ring, ahead + reserve(tree))) {
+    if (tree->sweep_end == 0 &&
+        esk_ring_has_room(&tree->ring, ahead + reserve(tree))) {
         return ESK_OK;
     }
     return collect_next(tree, done);

@@ -52,8 +52,19 @@ static int cow_load(void *context, uint32_t tag, uint8_t *page) {
     return status;
 }
 
+/// The inner nodes of a tree whose root is on `page`, as far as that tells.
+static uint32_t inner_of(const struct esk_tree *tree, uint8_t *page) {
+    struct esk_btree_node root;
+    uint8_t height = tree->now.height;
+    esk_btree_view(&tree->layout, page, height, height, &root);
+    if (height > 3 || esk_btree_count(&root) > root.capacity) {
+        return UINT32_MAX;
+    }
+    return height < 3 ? height - 1u : 1u + esk_btree_count(&root);
+}
+
 /// Takes the tree's state from the page of a root.
-static int root_decode(struct esk_tree *tree, const uint8_t *page) {
+static int root_decode(struct esk_tree *tree, uint8_t *page) {
     uint8_t height = page[ESK_TREE_PAGE_HEIGHT];
     if (height == 0 || height > tree->layout.height_max) {
         return ESK_E_CORRUPT;
@@ -61,6 +72,7 @@ static int root_decode(struct esk_tree *tree, const uint8_t *page) {
     tree->now.height = height;
     tree->now.rows = esk_load_u32(page + ESK_TREE_PAGE_ROWS);
     tree->now.nodes = esk_load_u32(page + ESK_TREE_PAGE_NODES);
+    tree->now.inner = inner_of(tree, page);
     return ESK_OK;
 }
 
@@ -76,8 +88,8 @@ static int cow_mount(struct esk_tree *tree,
     tree->now.height = 1;
     tree->now.rows = 0;
     tree->now.nodes = 0;
+    tree->now.inner = 0;
     tree->now.root = ESK_PAGE_NONE;
-    tree->collected = ring->tail;
     while (at > ring->tail && tree->now.root == ESK_PAGE_NONE) {
         at--;
         int status = esk_ring_read(ring, at, page, true);
@@ -101,6 +113,12 @@ static int cow_mount(struct esk_tree *tree,
     return ESK_OK;
 }
 
+/// Takes note of one node less, of `level`.
+static void node_gone(struct esk_tree *tree, uint8_t level) {
+    tree->now.nodes--;
+    tree->now.inner -= level > 1 && tree->now.inner != UINT32_MAX ? 1 : 0;
+}
+
 /// Takes levels off while the root has one child, which becomes the root.
 /// (mu-Tree, Algorithm 5.) A child that is still on its way into tree->page
 /// cannot be the only one: there were two.
@@ -113,7 +131,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
         if (child == ESK_BTREE_SELF) {
             return ESK_E_CORRUPT;
         }
-        tree->now.nodes--;
+        node_gone(tree, tree->now.height);
         tree->now.height = level;
         tree->page_low = level;
         tree->path.address[level - 1] = child;
@@ -139,7 +157,7 @@ static int cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
         esk_tree_work_drop(tree, work);
         edit->child_gone = true;
         edit->has_right = false;
-        tree->now.nodes--;
+        node_gone(tree, work->level);
         tree->page_low = (uint8_t)(work->level + 1u);
     }
     return ESK_OK;
@@ -306,6 +324,7 @@ const struct esk_node_store esk_store_wandering = {
     .place = wandering_place,
     .split = wandering_split,
     .settle = cow_settle,
+    .sweep = esk_tree_sweep_wandering,
     .id = ESK_STORE_WANDERING,
 };
 
@@ -321,6 +340,7 @@ const struct esk_node_store esk_store_mu = {
     .take = mu_take,
     .gather = node_gather,
     .pool_carve = mu_pool_carve,
+    .sweep = esk_tree_sweep_mu,
     .id = ESK_STORE_MU,
     .flags = ESK_STORE_SHARES,
 };

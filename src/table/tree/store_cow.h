@@ -7,6 +7,11 @@
 
 #include "table/tree/tree.h"
 
+enum {
+    /// Lowest inner nodes that a step of a wandering sweep looks at.
+    ESK_SWEEP_PARENTS_MAX = 8,
+};
+
 /// Nodes that the region can hold with room left for the collector.
 uint32_t esk_tree_nodes_max(const struct esk_tree *tree);
 
@@ -14,7 +19,23 @@ uint32_t esk_tree_nodes_max(const struct esk_tree *tree);
 /// Returns ESK_OK; ESK_FULL; ESK_E_IO and what appending returns.
 int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages);
 
-/// Collects one page ahead of need, if that is due: for esk_volume_step.
+/// Do the next step of the sweep of the window below tree->sweep_end, and
+/// give the window back after the last one.
+/// Returns ESK_OK; ESK_E_IO and what appending returns: call again.
+/// Cost    mu: height reads, 1 program; wandering: as many lowest inner nodes
+///         as ESK_SWEEP_PARENTS_MAX and what is above them, a read each; a read
+///         and a program for each leaf it moves, up to 32; a program for each
+///         such node, and what is above them.
+int esk_tree_sweep_mu(struct esk_tree *tree);
+int esk_tree_sweep_wandering(struct esk_tree *tree);
+
+/// Gives the window back. Returns ESK_OK; ESK_E_IO: nothing was given back.
+int esk_tree_sweep_end(struct esk_tree *tree);
+
+/// Counts the inner nodes: reads those above level 2.
+int esk_tree_inner_count(struct esk_tree *tree);
+
+/// Collects ahead of need, if that is due: for esk_volume_step.
 int esk_tree_collect_step(void *tree, bool *done);
 
 #endif

@@ -210,6 +210,23 @@ uint16_t esk_tree_row_bytes(const struct esk_tree *tree) {
     return tree->layout.row_bytes;
 }
 
+/// Nodes of a tree that is full and as high as it can be; `most` if they are
+/// more.
+static uint32_t nodes_by_height(const struct esk_tree *tree, uint32_t most) {
+    uint32_t nodes = 1;
+    uint32_t level_nodes = 1;
+    uint8_t top = tree->layout.height_max;
+    for (uint8_t level = top; level > 1 && nodes < most; level--) {
+        uint16_t entries = esk_btree_capacity(&tree->layout, level, top);
+        if (level_nodes > most / entries) {
+            return most;
+        }
+        level_nodes *= entries;
+        nodes += level_nodes;
+    }
+    return nodes < most ? nodes : most;
+}
+
 void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     bool overwrites = esk_tree_overwrites(tree);
     memset(stats, 0, sizeof *stats);
@@ -225,5 +242,8 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     stats->erase_failures = tree->stats.erase_failures;
     stats->nodes = overwrites ? tree->ring.head : tree->now.nodes;
     stats->nodes_max = tree->store->nodes_max(tree);
+    if (!overwrites) {
+        stats->nodes_max = nodes_by_height(tree, stats->nodes_max);
+    }
     stats->height = tree->now.height;
 }

@@ -34,6 +34,7 @@ struct esk_tree_state {
     uint32_t root;  ///< address; ESK_PAGE_NONE: no node yet
     uint32_t rows;  ///< UINT32_MAX: not known (inplace)
     uint32_t nodes; ///< inplace: pages in use
+    uint32_t inner; ///< of the nodes; UINT32_MAX: not known
     uint8_t height;
 };
 
@@ -49,9 +50,9 @@ struct esk_tree {
     uint8_t *page;             ///< mu: the path being written; NULL: none
     uint8_t *pending;          ///< an inner entry for the level above
     uint8_t *low;              ///< key_bytes: the first key of a split node
-    uint8_t *probe;            ///< key_bytes: the key GC or a repair looks for
+    uint8_t *probe;            ///< key_bytes: where GC or a repair looks
     uint32_t committed;        ///< root that takes effect after a cut
-    uint32_t collected;        ///< positions below it were seen by GC
+    uint32_t sweep_end;        ///< GC: positions below it are emptied; 0: none
     uint32_t splits;
     uint32_t moved;
     uint32_t changes; ///< rises with every change
@@ -62,6 +63,7 @@ struct esk_tree {
     uint8_t pool_classes; ///< 1: LRU-P
     bool lru_n;
     bool in_batch;
+    bool swept;  ///< GC: nodes below the key in `probe` are done
     bool broken; ///< inplace: a split was cut short and is to be completed;
                  ///< a reader: always, so that each read looks at the writer
     struct esk_tree_state before; ///< the batch
@@ -83,14 +85,23 @@ enum esk_tree_edit_kind {
     ESK_TREE_EDIT_LINK,   ///< tree->pending into an inner node
 };
 
+/// An entry of a node, and where its child is now.
+struct esk_tree_moved {
+    uint32_t address;
+    uint16_t index;
+};
+
 /// A change on its way up the path.
 struct esk_tree_edit {
-    const uint8_t *rows; ///< PUT: the next row
-    uint32_t row_count;  ///< PUT: rows there are
-    uint32_t done;       ///< PUT: rows taken
-    uint32_t child;      ///< where the node below is; of a descent, where
-                         ///< its last node's child is
+    const uint8_t *rows;                ///< PUT: the next row
+    const struct esk_tree_moved *moved; ///< MOVE: children of the node where
+                                        ///< it begins
+    uint32_t row_count;                 ///< PUT: rows there are
+    uint32_t done;                      ///< PUT: rows taken
+    uint32_t child; ///< where the node below is; of a descent, where
+                    ///< its last node's child is
     uint8_t kind;
+    uint8_t moved_count;
     uint8_t level;    ///< where it begins
     bool found;       ///< the leaf has a row with the key
     bool rightmost;   ///< the path is the last one
@@ -133,6 +144,9 @@ struct esk_node_store {
     int (*split)(struct esk_tree *tree, struct esk_tree_work *left,
                  struct esk_tree_work *right, bool changed,
                  uint32_t *left_address, uint32_t *right_address);
+    /// Does a step of GC's sweep: what a window at the ring's tail has live
+    /// goes to its head. NULL where nodes stay.
+    int (*sweep)(struct esk_tree *tree);
     uint8_t id;    ///< enum esk_tree_store
     uint8_t flags; ///< enum esk_store_flags
 };

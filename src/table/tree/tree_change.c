@@ -199,6 +199,15 @@ static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
+/// Takes note of where children of an inner node are now.
+static void children_set(const struct esk_tree_edit *edit,
+                         const struct esk_btree_node *node) {
+    for (uint8_t i = 0; i < edit->moved_count; i++) {
+        esk_store_u32(esk_btree_child(node, edit->moved[i].index),
+                      edit->moved[i].address);
+    }
+}
+
 /// Makes the change that the level below asks for.
 static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                         struct change *change,
@@ -222,13 +231,21 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
+/// Takes note of one node more, of `level`.
+static void node_add(struct esk_tree *tree, uint8_t level) {
+    if (!esk_tree_overwrites(tree)) {
+        tree->now.nodes++;
+        tree->now.inner += level > 1 && tree->now.inner != UINT32_MAX ? 1 : 0;
+    }
+}
+
 /// Puts a root above the two nodes that the old one became.
 static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     struct esk_tree_work work;
     struct esk_btree_node node;
     uint8_t level = (uint8_t)(tree->now.height + 1u);
     tree->now.height = level;
-    tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
+    node_add(tree, level);
     tree->path.address[level - 1] = ESK_PAGE_NONE;
     ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     uint8_t *entry = node.entries;
@@ -252,7 +269,7 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
     if (change->split) {
         ESK_TRY(tree->store->split(tree, left, &change->right,
                                    change->left_changed, &edit->child, &right));
-        tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
+        node_add(tree, left->level);
         esk_store_u32(tree->pending + tree->layout.key_bytes, right);
     } else {
         bool root = left->level == tree->now.height;
@@ -275,6 +292,8 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         status = leaf_change(tree, edit, &change, &node);
     } else if (!begins) {
         status = inner_change(tree, edit, &change, &node);
+    } else if (begins) {
+        children_set(edit, &node);
     }
     edit->child_gone = false;
     bool is_root = level == tree->now.height;
@@ -304,7 +323,7 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
 int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
     bool again = true;
     if (tree->now.root == ESK_PAGE_NONE) {
-        tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
+        node_add(tree, 1);
     }
     tree->page_low = edit->level;
     for (uint8_t level = edit->level; again; level++) {

@@ -21,10 +21,10 @@ static int range_check(struct esk_tree *tree, struct check *check,
         struct esk_btree_node node;
         uint16_t at = side == 0 ? index : (uint16_t)(count - 1u);
         ESK_TRY(esk_tree_pin(tree, address, level, &work, &node));
-        memcpy(tree->probe, esk_btree_key(&node, at), tree->layout.key_bytes);
+        memcpy(tree->low, esk_btree_key(&node, at), tree->layout.key_bytes);
         esk_tree_unpin(tree, &work);
-        ESK_TRY(esk_tree_descend(tree, &found, tree->probe, ESK_TREE_FIRST,
-                                 level, NULL));
+        ESK_TRY(esk_tree_descend(tree, &found, tree->low, ESK_TREE_FIRST, level,
+                                 NULL));
         if (found.address[level - 1] != address) {
             check->report->order_wrong++;
         }

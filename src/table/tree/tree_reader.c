@@ -88,7 +88,7 @@ struct reader_memory {
     struct tree_reader *reader;
     void *pool;
     uint8_t *pending;
-    uint8_t *probe;
+    uint8_t *low;
 };
 
 static uint8_t frames(const struct esk_tree_config *config) {
@@ -111,7 +111,7 @@ static uint32_t memory_carve(struct esk_arena *arena,
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(tree->pool.page_bytes, frames(config), classes));
     memory->pending = esk_arena_take(arena, layout->key_bytes);
-    memory->probe = esk_arena_take(arena, layout->key_bytes);
+    memory->low = esk_arena_take(arena, layout->key_bytes);
     return arena->used;
 }
 
@@ -141,7 +141,7 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     made->tree.store = &made->store;
     made->tree.layout = tree->layout;
     made->tree.pending = memory.pending;
-    made->tree.probe = memory.probe;
+    made->tree.low = memory.low;
     made->tree.lru_n = is_lru_n(tree, config);
     made->tree.broken = true;
     made->tree.ring = tree->ring;

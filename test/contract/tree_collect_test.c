@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Moving trees regain space: how full they get, what a change costs then,
+/// and what happens where a page of the tree is lost.
+#include "test/harness/bush.h"
+#include "test/harness/esk_test.h"
+
+static const struct esk_geometry large = {.block_count = 80,
+                                          .block_pages = 16,
+                                          .page_bytes = 2048,
+                                          .program_bytes = 2048,
+                                          .programs_per_page_max = 1,
+                                          .erased_value = 0xFF};
+
+static const struct esk_geometry small = {.block_count = 100,
+                                          .block_pages = 8,
+                                          .page_bytes = 256,
+                                          .program_bytes = 256,
+                                          .programs_per_page_max = 1,
+                                          .erased_value = 0xFF};
+
+static void bush_make(struct esk_bush *bush, const struct esk_bush_table *table,
+                      const struct esk_geometry *geometry) {
+    ESK_CHECK_INT(esk_bush_make(bush, table, geometry, 9), ESK_OK);
+}
+
+static void bush_verify(struct esk_bush *bush) {
+    bool held = esk_bush_verify(bush);
+    ESK_CHECK_TEXT(held ? "" : bush->why, "");
+    ESK_CHECK_INT(esk_sim_violations(bush->sim), 0);
+}
+
+/// Puts keys in random order until the table refuses one.
+static void fill(struct esk_bush *bush) {
+    int status = ESK_OK;
+    while (status == ESK_OK) {
+        status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
+    }
+    ESK_CHECK_INT(status, ESK_FULL);
+}
+
+/// Changes rows that are there until `programs` pages were programmed.
+/// Returns the most that one change programmed.
+static uint32_t update(struct esk_bush *bush, uint64_t programs) {
+    uint64_t first = esk_sim_counters(bush->sim)->programs;
+    uint32_t most = 0;
+    while (esk_sim_counters(bush->sim)->programs - first < programs) {
+        uint64_t before = esk_sim_counters(bush->sim)->programs;
+        uint32_t number = esk_bush_random(bush, bush->range);
+        if (bush->model.version[number] != 0) {
+            ESK_CHECK_INT(esk_bush_put(bush, number), ESK_OK);
+        }
+        uint64_t done = esk_sim_counters(bush->sim)->programs - before;
+        most = done > most ? (uint32_t)done : most;
+    }
+    return most;
+}
+
+ESK_TEST(full_moving_tree_is_mostly_live_and_wears_evenly) {
+    static const struct {
+        uint8_t store;
+        uint8_t frames;
+        uint8_t live; ///< percent of the pages, at least
+    } cases[] = {{ESK_STORE_WANDERING, 2, 65},
+                 {ESK_STORE_WANDERING, 6, 65},
+                 {ESK_STORE_MU, 2, 85},
+                 {ESK_STORE_MU, 6, 85}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = {.store = cases[i].store,
+                                       .frames = cases[i].frames,
+                                       .key_type = ESK_TYPE_U32,
+                                       .pad_bytes = 320,
+                                       .key_range = 4000,
+                                       .blocks = 40};
+        uint32_t pages = 40 * 16;
+        struct esk_tree_report report;
+        ESK_CONTEXT("store %u, %u frames", table.store, table.frames);
+        bush_make(&bush, &table, &large);
+        fill(&bush);
+        ESK_CHECK_INT(esk_tree_check(bush.tree, &report), ESK_OK);
+        uint32_t live =
+            table.store == ESK_STORE_MU ? report.leaves : report.nodes;
+        ESK_CHECK(live * 100 >= cases[i].live * pages);
+        uint32_t most = update(&bush, 30u * pages);
+        ESK_CHECK(most < pages);
+        struct esk_table_info info;
+        struct esk_sim_wear wear;
+        ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
+                      ESK_OK);
+        esk_sim_wear(bush.sim, info.block[0], info.blocks[0], &wear);
+        ESK_CHECK(wear.min > 20);
+        ESK_CHECK(wear.max * 1000u <= wear.mean_milli * 5 / 4);
+        bush_verify(&bush);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(full_wandering_tree_with_inner_nodes_of_one_child_takes_changes) {
+    struct esk_bush bush;
+    struct esk_bush_table table = {.store = ESK_STORE_WANDERING,
+                                   .key_type = ESK_TYPE_BYTES,
+                                   .key_bytes = 24,
+                                   .pad_bytes = 30,
+                                   .key_range = 4000,
+                                   .blocks = 75};
+    enum { PHASE = 400, RUN = 24 }; /* keys: 3 a leaf, 8 leaves a node */
+    struct esk_tree_stats stats;
+    bush_make(&bush, &table, &small);
+    /* Of each run of keys one stays: its leaf, and the node above it. */
+    int status = ESK_OK;
+    for (uint32_t first = 0; first < bush.range && status == ESK_OK;
+         first += PHASE) {
+        uint32_t put = 0;
+        for (; put < PHASE && status == ESK_OK; put++) {
+            status = esk_bush_put(&bush, first + put);
+        }
+        put -= status == ESK_OK ? 0 : 1;
+        for (uint32_t i = 0; i < put; i++) {
+            if (i % RUN != 0) {
+                ESK_CHECK_INT(esk_bush_delete(&bush, first + i), ESK_OK);
+            }
+        }
+    }
+    ESK_CHECK(status == ESK_OK || status == ESK_FULL);
+    fill(&bush);
+    esk_tree_stats(bush.tree, &stats);
+    ESK_CHECK(stats.height >= 4);
+    (void)update(&bush, 3000);
+    ESK_CHECK(esk_bush_remount(&bush));
+    (void)update(&bush, 3000);
+    bush_verify(&bush);
+    esk_bush_free(&bush);
+}
+
+ESK_TEST(nodes_max_is_what_a_tree_of_the_last_height_can_hold) {
+    for (uint8_t order = 0; order < 2; order++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = {.store = ESK_STORE_MU,
+                                       .key_type = ESK_TYPE_BYTES,
+                                       .key_bytes = 20,
+                                       .key_range = 4000,
+                                       .blocks = 60};
+        struct esk_tree_stats stats;
+        int status = ESK_OK;
+        ESK_CONTEXT("order %u", order);
+        bush_make(&bush, &table, &small);
+        for (uint32_t i = 0; status == ESK_OK; i++) {
+            uint32_t random = esk_bush_random(&bush, bush.range);
+            status = esk_bush_put(&bush, order == 0 ? i : random);
+        }
+        ESK_CHECK_INT(status, ESK_FULL);
+        esk_tree_stats(bush.tree, &stats);
+        /* Full by its height, three levels, not by its 480 pages. */
+        ESK_CHECK_INT(stats.height, 3);
+        ESK_CHECK_INT(stats.nodes, 7);
+        ESK_CHECK_INT(stats.nodes_max, 7);
+        bush_verify(&bush);
+        esk_bush_free(&bush);
+    }
+}
+
+/* ---------------------------------------------------------------- damage */
+
+/// Walks to the first node of `level` past `skip` others. False: there is
+/// none, or its page has a node above it too.
+static bool node_find(struct esk_bush *bush, uint8_t level, uint32_t skip,
+                      struct esk_tree_node *node, uint32_t *pages) {
+    struct esk_tree_walk walk;
+    struct esk_tree_node other;
+    ESK_CHECK_INT(esk_tree_walk_open(bush->tree, &walk), ESK_OK);
+    *pages = walk.pages_max;
+    do {
+        if (esk_tree_walk_next(bush->tree, &walk, node) != ESK_OK) {
+            return false;
+        }
+    } while (node->level != level || skip-- > 0);
+    ESK_CHECK_INT(esk_tree_walk_open(bush->tree, &walk), ESK_OK);
+    while (esk_tree_walk_next(bush->tree, &walk, &other) == ESK_OK) {
+        if (other.level > level && other.address == node->address) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// The device page of an early node of `level` that has no node above it.
+static uint32_t node_page(struct esk_bush *bush, uint8_t level) {
+    struct esk_table_info info;
+    struct esk_tree_node node;
+    uint32_t pages = 0;
+    uint32_t skip = 1;
+    while (!node_find(bush, level, skip, &node, &pages)) {
+        skip++;
+        ESK_CHECK(skip < 20);
+    }
+    ESK_CHECK_INT(esk_volume_find(&bush->volume, "bush", &info, bush->page),
+                  ESK_OK);
+    return info.block[0] * bush->device->geometry.block_pages +
+           node.address % pages;
+}
+
+/// Mounts with `flags` and opens.
+static void remount(struct esk_bush *bush, uint8_t flags) {
+    esk_tree_close(bush->tree);
+    esk_volume_unmount(&bush->volume);
+    ESK_CHECK_INT(
+        esk_volume_mount(&bush->volume, bush->device, flags, bush->page),
+        ESK_OK);
+    ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
+}
+
+/// Reads every key: the right row, or told that it is lost.
+static uint32_t lost_count(struct esk_bush *bush) {
+    uint32_t lost = 0;
+    for (uint32_t number = 0; number < bush->range; number++) {
+        uint8_t key[32];
+        uint8_t row[256];
+        uint8_t expected[256];
+        esk_bush_key(bush, number, key);
+        int status = esk_tree_get(bush->tree, key, row);
+        if (status == ESK_E_CORRUPT) {
+            lost++;
+        } else if (bush->model.version[number] == 0) {
+            ESK_CHECK_INT(status, ESK_NOT_FOUND);
+        } else {
+            ESK_CHECK_INT(status, ESK_OK);
+            esk_bush_row(bush, number, bush->model.version[number], expected);
+            ESK_CHECK_BYTES(row, expected, bush->row_bytes);
+        }
+    }
+    return lost;
+}
+
+/// Loses a node near the first keys, then goes round the ring by changes of
+/// the last rows.
+static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
+    struct esk_bush bush;
+    struct esk_bush_table table = {.store = store,
+                                   .key_type = ESK_TYPE_I16,
+                                   .pad_bytes = 24,
+                                   .key_range =
+                                       store == ESK_STORE_MU ? 300 : 600,
+                                   .blocks = 40};
+    bush_make(&bush, &table, &small);
+    for (uint32_t number = 0; number < bush.range; number++) {
+        ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
+    }
+    ESK_CHECK_INT(lost_count(&bush), 0);
+    uint32_t last = bush.range - 1u;
+    ESK_CHECK_INT(esk_bush_put(&bush, last), ESK_OK);
+    uint32_t page = node_page(&bush, level);
+    remount(&bush, flags);
+    ESK_CHECK_INT(esk_sim_flip_random(bush.sim, page, 3), ESK_OK);
+    for (uint32_t i = 0; i < 2000; i++) {
+        ESK_CHECK_INT(esk_bush_put(&bush, last - i % 2), ESK_OK);
+    }
+    remount(&bush, 0);
+    uint32_t lost = lost_count(&bush);
+    ESK_CHECK(lost > 1);
+    ESK_CHECK(lost < bush.range / 2u);
+    ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
+    esk_bush_free(&bush);
+}
+
+ESK_TEST(collector_passes_over_a_lost_node_and_keeps_the_others) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        for (uint8_t level = 1; level <= 2; level++) {
+            ESK_CONTEXT("store %u, level %u", store, level);
+            lost_run(store, level, 0);
+        }
+    }
+}
+
+ESK_TEST(collector_gives_no_damaged_leaf_a_new_checksum) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        ESK_CONTEXT("store %u", store);
+        lost_run(store, 1, ESK_MOUNT_TRUST_LOADS);
+    }
+}
+
+ESK_TEST_MAIN()
