@@ -13,17 +13,6 @@ static const struct esk_geometry nand = ESK_NAND(80, 16, 512);
 
 static const struct esk_geometry sd = ESK_CARD(100, 8, 512);
 
-static const struct {
-    uint8_t type;
-    uint16_t bytes;
-} keys[] = {
-    {ESK_TYPE_U32, 0},   {ESK_TYPE_I8, 0},     {ESK_TYPE_I16, 0},
-    {ESK_TYPE_I32, 0},   {ESK_TYPE_I64, 0},    {ESK_TYPE_U8, 0},
-    {ESK_TYPE_U16, 0},   {ESK_TYPE_U64, 0},    {ESK_TYPE_F32, 0},
-    {ESK_TYPE_F64, 0},   {ESK_TYPE_BYTES, 1},  {ESK_TYPE_BYTES, 3},
-    {ESK_TYPE_BYTES, 4}, {ESK_TYPE_BYTES, 20},
-};
-
 static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_JOURNALED,
                                  ESK_STORE_WANDERING, ESK_STORE_MU};
 
@@ -59,11 +48,12 @@ static const struct esk_geometry *medium_for(uint8_t store) {
 
 ESK_TEST(tree_is_a_sorted_array_with_every_store_and_key) {
     for (size_t s = 0; s < sizeof stores; s++) {
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-            struct esk_bush_table table = {.store = stores[s],
-                                           .key_type = keys[k].type,
-                                           .key_bytes = keys[k].bytes,
-                                           .pad_bytes = 12};
+        for (size_t k = 0; k < ESK_BUSH_KEY_TYPES; k++) {
+            struct esk_bush_table table = {
+                .store = stores[s],
+                .key_type = esk_bush_key_types[k].type,
+                .key_bytes = esk_bush_key_types[k].bytes,
+                .pad_bytes = 12};
             random_run(&table, medium_for(stores[s]), 3000, 7);
         }
     }

@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct esk_bush_key_type esk_bush_key_types[ESK_BUSH_KEY_TYPES] = {
+    {ESK_TYPE_U8, 0},    {ESK_TYPE_I8, 0},     {ESK_TYPE_BYTES, 1},
+    {ESK_TYPE_U16, 0},   {ESK_TYPE_I16, 0},    {ESK_TYPE_U32, 0},
+    {ESK_TYPE_I32, 0},   {ESK_TYPE_U64, 0},    {ESK_TYPE_I64, 0},
+    {ESK_TYPE_F32, 0},   {ESK_TYPE_F64, 0},    {ESK_TYPE_BYTES, 3},
+    {ESK_TYPE_BYTES, 4}, {ESK_TYPE_BYTES, 20},
+};
+
 bool esk_bush_fail(struct esk_bush *bush, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -286,7 +294,10 @@ static bool batch_check(struct esk_bush *bush) {
     if (!bush->in_batch) {
         bush->before = bush->model;
         status = esk_tree_begin(bush->tree, 0);
-        bush->in_batch = true;
+        bush->in_batch = status == ESK_OK;
+        if (status == ESK_FULL) {
+            return true; /* so little room that a batch has none */
+        }
     } else if (esk_bush_random(bush, 3) == 0) {
         status = esk_tree_abort(bush->tree);
         bush->model = bush->before;
@@ -342,6 +353,40 @@ bool esk_bush_remount(struct esk_bush *bush) {
     }
     return status == ESK_OK ||
            esk_bush_fail(bush, "remount: %s", esk_status_text(status));
+}
+
+bool esk_bush_read_all(struct esk_bush *bush, uint32_t *versions) {
+    uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
+    uint8_t expected[ESK_BUSH_ROW_BYTES_MAX];
+    struct esk_tree_cursor cursor;
+    uint32_t number = 0;
+    memset(versions, 0, bush->range * sizeof *versions);
+    esk_tree_cursor_open(bush->tree, &cursor, NULL);
+    int status = esk_tree_cursor_next(bush->tree, &cursor, row);
+    while (status == ESK_OK) {
+        uint32_t version = (uint32_t)row[0] | (uint32_t)row[1] << 8 |
+                           (uint32_t)row[2] << 16 | (uint32_t)row[3] << 24;
+        bool found = false;
+        for (; number < bush->range && !found; number++) {
+            esk_bush_row(bush, number, version, expected);
+            found = memcmp(row, expected, bush->row_bytes) == 0;
+            versions[number] = found ? version : 0;
+        }
+        if (!found) {
+            return esk_bush_fail(bush, "a row that was never put, or order");
+        }
+        status = esk_tree_cursor_next(bush->tree, &cursor, row);
+    }
+    return status == ESK_END ||
+           esk_bush_fail(bush, "scan: %s", esk_status_text(status));
+}
+
+void esk_bush_model_set(struct esk_bush *bush, const uint32_t *versions) {
+    bush->model.rows = 0;
+    for (uint32_t number = 0; number < bush->range; number++) {
+        bush->model.version[number] = versions[number];
+        bush->model.rows += versions[number] != 0 ? 1 : 0;
+    }
 }
 
 /// Every row from `from` to `to`, one way, against the model.

@@ -12,6 +12,16 @@
 
 enum { ESK_BUSH_KEYS_MAX = 4096, ESK_BUSH_ROW_BYTES_MAX = 8192 };
 
+/// Every kind of key: those of one byte have 250 values and stand first.
+enum { ESK_BUSH_KEY_TYPES = 14, ESK_BUSH_KEY_TYPES_SHORT = 3 };
+
+struct esk_bush_key_type {
+    uint8_t type;
+    uint16_t bytes; ///< of a BYTES key
+};
+
+extern const struct esk_bush_key_type esk_bush_key_types[ESK_BUSH_KEY_TYPES];
+
 /// What the table is. Zero: plain.
 struct esk_bush_table {
     uint8_t store; ///< enum esk_tree_store
@@ -88,6 +98,13 @@ int esk_bush_open(struct esk_bush *bush);
 
 /// Closes, unmounts, mounts, opens; a batch is lost.
 bool esk_bush_remount(struct esk_bush *bush);
+
+/// Reads the table in order: the version of every key, 0 for no row. False
+/// for a row that no put can have made, or one out of order.
+bool esk_bush_read_all(struct esk_bush *bush, uint32_t *versions);
+
+/// Makes `versions` the model.
+void esk_bush_model_set(struct esk_bush *bush, const uint32_t *versions);
 
 /// Reads everything in every way and holds it against the model.
 bool esk_bush_verify(struct esk_bush *bush);

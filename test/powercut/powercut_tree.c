@@ -311,36 +311,6 @@ static int take_up(struct cut_campaign *run) {
     return ESK_E_IO;
 }
 
-/// Reads the table: the version of every key; false for a row that no put
-/// can have made.
-static bool table_read(uint32_t *versions) {
-    uint8_t row[512];
-    uint8_t expected[512];
-    struct esk_tree_cursor cursor;
-    uint32_t number = 0;
-    memset(versions, 0, bush.range * sizeof *versions);
-    esk_tree_cursor_open(bush.tree, &cursor, NULL);
-    int status = esk_tree_cursor_next(bush.tree, &cursor, row);
-    while (status == ESK_OK) {
-        uint32_t version =
-            (uint32_t)row[0] | (uint32_t)row[1] << 8 | (uint32_t)row[2] << 16;
-        bool found = false;
-        for (; number < bush.range && !found; number++) {
-            esk_bush_row(&bush, number, version, expected);
-            found = memcmp(row, expected, bush.row_bytes) == 0;
-            if (found) {
-                versions[number] = version;
-            }
-        }
-        if (!found) {
-            return esk_bush_fail(&bush, "a row that was never put, or order");
-        }
-        status = esk_tree_cursor_next(bush.tree, &cursor, row);
-    }
-    return status == ESK_END ||
-           esk_bush_fail(&bush, "scan: %s", esk_status_text(status));
-}
-
 static bool model_is(const uint32_t *versions) {
     return memcmp(bush.model.version, versions,
                   bush.range * sizeof *versions) == 0;
@@ -392,7 +362,7 @@ static bool keys_settle(const uint32_t *versions) {
 static bool state_settle(void) {
     static uint32_t versions[ESK_BUSH_KEYS_MAX];
     bool found = false;
-    if (!table_read(versions)) {
+    if (!esk_bush_read_all(&bush, versions)) {
         return false;
     }
     if (bush.in_batch) {
