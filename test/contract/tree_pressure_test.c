@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Trees against a sorted array on every part of data/parts, with every store
+/// that the part can have, under the pressure of a region that is full:
+///
+///     filled in random order until a put is refused
+///     full          reads, changes and deletes go on
+///     nine tenths   changes for two laps of the region, so that each lap's
+///                   blocks are collected under the next one's rows
+///     emptied       and filled again, where nodes move
+///
+/// Each run has a key type and a page size of its own, so that all of them
+/// meet; ESK_KEYS=all lets every run have every one of them.
+#include <stdio.h>
+
+#include "test/harness/bush.h"
+#include "test/harness/esk_test.h"
+
+enum { LAPS = 2, META_PAGES = 80 };
+
+/// Wide enough for more keys than a region has room for.
+enum { KEY_TYPES = ESK_BUSH_KEY_TYPES - ESK_BUSH_KEY_TYPES_SHORT };
+
+static const struct esk_bush_key_type *const keys =
+    esk_bush_key_types + ESK_BUSH_KEY_TYPES_SHORT;
+
+static void verify(struct esk_bush *bush) {
+    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
+}
+
+/// Puts keys in random order until the table refuses one.
+static void fill(struct esk_bush *bush) {
+    int status = ESK_OK;
+    while (status == ESK_OK) {
+        ESK_CHECK(bush->model.rows < bush->range);
+        status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
+    }
+    ESK_CHECK_INT(status, ESK_FULL);
+}
+
+/// The first key from a random one on that has a row.
+static uint32_t key_there(struct esk_bush *bush) {
+    uint32_t number = esk_bush_random(bush, bush->range);
+    while (bush->model.version[number] == 0) {
+        number = (number + 1) % bush->range;
+    }
+    return number;
+}
+
+/// A table that refused a row: what is there is read, changed and deleted.
+static void full_check(struct esk_bush *bush) {
+    uint32_t refused = bush->model.rows;
+    verify(bush);
+    for (uint32_t i = 0; i < 60; i++) {
+        ESK_CHECK_INT(esk_bush_put(bush, key_there(bush)), ESK_OK);
+    }
+    ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
+    verify(bush);
+    while (bush->model.rows > refused * 9 / 10) {
+        ESK_CHECK_INT(esk_bush_delete(bush, key_there(bush)), ESK_OK);
+    }
+    verify(bush);
+}
+
+/// Changes of every kind at nine tenths of the rows, for laps of the region.
+static void pressure_run(struct esk_bush *bush, uint32_t pages) {
+    const struct esk_sim_counters *counters = esk_sim_counters(bush->sim);
+    uint64_t end = counters->programs + (uint64_t)LAPS * pages;
+    uint32_t rows = bush->model.rows;
+    while (counters->programs < end) {
+        ESK_CHECK_INT(esk_bush_put(bush, key_there(bush)), ESK_OK);
+        if (bush->model.rows >= rows) {
+            ESK_CHECK_INT(esk_bush_delete(bush, key_there(bush)), ESK_OK);
+            continue;
+        }
+        int status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
+        ESK_CHECK(status == ESK_OK || status == ESK_FULL);
+    }
+    verify(bush);
+    ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
+    verify(bush);
+}
+
+/// Deletes every row; a tree whose nodes move takes as many again.
+static void empty_check(struct esk_bush *bush) {
+    uint32_t rows = bush->model.rows;
+    for (uint32_t number = 0; number < bush->range; number++) {
+        if (bush->model.version[number] != 0) {
+            ESK_CHECK_INT(esk_bush_delete(bush, number), ESK_OK);
+        }
+    }
+    verify(bush);
+    if (!esk_bush_overwrites(bush->table.store)) {
+        fill(bush);
+        ESK_CHECK(bush->model.rows > rows / 2);
+        verify(bush);
+    }
+}
+
+/// A pad that leaves room for about three rows in a leaf, four in a long one.
+static uint16_t pad_fit(uint8_t store, uint16_t page_bytes) {
+    uint16_t leaf = store == ESK_STORE_MU ? page_bytes / 2 : page_bytes;
+    uint16_t pad = page_bytes < 512 ? leaf / 4 : leaf / 3;
+    return page_bytes < 256 ? 4 : pad > 1000 ? 1000 : pad;
+}
+
+static void part_run(const struct esk_sim_part *part, uint8_t store,
+                     uint32_t key, uint16_t page_bytes) {
+    struct esk_bush bush;
+    uint32_t unit = part->geometry.block_pages * part->geometry.page_bytes;
+    uint32_t pages = unit / page_bytes;
+    struct esk_bush_table table = {.store = store,
+                                   .checksum = (uint8_t)((key + store) % 3),
+                                   .key_type = keys[key].type,
+                                   .key_bytes = keys[key].bytes,
+                                   .pad_bytes = pad_fit(store, page_bytes),
+                                   .blocks = (pages >= 64 ? 5 : 96 / pages + 8),
+                                   .key_range = ESK_BUSH_KEYS_MAX};
+    struct esk_sim_config config = {.part = part->name, .seed = 5};
+    config.geometry.page_bytes = page_bytes;
+    config.geometry.block_count = table.blocks + META_PAGES / pages + 14;
+    if (part->medium == ESK_SIM_NAND_SLC || part->medium == ESK_SIM_NAND_MLC) {
+        config.bad_blocks = 2;
+        table.blocks += 2;
+        config.geometry.block_count += 4;
+    }
+    ESK_CONTEXT("part %s, store %u, key type %u of %u bytes, pages of %u",
+                part->name, store, keys[key].type, keys[key].bytes, page_bytes);
+    ESK_CHECK_INT(esk_bush_make_on(&bush, &table, &config, 11), ESK_OK);
+    fill(&bush);
+    full_check(&bush);
+    pressure_run(&bush, table.blocks * pages);
+    empty_check(&bush);
+    ESK_CHECK_TEXT(esk_sim_violation(bush.sim), "");
+    esk_bush_free(&bush);
+}
+
+ESK_TEST(tree_that_is_full_reads_changes_and_deletes_on_every_part) {
+    bool every = getenv("ESK_KEYS") != NULL;
+    uint32_t run = 0;
+    uint32_t used = 0;
+    for (size_t i = 0; esk_sim_part_at(i) != NULL; i++) {
+        const struct esk_sim_part *part = esk_sim_part_at(i);
+        uint16_t page = part->geometry.page_bytes;
+        if (esk_geometry_check(&part->geometry) != ESK_OK) {
+            printf("skipped: %s has %u-byte pages, which a volume cannot use\n",
+                   part->name, page);
+            continue;
+        }
+        bool overwrites = (part->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
+        uint8_t store = overwrites ? ESK_STORE_INPLACE : ESK_STORE_WANDERING;
+        for (; store <= ESK_STORE_MU; store++) {
+            /* Where each node has a page of its own and moves, the collector
+               needs most of the region: tree_medium_test.c fills that. */
+            if (store == ESK_STORE_WANDERING) {
+                continue;
+            }
+            for (uint32_t k = 0; k < (every ? KEY_TYPES : 1); k++) {
+                part_run(part, store, run++ % KEY_TYPES, page);
+            }
+        }
+        used++;
+    }
+    ESK_CHECK(used > 20);
+}
+
+ESK_TEST_MAIN()
