@@ -113,7 +113,8 @@ bool esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
                         bool trust) {
     uint16_t bytes = (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_OPENING);
     if (closing_names(envelope, page) &&
-        esk_page_count(page) <= elements_max(envelope, 0) &&
+        (uint32_t)esk_page_count(page) * envelope->unit <=
+            envelope->page_bytes - (uint32_t)ESK_ENVELOPE_BYTES &&
         (trust || closing_proves(envelope, page, page, bytes))) {
         return true;
     }

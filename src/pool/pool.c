@@ -101,7 +101,8 @@ uint8_t esk_pool_oldest(const struct esk_pool *pool, const uint8_t *order) {
 }
 
 /// Chooses a frame, saves what is worth keeping of it, pins it and leaves it
-/// empty. ESK_POOL_FRAME_NONE when every frame is pinned.
+/// empty; its place in the list is the caller's to change.
+/// ESK_POOL_FRAME_NONE when every frame is pinned.
 static uint8_t pool_evict(struct esk_pool *pool) {
     const uint8_t *order = esk_pool_order(pool, 0);
     uint8_t place = esk_pool_oldest(pool, order);
@@ -112,7 +113,7 @@ static uint8_t pool_evict(struct esk_pool *pool) {
     if (pool->slots != NULL) {
         pool->slots->spread(pool, frame);
     }
-    esk_pool_move(pool, frame, 0, ESK_POOL_TAG_NONE);
+    esk_pool_tags(pool, 0)[frame] = ESK_POOL_TAG_NONE;
     pool->pins[frame] = 1;
     return frame;
 }
@@ -121,15 +122,12 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame) {
     uint8_t found = esk_pool_find(pool, tag, class_);
-    uint8_t kept = 0;
     if (found != ESK_POOL_FRAME_NONE) {
         pool->hits++;
         pool->pins[found]++;
-        kept = (uint8_t)((1u << class_) - 1u); /* only its own slot is used */
+        esk_pool_move(pool, found, class_, tag); /* only its own slot is used */
     } else {
-        if (class_ > 0) {
-            kept = pool->slots->leave(pool, tag, class_);
-        }
+        uint8_t kept = class_ > 0 ? pool->slots->leave(pool, tag, class_) : 0;
         found = pool_evict(pool);
         if (found == ESK_POOL_FRAME_NONE) {
             return ESK_E_NO_MEMORY;
@@ -137,15 +135,16 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
         pool->misses++;
         int status = load(context, tag, esk_pool_page(pool, found));
         if (status != ESK_OK) {
+            esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
             pool->pins[found] = 0;
             return status;
         }
-    }
-    for (uint8_t i = 0; i <= class_; i++) {
-        if ((kept & 1u) == 0) {
-            esk_pool_move(pool, found, i, tag);
+        for (uint8_t i = 0; i <= class_; i++) {
+            if ((kept & 1u) == 0) {
+                esk_pool_move(pool, found, i, tag);
+            }
+            kept >>= 1;
         }
-        kept >>= 1;
     }
     *page = esk_pool_page(pool, found);
     *frame = found;
@@ -161,6 +160,7 @@ int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame) {
     if (found == ESK_POOL_FRAME_NONE) {
         return ESK_E_NO_MEMORY;
     }
+    esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
     *page = esk_pool_page(pool, found);
     *frame = found;
     return ESK_OK;

@@ -123,24 +123,49 @@ int8_t esk_btree_compare(const struct esk_btree_layout *layout,
     return (int8_t)((one > other) - (one < other));
 }
 
+/// As esk_btree_search, for whole numbers of four bytes: most keys. `flip` is
+/// 0x80 for signed ones.
+static uint16_t search_word(const struct esk_btree_node *node, uint16_t from,
+                            const uint8_t *key, uint8_t flip, bool *found) {
+    uint32_t order = esk_load_u32(key) ^ (uint32_t)flip << 24;
+    const uint8_t *base = esk_btree_key(node, from);
+    uint16_t bytes = node->bytes;
+    uint16_t low = from;
+    uint16_t count = (uint16_t)(esk_btree_count(node) - from);
+    while (count > 0) {
+        uint16_t half = count >> 1;
+        const uint8_t *at = base + (uint16_t)(half * bytes);
+        if (esk_order_is_below(at, flip, order)) {
+            half++;
+            base = at + bytes;
+            low = (uint16_t)(low + half);
+            half = (uint16_t)(count - half);
+        }
+        count = half;
+    }
+    *found =
+        low < esk_btree_count(node) && esk_load_u32(base) == esk_load_u32(key);
+    return low;
+}
+
 uint16_t esk_btree_search(const struct esk_btree_layout *layout,
                           const struct esk_btree_node *node, uint16_t from,
                           const uint8_t *key, bool *found) {
     uint16_t low = from;
     uint16_t high = esk_btree_count(node);
-    bool narrow = is_narrow(layout);
-    uint32_t probe = narrow ? esk_order_load32(layout->key_type, key) : 0;
+    uint8_t type = layout->key_type;
     *found = false;
+    if (low >= high) {
+        return low;
+    }
+    if (type == ESK_TYPE_U32 || type == ESK_TYPE_I32) {
+        uint8_t flip = type == ESK_TYPE_I32 ? 0x80 : 0;
+        return search_word(node, from, key, flip, found);
+    }
     while (low < high) {
         uint16_t middle = (uint16_t)(low + (uint16_t)(high - low) / 2u);
-        const uint8_t *at = esk_btree_key(node, middle);
-        int8_t order = 0;
-        if (narrow) {
-            uint32_t value = esk_order_load32(layout->key_type, at);
-            order = (int8_t)((value > probe) - (value < probe));
-        } else {
-            order = compare_wide(layout, at, key);
-        }
+        int8_t order =
+            esk_btree_compare(layout, esk_btree_key(node, middle), key);
         if (order < 0) {
             low = (uint16_t)(middle + 1u);
         } else {
@@ -167,8 +192,9 @@ void esk_btree_insert(const struct esk_btree_node *node, uint16_t index,
                       const uint8_t *entry) {
     uint16_t count = esk_btree_count(node);
     uint8_t *at = esk_btree_entry(node, index);
-    memmove(at + node->bytes, at, (size_t)(count - index) * node->bytes);
-    memcpy(at, entry, node->bytes);
+    esk_bytes_move_up(at, node->bytes,
+                      (uint16_t)((count - index) * node->bytes));
+    esk_bytes_copy(at, entry, node->bytes);
     count_set(node, (uint16_t)(count + 1u));
 }
 
@@ -182,8 +208,8 @@ void esk_btree_remove(const struct esk_btree_node *node, uint16_t index) {
 void esk_btree_split(const struct esk_btree_node *node, uint16_t at,
                      const struct esk_btree_node *right) {
     uint16_t moved = (uint16_t)(esk_btree_count(node) - at);
-    memcpy(right->entries, esk_btree_entry(node, at),
-           (size_t)moved * node->bytes);
+    esk_bytes_copy(right->entries, esk_btree_entry(node, at),
+                   (uint16_t)(moved * node->bytes));
     count_set(right, moved);
     count_set(node, at);
 }

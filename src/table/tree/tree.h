@@ -108,6 +108,9 @@ struct esk_tree_edit {
     bool child_moved; ///< `child` has to be stored
     bool child_gone;  ///< the node below is empty and was dropped
     bool has_right;   ///< tree->pending has to be inserted
+    bool keep;        ///< a descent leaves its last node pinned: in `work`
+    struct esk_tree_work work;  ///< pinned: where the change begins
+    struct esk_btree_node node; ///< in it
 };
 
 /// Where nodes live. Each call but load is made with nothing pinned beside
@@ -180,7 +183,8 @@ enum esk_tree_side { ESK_TREE_FIRST, ESK_TREE_LAST };
 /// the first or last one. The leaf's index is the first row not below `key`
 /// (FIRST: 0, LAST: the count).
 /// edit     may be NULL; else found and rightmost are set and, where a path
-///          shares a page, its nodes are gathered in tree->page.
+///          shares a page, its nodes are gathered in tree->page. Elsewhere,
+///          with keep, its last node is pinned in edit->work unless it fails.
 int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
                      const uint8_t *key, enum esk_tree_side side,
                      uint8_t bottom, struct esk_tree_edit *edit);

@@ -286,7 +286,13 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     struct change change = {.left = {.level = level}};
     struct esk_btree_node node;
     bool begins = level == edit->level && edit->kind != ESK_TREE_EDIT_LINK;
-    ESK_TRY(esk_tree_work_open(tree, level, &change.left, &node));
+    if (edit->work.pinned) {
+        change.left = edit->work;
+        node = edit->node;
+        edit->work.pinned = false;
+    } else {
+        ESK_TRY(esk_tree_work_open(tree, level, &change.left, &node));
+    }
     int status = ESK_OK;
     if (begins && level == 1 && edit->kind != ESK_TREE_EDIT_MOVE) {
         status = leaf_change(tree, edit, &change, &node);

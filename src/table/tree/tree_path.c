@@ -9,21 +9,29 @@
 /// only fall, whatever flash says.
 #include "table/tree/tree.h"
 
-int esk_tree_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
-                 struct esk_tree_work *work, struct esk_btree_node *node) {
+/// Pins the node of `level` at `address`, as esk_tree_pin.
+static int node_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
+                    uint8_t **page, uint8_t *frame,
+                    struct esk_btree_node *node) {
     uint8_t class_ = tree->lru_n ? (uint8_t)(level - 1u) : 0;
     tree->load_level = level;
     ESK_TRY(esk_pool_pin(&tree->pool, address, class_, tree->store->load, tree,
-                         &work->page, &work->frame));
+                         page, frame));
+    esk_btree_view(&tree->layout, *page, level, tree->now.height, node);
+    uint16_t count = esk_btree_count(node);
+    if (count > node->capacity || (count == 0 && level > 1)) {
+        esk_pool_unpin(&tree->pool, *frame);
+        return ESK_E_CORRUPT;
+    }
+    return ESK_OK;
+}
+
+int esk_tree_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
+                 struct esk_tree_work *work, struct esk_btree_node *node) {
+    ESK_TRY(node_pin(tree, address, level, &work->page, &work->frame, node));
     work->pinned = true;
     work->address = address;
     work->level = level;
-    esk_btree_view(&tree->layout, work->page, level, tree->now.height, node);
-    uint16_t count = esk_btree_count(node);
-    if (count > node->capacity || (level > 1 && count == 0)) {
-        esk_tree_unpin(tree, work);
-        return ESK_E_CORRUPT;
-    }
     return ESK_OK;
 }
 
@@ -91,7 +99,10 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
         if (edit != NULL) {
             edit->child = address;
         }
-        if (level == tree->now.height && holds) {
+        if (level == bottom && edit != NULL && edit->keep && !gathers) {
+            edit->work = work;
+            edit->node = node;
+        } else if (level == tree->now.height && holds) {
             root = work;
         } else {
             esk_tree_unpin(tree, &work);

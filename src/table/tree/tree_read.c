@@ -92,10 +92,15 @@ static int row_status(int status) {
 
 int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
     struct esk_tree_path path;
-    struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE};
+    struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE, .keep = true};
     ESK_TRY(esk_tree_ready(tree));
     ESK_TRY(esk_tree_descend(tree, &path, key, ESK_TREE_FIRST, 1, &found));
-    return found.found ? row_copy(tree, &path, NULL, row) : ESK_NOT_FOUND;
+    if (found.found) {
+        esk_bytes_copy(row, esk_btree_entry(&found.node, path.index[0]),
+                       tree->layout.row_bytes);
+    }
+    esk_tree_unpin(tree, &found.work);
+    return found.found ? ESK_OK : ESK_NOT_FOUND;
 }
 
 int esk_tree_floor(struct esk_tree *tree, const void *key, void *row) {

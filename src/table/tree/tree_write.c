@@ -16,6 +16,7 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
     ESK_TRY(esk_tree_change_begin(tree, (uint8_t)(2u * tree->now.height + 1u)));
     struct esk_tree_state before = tree->now;
     edit->level = 1;
+    edit->keep = true;
     int status =
         esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 1, edit);
     status = status == ESK_NOT_FOUND ? ESK_OK : status;
@@ -28,6 +29,7 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
     if (status == ESK_OK) {
         status = esk_tree_change(tree, edit);
     }
+    esk_tree_unpin(tree, &edit->work);
     esk_tree_change_end(tree, status, &before);
     return status;
 }
