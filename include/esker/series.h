@@ -143,7 +143,7 @@ struct esk_series_cursor {
     const uint8_t *next; ///< the next row, in a frame
     uint32_t tag;        ///< device page of `position`
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
-    uint16_t row;        ///< next row of the page
+    uint16_t row;        ///< next row of the page, those that are left taken
     uint16_t left;       ///< rows from `next` on that are wanted
     uint16_t owed;       ///< `left` of a page that left its frame
     uint32_t end;        ///< ordinal after the last of these rows

@@ -110,6 +110,8 @@ struct esk_tree_path {
 /// closed by being forgotten. The fields are EskerDB's.
 struct esk_tree_cursor {
     struct esk_tree_path path;
+    const uint8_t *next;  ///< the next row, in a frame
+    uint16_t left;        ///< rows from `next` on that may come
     const uint8_t *bound; ///< the last key that may come; NULL: none
     uint32_t changes;     ///< of the tree when the path was made
     uint8_t last[ESK_TREE_CURSOR_KEY_BYTES];

@@ -9,26 +9,30 @@
 #define COPY_4 COPY_1 COPY_1 COPY_1 COPY_1
 #define DOWN_1 "ld __tmp_reg__, -X\n\tst -Z, __tmp_reg__\n\t"
 #define DOWN_4 DOWN_1 DOWN_1 DOWN_1 DOWN_1
-#define RUN(step) __asm__ volatile(step : "+x"(from), "+z"(to) : : "memory")
+/// Runs of eight, then what is left.
+#define RUN(one, four)                                                         \
+    __asm__ volatile("sbiw %[count], 8\n\t"                                    \
+                     "brcs 2f\n"                                               \
+                     "1:\n\t" four four "sbiw %[count], 8\n\t"                 \
+                     "brcc 1b\n"                                               \
+                     "2:\n\t"                                                  \
+                     "adiw %[count], 8\n\t"                                    \
+                     "breq 4f\n"                                               \
+                     "3:\n\t" one "sbiw %[count], 1\n\t"                       \
+                     "brne 3b\n"                                               \
+                     "4:\n\t"                                                  \
+                     : "+x"(from), "+z"(to), [count] "+w"(count)               \
+                     :                                                         \
+                     : "memory")
 
 void esk_bytes_copy(void *to, const void *from, uint16_t count) {
-    for (uint16_t eights = count >> 3; eights > 0; eights--) {
-        RUN(COPY_4 COPY_4);
-    }
-    for (uint8_t left = count & 7u; left > 0; left--) {
-        RUN(COPY_1);
-    }
+    RUN(COPY_1, COPY_4);
 }
 
 void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
     uint8_t *from = bytes + count;
     uint8_t *to = from + gap;
-    for (uint16_t eights = count >> 3; eights > 0; eights--) {
-        RUN(DOWN_4 DOWN_4);
-    }
-    for (uint8_t left = count & 7u; left > 0; left--) {
-        RUN(DOWN_1);
-    }
+    RUN(DOWN_1, DOWN_4);
 }
 
 #else

@@ -80,4 +80,27 @@ ESK_TEST(status_text_names_every_status) {
                    esk_status_text(ESK_E_BUSY - 1));
 }
 
+ESK_TEST(bytes_copy_and_move_up_touch_nothing_else) {
+    for (uint16_t count = 0; count < 40; count++) {
+        uint8_t room[64];
+        uint8_t from[40];
+        ESK_CONTEXT("%u bytes", count);
+        for (uint8_t i = 0; i < sizeof room; i++) {
+            room[i] = i;
+        }
+        for (uint8_t i = 0; i < sizeof from; i++) {
+            from[i] = (uint8_t)(200 - i);
+        }
+        esk_bytes_move_up(room + 1, 7, count);
+        for (uint8_t i = 0; i < sizeof room; i++) {
+            bool moved = i >= 8 && i < 8 + count;
+            ESK_CHECK_INT(room[i], moved ? i - 7 : i);
+        }
+        esk_bytes_copy(room + 1, from, count);
+        ESK_CHECK_INT(room[0], 0);
+        ESK_CHECK_BYTES(room + 1, from, count);
+        ESK_CHECK(count == 0 || room[count + 1] != (uint8_t)(200 - count));
+    }
+}
+
 ESK_TEST_MAIN()

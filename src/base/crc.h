@@ -12,7 +12,7 @@
 ///
 ///              16        256
 ///     CRC-32C  34,900    13,200    (256: four byte tables, in assembly)
-///     CRC-16   22,100    11,800
+///     CRC-16   22,100     6,900   (256: two byte tables, in assembly)
 #ifndef ESK_CRC_TABLE
 #define ESK_CRC_TABLE 16
 #endif

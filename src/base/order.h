@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/bytes.h"
 #include "esker/schema.h"
 #include "esker/series.h"
 
@@ -33,30 +32,17 @@ uint64_t esk_order_load(uint8_t type, const uint8_t *bytes);
 /// The same for types of at most 4 bytes, without 64-bit arithmetic.
 uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes);
 
-/// Whether the little-endian word at `bytes`, its sign bit changed by `flip`
-/// (0x80 for i32, 0 for u32), is below `order`: one of a search's probes.
-static inline bool esk_order_is_below(const uint8_t *bytes, uint8_t flip,
-                                      uint32_t order) {
-#if defined(__AVR__)
-    uint8_t borrow;
-    __asm__("ld __tmp_reg__, %a[bytes]+\n\t"
-            "cp __tmp_reg__, %A[order]\n\t"
-            "ld __tmp_reg__, %a[bytes]+\n\t"
-            "cpc __tmp_reg__, %B[order]\n\t"
-            "ld __tmp_reg__, %a[bytes]+\n\t"
-            "cpc __tmp_reg__, %C[order]\n\t"
-            "ld __tmp_reg__, %a[bytes]\n\t"
-            "eor __tmp_reg__, %[flip]\n\t" /* leaves the borrow */
-            "cpc __tmp_reg__, %D[order]\n\t"
-            "sbc %[borrow], %[borrow]\n\t"
-            : [borrow] "=&r"(borrow), [bytes] "+e"(bytes)
-            : [order] "r"(order), [flip] "r"(flip),
-              "m"(*(const uint32_t *)bytes));
-    return borrow;
-#else
-    return (esk_load_u32(bytes) ^ (uint32_t)flip << 24) < order;
-#endif
+/// Whether `type` is u32 or i32, whose values esk_order_rank_words compares.
+static inline bool esk_order_is_word(uint8_t type) {
+    return type == ESK_TYPE_U32 || type == ESK_TYPE_I32;
 }
+
+/// How many of `count` values of `type`, a word, have order forms below
+/// `order`. The first is at `bytes`, the others `stride` bytes apart; they
+/// rise.
+/// Costs log2(count) comparisons: 30 cycles each on AVR.
+uint16_t esk_order_rank_words(uint8_t type, const uint8_t *bytes,
+                              uint16_t stride, uint16_t count, uint32_t order);
 
 /// Stores the order form of the `width`-byte value at `bytes` into `order`,
 /// `width` bytes, little-endian: the same as esk_order_load for any width in

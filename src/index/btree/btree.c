@@ -5,6 +5,7 @@
 
 #include "index/btree/btree.h"
 
+#include "base/inline.h"
 #include "base/order.h"
 #include "flash/envelope_format.h"
 
@@ -123,45 +124,12 @@ int8_t esk_btree_compare(const struct esk_btree_layout *layout,
     return (int8_t)((one > other) - (one < other));
 }
 
-/// As esk_btree_search, for whole numbers of four bytes: most keys. `flip` is
-/// 0x80 for signed ones.
-static uint16_t search_word(const struct esk_btree_node *node, uint16_t from,
-                            const uint8_t *key, uint8_t flip, bool *found) {
-    uint32_t order = esk_load_u32(key) ^ (uint32_t)flip << 24;
-    const uint8_t *base = esk_btree_key(node, from);
-    uint16_t bytes = node->bytes;
-    uint16_t low = from;
-    uint16_t count = (uint16_t)(esk_btree_count(node) - from);
-    while (count > 0) {
-        uint16_t half = count >> 1;
-        const uint8_t *at = base + (uint16_t)(half * bytes);
-        if (esk_order_is_below(at, flip, order)) {
-            half++;
-            base = at + bytes;
-            low = (uint16_t)(low + half);
-            half = (uint16_t)(count - half);
-        }
-        count = half;
-    }
-    *found =
-        low < esk_btree_count(node) && esk_load_u32(base) == esk_load_u32(key);
-    return low;
-}
-
-uint16_t esk_btree_search(const struct esk_btree_layout *layout,
-                          const struct esk_btree_node *node, uint16_t from,
-                          const uint8_t *key, bool *found) {
-    uint16_t low = from;
+/// esk_btree_search for keys of any type.
+static ESK_OUT_OF_LINE uint16_t search_any(
+    const struct esk_btree_layout *layout, const struct esk_btree_node *node,
+    uint16_t low, const uint8_t *key, bool *found) {
     uint16_t high = esk_btree_count(node);
-    uint8_t type = layout->key_type;
     *found = false;
-    if (low >= high) {
-        return low;
-    }
-    if (type == ESK_TYPE_U32 || type == ESK_TYPE_I32) {
-        uint8_t flip = type == ESK_TYPE_I32 ? 0x80 : 0;
-        return search_word(node, from, key, flip, found);
-    }
     while (low < high) {
         uint16_t middle = (uint16_t)(low + (uint16_t)(high - low) / 2u);
         int8_t order =
@@ -174,6 +142,27 @@ uint16_t esk_btree_search(const struct esk_btree_layout *layout,
         }
     }
     return low;
+}
+
+uint16_t esk_btree_search(const struct esk_btree_layout *layout,
+                          const struct esk_btree_node *node, uint16_t from,
+                          const uint8_t *key, bool *found) {
+    uint16_t count = esk_btree_count(node);
+    uint8_t type = layout->key_type;
+    if (!esk_order_is_word(type) || from >= count) {
+        return search_any(layout, node, from, key, found);
+    }
+    uint32_t order = esk_load_u32(key);
+    if (type == ESK_TYPE_I32) {
+        order ^= UINT32_C(0x80000000);
+    }
+    uint16_t index =
+        (uint16_t)(from + esk_order_rank_words(
+                              type, esk_btree_key(node, from), node->bytes,
+                              (uint16_t)(count - from), order));
+    *found = index < count &&
+             esk_load_u32(esk_btree_key(node, index)) == esk_load_u32(key);
+    return index;
 }
 
 uint16_t esk_btree_descend(const struct esk_btree_layout *layout,

@@ -55,10 +55,10 @@ static int row_append(struct esk_series *series, const void *row,
     if (series->var_page != NULL) {
         uint8_t reference[ESK_VAR_REF_BYTES];
         ESK_TRY(series->parts->var->write(series, value, bytes, reference));
-        memcpy(slot, row, series->row_bytes);
+        esk_bytes_copy(slot, row, series->row_bytes);
         memcpy(slot + series->var_offset, reference, sizeof reference);
     } else {
-        memcpy(slot, row, series->row_bytes);
+        esk_bytes_copy(slot, row, series->row_bytes);
     }
     series->write_count++;
     series->newest = key;

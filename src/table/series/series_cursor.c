@@ -100,7 +100,7 @@ static int page_next(const struct esk_series *series,
         }
         cursor->row++;
         if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
-            memcpy(row, bytes, series->row_bytes);
+            esk_bytes_copy(row, bytes, series->row_bytes);
             cursor->last = key;
             cursor->has_last = true;
             return ESK_OK;
@@ -162,9 +162,8 @@ static int row_take(const struct esk_series *series,
                     struct esk_series_cursor *cursor, void *row) {
     const uint8_t *bytes = cursor->next;
     cursor->left--;
-    cursor->row++;
     cursor->next = bytes + series->row_bytes;
-    memcpy(row, bytes, series->row_bytes);
+    esk_bytes_copy(row, bytes, series->row_bytes);
     return ESK_OK;
 }
 
@@ -181,6 +180,7 @@ static int page_enter(const struct esk_series *series,
     cursor->left = (uint16_t)(end - cursor->row);
     cursor->end = esk_page_aux(page) + end;
     cursor->owed = 0;
+    cursor->row = end;
     cursor->last = esk_series_row_key(
         series, esk_series_page_row(series, page, (uint16_t)(end - 1)));
     cursor->has_last = true;
@@ -255,6 +255,7 @@ static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
                                      void *row) {
     if (cursor->left > 0) {
         cursor->owed = cursor->left;
+        cursor->row = (uint16_t)(cursor->row - cursor->left);
         cursor->left = 0;
     }
     if (cursor->impossible) {

@@ -7,6 +7,14 @@
 uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
                                uint16_t count, esk_key key, bool include) {
     uint16_t low = 0;
+    if (esk_order_is_word(series->key_type)) {
+        if (include && key == UINT32_MAX) {
+            return count;
+        }
+        return esk_order_rank_words(
+            series->key_type, page + ESK_ENVELOPE_BYTES + series->key_offset,
+            series->row_bytes, count, (uint32_t)key + (include ? 1u : 0u));
+    }
     while (low < count) {
         uint16_t middle = (uint16_t)(low + (count - low) / 2);
         esk_key at = esk_series_row_key(

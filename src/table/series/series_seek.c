@@ -169,8 +169,8 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
         if (at == series->write_count) {
             return ESK_NOT_FOUND;
         }
-        memcpy(row, esk_series_page_row(series, series->write_page, at),
-               series->row_bytes);
+        esk_bytes_copy(row, esk_series_page_row(series, series->write_page, at),
+                       series->row_bytes);
         return ESK_OK;
     }
     int status = esk_series_seek(series, order, &place, &missing);
@@ -181,8 +181,8 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
     uint16_t count = esk_page_count(place.page);
     uint16_t at = row_find(series, place.page, count, order);
     if (at < count) {
-        memcpy(row, esk_series_page_row(series, place.page, at),
-               series->row_bytes);
+        esk_bytes_copy(row, esk_series_page_row(series, place.page, at),
+                       series->row_bytes);
     }
     esk_pool_unpin(&series->pool, place.frame);
     if (at < count) {

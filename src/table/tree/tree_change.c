@@ -361,7 +361,8 @@ void esk_tree_change_end(struct esk_tree *tree, int status,
     uint8_t height = before->height;
     if (status != ESK_OK) {
         tree->now = *before;
-    } else {
+    }
+    if (status == ESK_OK || (status < 0 && esk_tree_overwrites(tree))) {
         tree->changes++;
     }
     if (status < 0 && esk_tree_overwrites(tree)) {

@@ -112,6 +112,52 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
+/// As path_extend from the root to the leaf of `key`, where each node has a
+/// page of its own: the way of most calls.
+static int path_find(struct esk_tree *tree, struct esk_tree_path *path,
+                     const uint8_t *key, struct esk_tree_edit *edit) {
+    uint32_t address = tree->now.root;
+    uint8_t height = tree->now.height;
+    uint8_t level = height;
+    uint8_t root = 0;
+    bool rightmost = true;
+    int status = ESK_OK;
+    bool holds = height > 1 && tree->pool.frames > 1;
+    path->address[level - 1] = address;
+    path->lost = level;
+    ESK_TRY(esk_tree_pin(tree, address, level, &edit->work, &edit->node));
+    while (level > 1) {
+        uint16_t index = esk_btree_descend(&tree->layout, &edit->node, key);
+        rightmost = rightmost && index + 1u == esk_btree_count(&edit->node);
+        path->index[level - 1] = index;
+        address = esk_tree_child(&edit->node, index, address);
+        if (level == height && holds) {
+            root = edit->work.frame;
+        } else {
+            esk_pool_unpin(&tree->pool, edit->work.frame);
+        }
+        level--;
+        path->address[level - 1] = address;
+        status = esk_tree_pin(tree, address, level, &edit->work, &edit->node);
+        if (status != ESK_OK) {
+            path->lost = level;
+            edit->work.pinned = false;
+            break;
+        }
+    }
+    if (holds) {
+        esk_pool_unpin(&tree->pool, root);
+    }
+    if (status != ESK_OK) {
+        return status;
+    }
+    edit->rightmost = rightmost;
+    edit->child = address;
+    path->index[0] =
+        esk_btree_search(&tree->layout, &edit->node, 0, key, &edit->found);
+    return ESK_OK;
+}
+
 int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
                      const uint8_t *key, enum esk_tree_side side,
                      uint8_t bottom, struct esk_tree_edit *edit) {
@@ -124,6 +170,9 @@ int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
         path->address[0] = ESK_PAGE_NONE;
         path->index[0] = 0;
         return ESK_NOT_FOUND;
+    }
+    if (edit != NULL && edit->keep && !esk_tree_shares(tree)) {
+        return path_find(tree, path, key, edit);
     }
     return path_extend(tree, path, key, side, tree->now.root, tree->now.height,
                        bottom, edit);

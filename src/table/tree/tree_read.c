@@ -6,6 +6,10 @@
 /// Every read is a path and perhaps a step to a neighbouring leaf. A cursor
 /// keeps its path; when the tree was changed it makes a new one from the key
 /// it was at. A node that cannot be read is told once and passed over.
+///
+/// Going forward a cursor counts, where it takes a row, the rows beside it that
+/// may follow, and copies these as long as the leaf stays in its frame.
+#include "base/inline.h"
 #include "table/tree/tree.h"
 
 /// Whether `row` lies beyond what the cursor may return.
@@ -18,6 +22,23 @@ static bool row_is_beyond(const struct esk_tree *tree,
     int8_t order = esk_btree_compare(
         &tree->layout, row + tree->layout.key_offset, cursor->bound);
     return cursor->backward ? order < 0 : order > 0;
+}
+
+/// Lets the cursor, whose path ends at row `index` of `node`, take the rows
+/// after it; the path ends at the last of these from now on.
+static void rows_ahead(const struct esk_tree *tree,
+                       struct esk_tree_cursor *cursor,
+                       const struct esk_btree_node *node, uint16_t index) {
+    uint16_t end = esk_btree_count(node);
+    if (cursor->bound != NULL) {
+        bool found = false;
+        end =
+            esk_btree_search(&tree->layout, node, index, cursor->bound, &found);
+        end = (uint16_t)(end + (found ? 1 : 0));
+    }
+    cursor->left = (uint16_t)(end - index - 1u);
+    cursor->next = esk_btree_entry(node, (uint16_t)(index + 1u));
+    cursor->path.index[0] = (uint16_t)(end - 1u);
 }
 
 /// Copies the row that `path` ends at. cursor: may be NULL.
@@ -46,8 +67,11 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
         const uint8_t *from = esk_btree_entry(&node, path->index[0]);
         status = ESK_END;
         if (!row_is_beyond(tree, cursor, from)) {
-            memcpy(row, from, tree->layout.row_bytes);
+            esk_bytes_copy(row, from, tree->layout.row_bytes);
             status = ESK_OK;
+            if (cursor != NULL && !cursor->backward && !tree->lru_n) {
+                rows_ahead(tree, cursor, &node, path->index[0]);
+            }
         }
     }
     esk_tree_unpin(tree, &work);
@@ -216,34 +240,46 @@ static int cursor_pass(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
 static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                        void *row) {
     uint8_t resume = cursor->resume;
+    uint16_t left = cursor->left;
     bool forward = !cursor->backward;
     cursor->resume = 0;
+    cursor->left = 0;
     if (cursor->changes != tree->changes) {
         ESK_TRY(cursor_seek(tree, cursor));
     } else if (resume > 0) {
         ESK_TRY(esk_tree_reach(tree, &cursor->path, resume, forward));
     } else if (forward) {
-        cursor->path.index[0]++;
+        cursor->path.index[0] = (uint16_t)(cursor->path.index[0] - left + 1u);
     }
     cursor->changes = tree->changes;
     return forward ? row_forward(tree, &cursor->path, cursor, row)
                    : row_backward(tree, &cursor->path, cursor, row);
 }
 
-int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
-                         void *row) {
+/// Takes note of the key of the row that the cursor returns.
+static void key_note(const struct esk_tree *tree,
+                     struct esk_tree_cursor *cursor, const uint8_t *row) {
+    const uint8_t *key = row + tree->layout.key_offset;
+    uint16_t bytes = tree->layout.key_bytes;
+    if (bytes == sizeof(uint32_t)) { /* the usual key */
+        memcpy(cursor->last, key, sizeof(uint32_t));
+    } else if (bytes <= ESK_TREE_CURSOR_KEY_BYTES) {
+        memcpy(cursor->last, key, bytes);
+    }
+}
+
+/// The next row when it is not in the frame the last one came from.
+static ESK_OUT_OF_LINE int
+cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
     if (cursor->ended) {
         return ESK_END;
     }
     ESK_TRY(esk_tree_ready(tree));
     int status = cursor_move(tree, cursor, row);
     if (status == ESK_OK) {
-        const uint8_t *key = (const uint8_t *)row + tree->layout.key_offset;
         cursor->has_last = true;
         cursor->from_last = false;
-        if (!is_wide(tree)) {
-            memcpy(cursor->last, key, tree->layout.key_bytes);
-        }
+        key_note(tree, cursor, row);
         return ESK_OK;
     }
     cursor->changes = tree->changes - 1u;
@@ -252,4 +288,20 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
         return ESK_END;
     }
     return status == ESK_E_CORRUPT ? cursor_pass(tree, cursor) : status;
+}
+
+int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
+                         void *row) {
+    uint32_t differs = cursor->changes ^ tree->changes;
+    if (cursor->left == 0 ||
+        ((uint16_t)differs | (uint16_t)(differs >> 16)) != 0 ||
+        !esk_pool_holds(&tree->pool, cursor->frame, cursor->path.address[0])) {
+        return cursor_go(tree, cursor, row);
+    }
+    const uint8_t *from = cursor->next;
+    cursor->left--;
+    cursor->next = from + tree->layout.row_bytes;
+    key_note(tree, cursor, from);
+    esk_bytes_copy(row, from, tree->layout.row_bytes);
+    return ESK_OK;
 }
