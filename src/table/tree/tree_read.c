@@ -293,7 +293,7 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row) {
     uint32_t differs = cursor->changes ^ tree->changes;
-    if (cursor->left == 0 ||
+    if (cursor->left == 0 || tree->broken ||
         ((uint16_t)differs | (uint16_t)(differs >> 16)) != 0 ||
         !esk_pool_holds(&tree->pool, cursor->frame, cursor->path.address[0])) {
         return cursor_go(tree, cursor, row);
