@@ -54,7 +54,6 @@ SIZE = script("size")
 SPEED = [
     "-mmcu=atmega2560",
     "-O2",
-    "-mrelax",
     "-mstrict-X",
     "-fno-move-loop-invariants",
     "-fno-tree-pre",
@@ -96,7 +95,7 @@ PLATFORMS = {
         "compiler": "avr-gcc",
         "flags": SPEED,
         "core": ["-flto"],
-        "link": ["-O2", "-flto"],
+        "link": ["-O2", "-flto", "-gdwarf-2"],
         "board": [
             "port/avr/board.c",
             "port/avr/door.c",
