@@ -35,6 +35,7 @@ extern "C" {
 #endif
 
 struct esk_node_store;
+struct esk_tree_merge;
 
 /// One node a page, overwritten where it is (btree-2022). Needs
 /// ESK_MEDIUM_OVERWRITE and page writes that a cut leaves old or new.
@@ -47,6 +48,14 @@ extern const struct esk_node_store esk_store_wandering;
 /// (lrun-kmutree-2012).
 extern const struct esk_node_store esk_store_mu;
 
+/// Merging: a node that a delete leaves at half or less is joined with a
+/// neighbour below the same parent when the two fit one node. For wandering
+/// and mu trees: costs 1 or 2 reads such a delete, and no program.
+extern const struct esk_tree_merge esk_merge_moving;
+/// The same for trees in place; a page that a merge frees is used again when
+/// no new one is left. Costs 2 writes more a merge (journaled: 4).
+extern const struct esk_tree_merge esk_merge_inplace;
+
 enum esk_tree_policy {
     ESK_TREE_LRU_P = 0, ///< pages, least recently used first
     ESK_TREE_LRU_N = 1, ///< mu only: nodes, a list a level
@@ -57,6 +66,9 @@ struct esk_tree_config {
     /// The store the table was created with; required, so that the linker
     /// keeps only the stores that are named.
     const struct esk_node_store *store;
+    /// NULL: nodes are never merged. Else that of the store's kind. A tree in
+    /// place that was merged once is refused without it ever after.
+    const struct esk_tree_merge *merge;
     uint8_t frames;      ///< page frames, at least 2; 0: 2. From the third
                          ///< on the root stays in one
     uint8_t policy;      ///< enum esk_tree_policy
@@ -70,6 +82,7 @@ struct esk_tree_stats {
     uint32_t block_erases;
     uint32_t pages_moved; ///< live pages that GC wrote anew
     uint32_t splits;
+    uint32_t merges;
     uint32_t hits;   ///< nodes found in RAM
     uint32_t misses; ///< nodes that were read
     uint32_t pages_damaged;
@@ -178,7 +191,8 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
 /// arena    borrowed until close, aligned for uint64_t.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
 ///          small; ESK_E_BUSY when the table is open already, or another in
-///          the arena; ESK_E_UNSUPPORTED (not a tree, or not of this store);
+///          the arena; ESK_E_UNSUPPORTED (not a tree, not of this store, or
+///          its merging or batches are missing or not of this store's kind);
 ///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
 ///          ESK_E_IO.
 /// Costs    O(log blocks) page reads (inplace: O(log pages)).

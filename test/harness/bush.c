@@ -117,6 +117,12 @@ int esk_bush_open(struct esk_bush *bush) {
     struct esk_table_info info;
     bush->config.store = stores[bush->table.store];
     bush->config.frames = bush->table.frames;
+    bush->config.merge = NULL;
+    if (bush->table.merges) {
+        bush->config.merge = bush->table.store <= ESK_STORE_JOURNALED
+                                 ? &esk_merge_inplace
+                                 : &esk_merge_moving;
+    }
     bush->config.policy = bush->table.policy;
     ESK_TRY(esk_volume_find(&bush->volume, "bush", &info, bush->page));
     bush->arena_bytes =

@@ -35,6 +35,7 @@ struct esk_bush_table {
     uint16_t key_range; ///< keys there can be; 0: 2000, or all of a byte
     uint32_t blocks;    ///< 0: what the device has
     bool no_batches;
+    bool merges; ///< the tree is opened to merge nodes
 };
 
 /// Version 0: no such row.

@@ -63,6 +63,39 @@ static const struct tree_config configs[] = {
      .geometry = ESK_CARD(60, 8, 128),
      .ops = 600,
      .cache = 24},
+    {.name = "inplace-merges",
+     .table = {TREE(ESK_STORE_INPLACE, 150, 40), .merges = true},
+     .geometry = ESK_CARD(40, 8, 256),
+     .ops = 600,
+     .prefill = 100,
+     .whole_writes = true},
+    {.name = "inplace-merges-full",
+     .table = {TREE(ESK_STORE_INPLACE, 250, 40), .blocks = 9, .merges = true},
+     .geometry = ESK_CARD(40, 8, 128),
+     .ops = 900,
+     .prefill = 700,
+     .whole_writes = true},
+    {.name = "journaled-merges",
+     .table = {TREE(ESK_STORE_JOURNALED, 200, 40), .merges = true},
+     .geometry = ESK_CARD(60, 8, 128),
+     .ops = 700,
+     .prefill = 100},
+    {.name = "journaled-merges-full",
+     .table = {TREE(ESK_STORE_JOURNALED, 250, 20), .blocks = 6, .merges = true},
+     .geometry = ESK_CARD(40, 8, 128),
+     .ops = 900,
+     .prefill = 700},
+    {.name = "wandering-merges",
+     .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24,
+               .merges = true},
+     .geometry = ESK_NAND(52, 8, 256),
+     .ops = 900,
+     .prefill = 400},
+    {.name = "mu-merges",
+     .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 7, .merges = true},
+     .geometry = ESK_NAND(32, 8, 256),
+     .ops = 900,
+     .prefill = 400},
     {.name = "wandering",
      .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24},
      .geometry = ESK_NAND(52, 8, 256),
@@ -253,8 +286,10 @@ static int tree_step(struct cut_campaign *run) {
     uint32_t done = 0;
     bool is_sync = false;
     int status = ESK_OK;
+    /* A tree that merges is filled and emptied in turn. */
+    uint32_t puts = bush.table.merges && bush.version % 256 >= 160 ? 18 : 50;
     memset(&step, 0, sizeof step);
-    if (kind < 50) {
+    if (kind < puts) {
         bush.version++;
         change_add(number, bush.version);
         esk_bush_row(&bush, number, bush.version, row);

@@ -126,6 +126,10 @@ void esk_btree_remove(const struct esk_btree_node *node, uint16_t index);
 void esk_btree_split(const struct esk_btree_node *node, uint16_t at,
                      const struct esk_btree_node *right);
 
+/// Puts the entries of `from` at `index`; they fit.
+void esk_btree_join(const struct esk_btree_node *node, uint16_t index,
+                    const struct esk_btree_node *from);
+
 /// Whether keys rise strictly (from key 1 on in an inner node).
 bool esk_btree_rises(const struct esk_btree_layout *layout,
                      const struct esk_btree_node *node, bool is_leaf);

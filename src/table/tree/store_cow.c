@@ -120,22 +120,24 @@ static void node_gone(struct esk_tree *tree, uint8_t level) {
 }
 
 /// Takes levels off while the root has one child, which becomes the root.
-/// (mu-Tree, Algorithm 5.) A child that is still on its way into tree->page
-/// cannot be the only one: there were two.
+/// (mu-Tree, Algorithm 5.) After a merge it may already be in tree->page.
 static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                        struct esk_btree_node *node) {
     while (tree->now.height > 1 && esk_btree_count(node) <= 1) {
         uint32_t child = esk_load_u32(esk_btree_child(node, 0));
         uint8_t level = (uint8_t)(tree->now.height - 1u);
+        bool here = tree->page != NULL && child == ESK_BTREE_SELF;
         esk_tree_work_drop(tree, work);
-        if (child == ESK_BTREE_SELF) {
+        if (child == ESK_BTREE_SELF && !here) {
             return ESK_E_CORRUPT;
         }
         node_gone(tree, tree->now.height);
         tree->now.height = level;
-        tree->page_low = level;
-        tree->path.address[level - 1] = child;
-        if (tree->page != NULL) {
+        if (!here) {
+            tree->page_low = level;
+            tree->path.address[level - 1] = child;
+        }
+        if (tree->page != NULL && !here) {
             struct esk_tree_edit gather = {.level = level};
             struct esk_tree_path path;
             tree->now.root = child;

@@ -17,14 +17,15 @@
 /// sees to that, or (esk_store_journaled) each page is written to page 0
 /// first. A page there that proves itself is written again at the mount.
 ///
-/// Nodes are not merged and empty leaves stay, as in btree-2022.
+/// Nodes are not merged and empty leaves stay, as in btree-2022, unless the
+/// program asks for it: store_inplace_merge.c.
+#include "table/tree/store_inplace.h"
 #include "flash/device_page.h"
-#include "table/tree/tree.h"
 
 enum {
-    PAGE_JOURNAL = 0,
-    PAGE_ROOT = 1,
-    PAGE_FIRST = 2,  ///< first that a split takes
+    PAGE_JOURNAL = ESK_INPLACE_JOURNAL,
+    PAGE_ROOT = ESK_INPLACE_ROOT,
+    PAGE_FIRST = ESK_INPLACE_FIRST,
     PAGES_AFTER = 4, ///< pages asked after one that proves nothing
 };
 
@@ -32,10 +33,7 @@ static bool has_journal(const struct esk_tree *tree) {
     return tree->store->id == ESK_STORE_JOURNALED;
 }
 
-/// Reads region page `at`. Whatever level it says it is, it has to prove.
-/// level    out.
-/// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
-static int page_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
+int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                      bool verify, uint8_t *level) {
     struct esk_ring *ring = &tree->ring;
     tree->stats.reads++;
@@ -46,7 +44,7 @@ static int page_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
     }
     *level = (uint8_t)(page[ESK_ENVELOPE_KIND] - ESK_PAGE_NODE);
     ring->envelope.kind = page[ESK_ENVELOPE_KIND];
-    if (*level < 1 || *level > ESK_BTREE_HEIGHT_MAX ||
+    if (*level > ESK_BTREE_HEIGHT_MAX || (*level == 0 && at == PAGE_ROOT) ||
         !esk_envelope_check(&ring->envelope, page, !verify) ||
         (at != PAGE_JOURNAL && esk_page_sequence(page) != at)) {
         return ESK_E_CORRUPT;
@@ -60,7 +58,7 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     uint8_t level = 0;
     int status = ESK_E_CORRUPT;
     if (tag < esk_ring_pages(&tree->ring)) {
-        status = page_read(tree, tag, page, verify, &level);
+        status = esk_inplace_read(tree, tag, page, verify, &level);
     }
     if (status == ESK_OK && level != tree->load_level) {
         status = ESK_E_CORRUPT;
@@ -80,13 +78,11 @@ static int page_program(struct esk_tree *tree, uint32_t at,
     return status == ESK_E_MEDIUM ? ESK_E_WORN : status;
 }
 
-/// Writes the node to region page `at`.
-static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
-                      uint32_t at, uint32_t link) {
+int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
+                      uint8_t level, uint32_t link) {
     const struct esk_device *device = tree->volume->device;
     struct esk_ring *ring = &tree->ring;
-    uint8_t *page = work->page;
-    ring->envelope.kind = (uint8_t)(ESK_PAGE_NODE + work->level);
+    ring->envelope.kind = (uint8_t)(ESK_PAGE_NODE + level);
     esk_envelope_open(page, at, link);
     esk_envelope_close(&ring->envelope, page, esk_page_count(page));
     if (has_journal(tree)) {
@@ -94,9 +90,13 @@ static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
         ESK_TRY(device->ops->sync(device));
     }
     ESK_TRY(page_program(tree, at, page));
-    if (has_journal(tree)) {
-        ESK_TRY(device->ops->sync(device));
-    }
+    return has_journal(tree) ? device->ops->sync(device) : ESK_OK;
+}
+
+/// Writes the node to region page `at`.
+static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
+                      uint32_t at, uint32_t link) {
+    ESK_TRY(esk_inplace_write(tree, at, work->page, work->level, link));
     esk_pool_tag(&tree->pool, work->frame, at);
     esk_tree_unpin(tree, work);
     return ESK_OK;
@@ -106,11 +106,28 @@ static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
                          bool root, uint32_t *address) {
     bool is_new = work->address == ESK_PAGE_NONE;
     uint32_t at = root ? (uint32_t)PAGE_ROOT : work->address;
-    uint32_t link = is_new || root ? ESK_PAGE_NONE : esk_page_aux(work->page);
+    uint32_t link = is_new ? ESK_PAGE_NONE : esk_page_aux(work->page);
+    if (root) {
+        link = tree->free != NULL ? tree->free->list : ESK_PAGE_NONE;
+    }
     ESK_TRY(node_write(tree, work, at, link));
     tree->now.root = PAGE_ROOT;
     *address = at;
     return ESK_OK;
+}
+
+/// The page that the next new node gets. take: it has it now.
+static uint32_t page_new(struct esk_tree *tree, bool take) {
+    struct esk_tree_free *free = tree->free;
+    uint32_t at = tree->ring.head;
+    uint8_t taken = take ? 1 : 0;
+    if (free != NULL && free->used) {
+        at = free->page[free->spares - 1u];
+        free->spares = (uint8_t)(free->spares - taken);
+    } else {
+        tree->ring.head += taken;
+    }
+    return at;
 }
 
 /// Holds back what follows until what was written is safe, where a medium
@@ -123,21 +140,22 @@ static int pages_settle(struct esk_tree *tree) {
 static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
                          struct esk_tree_work *right, bool changed,
                          uint32_t *left_address, uint32_t *right_address) {
-    struct esk_ring *ring = &tree->ring;
     bool is_root = left->address == PAGE_ROOT;
     uint32_t link = is_root ? ESK_PAGE_NONE : esk_page_aux(left->page);
-    *right_address = ring->head;
-    ESK_TRY(node_write(tree, right, ring->head, link));
+    *right_address = page_new(tree, false);
+    ESK_TRY(node_write(tree, right, *right_address, link));
     ESK_TRY(pages_settle(tree));
-    ring->head++;
-    *left_address = is_root ? ring->head : left->address;
+    (void)page_new(tree, true);
+    *left_address = is_root ? page_new(tree, false) : left->address;
     if (!changed && !is_root) {
         esk_tree_unpin(tree, left);
         return ESK_OK;
     }
     ESK_TRY(node_write(tree, left, *left_address, *right_address));
     ESK_TRY(pages_settle(tree));
-    ring->head += is_root ? 1 : 0;
+    if (is_root) {
+        (void)page_new(tree, true);
+    }
     return ESK_OK;
 }
 
@@ -152,7 +170,7 @@ static int pages_begun(struct esk_tree *tree, uint32_t at, uint8_t *page,
     uint8_t level = 0;
     *begun = false;
     for (; at < end && at < esk_ring_pages(&tree->ring) && !*begun; at++) {
-        int status = page_read(tree, at, page, true, &level);
+        int status = esk_inplace_read(tree, at, page, true, &level);
         if (status == ESK_E_IO) {
             return status;
         }
@@ -186,7 +204,7 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
         (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_OK;
     }
-    int status = page_read(tree, PAGE_JOURNAL, page, true, &level);
+    int status = esk_inplace_read(tree, PAGE_JOURNAL, page, true, &level);
     if (status != ESK_OK) {
         return status == ESK_E_CORRUPT ? ESK_OK : status;
     }
@@ -210,7 +228,10 @@ static int inplace_mount(struct esk_tree *tree,
     tree->now.rows = UINT32_MAX;
     tree->now.height = 1;
     tree->now.root = ESK_PAGE_NONE;
-    int status = page_read(tree, PAGE_ROOT, page, true, &level);
+    if (tree->free != NULL) {
+        tree->free->list = ESK_PAGE_NONE;
+    }
+    int status = esk_inplace_read(tree, PAGE_ROOT, page, true, &level);
     if (status == ESK_E_CORRUPT) {
         /* Without a root there was no node; or it is lost. */
         ESK_TRY(pages_begun(tree, PAGE_FIRST, page, &begun));
@@ -218,14 +239,16 @@ static int inplace_mount(struct esk_tree *tree,
         return begun ? ESK_E_CORRUPT : ESK_OK;
     }
     ESK_TRY(status);
+    if (tree->free == NULL && esk_page_aux(page) != ESK_PAGE_NONE) {
+        return ESK_E_UNSUPPORTED;
+    }
     tree->now.root = PAGE_ROOT;
     tree->now.height = level;
     tree->broken = true;
     return ESK_OK;
 }
 
-/// Tells the parent of a node that a cut left without one.
-static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
+int esk_inplace_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_LINK,
                                  .level = (uint8_t)(level + 1u),
                                  .has_right = true};
@@ -239,42 +262,65 @@ static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
     return esk_tree_change(tree, &edit);
 }
 
-/// Looks whether region page `at` is named by its parent, by a left node
-/// only, or by nobody.
-static int node_repair(struct esk_tree *tree, uint32_t at) {
-    struct esk_tree_work work;
+/// Reads the key that leads to the node on region page `at` into tree->probe.
+/// An empty leaf still has the row that was its last.
+/// level    out; 0: no node.
+static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
     struct esk_btree_node node;
-    struct esk_tree_path path;
-    uint8_t level = 0;
-    ESK_TRY(esk_pool_take(&tree->pool, &work.page, &work.frame));
-    int status = page_read(tree, at, work.page, true, &level);
-    bool empty = status != ESK_OK || esk_page_count(work.page) == 0 ||
-                 level > tree->now.height;
-    if (!empty) {
-        esk_btree_view(&tree->layout, work.page, level, tree->now.height,
-                       &node);
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = esk_inplace_read(tree, at, page, true, level);
+    if (status == ESK_OK && *level > 0) {
+        esk_btree_view(&tree->layout, page, *level, tree->now.height, &node);
         memcpy(tree->probe, esk_btree_key(&node, 0), tree->layout.key_bytes);
     }
-    esk_pool_give(&tree->pool, work.frame);
-    if (empty) {
-        return status == ESK_E_IO ? status : ESK_OK;
+    esk_pool_give(&tree->pool, frame);
+    return status;
+}
+
+int esk_inplace_named(struct esk_tree *tree, uint32_t at, uint8_t *level,
+                      enum esk_inplace_name *name) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    *name = ESK_INPLACE_UNKNOWN;
+    int status = key_read(tree, at, level);
+    if (status == ESK_OK && (*level == 0 || *level > tree->now.height)) {
+        *name = ESK_INPLACE_NOBODY;
+        return ESK_OK;
     }
-    status =
-        esk_tree_descend(tree, &path, tree->probe, ESK_TREE_FIRST, level, NULL);
-    if (status != ESK_OK || path.address[level - 1] == at) {
+    if (status == ESK_OK) {
+        status = esk_tree_descend(tree, &tree->path, tree->probe,
+                                  ESK_TREE_FIRST, *level, NULL);
+    }
+    if (status != ESK_OK) {
         return status == ESK_E_CORRUPT ? ESK_OK : status;
     }
-    ESK_TRY(esk_tree_pin(tree, path.address[level - 1], level, &work, &node));
-    bool linked = path.address[level - 1] != PAGE_ROOT &&
-                  esk_page_aux(work.page) == at && esk_btree_count(&node) > 0;
-    if (linked) {
+    uint32_t found = tree->path.address[*level - 1];
+    *name = found == at ? ESK_INPLACE_PARENT : ESK_INPLACE_NOBODY;
+    if (found == at || found == PAGE_ROOT) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_tree_pin(tree, found, *level, &work, &node));
+    if (esk_page_aux(work.page) == at) {
+        *name = ESK_INPLACE_LEFT;
         memcpy(tree->low, esk_btree_key(&node, 0), tree->layout.key_bytes);
     }
     esk_tree_unpin(tree, &work);
-    if (linked) {
-        return node_link(tree, level, at);
+    return ESK_OK;
+}
+
+/// Tells the parent of a new node, or takes the page back.
+static int node_repair(struct esk_tree *tree, uint32_t at) {
+    enum esk_inplace_name name;
+    uint8_t level = 0;
+    ESK_TRY(esk_inplace_named(tree, at, &level, &name));
+    if (name == ESK_INPLACE_LEFT) {
+        return esk_inplace_link(tree, level, at);
     }
-    if (at + 1u == tree->ring.head) {
+    uint32_t made = tree->free != NULL ? tree->free->made : 0;
+    if (name == ESK_INPLACE_NOBODY && at >= made &&
+        at + 1u == tree->ring.head) {
         esk_pool_forget(&tree->pool, at);
         tree->ring.head--;
     }
@@ -290,23 +336,22 @@ static int root_reload(struct esk_tree *tree) {
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     int status = journal_replay(tree, page);
     if (status == ESK_OK) {
-        status = page_read(tree, PAGE_ROOT, page, true, &level);
+        status = esk_inplace_read(tree, PAGE_ROOT, page, true, &level);
     }
     esk_pool_give(&tree->pool, frame);
     if (status == ESK_OK) {
         tree->now.root = PAGE_ROOT;
         tree->now.height = level;
+        if (tree->free != NULL) {
+            tree->free->list = esk_page_aux(page);
+        }
     }
     /* No root: the first row's page was not written. */
     bool none = status == ESK_E_CORRUPT && tree->now.root == ESK_PAGE_NONE;
     return none ? ESK_OK : status;
 }
 
-/// Completes splits: at most one node a level and one of a root that grew,
-/// the last that were made; and the first of a split after them, which may
-/// be on the medium before the root is.
-static int tree_repair(struct esk_tree *tree) {
-    ESK_TRY(root_reload(tree));
+int esk_inplace_repair_made(struct esk_tree *tree) {
     uint32_t at = tree->ring.head;
     uint8_t tries = (uint8_t)(tree->now.height + 2u);
     while (at > PAGE_FIRST && tries > 0) {
@@ -314,13 +359,23 @@ static int tree_repair(struct esk_tree *tree) {
         tries--;
         ESK_TRY(node_repair(tree, at));
     }
+    return ESK_OK;
+}
+
+/// Completes what a cut or a failure left.
+static int tree_repair(struct esk_tree *tree) {
+    ESK_TRY(root_reload(tree));
+    ESK_TRY(tree->merge != NULL ? tree->merge->repair(tree)
+                                : esk_inplace_repair_made(tree));
     tree->broken = false;
     return ESK_OK;
 }
 
 static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
-    (void)pages;
-    return tree->broken ? tree_repair(tree) : ESK_OK;
+    if (tree->broken) {
+        ESK_TRY(tree_repair(tree));
+    }
+    return tree->merge != NULL && pages > 0 ? tree->merge->begin(tree) : ESK_OK;
 }
 
 static void inplace_layout(struct esk_btree_layout *layout, uint16_t page_bytes,

@@ -90,6 +90,7 @@ struct tree_memory {
     uint8_t *pending;
     uint8_t *low;
     uint8_t *probe;
+    uint16_t tree_bytes; ///< the tree and what merging keeps
 };
 
 static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
@@ -100,7 +101,12 @@ static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                           ? layout->height_max
                           : 1;
     uint16_t entry = (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
-    memory->tree = esk_arena_take(arena, sizeof *memory->tree);
+    memory->tree_bytes = (uint16_t)sizeof *memory->tree;
+    if (config->merge != NULL) {
+        memory->tree_bytes =
+            (uint16_t)(memory->tree_bytes + config->merge->state_bytes);
+    }
+    memory->tree = esk_arena_take(arena, memory->tree_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(config), classes));
     memory->pending = esk_arena_take(arena, entry);
@@ -162,6 +168,12 @@ static int tree_mount(struct esk_tree *tree, const struct esk_table_info *info,
     return esk_tree_ready(tree);
 }
 
+static bool merge_suits(const struct esk_node_store *store,
+                        const struct esk_tree_merge *merge) {
+    return merge == NULL ||
+           ((store->flags ^ merge->flags) & ESK_STORE_OVERWRITES) == 0;
+}
+
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config,
                   void *arena, uint32_t arena_bytes) {
@@ -174,7 +186,8 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     /* Until it is carved, the arena is scratch. */
     ESK_TRY(esk_table_find(volume, name, &info, arena, arena_bytes));
     if (info.kind != ESK_TABLE_TREE || config->store == NULL ||
-        config->store->id != info.run_pages) {
+        config->store->id != info.run_pages ||
+        !merge_suits(config->store, config->merge)) {
         return ESK_E_UNSUPPORTED;
     }
     ESK_TRY(layout_read(volume, &info, config->store, &layout, arena));
@@ -182,11 +195,15 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }
-    memset(memory.tree, 0, sizeof *memory.tree);
+    memset(memory.tree, 0, memory.tree_bytes);
     memset(memory.pool, 0, (size_t)page_bytes * frames(config));
     struct esk_tree *made = memory.tree;
     made->volume = volume;
     made->store = config->store;
+    made->merge = config->merge;
+    if (memory.tree_bytes > sizeof *made) {
+        made->free = (struct esk_tree_free *)(made + 1);
+    }
     made->layout = layout;
     made->pending = memory.pending;
     made->low = memory.low;
@@ -235,12 +252,16 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     stats->block_erases = tree->stats.erases;
     stats->pages_moved = tree->moved;
     stats->splits = tree->splits;
+    stats->merges = tree->merges;
     stats->hits = tree->pool.hits;
     stats->misses = tree->pool.misses;
     stats->pages_damaged = tree->stats.damaged;
     stats->program_failures = tree->stats.program_failures;
     stats->erase_failures = tree->stats.erase_failures;
     stats->nodes = overwrites ? tree->ring.head : tree->now.nodes;
+    if (tree->free != NULL) {
+        stats->nodes -= tree->merge->pages_free(tree);
+    }
     stats->nodes_max = tree->store->nodes_max(tree);
     if (!overwrites) {
         stats->nodes_max = nodes_by_height(tree, stats->nodes_max);

@@ -38,9 +38,29 @@ struct esk_tree_state {
     uint8_t height;
 };
 
+enum { ESK_TREE_SPARES_MAX = 2 * ESK_BTREE_HEIGHT_MAX };
+
+/// Pages of a tree in place that no node has. In the arena of a tree that
+/// merges.
+struct esk_tree_free {
+    uint32_t list;   ///< page of the list; ESK_PAGE_NONE: there is none yet
+    uint32_t behind; ///< free pages in the pages that follow the list's
+    uint32_t made;   ///< pages from here on are not on the list
+    /// Pages that the list names in doubt: free to be taken, then those that
+    /// are free when the change under way is done.
+    uint32_t page[ESK_TREE_SPARES_MAX];
+    uint16_t listed; ///< pages on the list that are free for sure
+    uint8_t spares;
+    uint8_t leaving;
+    bool used;    ///< the change under way takes spares
+    bool repairs; ///< nothing is to be merged
+};
+
 struct esk_tree {
     struct esk_volume *volume;
     const struct esk_node_store *store;
+    const struct esk_tree_merge *merge; ///< NULL: never
+    struct esk_tree_free *free;         ///< NULL: pages are not given back
     struct esk_pool pool;
     struct esk_ring ring; ///< inplace: head is the first page never used
     struct esk_ring_stats stats;
@@ -54,6 +74,7 @@ struct esk_tree {
     uint32_t committed;        ///< root that takes effect after a cut
     uint32_t sweep_end;        ///< GC: positions below it are emptied; 0: none
     uint32_t splits;
+    uint32_t merges;
     uint32_t moved;
     uint32_t changes; ///< rises with every change
     uint16_t pool_offsets[ESK_BTREE_HEIGHT_MAX + 1];
@@ -107,6 +128,7 @@ struct esk_tree_edit {
     bool rightmost;   ///< the path is the last one
     bool child_moved; ///< `child` has to be stored
     bool child_gone;  ///< the node below is empty and was dropped
+    bool right_gone;  ///< the node right of the one below was joined to it
     bool has_right;   ///< tree->pending has to be inserted
     bool keep;        ///< a descent leaves its last node pinned: in `work`
     struct esk_tree_work work;  ///< pinned: where the change begins
@@ -152,6 +174,22 @@ struct esk_node_store {
     int (*sweep)(struct esk_tree *tree);
     uint8_t id;    ///< enum esk_tree_store
     uint8_t flags; ///< enum esk_store_flags
+};
+
+/// What a program that merges names.
+struct esk_tree_merge {
+    /// Joins the node of a level that lost an entry with a neighbour, if that
+    /// fits, or takes levels off a root: sets edit->right_gone.
+    /// Returns ESK_OK also when it did not; else nothing was written.
+    int (*join)(struct esk_tree *tree, struct esk_tree_work *work,
+                struct esk_btree_node *node, struct esk_tree_edit *edit);
+    /// Before a change, and after a failure. NULL where nodes move.
+    int (*begin)(struct esk_tree *tree);
+    int (*repair)(struct esk_tree *tree);
+    /// Pages below the head that no node has. NULL where nodes move.
+    uint32_t (*pages_free)(const struct esk_tree *tree);
+    uint8_t state_bytes; ///< of struct esk_tree_free, or 0
+    uint8_t flags;       ///< ESK_STORE_OVERWRITES: for stores that do
 };
 
 static inline bool esk_tree_overwrites(const struct esk_tree *tree) {

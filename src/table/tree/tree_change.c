@@ -8,6 +8,7 @@
 ///       2     child 3 moved   has_right:   it was split, `pending` names the
 ///       3     ...                          new right node
 ///                             child_gone:  it became empty
+///                             right_gone:  its neighbour was joined to it
 ///
 /// The node is changed in RAM and given to the store: in its pool frame, or,
 /// where a path shares a page, in the page that the descent filled. Where
@@ -132,6 +133,9 @@ struct change {
 
 /// Whether `count` more nodes have a place.
 static bool nodes_fit(const struct esk_tree *tree, uint8_t count) {
+    if (tree->free != NULL && tree->free->used) {
+        return tree->free->spares >= count;
+    }
     uint32_t there =
         esk_tree_overwrites(tree) ? tree->ring.head : tree->now.nodes;
     return there + count <= tree->store->nodes_max(tree);
@@ -220,6 +224,10 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     if (edit->child_moved) {
         esk_store_u32(esk_btree_child(node, index), edit->child);
     }
+    if (edit->right_gone) {
+        esk_btree_remove(node, (uint16_t)(index + 1u));
+        return ESK_OK;
+    }
     if (edit->has_right) {
         if (index == 0) {
             /* Key 0 stays below key 1 when smaller keys split child 0. */
@@ -301,8 +309,14 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     } else if (begins) {
         children_set(edit, &node);
     }
+    bool shrinks = edit->child_gone || edit->right_gone ||
+                   (begins && edit->kind == ESK_TREE_EDIT_DELETE);
     edit->child_gone = false;
+    edit->right_gone = false;
     bool is_root = level == tree->now.height;
+    if (status == ESK_OK && shrinks && tree->merge != NULL) {
+        status = tree->merge->join(tree, &change.left, &node, edit);
+    }
     if (status == ESK_OK && !change.split && tree->store->settle != NULL) {
         status = tree->store->settle(tree, &change.left, &node, edit);
         if (edit->child_gone) {
@@ -322,7 +336,7 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         *again = false;
         return edit->has_right ? root_grow(tree, edit) : ESK_OK;
     }
-    *again = edit->has_right || edit->child_moved;
+    *again = edit->has_right || edit->child_moved || edit->right_gone;
     return ESK_OK;
 }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Merging, for a program that asks for it.
+///
+///     parent   .. | key 3: left | key 4: right | ..    .. | key 3: left | ..
+///     left     a b c                              ->   a b c d e
+///     right    d e
+///
+/// A delete that leaves a node at half or less asks its neighbours below the
+/// same parent, the right one first, and joins the first that fits beside it.
+/// The level above hears of it as of a split, the other way round; it has one
+/// entry less and may be joined in turn, in the same change. Nodes never hand
+/// entries over to one another: that would cost as much as a merge and free
+/// nothing.
+///
+/// An inner node's first key is not compared, and children of its first child
+/// may be below it; so between two joined nodes stands the parent's key.
+///
+/// Costs: the parent is in RAM or read again, a neighbour or two are read. A
+/// neighbour that cannot be read is not joined, and hinders no delete.
+#include "table/tree/tree_merge.h"
+
+/// Where the neighbour of the path's node at `level` is, and in tree->low the
+/// key that parts the two. False: there is none on that side.
+static bool neighbour_find(struct esk_tree *tree, uint8_t level, bool right,
+                           uint32_t *address) {
+    struct esk_tree_work work;
+    struct esk_btree_node parent;
+    if (esk_tree_work_open(tree, (uint8_t)(level + 1u), &work, &parent) !=
+        ESK_OK) {
+        return false;
+    }
+    uint16_t index = tree->path.index[level];
+    uint16_t later = (uint16_t)(right ? index + 1u : index);
+    bool there = later > 0 && later < esk_btree_count(&parent);
+    if (there) {
+        memcpy(tree->low, esk_btree_key(&parent, later),
+               tree->layout.key_bytes);
+        *address = esk_tree_child(
+            &parent, (uint16_t)(right ? later : later - 1u), work.address);
+    }
+    esk_tree_unpin(tree, &work);
+    return there;
+}
+
+/// Puts the entries of `from`, which is at `address`, beside those of `node`.
+static void entries_join(struct esk_tree *tree, uint8_t level,
+                         const struct esk_btree_node *node,
+                         const struct esk_btree_node *from, uint32_t address,
+                         bool right) {
+    uint16_t more = esk_btree_count(from);
+    uint16_t begin = 0;
+    if (right) {
+        begin = esk_btree_count(node);
+    }
+    esk_btree_join(node, begin, from);
+    if (level == 1) {
+        return;
+    }
+    memcpy(esk_btree_key(node, right ? begin : more), tree->low,
+           tree->layout.key_bytes);
+    for (uint16_t i = 0; i < more; i++) {
+        esk_store_u32(esk_btree_child(node, (uint16_t)(begin + i)),
+                      esk_tree_child(from, i, address));
+    }
+}
+
+static bool join_one(struct esk_tree *tree, struct esk_tree_work *work,
+                     struct esk_btree_node *node, bool right,
+                     struct esk_tree_joined *joined) {
+    struct esk_tree_work other;
+    struct esk_btree_node from;
+    uint8_t level = work->level;
+    if (!neighbour_find(tree, level, right, &joined->address) ||
+        joined->address == work->address ||
+        esk_tree_pin(tree, joined->address, level, &other, &from) != ESK_OK) {
+        return false;
+    }
+    uint32_t entries = (uint32_t)esk_btree_count(node) + esk_btree_count(&from);
+    bool fits = entries <= node->capacity;
+    if (fits) {
+        entries_join(tree, level, node, &from, joined->address, right);
+        joined->right = right;
+        joined->link = esk_page_aux(other.page);
+        if (!right) {
+            tree->path.index[level]--;
+        }
+        tree->merges++;
+    }
+    esk_tree_unpin(tree, &other);
+    return fits;
+}
+
+bool esk_tree_join(struct esk_tree *tree, struct esk_tree_work *work,
+                   struct esk_btree_node *node,
+                   struct esk_tree_joined *joined) {
+    return esk_btree_count(node) <= node->capacity / 2u &&
+           (join_one(tree, work, node, true, joined) ||
+            join_one(tree, work, node, false, joined));
+}
+
+/// A node that moves: the neighbour's page is left behind as the node's own.
+/// One that became empty is dropped by the store.
+static int moving_join(struct esk_tree *tree, struct esk_tree_work *work,
+                       struct esk_btree_node *node,
+                       struct esk_tree_edit *edit) {
+    struct esk_tree_joined joined;
+    if (work->level < tree->now.height && esk_btree_count(node) > 0 &&
+        esk_tree_join(tree, work, node, &joined)) {
+        edit->right_gone = true;
+        tree->now.nodes--;
+    }
+    return ESK_OK;
+}
+
+const struct esk_tree_merge esk_merge_moving = {.join = moving_join};
