@@ -101,6 +101,7 @@ struct esk_tree_report {
     uint32_t pages_damaged; ///< nodes that cannot be read
     uint32_t order_wrong;   ///< entries out of order or out of their range
     uint32_t nodes_wrong;   ///< counts or links that break an invariant
+    uint32_t pages_lost;    ///< in place: in use by no node, and not free
 };
 
 /// An open tree. It lives in the arena given to esk_tree_open.

@@ -39,6 +39,7 @@ class TreeStats:
     block_erases: int
     pages_moved: int
     splits: int
+    merges: int
     hits: int
     misses: int
     pages_damaged: int
@@ -60,6 +61,7 @@ class TreeReport:
     pages_damaged: int
     order_wrong: int
     nodes_wrong: int
+    pages_lost: int
 
 
 @dataclass(frozen=True)

@@ -312,11 +312,15 @@ class Volume:
         frames: int = 0,
         lru_n: bool = False,
         erase_ahead: int = 0,
+        merge: bool = False,
     ) -> Tree:
         """Opens a tree, undoing or completing what a cut interrupted.
 
         frames  page frames; 0: 2
         lru_n   mu: keep nodes by level, rather than pages
+        merge   join nodes that deletes leave at half or less. A tree in place
+                that was merged once is opened so ever after, and firmware
+                has to name esk_merge_inplace
 
         Raises NotFound, Busy, Corrupt, Unsupported, NoMemory, ReadOnly when a
         split has to be completed, DeviceError.
@@ -329,6 +333,8 @@ class Volume:
             policy=lib.ESK_TREE_LRU_N if lru_n else lib.ESK_TREE_LRU_P,
             erase_ahead=erase_ahead,
         )
+        if merge:
+            lib.esk_py_tree_merges(config)
         out = ffi.new("struct esk_py_table **")
         self._check_name(
             lib.esk_py_tree_open(

@@ -169,6 +169,7 @@ struct esk_tree_stats {
     uint32_t block_erases;
     uint32_t pages_moved;
     uint32_t splits;
+    uint32_t merges;
     uint32_t hits;
     uint32_t misses;
     uint32_t pages_damaged;
@@ -186,6 +187,7 @@ struct esk_tree_report {
     uint32_t pages_damaged;
     uint32_t order_wrong;
     uint32_t nodes_wrong;
+    uint32_t pages_lost;
     ...;
 };
 struct esk_tree_node {

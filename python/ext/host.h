@@ -178,6 +178,8 @@ int esk_py_series_check(struct esk_py_table *series,
 int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
                        const struct esk_table_spec *spec,
                        struct esk_fault *fault);
+/// Asks for merging, of the kind that the tree's store needs.
+void esk_py_tree_merges(struct esk_tree_config *config);
 /// config    its store is taken from the catalog.
 int esk_py_tree_open(struct esk_py_device *device, uint32_t mount,
                      const char *name, const struct esk_tree_config *config,

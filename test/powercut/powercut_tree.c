@@ -434,6 +434,10 @@ static bool tree_recover(struct cut_campaign *run) {
         return esk_bush_verify(&bush);
     }
     status = esk_tree_check(bush.tree, &report);
+    if (report.pages_lost > 0) {
+        return esk_bush_fail(&bush, "%lu pages lost",
+                             (unsigned long)report.pages_lost);
+    }
     return (status == ESK_OK && report.rows == bush.model.rows) ||
            esk_bush_fail(&bush, "check: %s, %lu rows of %lu",
                          esk_status_text(status), (unsigned long)report.rows,

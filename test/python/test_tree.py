@@ -157,6 +157,20 @@ def test_a_batch_is_all_or_nothing(tree):
     assert len(tree) == 200 and tree.check().ok
 
 
+def test_merging_tree_follows_its_rows_down(tree):
+    volume, keys = tree.volume, [r["k"] for r in tree]
+    tree.close()
+    with volume.open_tree("map", merge=True) as merging:
+        before = merging.check()
+        for key in keys[20:]:
+            merging.delete(key)
+        after = merging.check()
+        assert after.ok and after.leaves * 3 < before.leaves
+        assert merging.stats().merges > 0
+    with volume.open_tree("map") as again:
+        assert [r["k"] for r in again] == keys[:20]
+
+
 def test_shape_adds_up_to_what_check_finds(tree):
     report, shape, stats = tree.check(), tree.shape(), tree.stats()
     assert report.ok and report.rows == 200

@@ -67,11 +67,12 @@ class TreeModel(ChipModel):
         k_percent=st.sampled_from([30, 50, 70]),
         frames=st.sampled_from([0, 3, 9]),
         lru_n=st.booleans(),
+        merge=st.booleans(),
         blocks=st.sampled_from([0, 12]),
         pad=st.sampled_from([1, 20]),
     )
     def make(
-        self, place, key, chance, k_percent, frames, lru_n, blocks, pad
+        self, place, key, chance, k_percent, frames, lru_n, merge, blocks, pad
     ):  # fmt: skip
         store, medium, self.modes = place
         self.overwrites = store in ("inplace", "journaled")
@@ -79,7 +80,11 @@ class TreeModel(ChipModel):
         self.key = KEYS[key]
         self.pad = bytes(pad)
         mu = store == "mu"
-        self.options = {"frames": frames, "lru_n": mu and lru_n}
+        self.options = {
+            "frames": frames,
+            "lru_n": mu and lru_n,
+            "merge": merge,
+        }
         self.chip = Simulator(geometry=MEDIA[medium], seed=chance)
         self.volume = Volume.format(self.chip)
         self.volume.create_tree(

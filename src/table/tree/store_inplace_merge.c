@@ -447,7 +447,8 @@ static int inplace_merge_repair(struct esk_tree *tree) {
 
 static uint32_t inplace_pages_free(const struct esk_tree *tree) {
     const struct esk_tree_free *free = tree->free;
-    return free->behind + free->listed + free->spares + free->leaving;
+    return free->behind + free->listed + free->spares + free->leaving +
+           (free->list != ESK_PAGE_NONE ? 1u : 0u);
 }
 
 const struct esk_tree_merge esk_merge_inplace = {

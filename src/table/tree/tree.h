@@ -186,7 +186,8 @@ struct esk_tree_merge {
     /// Before a change, and after a failure. NULL where nodes move.
     int (*begin)(struct esk_tree *tree);
     int (*repair)(struct esk_tree *tree);
-    /// Pages below the head that no node has. NULL where nodes move.
+    /// Pages below the head that are the list's or on it. NULL where nodes
+    /// move.
     uint32_t (*pages_free)(const struct esk_tree *tree);
     uint8_t state_bytes; ///< of struct esk_tree_free, or 0
     uint8_t flags;       ///< ESK_STORE_OVERWRITES: for stores that do

@@ -97,6 +97,18 @@ static int nodes_check(struct esk_tree *tree, struct check *check) {
     return ESK_OK;
 }
 
+/// Pages in place that neither the tree nor the free list has. Page 0 is the
+/// journal's.
+static uint32_t pages_lost(const struct esk_tree *tree, uint32_t nodes) {
+    uint32_t known = nodes + 1u;
+    if (tree->free != NULL) {
+        known += tree->merge->pages_free(tree);
+    }
+    return tree->now.root != ESK_PAGE_NONE && tree->ring.head > known
+               ? tree->ring.head - known
+               : 0;
+}
+
 int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
     struct check check = {.report = report};
     memset(report, 0, sizeof *report);
@@ -113,6 +125,9 @@ int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
     }
     bool whole = report->pages_damaged == 0;
     bool overwrites = esk_tree_overwrites(tree);
+    if (whole && overwrites) {
+        report->pages_lost = pages_lost(tree, report->nodes);
+    }
     if (whole && !overwrites && report->nodes != tree->now.nodes) {
         report->nodes_wrong++;
     }
