@@ -36,6 +36,7 @@ extern "C" {
 
 struct esk_node_store;
 struct esk_tree_merge;
+struct esk_tree_batches;
 
 /// One node a page, overwritten where it is (btree-2022). Needs
 /// ESK_MEDIUM_OVERWRITE and page writes that a cut leaves old or new.
@@ -56,6 +57,10 @@ extern const struct esk_tree_merge esk_merge_moving;
 /// no new one is left. Costs 2 writes more a merge (journaled: 4).
 extern const struct esk_tree_merge esk_merge_inplace;
 
+/// Batches where pages are overwritten: they need a journal of many pages,
+/// and 4 bytes of RAM for each.
+extern const struct esk_tree_batches esk_batches_inplace;
+
 enum esk_tree_policy {
     ESK_TREE_LRU_P = 0, ///< pages, least recently used first
     ESK_TREE_LRU_N = 1, ///< mu only: nodes, a list a level
@@ -69,10 +74,14 @@ struct esk_tree_config {
     /// NULL: nodes are never merged. Else that of the store's kind. A tree in
     /// place that was merged once is refused without it ever after.
     const struct esk_tree_merge *merge;
-    uint8_t frames;      ///< page frames, at least 2; 0: 2. From the third
-                         ///< on the root stays in one
-    uint8_t policy;      ///< enum esk_tree_policy
-    uint8_t erase_ahead; ///< blocks esk_volume_step keeps erased; 0: 1
+    /// Of a tree in place that has batches; NULL: none. Moving trees have
+    /// them anyway.
+    const struct esk_tree_batches *batches;
+    uint16_t batch_pages; ///< pages that a batch in place may change; 0: 16
+    uint8_t frames;       ///< page frames, at least 2; 0: 2. From the third
+                          ///< on the root stays in one
+    uint8_t policy;       ///< enum esk_tree_policy
+    uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased; 0: 1
 };
 
 /// What has happened since the table was opened.
@@ -279,20 +288,28 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 ///
 /// pages    programs that the batch may need: mu about one a row and one a
 ///          split, wandering height times that. Nothing can be collected
-///          under a batch, so room for them is made now. 0: a block.
+///          under a batch, so room for them is made now. 0: a block. In place:
+///          pages that it may change, of those that there are; new ones are
+///          not counted. 0: config.batch_pages, and not more. They are kept at
+///          the region's end, so as many must never have been used.
 /// Returns  ESK_OK; ESK_FULL: there cannot be as much room; ESK_E_INVALID in
-///          a batch; ESK_E_UNSUPPORTED where pages are overwritten;
+///          a batch; ESK_E_UNSUPPORTED in place when config.batches is not
+///          named;
 ///          ESK_E_READ_ONLY; ESK_E_IO and what collecting returns. A change
 ///          in a batch that took up its room returns ESK_FULL: commit or
 ///          abort.
 int esk_tree_begin(struct esk_tree *tree, uint32_t pages);
 
-/// Makes the batch take effect. Costs one program.
+/// Makes the batch take effect. Costs one program; in place two, and one for
+/// each page that the batch changed. There a write that fails once the batch
+/// is in effect is done again by the next call.
 /// Returns  ESK_OK; ESK_E_INVALID outside a batch; ESK_E_IO, ESK_E_WORN: the
 ///          batch is still open.
 int esk_tree_commit(struct esk_tree *tree);
 
-/// Takes the batch back. Returns ESK_OK; ESK_E_INVALID outside a batch.
+/// Takes the batch back. Costs nothing; in place one program.
+/// Returns  ESK_OK; ESK_E_INVALID outside a batch; ESK_E_IO, ESK_E_WORN (in
+///          place): the batch is still open.
 int esk_tree_abort(struct esk_tree *tree);
 
 /// Makes every change survive any later power cut.

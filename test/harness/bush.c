@@ -124,6 +124,9 @@ int esk_bush_open(struct esk_bush *bush) {
                                  : &esk_merge_moving;
     }
     bush->config.policy = bush->table.policy;
+    bush->config.batch_pages = bush->table.batch_pages;
+    bush->config.batches =
+        bush->table.batch_pages > 0 ? &esk_batches_inplace : NULL;
     ESK_TRY(esk_volume_find(&bush->volume, "bush", &info, bush->page));
     bush->arena_bytes =
         esk_tree_arena_bytes(&bush->volume, &info, &bush->config, bush->page);
@@ -292,7 +295,8 @@ static bool delete_check(struct esk_bush *bush, uint32_t number) {
 }
 
 static bool batch_check(struct esk_bush *bush) {
-    if (bush->table.store <= ESK_STORE_JOURNALED) {
+    if (esk_bush_overwrites(bush->table.store) &&
+        bush->table.batch_pages == 0) {
         return esk_tree_begin(bush->tree, 0) == ESK_E_UNSUPPORTED ||
                esk_bush_fail(bush, "begin is not refused");
     }

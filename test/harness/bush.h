@@ -35,7 +35,8 @@ struct esk_bush_table {
     uint16_t key_range; ///< keys there can be; 0: 2000, or all of a byte
     uint32_t blocks;    ///< 0: what the device has
     bool no_batches;
-    bool merges; ///< the tree is opened to merge nodes
+    bool merges;          ///< the tree is opened to merge nodes
+    uint16_t batch_pages; ///< in place: it has batches
 };
 
 /// Version 0: no such row.

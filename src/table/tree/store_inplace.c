@@ -37,14 +37,22 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                      bool verify, uint8_t *level) {
     struct esk_ring *ring = &tree->ring;
     tree->stats.reads++;
-    int status =
-        esk_device_read_page(tree->volume->device, ring->first_page + at, page);
+    uint32_t from = at;
+    if (tree->batches != NULL && tree->in_batch) {
+        from = tree->batches->find(tree, at);
+    }
+    int status = esk_device_read_page(tree->volume->device,
+                                      ring->first_page + from, page);
     if (status != ESK_OK) {
         return status;
     }
     *level = (uint8_t)(page[ESK_ENVELOPE_KIND] - ESK_PAGE_NODE);
     ring->envelope.kind = page[ESK_ENVELOPE_KIND];
-    if (*level > ESK_BTREE_HEIGHT_MAX || (*level == 0 && at == PAGE_ROOT) ||
+    uint8_t level_max = ESK_BTREE_HEIGHT_MAX;
+    if (at == PAGE_JOURNAL) {
+        level_max = ESK_INPLACE_BATCH;
+    }
+    if (*level > level_max || (*level == 0 && at == PAGE_ROOT) ||
         !esk_envelope_check(&ring->envelope, page, !verify) ||
         (at != PAGE_JOURNAL && esk_page_sequence(page) != at)) {
         return ESK_E_CORRUPT;
@@ -67,8 +75,7 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     return status;
 }
 
-/// Programs a whole page; a cut may not tear it, or page 0 has it too.
-static int page_program(struct esk_tree *tree, uint32_t at,
+int esk_inplace_program(struct esk_tree *tree, uint32_t at,
                         const uint8_t *page) {
     const struct esk_device *device = tree->volume->device;
     tree->stats.programs++;
@@ -85,11 +92,14 @@ int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
     ring->envelope.kind = (uint8_t)(ESK_PAGE_NODE + level);
     esk_envelope_open(page, at, link);
     esk_envelope_close(&ring->envelope, page, esk_page_count(page));
+    if (tree->batches != NULL && tree->in_batch && at < tree->batch->head) {
+        return tree->batches->write(tree, at, page);
+    }
     if (has_journal(tree)) {
-        ESK_TRY(page_program(tree, PAGE_JOURNAL, page));
+        ESK_TRY(esk_inplace_program(tree, PAGE_JOURNAL, page));
         ESK_TRY(device->ops->sync(device));
     }
-    ESK_TRY(page_program(tree, at, page));
+    ESK_TRY(esk_inplace_program(tree, at, page));
     return has_journal(tree) ? device->ops->sync(device) : ESK_OK;
 }
 
@@ -160,7 +170,9 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
 }
 
 static uint32_t inplace_nodes_max(const struct esk_tree *tree) {
-    return esk_ring_pages(&tree->ring);
+    return tree->batches != NULL && tree->in_batch
+               ? tree->batch->first
+               : esk_ring_pages(&tree->ring);
 }
 
 /// Whether region page `at`, or one of the next, holds a node.
@@ -197,23 +209,26 @@ static int head_find(struct esk_tree *tree, uint8_t *page) {
     return ESK_OK;
 }
 
-/// Writes the page in the journal to its place again.
+/// Takes up what page 0 has: a page to be written to its place again, or a
+/// batch.
 static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     uint8_t level = 0;
-    if (!has_journal(tree) ||
-        (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
-        return ESK_OK;
-    }
     int status = esk_inplace_read(tree, PAGE_JOURNAL, page, true, &level);
     if (status != ESK_OK) {
         return status == ESK_E_CORRUPT ? ESK_OK : status;
     }
+    if (level == ESK_INPLACE_BATCH && esk_page_count(page) > 0) {
+        return tree->batches == NULL ? ESK_E_UNSUPPORTED
+                                     : tree->batches->replay(tree, page);
+    }
     uint32_t at = esk_page_sequence(page);
-    if (at == PAGE_JOURNAL || at >= esk_ring_pages(&tree->ring)) {
+    if (level == ESK_INPLACE_BATCH || !has_journal(tree) ||
+        at == PAGE_JOURNAL || at >= esk_ring_pages(&tree->ring) ||
+        (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_OK;
     }
     /* Before the journal is written again, its page is at home for good. */
-    ESK_TRY(page_program(tree, at, page));
+    ESK_TRY(esk_inplace_program(tree, at, page));
     return tree->volume->device->ops->sync(tree->volume->device);
 }
 
@@ -334,7 +349,7 @@ static int root_reload(struct esk_tree *tree) {
     uint8_t level = 0;
     esk_pool_forget_all(&tree->pool);
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = journal_replay(tree, page);
+    int status = tree->in_batch ? ESK_OK : journal_replay(tree, page);
     if (status == ESK_OK) {
         status = esk_inplace_read(tree, PAGE_ROOT, page, true, &level);
     }
@@ -354,10 +369,11 @@ static int root_reload(struct esk_tree *tree) {
 int esk_inplace_repair_made(struct esk_tree *tree) {
     uint32_t at = tree->ring.head;
     uint8_t tries = (uint8_t)(tree->now.height + 2u);
+    /* A batch leaves any number that nobody names. */
     while (at > PAGE_FIRST && tries > 0) {
         at--;
-        tries--;
         ESK_TRY(node_repair(tree, at));
+        tries = (uint8_t)(tries - (at < tree->ring.head ? 1u : 0u));
     }
     return ESK_OK;
 }
@@ -372,6 +388,9 @@ static int tree_repair(struct esk_tree *tree) {
 }
 
 static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
+    if (tree->in_batch) {
+        ESK_TRY(tree->batches->ready(tree, pages));
+    }
     if (tree->broken) {
         ESK_TRY(tree_repair(tree));
     }

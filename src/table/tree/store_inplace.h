@@ -10,7 +10,8 @@
 enum {
     ESK_INPLACE_JOURNAL = 0,
     ESK_INPLACE_ROOT = 1,
-    ESK_INPLACE_FIRST = 2, ///< first that a split takes
+    ESK_INPLACE_FIRST = 2,                        ///< first that a split takes
+    ESK_INPLACE_BATCH = ESK_BTREE_HEIGHT_MAX + 1, ///< level of a batch's record
 };
 
 /// Reads region page `at`. Whatever level it says it is, it has to prove.
@@ -24,6 +25,11 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
 /// link     its aux.
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
                       uint8_t level, uint32_t link);
+
+/// Programs region page `at` whole; a cut may tear it where the medium does.
+/// Returns  ESK_OK; ESK_E_IO; ESK_E_WORN.
+int esk_inplace_program(struct esk_tree *tree, uint32_t at,
+                        const uint8_t *page);
 
 /// What leads to a node.
 enum esk_inplace_name {

@@ -38,6 +38,12 @@ static uint8_t *entry_at(uint8_t *page, uint16_t index) {
     return page + ESK_TREE_FREE_BODY + (size_t)index * 4u;
 }
 
+/// Whether `at` can be a page that was a node.
+static bool page_is_node(const struct esk_tree *tree, uint32_t at) {
+    return at >= ESK_INPLACE_FIRST && at < tree->ring.head &&
+           at != tree->free->list;
+}
+
 /// Reads the list's page at `at`. listed, doubts: out, its entries.
 /// Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
 static int list_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
@@ -237,8 +243,7 @@ static int spares_fetch(struct esk_tree *tree, uint8_t wanted, uint8_t *page) {
             link = esk_page_aux(page);
             free->behind = esk_load_u32(page + ESK_TREE_FREE_BEHIND);
         }
-        if (at >= ESK_INPLACE_FIRST && at < tree->ring.head &&
-            at != free->list && status == ESK_OK) {
+        if (status == ESK_OK && page_is_node(tree, at)) {
             free->page[free->spares] = at;
             free->spares++;
         }
@@ -334,66 +339,44 @@ static int doubt_settle(struct esk_tree *tree, uint32_t at) {
     return ESK_OK;
 }
 
-/// What the list has in doubt.
+/// What the list has in doubt. Splits take the last first.
 struct doubts {
     uint32_t page[ESK_TREE_SPARES_MAX];
-    uint8_t level[ESK_TREE_SPARES_MAX]; ///< UINT8_MAX: it cannot be read
     uint16_t count;
 };
 
-/// Reads the list, and the levels of the pages in doubt.
+/// Reads the list.
 static int doubts_read(struct esk_tree *tree, struct doubts *doubts,
                        uint8_t *page) {
     struct esk_tree_free *free = tree->free;
     uint16_t listed = 0;
-    int status = list_read(tree, free->list, page, &listed, &doubts->count);
+    uint16_t count = 0;
+    int status = list_read(tree, free->list, page, &listed, &count);
     if (status == ESK_E_CORRUPT) {
         list_lose(tree);
-        doubts->count = 0;
         return ESK_OK;
     }
     ESK_TRY(status);
     free->listed = listed;
     free->behind = esk_load_u32(page + ESK_TREE_FREE_BEHIND);
     free->made = esk_load_u32(page + ESK_TREE_FREE_MADE);
-    for (uint16_t i = 0; i < doubts->count; i++) {
-        doubts->page[i] = esk_load_u32(entry_at(page, (uint16_t)(listed + i)));
-    }
-    for (uint16_t i = 0; i < doubts->count; i++) {
-        uint32_t at = doubts->page[i];
-        status = ESK_E_CORRUPT;
-        if (at >= ESK_INPLACE_FIRST && at < tree->ring.head &&
-            at != free->list) {
-            status = esk_inplace_read(tree, at, page, true, &doubts->level[i]);
-        }
-        if (status == ESK_E_IO) {
-            return status;
-        }
-        doubts->level[i] = status == ESK_OK ? doubts->level[i] : UINT8_MAX;
-    }
-    return ESK_OK;
-}
-
-/// From the highest level down: a parent is settled before its children.
-static int doubts_settle(struct esk_tree *tree, const struct doubts *doubts) {
-    for (uint8_t level = ESK_BTREE_HEIGHT_MAX + 1u; level > 0;) {
-        level--;
-        for (uint16_t i = 0; i < doubts->count; i++) {
-            if (doubts->level[i] == level) {
-                ESK_TRY(doubt_settle(tree, doubts->page[i]));
-            }
+    for (uint16_t i = 0; i < count; i++) {
+        uint32_t at = esk_load_u32(entry_at(page, (uint16_t)(listed + i)));
+        if (page_is_node(tree, at)) {
+            doubts->page[doubts->count] = at;
+            doubts->count++;
         }
     }
     return ESK_OK;
 }
 
 /// Raises `highest` to the level of the node at `at` if only its left
-/// neighbour names it.
-static int split_look(struct esk_tree *tree, uint32_t at, uint8_t *highest) {
-    enum esk_inplace_name name;
+/// neighbour names it. name: out.
+static int split_look(struct esk_tree *tree, uint32_t at, uint8_t *highest,
+                      enum esk_inplace_name *name) {
     uint8_t level = 0;
-    ESK_TRY(esk_inplace_named(tree, at, &level, &name));
-    if (name == ESK_INPLACE_LEFT && level > *highest) {
+    ESK_TRY(esk_inplace_named(tree, at, &level, name));
+    if (*name == ESK_INPLACE_LEFT && level > *highest) {
         *highest = level;
     }
     return ESK_OK;
@@ -406,23 +389,27 @@ static int interrupted_complete(struct esk_tree *tree,
                                 const struct doubts *doubts) {
     struct esk_tree_free *free = tree->free;
     uint8_t wanted = (uint8_t)(tree->now.height + 1u);
+    enum esk_inplace_name name;
     uint8_t in_made = 0;
     uint8_t in_doubt = 0;
     uint32_t at = tree->ring.head;
-    for (uint8_t i = 0; i < wanted && at > ESK_INPLACE_FIRST; i++) {
+    uint8_t named = 0;
+    while (named < wanted && at > ESK_INPLACE_FIRST && at > free->made) {
         at--;
-        ESK_TRY(split_look(tree, at, &in_made));
+        ESK_TRY(split_look(tree, at, &in_made, &name));
+        named = (uint8_t)(named + (name != ESK_INPLACE_NOBODY ? 1u : 0u));
     }
     for (uint16_t i = 0; i < doubts->count; i++) {
-        if (doubts->level[i] <= tree->now.height) {
-            ESK_TRY(split_look(tree, doubts->page[i], &in_doubt));
-        }
+        ESK_TRY(split_look(tree, doubts->page[i], &in_doubt, &name));
     }
     if (in_made > in_doubt) {
         ESK_TRY(esk_inplace_repair_made(tree));
     }
     free->used = tree->ring.head + wanted > esk_ring_pages(&tree->ring);
-    ESK_TRY(doubts_settle(tree, doubts));
+    /* From those that were not taken on to what was taken first. */
+    for (uint16_t i = 0; i < doubts->count; i++) {
+        ESK_TRY(doubt_settle(tree, doubts->page[i]));
+    }
     free->used = false;
     return in_made > in_doubt ? ESK_OK : esk_inplace_repair_made(tree);
 }

@@ -6,10 +6,14 @@
 #include "base/arena.h"
 #include "flash/volume.h"
 
-enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8 };
+enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
 
 static uint8_t frames(const struct esk_tree_config *config) {
     return config->frames < FRAMES_MIN ? FRAMES_MIN : config->frames;
+}
+
+static uint16_t batch_pages(const struct esk_tree_config *config) {
+    return config->batch_pages != 0 ? config->batch_pages : BATCH_PAGES;
 }
 
 static bool store_overwrites(uint8_t store) {
@@ -87,6 +91,7 @@ static int layout_read(const struct esk_volume *volume,
 struct tree_memory {
     struct esk_tree *tree;
     void *pool;
+    struct esk_tree_batch *batch;
     uint8_t *pending;
     uint8_t *low;
     uint8_t *probe;
@@ -107,6 +112,11 @@ static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
             (uint16_t)(memory->tree_bytes + config->merge->state_bytes);
     }
     memory->tree = esk_arena_take(arena, memory->tree_bytes);
+    memory->batch = NULL;
+    if (config->batches != NULL) {
+        memory->batch = esk_arena_take(arena, (uint32_t)sizeof *memory->batch +
+                                                  4u * batch_pages(config));
+    }
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(config), classes));
     memory->pending = esk_arena_take(arena, entry);
@@ -168,10 +178,12 @@ static int tree_mount(struct esk_tree *tree, const struct esk_table_info *info,
     return esk_tree_ready(tree);
 }
 
-static bool merge_suits(const struct esk_node_store *store,
-                        const struct esk_tree_merge *merge) {
-    return merge == NULL ||
-           ((store->flags ^ merge->flags) & ESK_STORE_OVERWRITES) == 0;
+/// Whether the parts that are named are for stores like the one that is.
+static bool parts_suit(const struct esk_tree_config *config) {
+    uint8_t flags = config->store->flags & ESK_STORE_OVERWRITES;
+    return (config->batches == NULL || flags != 0) &&
+           (config->merge == NULL ||
+            (config->merge->flags & ESK_STORE_OVERWRITES) == flags);
 }
 
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
@@ -186,8 +198,7 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     /* Until it is carved, the arena is scratch. */
     ESK_TRY(esk_table_find(volume, name, &info, arena, arena_bytes));
     if (info.kind != ESK_TABLE_TREE || config->store == NULL ||
-        config->store->id != info.run_pages ||
-        !merge_suits(config->store, config->merge)) {
+        config->store->id != info.run_pages || !parts_suit(config)) {
         return ESK_E_UNSUPPORTED;
     }
     ESK_TRY(layout_read(volume, &info, config->store, &layout, arena));
@@ -201,6 +212,11 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     made->volume = volume;
     made->store = config->store;
     made->merge = config->merge;
+    made->batches = config->batches;
+    made->batch = memory.batch;
+    if (made->batch != NULL) {
+        made->batch->pages = batch_pages(config);
+    }
     if (memory.tree_bytes > sizeof *made) {
         made->free = (struct esk_tree_free *)(made + 1);
     }

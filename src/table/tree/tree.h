@@ -56,11 +56,24 @@ struct esk_tree_free {
     bool repairs; ///< nothing is to be merged
 };
 
+/// A batch in place, in the arena of a tree that has them.
+struct esk_tree_batch {
+    uint32_t first;  ///< page of the first slot
+    uint32_t head;   ///< pages from here on are new in this batch
+    uint16_t slots;  ///< that this batch has
+    uint16_t used;   ///< of them
+    uint16_t pages;  ///< that `home` has
+    bool recorded;   ///< a commit failed whose record may be there
+    uint32_t home[]; ///< [slot], the page that it is to be written to
+};
+
 struct esk_tree {
     struct esk_volume *volume;
     const struct esk_node_store *store;
-    const struct esk_tree_merge *merge; ///< NULL: never
-    struct esk_tree_free *free;         ///< NULL: pages are not given back
+    const struct esk_tree_merge *merge;     ///< NULL: never
+    const struct esk_tree_batches *batches; ///< NULL: none in place
+    struct esk_tree_batch *batch;           ///< of those in place
+    struct esk_tree_free *free;             ///< NULL: pages are not given back
     struct esk_pool pool;
     struct esk_ring ring; ///< inplace: head is the first page never used
     struct esk_ring_stats stats;
@@ -191,6 +204,21 @@ struct esk_tree_merge {
     uint32_t (*pages_free)(const struct esk_tree *tree);
     uint8_t state_bytes; ///< of struct esk_tree_free, or 0
     uint8_t flags;       ///< ESK_STORE_OVERWRITES: for stores that do
+};
+
+/// Batches where nodes keep their page.
+struct esk_tree_batches {
+    int (*begin)(struct esk_tree *tree, uint32_t pages);
+    int (*commit)(struct esk_tree *tree);
+    int (*abort)(struct esk_tree *tree);
+    /// Before a change, pages > 0, or a repair. ESK_FULL: it might not fit.
+    int (*ready)(struct esk_tree *tree, uint32_t pages);
+    /// Where page `at` is to be read from in the batch.
+    uint32_t (*find)(const struct esk_tree *tree, uint32_t at);
+    /// Writes a page that there was before the batch.
+    int (*write)(struct esk_tree *tree, uint32_t at, const uint8_t *page);
+    /// Completes or undoes the batch whose record is in `page`.
+    int (*replay)(struct esk_tree *tree, uint8_t *page);
 };
 
 static inline bool esk_tree_overwrites(const struct esk_tree *tree) {

@@ -81,11 +81,14 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
     if (tree->in_batch) {
         return ESK_E_INVALID;
     }
-    if (esk_tree_overwrites(tree)) {
+    if (esk_tree_overwrites(tree) && tree->batches == NULL) {
         return ESK_E_UNSUPPORTED;
     }
     if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
+    }
+    if (tree->batches != NULL) {
+        return tree->batches->begin(tree, pages);
     }
     if (pages == 0) {
         pages = tree->volume->device->geometry.block_pages;
@@ -99,6 +102,9 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
 int esk_tree_commit(struct esk_tree *tree) {
     if (!tree->in_batch) {
         return ESK_E_INVALID;
+    }
+    if (tree->batches != NULL) {
+        return tree->batches->commit(tree);
     }
     if (tree->now.root == tree->before.root) {
         tree->in_batch = false;
@@ -126,6 +132,9 @@ int esk_tree_commit(struct esk_tree *tree) {
 int esk_tree_abort(struct esk_tree *tree) {
     if (!tree->in_batch) {
         return ESK_E_INVALID;
+    }
+    if (tree->batches != NULL) {
+        ESK_TRY(tree->batches->abort(tree));
     }
     bool height_changed = tree->now.height != tree->before.height;
     tree->now = tree->before;
