@@ -290,8 +290,8 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 ///          split, wandering height times that. Nothing can be collected
 ///          under a batch, so room for them is made now. 0: a block. In place:
 ///          pages that it may change, of those that there are; new ones are
-///          not counted. 0: config.batch_pages, and not more. They are kept at
-///          the region's end, so as many must never have been used.
+///          not counted. At most config.batch_pages; 0: so many, or half of
+///          the pages that were never used, which is where they come from.
 /// Returns  ESK_OK; ESK_FULL: there cannot be as much room; ESK_E_INVALID in
 ///          a batch; ESK_E_UNSUPPORTED in place when config.batches is not
 ///          named;

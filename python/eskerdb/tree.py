@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import EskerError, Unsupported, check, error
+from eskerdb.errors import EskerError, check, error
 from eskerdb.opened import OpenTable, counts_of
 from eskerdb.scan import KeyRange, Scan
 from eskerdb.schema import STORES, encode_key
@@ -184,20 +184,15 @@ class Tree(OpenTable):
         """Makes the changes of a `with` block take effect together.
 
         pages   programs it may need, for which room is made now: mu about one
-                a row and one a split, wandering height times that; 0: a block
+                a row and one a split, wandering height times that; 0: a block.
+                In place pages that it may change, of those that there are; 0:
+                half of those never used
 
         Reads see them at once. An exception in the block takes them back.
         Raises Full where there cannot be as much room.
-        Raises Unsupported on stores that overwrite pages.
         """
-        try:
-            self._check(lib.esk_py_tree_begin(self._handle, pages), "batch")
-            self._in_batch = True
-        except Unsupported as failure:
-            advice = "use the store wandering or mu"
-            raise error(
-                failure.status, f"table '{self.name}': batch", advice
-            ) from None
+        self._check(lib.esk_py_tree_begin(self._handle, pages), "batch")
+        self._in_batch = True
         try:
             yield self
             self._check(lib.esk_py_tree_commit(self._handle), "commit")

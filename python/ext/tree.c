@@ -9,6 +9,9 @@
 
 #include "handle.h"
 
+/// Pages that a batch in place may change.
+enum { BATCH_PAGES = 2048 };
+
 /// Takes the lock when `table` is an open tree.
 static int tree_enter(struct esk_py_table *table) {
     ESK_TRY(esk_py_table_enter(table));
@@ -70,6 +73,11 @@ static int tree_open_core(struct esk_py_table *table,
                                              ? &esk_merge_inplace
                                              : &esk_merge_moving;
     config.merge = merge;
+    config.batches = NULL;
+    if (info->run_pages <= ESK_STORE_JOURNALED) {
+        config.batches = &esk_batches_inplace;
+        config.batch_pages = BATCH_PAGES;
+    }
     ESK_TRY(
         esk_py_table_arena(table, esk_tree_arena_bytes(&device->volume, info,
                                                        &config, device->page)));

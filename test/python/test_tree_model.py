@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, precondition, rule
+from hypothesis.stateful import initialize, rule
 
 from conftest import NAND, NOR, SD
 from eskerdb import (
@@ -75,7 +75,6 @@ class TreeModel(ChipModel):
         self, place, key, chance, k_percent, frames, lru_n, merge, blocks, pad
     ):  # fmt: skip
         store, medium, self.modes = place
-        self.overwrites = store in ("inplace", "journaled")
         self.rows: dict[int, int] = {}
         self.key = KEYS[key]
         self.pad = bytes(pad)
@@ -152,7 +151,6 @@ class TreeModel(ChipModel):
             states = [self.rows, without]
             self._try(lambda key=gone: self.table.delete(self.key(key)), states)
 
-    @precondition(lambda self: not self.overwrites)
     @rule(changes=puts, gone=st.lists(numbers, max_size=5), keep=st.booleans())
     def batch(self, changes, gone, keep):
         after = {**self.rows, **dict(changes)}

@@ -38,7 +38,7 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
     struct esk_ring *ring = &tree->ring;
     tree->stats.reads++;
     uint32_t from = at;
-    if (tree->batches != NULL && tree->in_batch) {
+    if (tree->in_batch) {
         from = tree->batches->find(tree, at);
     }
     int status = esk_device_read_page(tree->volume->device,
@@ -92,7 +92,7 @@ int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
     ring->envelope.kind = (uint8_t)(ESK_PAGE_NODE + level);
     esk_envelope_open(page, at, link);
     esk_envelope_close(&ring->envelope, page, esk_page_count(page));
-    if (tree->batches != NULL && tree->in_batch && at < tree->batch->head) {
+    if (tree->in_batch && at < tree->batch->head) {
         return tree->batches->write(tree, at, page);
     }
     if (has_journal(tree)) {
@@ -101,6 +101,12 @@ int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
     }
     ESK_TRY(esk_inplace_program(tree, at, page));
     return has_journal(tree) ? device->ops->sync(device) : ESK_OK;
+}
+
+int esk_inplace_settle(struct esk_tree *tree) {
+    const struct esk_device *device = tree->volume->device;
+    return has_journal(tree) || tree->in_batch ? ESK_OK
+                                               : device->ops->sync(device);
 }
 
 /// Writes the node to region page `at`.
@@ -123,7 +129,10 @@ static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
     ESK_TRY(node_write(tree, work, at, link));
     tree->now.root = PAGE_ROOT;
     *address = at;
-    return ESK_OK;
+    /* Two nodes become one: the parent forgets the other after that. */
+    return tree->free != NULL && tree->free->leaving > 0
+               ? esk_inplace_settle(tree)
+               : ESK_OK;
 }
 
 /// The page that the next new node gets. take: it has it now.
@@ -140,13 +149,6 @@ static uint32_t page_new(struct esk_tree *tree, bool take) {
     return at;
 }
 
-/// Holds back what follows until what was written is safe, where a medium
-/// writes in another order than it was told.
-static int pages_settle(struct esk_tree *tree) {
-    const struct esk_device *device = tree->volume->device;
-    return has_journal(tree) ? ESK_OK : device->ops->sync(device);
-}
-
 static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
                          struct esk_tree_work *right, bool changed,
                          uint32_t *left_address, uint32_t *right_address) {
@@ -154,7 +156,7 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
     uint32_t link = is_root ? ESK_PAGE_NONE : esk_page_aux(left->page);
     *right_address = page_new(tree, false);
     ESK_TRY(node_write(tree, right, *right_address, link));
-    ESK_TRY(pages_settle(tree));
+    ESK_TRY(esk_inplace_settle(tree));
     (void)page_new(tree, true);
     *left_address = is_root ? page_new(tree, false) : left->address;
     if (!changed && !is_root) {
@@ -162,7 +164,7 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
         return ESK_OK;
     }
     ESK_TRY(node_write(tree, left, *left_address, *right_address));
-    ESK_TRY(pages_settle(tree));
+    ESK_TRY(esk_inplace_settle(tree));
     if (is_root) {
         (void)page_new(tree, true);
     }
@@ -170,9 +172,7 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
 }
 
 static uint32_t inplace_nodes_max(const struct esk_tree *tree) {
-    return tree->batches != NULL && tree->in_batch
-               ? tree->batch->first
-               : esk_ring_pages(&tree->ring);
+    return tree->in_batch ? tree->batch->first : esk_ring_pages(&tree->ring);
 }
 
 /// Whether region page `at`, or one of the next, holds a node.

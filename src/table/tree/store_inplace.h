@@ -26,6 +26,10 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
                       uint8_t level, uint32_t link);
 
+/// Holds back what follows until what was written is safe, where a medium
+/// writes in another order than it was told.
+int esk_inplace_settle(struct esk_tree *tree);
+
 /// Programs region page `at` whole; a cut may tear it where the medium does.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_WORN.
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,

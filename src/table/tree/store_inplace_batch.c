@@ -52,6 +52,13 @@ static int batch_write(struct esk_tree *tree, uint32_t at,
     return ESK_OK;
 }
 
+/// Slots that a change may take. It writes a path; with merging also a
+/// neighbour a level, spares that become nodes, and the free list.
+static uint16_t change_slots(const struct esk_tree *tree) {
+    uint16_t height = tree->now.height;
+    return (uint16_t)(tree->free != NULL ? 3u * height + 4u : height);
+}
+
 static int device_sync(const struct esk_tree *tree) {
     const struct esk_device *device = tree->volume->device;
     return device->ops->sync(device);
@@ -118,17 +125,12 @@ static int record_clear(struct esk_tree *tree) {
     return status;
 }
 
-/// A change writes a path. With merging also a neighbour a level, spares that
-/// become nodes, and the free list.
 static int batch_ready(struct esk_tree *tree, uint32_t pages) {
-    uint16_t needs = tree->now.height;
-    if (tree->free != NULL) {
-        needs = (uint16_t)(3u * needs + 4u);
-    }
     if (pages > 0 || tree->broken) {
         ESK_TRY(record_clear(tree));
     }
-    return pages == 0 || tree->batch->used + needs <= tree->batch->slots
+    return pages == 0 ||
+                   tree->batch->used + change_slots(tree) <= tree->batch->slots
                ? ESK_OK
                : ESK_FULL;
 }
@@ -137,8 +139,13 @@ static int batch_begin(struct esk_tree *tree, uint32_t pages) {
     struct esk_tree_batch *batch = tree->batch;
     ESK_TRY(tree->store->begin(tree, 0));
     uint32_t end = esk_ring_pages(&tree->ring);
-    uint32_t slots = pages != 0 ? pages : batch->pages;
-    if (slots > batch->pages || tree->ring.head + slots > end) {
+    uint32_t unused = end - tree->ring.head;
+    uint32_t slots = pages;
+    if (slots == 0) {
+        /* As many stay for new nodes. */
+        slots = unused / 2u < batch->pages ? unused / 2u : batch->pages;
+    }
+    if (slots < change_slots(tree) || slots > batch->pages || slots > unused) {
         return ESK_FULL;
     }
     batch->slots = (uint16_t)slots;

@@ -73,7 +73,11 @@ static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t listed,
     esk_store_u32(page + ESK_TREE_FREE_DOUBTS, doubts);
     esk_store_u16(page + ESK_ENVELOPE_COUNT, (uint16_t)(listed + doubts));
     free->listed = listed;
-    return esk_inplace_write(tree, free->list, page, 0, link);
+    /* What it says of pages that were taken is so before it says it, and what
+       it puts in doubt is there before that changes. */
+    ESK_TRY(esk_inplace_settle(tree));
+    ESK_TRY(esk_inplace_write(tree, free->list, page, 0, link));
+    return esk_inplace_settle(tree);
 }
 
 /// The list cannot be read: what it named is lost.
@@ -394,7 +398,7 @@ static int interrupted_complete(struct esk_tree *tree,
     uint8_t in_doubt = 0;
     uint32_t at = tree->ring.head;
     uint8_t named = 0;
-    while (named < wanted && at > ESK_INPLACE_FIRST && at > free->made) {
+    while (named <= wanted && at > ESK_INPLACE_FIRST && at > free->made) {
         at--;
         ESK_TRY(split_look(tree, at, &in_made, &name));
         named = (uint8_t)(named + (name != ESK_INPLACE_NOBODY ? 1u : 0u));
@@ -429,7 +433,10 @@ static int inplace_merge_repair(struct esk_tree *tree) {
         ESK_TRY(status);
     }
     free->repairs = true;
-    return interrupted_complete(tree, &doubts);
+    ESK_TRY(interrupted_complete(tree, &doubts));
+    return (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0
+               ? ESK_OK
+               : esk_inplace_settle(tree);
 }
 
 static uint32_t inplace_pages_free(const struct esk_tree *tree) {

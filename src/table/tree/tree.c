@@ -215,6 +215,7 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     made->batches = config->batches;
     made->batch = memory.batch;
     if (made->batch != NULL) {
+        memset(made->batch, 0, sizeof *made->batch);
         made->batch->pages = batch_pages(config);
     }
     if (memory.tree_bytes > sizeof *made) {
