@@ -101,7 +101,8 @@ struct esk_sim_config {
     bool whole_writes;
     /// Bytes that ecc_bits are corrected in, each word for itself, as in the
     /// flash of a controller; 0: a page. A word that a cut did not reach is
-    /// erased; a torn one reads as ESK_E_CORRUPT. Divides program_bytes.
+    /// erased; a torn one reads as ESK_E_CORRUPT, and its page with it: such
+    /// a geometry has programs_per_page_max 1. Divides program_bytes.
     uint16_t ecc_bytes;
     /// With ESK_MEDIUM_OVERWRITE: programs that a card keeps in a cache until
     /// a sync; 0: none. A cut loses some of them: all, the latest, any, or

@@ -55,7 +55,7 @@ static const struct medium media[] = {
     {.name = "nand", .geometry = ESK_NAND(0, 8, 512)},
     {.name = "nor", .geometry = ESK_NOR(0, 8, 256)},
     {.name = "words with ECC",
-     .geometry = ESK_FLASH(0, 4, 256, 8, 0),
+     .geometry = ESK_FLASH(0, 4, 256, 8, 1),
      .ecc_word = 8},
     {.name = "pages as blocks", .geometry = ESK_NAND(0, 1, 512)},
     {.name = "uncached card", .geometry = ESK_CARD(0, 8, 512)},

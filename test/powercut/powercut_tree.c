@@ -184,7 +184,7 @@ static const struct tree_config configs[] = {
      .bad_blocks = 3},
     {.name = "mu-word-ecc",
      .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 7},
-     .geometry = ESK_FLASH(32, 8, 256, 8, 0),
+     .geometry = ESK_FLASH(32, 8, 256, 8, 1),
      .ecc_word = 8,
      .ops = 900,
      .prefill = 400},
