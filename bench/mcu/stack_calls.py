@@ -19,7 +19,7 @@ TABLE = re.compile(r"struct (\w+) \w+ = \{(.*?)\};", re.DOTALL)
 NAMED = re.compile(r"\.(\w+) = &?(\w+)")
 ASSIGNED = re.compile(r"(?:->|\.)(\w+) = (\w+)[;,]")
 MEMBER_CALL = re.compile(r"(\w+)(?:->|\.)(\w+)\(")
-SOURCE_LINES = 3  # a statement may begin so far above its call
+SOURCE_LINES = 3  # of a statement that a call may be on another line of
 
 
 class Sources:
@@ -53,12 +53,18 @@ class Sources:
         return found or self.assigned.get(member, set())
 
     def of_argument(self, caller):
-        """Every word that a call of `caller` hands in."""
+        """Every function that a call of `caller` hands in, by its name or as
+        a member."""
         call = re.compile(rf"\b{caller}\(([^;]*)\)")
-        found = set()
+        words = set()
         for text in self.texts.values():
             for arguments in call.findall(text):
-                found |= set(re.findall(r"\w+", arguments))
+                words |= set(re.findall(r"\w+", arguments))
+        found = set(words)
+        for (_, member), names in self.named.items():
+            found |= names if member in words else set()
+        for member, names in self.assigned.items():
+            found |= names if member in words else set()
         return found
 
     def callees(self, site):
@@ -78,8 +84,12 @@ class Sources:
         for called in re.findall(r"(\w+)\(", lines[0]):
             if re.search(rf" \*{called}[,)]", text):
                 return self.of_argument(function)
-        member = MEMBER_CALL.search(" ".join(lines))
-        return self.of_member(*member.groups()) or None if member else None
+        before = text.splitlines()[max(0, number - SOURCE_LINES) : number]
+        for statement in (lines, before):
+            found = MEMBER_CALL.findall(" ".join(statement))
+            if found:
+                return self.of_member(*found[-1]) or None
+        return None
 
 
 def sites(program, addresses):
