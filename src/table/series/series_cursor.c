@@ -66,9 +66,10 @@ int esk_series_cursor_open(struct esk_series *series,
     if (query->range_count == 0) {
         return ESK_OK;
     }
-    return series->parts->ranges != NULL
-               ? series->parts->ranges->open(series, cursor)
-               : ESK_E_UNSUPPORTED;
+    if (series->parts->ranges == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return series->parts->ranges->open(series, cursor);
 }
 
 /// Where a page whose first row has ordinal `first` begins to be wanted: at
