@@ -116,7 +116,7 @@ class Avr:
     @staticmethod
     def goes(line):
         address, operation, operands = line
-        if operation in ("icall", "eicall"):
+        if operation in ("icall", "eicall", "ijmp", "eijmp"):
             return POINTER, None
         if operation == "rcall" and operands == ".+0":
             return None
