@@ -64,6 +64,14 @@ static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 static const struct esk_series_config config = {.key_index_bytes = 256,
                                                 .frames = SERIES_FRAMES};
 
+/// What the program uses: without a value index as little as it can.
+#if SERIES_INDEXES == 0
+static const struct esk_series_parts parts = {
+    .keys = &esk_series_part_keys, .ranges = &esk_series_part_ranges};
+#else
+#define parts esk_series_parts_all
+#endif
+
 static void input_row(uint32_t index, struct row *row) {
     FIRMWARE_DO(esk_board_input((uint32_t)(sizeof input + index * sizeof *row),
                                 row, sizeof *row));
@@ -110,8 +118,9 @@ static void measure_open(const char *name) {
     FIRMWARE_MEASURE(status, esk_volume_mount(&volume, &medium_device,
                                               SERIES_FLAGS, (uint8_t *)arena));
     FIRMWARE_DO(status);
-    FIRMWARE_MEASURE(status, esk_series_open(&series, &volume, "log", &config,
-                                             arena, sizeof arena));
+    FIRMWARE_MEASURE(status,
+                     esk_series_open_with(&series, &parts, &volume, "log",
+                                          &config, arena, sizeof arena));
     FIRMWARE_DO(status);
     firmware_group_end(1);
 }
@@ -215,8 +224,8 @@ static void print_ram(void) {
     FIRMWARE_DO(esk_volume_mount(&volume, &medium_device, 0, page));
     FIRMWARE_DO(esk_volume_find(&volume, "log", &info, page));
     firmware_text("# ram");
-    firmware_pair("arena",
-                  esk_series_arena_bytes(&volume, &info, &config, page));
+    firmware_pair("arena", esk_series_arena_bytes_with(&volume, &parts, &info,
+                                                       &config, page));
     firmware_pair("volume", (uint32_t)sizeof volume);
     firmware_pair("cursor", (uint32_t)sizeof cursor);
     firmware_line();

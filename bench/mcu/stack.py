@@ -29,7 +29,7 @@ SERIES = {
     "get": ["esk_series_get"],
     "sync": ["esk_series_sync"],
     "value query": ["esk_series_cursor_open", "esk_series_cursor_next"],
-    "open": ["esk_volume_mount", "esk_series_open"],
+    "open": ["esk_volume_mount", "esk_series_open_with"],
 }
 TREE = {
     "tree insert": ["esk_tree_insert"],
