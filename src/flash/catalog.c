@@ -135,6 +135,9 @@ int esk_volume_list(const struct esk_volume *volume, uint16_t *cursor,
     int status = ESK_OK;
     while (end < volume->catalog_pages) {
         status = esk_catalog_read(volume, end, page);
+        if (status == ESK_E_IO) {
+            return status;
+        }
         if (status != ESK_OK || page[ESK_ENVELOPE_TABLE] != table) {
             break;
         }

@@ -639,8 +639,9 @@ ESK_TEST(catalog_calls_report_any_single_read_that_fails) {
     struct esk_rig rig;
     struct esk_table_info info;
     struct esk_table_spec other = named("other");
+    static const struct esk_geometry small = ESK_NOR(128, 8, 128);
     bool failed = true;
-    rig_start(&rig, &rig_nor, NULL);
+    rig_start(&rig, &small, NULL); /* descriptors of more than one page */
     rig_create(&rig, &spec);
     for (uint32_t read = 1; failed; read++) {
         struct esk_index_spec index;
@@ -650,10 +651,16 @@ ESK_TEST(catalog_calls_report_any_single_read_that_fails) {
         read_again = 1; /* the other half's page as well */
         int status = create(&rig, &other);
         failed = read_fails == 0;
-        read_again = 0;
         read_fails = read;
+        read_again = 1;
         int found = find(&rig, "log", &info);
+        read_fails = 0;
+        read_again = 0;
         ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
+        ESK_CHECK(found != ESK_OK ||
+                  esk_volume_index(&rig.volume, &info, 1, &index, edges, 3,
+                                   rig.page) == ESK_OK);
+        ESK_CHECK_INT(find(&rig, "log", &info), ESK_OK);
         read_fails = read;
         found =
             esk_volume_index(&rig.volume, &info, 1, &index, edges, 3, rig.page);

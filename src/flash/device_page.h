@@ -19,6 +19,11 @@ static inline int esk_device_read_page(const struct esk_device *device,
                              device->geometry.page_bytes);
 }
 
+/// The same, once more if the transfer failed: for a mount, which learns from
+/// what it reads what it may write over.
+int esk_device_read_page_surely(const struct esk_device *device,
+                                esk_page_id page, uint8_t *buffer);
+
 /// Whether `block` is marked bad. A mark that cannot be read is no mark: the
 /// erase that follows decides.
 bool esk_device_block_is_bad(const struct esk_device *device, uint32_t block);

@@ -61,9 +61,9 @@ struct ring_scan {
 static bool page_read(struct ring_scan *scan, const struct probe *probe) {
     const struct esk_device *device = scan->ring->volume->device;
     int status = ESK_E_IO;
-    for (uint8_t i = 0; i < 2 && status == ESK_E_IO && !scan->failed; i++) {
+    if (!scan->failed) {
         scan->ring->stats->reads++;
-        status = esk_device_read_page(device, probe->page, scan->page);
+        status = esk_device_read_page_surely(device, probe->page, scan->page);
     }
     scan->failed = status == ESK_E_IO;
     return status == ESK_OK;

@@ -141,13 +141,12 @@ int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
 }
 
 /// Whether the halves that are valid prove every page of the catalog.
-static bool catalog_is_whole(const struct esk_volume *volume, uint8_t *page) {
+/// Returns ESK_OK when they do; ESK_E_CORRUPT; ESK_E_IO.
+static int catalog_prove(const struct esk_volume *volume, uint8_t *page) {
     for (uint16_t p = 0; p < volume->catalog_pages; p++) {
-        if (esk_catalog_read(volume, p, page) != ESK_OK) {
-            return false;
-        }
+        ESK_TRY(esk_catalog_read(volume, p, page));
     }
-    return volume->half_valid != 0;
+    return volume->half_valid != 0 ? ESK_OK : ESK_E_CORRUPT;
 }
 
 bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
@@ -155,7 +154,7 @@ bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
     struct esk_volume alone = *volume;
     alone.half_newest = half;
     alone.half_valid = (uint8_t)(volume->half_valid & (1u << half));
-    return catalog_is_whole(&alone, page);
+    return catalog_prove(&alone, page) == ESK_OK;
 }
 
 int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
@@ -188,10 +187,7 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
 static int super_read(const struct esk_device *device, esk_page_id id,
                       uint8_t *page) {
     struct esk_envelope envelope = super_envelope(device);
-    int status = esk_device_read_page(device, id, page);
-    if (status != ESK_OK) {
-        return status;
-    }
+    ESK_TRY(esk_device_read_page_surely(device, id, page));
     bool proven = esk_envelope_check(&envelope, page, false);
     bool magic = memcmp(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
                         sizeof ESK_SUPER_MAGIC_TEXT) == 0;
@@ -260,8 +256,9 @@ static int super_find(const struct esk_device *device, uint8_t *page) {
         if (status == ESK_OK) {
             return ESK_OK;
         }
-        if (status != ESK_NOT_FOUND && worst != ESK_E_GEOMETRY &&
-            worst != ESK_E_VERSION) {
+        bool told = worst == ESK_E_GEOMETRY || worst == ESK_E_VERSION ||
+                    (worst == ESK_E_IO && status == ESK_E_CORRUPT);
+        if (status != ESK_NOT_FOUND && !told) {
             worst = status;
         }
     }
@@ -270,32 +267,40 @@ static int super_find(const struct esk_device *device, uint8_t *page) {
 
 /// Takes half `half` for the volume's newest and only one, if its superblock
 /// is one of this volume. Its commit is the volume's then.
-static bool half_take(struct esk_volume *volume, uint8_t half, uint8_t *page) {
+/// Returns ESK_OK; ESK_E_CORRUPT when it is none; ESK_E_IO.
+static int half_take(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     esk_page_id id = 0;
     if (esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u), &id) !=
-            ESK_OK ||
-        super_take(volume->device, id, page) != ESK_OK ||
+        ESK_OK) {
+        return ESK_E_CORRUPT;
+    }
+    int status = super_take(volume->device, id, page);
+    if (status == ESK_E_IO) {
+        return status;
+    }
+    if (status != ESK_OK ||
         esk_load_u32(page + ESK_SUPER_SEED) != volume->seed) {
-        return false;
+        return ESK_E_CORRUPT;
     }
     super_decode(volume, page);
     volume->half_newest = half;
     volume->half_valid = (uint8_t)(1u << half);
-    return true;
+    return ESK_OK;
 }
 
 /// Of two commits the newer one counts, unless only the older one is whole: a
 /// commit that failed may leave its superblock when it is erased again.
 static int half_choose(struct esk_volume *volume, uint8_t newer,
                        uint8_t *page) {
-    for (uint8_t i = 0; i < 3; i++) {
+    int status = ESK_E_CORRUPT;
+    for (uint8_t i = 0; i < 3 && status != ESK_OK && status != ESK_E_IO; i++) {
         /* The newer one, the older one, the newer one whatever it is. */
-        if (half_take(volume, (uint8_t)(newer ^ (i & 1u)), page) &&
-            (i == 2 || catalog_is_whole(volume, page))) {
-            return ESK_OK;
+        status = half_take(volume, (uint8_t)(newer ^ (i & 1u)), page);
+        if (status == ESK_OK && i < 2) {
+            status = catalog_prove(volume, page);
         }
     }
-    return ESK_E_CORRUPT;
+    return status;
 }
 
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
@@ -307,13 +312,16 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     ESK_TRY(super_find(device, page));
     super_decode(volume, page);
 
-    bool has_second = half_take(volume, 1, page);
+    /* A half whose transfer failed may be the newer one. */
+    int has_second = half_take(volume, 1, page);
     uint32_t second = volume->commit;
-    if (!half_take(volume, 0, page)) {
-        return has_second ? ESK_OK : ESK_E_CORRUPT;
+    int has_first =
+        has_second == ESK_E_IO ? ESK_E_IO : half_take(volume, 0, page);
+    if (has_first == ESK_E_IO) {
+        return ESK_E_IO;
     }
-    if (!has_second) {
-        return ESK_OK;
+    if (has_first != ESK_OK || has_second != ESK_OK) {
+        return has_first == ESK_OK ? has_first : has_second;
     }
     if (volume->commit != second) {
         return half_choose(volume, second > volume->commit, page);

@@ -128,9 +128,9 @@ int esk_bush_open(struct esk_bush *bush) {
     bush->config.batches =
         bush->table.batch_pages > 0 ? &esk_batches_inplace : NULL;
     ESK_TRY(esk_volume_find(&bush->volume, "bush", &info, bush->page));
-    bush->arena_bytes =
-        esk_tree_arena_bytes(&bush->volume, &info, &bush->config, bush->page);
     if (bush->arena == NULL) {
+        bush->arena_bytes = esk_tree_arena_bytes(&bush->volume, &info,
+                                                 &bush->config, bush->page);
         bush->arena = malloc(bush->arena_bytes);
     }
     return esk_tree_open(&bush->tree, &bush->volume, "bush", &bush->config,

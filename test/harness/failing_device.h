@@ -5,17 +5,38 @@
 ///
 ///     failing_device_make(&front, esk_sim_device(sim));
 ///     read_fails = 3;                the third read from now fails
+///     read_fails_more = 2;           and two later ones, or UINT32_MAX
+///     read_fails_as = READ_ERASED;   in another way
 #ifndef ESK_TEST_FAILING_DEVICE_H
 #define ESK_TEST_FAILING_DEVICE_H
 
+#include <string.h>
+
 #include "esker/device.h"
 #include "esker/status.h"
+
+/// What becomes of a read that fails.
+enum read_failure {
+    READ_BROKEN,  ///< the transfer failed: ESK_E_IO
+    READ_CORRUPT, ///< no ECC could mend it: ESK_E_CORRUPT
+    READ_FLIPPED, ///< a wrong byte, unnoticed
+    READ_ERASED,  ///< a line that was not driven: bytes as if erased
+};
 
 /// The read, counted from 1, that fails next; 0: none.
 static uint32_t read_fails;
 
 /// The read after that one that fails as well; 0: none.
 static uint32_t read_again;
+
+/// Later reads in a row that fail as well.
+static uint32_t read_fails_more;
+
+/// How they do.
+static enum read_failure read_fails_as;
+
+/// Reads that failed so far.
+static uint32_t reads_failed;
 
 /// Whether syncs fail.
 static bool sync_fails;
@@ -24,13 +45,35 @@ static bool sync_fails;
 static const struct esk_device_ops *failing_behind;
 static struct esk_device_ops failing_ops;
 
+/// A read that fails.
+static inline int failing_answer(const struct esk_device *device,
+                                 esk_page_id page, uint16_t offset,
+                                 void *buffer, uint16_t bytes) {
+    reads_failed++;
+    if (read_fails_as == READ_BROKEN || read_fails_as == READ_CORRUPT) {
+        memset(buffer, 0x5A, bytes);
+        return read_fails_as == READ_BROKEN ? ESK_E_IO : ESK_E_CORRUPT;
+    }
+    int status = failing_behind->read(device, page, offset, buffer, bytes);
+    if (read_fails_as == READ_ERASED) {
+        memset(buffer, device->geometry.erased_value, bytes);
+    } else {
+        ((uint8_t *)buffer)[bytes / 2] ^= 0x10;
+    }
+    return status;
+}
+
 static inline int failing_read(const struct esk_device *device,
                                esk_page_id page, uint16_t offset, void *buffer,
                                uint16_t bytes) {
     if (read_fails > 0 && --read_fails == 0) {
         read_fails = read_again;
         read_again = 0;
-        return ESK_E_IO;
+        if (read_fails_more > 0) {
+            read_fails_more -= read_fails_more < UINT32_MAX ? 1 : 0;
+            read_fails = 1;
+        }
+        return failing_answer(device, page, offset, buffer, bytes);
     }
     return failing_behind->read(device, page, offset, buffer, bytes);
 }
@@ -50,6 +93,9 @@ static inline void failing_device_make(struct esk_device *front,
     front->ops = &failing_ops;
     read_fails = 0;
     read_again = 0;
+    read_fails_more = 0;
+    read_fails_as = READ_BROKEN;
+    reads_failed = 0;
     sync_fails = false;
 }
 

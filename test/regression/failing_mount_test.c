@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A mount whose reads failed for a while took what it could not read for
+/// erased: it found an old head, and the rows written next took the place of
+/// others.
+///
+/// Here each read of a mount and open fails, alone, with some after it, and
+/// with all after it. Then the mount or open says so, or the table is whole;
+/// and what is written goes behind what was there.
+#include "table/series/series.h"
+#include "test/harness/bed.h"
+#include "test/harness/bush_rig.h"
+#include "test/harness/esk_test.h"
+#include "test/harness/failing_device.h"
+#include "test/harness/media.h"
+#include "test/harness/rig.h"
+
+enum { ROWS_MORE = 30 };
+
+/// Reads that fail after the first one.
+static const uint32_t bursts[] = {0, 1, 2, 3, 9, 40, UINT32_MAX};
+
+enum { BURSTS = sizeof bursts / sizeof bursts[0] };
+
+/// Lets a read fail, from the next on: the first is number 1.
+static void fail_from(uint32_t read, uint32_t more, enum read_failure how) {
+    read_fails = read;
+    read_fails_more = more;
+    read_fails_as = how;
+    reads_failed = 0;
+}
+
+/// Ends it. Returns whether a read failed at all.
+static bool fail_end(void) {
+    read_fails = 0;
+    read_fails_more = 0;
+    return reads_failed > 0;
+}
+
+struct series_case {
+    const char *name;
+    struct esk_geometry geometry;
+    struct esk_bed_table table;
+    uint32_t rows;
+};
+
+static const struct series_case series_cases[] = {
+    {.name = "nor without marks",
+     .geometry = ESK_NOR(70, 8, 256),
+     .table = {.no_marks = true,
+               .index_count = 1,
+               .pad_bytes = 30,
+               .run_pages = 3,
+               .group_pages = 4,
+               .data_blocks = 8,
+               .index_blocks = 6},
+     .rows = 500},
+    {.name = "nor with values",
+     .geometry = ESK_NOR(80, 8, 256),
+     .table = {.no_marks = true,
+               .has_var = true,
+               .value_bytes = 60,
+               .index_count = 1,
+               .run_pages = 3,
+               .group_pages = 4,
+               .data_blocks = 8,
+               .index_blocks = 6,
+               .var_blocks = 10},
+     .rows = 500},
+    {.name = "nor whose descriptors take many pages",
+     .geometry = ESK_NOR(150, 4, 128),
+     .table = {.wide_key = true,
+               .index_count = 2,
+               .pad_bytes = 20,
+               .run_pages = 3,
+               .group_pages = 4,
+               .data_blocks = 20,
+               .index_blocks = 20},
+     .rows = 300},
+    {.name = "nand that refuses",
+     .geometry = ESK_NAND(100, 8, 512),
+     .table = {.index_count = 1,
+               .pad_bytes = 60,
+               .full_policy = ESK_FULL_REFUSE,
+               .data_blocks = 30,
+               .index_blocks = 15},
+     .rows = 300},
+    {.name = "card with values",
+     .geometry = ESK_CARD(80, 8, 512),
+     .table = {.has_var = true,
+               .value_bytes = 90,
+               .data_blocks = 12,
+               .index_blocks = 6,
+               .var_blocks = 20},
+     .rows = 700},
+};
+
+enum { SERIES_CASES = sizeof series_cases / sizeof series_cases[0] };
+
+/// A table that a crash left, behind a device that can fail.
+static void bed_start(struct esk_bed *bed, const struct series_case *with,
+                      struct esk_device *front) {
+    struct esk_sim_config config = {
+        .geometry = with->geometry,
+        .seed = 1,
+        .erase_keeps = (with->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0};
+    ESK_CHECK_INT(esk_bed_make(bed, &with->table, &config, 1), ESK_OK);
+    failing_device_make(front, bed->device);
+    bed->device = front;
+    for (uint32_t i = 0; i < with->rows; i++) {
+        ESK_CHECK_INT(esk_bed_append(bed), ESK_OK);
+        if (i % 40 == 39) {
+            ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
+        }
+    }
+    ESK_CHECK_INT(esk_bed_erase_before(bed, 1), ESK_OK);
+    ESK_CHECK_INT(esk_bed_append_many(bed, 5), ESK_OK);
+    ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
+    ESK_CHECK_INT(esk_bed_append_many(bed, 3), ESK_OK);
+}
+
+static void bed_recover_verify(struct esk_bed *bed) {
+    esk_bed_crash(bed);
+    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
+    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
+    ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
+}
+
+/// One mount with failing reads and what comes after. False: it had no read
+/// number `read`.
+static bool series_try(struct esk_bed *bed, uint32_t read, uint32_t more,
+                       enum read_failure how) {
+    esk_bed_crash(bed);
+    fail_from(read, more, how);
+    int status = esk_bed_recover(bed);
+    if (!fail_end()) {
+        return false;
+    }
+    if (how == READ_BROKEN && status != ESK_OK) {
+        ESK_CHECK_INT(status, ESK_E_IO);
+    }
+    if (status == ESK_OK) {
+        ESK_CHECK_HELD(esk_bed_verify(bed, false), bed->why);
+        ESK_CHECK_INT(esk_bed_append_many(bed, ROWS_MORE), ESK_OK);
+        ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
+    }
+    bed_recover_verify(bed);
+    return true;
+}
+
+static void series_run(const struct series_case *with, enum read_failure how) {
+    struct esk_bed bed;
+    struct esk_bed_save save;
+    struct esk_device front;
+    bed_start(&bed, with, &front);
+    esk_bed_save_make(&save, &bed);
+    esk_bed_keep(&save, &bed);
+    for (uint32_t b = 0; b < BURSTS; b++) {
+        bool more = true;
+        for (uint32_t read = 1; more; read++) {
+            ESK_CONTEXT("%s, read %u and %d more fail as %d", with->name,
+                        (unsigned)read, (int)bursts[b], (int)how);
+            esk_bed_restore(&bed, &save);
+            more = series_try(&bed, read, bursts[b], how);
+        }
+    }
+    esk_bed_save_free(&save);
+    esk_bed_free(&bed);
+}
+
+ESK_TEST(series_is_whole_or_not_opened_when_reads_of_its_mount_fail) {
+    for (uint32_t i = 0; i < SERIES_CASES; i++) {
+        series_run(&series_cases[i], READ_BROKEN);
+    }
+}
+
+/// A bush on a medium as a power cut left it, to be tried again and again.
+struct tree_state {
+    struct esk_bush bush;
+    struct esk_sim *sim;
+    struct esk_bush_model whole; ///< what a mount without failures finds
+};
+
+static struct tree_state state;
+static struct esk_bush bush;
+
+static void model_read(struct esk_bush_model *model) {
+    ESK_CHECK_HELD(esk_bush_read_all(&bush, model->version), bush.why);
+    model->rows = 0;
+    for (uint32_t number = 0; number < bush.range; number++) {
+        model->rows += model->version[number] != 0 ? 1 : 0;
+    }
+}
+
+static int bush_mount(void) {
+    ESK_TRY(esk_volume_mount(&bush.volume, bush.device, 0, bush.page));
+    return esk_bush_open(&bush);
+}
+
+static void state_restore(void) {
+    esk_sim_restore(bush.sim, state.sim);
+    bush = state.bush;
+}
+
+/// Fills a bush, cuts its power and keeps what is left.
+static void state_make(uint8_t store, uint32_t seed) {
+    struct esk_bush_table table = bush_plain(store);
+    table.batch_pages = store == ESK_STORE_JOURNALED ? 4 : 0;
+    struct esk_sim_config medium = {.geometry = ESK_NAND(160, 8, 512),
+                                    .seed = seed};
+    if (esk_bush_overwrites(store)) {
+        medium.geometry = (struct esk_geometry)ESK_CARD(160, 8, 512);
+        medium.erase_keeps = true;
+        medium.whole_writes = store == ESK_STORE_INPLACE;
+    }
+    ESK_CHECK_INT(esk_bush_make_on(&bush, &table, &medium, seed), ESK_OK);
+    bush_puts(&bush, 700);
+    bush_front(&bush);
+    esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + 1 + seed,
+                   ESK_SIM_CUT_DRAWN);
+    while (esk_bush_put(&bush, esk_bush_random(&bush, bush.range)) == ESK_OK) {
+    }
+    esk_sim_power_on(bush.sim);
+    ESK_CHECK_INT(esk_sim_clone(&state.sim, bush.sim), ESK_OK);
+    state.bush = bush;
+    ESK_CHECK_INT(bush_mount(), ESK_OK);
+    model_read(&state.whole);
+}
+
+static void state_free(void) {
+    esk_sim_destroy(state.sim);
+    esk_bush_free(&bush);
+}
+
+/// As series_try.
+static bool tree_try(uint32_t read, uint32_t more, enum read_failure how) {
+    state_restore();
+    fail_from(read, more, how);
+    int status = bush_mount();
+    if (!fail_end()) {
+        return false;
+    }
+    if (how == READ_BROKEN && status != ESK_OK) {
+        ESK_CHECK_INT(status, ESK_E_IO);
+    }
+    bush.model = state.whole;
+    if (status == ESK_OK) {
+        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+        bush_puts(&bush, ROWS_MORE);
+        ESK_CHECK_INT(esk_tree_sync(bush.tree), ESK_OK);
+    }
+    ESK_CHECK_INT(bush_mount(), ESK_OK);
+    ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+    ESK_CHECK_TEXT(esk_sim_violation(bush.sim), "");
+    return true;
+}
+
+static void tree_run(uint8_t store, uint32_t seed, enum read_failure how) {
+    state_make(store, seed);
+    for (uint32_t b = 0; b < BURSTS; b++) {
+        bool more = true;
+        for (uint32_t read = 1; more; read++) {
+            ESK_CONTEXT("store %u, seed %u, read %u and %d more fail as %d",
+                        store, (unsigned)seed, (unsigned)read, (int)bursts[b],
+                        (int)how);
+            more = tree_try(read, bursts[b], how);
+        }
+    }
+    state_free();
+}
+
+ESK_TEST(tree_is_whole_or_not_opened_when_reads_of_its_mount_fail) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+        for (uint32_t seed = 0; seed < 6; seed++) {
+            tree_run(store, seed, READ_BROKEN);
+        }
+    }
+}
+
+static struct esk_rig rig;
+
+static int table_create(const char *name) {
+    static const struct esk_column columns[] = {{"key", "", ESK_TYPE_U32, 0},
+                                                {"v", "", ESK_TYPE_I32, 0}};
+    struct esk_table_spec spec = {
+        .name = name, .columns = columns, .column_count = 2, .data_blocks = 4};
+    return esk_volume_create(&rig.volume, ESK_TABLE_SERIES, &spec, NULL,
+                             rig.page);
+}
+
+static int table_find(const char *name) {
+    struct esk_table_info info;
+    return esk_volume_find(&rig.volume, name, &info, rig.page);
+}
+
+static int volume_mount(void) {
+    return esk_volume_mount(&rig.volume, rig.device, 0, rig.page);
+}
+
+/// A mount with failing reads knows the tables that one without knows, `b` by
+/// `wanted`; and so does the next one after a commit.
+static bool catalog_try(uint32_t read, uint32_t more, int wanted) {
+    fail_from(read, more, READ_BROKEN);
+    int status = volume_mount();
+    if (!fail_end()) {
+        return false;
+    }
+    if (status != ESK_OK) {
+        ESK_CHECK_INT(status, ESK_E_IO);
+        return true;
+    }
+    ESK_CHECK_INT(table_find("a"), ESK_OK);
+    ESK_CHECK_INT(table_find("b"), wanted);
+    ESK_CHECK_INT(table_create("c"), ESK_OK);
+    ESK_CHECK_INT(volume_mount(), ESK_OK);
+    ESK_CHECK_INT(table_find("a"), ESK_OK);
+    ESK_CHECK_INT(table_find("b"), wanted);
+    ESK_CHECK_INT(table_find("c"), ESK_OK);
+    return true;
+}
+
+/// Mounts of what a cut at operation `cut` of a commit left. False: the
+/// commit was done before.
+static bool catalog_run(uint32_t cut, enum esk_sim_cut_mode how) {
+    static const struct esk_volume_config config = {.tables_max = 4};
+    struct esk_sim *left = NULL;
+    rig_start(&rig, &rig_nor, &config);
+    ESK_CHECK_INT(table_create("a"), ESK_OK);
+    esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim) + cut, how);
+    bool done = table_create("b") == ESK_OK;
+    esk_sim_power_on(rig.sim);
+    ESK_CHECK_INT(esk_sim_clone(&left, rig.sim), ESK_OK);
+    ESK_CHECK_INT(volume_mount(), ESK_OK);
+    int wanted = table_find("b");
+    for (uint32_t b = 0; b < BURSTS; b++) {
+        bool more = true;
+        for (uint32_t read = 1; more; read++) {
+            ESK_CONTEXT("cut %u, read %u and %d more fail", (unsigned)cut,
+                        (unsigned)read, (int)bursts[b]);
+            esk_sim_restore(rig.sim, left);
+            more = catalog_try(read, bursts[b], wanted);
+        }
+    }
+    esk_sim_destroy(left);
+    rig_end(&rig);
+    return !done;
+}
+
+ESK_TEST(volume_knows_its_newest_catalog_or_is_not_mounted_when_reads_fail) {
+    bool more = true;
+    for (uint32_t cut = 1; more; cut++) {
+        more = catalog_run(cut, ESK_SIM_CUT_BEFORE);
+        ESK_CHECK_INT(catalog_run(cut, ESK_SIM_CUT_DRAWN), more);
+        ESK_CHECK(more || cut > 4);
+    }
+}
+
+ESK_TEST_MAIN()
