@@ -14,8 +14,8 @@
 /// with and without. SQLite's log is written back into its base as it does
 /// by itself. EskerDB sorts the rows of a commit of 100 or 10,000, puts them
 /// together and syncs, on mu in an atomic batch as the peers' transactions
-/// are; the sort is in its time. Where pages are overwritten there are no
-/// batches: a cut leaves a prefix of the rows.
+/// are; the sort is in its time. In place they are put without a batch: a cut
+/// leaves a prefix of the rows.
 ///
 /// By pread, EskerDB and SQLite have the same RAM for pages: EskerDB's is a
 /// pool of a few frames and a page cache between it and the file. Mapped, the

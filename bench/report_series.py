@@ -278,14 +278,18 @@ def last(pattern, log):
 def add_reliability(report, logs):
     title = "Reliability"
     lines = []
-    cuts = last(r"^(\d+) cuts, seed (\d+)$", logs["powercut"])
-    failed = last(r"^\d+ passed, (\d+) failed$", logs["powercut"])
-    if cuts and failed is not None:
-        count = int(cuts[0])
+    # The campaign of series is the first; that of trees comes after it.
+    cuts = re.search(
+        r"^(\d+) cuts, seed (\d+)\n\d+ passed, (\d+) failed$",
+        logs["powercut"],
+        re.MULTILINE,
+    )
+    if cuts:
+        count, seed, failed = int(cuts[1]), cuts[2], cuts[3]
         met = "yes" if count >= 100000 and failed == "0" else "**no**"
         lines.append(
             [
-                f"power cuts in one campaign, seed {cuts[1]}, {failed} failed",
+                f"power cuts in one campaign, seed {seed}, {failed} failed",
                 number(count),
                 ">= 100000, none failed",
                 "28,794 in 586 s (littlefs); EmbedDB, FlashDB: none",
