@@ -34,14 +34,12 @@ static void part_run(const struct esk_sim_part *part, uint8_t store,
         page_bytes = (uint16_t)(2 * page_bytes);
         config.geometry.page_bytes = page_bytes;
     }
-    /* A wandering tree has nodes on a third of its region at most. */
-    uint32_t room = store == ESK_STORE_WANDERING ? 320 : 160;
     struct esk_bush_table table = {.store = store,
                                    .checksum = (uint8_t)((key + store) % 3),
                                    .key_type = type->type,
                                    .key_bytes = type->bytes,
                                    .pad_bytes = (uint16_t)(page_bytes / 20),
-                                   .blocks = (room + pages - 1) / pages + 8,
+                                   .blocks = (160 + pages - 1) / pages + 8,
                                    .key_range = 400};
     config.geometry.block_count = table.blocks + 80 / pages + 14;
     if (part->medium == ESK_SIM_NAND_SLC || part->medium == ESK_SIM_NAND_MLC) {
