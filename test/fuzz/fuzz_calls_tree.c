@@ -55,7 +55,6 @@ struct run {
     uint64_t arena[READER_BYTES_MAX / 8];
     uint32_t at;
     uint32_t stride;
-    bool has_bad; ///< a bad block takes room that the tree counts on
 };
 
 _Noreturn static void fail(const struct run *run, const char *what) {
@@ -79,8 +78,7 @@ static void rows_change(struct run *run, uint32_t count, bool puts) {
         bool there = bush->model.version[run->at] != 0;
         int status =
             puts ? esk_bush_put(bush, run->at) : esk_bush_delete(bush, run->at);
-        bool refused =
-            status == ESK_FULL && (bush->in_batch || !there || run->has_bad);
+        bool refused = status == ESK_FULL && (bush->in_batch || !there);
         if (status != ESK_OK && !refused &&
             !(status == ESK_NOT_FOUND && !puts && !there)) {
             fail(run, esk_status_text(status));
@@ -285,7 +283,6 @@ static bool run_start(struct run *run, const uint8_t *data) {
         .bad_blocks = !stays && (data[0] & 16u) != 0 ? 1 : 0,
         .dirty = !stays && (data[0] & 32u) != 0,
     };
-    run->has_bad = config.bad_blocks > 0;
     config.erase_keeps = (config.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
     if (config.geometry.block_count < 40) {
         table.blocks = 16;

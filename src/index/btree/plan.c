@@ -285,15 +285,15 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
     uint32_t block = need->block_pages;
     uint32_t pages = plan->pages;
     if (need->store == ESK_STORE_MU) {
-        /* All but 1 / 64, and three blocks. */
-        pages = scaled(pages + product(3, block), 64, 63) + 1u;
+        /* All but twice 1 / 64, and four blocks. */
+        pages = scaled(pages + product(4, block), 64, 62) + 1u;
     }
     if (need->store == ESK_STORE_WANDERING) {
-        /* All but a window, 1 / 64 and 1 / 16, three blocks and paths. */
+        /* All but a window, twice 1 / 64, 1 / 16, four blocks and paths. */
         uint32_t count = windows(need);
         uint32_t least = product(8, plan->height);
-        pages += paths_pages(need, plan) + product(3, block) + least;
-        pages = scaled(pages, 64u * count, 59u * count - 64u) + 1u;
+        pages += paths_pages(need, plan) + product(4, block) + least;
+        pages = scaled(pages, 64u * count, 58u * count - 64u) + 1u;
     }
     return ratio_up(pages, block) + SPARE_BLOCKS;
 }

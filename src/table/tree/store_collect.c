@@ -19,6 +19,9 @@
 /// pages and at most n times the inner nodes: that is what a full tree leaves
 /// free, and the window. Few large windows cost room for the window, many
 /// small ones room for inner nodes; n near the root of the fanout is best.
+///
+/// Blocks that are bad are no room, and for some to go bad room is kept: the
+/// nodes that are there when they do are still to be moved.
 #include "table/tree/store_cow.h"
 
 enum {
@@ -27,11 +30,46 @@ enum {
     WINDOWS_MAX = 16,
     PATHS_LEAST = 8, ///< wandering: paths that fit the window
     SLACK = 64,      ///< one of so many pages is kept free beside
+    SPARE = 64,      ///< and one of so many blocks, or one, for going bad
     GAIN = 16,       ///< wandering: and one of so many gained a lap
 };
 
 static uint32_t block_pages(const struct esk_tree *tree) {
     return tree->volume->device->geometry.block_pages;
+}
+
+/// Counts the bad blocks, at first and when more may be.
+/// Costs    a look at the mark of every block.
+static void bad_count(struct esk_tree *tree) {
+    struct esk_ring *ring = &tree->ring;
+    uint32_t seen =
+        tree->stats.program_failures + tree->stats.erase_failures + 1u;
+    if (tree->bad_seen == seen) {
+        return;
+    }
+    tree->bad_seen = seen;
+    tree->bad_pages = 0;
+    for (uint32_t at = 0; at < esk_ring_pages(ring); at += block_pages(tree)) {
+        if (esk_ring_block_is_bad(ring, at)) {
+            tree->bad_pages += block_pages(tree);
+        }
+    }
+}
+
+/// Pages of the region's good blocks.
+static uint32_t good_pages(const struct esk_tree *tree) {
+    return esk_ring_pages(&tree->ring) - tree->bad_pages;
+}
+
+/// Pages kept for blocks that go bad: whole ones. Media that overwrite replace
+/// theirs themselves.
+static uint32_t spare_pages(const struct esk_tree *tree) {
+    const struct esk_geometry *geometry = &tree->volume->device->geometry;
+    uint32_t block = block_pages(tree);
+    if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        return 0;
+    }
+    return (good_pages(tree) / SPARE / block + 1u) * block;
 }
 
 /// Windows that a lap of a wandering tree is divided into.
@@ -53,15 +91,16 @@ static uint32_t change_pages(const struct esk_tree *tree) {
 
 /// Nodes of a mu tree that leave the collector windows of one block.
 static uint32_t shared_nodes_max(const struct esk_tree *tree) {
-    uint32_t all = esk_ring_pages(&tree->ring);
+    uint32_t all = good_pages(tree);
     uint32_t kept = 2u * block_pages(tree) + all / SLACK + change_pages(tree);
+    kept += spare_pages(tree);
     return all > kept ? all - kept : 0;
 }
 
 /// Pages that a sweep empties: whole blocks.
 static uint32_t window_pages(const struct esk_tree *tree) {
     uint32_t block = block_pages(tree);
-    uint32_t all = esk_ring_pages(&tree->ring);
+    uint32_t all = good_pages(tree);
     uint32_t pages = all / windows(tree);
     uint32_t least = (uint32_t)PATHS_LEAST * tree->now.height;
     if (esk_tree_shares(tree)) {
@@ -77,7 +116,7 @@ static uint32_t window_pages(const struct esk_tree *tree) {
 /// Pages kept free for the collector: what a sweep writes before it frees.
 static uint32_t reserve(const struct esk_tree *tree) {
     return window_pages(tree) + block_pages(tree) +
-           esk_ring_pages(&tree->ring) / SLACK;
+           good_pages(tree) / SLACK;
 }
 
 /// Pages that a lap of sweeps writes beside the live ones.
@@ -98,9 +137,9 @@ uint32_t esk_tree_nodes_max(const struct esk_tree *tree) {
     if (esk_tree_shares(tree)) {
         return shared_nodes_max(tree);
     }
-    uint32_t all = esk_ring_pages(&tree->ring);
+    uint32_t all = good_pages(tree);
     uint32_t kept = reserve(tree) + paths_pages(tree) + all / GAIN;
-    kept += change_pages(tree);
+    kept += change_pages(tree) + spare_pages(tree);
     return all > kept ? all - kept : 0;
 }
 
@@ -133,7 +172,8 @@ static int collect_next(struct esk_tree *tree, bool *done) {
 int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
     uint32_t all = esk_ring_pages(&tree->ring);
     uint32_t tail = tree->ring.tail;
-    if (pages > all) {
+    bad_count(tree);
+    if (pages > good_pages(tree)) {
         return ESK_FULL;
     }
     if (tree->now.inner == UINT32_MAX && !esk_tree_shares(tree)) {
@@ -151,6 +191,7 @@ int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
 
 int esk_tree_collect_step(void *context, bool *done) {
     struct esk_tree *tree = context;
+    bad_count(tree);
     uint32_t ahead = block_pages(tree) * (tree->ring.ahead + 1u);
     *done = false;
     if (tree->sweep_end == 0 &&

@@ -13,12 +13,17 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
     if (esk_order_is_nan(tree->layout.key_type, key)) {
         return ESK_E_INVALID;
     }
-    ESK_TRY(esk_tree_change_begin(tree, (uint8_t)(2u * tree->now.height + 1u)));
+    int status =
+        esk_tree_change_begin(tree, (uint8_t)(2u * tree->now.height + 1u));
+    if (status == ESK_FULL && !tree->in_batch && tree->bad_pages > 0) {
+        /* A change always has room, but for what blocks took that failed. */
+        status = ESK_E_WORN;
+    }
+    ESK_TRY(status);
     struct esk_tree_state before = tree->now;
     edit->level = 1;
     edit->keep = true;
-    int status =
-        esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 1, edit);
+    status = esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 1, edit);
     status = status == ESK_NOT_FOUND ? ESK_OK : status;
     if (status == ESK_OK && mode == PUT_NEW && edit->found) {
         status = ESK_EXISTS;
