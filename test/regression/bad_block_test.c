@@ -46,9 +46,8 @@ ESK_TEST(full_tree_takes_changes_however_many_blocks_were_bad) {
             for (uint32_t bad = 0; bad <= 12; bad++) {
                 struct esk_bush bush;
                 struct esk_bush_table table = table_of(store);
-                struct esk_sim_config config = {.geometry = media[medium],
-                                                .seed = bad,
-                                                .bad_blocks = bad};
+                struct esk_sim_config config = {
+                    .geometry = media[medium], .seed = bad, .bad_blocks = bad};
                 ESK_CONTEXT("store %u, medium %u, %u bad", store, medium, bad);
                 ESK_CHECK_INT(esk_bush_make_on(&bush, &table, &config, bad),
                               ESK_OK);

@@ -115,8 +115,7 @@ static uint32_t window_pages(const struct esk_tree *tree) {
 
 /// Pages kept free for the collector: what a sweep writes before it frees.
 static uint32_t reserve(const struct esk_tree *tree) {
-    return window_pages(tree) + block_pages(tree) +
-           good_pages(tree) / SLACK;
+    return window_pages(tree) + block_pages(tree) + good_pages(tree) / SLACK;
 }
 
 /// Pages that a lap of sweeps writes beside the live ones.

@@ -86,8 +86,8 @@ struct esk_tree {
     uint8_t *probe;            ///< key_bytes: where GC or a repair looks
     uint32_t committed;        ///< root that takes effect after a cut
     uint32_t sweep_end;        ///< GC: positions below it are emptied; 0: none
-    uint32_t bad_pages; ///< GC: of the blocks known bad
-    uint32_t bad_seen;  ///< GC: failures when they were counted, and one; or 0
+    uint32_t bad_pages;        ///< GC: of the blocks known bad
+    uint32_t bad_seen; ///< GC: failures when they were counted, and one; or 0
     uint32_t splits;
     uint32_t merges;
     uint32_t moved;

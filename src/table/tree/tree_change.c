@@ -141,6 +141,23 @@ static bool nodes_fit(const struct esk_tree *tree, uint8_t count) {
     return there + count <= tree->store->nodes_max(tree);
 }
 
+/// Whether the node of `level` can be split: not when all above it are full
+/// and there cannot be another root. Lower levels are written by the time a
+/// higher one splits, so this is asked before the first.
+static int height_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
+    uint8_t height = tree->now.height;
+    *fits = height < tree->layout.height_max;
+    while (!*fits && level < height) {
+        struct esk_tree_work work;
+        struct esk_btree_node node;
+        level++;
+        ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
+        *fits = esk_btree_count(&node) < node.capacity;
+        esk_tree_unpin(tree, &work);
+    }
+    return ESK_OK;
+}
+
 /// Puts `entry` at `index` of the node, splitting it when it is full.
 static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
                      struct change *change, const struct esk_btree_node *node,
@@ -159,8 +176,9 @@ static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
         }
         return ESK_OK;
     }
-    if ((is_root && level == tree->layout.height_max) ||
-        !nodes_fit(tree, (uint8_t)(tree->now.height + 2u - level))) {
+    bool fits = false;
+    ESK_TRY(height_fits(tree, level, &fits));
+    if (!fits || !nodes_fit(tree, (uint8_t)(tree->now.height + 2u - level))) {
         return ESK_FULL;
     }
     bool keeps = edit->rightmost && index == count &&
