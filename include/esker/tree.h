@@ -98,7 +98,8 @@ struct esk_tree_stats {
     uint32_t program_failures;
     uint32_t erase_failures;
     uint32_t nodes;     ///< of the tree now; inplace: pages in use
-    uint32_t nodes_max; ///< that the region, and the height, can hold
+    uint32_t nodes_max; ///< that the region, and the height, can hold; bad
+                        ///< blocks count from the first change on
     uint8_t height;     ///< levels; 1: the root is a leaf
 };
 
@@ -216,13 +217,18 @@ void esk_tree_close(struct esk_tree *tree);
 /// Puts one row: inserts it, or replaces the row with its key.
 ///
 /// row      in, borrowed for the call: esk_tree_row_bytes bytes.
-/// Returns  ESK_OK: it is on the medium. ESK_FULL: no room; deletes and
-///          changes of rows that are there still work. ESK_E_INVALID for a
+/// Returns  ESK_OK: it is on the medium. ESK_FULL: no room for one row more.
+///          Deletes and changes of rows that are there still work, at any
+///          fill: a moving tree counts on no bad block, and when a row is
+///          refused one block in 64, at least one, can still go bad before
+///          they return ESK_E_WORN. (Counted are blocks with a mark: a medium
+///          that keeps none is trusted.) ESK_E_INVALID for a
 ///          NaN key; ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY,
 ///          ESK_E_LIMIT: nothing was changed. (Where pages are overwritten a
 ///          write that failed may have taken effect: reads tell.)
 /// Costs    height reads and the store's programs; when the medium is full
-///          of old pages also GC of a block or more.
+///          of old pages also GC of a block or more. The first change of a
+///          moving tree after open looks at the mark of every block.
 int esk_tree_put(struct esk_tree *tree, const void *row);
 
 /// Puts a row whose key is not there yet. Also returns ESK_EXISTS.

@@ -166,4 +166,55 @@ ESK_TEST(tree_that_is_full_reads_changes_and_deletes_on_every_part) {
     ESK_CHECK(used > 20);
 }
 
+/// What was taken is changed again and again, also after a mount.
+static void taken_check(struct esk_bush *bush) {
+    for (uint32_t round = 0; round < 12; round++) {
+        for (uint32_t number = 0; number < bush->range; number++) {
+            if (bush->model.version[number] != 0) {
+                ESK_CHECK_INT(esk_bush_put(bush, number), ESK_OK);
+            }
+        }
+        if (round == 6) {
+            ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
+        }
+    }
+    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
+}
+
+ESK_TEST(row_that_is_there_is_changed_at_any_fill_of_any_region) {
+    uint32_t full = 0;
+    for (uint32_t run = 0; run < 4 * 4 * 13; run++) {
+        uint8_t store = (uint8_t)(ESK_STORE_INPLACE + run % 4);
+        uint16_t pages = (uint16_t)(1u << run / 4 % 4 * 2);
+        bool overwrites = esk_bush_overwrites(store);
+        struct esk_bush bush;
+        struct esk_bush_table table = {.store = store,
+                                       .key_type = ESK_TYPE_U16,
+                                       .pad_bytes = 30,
+                                       .key_range = 300,
+                                       .blocks = 2 + run / 16};
+        struct esk_geometry geometry = {.block_count = 40u + 80u / pages,
+                                        .block_pages = pages,
+                                        .page_bytes = 256,
+                                        .program_bytes = 256,
+                                        .erased_value = 0xFF};
+        geometry.flags = overwrites ? ESK_MEDIUM_OVERWRITE : 0;
+        ESK_CONTEXT("store %u, %u blocks of %u pages", store, table.blocks,
+                    pages);
+        ESK_CHECK_INT(esk_bush_make(&bush, &table, &geometry, run), ESK_OK);
+        int status = ESK_OK;
+        for (uint32_t i = 0; i < 300 && status == ESK_OK; i++) {
+            status = esk_bush_put(&bush, esk_bush_random(&bush, bush.range));
+            if (i < 10 || i % 60 == 0) {
+                taken_check(&bush);
+            }
+        }
+        ESK_CHECK(status == ESK_OK || status == ESK_FULL);
+        full += status == ESK_FULL ? 1 : 0;
+        taken_check(&bush);
+        esk_bush_free(&bush);
+    }
+    ESK_CHECK(full > 40);
+}
+
 ESK_TEST_MAIN()

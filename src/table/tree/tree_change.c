@@ -361,6 +361,9 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
 int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
     bool again = true;
     if (tree->now.root == ESK_PAGE_NONE) {
+        if (!esk_tree_overwrites(tree) && !nodes_fit(tree, 1)) {
+            return ESK_FULL; /* it could not be changed */
+        }
         node_add(tree, 1);
     }
     tree->page_low = edit->level;
