@@ -152,7 +152,7 @@ ESK_TEST(merged_pages_of_a_full_tree_are_used_again) {
             struct esk_bush_table table = merging(stores[s], pad);
             table.key_range = 4000;
             table.blocks =
-                esk_bush_overwrites(stores[s]) ? (uint32_t)pad / 2 + 2 : 12;
+                esk_bush_overwrites(stores[s]) ? (uint32_t)pad / 2 + 2 : 13;
             ESK_CONTEXT("store %u, pad %u", stores[s], pad);
             bush_make(&bush, &table);
             fill(&bush);
