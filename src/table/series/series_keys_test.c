@@ -48,7 +48,7 @@ static double reads_a_get(struct esk_rig *rig, enum shape shape) {
         ESK_CHECK_INT(esk_series_get(rig->series, key, row), ESK_OK);
         ESK_CHECK_INT(esk_load_u32(row), key);
     }
-    return (double)(rig->series->stats.reads - before) / GETS;
+    return (double)(rig->series->stats.reads - before) / (double)GETS;
 }
 
 static void open_with(struct esk_rig *rig, const struct esk_series_parts *parts,
