@@ -167,12 +167,25 @@ KINDS = {
 def section(results):
     """The whole section; nothing when every target is met."""
     missed = [row for row in results.rows if meets(row) is False]
+    main = {
+        (row["config"], row["metric"])
+        for row in missed
+        if row["dataset"] == results.main
+    }
+    missed = [
+        row
+        for row in missed
+        if kind(row) == "board"
+        or row["dataset"] == results.main
+        or (row["config"], row["metric"]) not in main
+    ]
     if not missed:
         return ""
     parts = [
         "## What misses its target, of what it is made, what would get there\n",
         (
-            "Cycles are of the simulator's profile, every one counted and put "
+            f"Where a figure misses on several data sets, that of {results.main} "
+            "is shown. Cycles are of the simulator's profile, every one counted and put "
             "to the function it was spent in; `append, max` is the profile of "
             "the dearest append alone. Bytes of RAM are of the running "
             "program, code of the linker's map.\n"

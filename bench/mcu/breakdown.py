@@ -16,6 +16,7 @@ import profile_avr
 import stack
 
 LISTED = 10
+DEFINED = re.compile(r"^[a-z][\w *]*?[ *](\w+)\([^;]*?\{", re.MULTILINE)
 REST = "the rest"
 
 # Metrics of the series and the tree: the group of samples they are of, and
@@ -44,20 +45,30 @@ def row(bench, config, dataset, metric, value, unit):
 
 
 def parts_of(objects):
-    """{function: the folder its source stands in} of the core's objects."""
+    """{function: the folder its source stands in} of the core, the board and
+    the firmware; from the text, since objects that are optimized as one name no
+    statics."""
     found = {}
     base = platforms.BUILD / "atmega2560"
-    for path in objects:
-        said = platforms.must(["avr-nm", path])
-        folder = str(path.relative_to(base).parent)
-        for name in re.findall(r"^\w+ [tTwW] (\S+)$", said, re.MULTILINE):
+    sources = [
+        (platforms.ROOT / path.relative_to(base)).with_suffix(".c")
+        for path in objects
+    ]
+    sources += sorted((platforms.ROOT / "bench/mcu").glob("*.c"))
+    for source in sources:
+        if not source.exists():
+            continue
+        folder = str(source.relative_to(platforms.ROOT).parent)
+        for name in DEFINED.findall(source.read_text("utf-8")):
             found.setdefault(name, folder)
     return found
 
 
 def part(parts, name):
-    if name in parts:
-        return parts[name]
+    """Also of a function that the compiler cut or copied."""
+    whole = name.split(".")[0]
+    if whole in parts:
+        return parts[whole]
     return "the compiler's helpers" if name.startswith("__") else "C library"
 
 
@@ -147,7 +158,10 @@ def ram(kind, program, run, config, dataset, stacked):
     handle = members(program, HANDLES[kind])
     handle_bytes = sum(size for _, size in handle)
     page_bytes, key_index = 512, 256 if kind == "series" else 0
-    frames = (found["arena"] - handle_bytes - key_index) // page_bytes
+    frames = round((found["arena"] - handle_bytes - key_index) / page_bytes)
+    room = found["arena"] - key_index - frames * page_bytes
+    while handle_bytes > room:  # what its parts do not need is not there
+        handle_bytes -= handle.pop()[1]
     other = found["arena"] - handle_bytes - key_index - frames * page_bytes
     small = sum(size for _, size in handle if size < 16)
     shares = [
