@@ -192,7 +192,8 @@ def sizes(results):
             continue
         ram = metric.replace("code bytes", "static RAM")
         about = {"dataset": row["dataset"], "bench": "size"}
-        named = f"{metric.replace('code bytes', '').strip(', ')}"
+        named = metric.replace("code bytes", "").strip(", ")
+        named = named.replace(" ,", ",")
         lines.append(
             [
                 row["config"].split(",")[0],
