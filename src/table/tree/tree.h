@@ -93,10 +93,9 @@ struct esk_tree {
     uint32_t moved;
     uint32_t changes; ///< rises with every change
     uint16_t pool_offsets[ESK_BTREE_HEIGHT_MAX + 1];
-    uint8_t frame;        ///< of `page`
-    uint8_t page_low;     ///< lowest level in `page`
-    uint8_t load_level;   ///< level that the next load is for
-    uint8_t pool_classes; ///< 1: LRU-P
+    uint8_t frame;      ///< of `page`
+    uint8_t page_low;   ///< lowest level in `page`
+    uint8_t load_level; ///< level that the next load is for
     bool lru_n;
     bool in_batch;
     bool swept;  ///< GC: nodes below the key in `probe` are done
