@@ -224,7 +224,7 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     uint32_t at = esk_page_sequence(page);
     if (level == ESK_INPLACE_BATCH || !has_journal(tree) ||
         at == PAGE_JOURNAL || at >= esk_ring_pages(&tree->ring) ||
-        (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        esk_tree_is_read_only(tree)) {
         return ESK_OK;
     }
     /* Before the journal is written again, its page is at home for good. */
@@ -267,7 +267,7 @@ int esk_inplace_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_LINK,
                                  .level = (uint8_t)(level + 1u),
                                  .has_right = true};
-    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
     ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,

@@ -103,7 +103,7 @@ static int batch_replay(struct esk_tree *tree, uint8_t *page) {
     if (first > end || pages > end - first) {
         return ESK_E_CORRUPT;
     }
-    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
     ESK_TRY(slots_copy(tree, first, pages, page));

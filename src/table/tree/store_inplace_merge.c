@@ -315,7 +315,7 @@ static int join_complete(struct esk_tree *tree, uint8_t level, bool *done) {
     if (!*done) {
         return ESK_OK;
     }
-    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
     tree->path.index[level] = (uint16_t)(index - 1u);
@@ -434,9 +434,7 @@ static int inplace_merge_repair(struct esk_tree *tree) {
     }
     free->repairs = true;
     ESK_TRY(interrupted_complete(tree, &doubts));
-    return (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0
-               ? ESK_OK
-               : esk_inplace_settle(tree);
+    return esk_tree_is_read_only(tree) ? ESK_OK : esk_inplace_settle(tree);
 }
 
 static uint32_t inplace_pages_free(const struct esk_tree *tree) {

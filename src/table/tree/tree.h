@@ -299,6 +299,11 @@ void esk_tree_work_drop(struct esk_tree *tree, struct esk_tree_work *work);
 void esk_tree_change_end(struct esk_tree *tree, int status,
                          const struct esk_tree_state *before);
 
+/// Whether nothing may be programmed.
+static inline bool esk_tree_is_read_only(const struct esk_tree *tree) {
+    return (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0;
+}
+
 /// The height is another one: LRU-N gets its classes anew.
 static inline void esk_tree_height_changed(struct esk_tree *tree) {
     if (tree->lru_n) {

@@ -374,7 +374,7 @@ int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
 }
 
 int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages) {
-    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
     ESK_TRY(tree->store->begin(tree, pages));

@@ -89,7 +89,7 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
     if (esk_tree_overwrites(tree) && tree->batches == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
     if (tree->batches != NULL) {
@@ -153,7 +153,7 @@ int esk_tree_abort(struct esk_tree *tree) {
 
 int esk_tree_sync(struct esk_tree *tree) {
     const struct esk_device *device = tree->volume->device;
-    if ((tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if (esk_tree_is_read_only(tree)) {
         return ESK_OK;
     }
     return device->ops->sync(device);
