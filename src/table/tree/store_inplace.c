@@ -87,7 +87,6 @@ int esk_inplace_program(struct esk_tree *tree, uint32_t at,
 
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
                       uint8_t level, uint32_t link) {
-    const struct esk_device *device = tree->volume->device;
     struct esk_ring *ring = &tree->ring;
     ring->envelope.kind = (uint8_t)(ESK_PAGE_NODE + level);
     esk_envelope_open(page, at, link);
@@ -95,18 +94,23 @@ int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
     if (tree->in_batch && at < tree->batch->head) {
         return tree->batches->write(tree, at, page);
     }
-    if (has_journal(tree)) {
-        ESK_TRY(esk_inplace_program(tree, PAGE_JOURNAL, page));
-        ESK_TRY(device->ops->sync(device));
+    if (!has_journal(tree)) {
+        return esk_inplace_program(tree, at, page);
     }
+    ESK_TRY(esk_inplace_program(tree, PAGE_JOURNAL, page));
+    ESK_TRY(esk_inplace_sync(tree));
     ESK_TRY(esk_inplace_program(tree, at, page));
-    return has_journal(tree) ? device->ops->sync(device) : ESK_OK;
+    return esk_inplace_sync(tree);
+}
+
+int esk_inplace_sync(const struct esk_tree *tree) {
+    const struct esk_device *device = tree->volume->device;
+    return device->ops->sync(device);
 }
 
 int esk_inplace_settle(struct esk_tree *tree) {
-    const struct esk_device *device = tree->volume->device;
     return has_journal(tree) || tree->in_batch ? ESK_OK
-                                               : device->ops->sync(device);
+                                               : esk_inplace_sync(tree);
 }
 
 /// Writes the node to region page `at`.
@@ -229,7 +233,7 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     }
     /* Before the journal is written again, its page is at home for good. */
     ESK_TRY(esk_inplace_program(tree, at, page));
-    return tree->volume->device->ops->sync(tree->volume->device);
+    return esk_inplace_sync(tree);
 }
 
 static int inplace_mount(struct esk_tree *tree,

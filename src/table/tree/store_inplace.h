@@ -26,6 +26,9 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
                       uint8_t level, uint32_t link);
 
+/// Makes what was written survive a cut, whatever the medium caches.
+int esk_inplace_sync(const struct esk_tree *tree);
+
 /// Holds back what follows until what was written is safe, where a medium
 /// writes in another order than it was told.
 int esk_inplace_settle(struct esk_tree *tree);

@@ -59,11 +59,6 @@ static uint16_t change_slots(const struct esk_tree *tree) {
     return (uint16_t)(tree->free != NULL ? 3u * height + 4u : height);
 }
 
-static int device_sync(const struct esk_tree *tree) {
-    const struct esk_device *device = tree->volume->device;
-    return device->ops->sync(device);
-}
-
 /// Writes the record of `pages` slots, durably.
 static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
                         uint32_t first) {
@@ -72,9 +67,9 @@ static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
     envelope->kind = ESK_PAGE_NODE + ESK_INPLACE_BATCH;
     esk_envelope_open(page, ESK_INPLACE_JOURNAL, first);
     esk_envelope_close(envelope, page, pages);
-    ESK_TRY(device_sync(tree));
+    ESK_TRY(esk_inplace_sync(tree));
     ESK_TRY(esk_inplace_program(tree, ESK_INPLACE_JOURNAL, page));
-    return device_sync(tree);
+    return esk_inplace_sync(tree);
 }
 
 /// Writes `pages` slots from `first` on to their places.
