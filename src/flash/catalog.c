@@ -227,19 +227,27 @@ int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
     return descriptor->status;
 }
 
-int esk_volume_column(const struct esk_volume *volume,
-                      const struct esk_table_info *info, uint8_t index,
-                      struct esk_column_info *column, uint8_t *page) {
+int esk_catalog_column(const struct esk_volume *volume,
+                       const struct esk_table_info *info, uint8_t index,
+                       struct esk_column_place *column, char *name, char *unit,
+                       uint8_t *page) {
     struct esk_descriptor descriptor;
-    struct esk_column_place place;
     if (index >= info->column_count) {
         return ESK_NOT_FOUND;
     }
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
     for (uint8_t i = 0; i <= index; i++) {
-        ESK_TRY(esk_descriptor_column(&descriptor, &place, column->name,
-                                      column->unit));
+        ESK_TRY(esk_descriptor_column(&descriptor, column, name, unit));
     }
+    return ESK_OK;
+}
+
+int esk_volume_column(const struct esk_volume *volume,
+                      const struct esk_table_info *info, uint8_t index,
+                      struct esk_column_info *column, uint8_t *page) {
+    struct esk_column_place place;
+    ESK_TRY(esk_catalog_column(volume, info, index, &place, column->name,
+                               column->unit, page));
     column->bytes = place.bytes;
     column->offset = place.offset;
     column->type = place.type;

@@ -73,6 +73,13 @@ int esk_descriptor_column(struct esk_descriptor *descriptor,
                           struct esk_column_place *column, char *name,
                           char *unit);
 
+/// As esk_volume_column, for callers that want no names and so need no room
+/// for them. name, unit: as esk_descriptor_column.
+int esk_catalog_column(const struct esk_volume *volume,
+                       const struct esk_table_info *info, uint8_t index,
+                       struct esk_column_place *column, char *name, char *unit,
+                       uint8_t *page);
+
 /// Takes the next index but for its edges, which are taken right after it.
 int esk_descriptor_index(struct esk_descriptor *descriptor,
                          struct esk_index_spec *spec);

@@ -13,7 +13,7 @@
 /// Finds the type and place of a range's column, and its value index.
 static int range_resolve(struct esk_series *series, struct esk_range *range) {
     struct esk_table_info info;
-    struct esk_column_info column;
+    struct esk_column_place column;
     uint8_t *page = NULL;
     uint8_t frame = 0;
 
@@ -29,8 +29,8 @@ static int range_resolve(struct esk_series *series, struct esk_range *range) {
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     int status = esk_catalog_find(series->volume, series->id, &info, page);
     if (status == ESK_OK) {
-        status = esk_volume_column(series->volume, &info, range->column,
-                                   &column, page);
+        status = esk_catalog_column(series->volume, &info, range->column,
+                                    &column, NULL, NULL, page);
     }
     esk_pool_give(&series->pool, frame);
     if (status != ESK_OK) {

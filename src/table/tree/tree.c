@@ -66,10 +66,11 @@ static int layout_read(const struct esk_volume *volume,
                        const struct esk_table_info *info,
                        const struct esk_node_store *store,
                        struct esk_btree_layout *layout, uint8_t *page) {
-    struct esk_column_info column;
+    struct esk_column_place column;
     uint16_t page_bytes = volume->device->geometry.page_bytes;
     uint8_t k_percent = info->group_pages;
-    ESK_TRY(esk_volume_column(volume, info, info->key_column, &column, page));
+    ESK_TRY(esk_catalog_column(volume, info, info->key_column, &column, NULL,
+                               NULL, page));
     memset(layout, 0, sizeof *layout);
     layout->row_bytes = info->row_bytes;
     layout->key_offset = column.offset;
