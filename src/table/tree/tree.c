@@ -4,6 +4,7 @@
 /// Opening a tree: what its descriptor says, memory, the store's mount.
 #include "table/tree/tree.h"
 #include "base/arena.h"
+#include "base/inline.h"
 #include "flash/volume.h"
 
 enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
@@ -142,11 +143,11 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
 }
 
 /// Where the table's pages are, if the catalog is sound.
-static int region_find(const struct esk_tree *tree,
+static int region_find(const struct esk_volume *volume,
                        const struct esk_table_info *info,
                        const struct esk_tree_config *config,
                        struct esk_ring_config *region) {
-    uint32_t blocks = tree->volume->device->geometry.block_count;
+    uint32_t blocks = volume->device->geometry.block_count;
     uint8_t ahead = config->erase_ahead != 0 ? config->erase_ahead : 1;
     memset(region, 0, sizeof *region);
     region->block = info->block[0];
@@ -163,16 +164,14 @@ static int region_find(const struct esk_tree *tree,
                : ESK_OK;
 }
 
-static int tree_mount(struct esk_tree *tree, const struct esk_table_info *info,
-                      const struct esk_tree_config *config) {
+static int tree_mount(struct esk_tree *tree,
+                      const struct esk_ring_config *region) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    struct esk_ring_config region;
-    ESK_TRY(region_find(tree, info, config, &region));
     tree->now.height = 1;
     tree->now.root = ESK_PAGE_NONE;
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = tree->store->mount(tree, &region, page);
+    int status = tree->store->mount(tree, region, page);
     esk_pool_give(&tree->pool, frame);
     ESK_TRY(status);
     esk_tree_height_changed(tree);
@@ -187,26 +186,30 @@ static bool parts_suit(const struct esk_tree_config *config) {
             (config->merge->flags & ESK_STORE_OVERWRITES) == flags);
 }
 
-int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
-                  const char *name, const struct esk_tree_config *config,
-                  void *arena, uint32_t arena_bytes) {
+/// Finds the table, carves the arena and fills in what the catalog says. What
+/// it has on the stack is gone when the region is mounted.
+static ESK_OUT_OF_LINE int
+tree_make(struct esk_tree **tree, struct esk_volume *volume, const char *name,
+          const struct esk_tree_config *config, struct esk_arena *arena,
+          struct esk_ring_config *region) {
     uint16_t page_bytes = volume->device->geometry.page_bytes;
-    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
     struct esk_table_info info;
     struct esk_btree_layout layout;
     struct tree_memory memory;
 
     /* Until it is carved, the arena is scratch. */
-    ESK_TRY(esk_table_find(volume, name, &info, arena, arena_bytes));
+    uint8_t *page = arena->next;
+    ESK_TRY(esk_table_find(volume, name, &info, page, arena->bytes));
     if (info.kind != ESK_TABLE_TREE || config->store == NULL ||
         config->store->id != info.run_pages || !parts_suit(config)) {
         return ESK_E_UNSUPPORTED;
     }
-    ESK_TRY(layout_read(volume, &info, config->store, &layout, arena));
-    memory_carve(&carved, page_bytes, &layout, config, &memory);
-    if (carved.next == NULL) {
+    ESK_TRY(layout_read(volume, &info, config->store, &layout, page));
+    memory_carve(arena, page_bytes, &layout, config, &memory);
+    if (arena->next == NULL) {
         return ESK_E_NO_MEMORY;
     }
+    ESK_TRY(region_find(volume, &info, config, region));
     memset(memory.tree, 0, memory.tree_bytes);
     memset(memory.pool, 0, (size_t)page_bytes * frames(config));
     struct esk_tree *made = memory.tree;
@@ -228,7 +231,18 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     made->probe = memory.probe;
     made->lru_n = layout.shares && config->policy == ESK_TREE_LRU_N;
     esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config));
-    int status = tree_mount(made, &info, config);
+    *tree = made;
+    return ESK_OK;
+}
+
+int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
+                  const char *name, const struct esk_tree_config *config,
+                  void *arena, uint32_t arena_bytes) {
+    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    struct esk_ring_config region;
+    struct esk_tree *made = NULL;
+    ESK_TRY(tree_make(&made, volume, name, config, &carved, &region));
+    int status = tree_mount(made, &region);
     if (status != ESK_OK) {
         esk_tree_close(made);
         return status;
