@@ -139,6 +139,8 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     made->store.begin = reader_begin;
     made->tree.volume = tree->volume;
     made->tree.store = &made->store;
+    made->tree.merge = tree->merge;
+    made->tree.free = tree->free;
     made->tree.layout = tree->layout;
     made->tree.pending = memory.pending;
     made->tree.low = memory.low;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A reader of a tree in place that had merged knew nothing of its free list:
+/// to its check those pages were lost, and in its statistics they were nodes.
+#include <stdlib.h>
+
+#include "test/harness/bush.h"
+#include "test/harness/esk_test.h"
+#include "test/harness/media.h"
+
+static const struct esk_geometry sd = ESK_CARD(160, 8, 256);
+
+/// Holds what the reader says of pages against what the tree does.
+static void pages_compare(struct esk_tree *tree, struct esk_tree *reader) {
+    struct esk_tree_report of_tree;
+    struct esk_tree_report of_reader;
+    struct esk_tree_stats tree_stats;
+    struct esk_tree_stats reader_stats;
+    ESK_CHECK_INT(esk_tree_check(tree, &of_tree), ESK_OK);
+    ESK_CHECK_INT(esk_tree_check(reader, &of_reader), ESK_OK);
+    ESK_CHECK_INT(of_reader.nodes, of_tree.nodes);
+    ESK_CHECK_INT(of_reader.pages_lost, of_tree.pages_lost);
+    esk_tree_stats(tree, &tree_stats);
+    esk_tree_stats(reader, &reader_stats);
+    ESK_CHECK_INT(reader_stats.nodes, tree_stats.nodes);
+}
+
+ESK_TEST(reader_of_a_tree_that_merged_knows_the_free_pages) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
+         store++) {
+        struct esk_bush bush;
+        struct esk_tree *reader = NULL;
+        struct esk_bush_table table = {.store = store,
+                                       .key_type = ESK_TYPE_U32,
+                                       .pad_bytes = 11,
+                                       .key_range = 1000,
+                                       .merges = true};
+        ESK_CONTEXT("store %u", store);
+        ESK_CHECK_INT(esk_bush_make(&bush, &table, &sd, 1), ESK_OK);
+        for (uint32_t i = 0; i < 1000; i++) {
+            ESK_CHECK_INT(esk_bush_put(&bush, i), ESK_OK);
+        }
+        uint32_t bytes = esk_tree_reader_arena_bytes(bush.tree, NULL);
+        void *arena = malloc(bytes);
+        ESK_CHECK_INT(
+            esk_tree_reader_open(&reader, bush.tree, NULL, arena, bytes),
+            ESK_OK);
+        pages_compare(bush.tree, reader);
+        for (uint32_t i = 0; i < 1000; i += i % 10 == 8 ? 2 : 1) {
+            ESK_CHECK_INT(esk_bush_delete(&bush, i), ESK_OK);
+        }
+        struct esk_tree_stats stats;
+        esk_tree_stats(bush.tree, &stats);
+        ESK_CHECK(stats.merges > 10);
+        pages_compare(bush.tree, reader);
+        esk_tree_close(reader);
+        free(arena);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST_MAIN()
