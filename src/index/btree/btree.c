@@ -207,10 +207,10 @@ void esk_btree_join(const struct esk_btree_node *node, uint16_t index,
                     const struct esk_btree_node *from) {
     uint16_t count = esk_btree_count(node);
     uint16_t more = esk_btree_count(from);
-    size_t bytes = (size_t)more * node->bytes;
+    uint16_t bytes = (uint16_t)(more * node->bytes);
     uint8_t *at = esk_btree_entry(node, index);
-    memmove(at + bytes, at, (size_t)(count - index) * node->bytes);
-    memcpy(at, from->entries, bytes);
+    esk_bytes_move_up(at, bytes, (uint16_t)((count - index) * node->bytes));
+    esk_bytes_copy(at, from->entries, bytes);
     count_set(node, (uint16_t)(count + more));
 }
 
