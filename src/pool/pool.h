@@ -120,7 +120,7 @@ static inline bool esk_pool_holds(const struct esk_pool *pool, uint8_t frame,
 /// the frame a moment ago and reads it before anyone can take it.
 static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
                                      uint32_t tag) {
-    if (frame >= pool->frames || pool->tags[frame] != tag) {
+    if (frame >= pool->frames || !esk_pool_holds(pool, frame, tag)) {
         return NULL;
     }
     return pool->pages + (uint32_t)frame * pool->page_bytes;
