@@ -169,12 +169,6 @@ uint16_t esk_series_index_finish(const struct esk_series *series, uint8_t *page,
 /// after the last run page.
 void esk_series_recover(struct esk_series *series);
 
-/// Brings back the knots of the run page at `position`, and its tip when
-/// `tip` says so. Returns the position after the data pages it sums up;
-/// UINT32_MAX when it is no run page.
-uint32_t esk_series_knots_restore(struct esk_series *series, uint32_t position,
-                                  bool tip);
-
 /* series_tiles.c, series_tiles_recover.c */
 
 /// Makes the index ring's head programmable for a page that is no group page,

@@ -7,36 +7,6 @@
 /// costs later reads, never a row.
 #include "table/series/series.h"
 
-uint32_t esk_series_knots_restore(struct esk_series *series, uint32_t position,
-                                  bool tip) {
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    struct esk_spline_entry knot;
-    uint32_t end = UINT32_MAX;
-
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
-        ESK_OK) {
-        return end;
-    }
-    const uint8_t *knots = esk_series_index_knots(series, page);
-    uint16_t count = knots != NULL ? esk_load_u16(page + ESK_INDEX_KNOTS) : 0;
-    if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN && knots != NULL) {
-        end = esk_load_u32(page + ESK_INDEX_START) +
-              esk_load_u16(page + ESK_INDEX_ENTRIES);
-        esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
-        for (uint16_t i = 0; i < count; i++) {
-            esk_spline_section_get(&series->spline, knots, i, &knot);
-            esk_spline_restore_knot(&series->spline, &knot);
-        }
-    }
-    if (tip && knots != NULL && (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
-        esk_spline_section_get(&series->spline, knots, count, &knot);
-        esk_spline_restore_tip(&series->spline, &knot);
-    }
-    esk_pool_unpin(&series->pool, frame);
-    return end;
-}
-
 /// Enters a data page that cannot be read: nothing when it is erased, else
 /// anything, for it may be readable another time.
 static void note_unreadable(struct esk_series *series, bool erased) {

@@ -87,6 +87,34 @@ static void spline_restore(struct esk_series *series, uint32_t position) {
     tiles_restore(series, closed_above, 1);
 }
 
+/// Brings back the knots of the run page at `position`, and its tip when
+/// `tip` says so.
+static void knots_restore(struct esk_series *series, uint32_t position,
+                          bool tip) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    struct esk_spline_entry knot;
+
+    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+        ESK_OK) {
+        return;
+    }
+    const uint8_t *knots = esk_series_index_knots(series, page);
+    uint16_t count = knots != NULL ? esk_load_u16(page + ESK_INDEX_KNOTS) : 0;
+    if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN && knots != NULL) {
+        esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
+        for (uint16_t i = 0; i < count; i++) {
+            esk_spline_section_get(&series->spline, knots, i, &knot);
+            esk_spline_restore_knot(&series->spline, &knot);
+        }
+    }
+    if (tip && knots != NULL && (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
+        esk_spline_section_get(&series->spline, knots, count, &knot);
+        esk_spline_restore_tip(&series->spline, &knot);
+    }
+    esk_pool_unpin(&series->pool, frame);
+}
+
 /// Notes what the index page at `position` says of runs and tiles.
 static void page_survey(struct esk_series *series, uint32_t position,
                         uint32_t group_start, struct recovery *found,
@@ -173,11 +201,11 @@ uint32_t esk_series_tiles_recover(struct esk_series *series) {
         bool tip = found.has_tip && at == found.tip_at;
         if (tip || head - at > 64 ||
             (with_knots & ((uint64_t)1 << (at & 63u))) != 0) {
-            (void)esk_series_knots_restore(series, at, tip);
+            knots_restore(series, at, tip);
         }
     }
     if (found.has_tip && found.tip_at < from) {
-        (void)esk_series_knots_restore(series, found.tip_at, true);
+        knots_restore(series, found.tip_at, true);
     }
     return found.has_run ? found.run_end : UINT32_MAX;
 }
