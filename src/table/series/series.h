@@ -140,6 +140,10 @@ uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
 /// The knots section of an index page; NULL when its counts do not fit.
 uint8_t *esk_series_index_knots(const struct esk_series *series, uint8_t *page);
 
+/// The same of a page that has a tile of `level`; NULL when it has none.
+uint8_t *esk_series_tile_knots(const struct esk_series *series, uint8_t *page,
+                               uint8_t level);
+
 /// The entries of an index page.
 uint8_t *esk_series_index_entries(uint8_t *page);
 

@@ -65,3 +65,10 @@ uint8_t *esk_series_index_knots(const struct esk_series *series,
     }
     return page + offset;
 }
+
+uint8_t *esk_series_tile_knots(const struct esk_series *series, uint8_t *page,
+                               uint8_t level) {
+    bool is_tile =
+        page[ESK_INDEX_ROLE] != ESK_INDEX_RUN && page[ESK_INDEX_LEVEL] == level;
+    return is_tile ? esk_series_index_knots(series, page) : NULL;
+}

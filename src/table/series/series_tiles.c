@@ -136,10 +136,9 @@ int esk_series_tiles_find(struct esk_series *series, esk_key key,
         uint8_t level = (uint8_t)(hit->level - 1);
         ESK_TRY(esk_series_pin(series, &series->index, hit->position, &page,
                                &frame));
-        const uint8_t *knots = esk_series_index_knots(series, page);
+        const uint8_t *knots = esk_series_tile_knots(series, page, level);
         status = ESK_NOT_FOUND;
-        if (knots != NULL && page[ESK_INDEX_ROLE] != ESK_INDEX_RUN &&
-            page[ESK_INDEX_LEVEL] == level) {
+        if (knots != NULL) {
             status = esk_spline_find_in(&series->spline, knots,
                                         esk_load_u16(page + ESK_INDEX_KNOTS),
                                         level, key, hit);

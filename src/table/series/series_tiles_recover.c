@@ -38,9 +38,8 @@ static bool tile_restore(struct esk_series *series, uint32_t position,
         ESK_OK) {
         return false;
     }
-    uint8_t *knots = esk_series_index_knots(series, page);
-    if (knots != NULL && page[ESK_INDEX_ROLE] != ESK_INDEX_RUN &&
-        page[ESK_INDEX_LEVEL] == level) {
+    const uint8_t *knots = esk_series_tile_knots(series, page, level);
+    if (knots != NULL) {
         *previous = esk_load_u32(page + ESK_INDEX_TILE_PREV);
         taken = esk_spline_restore_tile(&series->spline, level, knots,
                                         esk_load_u16(page + ESK_INDEX_KNOTS),
