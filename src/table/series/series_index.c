@@ -150,7 +150,6 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
             esk_spline_drop(&series->spline);
         }
     }
-    esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
 }
 
 const struct esk_series_log esk_series_part_log = {

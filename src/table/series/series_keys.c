@@ -69,15 +69,16 @@ static void keys_recover(struct esk_series *series) {
     } else {
         pages_sample(series);
     }
+    spline_trim(series);
 }
 
 static void keys_add(struct esk_series *series, uint32_t position,
                      uint8_t *page) {
     if (series->parts->log != NULL) {
         series->parts->log->add(series, position, page);
-        return;
+    } else {
+        page_add(series, position, page);
     }
-    page_add(series, position, page);
     spline_trim(series);
 }
 

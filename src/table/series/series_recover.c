@@ -62,5 +62,4 @@ void esk_series_recover(struct esk_series *series) {
     }
     series->run_first = end;
     roll_forward(series);
-    esk_spline_trim(&series->spline, series->data.tail, series->index.tail);
 }
