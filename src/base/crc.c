@@ -44,11 +44,21 @@
 
 /// Takes `steps` times as many bytes as `step` has, in 4 cycles more each.
 #define LOOP(step, name)                                                       \
-    __asm__ volatile("1:\n\t" step "sbiw %[steps], 1\n\t"                      \
-                     "brne 1b\n\t"                                             \
-                     : [crc] "+r"(crc), [steps] "+w"(steps), "+x"(bytes)       \
-                     : [table] "i"(name)                                       \
-                     : "r30", "r31", "memory")
+    if (steps > 0) {                                                           \
+        __asm__ volatile("1:\n\t" step "sbiw %[steps], 1\n\t"                  \
+                         "brne 1b\n\t"                                         \
+                         : [crc] "+r"(crc), [steps] "+w"(steps), "+x"(bytes)   \
+                         : [table] "i"(name)                                   \
+                         : "r30", "r31", "memory");                            \
+    }
+
+/// Takes `count` bytes, the odd ones first, then by fours. Returns the CRC.
+#define TAKE(step, name)                                                       \
+    uint16_t steps = count & 3u;                                               \
+    LOOP(step, name)                                                           \
+    steps = count >> 2;                                                        \
+    LOOP(step step step step, name)                                            \
+    return crc
 
 #define CRC16_A(i) CRC16(i) & 0xFFu
 #define CRC16_B(i) CRC16(i) >> 8
@@ -84,15 +94,7 @@ static const uint8_t crc32c_table[4][256] ESK_ROM
 
 uint32_t esk_crc32c_portable(uint32_t crc, const uint8_t *bytes,
                              uint16_t count) {
-    uint16_t steps = count & 3u;
-    if (steps > 0) {
-        LOOP(CRC32C_STEP, crc32c_table);
-    }
-    steps = count >> 2;
-    if (steps > 0) {
-        LOOP(CRC32C_STEP CRC32C_STEP CRC32C_STEP CRC32C_STEP, crc32c_table);
-    }
-    return crc;
+    TAKE(CRC32C_STEP, crc32c_table);
 }
 
 /// As crc32c_table: the upper bytes, then the lower ones.
@@ -110,15 +112,7 @@ static const uint8_t crc16_table[2][256] ESK_ROM
     "lpm %A[crc], Z\n\t"
 
 uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count) {
-    uint16_t steps = count & 3u;
-    if (steps > 0) {
-        LOOP(CRC16_STEP, crc16_table);
-    }
-    steps = count >> 2;
-    if (steps > 0) {
-        LOOP(CRC16_STEP CRC16_STEP CRC16_STEP CRC16_STEP, crc16_table);
-    }
-    return crc;
+    TAKE(CRC16_STEP, crc16_table);
 }
 
 #else
