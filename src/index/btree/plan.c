@@ -19,14 +19,13 @@
 #include "esker/tree_plan.h"
 #include "flash/envelope_format.h"
 #include "index/btree/btree_format.h"
+#include "index/btree/collector.h"
 
 enum {
     PERCENT = 100,
     MILLI = 1000,
-    STEP_COUNT = 20,   ///< of the table below
-    ROUNDS = 8,        ///< of an iteration that falls fast
-    WINDOWS_LEAST = 3, ///< as esk_tree_nodes_max has it
-    WINDOWS_MAX = 16,
+    STEP_COUNT = 20,  ///< of the table below
+    ROUNDS = 8,       ///< of an iteration that falls fast
     SPARE_BLOCKS = 2, ///< one written, one erased ahead
 };
 
@@ -260,12 +259,7 @@ static uint32_t live_at_turn(uint32_t share_milli) {
 
 /// Windows a lap of the collector of a wandering tree.
 static uint32_t windows(const struct esk_tree_need *need) {
-    uint32_t count = WINDOWS_LEAST;
-    uint16_t entries = esk_tree_plan_entries(need, PERCENT, 2, 3);
-    while (count < WINDOWS_MAX && (count + 1u) * (count + 1u) <= entries) {
-        count++;
-    }
-    return count;
+    return esk_collector_windows(esk_tree_plan_entries(need, PERCENT, 2, 3));
 }
 
 /// Pages that a lap of a wandering tree's collector writes beside the live
@@ -274,7 +268,7 @@ static uint32_t paths_pages(const struct esk_tree_need *need,
                             const struct esk_tree_plan *plan) {
     uint32_t inner =
         1u + plan->pages / half(esk_tree_plan_entries(need, PERCENT, 2, 3));
-    inner += inner * plan->height / 8u + plan->height;
+    inner += inner * plan->height / ESK_COLLECTOR_PARENTS + plan->height;
     return product(windows(need), inner);
 }
 
@@ -284,16 +278,19 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
                              const struct esk_tree_plan *plan) {
     uint32_t block = need->block_pages;
     uint32_t pages = plan->pages;
+    uint32_t whole = ESK_COLLECTOR_SLACK;
+    /* All but slack and spare, and four blocks. */
+    uint32_t share = whole - 1u - whole / ESK_COLLECTOR_SPARE;
     if (need->store == ESK_STORE_MU) {
-        /* All but twice 1 / 64, and four blocks. */
-        pages = scaled(pages + product(4, block), 64, 62) + 1u;
+        pages = scaled(pages + product(4, block), whole, share) + 1u;
     }
     if (need->store == ESK_STORE_WANDERING) {
-        /* All but a window, twice 1 / 64, 1 / 16, four blocks and paths. */
+        /* And but a window, the gain and paths. */
         uint32_t count = windows(need);
-        uint32_t least = product(8, plan->height);
+        uint32_t least = product(ESK_COLLECTOR_PATHS, plan->height);
+        share -= whole / ESK_COLLECTOR_GAIN;
         pages += paths_pages(need, plan) + product(4, block) + least;
-        pages = scaled(pages, 64u * count, 58u * count - 64u) + 1u;
+        pages = scaled(pages, whole * count, share * count - whole) + 1u;
     }
     return ratio_up(pages, block) + SPARE_BLOCKS;
 }

@@ -22,16 +22,11 @@
 ///
 /// Blocks that are bad are no room, and for some to go bad room is kept: the
 /// nodes that are there when they do are still to be moved.
+#include "index/btree/collector.h"
 #include "table/tree/store_cow.h"
 
 enum {
     WINDOWS_SHARED = 16, ///< mu: windows in what a full tree would take
-    WINDOWS_LEAST = 3,   ///< wandering: windows a lap
-    WINDOWS_MAX = 16,
-    PATHS_LEAST = 8, ///< wandering: paths that fit the window
-    SLACK = 64,      ///< one of so many pages is kept free beside
-    SPARE = 64,      ///< and one of so many blocks, or one, for going bad
-    GAIN = 16,       ///< wandering: and one of so many gained a lap
 };
 
 static uint32_t block_pages(const struct esk_tree *tree) {
@@ -69,17 +64,12 @@ static uint32_t spare_pages(const struct esk_tree *tree) {
     if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
         return 0;
     }
-    return (good_pages(tree) / SPARE / block + 1u) * block;
+    return (good_pages(tree) / ESK_COLLECTOR_SPARE / block + 1u) * block;
 }
 
 /// Windows that a lap of a wandering tree is divided into.
 static uint8_t windows(const struct esk_tree *tree) {
-    uint8_t count = WINDOWS_LEAST;
-    while (count < WINDOWS_MAX &&
-           (count + 1u) * (count + 1u) <= tree->layout.node_entries[1]) {
-        count++;
-    }
-    return count;
+    return esk_collector_windows(tree->layout.node_entries[1]);
 }
 
 /// Pages that a change, and one after the tree grew, can take; or what of a
@@ -92,7 +82,8 @@ static uint32_t change_pages(const struct esk_tree *tree) {
 /// Nodes of a mu tree that leave the collector windows of one block.
 static uint32_t shared_nodes_max(const struct esk_tree *tree) {
     uint32_t all = good_pages(tree);
-    uint32_t kept = 2u * block_pages(tree) + all / SLACK + change_pages(tree);
+    uint32_t kept =
+        2u * block_pages(tree) + all / ESK_COLLECTOR_SLACK + change_pages(tree);
     kept += spare_pages(tree);
     return all > kept ? all - kept : 0;
 }
@@ -102,7 +93,7 @@ static uint32_t window_pages(const struct esk_tree *tree) {
     uint32_t block = block_pages(tree);
     uint32_t all = good_pages(tree);
     uint32_t pages = all / windows(tree);
-    uint32_t least = (uint32_t)PATHS_LEAST * tree->now.height;
+    uint32_t least = (uint32_t)ESK_COLLECTOR_PATHS * tree->now.height;
     if (esk_tree_shares(tree)) {
         uint32_t most = shared_nodes_max(tree);
         uint32_t spare = most > tree->now.nodes ? most - tree->now.nodes : 0;
@@ -115,7 +106,8 @@ static uint32_t window_pages(const struct esk_tree *tree) {
 
 /// Pages kept free for the collector: what a sweep writes before it frees.
 static uint32_t reserve(const struct esk_tree *tree) {
-    return window_pages(tree) + block_pages(tree) + good_pages(tree) / SLACK;
+    return window_pages(tree) + block_pages(tree) +
+           good_pages(tree) / ESK_COLLECTOR_SLACK;
 }
 
 /// Pages that a lap of sweeps writes beside the live ones.
@@ -129,7 +121,7 @@ static uint32_t paths_pages(const struct esk_tree *tree) {
         inner = 2u * tree->now.nodes / tree->layout.node_entries[1];
     }
     return windows(tree) *
-           (inner + above + inner * (above - 1u) / ESK_SWEEP_PARENTS_MAX);
+           (inner + above + inner * (above - 1u) / ESK_COLLECTOR_PARENTS);
 }
 
 uint32_t esk_tree_nodes_max(const struct esk_tree *tree) {
@@ -137,7 +129,8 @@ uint32_t esk_tree_nodes_max(const struct esk_tree *tree) {
         return shared_nodes_max(tree);
     }
     uint32_t all = good_pages(tree);
-    uint32_t kept = reserve(tree) + paths_pages(tree) + all / GAIN;
+    uint32_t kept =
+        reserve(tree) + paths_pages(tree) + all / ESK_COLLECTOR_GAIN;
     kept += change_pages(tree) + spare_pages(tree);
     return all > kept ? all - kept : 0;
 }

@@ -7,11 +7,6 @@
 
 #include "table/tree/tree.h"
 
-enum {
-    /// Lowest inner nodes that a step of a wandering sweep looks at.
-    ESK_SWEEP_PARENTS_MAX = 8,
-};
-
 /// Nodes that the region can hold with room left for the collector.
 uint32_t esk_tree_nodes_max(const struct esk_tree *tree);
 
@@ -23,7 +18,7 @@ int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages);
 /// give the window back after the last one.
 /// Returns ESK_OK; ESK_E_IO and what appending returns: call again.
 /// Cost    mu: height reads, 1 program; wandering: as many lowest inner nodes
-///         as ESK_SWEEP_PARENTS_MAX and what is above them, a read each; a read
+///         as ESK_COLLECTOR_PARENTS and what is above them, a read each; a read
 ///         and a program for each leaf it moves, up to 32; a program for each
 ///         such node, and what is above them.
 int esk_tree_sweep_mu(struct esk_tree *tree);

@@ -21,6 +21,7 @@
 /// 5.1), and its path with it: a step moves one, which is one program.
 ///
 /// A node that cannot be read is passed over with all that is below it.
+#include "index/btree/collector.h"
 #include "table/tree/store_cow.h"
 
 enum { MOVES_MAX = 32 }; ///< leaves that one step moves
@@ -200,7 +201,7 @@ int esk_tree_sweep_mu(struct esk_tree *tree) {
 
 /// What a step has written so far.
 struct batch {
-    struct esk_tree_moved moved[ESK_SWEEP_PARENTS_MAX];
+    struct esk_tree_moved moved[ESK_COLLECTOR_PARENTS];
     uint8_t count; ///< of them
     uint8_t moves; ///< leaves
     bool stays;    ///< leaves are left at the last node
@@ -288,7 +289,7 @@ static int nodes_move(struct esk_tree *tree, struct batch *batch) {
         tree->path.index[2] = index;
         index++;
     } while (!batch->stays && index < count && batch->moves < MOVES_MAX &&
-             index - first < ESK_SWEEP_PARENTS_MAX);
+             index - first < ESK_COLLECTOR_PARENTS);
     if (batch->stays && tree->path.index[2] > first) {
         /* The next step begins with that node, so it is its key that counts. */
         tree->path.index[2]--;
