@@ -67,32 +67,9 @@ struct esk_tree_batch {
     uint32_t home[]; ///< [slot], the page that it is to be written to
 };
 
+/// Small things first: what lies within 64 bytes of a pointer takes an 8-bit
+/// processor one instruction a byte, anything further off four more.
 struct esk_tree {
-    struct esk_volume *volume;
-    const struct esk_node_store *store;
-    const struct esk_tree_merge *merge;     ///< NULL: never
-    const struct esk_tree_batches *batches; ///< NULL: none in place
-    struct esk_tree_batch *batch;           ///< of those in place
-    struct esk_tree_free *free;             ///< NULL: pages are not given back
-    struct esk_pool pool;
-    struct esk_ring ring; ///< inplace: head is the first page never used
-    struct esk_ring_stats stats;
-    struct esk_btree_layout layout;
-    struct esk_tree_state now;
-    struct esk_tree_path path; ///< of the change under way
-    uint8_t *page;             ///< mu: the path being written; NULL: none
-    uint8_t *pending;          ///< an inner entry for the level above
-    uint8_t *low;              ///< key_bytes: the first key of a split node
-    uint8_t *probe;            ///< key_bytes: where GC or a repair looks
-    uint32_t committed;        ///< root that takes effect after a cut
-    uint32_t sweep_end;        ///< GC: positions below it are emptied; 0: none
-    uint32_t bad_pages;        ///< GC: of the blocks known bad
-    uint32_t bad_seen; ///< GC: failures when they were counted, and one; or 0
-    uint32_t splits;
-    uint32_t merges;
-    uint32_t moved;
-    uint32_t changes; ///< rises with every change
-    uint16_t pool_offsets[ESK_BTREE_HEIGHT_MAX + 1];
     uint8_t frame;      ///< of `page`
     uint8_t page_low;   ///< lowest level in `page`
     uint8_t load_level; ///< level that the next load is for
@@ -101,7 +78,32 @@ struct esk_tree {
     bool swept;  ///< GC: nodes below the key in `probe` are done
     bool broken; ///< inplace: a split was cut short and is to be completed;
                  ///< a reader: always, so that each read looks at the writer
+    struct esk_tree_state now;
+    struct esk_volume *volume;
+    const struct esk_node_store *store;
+    const struct esk_tree_merge *merge;     ///< NULL: never
+    const struct esk_tree_batches *batches; ///< NULL: none in place
+    struct esk_tree_batch *batch;           ///< of those in place
+    struct esk_tree_free *free;             ///< NULL: pages are not given back
+    uint8_t *page;        ///< mu: the path being written; NULL: none
+    uint8_t *pending;     ///< an inner entry for the level above
+    uint8_t *low;         ///< key_bytes: the first key of a split node
+    uint8_t *probe;       ///< key_bytes: where GC or a repair looks
+    uint32_t changes;     ///< rises with every change
+    uint32_t committed;   ///< root that takes effect after a cut
+    uint32_t sweep_end;   ///< GC: positions below it are emptied; 0: none
+    struct esk_ring ring; ///< inplace: head is the first page never used
+    struct esk_pool pool;
+    struct esk_btree_layout layout;
+    struct esk_tree_path path; ///< of the change under way
+    struct esk_ring_stats stats;
+    uint32_t splits;
+    uint32_t merges;
+    uint32_t moved;
+    uint32_t bad_pages; ///< GC: of the blocks known bad
+    uint32_t bad_seen;  ///< GC: failures when they were counted, and one; or 0
     struct esk_tree_state before; ///< the batch
+    uint16_t pool_offsets[ESK_BTREE_HEIGHT_MAX + 1];
 };
 
 /// The whole state that a node change works on at one level.

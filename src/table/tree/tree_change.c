@@ -397,10 +397,9 @@ void esk_tree_change_end(struct esk_tree *tree, int status,
     if (status != ESK_OK) {
         tree->now = *before;
     }
-    if (status == ESK_OK || (status < 0 && esk_tree_overwrites(tree))) {
+    if (status == ESK_OK) {
         tree->changes++;
-    }
-    if (status < 0 && esk_tree_overwrites(tree)) {
+    } else if (status < 0 && esk_tree_overwrites(tree)) {
         /* Some of it may be on the medium: no path is to be trusted. */
         tree->changes++;
         tree->broken = true;
