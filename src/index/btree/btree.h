@@ -30,10 +30,6 @@ enum { ESK_BTREE_HEIGHT_MAX = 8 };
 
 /// Where a tree's nodes are in a page; levels from 1, the leaves.
 struct esk_btree_layout {
-    /// [level - 1] begins the level's node, [height_max] the page's end.
-    uint16_t offset[ESK_BTREE_HEIGHT_MAX + 1];
-    uint16_t node_entries[ESK_BTREE_HEIGHT_MAX]; ///< [level - 1], capacities
-    uint16_t root_entries[ESK_BTREE_HEIGHT_MAX];
     uint16_t row_bytes;
     uint16_t key_offset; ///< of the key in a row
     uint16_t key_bytes;
@@ -41,6 +37,10 @@ struct esk_btree_layout {
     uint8_t height_max; ///< levels that can be laid out
     bool shares;        ///< a page holds a node of each level
     bool counts_inside; ///< nodes begin with their count; else the envelope
+    /// [level - 1] begins the level's node, [height_max] the page's end.
+    uint16_t offset[ESK_BTREE_HEIGHT_MAX + 1];
+    uint16_t node_entries[ESK_BTREE_HEIGHT_MAX]; ///< [level - 1], capacities
+    uint16_t root_entries[ESK_BTREE_HEIGHT_MAX];
 };
 
 /// A node in a page in RAM.

@@ -85,16 +85,16 @@ struct esk_tree {
     const struct esk_tree_batches *batches; ///< NULL: none in place
     struct esk_tree_batch *batch;           ///< of those in place
     struct esk_tree_free *free;             ///< NULL: pages are not given back
-    uint8_t *page;        ///< mu: the path being written; NULL: none
-    uint8_t *pending;     ///< an inner entry for the level above
-    uint8_t *low;         ///< key_bytes: the first key of a split node
-    uint8_t *probe;       ///< key_bytes: where GC or a repair looks
-    uint32_t changes;     ///< rises with every change
-    uint32_t committed;   ///< root that takes effect after a cut
-    uint32_t sweep_end;   ///< GC: positions below it are emptied; 0: none
+    uint8_t *page;      ///< mu: the path being written; NULL: none
+    uint8_t *pending;   ///< an inner entry for the level above
+    uint8_t *low;       ///< key_bytes: the first key of a split node
+    uint8_t *probe;     ///< key_bytes: where GC or a repair looks
+    uint32_t changes;   ///< rises with every change
+    uint32_t committed; ///< root that takes effect after a cut
+    uint32_t sweep_end; ///< GC: positions below it are emptied; 0: none
+    struct esk_btree_layout layout;
     struct esk_ring ring; ///< inplace: head is the first page never used
     struct esk_pool pool;
-    struct esk_btree_layout layout;
     struct esk_tree_path path; ///< of the change under way
     struct esk_ring_stats stats;
     uint32_t splits;
