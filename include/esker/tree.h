@@ -133,19 +133,19 @@ struct esk_tree_path {
 /// A cursor. The caller owns it; it holds no frame between calls, so it is
 /// closed by being forgotten. The fields are EskerDB's.
 struct esk_tree_cursor {
-    struct esk_tree_path path;
-    const uint8_t *next;  ///< the next row, in a frame
-    uint16_t left;        ///< rows from `next` on that may come
-    const uint8_t *bound; ///< the last key that may come; NULL: none
-    uint32_t changes;     ///< of the tree when the path was made
-    uint8_t last[ESK_TREE_CURSOR_KEY_BYTES];
+    const uint8_t *next; ///< the next row, in a frame
+    uint16_t left;       ///< rows from `next` on that may come
+    uint8_t frame;       ///< where its leaf was last
+    uint8_t resume;      ///< level where the path goes on down; 0: it ends
     bool backward;
     bool has_last;  ///< `last` is the key of the row returned last, or
     bool from_last; ///< where readable keys begin again
     bool ended;
-    uint8_t resume;       ///< level where the path goes on down; 0: it ends
-    uint8_t frame;        ///< where its leaf was last
+    uint32_t changes;     ///< of the tree when the path was made
     const uint8_t *start; ///< where it begins; NULL: at the end of the keys
+    const uint8_t *bound; ///< the last key that may come; NULL: none
+    struct esk_tree_path path;
+    uint8_t last[ESK_TREE_CURSOR_KEY_BYTES];
 };
 
 /// What a cursor yields.
