@@ -201,8 +201,8 @@ static int super_read(const struct esk_device *device, esk_page_id id,
 
 /// Whether the superblock in `page` was made for this geometry. Spare area
 /// and program unit may differ: a host reads the same bytes from a file.
-static bool super_fits(const struct esk_geometry *geometry,
-                       const uint8_t *page) {
+static ESK_OUT_OF_LINE bool super_fits(const struct esk_geometry *geometry,
+                                       const uint8_t *page) {
     uint32_t half_blocks = esk_load_u32(page + ESK_SUPER_HALF_BLOCKS);
     uint16_t half_pages = esk_load_u16(page + ESK_SUPER_HALF_PAGES);
     return esk_load_u32(page + ESK_SUPER_BLOCK_COUNT) ==

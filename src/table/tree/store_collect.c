@@ -22,6 +22,7 @@
 ///
 /// Blocks that are bad are no room, and for some to go bad room is kept: the
 /// nodes that are there when they do are still to be moved.
+#include "base/inline.h"
 #include "index/btree/collector.h"
 #include "table/tree/store_cow.h"
 
@@ -29,7 +30,7 @@ enum {
     WINDOWS_SHARED = 16, ///< mu: windows in what a full tree would take
 };
 
-static uint32_t block_pages(const struct esk_tree *tree) {
+static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
     return tree->volume->device->geometry.block_pages;
 }
 
@@ -52,7 +53,7 @@ static void bad_count(struct esk_tree *tree) {
 }
 
 /// Pages of the region's good blocks.
-static uint32_t good_pages(const struct esk_tree *tree) {
+static ESK_OUT_OF_LINE uint32_t good_pages(const struct esk_tree *tree) {
     return esk_ring_pages(&tree->ring) - tree->bad_pages;
 }
 

@@ -16,6 +16,7 @@
 /// child in the same page is named SELF, so that a page that fails to program
 /// goes to the next position as it is.
 #include "table/tree/store_cow.h"
+#include "base/inline.h"
 
 /// Fills in the page's head and appends it.
 static int page_append(struct esk_tree *tree, uint8_t *page, uint8_t low,
@@ -114,7 +115,7 @@ static int cow_mount(struct esk_tree *tree,
 }
 
 /// Takes note of one node less, of `level`.
-static void node_gone(struct esk_tree *tree, uint8_t level) {
+static ESK_OUT_OF_LINE void node_gone(struct esk_tree *tree, uint8_t level) {
     tree->now.nodes--;
     tree->now.inner -= level > 1 && tree->now.inner != UINT32_MAX ? 1 : 0;
 }

@@ -21,12 +21,14 @@
 /// 5.1), and its path with it: a step moves one, which is one program.
 ///
 /// A node that cannot be read is passed over with all that is below it.
+#include "base/inline.h"
 #include "index/btree/collector.h"
 #include "table/tree/store_cow.h"
 
 enum { MOVES_MAX = 32 }; ///< leaves that one step moves
 
-static bool in_window(const struct esk_tree *tree, uint32_t address) {
+static ESK_OUT_OF_LINE bool in_window(const struct esk_tree *tree,
+                                      uint32_t address) {
     return address >= tree->ring.tail && address < tree->sweep_end;
 }
 
