@@ -100,7 +100,7 @@ static ESK_OUT_OF_LINE uint8_t rank_short(const uint8_t *bytes, uint16_t stride,
             "brne 1b\n"
             "4:\n\t"
             "clr r1\n\t"
-            : [bytes] "+r"(bytes), [count] "+r"(count), [rank] "+r"(rank),
+            : [bytes] "+&r"(bytes), [count] "+&r"(count), [rank] "+&r"(rank),
               [half] "=&r"(half)
             : [stride] "r"(stride), [rest] "r"(rest), [order] "r"(order),
               [flip] "r"(flip)
