@@ -161,7 +161,8 @@ struct esk_node_store {
     /// Takes up the region and finds the root. page: scratch.
     int (*mount)(struct esk_tree *tree, const struct esk_ring_config *region,
                  uint8_t *page);
-    /// Makes room for a change that may append `pages` nodes.
+    /// Makes room for a change that may append `pages` nodes. In place also
+    /// completes what a failure left: 0, before a read, does no more.
     int (*begin)(struct esk_tree *tree, uint32_t pages);
     /// Nodes (inplace: pages) that the region can hold.
     uint32_t (*nodes_max)(const struct esk_tree *tree);
