@@ -9,14 +9,15 @@ falling order. bench/report_mcu.py shows those of missed targets.
 """
 
 import re
+from pathlib import Path
 
 import figures
 import platforms
 import profile_avr
 import stack
+import stack_calls
 
 LISTED = 10
-DEFINED = re.compile(r"^[a-z][\w *]*?[ *](\w+)\([^;]*?\{", re.MULTILINE)
 REST = "the rest"
 
 # Metrics of the series and the tree: the group of samples they are of, and
@@ -44,32 +45,25 @@ def row(bench, config, dataset, metric, value, unit):
     return {**made, "value": round(value, 1), "bench": bench}
 
 
-def parts_of(objects):
-    """{function: the folder its source stands in} of the core, the board and
-    the firmware; from the text, since objects that are optimized as one name no
-    statics."""
+def parts_of(program, table):
+    """{function: the folder its source stands in} of a program's symbols, by
+    debug information: statics of two files share a name."""
     found = {}
-    base = platforms.BUILD / "atmega2560"
-    sources = [
-        (platforms.ROOT / path.relative_to(base)).with_suffix(".c")
-        for path in objects
-    ]
-    sources += sorted((platforms.ROOT / "bench/mcu").glob("*.c"))
-    for source in sources:
-        if not source.exists():
-            continue
-        folder = str(source.relative_to(platforms.ROOT).parent)
-        for name in DEFINED.findall(source.read_text("utf-8")):
-            found.setdefault(name, folder)
+    places = stack_calls.frames(program, [address for address, _ in table])
+    for address, name in table:
+        source = Path(places[address][-1][1])
+        if source.is_relative_to(platforms.ROOT):
+            found[name] = str(source.parent.relative_to(platforms.ROOT))
+        elif name.startswith("__"):
+            found[name] = "the compiler's helpers"
+        else:
+            found[name] = "C library"
     return found
 
 
-def part(parts, name):
-    """Also of a function that the compiler cut or copied."""
-    whole = name.split(".")[0]
-    if whole in parts:
-        return parts[whole]
-    return "the compiler's helpers" if name.startswith("__") else "C library"
+def plain(name):
+    """A function's name in the source, whatever was cut or copied of it."""
+    return name.split(".")[0] or name
 
 
 def dearest_sample(run, group):
@@ -84,11 +78,12 @@ def dearest_sample(run, group):
     raise platforms.Failed(f"no group {group}")
 
 
-def cycles(firmware, metrics, config, dataset, parts):
+def cycles(firmware, metrics, config, dataset):
     """Cycles of each metric by function, its callees apart, and by part.
     `firmware` is its program, input, options and a run of it."""
     program, inputs, options, run = firmware
     table = profile_avr.symbols(program)
+    parts = parts_of(program, table)
     whole = profile_avr.take(program, inputs, options)
     for metric, (group, dearest) in metrics.items():
         counts, operations = whole[group]
@@ -97,15 +92,19 @@ def cycles(firmware, metrics, config, dataset, parts):
             profile = profile_avr.take(program, inputs, options, sample)
             counts = profile[group][0]
         each = 1 if metric in WHOLE else operations
-        listed = profile_avr.by_function(counts, table)
-        shares = [(name, total / each) for name, total in listed]
-        yield from pieces("mcu_cycles", config, dataset, metric, shares)
-        folders = {}
-        for name, share in shares:
-            folder = part(parts, name)
+        functions, folders = {}, {}
+        for name, total in profile_avr.by_function(counts, table):
+            folder, share = parts[name], total / each
+            function = (plain(name), folder)
+            functions[function] = functions.get(function, 0) + share
             folders[folder] = folders.get(folder, 0) + share
-        ranked = sorted(folders.items(), key=lambda item: -item[1])
-        yield from pieces("mcu_parts", config, dataset, metric, ranked)
+        shares = [(name, share) for (name, _), share in functions.items()]
+        for bench, found in (
+            ("mcu_cycles", shares),
+            ("mcu_parts", folders.items()),
+        ):
+            ranked = sorted(found, key=lambda item: -item[1])
+            yield from pieces(bench, config, dataset, metric, ranked)
 
 
 def pieces(bench, config, dataset, metric, shares, unit="cycles"):
@@ -183,5 +182,5 @@ def stacks(program, config, dataset, calls):
     """The deepest path of each call, function by function."""
     for what, (_, path) in stack.worst("atmega2560", program, calls).items():
         for depth, (name, frame) in enumerate(path, 1):
-            metric = f"stack, {what}: {depth:02} {name}"
+            metric = f"stack, {what}: {depth:02} {plain(name)}"
             yield row("mcu_stack", config, dataset, metric, frame, "B")

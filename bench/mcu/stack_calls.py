@@ -92,18 +92,27 @@ class Sources:
         return None
 
 
-def sites(program, addresses):
-    """{address: (function, file, line)} of the source, what was inlined
-    taken apart. LLVM's reader, for every chip: that of avr-binutils takes
-    the line for one of another file when linking made code shorter."""
+def frames(program, addresses):
+    """{address: [(function, file, line)]} of the source, from what was inlined
+    there to the function that it is in. LLVM's reader, for every chip: that of
+    avr-binutils takes the line for one of another file when linking made code
+    shorter."""
     if not addresses:
         return {}
     tool = ["llvm-addr2line-19", "-a", "-i", "-f", "-e", program]
     said = platforms.must([*tool, *(f"{at:#x}" for at in addresses)])
     found = {}
     for part in re.split(r"^0x", said, flags=re.MULTILINE)[1:]:
-        address, function, place = part.splitlines()[:3]
-        file, _, line = place.split(" (")[0].rpartition(":")
-        number = int(line) if line.isdigit() else 0
-        found[int(address, 16)] = (function, file, number)
+        address, *lines = part.splitlines()
+        listed = found.setdefault(int(address, 16), [])
+        for function, place in zip(lines[::2], lines[1::2], strict=False):
+            file, _, line = place.split(" (")[0].rpartition(":")
+            number = int(line) if line.isdigit() else 0
+            listed.append((function, file, number))
     return found
+
+
+def sites(program, addresses):
+    """{address: (function, file, line)}, what was inlined taken apart."""
+    found = frames(program, addresses)
+    return {address: listed[0] for address, listed in found.items()}
