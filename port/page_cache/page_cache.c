@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { SLOT_BYTES_BESIDE = 13 }; ///< tag, next, head, used
-
 #define SLOT_NONE UINT32_MAX
 
 static uint32_t *head_of(const struct esk_page_cache *cache, esk_page_id page) {
@@ -144,7 +142,7 @@ int esk_page_cache_init(struct esk_page_cache *cache,
                         const struct esk_device *below, void *memory,
                         size_t bytes) {
     size_t page_bytes = below->geometry.page_bytes;
-    size_t slots = bytes / (page_bytes + SLOT_BYTES_BESIDE);
+    size_t slots = bytes / ESK_PAGE_CACHE_BYTES(page_bytes, 1);
     if (slots == 0 || slots >= SLOT_NONE) {
         return ESK_E_NO_MEMORY;
     }

@@ -30,7 +30,8 @@
 extern "C" {
 #endif
 
-/// Bytes of memory that `pages` pages take.
+/// Bytes of memory that `pages` pages take, each with its tag, next, head and
+/// used.
 #define ESK_PAGE_CACHE_BYTES(page_bytes, pages)                                \
     ((size_t)(pages) * ((size_t)(page_bytes) + 13u))
 
