@@ -301,6 +301,8 @@ def write(results):
             "256 B of key index, the least number of frames, one value index. "
             "The storage outside the chip costs it next to nothing, so these are "
             "the library's own cycles and instructions; both repeat exactly. "
+            "The ATmega2560's programs are built for speed, `-O2` and the core "
+            "optimized as one (`-flto`), the other cores' for size, `-Os`. "
             "EmbedDB was measured unmodified on the same data; it has no "
             "checksum.\n"
         ),
