@@ -3,6 +3,7 @@
 """The demo: it runs, it repeats, and it notices a difference."""
 
 import re
+import shlex
 import struct
 
 import pytest
@@ -13,7 +14,7 @@ from eskerdb.cli import demo as module
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("demo")
+    return tmp_path_factory.mktemp("the demo")
 
 
 def test_the_demo_loads_cuts_recovers_and_answers(esker, folder):
@@ -34,7 +35,19 @@ def test_the_demo_loads_cuts_recovers_and_answers(esker, folder):
         assert series.count() == 19_225
 
 
+def test_the_demos_command_can_be_pasted(esker, folder):
+    told = esker("demo", "--out", folder).out
+    found = re.search(r'^esker query .*?"$', told, re.MULTILINE | re.DOTALL)
+    assert found, told
+    _, *arguments = shlex.split(found[0])
+    done = esker(*arguments)
+    assert done.status == 0, done
+    assert "2017-03" in done.out and "9 rows" in done.out, done
+    assert done.out.strip() in told[found.end() :]
+
+
 def test_the_demo_repeats_itself(esker, folder, tmp_path):
+    tmp_path = tmp_path / "once more"
     first = esker("demo", "--out", folder)
     again = esker("demo", "--out", tmp_path)
     for name in ("img", "svg", "png"):

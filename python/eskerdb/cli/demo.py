@@ -9,7 +9,9 @@ ends the demo with status 1.
 from __future__ import annotations
 
 import os
+import shlex
 import struct
+import sys
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +48,7 @@ DAY_MS = 86_400_000
 SEED = 42
 UUID = b"esker demo chip!"
 QUANTILE = 0.999
+# Between double quotes a shell changes nothing of it.
 SQL = (
     "SELECT strftime(epoch_ms(t), '%Y-%m') AS month, count(*) AS readings,\n"
     "       min(temp_c) AS coldest, round(avg(temp_c), 2) AS mean,"
@@ -99,6 +102,13 @@ def demo(
     except Difference as difference:
         complain(f"the database and the file differ: {difference}")
         raise typer.Exit(1) from None
+
+
+def command() -> str:
+    """Returns the words that run `esker` from here as this run was."""
+    if Path(sys.argv[0]).stem == "esker":
+        return shlex.quote(sys.argv[0])
+    return f"{shlex.quote(sys.executable)} -m eskerdb"
 
 
 def find_data() -> Path | None:
@@ -416,8 +426,14 @@ class Demo:
         self.out.print(facts)
 
     def _show_sql(self) -> None:
-        self.out.print(f"\n[bold]SQL[/]  esker query {self.image} '...'\n")
-        self.out.print(SQL, style="cyan")
+        self.out.print("\n[bold]SQL[/], to be pasted into a shell\n")
+        # Whole lines, as they are: a wrapped one would be another command.
+        self.out.print(
+            f'{command()} query {shlex.quote(str(self.image))} "{SQL}"',
+            style="cyan",
+            markup=False,
+            soft_wrap=True,
+        )
         with (
             eskerdb.open(self.image) as volume,
             Database(volume) as database,
