@@ -6,8 +6,9 @@
 ///     last  range A B  value LO HI  count  stats
 ///
 /// logger.h tells what they mean; board_arduino.cpp is what to change for
-/// another sensor or storage. As it stands rows go to the chip's EEPROM
-/// where it has 4 KB of it (a Mega 2560 keeps about 100), else to RAM.
+/// another sensor, storage_eeprom.cpp for another storage. As it stands rows
+/// go to the chip's EEPROM where it has 4 KB of it (a Mega 2560 keeps about
+/// 100), else to RAM.
 #include "board.h"
 #include "logger.h"
 

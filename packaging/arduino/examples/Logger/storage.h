@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The storage of a sketch's logger: the one file that tells sketches apart.
+/// The storage of a sketch's logger: its storage_*.cpp tells sketches apart.
 #ifndef STORAGE_H
 #define STORAGE_H
 
