@@ -116,7 +116,8 @@ static void measure_share(struct subject *subject, uint32_t rounds) {
     };
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bench_print(bench, rows[i].metric, &random_set, rows[i].value, "",
-                    "%s, %.0f %% of the pages live", subject->name, live);
+                    "%s, %.0f %% of the pages live, region programmed %u times",
+                    subject->name, live, rounds);
     }
 }
 

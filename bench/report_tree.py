@@ -50,6 +50,8 @@ def grid(rows, down, across, corner):
             lines.append(line)
         if head not in heads:
             heads.append(head)
+        if (line, head) in cells:
+            raise SystemExit(f"two figures in one place: {line}, {head}")
         cells[line, head] = cell(row)
     return table(
         [corner, *heads],
