@@ -56,6 +56,13 @@ static inline uint32_t bench_random(uint64_t *state, uint32_t below) {
     return (uint32_t)((*state >> 32) * below >> 32);
 }
 
+/// Of doubles, for qsort.
+static inline int bench_compare(const void *left, const void *right) {
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
 /// Memory from a page's start on, so that places in it are the same in each
 /// run. A copy of a page whose target lies some bytes further on in a page than
 /// its source takes 3.5 times as long, so luck would decide.

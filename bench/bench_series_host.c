@@ -17,9 +17,9 @@
 /// what they read.
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench/contest.h"
 #include "bench/series_bench.h"
 #include "port/posix_file/posix_file.h"
 
@@ -67,14 +67,6 @@ struct contest {
     double seconds[OP_COUNT][SIDE_COUNT][ROUNDS];
 };
 
-/// The processor's time of this process, the kernel's in it: who else is at
-/// work waits in neither side's figure.
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* ------------------------------------------------------------- EskerDB */
 
 static int sync_skip(const struct esk_device *device) {
@@ -106,10 +98,10 @@ static double esker_insert(struct contest *contest) {
     bench_create(&table, &device, contest->data, &contest->setup->shape);
     BENCH_DO(
         bench_open(&table, &device, contest->data, &contest->setup->shape, 0));
-    double start = now_s();
+    double start = contest_now_s();
     bench_append(&table, 0, contest->data->count);
     BENCH_DO(esk_series_sync(table.series));
-    double seconds = now_s() - start;
+    double seconds = contest_now_s() - start;
     bench_close(&table);
     BENCH_DO(esk_posix_file_close(&file));
     return seconds;
@@ -253,7 +245,7 @@ static double sqlite_insert(struct contest *contest) {
     sqlite3_stmt *insert =
         sql_prepare(base, wide ? "INSERT INTO s VALUES (?, ?)"
                                : "INSERT INTO s VALUES (?, ?, ?, ?)");
-    double start = now_s();
+    double start = contest_now_s();
     sql_do(base, "BEGIN");
     for (uint32_t i = 0; i < data->count; i++) {
         const uint8_t *row = bench_row(data, i);
@@ -271,7 +263,7 @@ static double sqlite_insert(struct contest *contest) {
         sqlite3_reset(insert);
     }
     sql_do(base, "COMMIT");
-    double seconds = now_s() - start;
+    double seconds = contest_now_s() - start;
     sqlite3_finalize(insert);
     sql_do(base, "PRAGMA wal_checkpoint(TRUNCATE)");
     BENCH_HOLDS(sqlite3_close(base) == SQLITE_OK);
@@ -347,29 +339,20 @@ static double sqlite_run(struct contest *contest, uint8_t index,
 
 static double side_run(struct contest *contest, enum side side,
                        enum operation op, double *seconds) {
-    double start = now_s();
+    double start = contest_now_s();
     double sum = side < SIDE_SQLITE
                      ? esker_run(contest, side, op)
                      : sqlite_run(contest, (uint8_t)(side - SIDE_SQLITE), op);
-    *seconds = now_s() - start;
+    *seconds = contest_now_s() - start;
     return sum;
-}
-
-static double median(const double *values) {
-    double sorted[ROUNDS];
-    memcpy(sorted, values, sizeof sorted);
-    qsort(sorted, ROUNDS, sizeof *sorted, bench_compare);
-    return sorted[ROUNDS / 2];
 }
 
 static void ratio_print(const struct contest *contest, enum operation op,
                         enum side other, enum side own, const char *paths) {
-    double ratio =
-        median(contest->seconds[op][other]) / median(contest->seconds[op][own]);
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.1e", ratio);
-    bench_print(bench, op_names[op], contest->data, atof(digits), "times",
-                "%s; %s", contest->setup->label, paths);
+    double ratio = contest_ratio(contest->seconds[op][other],
+                                 contest->seconds[op][own], ROUNDS);
+    bench_print(bench, op_names[op], contest->data, ratio, "times", "%s; %s",
+                contest->setup->label, paths);
 }
 
 static void ratios_print(const struct contest *contest) {
@@ -437,20 +420,6 @@ static void contest_run(const struct bench_data *data,
     }
 }
 
-/// Who else was at work: ratios of a busy host are not to be quoted.
-static void load_print(void) {
-    static const struct bench_data none = {.name = "-"};
-    double load = 0;
-    FILE *file = fopen("/proc/loadavg", "r");
-    if (file != NULL && fscanf(file, "%lf", &load) == 1) {
-        bench_print(bench, "host, load average at the start", &none, load, "",
-                    "%ld processors", sysconf(_SC_NPROCESSORS_ONLN));
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-}
-
 int main(void) {
     static const struct setup setups[] = {
         {.label = "least cache: EskerDB 4 frames of 512 B, "
@@ -467,7 +436,7 @@ int main(void) {
                    .key_index_bytes = 2560},
          .page_bytes = 4096},
     };
-    load_print();
+    contest_load_print(bench, "host, load average at the start");
     (void)mkdir("build", 0777);
     (void)mkdir("build/bench", 0777);
     for (uint32_t i = 0; i < BENCH_DATA_COUNT; i++) {

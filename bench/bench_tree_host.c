@@ -25,9 +25,9 @@
 /// of alternating rounds, two digits: above 1 EskerDB is faster. All sides
 /// compute the same sum over what they read.
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench/contest.h"
 #include "bench/tree_bench.h"
 #include "bench/tree_peers.h"
 #include "flash/envelope_format.h"
@@ -217,14 +217,6 @@ static void own_close(void *context) {
 
 /* ------------------------------------------------------------- contest */
 
-/// The processor's time of this process, the kernel's in it: who else is at
-/// work waits in neither side's figure.
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /// Bytes this process handed to write calls; false without /proc.
 static bool written_bytes(uint64_t *bytes) {
     char line[64];
@@ -237,23 +229,6 @@ static bool written_bytes(uint64_t *bytes) {
         fclose(file);
     }
     return found;
-}
-
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double median(double *values, uint32_t count) {
-    qsort(values, count, sizeof *values, compare_doubles);
-    return values[count / 2];
-}
-
-static double two_digits(double value) {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.1e", value);
-    return atof(digits);
 }
 
 enum side {
@@ -299,9 +274,9 @@ static void measure_puts(struct peer *sides, const uint32_t *keys,
                 uint64_t after = 0;
                 sides[s].create(sides[s].context);
                 BENCH_HOLDS(written_bytes(&before));
-                double start = now_s();
+                double start = contest_now_s();
                 fill(&sides[s], keys, intervals[i]);
-                seconds[s][round] = now_s() - start;
+                seconds[s][round] = contest_now_s() - start;
                 BENCH_HOLDS(written_bytes(&after));
                 bytes[s] = (double)(after - before) / ROWS;
                 if (i == 2 && round == 0) {
@@ -325,12 +300,11 @@ static void measure_puts(struct peer *sides, const uint32_t *keys,
         for (uint32_t s = 0; s < OWN_COUNT; s++) {
             for (uint32_t o = SIDE_SQLITE; o < SIDE_COUNT; o++) {
                 bench_print(bench, "file, fewer bytes a put", &random_set,
-                            two_digits(bytes[o] / bytes[s]), "times",
+                            contest_digits(bytes[o] / bytes[s]), "times",
                             "%s over %s; a commit every %u; %s", sides[o].name,
                             sides[s].name, intervals[i], label);
                 bench_print(bench, "file, put", &random_set,
-                            two_digits(median(seconds[o], PUT_ROUNDS) /
-                                       median(seconds[s], PUT_ROUNDS)),
+                            contest_ratio(seconds[o], seconds[s], PUT_ROUNDS),
                             "times", "%s over %s; a commit every %u; %s",
                             sides[o].name, sides[s].name, intervals[i], label);
             }
@@ -374,24 +348,21 @@ static void measure_reads(struct peer *sides, const uint32_t *keys,
         for (enum reading reading = 0; reading < READ_COUNT; reading++) {
             uint64_t sums[SIDE_COUNT];
             for (uint32_t s = 0; s < SIDE_COUNT; s++) {
-                double start = now_s();
+                double start = contest_now_s();
                 sums[s] = read_once(&sides[s], reading);
-                seconds[reading][s][round] = now_s() - start;
+                seconds[reading][s][round] = contest_now_s() - start;
                 BENCH_HOLDS(sums[s] == sums[0]);
             }
         }
     }
     for (enum reading reading = 0; reading < READ_COUNT; reading++) {
-        double medians[SIDE_COUNT];
-        for (uint32_t s = 0; s < SIDE_COUNT; s++) {
-            medians[s] = median(seconds[reading][s], ROUNDS);
-        }
         for (uint32_t s = 0; s < OWN_COUNT; s++) {
             for (uint32_t o = SIDE_SQLITE; o < SIDE_COUNT; o++) {
                 bench_print(bench, reading_names[reading], &random_set,
-                            two_digits(medians[o] / medians[s]), "times",
-                            "%s over %s; %s", sides[o].name, sides[s].name,
-                            label);
+                            contest_ratio(seconds[reading][o],
+                                          seconds[reading][s], ROUNDS),
+                            "times", "%s over %s; %s", sides[o].name,
+                            sides[s].name, label);
             }
         }
     }
@@ -466,27 +437,13 @@ static void contest(bool mapped) {
     free(keys);
 }
 
-/// Who else was at work: ratios of a busy host are not to be quoted.
-static void load_print(void) {
-    static const struct tree_set none = {"-"};
-    double load = 0;
-    FILE *file = fopen("/proc/loadavg", "r");
-    if (file != NULL && fscanf(file, "%lf", &load) == 1) {
-        bench_print(bench, "file, load average at the start", &none, load, "",
-                    "%ld processors", sysconf(_SC_NPROCESSORS_ONLN));
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-}
-
 int main(void) {
     uint64_t bytes = 0;
     if (!written_bytes(&bytes)) {
         printf("skipped tree_host: no /proc/self/io to count bytes by\n");
         return 0;
     }
-    load_print();
+    contest_load_print(bench, "file, load average at the start");
     (void)mkdir("build", 0777);
     (void)mkdir("build/bench", 0777);
     contest(false);

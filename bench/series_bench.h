@@ -79,12 +79,6 @@ static inline double bench_value(const struct bench_data *data,
     return integer;
 }
 
-static inline int bench_compare(const void *left, const void *right) {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /// Opens the set's file: the committed one, or one of ESK_DATA.
 static inline FILE *bench_data_file(const struct bench_data *data) {
     char path[1024];
