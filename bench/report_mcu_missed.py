@@ -15,12 +15,7 @@ from report_series import meets, number, table
 
 NOTES = Path(__file__).resolve().parent / "mcu" / "notes.json"
 LISTED = 6
-# A share of the CPU below which a target cannot come from cycles.
-CPU_OF = {
-    "appends, fraction of the card's limit": "appends, share of the CPU",
-    "gets, fraction of the card's limit": "gets, share of the CPU",
-    "5 % range, fraction of the card's limit": "5 % range, share of the CPU",
-}
+FRACTION, CPU = "fraction of the card's limit", "share of the CPU"
 
 
 def bound(row):
@@ -117,7 +112,7 @@ def board(results, rows):
     """What the CPU takes of a missed fraction, and how much less it may."""
     lines = []
     for row in rows:
-        metric = CPU_OF[row["metric"]]
+        metric = row["metric"].replace(FRACTION, CPU)
         cpu = results.get(metric, row["config"], row["dataset"], row["bench"])
         share = cpu["value"]
         # With the limit as 1: the whole takes 1 / fraction.
