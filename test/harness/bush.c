@@ -119,7 +119,7 @@ int esk_bush_open(struct esk_bush *bush) {
     bush->config.frames = bush->table.frames;
     bush->config.merge = NULL;
     if (bush->table.merges) {
-        bush->config.merge = bush->table.store <= ESK_STORE_JOURNALED
+        bush->config.merge = esk_bush_overwrites(bush->table.store)
                                  ? &esk_merge_inplace
                                  : &esk_merge_moving;
     }
@@ -294,28 +294,36 @@ static bool delete_check(struct esk_bush *bush, uint32_t number) {
                          there ? "there" : "not there");
 }
 
-static bool batch_check(struct esk_bush *bush) {
-    if (esk_bush_overwrites(bush->table.store) &&
-        bush->table.batch_pages == 0) {
-        return esk_tree_begin(bush->tree, 0) == ESK_E_UNSUPPORTED ||
-               esk_bush_fail(bush, "begin is not refused");
-    }
-    int status = ESK_OK;
+/// Whether a batch may be refused for want of room: its nodes move, and those
+/// that there are leave no room for `pages`, or a block.
+static bool batch_may_be_full(const struct esk_bush *bush, uint32_t pages) {
+    struct esk_tree_stats stats;
+    esk_tree_stats(bush->tree, &stats);
+    pages = pages > 0 ? pages : bush->device->geometry.block_pages;
+    return !esk_bush_overwrites(bush->table.store) &&
+           stats.nodes + pages > stats.nodes_max;
+}
+
+static bool batch_begin(struct esk_bush *bush, uint32_t pages) {
+    bool unsupported =
+        esk_bush_overwrites(bush->table.store) && bush->table.batch_pages == 0;
+    bool may_be_full = batch_may_be_full(bush, pages);
+    int status = esk_tree_begin(bush->tree, pages);
+    bush->before = bush->model;
+    bush->in_batch = status == ESK_OK;
+    return status == (unsupported ? ESK_E_UNSUPPORTED : ESK_OK) ||
+           (status == ESK_FULL && may_be_full) ||
+           esk_bush_fail(bush, "begin: %s", esk_status_text(status));
+}
+
+bool esk_bush_batch(struct esk_bush *bush, uint32_t pages, bool takes_back) {
     if (!bush->in_batch) {
-        bush->before = bush->model;
-        status = esk_tree_begin(bush->tree, 0);
-        bush->in_batch = status == ESK_OK;
-        if (status == ESK_FULL) {
-            return true; /* so little room that a batch has none */
-        }
-    } else if (esk_bush_random(bush, 3) == 0) {
-        status = esk_tree_abort(bush->tree);
-        bush->model = bush->before;
-        bush->in_batch = false;
-    } else {
-        status = esk_tree_commit(bush->tree);
-        bush->in_batch = false;
+        return batch_begin(bush, pages);
     }
+    int status =
+        takes_back ? esk_tree_abort(bush->tree) : esk_tree_commit(bush->tree);
+    bush->model = takes_back ? bush->before : bush->model;
+    bush->in_batch = false;
     return status == ESK_OK ||
            esk_bush_fail(bush, "batch: %s", esk_status_text(status));
 }
@@ -342,7 +350,8 @@ bool esk_bush_call(struct esk_bush *bush) {
         return esk_bush_remount(bush);
     }
     if (call < 99) {
-        return bush->table.no_batches || batch_check(bush);
+        bool takes_back = bush->in_batch && esk_bush_random(bush, 3) == 0;
+        return bush->table.no_batches || esk_bush_batch(bush, 0, takes_back);
     }
     int status = esk_volume_step(&bush->volume,
                                  (uint16_t)esk_bush_random(bush, 20), NULL);

@@ -95,6 +95,10 @@ bool esk_bush_call(struct esk_bush *bush);
 int esk_bush_put(struct esk_bush *bush, uint32_t number);
 int esk_bush_delete(struct esk_bush *bush, uint32_t number);
 
+/// Begins a batch with room for `pages`, or ends the one there is: takes it
+/// back or commits it. False, with bush->why, for an outcome that is wrong.
+bool esk_bush_batch(struct esk_bush *bush, uint32_t pages, bool takes_back);
+
 /// Mounts and opens. Returns the status of what failed.
 int esk_bush_open(struct esk_bush *bush);
 
