@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/fuzz/seeds.h"
 #include "test/harness/bed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -160,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
 /* -------------------------------------------------------- where to begin */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
-    static const uint8_t seeds[][12] = {
+    static const uint8_t seeds[][SEED_CALLS_BYTES] = {
         {0, 0x00, 0, 0x09, 2, 7, 5, 0x29, 7},
         {0, 0x4C, 0x34, 0x39, 2, 0x39, 7, 6, 4, 7},
         {1, 0x9F, 0x34, 0xA9, 2, 3, 0x24, 7, 0x56},
@@ -172,20 +173,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         {2, 0x5A, 0x01, 0x3A, 0x38, 2, 0x1E, 0x0C, 0x1E, 0x14, 7},
         {19, 0x64, 0xFF, 0xF9, 2, 0xF9, 4, 0x14, 0xF9, 5, 7},
     };
-    const char *folder = getenv("ESK_FUZZ_SEEDS");
     (void)argc;
     (void)argv;
-    for (size_t i = 0; folder != NULL && i < sizeof seeds / 12; i++) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/calls_%zu", folder, i);
-        FILE *file = fopen(path, "wb");
-        if (file == NULL || fwrite(seeds[i], 1, 12, file) != 12 ||
-            fclose(file) != 0) {
-            abort();
-        }
-    }
-    if (folder != NULL) {
-        exit(0);
-    }
+    seeds_write_calls(seeds, sizeof seeds / sizeof seeds[0]);
     return 0;
 }

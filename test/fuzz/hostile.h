@@ -27,6 +27,7 @@
 #include "flash/envelope.h"
 #include "flash/volume_format.h"
 #include "port/ram/ram.h"
+#include "test/fuzz/seeds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -233,17 +234,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
 }
 
 /* -------------------------------------------------------- where to begin */
-
-static void seed_write(const char *folder, const char *name,
-                       const uint8_t *data, size_t bytes) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "wb");
-    if (file == NULL || fwrite(data, 1, bytes, file) != bytes ||
-        fclose(file) != 0) {
-        abort();
-    }
-}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     const char *folder = getenv("ESK_FUZZ_SEEDS");
