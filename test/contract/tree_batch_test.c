@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Batches of trees in place: all or nothing, whatever fails.
-#include "test/harness/bush.h"
-#include "test/harness/esk_test.h"
-#include "test/harness/media.h"
+#include "test/harness/bush_rig.h"
 
 static const struct esk_geometry card = ESK_CARD(120, 8, 256);
 
@@ -28,18 +26,6 @@ static void bush_make(struct esk_bush *bush,
     ESK_CHECK_INT(esk_bush_make(bush, table, &card, 3), ESK_OK);
 }
 
-static void bush_verify(struct esk_bush *bush) {
-    bool held = esk_bush_verify(bush);
-    ESK_CHECK_TEXT(held ? "" : bush->why, "");
-}
-
-static void rows_put(struct esk_bush *bush, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        ESK_CHECK_INT(esk_bush_put(bush, esk_bush_random(bush, bush->range)),
-                      ESK_OK);
-    }
-}
-
 static void batch_begin(struct esk_bush *bush) {
     ESK_CHECK_INT(esk_tree_begin(bush->tree, 0), ESK_OK);
     bush->before = bush->model;
@@ -57,8 +43,7 @@ ESK_TEST(tree_in_place_with_batches_is_a_sorted_array) {
         struct esk_bush_table table = batched(run);
         bush_make(&bush, &table);
         for (uint32_t i = 0; i < 12000; i++) {
-            bool held = esk_bush_call(&bush);
-            ESK_CHECK_TEXT(held ? "" : bush.why, "");
+            ESK_CHECK_HELD(esk_bush_call(&bush), bush.why);
         }
         bush_verify(&bush);
         ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
@@ -73,9 +58,9 @@ ESK_TEST(batch_in_place_takes_effect_whole_or_not_at_all) {
         struct esk_tree_report report;
         bush_make(&bush, &table);
         for (uint8_t end = 0; end < 12; end++) {
-            rows_put(&bush, 40);
+            bush_puts(&bush, 40);
             batch_begin(&bush);
-            rows_put(&bush, 8);
+            bush_puts(&bush, 8);
             bush_verify(&bush);
             if (end % 3 == 0) {
                 ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_OK);
@@ -101,7 +86,7 @@ ESK_TEST(batch_in_place_programs_a_page_twice_however_often_it_changes) {
     struct esk_tree_stats before;
     struct esk_tree_stats after;
     bush_make(&bush, &table);
-    rows_put(&bush, 300);
+    bush_puts(&bush, 300);
     batch_begin(&bush);
     for (uint32_t i = 0; i < 50; i++) {
         uint32_t number = i % 2;
@@ -123,7 +108,7 @@ ESK_TEST(batch_in_place_without_room_is_refused_and_can_be_ended) {
         struct esk_bush_table table = batched(run);
         bush_make(&bush, &table);
         ESK_CHECK_INT(esk_tree_begin(bush.tree, 41), ESK_FULL);
-        rows_put(&bush, 500);
+        bush_puts(&bush, 500);
         for (uint8_t commits = 0; commits < 2; commits++) {
             batch_begin(&bush);
             int status = ESK_OK;
@@ -150,11 +135,7 @@ ESK_TEST(batch_on_a_full_region_is_refused) {
     struct esk_bush_table table = batched(0);
     table.blocks = 8;
     bush_make(&bush, &table);
-    int status = ESK_OK;
-    while (status == ESK_OK) {
-        status = esk_bush_put(&bush, esk_bush_random(&bush, bush.range));
-    }
-    ESK_CHECK_INT(status, ESK_FULL);
+    bush_fill(&bush);
     ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_FULL);
     bush_verify(&bush);
     esk_bush_free(&bush);
@@ -166,13 +147,13 @@ ESK_TEST(batch_where_writes_fail_is_committed_or_still_open) {
         struct esk_bush_table table = batched(run);
         uint32_t failed = 0;
         bush_make(&bush, &table);
-        rows_put(&bush, 300);
+        bush_puts(&bush, 300);
         for (uint32_t i = 0; i < 400; i++) {
             /* The record, a copy, or the record's end. */
             struct esk_sim_failures failures = {
                 .program = {.per_million = 120000}};
             batch_begin(&bush);
-            rows_put(&bush, 1 + i % 5);
+            bush_puts(&bush, 1 + i % 5);
             esk_sim_failures_set(bush.sim, &failures);
             int status = esk_tree_commit(bush.tree);
             esk_sim_failures_set(bush.sim, NULL);
@@ -202,9 +183,9 @@ ESK_TEST(commit_that_was_cut_is_refused_by_who_could_not_complete_it) {
         struct esk_bush bush;
         struct esk_bush_table table = batched(run);
         bush_make(&bush, &table);
-        rows_put(&bush, 300);
+        bush_puts(&bush, 300);
         batch_begin(&bush);
-        rows_put(&bush, 3);
+        bush_puts(&bush, 3);
         /* After the record and one copy. */
         esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + 1,
                        ESK_SIM_CUT_AFTER);

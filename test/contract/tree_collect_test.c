@@ -3,41 +3,20 @@
 
 /// Moving trees regain space: how full they get, what a change costs then,
 /// and what happens where a page of the tree is lost.
-#include "test/harness/bush.h"
-#include "test/harness/esk_test.h"
+#include "test/harness/bush_rig.h"
 
-static const struct esk_geometry large = {.block_count = 80,
-                                          .block_pages = 16,
-                                          .page_bytes = 2048,
-                                          .program_bytes = 2048,
-                                          .programs_per_page_max = 1,
-                                          .erased_value = 0xFF};
+static const struct esk_geometry large = ESK_NAND(80, 16, 2048);
 
-static const struct esk_geometry small = {.block_count = 100,
-                                          .block_pages = 8,
-                                          .page_bytes = 256,
-                                          .program_bytes = 256,
-                                          .programs_per_page_max = 1,
-                                          .erased_value = 0xFF};
+static const struct esk_geometry small = ESK_NAND(100, 8, 256);
 
 static void bush_make(struct esk_bush *bush, const struct esk_bush_table *table,
                       const struct esk_geometry *geometry) {
     ESK_CHECK_INT(esk_bush_make(bush, table, geometry, 9), ESK_OK);
 }
 
-static void bush_verify(struct esk_bush *bush) {
-    bool held = esk_bush_verify(bush);
-    ESK_CHECK_TEXT(held ? "" : bush->why, "");
+static void sound_verify(struct esk_bush *bush) {
+    bush_verify(bush);
     ESK_CHECK_INT(esk_sim_violations(bush->sim), 0);
-}
-
-/// Puts keys in random order until the table refuses one.
-static void fill(struct esk_bush *bush) {
-    int status = ESK_OK;
-    while (status == ESK_OK) {
-        status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
-    }
-    ESK_CHECK_INT(status, ESK_FULL);
 }
 
 /// Changes rows that are there until `programs` pages were programmed.
@@ -78,7 +57,7 @@ ESK_TEST(full_moving_tree_is_mostly_live_and_wears_evenly) {
         struct esk_tree_report report;
         ESK_CONTEXT("store %u, %u frames", table.store, table.frames);
         bush_make(&bush, &table, &large);
-        fill(&bush);
+        bush_fill(&bush);
         ESK_CHECK_INT(esk_tree_check(bush.tree, &report), ESK_OK);
         uint32_t live =
             table.store == ESK_STORE_MU ? report.leaves : report.nodes;
@@ -92,7 +71,7 @@ ESK_TEST(full_moving_tree_is_mostly_live_and_wears_evenly) {
         esk_sim_wear(bush.sim, info.block[0], info.blocks[0], &wear);
         ESK_CHECK(wear.min > 20);
         ESK_CHECK(wear.max * 1000u <= wear.mean_milli * 5 / 4);
-        bush_verify(&bush);
+        sound_verify(&bush);
         esk_bush_free(&bush);
     }
 }
@@ -124,13 +103,13 @@ ESK_TEST(full_wandering_tree_with_inner_nodes_of_one_child_takes_changes) {
         }
     }
     ESK_CHECK(status == ESK_OK || status == ESK_FULL);
-    fill(&bush);
+    bush_fill(&bush);
     esk_tree_stats(bush.tree, &stats);
     ESK_CHECK(stats.height >= 4);
     (void)update(&bush, 3000);
     ESK_CHECK(esk_bush_remount(&bush));
     (void)update(&bush, 3000);
-    bush_verify(&bush);
+    sound_verify(&bush);
     esk_bush_free(&bush);
 }
 
@@ -156,7 +135,7 @@ ESK_TEST(nodes_max_is_what_a_tree_of_the_last_height_can_hold) {
         ESK_CHECK_INT(stats.height, 3);
         ESK_CHECK_INT(stats.nodes, 7);
         ESK_CHECK_INT(stats.nodes_max, 7);
-        bush_verify(&bush);
+        sound_verify(&bush);
         esk_bush_free(&bush);
     }
 }
@@ -211,28 +190,6 @@ static void remount(struct esk_bush *bush, uint8_t flags) {
     ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
 }
 
-/// Reads every key: the right row, or told that it is lost.
-static uint32_t lost_count(struct esk_bush *bush) {
-    uint32_t lost = 0;
-    for (uint32_t number = 0; number < bush->range; number++) {
-        uint8_t key[32];
-        uint8_t row[256];
-        uint8_t expected[256];
-        esk_bush_key(bush, number, key);
-        int status = esk_tree_get(bush->tree, key, row);
-        if (status == ESK_E_CORRUPT) {
-            lost++;
-        } else if (bush->model.version[number] == 0) {
-            ESK_CHECK_INT(status, ESK_NOT_FOUND);
-        } else {
-            ESK_CHECK_INT(status, ESK_OK);
-            esk_bush_row(bush, number, bush->model.version[number], expected);
-            ESK_CHECK_BYTES(row, expected, bush->row_bytes);
-        }
-    }
-    return lost;
-}
-
 /// Loses a node near the first keys, then goes round the ring by changes of
 /// the last rows.
 static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
@@ -247,7 +204,7 @@ static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
     for (uint32_t number = 0; number < bush.range; number++) {
         ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
     }
-    ESK_CHECK_INT(lost_count(&bush), 0);
+    ESK_CHECK_INT(bush_lost(&bush, 0), 0);
     uint32_t last = bush.range - 1u;
     ESK_CHECK_INT(esk_bush_put(&bush, last), ESK_OK);
     uint32_t page = node_page(&bush, level);
@@ -257,7 +214,7 @@ static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
         ESK_CHECK_INT(esk_bush_put(&bush, last - i % 2), ESK_OK);
     }
     remount(&bush, 0);
-    uint32_t lost = lost_count(&bush);
+    uint32_t lost = bush_lost(&bush, 0);
     ESK_CHECK(lost > 1);
     ESK_CHECK(lost < bush.range / 2u);
     ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);

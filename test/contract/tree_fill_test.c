@@ -72,8 +72,7 @@ ESK_TEST(sorted_load_fills_every_level_but_for_its_right_edge) {
                     (fill.entries[i] + fill.capacity[i] - 1) / fill.capacity[i];
                 ESK_CHECK_INT(fill.nodes[i], needs);
             }
-            bool held = esk_bush_verify(&bush);
-            ESK_CHECK_TEXT(held ? "" : bush.why, "");
+            ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
             esk_bush_free(&bush);
         }
     }

@@ -5,9 +5,7 @@
 /// damaged ones.
 #include <stdio.h>
 
-#include "test/harness/bush.h"
-#include "test/harness/esk_test.h"
-#include "test/harness/media.h"
+#include "test/harness/bush_rig.h"
 
 static const struct esk_geometry nand = ESK_NAND(60, 16, 512);
 
@@ -17,7 +15,7 @@ static void calls_run(struct esk_bush *bush, uint32_t calls) {
     for (uint32_t i = 0; i < calls; i++) {
         ESK_CHECK_HELD(esk_bush_call(bush), bush->why);
     }
-    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
+    bush_verify(bush);
 }
 
 /// Random calls on the part, cut down to a few blocks, with key type `key`.
@@ -76,18 +74,6 @@ ESK_TEST(tree_is_a_sorted_array_on_every_part_with_every_store_and_key) {
     ESK_CHECK(used > 20);
 }
 
-/// Puts keys in random order until the table refuses one.
-static uint32_t fill(struct esk_bush *bush) {
-    uint32_t number = 0;
-    int status = ESK_OK;
-    while (status == ESK_OK) {
-        number = esk_bush_random(bush, bush->range);
-        status = esk_bush_put(bush, number);
-    }
-    ESK_CHECK_INT(status, ESK_FULL);
-    return number;
-}
-
 ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
         struct esk_bush bush;
@@ -100,9 +86,9 @@ ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
         ESK_CONTEXT("store %u", store);
         ESK_CHECK_INT(esk_bush_make(&bush, &table, overwrites ? &sd : &nand, 9),
                       ESK_OK);
-        (void)fill(&bush);
+        bush_fill(&bush);
         ESK_CHECK(bush.model.rows > 100);
-        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+        bush_verify(&bush);
         for (uint32_t i = 0; i < 2000; i++) {
             uint32_t number = esk_bush_random(&bush, bush.range);
             if (bush.model.version[number] != 0) {
@@ -114,11 +100,11 @@ ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
                 ESK_CHECK_INT(esk_bush_delete(&bush, number), ESK_OK);
             }
         }
-        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+        bush_verify(&bush);
         ESK_CHECK_INT(bush.model.rows, 0);
         if (!overwrites) {
             uint32_t rows = 0;
-            (void)fill(&bush);
+            bush_fill(&bush);
             ESK_CHECK_INT(esk_tree_count(bush.tree, &rows), ESK_OK);
             ESK_CHECK(rows > 100);
         }
@@ -136,7 +122,7 @@ ESK_TEST(mu_tree_wears_blocks_evenly_at_nine_tenths_full) {
                                    .key_range = 4000,
                                    .blocks = 40};
     ESK_CHECK_INT(esk_bush_make(&bush, &table, &nand, 9), ESK_OK);
-    (void)fill(&bush);
+    bush_fill(&bush);
     esk_tree_stats(bush.tree, &stats);
     uint32_t pages = 40 * 16;
     ESK_CHECK(stats.nodes >= pages * 85 / 100);
@@ -154,7 +140,7 @@ ESK_TEST(mu_tree_wears_blocks_evenly_at_nine_tenths_full) {
     esk_sim_wear(bush.sim, info.block[0], info.blocks[0], &wear);
     ESK_CHECK(wear.min > 20);
     ESK_CHECK(wear.max * 1000u <= wear.mean_milli * 5 / 4);
-    ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+    bush_verify(&bush);
     esk_bush_free(&bush);
 }
 
@@ -232,28 +218,6 @@ ESK_TEST(inplace_trees_hold_the_old_row_or_the_new_where_writes_fail) {
     }
 }
 
-/// Reads every key: the right row, or told that it is lost.
-static uint32_t damaged_read(struct esk_bush *bush) {
-    uint32_t lost = 0;
-    for (uint32_t number = 1; number < bush->range; number++) {
-        uint8_t key[8];
-        uint8_t row[600];
-        uint8_t expected[600];
-        esk_bush_key(bush, number, key);
-        int status = esk_tree_get(bush->tree, key, row);
-        if (status == ESK_E_CORRUPT) {
-            lost++;
-        } else if (bush->model.version[number] == 0) {
-            ESK_CHECK_INT(status, ESK_NOT_FOUND);
-        } else {
-            ESK_CHECK_INT(status, ESK_OK);
-            esk_bush_row(bush, number, bush->model.version[number], expected);
-            ESK_CHECK_BYTES(row, expected, bush->row_bytes);
-        }
-    }
-    return lost;
-}
-
 ESK_TEST(tree_tells_a_damaged_page_and_returns_nothing_wrong) {
     for (uint8_t run = 0; run < 8; run++) {
         uint8_t store = (uint8_t)(ESK_STORE_INPLACE + run / 2);
@@ -293,7 +257,7 @@ ESK_TEST(tree_tells_a_damaged_page_and_returns_nothing_wrong) {
                 ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
                 continue;
             }
-            uint32_t lost = damaged_read(&bush);
+            uint32_t lost = bush_lost(&bush, 1);
             struct esk_tree_report report;
             status = esk_tree_check(bush.tree, &report);
             ESK_CHECK_INT(status, lost > 0 || report.pages_damaged > 0

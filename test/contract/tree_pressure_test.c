@@ -14,8 +14,7 @@
 /// meet; ESK_KEYS=all lets every run have every one of them.
 #include <stdio.h>
 
-#include "test/harness/bush.h"
-#include "test/harness/esk_test.h"
+#include "test/harness/bush_rig.h"
 
 enum { LAPS = 2, META_PAGES = 80 };
 
@@ -25,43 +24,17 @@ enum { KEY_TYPES = ESK_BUSH_KEY_TYPES - ESK_BUSH_KEY_TYPES_SHORT };
 static const struct esk_bush_key_type *const keys =
     esk_bush_key_types + ESK_BUSH_KEY_TYPES_SHORT;
 
-static void verify(struct esk_bush *bush) {
-    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
-}
-
-/// Puts keys in random order until the table refuses one.
-static void fill(struct esk_bush *bush) {
-    int status = ESK_OK;
-    while (status == ESK_OK) {
-        ESK_CHECK(bush->model.rows < bush->range);
-        status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
-    }
-    ESK_CHECK_INT(status, ESK_FULL);
-}
-
-/// The first key from a random one on that has a row.
-static uint32_t key_there(struct esk_bush *bush) {
-    uint32_t number = esk_bush_random(bush, bush->range);
-    ESK_CHECK(bush->model.rows > 0);
-    while (bush->model.version[number] == 0) {
-        number = (number + 1) % bush->range;
-    }
-    return number;
-}
-
 /// A table that refused a row: what is there is read, changed and deleted.
 static void full_check(struct esk_bush *bush) {
     uint32_t refused = bush->model.rows;
-    verify(bush);
-    for (uint32_t i = 0; i < 60; i++) {
-        ESK_CHECK_INT(esk_bush_put(bush, key_there(bush)), ESK_OK);
-    }
+    bush_verify(bush);
+    bush_changes(bush, 60);
     ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
-    verify(bush);
+    bush_verify(bush);
     while (bush->model.rows > refused * 9 / 10) {
-        ESK_CHECK_INT(esk_bush_delete(bush, key_there(bush)), ESK_OK);
+        ESK_CHECK_INT(esk_bush_delete(bush, bush_key_there(bush)), ESK_OK);
     }
-    verify(bush);
+    bush_verify(bush);
 }
 
 /// Changes of every kind at nine tenths of the rows, for laps of the region.
@@ -70,17 +43,17 @@ static void pressure_run(struct esk_bush *bush, uint32_t pages) {
     uint64_t end = counters->programs + (uint64_t)LAPS * pages;
     uint32_t rows = bush->model.rows;
     while (counters->programs < end) {
-        ESK_CHECK_INT(esk_bush_put(bush, key_there(bush)), ESK_OK);
+        bush_changes(bush, 1);
         if (bush->model.rows >= rows) {
-            ESK_CHECK_INT(esk_bush_delete(bush, key_there(bush)), ESK_OK);
+            ESK_CHECK_INT(esk_bush_delete(bush, bush_key_there(bush)), ESK_OK);
             continue;
         }
         int status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
         ESK_CHECK(status == ESK_OK || status == ESK_FULL);
     }
-    verify(bush);
+    bush_verify(bush);
     ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
-    verify(bush);
+    bush_verify(bush);
 }
 
 /// Deletes every row; a tree whose nodes move takes as many again.
@@ -91,11 +64,11 @@ static void empty_check(struct esk_bush *bush) {
             ESK_CHECK_INT(esk_bush_delete(bush, number), ESK_OK);
         }
     }
-    verify(bush);
+    bush_verify(bush);
     if (!esk_bush_overwrites(bush->table.store)) {
-        fill(bush);
+        bush_fill(bush);
         ESK_CHECK(bush->model.rows > rows / 2);
-        verify(bush);
+        bush_verify(bush);
     }
 }
 
@@ -134,7 +107,7 @@ static void part_run(const struct esk_sim_part *part, uint8_t store,
         return;
     }
     ESK_CHECK_INT(status, ESK_OK);
-    fill(&bush);
+    bush_fill(&bush);
     full_check(&bush);
     pressure_run(&bush, table.blocks * pages);
     empty_check(&bush);
@@ -178,7 +151,7 @@ static void taken_check(struct esk_bush *bush) {
             ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
         }
     }
-    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
+    bush_verify(bush);
 }
 
 ESK_TEST(row_that_is_there_is_changed_at_any_fill_of_any_region) {

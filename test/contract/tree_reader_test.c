@@ -293,9 +293,10 @@ static void grove_run(struct grove *grove, const struct esk_bush_table *table,
         ESK_CHECK_INT(esk_tree_commit(grove->bush.tree), ESK_OK);
         grove->bush.in_batch = false;
     }
-    bool held = esk_bush_verify(&grove->bush) &&
-                esk_bush_remount(&grove->bush) && esk_bush_verify(&grove->bush);
-    ESK_CHECK_TEXT(held ? "" : grove->bush.why, "");
+    ESK_CHECK_HELD(esk_bush_verify(&grove->bush) &&
+                       esk_bush_remount(&grove->bush) &&
+                       esk_bush_verify(&grove->bush),
+                   grove->bush.why);
     esk_bush_free(&grove->bush);
 }
 
@@ -438,8 +439,7 @@ ESK_TEST(reader_of_pages_that_are_overwritten_survives_failed_writes) {
         ESK_CHECK(failed > 50);
         model_take(&grove, view);
         whole_check(&grove, view);
-        bool held = esk_bush_verify(bush);
-        ESK_CHECK_TEXT(held ? "" : bush->why, "");
+        ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
         pair_free(&grove);
     }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Bushes for tests that choose a store and little else: on 160 blocks of 8
-/// pages of 512 bytes, of flash or of a card, as the store needs it.
+/// What tests do with bushes. A call that fails ends the test.
+///
+/// bush_start is for those that choose a store and little else: on 160 blocks
+/// of 8 pages of 512 bytes, of flash or of a card, as the store needs it.
 #ifndef ESK_TEST_BUSH_RIG_H
 #define ESK_TEST_BUSH_RIG_H
 
@@ -35,6 +37,61 @@ static inline void bush_puts(struct esk_bush *bush, uint32_t count) {
         uint32_t number = esk_bush_random(bush, bush->range);
         ESK_CHECK_INT(esk_bush_put(bush, number), ESK_OK);
     }
+}
+
+/// Puts rows of random keys until the table refuses one.
+static inline void bush_fill(struct esk_bush *bush) {
+    int status = ESK_OK;
+    while (status == ESK_OK) {
+        ESK_CHECK(bush->model.rows < bush->range);
+        status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
+    }
+    ESK_CHECK_INT(status, ESK_FULL);
+    ESK_CHECK(bush->model.rows > 0);
+}
+
+/// The first key from a random one on that has a row.
+static inline uint32_t bush_key_there(struct esk_bush *bush) {
+    uint32_t number = esk_bush_random(bush, bush->range);
+    ESK_CHECK(bush->model.rows > 0);
+    while (bush->model.version[number] == 0) {
+        number = (number + 1) % bush->range;
+    }
+    return number;
+}
+
+/// Changes `count` rows that are there: none is refused.
+static inline void bush_changes(struct esk_bush *bush, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        ESK_CHECK_INT(esk_bush_put(bush, bush_key_there(bush)), ESK_OK);
+    }
+}
+
+static inline void bush_verify(struct esk_bush *bush) {
+    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
+}
+
+/// Reads the keys from number `first` on, some of which damage has hit: each
+/// has its row, or the read says that it is lost. Returns how many are lost.
+static inline uint32_t bush_lost(struct esk_bush *bush, uint32_t first) {
+    uint32_t lost = 0;
+    for (uint32_t number = first; number < bush->range; number++) {
+        uint8_t key[32];
+        uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
+        uint8_t expected[ESK_BUSH_ROW_BYTES_MAX];
+        esk_bush_key(bush, number, key);
+        int status = esk_tree_get(bush->tree, key, row);
+        if (status == ESK_E_CORRUPT) {
+            lost++;
+        } else if (bush->model.version[number] == 0) {
+            ESK_CHECK_INT(status, ESK_NOT_FOUND);
+        } else {
+            ESK_CHECK_INT(status, ESK_OK);
+            esk_bush_row(bush, number, bush->model.version[number], expected);
+            ESK_CHECK_BYTES(row, expected, bush->row_bytes);
+        }
+    }
+    return lost;
 }
 
 /// Puts a device that can fail in front of the bush's.

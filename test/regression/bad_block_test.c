@@ -3,9 +3,7 @@
 
 /// A tree whose nodes move counted on the room of bad blocks: when it was full
 /// a change of a row that was there was refused.
-#include "test/harness/bush.h"
-#include "test/harness/esk_test.h"
-#include "test/harness/media.h"
+#include "test/harness/bush_rig.h"
 
 static const struct esk_geometry media[] = {
     ESK_NAND(60, 4, 256), ESK_NAND(60, 8, 512), ESK_NAND(60, 16, 512)};
@@ -19,27 +17,6 @@ static struct esk_bush_table table_of(uint8_t store) {
     return table;
 }
 
-/// Puts keys in random order until one is refused.
-static void fill(struct esk_bush *bush) {
-    int status = ESK_OK;
-    while (status == ESK_OK) {
-        status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
-    }
-    ESK_CHECK_INT(status, ESK_FULL);
-    ESK_CHECK(bush->model.rows > 0);
-}
-
-/// Changes rows that are there: none is refused.
-static void changes(struct esk_bush *bush, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = esk_bush_random(bush, bush->range);
-        while (bush->model.version[number] == 0) {
-            number = (number + 1) % bush->range;
-        }
-        ESK_CHECK_INT(esk_bush_put(bush, number), ESK_OK);
-    }
-}
-
 ESK_TEST(full_tree_takes_changes_however_many_blocks_were_bad) {
     for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
         for (uint8_t medium = 0; medium < 3; medium++) {
@@ -51,11 +28,11 @@ ESK_TEST(full_tree_takes_changes_however_many_blocks_were_bad) {
                 ESK_CONTEXT("store %u, medium %u, %u bad", store, medium, bad);
                 ESK_CHECK_INT(esk_bush_make_on(&bush, &table, &config, bad),
                               ESK_OK);
-                fill(&bush);
-                changes(&bush, 400);
+                bush_fill(&bush);
+                bush_changes(&bush, 400);
                 ESK_CHECK_HELD(esk_bush_remount(&bush), bush.why);
-                changes(&bush, 400);
-                ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+                bush_changes(&bush, 400);
+                bush_verify(&bush);
                 esk_bush_free(&bush);
             }
         }
@@ -71,16 +48,16 @@ ESK_TEST(full_tree_takes_changes_when_a_block_goes_bad) {
             ESK_CONTEXT("store %u, run %u", store, run);
             ESK_CHECK_INT(esk_bush_make(&bush, &table, &media[run % 3], run),
                           ESK_OK);
-            fill(&bush);
-            changes(&bush, 20u + run * 7u);
+            bush_fill(&bush);
+            bush_changes(&bush, 20u + run * 7u);
             ESK_CHECK_INT(
                 esk_volume_find(&bush.volume, "bush", &info, bush.page),
                 ESK_OK);
             esk_sim_block_fail(bush.sim, info.block[0] + run);
-            changes(&bush, 600);
+            bush_changes(&bush, 600);
             ESK_CHECK_HELD(esk_bush_remount(&bush), bush.why);
-            changes(&bush, 600);
-            ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+            bush_changes(&bush, 600);
+            bush_verify(&bush);
             esk_bush_free(&bush);
         }
     }

@@ -43,9 +43,9 @@ ESK_TEST(batch_that_used_up_its_room_is_committed) {
                 grown += after.height > before.height ? 1 : 0;
                 ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_OK);
             }
-            bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                        esk_bush_verify(&bush);
-            ESK_CHECK_TEXT(held ? "" : bush.why, "");
+            ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                               esk_bush_verify(&bush),
+                           bush.why);
             /* What is there can be changed afterwards. */
             for (uint32_t i = 0; i < 200; i++) {
                 bool there = bush.model.version[i] != 0;

@@ -95,9 +95,9 @@ ESK_TEST(tree_of_few_blocks_is_full_early_and_still_reads) {
                 full += status == ESK_FULL ? 1 : 0;
             }
             ESK_CHECK(full > 0 || blocks > 2);
-            bool held = esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                        esk_bush_verify(&bush);
-            ESK_CHECK_TEXT(held ? "" : bush.why, "");
+            ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                               esk_bush_verify(&bush),
+                           bush.why);
             esk_bush_free(&bush);
         }
     }
