@@ -105,10 +105,28 @@ static uint32_t window_pages(const struct esk_tree *tree) {
     return (pages + block - 1) / block * block;
 }
 
-/// Pages kept free for the collector: what a sweep writes before it frees.
-static uint32_t reserve(const struct esk_tree *tree) {
-    return window_pages(tree) + block_pages(tree) +
+/// Pages kept free for the collector: what a sweep of `window` pages writes
+/// before it frees.
+static uint32_t sweep_pages(const struct esk_tree *tree, uint32_t window) {
+    return window + block_pages(tree) +
            good_pages(tree) / ESK_COLLECTOR_SLACK;
+}
+
+static uint32_t reserve(const struct esk_tree *tree) {
+    return sweep_pages(tree, window_pages(tree));
+}
+
+/// The window that there is room to sweep. After a mount there may be less
+/// than is kept: what a cut left of a sweep is dead, and the tail is put as
+/// far back as there are pages, so that the first windows hold nothing.
+static uint32_t window_fit(const struct esk_tree *tree) {
+    uint32_t block = block_pages(tree);
+    uint32_t window = window_pages(tree);
+    while (window > block &&
+           !esk_ring_has_room(&tree->ring, sweep_pages(tree, window))) {
+        window -= block;
+    }
+    return window;
 }
 
 /// Pages that a lap of sweeps writes beside the live ones.
@@ -146,7 +164,7 @@ static int collect_next(struct esk_tree *tree, bool *done) {
         return ESK_OK;
     }
     if (tree->sweep_end == 0) {
-        uint32_t end = ring->tail - ring->tail % pages + window_pages(tree);
+        uint32_t end = ring->tail - ring->tail % pages + window_fit(tree);
         uint32_t last = ring->head - ring->head % pages;
         end = end < last ? end : last;
         if (end <= ring->tail) {
