@@ -226,6 +226,7 @@ static struct esk_bush bush;
 static struct step step; ///< the one under way, or the last
 static struct unsynced unsynced;
 static struct save saves[CUT_SNAPSHOTS];
+static uint32_t cuts_in_row; ///< of the try
 
 static void tree_keep(enum cut_snapshot to) {
     saves[to].bush = bush;
@@ -235,6 +236,7 @@ static void tree_keep(enum cut_snapshot to) {
 }
 
 static void tree_restore(enum cut_snapshot from) {
+    cuts_in_row = 0;
     bush = saves[from].bush;
     unsynced = saves[from].unsynced;
     memcpy(bush.arena, saves[from].arena, bush.arena_bytes);
@@ -315,6 +317,18 @@ static int step_note(uint32_t done) {
     return ESK_OK;
 }
 
+/// Whether the step may be refused for want of room: a batch took up its own,
+/// a row would be new, or cuts one after another each left a part of a sweep.
+static bool step_may_be_full(void) {
+    bool moves = !esk_bush_overwrites(bush.table.store);
+    bool may = bush.in_batch || (moves && cuts_in_row > 1);
+    for (uint32_t i = 0; i < step.count; i++) {
+        may = may || (step.changes[i].version != 0 &&
+                      bush.model.version[step.changes[i].number] == 0);
+    }
+    return may;
+}
+
 /// One step of the workload; the model follows when it returns ESK_OK.
 static int tree_step(struct cut_campaign *run) {
     (void)run;
@@ -352,12 +366,13 @@ static int tree_step(struct cut_campaign *run) {
     if (!esk_sim_is_on(bush.sim)) {
         return ESK_E_IO;
     }
+    status = status == ESK_FULL && step_may_be_full() ? ESK_OK : status;
     changes_apply(&step, done);
     if (is_sync) {
         synced();
     }
     ESK_TRY(step_note(done));
-    return status == ESK_FULL ? ESK_OK : status;
+    return status;
 }
 
 /// Forgets all RAM and takes the table up again; the power may go once more
@@ -461,6 +476,7 @@ static bool state_settle(void) {
 
 static bool tree_recover(struct cut_campaign *run) {
     struct esk_tree_report report;
+    cuts_in_row++;
     int status = take_up(run);
     if (status != ESK_OK) {
         return esk_bush_fail(&bush, "recovery: %s", esk_status_text(status));
