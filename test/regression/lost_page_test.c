@@ -7,15 +7,10 @@
 /// over on the page that has them too, or in RAM.
 #include "table/series/series.h"
 
-#include "test/harness/rig.h"
-
-static const struct esk_column columns[] = {
-    {.name = "at", .type = ESK_TYPE_U32},
-    {.name = "level", .type = ESK_TYPE_I16},
-};
+#include "test/harness/level_log.h"
 
 static const struct esk_table_spec spec = {.name = "log",
-                                           .columns = columns,
+                                           .columns = level_columns,
                                            .column_count = 2,
                                            .data_blocks = 8,
                                            .index_blocks = 4};
@@ -23,18 +18,10 @@ static const struct esk_table_spec spec = {.name = "log",
 static const struct esk_series_config config = {.frames = 2};
 
 enum {
-    ROW_BYTES = 6,
     SEALED = 95, ///< rows when the page that fails is sealed
     IN_RAM = 8,  ///< transfers that fail: more than an append tries
     ROWS = 300,
 };
-
-static int append(struct esk_rig *rig, uint32_t number) {
-    uint8_t row[ROW_BYTES];
-    esk_store_u32(row, number * 3);
-    esk_store_u16(row + 4, (uint16_t)(number & 0x7FFFu));
-    return esk_series_append(rig->series, row);
-}
 
 /// Appends up to ROWS rows; `failures` programs of the page that row SEALED is
 /// on fail. Stops where that stops it. Returns how many rows there are.
@@ -43,7 +30,7 @@ static uint32_t fill(struct esk_rig *rig, uint32_t failures) {
     const struct esk_sim_failures faults = {
         .transfer = {.burst_start = 1, .burst_length = failures}};
     for (uint32_t number = 1; number <= ROWS; number++) {
-        int status = append(rig, number);
+        int status = level_append(rig, number * 3, number);
         if (status != ESK_OK) {
             ESK_CHECK_INT(status, ESK_E_IO);
             return number - 1;
@@ -89,7 +76,7 @@ static void lose(struct esk_rig *rig, uint32_t at) {
 static void read_all(struct esk_rig *rig, uint32_t rows, uint32_t before,
                      uint32_t lost) {
     struct esk_series_cursor cursor;
-    uint8_t row[ROW_BYTES];
+    uint8_t row[LEVEL_ROW_BYTES];
     ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, NULL), ESK_OK);
     for (uint32_t number = 1; number <= rows; number++) {
         ESK_CHECK_INT(esk_series_cursor_next(rig->series, &cursor, row),

@@ -4,20 +4,15 @@
 /// What a get reads when the key index is in RAM alone.
 #include "table/series/series.h"
 
-#include "test/harness/rig.h"
-
-static const struct esk_column columns[] = {
-    {.name = "at", .type = ESK_TYPE_U32},
-    {.name = "level", .type = ESK_TYPE_I16},
-};
+#include "test/harness/level_log.h"
 
 static const struct esk_table_spec spec = {.name = "log",
-                                           .columns = columns,
+                                           .columns = level_columns,
                                            .column_count = 2,
                                            .data_blocks = 52,
                                            .index_blocks = 3};
 
-enum { ROW_BYTES = 6, ROWS = 15000, GETS = 1500 };
+enum { ROWS = 15000, GETS = 1500 };
 
 /// How keys rise: along a curve that no straight line fits, evenly, and with
 /// pauses.
@@ -32,7 +27,7 @@ static uint32_t key_of(enum shape shape, uint32_t number) {
 static void append(struct esk_rig *rig, enum shape shape, uint32_t from,
                    uint32_t to) {
     for (uint32_t i = from; i < to; i++) {
-        uint8_t row[ROW_BYTES] = {0};
+        uint8_t row[LEVEL_ROW_BYTES] = {0};
         esk_store_u32(row, key_of(shape, i));
         ESK_CHECK_INT(esk_series_append(rig->series, row), ESK_OK);
     }
@@ -43,7 +38,7 @@ static void append(struct esk_rig *rig, enum shape shape, uint32_t from,
 static double reads_a_get(struct esk_rig *rig, enum shape shape) {
     uint32_t before = rig->series->stats.reads;
     for (uint32_t i = 0; i < GETS; i++) {
-        uint8_t row[ROW_BYTES];
+        uint8_t row[LEVEL_ROW_BYTES];
         uint32_t key = key_of(shape, i * 7919 % ROWS);
         ESK_CHECK_INT(esk_series_get(rig->series, key, row), ESK_OK);
         ESK_CHECK_INT(esk_load_u32(row), key);
