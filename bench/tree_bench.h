@@ -28,9 +28,10 @@ struct tree_shape {
     uint8_t store_id; ///< enum esk_tree_store
     uint8_t k_percent;
     uint8_t frames;
-    uint8_t policy;     ///< enum esk_tree_policy
-    uint16_t row_bytes; ///< a key and what is left
-    uint8_t key_bytes;  ///< of fixed bytes, big-endian; 0: a u32
+    uint8_t policy;       ///< enum esk_tree_policy
+    uint8_t write_frames; ///< of a write cache; 0: none
+    uint16_t row_bytes;   ///< a key and what is left
+    uint8_t key_bytes;    ///< of fixed bytes, big-endian; 0: a u32
 };
 
 /// A table, its volume and its medium.
@@ -105,7 +106,11 @@ static inline void tree_open(struct tree_table *table,
                              const struct tree_shape *shape, uint8_t flags) {
     struct esk_tree_config config = {.store = shape->store,
                                      .frames = shape->frames,
-                                     .policy = shape->policy};
+                                     .policy = shape->policy,
+                                     .write_frames = shape->write_frames};
+    if (shape->write_frames > 0) {
+        config.write_cache = &esk_write_cache;
+    }
     table->shape = shape;
     table->device = device;
     BENCH_DO(esk_volume_mount(&table->volume, device, flags, table->page));

@@ -11,8 +11,9 @@
 ///     &esk_store_wandering   height programs         any
 ///     &esk_store_mu          1 program, +1 a split   any
 ///
-/// A change is on the medium when its call returns; esk_tree_sync makes the
-/// driver's own caches safe as well. What a power cut leaves: every change
+/// A change is on the medium when its call returns, unless there is a write
+/// cache; esk_tree_sync makes what is in caches, the driver's own as well, safe.
+/// What a power cut leaves: every change
 /// that a sync acknowledged, then a prefix in order of the later ones; of a
 /// batch all or nothing. (&esk_store_inplace on a medium that keeps writes
 /// back and writes them in any order: of the later ones, any.)
@@ -37,6 +38,7 @@ extern "C" {
 struct esk_node_store;
 struct esk_tree_merge;
 struct esk_tree_batches;
+struct esk_tree_write_cache;
 
 /// One node a page, overwritten where it is (btree-2022). Needs
 /// ESK_MEDIUM_OVERWRITE and page writes that a cut leaves old or new.
@@ -61,6 +63,12 @@ extern const struct esk_tree_merge esk_merge_inplace;
 /// and 4 bytes of RAM for each.
 extern const struct esk_tree_batches esk_batches_inplace;
 
+/// A write cache for wandering and mu trees: the pages of changes wait in
+/// frames, so what later changes replace is never programmed (mutree-2007,
+/// section 5.3). They are written together, in one atomic step, when a change
+/// finds no frames left, by esk_tree_sync, and before space is collected.
+extern const struct esk_tree_write_cache esk_write_cache;
+
 enum esk_tree_policy {
     ESK_TREE_LRU_P = 0, ///< pages, least recently used first
     ESK_TREE_LRU_N = 1, ///< mu only: nodes, a list a level
@@ -77,9 +85,14 @@ struct esk_tree_config {
     /// Of a tree in place that has batches; NULL: none. Moving trees have
     /// them anyway.
     const struct esk_tree_batches *batches;
+    /// Of a moving tree that has a write cache; NULL: none.
+    const struct esk_tree_write_cache *write_cache;
     uint16_t batch_pages; ///< pages that a batch in place may change; 0: 16
     uint8_t frames;       ///< page frames, at least 2; 0: 2. From the third
                           ///< on the root stays in one
+    uint8_t write_frames; ///< of them that pages not yet written may take; 0,
+                          ///< and at most: all but 1 (mu: 2). Less than the
+                          ///< height (mu: 1) is as no write cache
     uint8_t policy;       ///< enum esk_tree_policy
     uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased; 0: 1
 };
@@ -203,7 +216,8 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
 ///          small; ESK_E_BUSY when the table is open already, or another in
 ///          the arena; ESK_E_UNSUPPORTED (not a tree, not of this store, or
-///          its merging or batches are missing or not of this store's kind);
+///          its merging, batches or write cache are missing or not of this
+///          store's kind);
 ///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
 ///          ESK_E_IO.
 /// Costs    O(log blocks) page reads (inplace: O(log pages)).
@@ -211,13 +225,14 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config,
                   void *arena, uint32_t arena_bytes);
 
-/// Forgets the handle; an open batch is aborted.
+/// Forgets the handle; an open batch is aborted. What waits in a write cache
+/// is written; esk_tree_sync before tells whether it could be.
 void esk_tree_close(struct esk_tree *tree);
 
 /// Puts one row: inserts it, or replaces the row with its key.
 ///
 /// row      in, borrowed for the call: esk_tree_row_bytes bytes.
-/// Returns  ESK_OK: it is on the medium. ESK_FULL: no room for one row more.
+/// Returns  ESK_OK: it is on the medium, or in the write cache. ESK_FULL: no room for one row more.
 ///          Deletes and changes of rows that are there still work, at any
 ///          fill: a moving tree counts on no bad block, and when a row is
 ///          refused one block in 64, at least one, can still go bad before
@@ -292,6 +307,7 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 /// Begins a batch: changes until commit are seen by reads at once and take
 /// effect on the medium together.
 ///
+/// What waits in a write cache is written first, and takes effect.
 /// pages    programs that the batch may need: mu about one a row and one a
 ///          split, wandering height times that. Nothing can be collected
 ///          under a batch, so room for them is made now. 0: a block. In place:
@@ -319,21 +335,25 @@ int esk_tree_commit(struct esk_tree *tree);
 int esk_tree_abort(struct esk_tree *tree);
 
 /// Makes every change survive any later power cut.
-/// Returns  ESK_OK; ESK_E_IO. Costs the driver's sync, no programs.
+/// Returns  ESK_OK; ESK_E_IO; with a write cache what appending returns: the
+///          changes are still there, call again.
+/// Costs    the driver's sync, and the pages in the write cache.
 int esk_tree_sync(struct esk_tree *tree);
 
 /// Fills `stats`. Costs nothing.
 void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats);
 
 /// Reads every node and verifies envelopes, order, ranges and counts.
+/// What waits in a write cache is written first.
 /// report   out, always filled in.
 /// Returns  ESK_OK when nothing is wrong; ESK_E_CORRUPT when something is;
-///          ESK_E_IO.
+///          ESK_E_IO, and what writing returns.
 int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report);
 
 /// Starts a walk over the nodes of the tree, to show or measure it.
 /// walk     out: pages and pages_max are set.
-/// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO. Costs nothing.
+/// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO, and what writing returns. Costs
+///          nothing; writes what waits in a write cache.
 int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk);
 
 /// Tells the next node: the root first, each node before its children, which

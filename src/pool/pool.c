@@ -173,6 +173,15 @@ void esk_pool_tag(struct esk_pool *pool, uint8_t frame, uint32_t tag) {
     }
 }
 
+void esk_pool_rename(struct esk_pool *pool, uint8_t frame, uint32_t from,
+                     uint32_t to) {
+    esk_pool_forget(pool, to);
+    for (uint8_t i = 0; i < pool->classes; i++) {
+        uint32_t *tags = esk_pool_tags(pool, i);
+        tags[frame] = tags[frame] == from ? to : tags[frame];
+    }
+}
+
 void esk_pool_give(struct esk_pool *pool, uint8_t frame) {
     esk_pool_unpin(pool, frame);
 }

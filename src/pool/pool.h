@@ -126,6 +126,11 @@ static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
     return pool->pages + (uint32_t)frame * pool->page_bytes;
 }
 
+/// Pins `frame`, which is pinned, once more.
+static inline void esk_pool_hold(struct esk_pool *pool, uint8_t frame) {
+    pool->pins[frame]++;
+}
+
 /// Releases one pin of `frame`.
 void esk_pool_unpin(struct esk_pool *pool, uint8_t frame);
 
@@ -137,6 +142,11 @@ int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame);
 /// of it. Older slots of that page are forgotten. May be called again when
 /// the bytes were written to another page.
 void esk_pool_tag(struct esk_pool *pool, uint8_t frame, uint32_t tag);
+
+/// Says that page `from`, in `frame`, is page `to` now. Slots of it that were
+/// forgotten stay so.
+void esk_pool_rename(struct esk_pool *pool, uint8_t frame, uint32_t from,
+                     uint32_t to);
 
 /// Releases a taken frame; it is empty unless it was tagged.
 void esk_pool_give(struct esk_pool *pool, uint8_t frame);

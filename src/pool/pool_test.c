@@ -151,6 +151,23 @@ ESK_TEST(pool_gives_an_untagged_frame_back_empty) {
     ESK_CHECK(touch(1, 0));
 }
 
+ESK_TEST(pool_renames_a_page_but_for_its_forgotten_slots) {
+    uint8_t frame;
+    uint8_t *page;
+    start(3, 3);
+    touch(7, 2); /* of that name before */
+    ESK_CHECK_INT(esk_pool_take(&test_pool, &page, &frame), ESK_OK);
+    fill(page, 7);
+    esk_pool_tag(&test_pool, frame, 9);
+    esk_pool_forget_slot(&test_pool, 9, 1);
+    esk_pool_hold(&test_pool, frame);
+    esk_pool_unpin(&test_pool, frame);
+    esk_pool_rename(&test_pool, frame, 9, 7);
+    esk_pool_give(&test_pool, frame);
+    ESK_CHECK(touch(7, 0) && touch(7, 2));
+    ESK_CHECK(!touch(7, 1));
+}
+
 ESK_TEST(pool_forgets_a_page_a_slot_or_all) {
     start(3, 3);
     touch(1, 2);

@@ -7,7 +7,7 @@
 /// contract allows:
 ///
 ///     what the last change left          a medium that keeps what it was given
-///     ... or one since the last sync     a card that caches
+///     ... or one since the last sync     a card that caches, a write cache
 ///     ... or with a call that failed     it may have taken effect all the same
 ///
 /// of a batch all or nothing; and every way to read agrees with it.
@@ -93,6 +93,11 @@ static struct life life;
 static uint32_t cuts;
 static uint32_t calls_failed;
 
+/// Whether a cut may take a change that was made.
+static bool is_cached(void) {
+    return life.medium->cache != 0 || life.bush.table.write_frames != 0;
+}
+
 static bool moves(void) {
     return !esk_bush_overwrites(life.bush.table.store);
 }
@@ -159,6 +164,10 @@ static void life_begin(uint32_t seed) {
         .key_range = draw >> 9 & 1u ? KEYS : 90,
         .blocks = (160 + pages - 1) / pages + 8,
     };
+    if (store >= ESK_STORE_WANDERING && (draw >> 10 & 1u) != 0) {
+        table.frames = (uint8_t)(table.frames + 6u);
+        table.write_frames = (uint8_t)(1 + (draw >> 11) % 10);
+    }
     struct esk_sim_config config = {
         .geometry = life.medium->geometry,
         .seed = seed,
@@ -383,14 +392,14 @@ static void change_note(int status, uint32_t done, bool programmed) {
         bush->model.rows += change->version != 0 && *version == 0 ? 1 : 0;
         bush->model.rows -= change->version == 0 && *version != 0 ? 1 : 0;
         *version = change->version;
-        if (life.medium->cache != 0 && !bush->in_batch) {
+        if (is_cached() && !bush->in_batch) {
             state_allow(bush->model.version);
         }
     }
     if (bush->in_batch) {
         return;
     }
-    if (life.medium->cache == 0 && programmed && done > 0) {
+    if (!is_cached() && programmed && done > 0) {
         state_only();
     }
     bool failed = status == ESK_E_IO || status == ESK_E_WORN;
@@ -403,7 +412,7 @@ static void change_note(int status, uint32_t done, bool programmed) {
 
 static int sync_call(void) {
     int status = esk_tree_sync(life.bush.tree);
-    if (status == ESK_OK && life.medium->cache != 0) {
+    if (status == ESK_OK && is_cached() && !life.bush.in_batch) {
         state_only();
     }
     return status;

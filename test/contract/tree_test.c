@@ -22,10 +22,10 @@ static void random_run(const struct esk_bush_table *table,
                        uint32_t seed) {
     struct esk_bush bush;
     ESK_CONTEXT("store %u, k %u, key type %u of %u bytes, row pad %u, frames "
-                "%u, policy %u, seed %u",
+                "%u, policy %u, write frames %u, seed %u",
                 table->store, table->k_percent, table->key_type,
                 table->key_bytes, table->pad_bytes, table->frames,
-                table->policy, seed);
+                table->policy, table->write_frames, seed);
     int status = esk_bush_make(&bush, table, geometry, seed);
     ESK_CHECK_INT(status, ESK_OK);
     for (uint32_t i = 0; i < calls; i++) {
@@ -85,6 +85,25 @@ ESK_TEST(mu_tree_works_with_any_k_frames_and_policy) {
                                                .policy = policy};
                 random_run(&table, &nand, 3000, k + frames);
             }
+        }
+    }
+}
+
+ESK_TEST(moving_trees_work_with_write_caches_of_any_size) {
+    for (uint8_t frames = 2; frames <= 10; frames++) {
+        for (uint8_t most = 1; most < frames; most++) {
+            struct esk_bush_table table = {.store = ESK_STORE_WANDERING,
+                                           .key_type = ESK_TYPE_U32,
+                                           .pad_bytes = 60,
+                                           .frames = frames,
+                                           .write_frames = most,
+                                           .merges = most % 2 == 0};
+            random_run(&table, &nand, 2000, frames * 16u + most);
+            table.store = ESK_STORE_MU;
+            table.pad_bytes = 4;
+            table.k_percent = (uint8_t)(20 + most * 6u);
+            table.policy = frames % 2u;
+            random_run(&table, &nand, 2000, frames * 16u + most);
         }
     }
 }

@@ -127,6 +127,9 @@ int esk_bush_open(struct esk_bush *bush) {
     bush->config.batch_pages = bush->table.batch_pages;
     bush->config.batches =
         bush->table.batch_pages > 0 ? &esk_batches_inplace : NULL;
+    bush->config.write_frames = bush->table.write_frames;
+    bush->config.write_cache =
+        bush->table.write_frames > 0 ? &esk_write_cache : NULL;
     ESK_TRY(esk_volume_find(&bush->volume, "bush", &info, bush->page));
     if (bush->arena == NULL) {
         bush->arena_bytes = esk_tree_arena_bytes(&bush->volume, &info,

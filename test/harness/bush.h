@@ -37,6 +37,7 @@ struct esk_bush_table {
     bool no_batches;
     bool merges;          ///< the tree is opened to merge nodes
     uint16_t batch_pages; ///< in place: it has batches
+    uint8_t write_frames; ///< moving: of a write cache
 };
 
 /// Version 0: no such row.

@@ -188,6 +188,37 @@ static const struct tree_config configs[] = {
      .ecc_word = 8,
      .ops = 900,
      .prefill = 400},
+    {.name = "wandering-write-cache",
+     .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24, .frames = 10,
+               .write_frames = 9},
+     .geometry = ESK_NAND(52, 8, 256),
+     .ops = 900,
+     .prefill = 600},
+    {.name = "wandering-deep-write-cache",
+     .table = {.store = ESK_STORE_WANDERING,
+               .key_type = ESK_TYPE_BYTES,
+               .key_bytes = 24,
+               .key_range = 150,
+               .pad_bytes = 30,
+               .blocks = 60,
+               .frames = 16,
+               .write_frames = 14,
+               .merges = true},
+     .geometry = ESK_NAND(100, 8, 256),
+     .ops = 900,
+     .prefill = 900},
+    {.name = "mu-write-cache",
+     .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 9, .frames = 7,
+               .write_frames = 5, .merges = true},
+     .geometry = ESK_NAND(36, 8, 256),
+     .ops = 900,
+     .prefill = 600},
+    {.name = "mu-lru-n-write-cache",
+     .table = {TREE(ESK_STORE_MU, 120, 8), .blocks = 5, .frames = 6,
+               .write_frames = 4, .policy = ESK_TREE_LRU_N},
+     .geometry = ESK_NAND(30, 16, 256),
+     .ops = 900,
+     .prefill = 700},
     {.name = "mu-full",
      .table = {TREE(ESK_STORE_MU, 250, 40), .blocks = 6},
      .geometry = ESK_NAND(30, 8, 256),
@@ -206,7 +237,8 @@ struct step {
 };
 
 /// What the last sync made safe, and what was changed since, in order. A cut
-/// on a medium with a cache may lose the latest of that.
+/// may lose the latest of that where there is a cache, the medium's or the
+/// tree's.
 struct unsynced {
     struct esk_bush_model safe;
     struct step steps[UNSYNCED_MAX];
@@ -296,14 +328,19 @@ static int batch_step(void) {
     return status;
 }
 
+/// Whether a change may be lost until the next sync.
+static bool is_cached(void) {
+    return config->cache != 0 || bush.table.write_frames != 0;
+}
+
 static void synced(void) {
-    unsynced.safe = bush.model;
+    unsynced.safe = bush.in_batch ? bush.before : bush.model;
     unsynced.count = 0;
 }
 
 /// Keeps what the step changed for as long as a cut may lose it.
 static int step_note(uint32_t done) {
-    if (config->cache == 0 || done == 0) {
+    if (!is_cached() || bush.in_batch || done == 0) {
         return ESK_OK;
     }
     unsynced.steps[unsynced.count] = step;
@@ -358,10 +395,12 @@ static int tree_step(struct cut_campaign *run) {
     } else if (kind < 90) {
         status = esk_volume_step(&bush.volume, 3, NULL);
     } else if (kind < 98) {
+        bool was_in_batch = bush.in_batch;
         status = batch_step();
+        is_sync = bush.in_batch != was_in_batch;
     } else {
         status = esk_tree_sync(bush.tree);
-        is_sync = status == ESK_OK;
+        is_sync = status == ESK_OK && !bush.in_batch;
     }
     if (!esk_sim_is_on(bush.sim)) {
         return ESK_E_IO;
@@ -456,14 +495,15 @@ static bool state_settle(void) {
     if (bush.in_batch) {
         bush.in_batch = false;
         if (step.commits && model_is(versions)) {
+            synced();
             return true;
         }
         bush.model = bush.before;
         step.count = 0;
     }
-    if (config->cache != 0 && bush.table.store == ESK_STORE_INPLACE) {
+    if (is_cached() && bush.table.store == ESK_STORE_INPLACE) {
         found = keys_settle(versions);
-    } else if (config->cache != 0) {
+    } else if (is_cached()) {
         bush.model = unsynced.safe;
         for (uint32_t i = 0; i < unsynced.count && !found; i++) {
             found = step_settle(&unsynced.steps[i], versions);

@@ -163,6 +163,8 @@ static int collect_next(struct esk_tree *tree, bool *done) {
     if (tree->in_batch) {
         return ESK_OK;
     }
+    /* A window is given up: no tree may need it but the one in effect. */
+    ESK_TRY(esk_tree_flush(tree));
     if (tree->sweep_end == 0) {
         uint32_t end = ring->tail - ring->tail % pages + window_fit(tree);
         uint32_t last = ring->head - ring->head % pages;
@@ -177,7 +179,19 @@ static int collect_next(struct esk_tree *tree, bool *done) {
     if (tree->now.root == ESK_PAGE_NONE) {
         return esk_tree_sweep_end(tree);
     }
-    return tree->store->sweep(tree);
+    if (tree->kept == NULL) {
+        return tree->store->sweep(tree);
+    }
+    bool through = tree->kept->through;
+    tree->kept->through = true;
+    int status = tree->store->sweep(tree);
+    tree->kept->through = through;
+    return status;
+}
+
+/// Pages that are to be appended before any other.
+static uint32_t kept_pages(const struct esk_tree *tree) {
+    return tree->kept != NULL ? tree->kept->count : 0;
 }
 
 int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
@@ -190,7 +204,8 @@ int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
     if (tree->now.inner == UINT32_MAX && !esk_tree_shares(tree)) {
         ESK_TRY(esk_tree_inner_count(tree));
     }
-    while (!esk_ring_has_room(&tree->ring, pages + reserve(tree))) {
+    while (!esk_ring_has_room(&tree->ring,
+                              pages + kept_pages(tree) + reserve(tree))) {
         bool done = false;
         ESK_TRY(collect_next(tree, &done));
         if (!done || tree->ring.tail - tail > 2u * all) {
@@ -206,7 +221,8 @@ int esk_tree_collect_step(void *context, bool *done) {
     uint32_t ahead = block_pages(tree) * (tree->ring.ahead + 1u);
     *done = false;
     if (tree->sweep_end == 0 &&
-        esk_ring_has_room(&tree->ring, ahead + reserve(tree))) {
+        esk_ring_has_room(&tree->ring,
+                          ahead + kept_pages(tree) + reserve(tree))) {
         return ESK_OK;
     }
     return collect_next(tree, done);

@@ -18,17 +18,11 @@
 #include "table/tree/store_cow.h"
 #include "base/inline.h"
 
-/// Fills in the page's head and appends it.
-static int page_append(struct esk_tree *tree, uint8_t *page, uint8_t low,
-                       uint8_t top, bool root, uint32_t *address) {
+int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
+                        uint32_t *address) {
     bool commit = root && !tree->in_batch;
     uint16_t bytes = tree->ring.envelope.page_bytes;
-    page[ESK_TREE_PAGE_LOW] = low;
-    page[ESK_TREE_PAGE_TOP] = top;
-    page[ESK_TREE_PAGE_HEIGHT] = tree->now.height;
     page[ESK_TREE_PAGE_FLAGS] = commit ? ESK_TREE_PAGE_COMMIT : 0;
-    esk_store_u32(page + ESK_TREE_PAGE_ROWS, tree->now.rows);
-    esk_store_u32(page + ESK_TREE_PAGE_NODES, tree->now.nodes);
     ESK_TRY(esk_ring_append(&tree->ring, page,
                             (uint16_t)(bytes - ESK_ENVELOPE_BYTES),
                             tree->committed, address));
@@ -37,6 +31,25 @@ static int page_append(struct esk_tree *tree, uint8_t *page, uint8_t low,
     }
     if (commit) {
         tree->committed = *address;
+    }
+    return ESK_OK;
+}
+
+/// Fills in the head of the page in `frame` and appends it, or keeps it.
+static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
+                       uint8_t top, bool root, uint32_t *address) {
+    uint8_t *page = esk_pool_page(&tree->pool, frame);
+    page[ESK_TREE_PAGE_LOW] = low;
+    page[ESK_TREE_PAGE_TOP] = top;
+    page[ESK_TREE_PAGE_HEIGHT] = tree->now.height;
+    esk_store_u32(page + ESK_TREE_PAGE_ROWS, tree->now.rows);
+    esk_store_u32(page + ESK_TREE_PAGE_NODES, tree->now.nodes);
+    if (tree->kept == NULL || tree->kept->through) {
+        return esk_tree_page_write(tree, page, root, address);
+    }
+    ESK_TRY(tree->write_cache->keep(tree, frame, root, address));
+    if (root) {
+        tree->now.root = *address;
     }
     return ESK_OK;
 }
@@ -128,6 +141,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
         uint32_t child = esk_load_u32(esk_btree_child(node, 0));
         uint8_t level = (uint8_t)(tree->now.height - 1u);
         bool here = tree->page != NULL && child == ESK_BTREE_SELF;
+        esk_tree_replace(tree, work->address, work->level);
         esk_tree_work_drop(tree, work);
         if (child == ESK_BTREE_SELF && !here) {
             return ESK_E_CORRUPT;
@@ -146,6 +160,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                                      &gather));
         }
         ESK_TRY(esk_tree_work_open(tree, level, work, node));
+        ESK_TRY(esk_tree_work_own(tree, work, node));
     }
     return ESK_OK;
 }
@@ -157,6 +172,7 @@ static int cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
         return root_shrink(tree, work, node);
     }
     if (esk_btree_count(node) == 0) {
+        esk_tree_replace(tree, work->address, work->level);
         esk_tree_work_drop(tree, work);
         edit->child_gone = true;
         edit->has_right = false;
@@ -175,8 +191,9 @@ static void work_placed(struct esk_tree *tree, struct esk_tree_work *work,
 
 static int wandering_place(struct esk_tree *tree, struct esk_tree_work *work,
                            bool root, uint32_t *address) {
-    ESK_TRY(
-        page_append(tree, work->page, work->level, work->level, root, address));
+    esk_tree_replace(tree, work->address, work->level);
+    ESK_TRY(page_append(tree, work->frame, work->level, work->level, root,
+                        address));
     work_placed(tree, work, *address);
     return ESK_OK;
 }
@@ -196,10 +213,11 @@ static int wandering_split(struct esk_tree *tree, struct esk_tree_work *left,
 static int mu_place(struct esk_tree *tree, struct esk_tree_work *work,
                     bool root, uint32_t *address) {
     *address = ESK_BTREE_SELF;
+    esk_tree_replace(tree, work->address, work->level);
     if (!root) {
         return ESK_OK;
     }
-    ESK_TRY(page_append(tree, work->page, tree->page_low, work->level, true,
+    ESK_TRY(page_append(tree, tree->frame, tree->page_low, work->level, true,
                         address));
     esk_pool_tag(&tree->pool, tree->frame, *address);
     return ESK_OK;
@@ -247,7 +265,8 @@ static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
         if (swap) {
             bytes_swap(left->page + at, right->page + at, bytes);
         }
-        ESK_TRY(page_append(tree, tree->page, tree->page_low, level, false,
+        esk_tree_replace(tree, left->address, level);
+        ESK_TRY(page_append(tree, tree->frame, tree->page_low, level, false,
                             &address));
         tree->page_low = level;
         *left_address = swap ? ESK_BTREE_SELF : address;

@@ -7,6 +7,11 @@
 
 #include "table/tree/tree.h"
 
+/// Appends a page of the tree. root: the root is on it; outside of batches it
+/// takes effect.
+int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
+                        uint32_t *address);
+
 /// Nodes that the region can hold with room left for the collector.
 uint32_t esk_tree_nodes_max(const struct esk_tree *tree);
 

@@ -17,6 +17,15 @@ static uint16_t batch_pages(const struct esk_tree_config *config) {
     return config->batch_pages != 0 ? config->batch_pages : BATCH_PAGES;
 }
 
+/// Frames that pages may wait in; a read beside them needs another, a path that
+/// is gathered in a page two.
+static uint8_t write_frames(const struct esk_tree_config *config,
+                            const struct esk_btree_layout *layout) {
+    uint8_t most = (uint8_t)(frames(config) - (layout->shares ? 2u : 1u));
+    uint8_t asked = config->write_frames;
+    return asked != 0 && asked < most ? asked : most;
+}
+
 static bool store_overwrites(uint8_t store) {
     return store == ESK_STORE_INPLACE || store == ESK_STORE_JOURNALED;
 }
@@ -94,6 +103,7 @@ struct tree_memory {
     struct esk_tree *tree;
     void *pool;
     struct esk_tree_batch *batch;
+    struct esk_tree_kept *kept;
     uint8_t *pending;
     uint8_t *low;
     uint8_t *probe;
@@ -118,6 +128,13 @@ static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
     if (config->batches != NULL) {
         memory->batch = esk_arena_take(arena, (uint32_t)sizeof *memory->batch +
                                                   4u * batch_pages(config));
+    }
+    memory->kept = NULL;
+    if (config->write_cache != NULL) {
+        uint16_t pages =
+            (uint16_t)(frames(config) * (uint16_t)sizeof *memory->kept->pages);
+        memory->kept =
+            esk_arena_take(arena, (uint32_t)sizeof *memory->kept + pages);
     }
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(config), classes));
@@ -182,6 +199,7 @@ static int tree_mount(struct esk_tree *tree,
 static bool parts_suit(const struct esk_tree_config *config) {
     uint8_t flags = config->store->flags & ESK_STORE_OVERWRITES;
     return (config->batches == NULL || flags != 0) &&
+           (config->write_cache == NULL || flags == 0) &&
            (config->merge == NULL ||
             (config->merge->flags & ESK_STORE_OVERWRITES) == flags);
 }
@@ -222,6 +240,12 @@ tree_make(struct esk_tree **tree, struct esk_volume *volume, const char *name,
         memset(made->batch, 0, sizeof *made->batch);
         made->batch->pages = batch_pages(config);
     }
+    made->write_cache = config->write_cache;
+    made->kept = memory.kept;
+    if (made->kept != NULL) {
+        memset(made->kept, 0, sizeof *made->kept);
+        made->kept->most = write_frames(config, &layout);
+    }
     if (memory.tree_bytes > sizeof *made) {
         made->free = (struct esk_tree_free *)(made + 1);
     }
@@ -252,6 +276,9 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
 }
 
 void esk_tree_close(struct esk_tree *tree) {
+    if (!tree->in_batch) {
+        (void)esk_tree_flush(tree);
+    }
     esk_ring_unmount(&tree->ring);
 }
 

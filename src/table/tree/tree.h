@@ -67,6 +67,24 @@ struct esk_tree_batch {
     uint32_t home[]; ///< [slot], the page that it is to be written to
 };
 
+/// Addresses from here on are frames: of pages in the write cache.
+#define ESK_TREE_KEPT_FIRST UINT32_C(0xFFFFFF00)
+
+/// The write cache, in the arena of a tree that has one.
+struct esk_tree_kept {
+    struct esk_tree_state written; ///< what a cut leaves, while pages wait
+    uint8_t most;                  ///< pages that may wait
+    uint8_t count;                 ///< of `pages`
+    uint8_t made;     ///< of them by the change under way, the last
+    uint8_t replaced; ///< of them by the change under way
+    uint8_t height;   ///< before it
+    bool through;     ///< it passes the cache by, which is empty
+    struct {
+        uint8_t frame;
+        bool replaced;
+    } pages[]; ///< oldest first
+};
+
 /// Small things first: what lies within 64 bytes of a pointer takes an 8-bit
 /// processor one instruction a byte, anything further off four more.
 struct esk_tree {
@@ -85,6 +103,8 @@ struct esk_tree {
     const struct esk_tree_batches *batches; ///< NULL: none in place
     struct esk_tree_batch *batch;           ///< of those in place
     struct esk_tree_free *free;             ///< NULL: pages are not given back
+    const struct esk_tree_write_cache *write_cache; ///< NULL: none
+    struct esk_tree_kept *kept; ///< what waits in it; NULL: there is none
     uint8_t *page;      ///< mu: the path being written; NULL: none
     uint8_t *pending;   ///< an inner entry for the level above
     uint8_t *low;       ///< key_bytes: the first key of a split node
@@ -225,6 +245,28 @@ struct esk_tree_batches {
     int (*replay)(struct esk_tree *tree, uint8_t *page);
 };
 
+/// Pages that wait in frames to be appended: where nodes move.
+struct esk_tree_write_cache {
+    /// Before a change. through: it is to be written at once.
+    /// Returns what appending returns.
+    int (*begin)(struct esk_tree *tree, bool through);
+    /// Makes a copy of a node that waits, to be changed.
+    int (*own)(struct esk_tree *tree, struct esk_tree_work *work,
+               struct esk_btree_node *node);
+    /// Keeps the page in `frame`, which has the root or has not.
+    /// Returns ESK_OK; ESK_E_NO_MEMORY: flush, and do without.
+    int (*keep)(struct esk_tree *tree, uint8_t frame, bool root,
+                uint32_t *address);
+    /// The node of `level` at `address` is replaced, if the change succeeds.
+    void (*replace)(struct esk_tree *tree, uint32_t address, uint8_t level);
+    /// After a change.
+    void (*end)(struct esk_tree *tree, bool failed);
+    /// Appends all there is. On failure the rest still waits.
+    int (*flush)(struct esk_tree *tree);
+    /// Forgets it: what a batch that is aborted has changed.
+    void (*drop)(struct esk_tree *tree);
+};
+
 static inline bool esk_tree_overwrites(const struct esk_tree *tree) {
     return (tree->store->flags & ESK_STORE_OVERWRITES) != 0;
 }
@@ -311,6 +353,35 @@ static inline bool esk_tree_is_read_only(const struct esk_tree *tree) {
 static inline void esk_tree_height_changed(struct esk_tree *tree) {
     if (tree->lru_n) {
         tree->store->pool_carve(tree);
+    }
+}
+
+/// Whether a page at `address` waits in the write cache.
+static inline bool esk_tree_is_kept(uint32_t address) {
+    return address >= ESK_TREE_KEPT_FIRST && address != ESK_PAGE_NONE;
+}
+
+/// Writes what waits in the write cache.
+static inline int esk_tree_flush(struct esk_tree *tree) {
+    return tree->kept != NULL ? tree->write_cache->flush(tree) : ESK_OK;
+}
+
+/// Has a node that was opened to be changed, and that waits in the write
+/// cache, changed in a copy.
+static inline int esk_tree_work_own(struct esk_tree *tree,
+                                    struct esk_tree_work *work,
+                                    struct esk_btree_node *node) {
+    return tree->kept != NULL && tree->page == NULL &&
+                   esk_tree_is_kept(work->address)
+               ? tree->write_cache->own(tree, work, node)
+               : ESK_OK;
+}
+
+/// Says that a change replaces the node of `level` at `address`.
+static inline void esk_tree_replace(struct esk_tree *tree, uint32_t address,
+                                    uint8_t level) {
+    if (tree->kept != NULL && esk_tree_is_kept(address)) {
+        tree->write_cache->replace(tree, address, level);
     }
 }
 

@@ -45,7 +45,8 @@ int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
 void esk_tree_work_drop(struct esk_tree *tree, struct esk_tree_work *work) {
     if (work->pinned) {
         esk_tree_unpin(tree, work);
-        if (work->address != ESK_PAGE_NONE) {
+        if (work->address != ESK_PAGE_NONE &&
+            !esk_tree_is_kept(work->address)) {
             esk_pool_forget(&tree->pool, work->address);
         }
     }
@@ -319,7 +320,11 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     } else {
         ESK_TRY(esk_tree_work_open(tree, level, &change.left, &node));
     }
-    int status = ESK_OK;
+    int status = esk_tree_work_own(tree, &change.left, &node);
+    if (status != ESK_OK) {
+        esk_tree_unpin(tree, &change.left);
+        return status;
+    }
     if (begins && level == 1 && edit->kind != ESK_TREE_EDIT_MOVE) {
         status = leaf_change(tree, edit, &change, &node);
     } else if (!begins) {
@@ -385,7 +390,7 @@ int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages) {
 static void path_forget(struct esk_tree *tree, uint8_t height) {
     for (uint8_t level = 1; level <= height && tree->lru_n; level++) {
         uint32_t address = tree->path.address[level - 1];
-        if (address != tree->now.root) {
+        if (address != tree->now.root && !esk_tree_is_kept(address)) {
             esk_pool_forget_slot(&tree->pool, address, (uint8_t)(level - 1u));
         }
     }
@@ -394,6 +399,9 @@ static void path_forget(struct esk_tree *tree, uint8_t height) {
 void esk_tree_change_end(struct esk_tree *tree, int status,
                          const struct esk_tree_state *before) {
     uint8_t height = before->height;
+    if (tree->kept != NULL) {
+        tree->write_cache->end(tree, status != ESK_OK);
+    }
     if (status != ESK_OK) {
         tree->now = *before;
     }

@@ -113,6 +113,7 @@ int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
     struct check check = {.report = report};
     memset(report, 0, sizeof *report);
     ESK_TRY(esk_tree_ready(tree));
+    ESK_TRY(esk_tree_flush(tree));
     int status = ESK_OK;
     if (tree->now.root != ESK_PAGE_NONE) {
         status = nodes_check(tree, &check);

@@ -108,6 +108,7 @@ static int moving_join(struct esk_tree *tree, struct esk_tree_work *work,
     struct esk_tree_joined joined;
     if (work->level < tree->now.height && esk_btree_count(node) > 0 &&
         esk_tree_join(tree, work, node, &joined)) {
+        esk_tree_replace(tree, joined.address, work->level);
         edit->right_gone = true;
         tree->now.nodes--;
     }

@@ -45,12 +45,18 @@ static void ring_follow(struct tree_reader *reader) {
     ring->tail = from->tail;
 }
 
-/// Takes the root that is in effect: under a batch the one before it.
+/// Takes the root that is in effect: under a batch the one before it, beside a
+/// write cache the one written last.
 static void state_take(struct tree_reader *reader) {
     const struct esk_tree *writer = reader->writer;
     struct esk_tree *tree = &reader->tree;
     uint8_t height = tree->now.height;
-    tree->now = writer->in_batch ? writer->before : writer->now;
+    tree->now = writer->now;
+    if (writer->in_batch) {
+        tree->now = writer->before;
+    } else if (writer->kept != NULL && writer->kept->count > 0) {
+        tree->now = writer->kept->written;
+    }
     reader->changes = writer->changes;
     reader->tail = writer->ring.tail;
     tree->changes++;

@@ -13,6 +13,7 @@
 int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk) {
     memset(walk, 0, sizeof *walk);
     ESK_TRY(esk_tree_ready(tree));
+    ESK_TRY(esk_tree_flush(tree));
     walk->pages = tree->ring.head;
     if (!esk_tree_overwrites(tree)) {
         walk->pages -= tree->ring.tail;

@@ -8,11 +8,10 @@ enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
 
 /// Finds the leaf of `key` and makes `edit` there. PUT_NEW and DELETE and
 /// PUT_OLD look first whether the row is there.
-static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
-                     struct esk_tree_edit *edit, enum put_mode mode) {
-    if (esk_order_is_nan(tree->layout.key_type, key)) {
-        return ESK_E_INVALID;
-    }
+/// through  it passes the write cache by.
+static int leaf_change(struct esk_tree *tree, const uint8_t *key,
+                       struct esk_tree_edit *edit, enum put_mode mode,
+                       bool through) {
     int status =
         esk_tree_change_begin(tree, (uint8_t)(2u * tree->now.height + 1u));
     if (status == ESK_FULL && !tree->in_batch && tree->bad_pages > 0) {
@@ -23,8 +22,15 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
     struct esk_tree_state before = tree->now;
     edit->level = 1;
     edit->keep = true;
-    status = esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 1, edit);
-    status = status == ESK_NOT_FOUND ? ESK_OK : status;
+    if (tree->kept != NULL) {
+        status = tree->write_cache->begin(tree, through);
+        before = tree->now;
+    }
+    if (status == ESK_OK) {
+        status =
+            esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 1, edit);
+        status = status == ESK_NOT_FOUND ? ESK_OK : status;
+    }
     if (status == ESK_OK && mode == PUT_NEW && edit->found) {
         status = ESK_EXISTS;
     }
@@ -36,6 +42,25 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
     }
     esk_tree_unpin(tree, &edit->work);
     esk_tree_change_end(tree, status, &before);
+    return status;
+}
+
+/// The same; once more without a write cache where frames are too few for it.
+static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
+                     struct esk_tree_edit *edit, enum put_mode mode) {
+    if (esk_order_is_nan(tree->layout.key_type, key)) {
+        return ESK_E_INVALID;
+    }
+    struct esk_tree_edit again = *edit;
+    uint32_t splits = tree->splits;
+    uint32_t merges = tree->merges;
+    int status = leaf_change(tree, key, edit, mode, false);
+    if (status == ESK_E_NO_MEMORY && tree->kept != NULL) {
+        *edit = again;
+        tree->splits = splits;
+        tree->merges = merges;
+        status = leaf_change(tree, key, edit, mode, true);
+    }
     return status;
 }
 
@@ -99,6 +124,7 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
         pages = tree->volume->device->geometry.block_pages;
     }
     ESK_TRY(tree->store->begin(tree, pages));
+    ESK_TRY(esk_tree_flush(tree));
     tree->before = tree->now;
     tree->in_batch = true;
     return ESK_OK;
@@ -115,10 +141,19 @@ int esk_tree_commit(struct esk_tree *tree) {
         tree->in_batch = false;
         return ESK_OK;
     }
+    if (esk_tree_is_kept(tree->now.root)) {
+        tree->in_batch = false;
+        int flushed = esk_tree_flush(tree);
+        tree->in_batch = flushed != ESK_OK;
+        return flushed;
+    }
     /* The root is written once more, by a page that takes effect. Room for
        one page always is, also when the batch took all it may take. */
     if (tree->store->take != NULL) {
         ESK_TRY(tree->store->take(tree));
+    }
+    if (tree->kept != NULL) {
+        tree->kept->through = true;
     }
     struct esk_tree_state before = tree->now;
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE,
@@ -141,6 +176,9 @@ int esk_tree_abort(struct esk_tree *tree) {
     if (tree->batches != NULL) {
         ESK_TRY(tree->batches->abort(tree));
     }
+    if (tree->kept != NULL) {
+        tree->write_cache->drop(tree);
+    }
     bool height_changed = tree->now.height != tree->before.height;
     tree->now = tree->before;
     tree->in_batch = false;
@@ -156,5 +194,6 @@ int esk_tree_sync(struct esk_tree *tree) {
     if (esk_tree_is_read_only(tree)) {
         return ESK_OK;
     }
+    ESK_TRY(esk_tree_flush(tree));
     return device->ops->sync(device);
 }
