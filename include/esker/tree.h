@@ -12,10 +12,9 @@
 ///     &esk_store_mu          1 program, +1 a split   any
 ///
 /// A change is on the medium when its call returns, unless there is a write
-/// cache; esk_tree_sync makes what is in caches, the driver's own as well, safe.
-/// What a power cut leaves: every change
-/// that a sync acknowledged, then a prefix in order of the later ones; of a
-/// batch all or nothing. (&esk_store_inplace on a medium that keeps writes
+/// cache; esk_tree_sync makes what is in caches, the driver's own too, safe.
+/// What a power cut leaves: every change that a sync acknowledged, then a prefix
+/// in order of the later ones; of a batch all or nothing. (&esk_store_inplace on a medium that keeps writes
 /// back and writes them in any order: of the later ones, any.)
 ///
 /// A key is passed as the key column's own bytes, little-endian, as in a row:
@@ -232,7 +231,8 @@ void esk_tree_close(struct esk_tree *tree);
 /// Puts one row: inserts it, or replaces the row with its key.
 ///
 /// row      in, borrowed for the call: esk_tree_row_bytes bytes.
-/// Returns  ESK_OK: it is on the medium, or in the write cache. ESK_FULL: no room for one row more.
+/// Returns  ESK_OK: it is on the medium, or in the write cache. ESK_FULL: no
+///          room for one row more.
 ///          Deletes and changes of rows that are there still work, at any
 ///          fill: a moving tree counts on no bad block, and when a row is
 ///          refused one block in 64, at least one, can still go bad before

@@ -79,8 +79,9 @@ static uint16_t pad_fit(uint8_t store, uint16_t page_bytes) {
     return page_bytes < 256 ? 4 : pad > 1000 ? 1000 : pad;
 }
 
+/// write_frames  of a write cache; 0: none.
 static void part_run(const struct esk_sim_part *part, uint8_t store,
-                     uint32_t key, uint16_t page_bytes) {
+                     uint32_t key, uint16_t page_bytes, uint8_t write_frames) {
     struct esk_bush bush;
     uint32_t unit = part->geometry.block_pages * part->geometry.page_bytes;
     uint32_t pages = unit / page_bytes;
@@ -89,6 +90,8 @@ static void part_run(const struct esk_sim_part *part, uint8_t store,
                                    .key_type = keys[key].type,
                                    .key_bytes = keys[key].bytes,
                                    .pad_bytes = pad_fit(store, page_bytes),
+                                   .frames = (uint8_t)(2u + write_frames),
+                                   .write_frames = write_frames,
                                    .blocks = (pages >= 64 ? 5 : 96 / pages + 8),
                                    .key_range = ESK_BUSH_KEYS_MAX};
     struct esk_sim_config config = {.part = part->name, .seed = 5};
@@ -99,8 +102,10 @@ static void part_run(const struct esk_sim_part *part, uint8_t store,
         table.blocks += 2;
         config.geometry.block_count += 4;
     }
-    ESK_CONTEXT("part %s, store %u, key type %u of %u bytes, pages of %u",
-                part->name, store, keys[key].type, keys[key].bytes, page_bytes);
+    ESK_CONTEXT("part %s, store %u, key type %u of %u bytes, pages of %u, %u "
+                "write frames",
+                part->name, store, keys[key].type, keys[key].bytes, page_bytes,
+                write_frames);
     int status = esk_bush_make_on(&bush, &table, &config, 11);
     if (status == ESK_E_SCHEMA && store == ESK_STORE_MU && page_bytes < 256) {
         esk_bush_free(&bush); /* no room for a path of such keys */
@@ -131,7 +136,12 @@ ESK_TEST(tree_that_is_full_reads_changes_and_deletes_on_every_part) {
         uint8_t store = overwrites ? ESK_STORE_INPLACE : ESK_STORE_WANDERING;
         for (; store <= ESK_STORE_MU; store++) {
             for (uint32_t k = 0; k < (every ? KEY_TYPES : 1); k++) {
-                part_run(part, store, run++ % KEY_TYPES, page);
+                part_run(part, store, run % KEY_TYPES, page, 0);
+                if (!overwrites) {
+                    part_run(part, store, run % KEY_TYPES, page,
+                             (uint8_t)(4 + run % 9));
+                }
+                run++;
             }
         }
         used++;

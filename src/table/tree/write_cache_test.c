@@ -234,6 +234,39 @@ ESK_TEST(what_a_sync_or_a_commit_said_is_there_is_there) {
     }
 }
 
+/// From nothing to several levels and back, twice.
+ESK_TEST(tree_with_a_write_cache_grows_and_shrinks) {
+    for (uint32_t variant = 0; variant < 48; variant++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = bush_plain(stores[variant % 2]);
+        table.pad_bytes = table.store == ESK_STORE_MU ? 24 : 100;
+        table.policy = variant / 2 % 2;
+        table.merges = variant / 4 % 2 != 0;
+        table.frames = (uint8_t)(3 + variant / 8);
+        table.write_frames = (uint8_t)(table.frames - 1u);
+        bush_start(&bush, &table);
+        for (uint32_t turn = 0; turn < 2; turn++) {
+            uint8_t height = 0;
+            for (uint32_t i = 0; i < 2u * bush.range; i++) {
+                bool puts = i < bush.range;
+                uint32_t number = i * 7u % bush.range;
+                ESK_CONTEXT("variant %u, call %u", variant, i);
+                ESK_CHECK_INT(puts ? esk_bush_put(&bush, number)
+                                   : esk_bush_delete(&bush, number),
+                              ESK_OK);
+                height = puts ? height_of(&bush) : height;
+                ESK_CHECK_HELD(i % 97 != 0 || esk_bush_verify(&bush), bush.why);
+            }
+            ESK_CHECK(height >= 3);
+            ESK_CHECK_INT(height_of(&bush), 1);
+            ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
+                               esk_bush_verify(&bush),
+                           bush.why);
+        }
+        esk_bush_free(&bush);
+    }
+}
+
 ESK_TEST(cursor_goes_on_over_a_flush) {
     struct esk_bush bush;
     struct esk_tree_cursor cursor;
