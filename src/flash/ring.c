@@ -117,17 +117,27 @@ void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
     }
 }
 
-bool esk_ring_has_room(const struct esk_ring *ring, uint32_t pages) {
+bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
     uint16_t block = block_pages(ring);
-    uint32_t end = (ring->tail + ring->pages) / block * block;
+    uint32_t end = ring->tail + ring->pages;
+    end -= end % block;
     uint32_t at = ring->head;
     uint32_t room = 0;
+    bool is_run = true;
+    if (ring->good > at && end > at) {
+        at = ring->good < end ? ring->good : end;
+        room = at - ring->head;
+    }
     while (at < end && room < pages) {
-        uint32_t next = at - at % block + block;
-        if (at % block != 0 || !esk_ring_block_is_bad(ring, at)) {
-            room += next - at;
+        uint16_t begun = (uint16_t)(at % block);
+        uint16_t rest = (uint16_t)(block - begun);
+        bool good = begun != 0 || !esk_ring_block_is_bad(ring, at);
+        is_run = is_run && good;
+        room += good ? rest : 0;
+        at += rest;
+        if (is_run) {
+            ring->good = at;
         }
-        at = next;
     }
     return room >= pages;
 }
@@ -150,6 +160,12 @@ static int block_erase(struct esk_ring *ring, uint32_t position) {
 bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
     return esk_device_block_is_bad(ring->volume->device,
                                    position_block(ring, position));
+}
+
+static void block_mark(struct esk_ring *ring, uint32_t position) {
+    ring->good = 0;
+    esk_device_block_mark_bad(ring->volume->device,
+                              position_block(ring, position));
 }
 
 /// Makes the block at `ready` ready: what it held a lap ago is dropped.
@@ -175,8 +191,7 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     } else {
         status = block_erase(ring, ring->ready);
         if (status == ESK_E_MEDIUM) {
-            esk_device_block_mark_bad(ring->volume->device,
-                                      position_block(ring, ring->ready));
+            block_mark(ring, ring->ready);
             ring->stuck = ahead && !esk_ring_block_is_bad(ring, ring->ready);
             ring->worn = (uint8_t)(ring->worn + (ring->stuck ? 0 : 1));
             status = ESK_NOT_FOUND;
@@ -310,8 +325,6 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
 /// Takes note that a program of the page at head ended with `status`.
 /// Returns what to say if it is not tried again.
 static int page_spoiled(struct esk_ring *ring, int status) {
-    const struct esk_device *device = ring->volume->device;
-
     ring->stats->program_failures++;
     if (status != ESK_E_MEDIUM) {
         ring->in_doubt = true;
@@ -319,7 +332,7 @@ static int page_spoiled(struct esk_ring *ring, int status) {
     }
     esk_ring_open_none(ring);
     ring->worn++;
-    esk_device_block_mark_bad(device, position_block(ring, ring->head));
+    block_mark(ring, ring->head);
     page_pass(ring, true);
     return ESK_E_WORN;
 }

@@ -60,6 +60,7 @@ struct esk_ring {
     uint32_t pages;        ///< of the run: positions a lap
     uint32_t lap;          ///< where a lap began that is not long ago
     uint32_t ready;        ///< first position not known to be erased
+    uint32_t good;         ///< no block from head's on to here is bad
     uint16_t room;         ///< elements the page at head can hold
     uint16_t open_bytes;   ///< programmed of the page at head; 0: none
     uint8_t open_seals;    ///< seals of the page at head
@@ -162,7 +163,8 @@ int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position);
 
 /// Whether `pages` more pages have a place before a refusing ring is full.
-bool esk_ring_has_room(const struct esk_ring *ring, uint32_t pages);
+/// Costs a look at the mark of each block that was not looked at before.
+bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages);
 
 /// Whether `count` elements can be sealed at head, leaving the page open.
 bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count);

@@ -232,6 +232,63 @@ ESK_TEST(ring_step_passes_over_a_block_that_turns_bad_before_its_turn) {
     ring_rig_end(&rig);
 }
 
+/// Pages from head to the oldest block's end a lap later, bad blocks left out.
+static uint32_t room_count(const struct ring_rig *rig) {
+    const struct esk_ring *ring = &rig->ring;
+    uint32_t end = (ring->tail / PAGES + BLOCKS) * PAGES;
+    uint32_t room = 0;
+    for (uint32_t at = ring->head; at < end; at++) {
+        bool begun = at / PAGES == ring->head / PAGES && ring->head % PAGES > 0;
+        room += begun || !esk_ring_block_is_bad(ring, at - at % PAGES) ? 1 : 0;
+    }
+    return room;
+}
+
+ESK_TEST(ring_that_refuses_knows_its_room_while_blocks_go_bad) {
+    for (uint32_t variant = 0; variant < 40; variant++) {
+        struct ring_rig rig;
+        ring_rig_start(&rig, &ring_rig_nor);
+        const struct esk_device *device = rig.volume.device;
+        rig.ring.refuse = true;
+        if (variant % 3 == 0) {
+            ESK_CHECK_INT(
+                device->ops->block_mark_bad(device, FIRST + variant % BLOCKS),
+                ESK_OK);
+        }
+        for (uint32_t i = 0; i < 5 * ALL; i++) {
+            ESK_CONTEXT("variant %u, append %u", variant, i);
+            if (i % 29 == 10 + variant % 13 && i < 3 * ALL) {
+                struct esk_sim_failures once = {.program = {.burst_length = 1}};
+                esk_sim_failures_set(rig.sim, i < 60 ? &once : NULL);
+            }
+            uint32_t room = room_count(&rig);
+            ESK_CHECK(esk_ring_has_room(&rig.ring, room));
+            ESK_CHECK(!esk_ring_has_room(&rig.ring, room + 1));
+            ESK_CHECK(room == 0 || esk_ring_has_room(&rig.ring, 1));
+            if (i == 30 + variant % 20) {
+                esk_sim_block_fail(rig.sim, FIRST + variant % 5);
+            }
+            bool done = false;
+            int status = esk_ring_step(&rig.ring, &done);
+            ESK_CHECK(status == ESK_OK);
+            room = room_count(&rig);
+            ESK_CHECK(esk_ring_has_room(&rig.ring, room));
+            ESK_CHECK(!esk_ring_has_room(&rig.ring, room + 1));
+            uint32_t failures = rig.stats.program_failures;
+            status = ring_rig_append(&rig, NULL);
+            bool failed = rig.stats.program_failures > failures;
+            ESK_CHECK(status == ESK_OK || status == ESK_FULL || failed);
+            if (status != ESK_OK || i % 7 == variant % 7) {
+                uint32_t gone = rig.ring.tail + 1 + variant % 9;
+                gone = gone < rig.ring.head ? gone : rig.ring.head;
+                esk_ring_drop(&rig.ring, gone);
+            }
+        }
+        ESK_CHECK(rig.stats.program_failures > 0);
+        ring_rig_end(&rig);
+    }
+}
+
 ESK_TEST(device_block_without_a_readable_mark_counts_as_good) {
     struct ring_rig rig;
     ring_rig_start(&rig, &ring_rig_nor);

@@ -119,7 +119,7 @@ static uint32_t reserve(const struct esk_tree *tree) {
 /// The window that there is room to sweep. After a mount there may be less
 /// than is kept: what a cut left of a sweep is dead, and the tail is put as
 /// far back as there are pages, so that the first windows hold nothing.
-static uint32_t window_fit(const struct esk_tree *tree) {
+static uint32_t window_fit(struct esk_tree *tree) {
     uint32_t block = block_pages(tree);
     uint32_t window = window_pages(tree);
     while (window > block &&
