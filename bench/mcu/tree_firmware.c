@@ -7,6 +7,7 @@
 ///     -DTREE_STORE        a node store: esk_store_inplace, ...
 ///     -DTREE_STORE_ID     the same as enum esk_tree_store
 ///     -DTREE_FRAMES       page frames, M of the papers
+///     -DTREE_WRITE_CACHE  &esk_write_cache, or NULL
 ///     -DTREE_CHECKSUM     enum esk_checksum
 ///     -DTREE_ROWS         rows inserted; 10,000 if not said
 ///
@@ -23,7 +24,12 @@
 #define TREE_ROWS 10000
 #endif
 
-enum { ROWS = TREE_ROWS, GETS = 1000, ARENA_BYTES = 3072, COLUMNS = 4 };
+enum {
+    ROWS = TREE_ROWS,
+    GETS = 1000,
+    ARENA_BYTES = TREE_FRAMES > 3 ? 4096 : 3072,
+    COLUMNS = 4
+};
 
 struct row {
     uint32_t key;
@@ -35,8 +41,11 @@ static struct esk_tree *tree;
 static struct esk_tree_cursor cursor;
 static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 
-static const struct esk_tree_config config = {.store = &TREE_STORE,
-                                              .frames = TREE_FRAMES};
+static const struct esk_tree_config config = {
+    .store = &TREE_STORE,
+    .write_cache = TREE_WRITE_CACHE,
+    .frames = TREE_FRAMES,
+};
 
 static void row_make(uint16_t number, struct row *row) {
     uint32_t mixed = number;
@@ -97,6 +106,8 @@ static void measure_insert(void) {
         FIRMWARE_MEASURE(status, esk_tree_insert(tree, &row));
         FIRMWARE_DO(status);
     }
+    FIRMWARE_MEASURE(status, esk_tree_sync(tree));
+    FIRMWARE_DO(status);
     firmware_group_end(ROWS);
 }
 
