@@ -163,6 +163,7 @@ static void life_begin(uint32_t seed) {
                       : ESK_TREE_LRU_P,
         .key_range = draw >> 9 & 1u ? KEYS : 90,
         .blocks = (160 + pages - 1) / pages + 8,
+        .merges = (draw >> 10 & 1u) != 0,
     };
     if (store >= ESK_STORE_WANDERING && (draw >> 10 & 1u) != 0) {
         table.frames = (uint8_t)(table.frames + 6u);

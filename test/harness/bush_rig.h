@@ -94,6 +94,41 @@ static inline uint32_t bush_lost(struct esk_bush *bush, uint32_t first) {
     return lost;
 }
 
+/// The device's page that is page `at` of the table's region.
+static inline uint32_t bush_page(struct esk_bush *bush, uint32_t at) {
+    struct esk_table_info info;
+    ESK_CHECK_INT(esk_volume_find(&bush->volume, "bush", &info, bush->page),
+                  ESK_OK);
+    return info.block[0] * bush->device->geometry.block_pages + at;
+}
+
+/// The u32 at `offset` of page `at` of the table's region, as the medium has
+/// it.
+static inline uint32_t bush_peek(struct esk_bush *bush, uint32_t at,
+                                 uint16_t offset) {
+    uint32_t page = bush_page(bush, at);
+    ESK_CHECK_INT(esk_sim_peek(bush->sim, page, bush->page), ESK_OK);
+    const uint8_t *b = bush->page + offset;
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
+           (uint32_t)b[3] << 24;
+}
+
+/// Writes a u32 there behind the tree's back.
+static inline void bush_poke(struct esk_bush *bush, uint32_t at,
+                             uint16_t offset, uint32_t value) {
+    uint8_t bytes[4];
+    for (uint8_t i = 0; i < 4; i++) {
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    }
+    ESK_CHECK_INT(
+        esk_sim_poke(bush->sim, bush_page(bush, at), offset, bytes, 4), ESK_OK);
+}
+
+/// Makes that page one that proves nothing.
+static inline void bush_damage(struct esk_bush *bush, uint32_t at) {
+    bush_poke(bush, at, 20, ~bush_peek(bush, at, 20));
+}
+
 /// Puts a device that can fail in front of the bush's.
 static inline void bush_front(struct esk_bush *bush) {
     static struct esk_device front;

@@ -25,6 +25,9 @@
 ///
 /// A list that is full goes on in a page of its own; the first page of it
 /// stays where it is, so the root names it once.
+///
+/// A page of the list that is lost takes along what it and those behind it
+/// named, and no row: the list goes on without, on the same first page.
 #include "table/tree/store_inplace.h"
 #include "table/tree/tree_merge.h"
 
@@ -80,13 +83,31 @@ static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t listed,
     return esk_inplace_settle(tree);
 }
 
-/// The list cannot be read: what it named is lost.
-static void list_lose(struct esk_tree *tree) {
+/// A page of the list cannot be read: what it and those behind it named is
+/// lost. listed, link: out, the list without.
+static void list_lose(struct esk_tree *tree, uint16_t *listed, uint32_t *link) {
     tree->stats.damaged++;
-    tree->free->list = ESK_PAGE_NONE;
     tree->free->behind = 0;
-    tree->free->listed = 0;
-    tree->free->made = 0;
+    *listed = 0;
+    *link = ESK_PAGE_NONE;
+}
+
+/// Reads the list's first page. One that is lost is empty.
+/// Returns ESK_OK; ESK_E_IO.
+static int list_open(struct esk_tree *tree, uint8_t *page, uint16_t *listed,
+                     uint16_t *doubts, uint32_t *link) {
+    struct esk_tree_free *free = tree->free;
+    int status = list_read(tree, free->list, page, listed, doubts);
+    if (status == ESK_E_CORRUPT) {
+        list_lose(tree, listed, link);
+        *doubts = 0;
+        free->made = free->list + 1u;
+        return ESK_OK;
+    }
+    *link = esk_page_aux(page);
+    free->behind = esk_load_u32(page + ESK_TREE_FREE_BEHIND);
+    free->made = esk_load_u32(page + ESK_TREE_FREE_MADE);
+    return status;
 }
 
 /// Puts one page more on the list for sure, in `page`. A full list first
@@ -136,32 +157,22 @@ static int list_name(struct esk_tree *tree, uint8_t *page) {
 static int page_doubt(struct esk_tree *tree, uint32_t page_freed,
                       uint8_t *page) {
     struct esk_tree_free *free = tree->free;
+    bool is_new = free->list == ESK_PAGE_NONE;
     uint16_t listed = 0;
     uint16_t doubts = 0;
     uint32_t link = ESK_PAGE_NONE;
-    if (free->list != ESK_PAGE_NONE) {
-        int status = list_read(tree, free->list, page, &listed, &doubts);
-        if (status == ESK_E_IO) {
-            return status;
-        }
-        link = esk_page_aux(page);
-        if (status != ESK_OK) {
-            list_lose(tree);
-            listed = 0;
-            link = ESK_PAGE_NONE;
-        }
+    if (is_new) {
+        free->list = tree->ring.head;
+    } else {
+        ESK_TRY(list_open(tree, page, &listed, &doubts, &link));
     }
     ESK_TRY(spares_drop(tree, page, &listed, &link));
     free->page[free->spares + free->leaving] = page_freed;
     free->leaving++;
-    if (free->list != ESK_PAGE_NONE) {
-        return list_write(tree, page, listed, link);
+    ESK_TRY(list_write(tree, page, listed, link));
+    if (!is_new) {
+        return ESK_OK;
     }
-    if (tree->ring.head >= esk_ring_pages(&tree->ring)) {
-        return ESK_E_CORRUPT; /* the list was lost, and there is no page */
-    }
-    free->list = tree->ring.head;
-    ESK_TRY(list_write(tree, page, 0, ESK_PAGE_NONE));
     tree->ring.head++;
     return list_name(tree, page);
 }
@@ -177,27 +188,25 @@ static int page_leaves(struct esk_tree *tree, uint32_t freed) {
     return status;
 }
 
-/// Takes levels off while the root has one child: its entries come up.
+/// Takes a level off a root whose two children were joined: the entries of
+/// the one that is left come up. It has two of them, or is a leaf.
 static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                        struct esk_btree_node *node) {
-    while (work->level > 1 && esk_btree_count(node) == 1 &&
-           tree->free->list != ESK_PAGE_NONE) {
-        struct esk_tree_work below;
-        struct esk_btree_node from;
-        uint8_t level = (uint8_t)(work->level - 1u);
-        uint32_t child = esk_load_u32(esk_btree_child(node, 0));
-        if (esk_tree_pin(tree, child, level, &below, &from) != ESK_OK) {
-            return ESK_OK;
-        }
-        tree->now.height = level;
-        work->level = level;
-        esk_btree_view(&tree->layout, work->page, level, level, node);
-        esk_store_u16(node->count, 0);
-        esk_btree_join(node, 0, &from);
-        esk_tree_unpin(tree, &below);
-        ESK_TRY(page_leaves(tree, child));
+    struct esk_tree_work below;
+    struct esk_btree_node from;
+    uint8_t level = (uint8_t)(work->level - 1u);
+    if (level == 0 || esk_btree_count(node) > 1) {
+        return ESK_OK;
     }
-    return ESK_OK;
+    uint32_t child = esk_load_u32(esk_btree_child(node, 0));
+    ESK_TRY(esk_tree_pin(tree, child, level, &below, &from));
+    tree->now.height = level;
+    work->level = level;
+    esk_btree_view(&tree->layout, work->page, level, level, node);
+    esk_store_u16(node->count, 0);
+    esk_btree_join(node, 0, &from);
+    esk_tree_unpin(tree, &below);
+    return page_leaves(tree, child);
 }
 
 static int inplace_join(struct esk_tree *tree, struct esk_tree_work *work,
@@ -233,8 +242,8 @@ static int spares_fetch(struct esk_tree *tree, uint8_t wanted, uint8_t *page) {
     struct esk_tree_free *free = tree->free;
     uint16_t listed = 0;
     uint16_t doubts = 0;
-    int status = list_read(tree, free->list, page, &listed, &doubts);
-    uint32_t link = esk_page_aux(page);
+    uint32_t link = ESK_PAGE_NONE;
+    int status = list_open(tree, page, &listed, &doubts, &link);
     while (status == ESK_OK && free->spares < wanted) {
         uint32_t at = link;
         if (listed > 0) {
@@ -247,15 +256,19 @@ static int spares_fetch(struct esk_tree *tree, uint8_t wanted, uint8_t *page) {
             link = esk_page_aux(page);
             free->behind = esk_load_u32(page + ESK_TREE_FREE_BEHIND);
         }
-        if (status == ESK_OK && page_is_node(tree, at)) {
+        if (status == ESK_OK && !page_is_node(tree, at)) {
+            status = ESK_E_CORRUPT;
+        }
+        if (status == ESK_OK) {
             free->page[free->spares] = at;
             free->spares++;
         }
     }
     if (status == ESK_E_CORRUPT) {
-        list_lose(tree);
-        return ESK_OK;
+        list_lose(tree, &listed, &link);
+        status = ESK_OK;
     }
+    /* Also when some was lost: what was taken is not on it for sure. */
     ESK_TRY(status);
     return list_write(tree, page, listed, link);
 }
@@ -355,15 +368,9 @@ static int doubts_read(struct esk_tree *tree, struct doubts *doubts,
     struct esk_tree_free *free = tree->free;
     uint16_t listed = 0;
     uint16_t count = 0;
-    int status = list_read(tree, free->list, page, &listed, &count);
-    if (status == ESK_E_CORRUPT) {
-        list_lose(tree);
-        return ESK_OK;
-    }
-    ESK_TRY(status);
+    uint32_t link = ESK_PAGE_NONE;
+    ESK_TRY(list_open(tree, page, &listed, &count, &link));
     free->listed = listed;
-    free->behind = esk_load_u32(page + ESK_TREE_FREE_BEHIND);
-    free->made = esk_load_u32(page + ESK_TREE_FREE_MADE);
     for (uint16_t i = 0; i < count; i++) {
         uint32_t at = esk_load_u32(entry_at(page, (uint16_t)(listed + i)));
         if (page_is_node(tree, at)) {
@@ -425,8 +432,12 @@ static int inplace_merge_repair(struct esk_tree *tree) {
     uint8_t frame = 0;
     uint32_t list = free->list;
     memset(free, 0, sizeof *free);
-    free->list = list;
-    if (list != ESK_PAGE_NONE) {
+    free->list = ESK_PAGE_NONE;
+    if (list >= ESK_INPLACE_FIRST && list < esk_ring_pages(&tree->ring)) {
+        free->list = list;
+        /* Where it is the last page and lost, a search for the head stops
+           short of it. */
+        tree->ring.head = tree->ring.head > list ? tree->ring.head : list + 1u;
         ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
         int status = doubts_read(tree, &doubts, page);
         esk_pool_give(&tree->pool, frame);

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The free list of a tree in place that merges, lost in part or whole: it
+/// costs the pages that it named, and no row, and the tree goes on merging.
+#include "test/harness/bush_rig.h"
+
+enum { AUX = 12, BEHIND = 16, DOUBTS = 24, LIST_BODY = 28 };
+
+/// On pages of 128 bytes the list's pages have 9 entries each.
+static void list_start(struct esk_bush *bush, uint8_t store, uint8_t checksum,
+                       uint32_t blocks) {
+    static const struct esk_geometry card = ESK_CARD(160, 8, 128);
+    struct esk_bush_table table = {.store = store,
+                                   .key_type = ESK_TYPE_U32,
+                                   .pad_bytes = 14,
+                                   .key_range = 1200,
+                                   .blocks = blocks,
+                                   .checksum = checksum,
+                                   .merges = true};
+    ESK_CONTEXT("store %u, %u blocks", store, blocks);
+    ESK_CHECK_INT(esk_bush_make(bush, &table, &card, 7), ESK_OK);
+}
+
+static void verify(struct esk_bush *bush) {
+    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
+}
+
+/// Puts random keys until the table refuses one or has `rows`.
+static void grow(struct esk_bush *bush, uint32_t rows) {
+    int status = ESK_OK;
+    while (status == ESK_OK && bush->model.rows < rows) {
+        status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
+    }
+    ESK_CHECK(status == ESK_OK || status == ESK_FULL);
+}
+
+/// Deletes random rows until `rows` are left.
+static void shrink(struct esk_bush *bush, uint32_t rows) {
+    while (bush->model.rows > rows) {
+        uint32_t number = esk_bush_random(bush, bush->range);
+        bool there = bush->model.version[number] != 0;
+        ESK_CHECK_INT(esk_bush_delete(bush, number),
+                      there ? ESK_OK : ESK_NOT_FOUND);
+    }
+}
+
+static uint32_t pages_lost(struct esk_bush *bush) {
+    struct esk_tree_report report;
+    ESK_CHECK_INT(esk_tree_check(bush->tree, &report), ESK_OK);
+    return report.pages_lost;
+}
+
+static uint32_t merges(struct esk_bush *bush) {
+    struct esk_tree_stats stats;
+    esk_tree_stats(bush->tree, &stats);
+    return stats.merges;
+}
+
+/// The free list's first page, which the root names.
+static uint32_t list_at(struct esk_bush *bush) {
+    return bush_peek(bush, 1, AUX);
+}
+
+/// Damages the list, the table open or closed, and goes on.
+static void list_lose(struct esk_bush *bush, bool open) {
+    if (!open) {
+        esk_tree_close(bush->tree);
+    }
+    bush_damage(bush, list_at(bush));
+    if (!open) {
+        struct esk_tree_stats stats;
+        ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
+        verify(bush);
+        esk_tree_stats(bush->tree, &stats);
+        ESK_CHECK(stats.pages_damaged > 0);
+    }
+}
+
+ESK_TEST(lost_free_list_begins_anew_on_its_page) {
+    for (uint8_t run = 0; run < 4; run++) {
+        struct esk_bush bush;
+        list_start(&bush, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 0);
+        grow(&bush, 600);
+        shrink(&bush, 400);
+        ESK_CHECK_INT(pages_lost(&bush), 0);
+        uint32_t list = list_at(&bush);
+        ESK_CHECK(bush_peek(&bush, list, BEHIND) > 0);
+        list_lose(&bush, run % 2 == 1);
+        uint32_t before = merges(&bush);
+        shrink(&bush, 300);
+        ESK_CHECK(merges(&bush) > before + 5);
+        verify(&bush);
+        /* What it named is lost, and what it names now is not. */
+        uint32_t lost = pages_lost(&bush);
+        ESK_CHECK(lost > 9);
+        ESK_CHECK_INT(list_at(&bush), list);
+        ESK_CHECK(esk_bush_remount(&bush));
+        ESK_CHECK(pages_lost(&bush) <= lost);
+        grow(&bush, 700);
+        shrink(&bush, 0);
+        verify(&bush);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(lost_free_list_of_a_full_region_hinders_no_delete) {
+    for (uint8_t run = 0; run < 4; run++) {
+        struct esk_bush bush;
+        list_start(&bush, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 14);
+        grow(&bush, 5000);
+        shrink(&bush, bush.model.rows - 60);
+        list_lose(&bush, run % 2 == 1);
+        uint32_t before = merges(&bush);
+        uint32_t rows = bush.model.rows;
+        shrink(&bush, rows / 2);
+        ESK_CHECK(merges(&bush) > before + 5);
+        verify(&bush);
+        ESK_CHECK(esk_bush_remount(&bush));
+        verify(&bush);
+        grow(&bush, 5000);
+        ESK_CHECK(bush.model.rows > rows / 2);
+        verify(&bush);
+        ESK_CHECK(esk_bush_remount(&bush));
+        verify(&bush);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(free_pages_before_a_lost_part_of_the_list_are_used_once) {
+    for (uint8_t run = 0; run < 4; run++) {
+        for (uint8_t part = 1; part < 4; part++) {
+            struct esk_bush bush;
+            list_start(&bush, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 14);
+            grow(&bush, 5000);
+            uint32_t full = bush.model.rows;
+            shrink(&bush, full / 8);
+            uint32_t list = list_at(&bush);
+            uint32_t behind = bush_peek(&bush, list, BEHIND);
+            for (uint8_t i = 0; i < part; i++) {
+                list = bush_peek(&bush, list, AUX);
+                ESK_CHECK(list != UINT32_MAX);
+            }
+            bush_damage(&bush, list);
+            uint32_t step = run % 2 == 0 ? 1 : 5;
+            uint32_t refused = 0;
+            /* Mounted again in any state of what was fetched. */
+            while (refused < 3) {
+                uint32_t rows = bush.model.rows;
+                grow(&bush, rows + step);
+                refused += bush.model.rows < rows + step ? 1 : 0;
+                ESK_CHECK(esk_bush_remount(&bush));
+                verify(&bush);
+            }
+            ESK_CHECK(bush.model.rows > full / 8 && bush.model.rows < full);
+            /* The parts before it have served: 9 pages and their own. */
+            ESK_CHECK_INT(pages_lost(&bush), behind - 10u * (part - 1u));
+            shrink(&bush, 20);
+            verify(&bush);
+            ESK_CHECK(esk_bush_remount(&bush));
+            verify(&bush);
+            esk_bush_free(&bush);
+        }
+    }
+}
+
+/// A list that is lost as the newest page, where nothing after it proves that
+/// there was one.
+ESK_TEST(lost_free_list_keeps_its_page_at_the_head) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
+         store++) {
+        struct esk_bush bush;
+        struct esk_tree_stats stats;
+        list_start(&bush, store, 0, 0);
+        grow(&bush, 300);
+        esk_tree_stats(bush.tree, &stats);
+        uint32_t merged = stats.merges;
+        while (stats.merges == merged) {
+            shrink(&bush, bush.model.rows - 1);
+            esk_tree_stats(bush.tree, &stats);
+        }
+        uint32_t list = list_at(&bush);
+        ESK_CHECK(bush_peek(&bush, list + 1, 8) != list + 1);
+        list_lose(&bush, false);
+        grow(&bush, 600);
+        shrink(&bush, 100);
+        verify(&bush);
+        ESK_CHECK_INT(list_at(&bush), list);
+        ESK_CHECK(esk_bush_remount(&bush));
+        verify(&bush);
+        esk_bush_free(&bush);
+    }
+}
+
+/// What a checksum would have caught: lists that name what they cannot.
+ESK_TEST(free_list_that_lies_is_lost) {
+    enum { SELF, ROOT, FAR, COUNTS, NODE, OUTSIDE, LIES };
+    for (uint8_t lie = 0; lie < LIES; lie++) {
+        struct esk_bush bush;
+        list_start(&bush, ESK_STORE_INPLACE, ESK_CHECKSUM_NONE, 14);
+        ESK_CONTEXT("lie %u", lie);
+        grow(&bush, 5000);
+        shrink(&bush, bush.model.rows / 8);
+        uint32_t list = list_at(&bush);
+        uint32_t leaf = list;
+        esk_tree_close(bush.tree);
+        switch (lie) {
+        case SELF: /* it goes on in itself */
+            bush_poke(&bush, list, AUX, list);
+            break;
+        case ROOT: /* the next that it names is the root */
+        case FAR:  /* ... or outside */
+            for (uint16_t i = 0; i < 9; i++) {
+                bush_poke(&bush, list, (uint16_t)(LIST_BODY + 4 * i),
+                          lie == ROOT ? 1 : 0x7F000000);
+            }
+            break;
+        case COUNTS:
+            bush_poke(&bush, list, DOUBTS, 0xFFFF);
+            break;
+        case NODE: /* the root says that it is another's page */
+            leaf = bush_peek(&bush, 1, 16 + 4);
+            bush_poke(&bush, 1, AUX, leaf);
+            break;
+        default:
+            bush_poke(&bush, 1, AUX, 0x7F000000);
+        }
+        ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+        verify(&bush);
+        grow(&bush, 5000);
+        verify(&bush);
+        if (lie != NODE) {
+            shrink(&bush, 20);
+            verify(&bush);
+        }
+        ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST_MAIN()
