@@ -392,11 +392,15 @@ static int tree_repair(struct esk_tree *tree) {
 }
 
 static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
-    if (tree->in_batch) {
-        ESK_TRY(tree->batches->ready(tree, pages));
-    }
     if (tree->broken) {
+        if (tree->in_batch) {
+            ESK_TRY(tree->batches->ready(tree, 0));
+        }
         ESK_TRY(tree_repair(tree));
+    }
+    if (tree->in_batch) {
+        /* After a repair, which takes slots too. */
+        ESK_TRY(tree->batches->ready(tree, pages));
     }
     return tree->merge != NULL && pages > 0 ? tree->merge->begin(tree) : ESK_OK;
 }
