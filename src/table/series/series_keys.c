@@ -37,9 +37,6 @@ static void spline_trim(struct esk_series *series) {
 /// Adds a data page to the spline; nothing is saved.
 static void page_add(struct esk_series *series, uint32_t position,
                      uint8_t *page) {
-    if (esk_page_count(page) == 0) {
-        return;
-    }
     esk_key key =
         esk_series_row_key(series, esk_series_page_row(series, page, 0));
     while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
