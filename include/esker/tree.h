@@ -240,7 +240,7 @@ void esk_tree_close(struct esk_tree *tree);
 ///          that keeps none is trusted.) ESK_E_INVALID for a
 ///          NaN key; ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY,
 ///          ESK_E_LIMIT: nothing was changed. (Where pages are overwritten a
-///          write that failed may have taken effect: reads tell.)
+///          change that failed may have taken effect: reads tell.)
 /// Costs    height reads and the store's programs; when the medium is full
 ///          of old pages also GC of a block or more. The first change of a
 ///          moving tree after open looks at the mark of every block.
