@@ -326,7 +326,8 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages);
 /// each page that the batch changed. There a write that fails once the batch
 /// is in effect is done again by the next call.
 /// Returns  ESK_OK; ESK_E_INVALID outside a batch; ESK_E_IO, ESK_E_WORN: the
-///          batch is still open.
+///          batch is still open; ESK_E_CORRUPT likewise, in place: a write that
+///          failed tore a page of the batch, which can only be aborted.
 int esk_tree_commit(struct esk_tree *tree);
 
 /// Takes the batch back. Costs nothing; in place one program.

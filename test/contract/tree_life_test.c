@@ -164,6 +164,8 @@ static void life_begin(uint32_t seed) {
         .key_range = draw >> 9 & 1u ? KEYS : 90,
         .blocks = (160 + pages - 1) / pages + 8,
         .merges = (draw >> 10 & 1u) != 0,
+        .batch_pages =
+            store <= ESK_STORE_JOURNALED && (draw >> 11 & 1u) != 0 ? 40 : 0,
     };
     if (store >= ESK_STORE_WANDERING && (draw >> 10 & 1u) != 0) {
         table.frames = (uint8_t)(table.frames + 6u);
@@ -333,7 +335,7 @@ static int change_call(uint32_t *done) {
 static int batch_call(void) {
     struct esk_bush *bush = &life.bush;
     int status = ESK_OK;
-    if (!moves()) {
+    if (!moves() && bush->table.batch_pages == 0) {
         ESK_CHECK_INT(esk_tree_begin(bush->tree, 0), ESK_E_UNSUPPORTED);
         return ESK_OK;
     }
@@ -343,9 +345,11 @@ static int batch_call(void) {
         bush->in_batch = status == ESK_OK;
     } else if (esk_bush_random(bush, 3) == 0) {
         status = esk_tree_abort(bush->tree);
-        ESK_CHECK_INT(status, ESK_OK);
-        bush->model = bush->before;
-        bush->in_batch = false;
+        ESK_CHECK(status == ESK_OK || !moves());
+        bush->in_batch = status != ESK_OK;
+        if (status == ESK_OK) {
+            bush->model = bush->before;
+        }
     } else {
         status = esk_tree_commit(bush->tree);
         bush->in_batch = status != ESK_OK;
@@ -354,6 +358,18 @@ static int batch_call(void) {
         }
     }
     return status;
+}
+
+/// A write that failed tore a page of a batch in place: it can only be
+/// aborted.
+static void batch_lost(void) {
+    struct esk_bush *bush = &life.bush;
+    ESK_CHECK_INT(esk_tree_commit(bush->tree), ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_tree_abort(bush->tree), ESK_OK);
+    bush->model = bush->before;
+    bush->in_batch = false;
+    state_only();
+    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
 }
 
 /// After a write that failed where it stands: the next change takes it up,
@@ -370,6 +386,11 @@ static void inplace_settle(void) {
     }
     other %= bush->range;
     int status = esk_bush_put(bush, other);
+    if (bush->in_batch && !life.medium->whole &&
+        (status == ESK_E_CORRUPT || !esk_bush_read_all(bush, versions))) {
+        batch_lost();
+        return;
+    }
     ESK_CHECK(status == ESK_OK || status == ESK_FULL);
     ESK_CHECK_HELD(esk_bush_read_all(bush, versions), bush->why);
     for (uint32_t number = 0; number < bush->range; number++) {
@@ -397,14 +418,15 @@ static void change_note(int status, uint32_t done, bool programmed) {
             state_allow(bush->model.version);
         }
     }
-    if (bush->in_batch) {
+    bool failed = status == ESK_E_IO || status == ESK_E_WORN;
+    bool may_stay = failed && !moves() && esk_sim_is_on(bush->sim);
+    if (bush->in_batch && !may_stay) {
         return;
     }
     if (!is_cached() && programmed && done > 0) {
         state_only();
     }
-    bool failed = status == ESK_E_IO || status == ESK_E_WORN;
-    if (failed && (moves() || !esk_sim_is_on(bush->sim))) {
+    if (failed && !may_stay) {
         failed_allow(done);
     } else if (failed) {
         inplace_settle();

@@ -353,7 +353,7 @@ static int root_reload(struct esk_tree *tree) {
     uint8_t level = 0;
     esk_pool_forget_all(&tree->pool);
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = tree->in_batch ? ESK_OK : journal_replay(tree, page);
+    int status = journal_replay(tree, page);
     if (status == ESK_OK) {
         status = esk_inplace_read(tree, PAGE_ROOT, page, true, &level);
     }

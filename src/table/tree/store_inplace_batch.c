@@ -15,7 +15,8 @@
 ///
 /// The commit is the record in page 0, between two syncs: it says how many
 /// slots are to be written to their places, as often as it takes, and goes
-/// when they were. A record that was torn is none.
+/// when they were. A record that was torn is none. An empty table is given a
+/// root, without rows, before its first batch.
 ///
 /// Costs: RAM of 4 bytes a slot, as many compares a page read; two writes a
 /// page changed, however often, and two for the batch.
@@ -44,7 +45,12 @@ static int batch_write(struct esk_tree *tree, uint32_t at,
     if (slot == batch->slots) {
         return ESK_E_NO_MEMORY;
     }
-    ESK_TRY(esk_inplace_program(tree, batch->first + slot, page));
+    int status = esk_inplace_program(tree, batch->first + slot, page);
+    if (status != ESK_OK) {
+        /* What was in the slot before may be gone. */
+        batch->doubted = batch->doubted || slot < batch->used;
+        return status;
+    }
     if (slot == batch->used) {
         batch->home[slot] = at;
         batch->used++;
@@ -72,9 +78,10 @@ static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
     return esk_inplace_sync(tree);
 }
 
-/// Writes `pages` slots from `first` on to their places.
-static int slots_copy(struct esk_tree *tree, uint32_t first, uint32_t pages,
-                      uint8_t *page) {
+/// Goes over `pages` slots from `first` on, which have to prove themselves.
+/// home     writes them to their places.
+static int slots_read(struct esk_tree *tree, uint32_t first, uint32_t pages,
+                      uint8_t *page, bool home) {
     const struct esk_device *device = tree->volume->device;
     for (uint32_t slot = first; slot < first + pages; slot++) {
         tree->stats.reads++;
@@ -86,7 +93,9 @@ static int slots_copy(struct esk_tree *tree, uint32_t first, uint32_t pages,
             !esk_envelope_check(&tree->ring.envelope, page, false)) {
             return ESK_E_CORRUPT;
         }
-        ESK_TRY(esk_inplace_program(tree, at, page));
+        if (home) {
+            ESK_TRY(esk_inplace_program(tree, at, page));
+        }
     }
     return ESK_OK;
 }
@@ -101,7 +110,7 @@ static int batch_replay(struct esk_tree *tree, uint8_t *page) {
     if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
-    ESK_TRY(slots_copy(tree, first, pages, page));
+    ESK_TRY(slots_read(tree, first, pages, page, true));
     return record_write(tree, page, 0, first);
 }
 
@@ -130,9 +139,28 @@ static int batch_ready(struct esk_tree *tree, uint32_t pages) {
                : ESK_FULL;
 }
 
+/// Writes an empty root: pages without one would be those of a lost tree, if
+/// the batch is cut short.
+static int root_make(struct esk_tree *tree) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    memset(page, 0, tree->ring.envelope.page_bytes);
+    int status =
+        esk_inplace_write(tree, ESK_INPLACE_ROOT, page, 1, ESK_PAGE_NONE);
+    esk_pool_give(&tree->pool, frame);
+    ESK_TRY(status);
+    ESK_TRY(esk_inplace_settle(tree));
+    tree->now.root = ESK_INPLACE_ROOT;
+    return ESK_OK;
+}
+
 static int batch_begin(struct esk_tree *tree, uint32_t pages) {
     struct esk_tree_batch *batch = tree->batch;
     ESK_TRY(tree->store->begin(tree, 0));
+    if (tree->now.root == ESK_PAGE_NONE) {
+        ESK_TRY(root_make(tree));
+    }
     uint32_t end = esk_ring_pages(&tree->ring);
     uint32_t unused = end - tree->ring.head;
     uint32_t slots = pages;
@@ -145,6 +173,7 @@ static int batch_begin(struct esk_tree *tree, uint32_t pages) {
     }
     batch->slots = (uint16_t)slots;
     batch->used = 0;
+    batch->doubted = false;
     batch->first = end - slots;
     batch->head = tree->ring.head;
     tree->before = tree->now;
@@ -162,8 +191,15 @@ static int batch_commit(struct esk_tree *tree) {
         return ESK_OK;
     }
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    batch->recorded = true;
-    int status = record_write(tree, page, batch->used, batch->first);
+    int status = ESK_OK;
+    if (batch->doubted) {
+        /* A record of a slot that is lost could never be completed. */
+        status = slots_read(tree, batch->first, batch->used, page, false);
+    }
+    if (status == ESK_OK) {
+        batch->recorded = true;
+        status = record_write(tree, page, batch->used, batch->first);
+    }
     if (status == ESK_OK) {
         /* It is in effect. What fails from here on is done again. */
         tree->in_batch = false;

@@ -253,6 +253,58 @@ ESK_TEST(commit_whose_reads_fail_is_completed_by_the_next_call) {
     }
 }
 
+/// Puts rows in a batch, until one write fails and leaves a torn page.
+static void puts_torn(struct esk_bush *bush, uint32_t operations) {
+    bool failed = false;
+    esk_sim_cut_at(bush->sim, esk_sim_op_count(bush->sim) + operations,
+                   ESK_SIM_CUT_SUBSET);
+    for (uint32_t i = 0; i < 12 && !failed; i++) {
+        uint32_t number = esk_bush_random(bush, 24);
+        failed = esk_bush_put(bush, number) != ESK_OK;
+        if (failed) {
+            /* It may have been made: whichever, once more. */
+            esk_sim_power_on(bush->sim);
+            esk_sim_cut_at(bush->sim, 0, ESK_SIM_CUT_NONE);
+            (void)esk_bush_put(bush, number);
+        }
+    }
+    esk_sim_cut_at(bush->sim, 0, ESK_SIM_CUT_NONE);
+}
+
+ESK_TEST(batch_with_a_torn_page_is_whole_or_can_only_be_aborted) {
+    uint32_t committed = 0;
+    uint32_t aborted = 0;
+    for (uint8_t merges = 0; merges < 2; merges++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = bush_plain(ESK_STORE_JOURNALED);
+        table.merges = merges != 0;
+        table.batch_pages = 60;
+        table.blocks = 100;
+        table.pad_bytes = 100;
+        bush_start(&bush, &table);
+        bush_puts(&bush, 60);
+        for (uint32_t operations = 0; operations < 90; operations++) {
+            ESK_CONTEXT("merges %u, operation %u", merges, operations);
+            batch_begin(&bush, 0);
+            puts_torn(&bush, operations);
+            bool whole = esk_bush_verify(&bush);
+            int status = esk_tree_commit(bush.tree);
+            ESK_CHECK_INT(status, whole ? ESK_OK : ESK_E_CORRUPT);
+            bush.in_batch = !whole;
+            if (!whole) {
+                batch_abort(&bush);
+            }
+            committed += whole ? 1 : 0;
+            aborted += whole ? 0 : 1;
+            verify(&bush);
+            ESK_CHECK(esk_bush_remount(&bush));
+            verify(&bush);
+        }
+        esk_bush_free(&bush);
+    }
+    ESK_CHECK(committed > 50 && aborted > 5);
+}
+
 ESK_TEST(batch_larger_than_what_is_unused_is_refused) {
     struct esk_bush bush;
     struct esk_tree_stats stats;

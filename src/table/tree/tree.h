@@ -64,6 +64,7 @@ struct esk_tree_batch {
     uint16_t used;   ///< of them
     uint16_t pages;  ///< that `home` has
     bool recorded;   ///< a commit failed whose record may be there
+    bool doubted;    ///< a write failed that may have cost a slot
     uint32_t home[]; ///< [slot], the page that it is to be written to
 };
 
