@@ -192,6 +192,94 @@ ESK_TEST(lost_free_list_keeps_its_page_at_the_head) {
     }
 }
 
+/// Looks for the node on page `at`: whether the tree has it.
+/// left     out: the page of the node of its level before it; 0: none.
+/// rows     out: below that one, if it is a leaf.
+static bool node_find(struct esk_bush *bush, uint32_t at, uint32_t *left,
+                      uint32_t *rows) {
+    uint32_t page[ESK_TREE_HEIGHT_MAX + 1] = {0};
+    uint32_t count[ESK_TREE_HEIGHT_MAX + 1] = {0};
+    struct esk_tree_walk walk;
+    struct esk_tree_node node;
+    ESK_CHECK_INT(esk_tree_walk_open(bush->tree, &walk), ESK_OK);
+    while (esk_tree_walk_next(bush->tree, &walk, &node) == ESK_OK) {
+        *left = page[node.level];
+        *rows = count[node.level];
+        if (node.address == at) {
+            return node.level == 1;
+        }
+        page[node.level] = node.address;
+        count[node.level] = node.count;
+    }
+    return false;
+}
+
+/// Damages the leaf before each one that the list has in doubt: a mount that
+/// looks whether the two were joined cannot say, and takes it for in use.
+/// Returns  how many there were.
+static uint32_t doubts_check(struct esk_bush *bush, struct esk_sim *whole) {
+    uint32_t list = list_at(bush);
+    uint32_t entries = bush_peek(bush, list, 4) & 0xFFFFu;
+    uint32_t doubts = bush_peek(bush, list, DOUBTS) & 0xFFFFu;
+    uint32_t used = 0;
+    for (uint32_t i = entries - doubts; i < entries; i++) {
+        struct esk_tree_report report;
+        uint32_t left = 0;
+        uint32_t rows = 0;
+        uint32_t at = bush_peek(bush, list, (uint16_t)(LIST_BODY + 4 * i));
+        if (!node_find(bush, at, &left, &rows) || left == 0) {
+            continue;
+        }
+        esk_tree_close(bush->tree);
+        bush_damage(bush, left);
+        ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
+        ESK_CHECK_INT(esk_tree_check(bush->tree, &report), ESK_E_CORRUPT);
+        ESK_CHECK_INT(report.pages_damaged, 1);
+        ESK_CHECK_INT(report.order_wrong + report.nodes_wrong, 0);
+        ESK_CHECK_INT(report.rows, bush->model.rows - rows);
+        used++;
+        esk_tree_close(bush->tree);
+        esk_sim_restore(bush->sim, whole);
+        ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
+    }
+    return used;
+}
+
+/// Wide keys: few children a node, so a page in doubt is often the first one.
+ESK_TEST(leaf_in_doubt_is_in_use_also_beside_a_lost_one) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
+         store++) {
+        static const struct esk_geometry card = ESK_CARD(160, 8, 128);
+        struct esk_bush bush;
+        struct esk_sim *whole = NULL;
+        struct esk_bush_table table = {.store = store,
+                                       .key_type = ESK_TYPE_BYTES,
+                                       .key_bytes = 20,
+                                       .pad_bytes = 4,
+                                       .key_range = 600,
+                                       .blocks = 20,
+                                       .merges = true};
+        uint32_t used = 0;
+        ESK_CONTEXT("store %u", store);
+        ESK_CHECK_INT(esk_bush_make(&bush, &table, &card, 7), ESK_OK);
+        ESK_CHECK_INT(esk_sim_clone(&whole, bush.sim), ESK_OK);
+        grow(&bush, 600);
+        for (uint32_t round = 0; round < 60; round++) {
+            shrink(&bush, bush.model.rows - 12);
+            for (uint32_t i = 0; i < 5; i++) {
+                grow(&bush, bush.model.rows + 2);
+                ESK_CHECK(esk_bush_remount(&bush));
+                esk_sim_restore(whole, bush.sim);
+                used += doubts_check(&bush, whole);
+            }
+            verify(&bush);
+        }
+        ESK_CHECK(used > 50);
+        esk_sim_destroy(whole);
+        esk_bush_free(&bush);
+    }
+}
+
 /// What a checksum would have caught: lists that name what they cannot.
 ESK_TEST(free_list_that_lies_is_lost) {
     enum { SELF, ROOT, FAR, COUNTS, NODE, OUTSIDE, LIES };

@@ -307,7 +307,7 @@ static int join_complete(struct esk_tree *tree, uint8_t level, bool *done) {
                                  .right_gone = true};
     uint16_t index = tree->path.index[level];
     *done = false;
-    if (level == tree->now.height || index == 0) {
+    if (index == 0) {
         return ESK_OK;
     }
     uint32_t parent = tree->path.address[level];
