@@ -282,7 +282,19 @@ ESK_TEST(leaf_in_doubt_is_in_use_also_beside_a_lost_one) {
 
 /// What a checksum would have caught: lists that name what they cannot.
 ESK_TEST(free_list_that_lies_is_lost) {
-    enum { SELF, ROOT, FAR, COUNTS, NODE, OUTSIDE, LIES };
+    enum {
+        SELF,
+        ROOT,
+        FAR,
+        COUNTS,
+        DOUBTED,
+        LISTED,
+        NODE,
+        ZERO,
+        OUTSIDE,
+        LIES
+    };
+    static const uint8_t twenty[2] = {20, 0};
     for (uint8_t lie = 0; lie < LIES; lie++) {
         struct esk_bush bush;
         list_start(&bush, ESK_STORE_INPLACE, ESK_CHECKSUM_NONE, 14);
@@ -306,12 +318,17 @@ ESK_TEST(free_list_that_lies_is_lost) {
         case COUNTS:
             bush_poke(&bush, list, DOUBTS, 0xFFFF);
             break;
+        case DOUBTED: /* more than there are of a kind */
+        case LISTED:
+            esk_sim_poke(bush.sim, bush_page(&bush, list), 4, twenty, 2);
+            bush_poke(&bush, list, DOUBTS, lie == DOUBTED ? 20 : 0);
+            break;
         case NODE: /* the root says that it is another's page */
             leaf = bush_peek(&bush, 1, 16 + 4);
             bush_poke(&bush, 1, AUX, leaf);
             break;
         default:
-            bush_poke(&bush, 1, AUX, 0x7F000000);
+            bush_poke(&bush, 1, AUX, lie == ZERO ? 0 : 0x7F000000);
         }
         ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
         verify(&bush);

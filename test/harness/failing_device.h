@@ -41,6 +41,9 @@ static uint32_t reads_failed;
 /// Whether syncs fail.
 static bool sync_fails;
 
+/// Syncs that pass before they do.
+static uint32_t syncs_pass;
+
 /// The calls of the devices behind: one simulator's are all simulators'.
 static const struct esk_device_ops *failing_behind;
 static struct esk_device_ops failing_ops;
@@ -79,7 +82,11 @@ static inline int failing_read(const struct esk_device *device,
 }
 
 static inline int failing_sync(const struct esk_device *device) {
-    return sync_fails ? ESK_E_IO : failing_behind->sync(device);
+    if (sync_fails && syncs_pass == 0) {
+        return ESK_E_IO;
+    }
+    syncs_pass -= sync_fails ? 1 : 0;
+    return failing_behind->sync(device);
 }
 
 /// Fills in `front`, which goes on to `behind` and fails nothing yet.
@@ -97,6 +104,7 @@ static inline void failing_device_make(struct esk_device *front,
     read_fails_as = READ_BROKEN;
     reads_failed = 0;
     sync_fails = false;
+    syncs_pass = 0;
 }
 
 #endif

@@ -94,6 +94,44 @@ ESK_TEST(tree_call_whose_read_fails_says_so_and_is_done_whole_or_not) {
     }
 }
 
+/// The device's cache, if it has one, may keep back anything then.
+ESK_TEST(inplace_change_whose_sync_fails_is_done_whole_or_not) {
+    for (uint8_t run = 0; run < 4; run++) {
+        struct esk_bush bush;
+        struct esk_bush_table table =
+            bush_plain((uint8_t)(ESK_STORE_INPLACE + run / 2));
+        uint32_t failed = 0;
+        table.merges = run % 2 == 1;
+        table.pad_bytes = 100;
+        bush_start(&bush, &table);
+        bush_front(&bush);
+        for (uint32_t i = 0; i < 3000; i++) {
+            uint32_t number = esk_bush_random(&bush, bush.range);
+            bool puts = i / 500 % 2 == 0;
+            ESK_CONTEXT("store %u, merges %u, call %u", table.store,
+                        table.merges, i);
+            syncs_pass = esk_bush_random(&bush, 3);
+            sync_fails = true;
+            int status = puts ? esk_bush_put(&bush, number)
+                              : esk_bush_delete(&bush, number);
+            sync_fails = false;
+            syncs_pass = 0;
+            ESK_CHECK(status >= 0 || status == ESK_E_IO);
+            if (status == ESK_E_IO) {
+                failed_note(&bush, number, puts);
+                failed++;
+            }
+            if (i % 100 == 0) {
+                ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
+            }
+        }
+        ESK_CHECK(failed > 5);
+        ESK_CHECK_HELD(esk_bush_remount(&bush) && esk_bush_verify(&bush),
+                       bush.why);
+        esk_bush_free(&bush);
+    }
+}
+
 ESK_TEST(collector_keeps_its_block_while_a_sync_fails) {
     struct esk_bush bush;
     struct esk_bush_table table = bush_plain(ESK_STORE_MU);
