@@ -314,6 +314,7 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 ///          pages that it may change, of those that there are; new ones are
 ///          not counted. At most config.batch_pages; 0: so many, or half of
 ///          the pages that were never used, which is where they come from.
+///          A table without a node is given an empty one: 1 program.
 /// Returns  ESK_OK; ESK_FULL: there cannot be as much room; ESK_E_INVALID in
 ///          a batch; ESK_E_UNSUPPORTED in place when config.batches is not
 ///          named;

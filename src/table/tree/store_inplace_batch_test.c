@@ -258,8 +258,10 @@ static void puts_torn(struct esk_bush *bush, uint32_t operations) {
     bool failed = false;
     esk_sim_cut_at(bush->sim, esk_sim_op_count(bush->sim) + operations,
                    ESK_SIM_CUT_SUBSET);
-    for (uint32_t i = 0; i < 12 && !failed; i++) {
-        uint32_t number = esk_bush_random(bush, 24);
+    for (uint32_t i = 0; i < 60 && !failed; i++) {
+        /* Into pages that there were, and into new ones, again and again. */
+        uint32_t number =
+            operations % 2 * 150 + esk_bush_random(bush, 1 + operations);
         failed = esk_bush_put(bush, number) != ESK_OK;
         if (failed) {
             /* It may have been made: whichever, once more. */
