@@ -164,6 +164,44 @@ ESK_TEST(free_pages_before_a_lost_part_of_the_list_are_used_once) {
     }
 }
 
+/// Filled to its last page by a program that does not merge.
+ESK_TEST(tree_without_a_page_for_its_free_list_deletes_all_the_same) {
+    static const struct esk_geometry card = ESK_CARD(160, 2, 128);
+    uint32_t full = 0;
+    for (uint32_t run = 0; run < 60; run++) {
+        struct esk_bush bush;
+        struct esk_tree_stats stats;
+        struct esk_bush_table table = {.store = ESK_STORE_INPLACE,
+                                       .key_type = ESK_TYPE_BYTES,
+                                       .key_bytes = (uint16_t)(10 + run % 12),
+                                       .pad_bytes = 14,
+                                       .key_range = 1200,
+                                       .blocks = 4 + run / 12};
+        ESK_CONTEXT("run %u", run);
+        ESK_CHECK_INT(esk_bush_make(&bush, &table, &card, run), ESK_OK);
+        /* Rising keys fill every node: in some regions the row that splits
+           all of a path takes the last pages. */
+        for (uint32_t n = 0; esk_bush_put(&bush, n) == ESK_OK; n++) {
+        }
+        esk_tree_stats(bush.tree, &stats);
+        bool no_page = stats.nodes == stats.nodes_max;
+        esk_tree_close(bush.tree);
+        bush.table.merges = true;
+        free(bush.arena);
+        bush.arena = NULL;
+        ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
+        shrink(&bush, 2);
+        verify(&bush);
+        ESK_CHECK_INT(merges(&bush) == 0, no_page);
+        ESK_CHECK(esk_bush_remount(&bush));
+        grow(&bush, 1200);
+        verify(&bush);
+        full += no_page ? 1 : 0;
+        esk_bush_free(&bush);
+    }
+    ESK_CHECK(full > 0 && full < 60);
+}
+
 /// A list that is lost as the newest page, where nothing after it proves that
 /// there was one.
 ESK_TEST(lost_free_list_keeps_its_page_at_the_head) {

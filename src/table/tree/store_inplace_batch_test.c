@@ -307,6 +307,34 @@ ESK_TEST(batch_with_a_torn_page_is_whole_or_can_only_be_aborted) {
     ESK_CHECK(committed > 50 && aborted > 5);
 }
 
+ESK_TEST(first_batch_of_a_table_whose_root_is_not_written_begins_again) {
+    for (uint8_t run = 0; run < 4; run++) {
+        struct esk_bush bush;
+        struct esk_bush_table table =
+            bush_plain((uint8_t)(ESK_STORE_INPLACE + run / 2));
+        table.batch_pages = 40;
+        bush_start(&bush, &table);
+        bush_front(&bush);
+        if (run % 2 == 0) {
+            sync_fails = true;
+        } else {
+            esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim),
+                           ESK_SIM_CUT_SUBSET);
+        }
+        ESK_CONTEXT("run %u", run);
+        ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_E_IO);
+        sync_fails = false;
+        esk_sim_power_on(bush.sim);
+        verify(&bush);
+        batch_begin(&bush, 0);
+        bush_puts(&bush, 60);
+        verify(&bush);
+        ESK_CHECK(esk_bush_remount(&bush));
+        verify(&bush);
+        esk_bush_free(&bush);
+    }
+}
+
 ESK_TEST(batch_larger_than_what_is_unused_is_refused) {
     struct esk_bush bush;
     struct esk_tree_stats stats;

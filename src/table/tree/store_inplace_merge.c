@@ -293,7 +293,7 @@ static int inplace_merge_begin(struct esk_tree *tree) {
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     int status = spares_fetch(tree, wanted, page);
     esk_pool_give(&tree->pool, frame);
-    tree->broken = tree->broken || status != ESK_OK;
+    tree->broken = status != ESK_OK;
     return status;
 }
 
