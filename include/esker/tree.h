@@ -13,9 +13,10 @@
 ///
 /// A change is on the medium when its call returns, unless there is a write
 /// cache; esk_tree_sync makes what is in caches, the driver's own too, safe.
-/// What a power cut leaves: every change that a sync acknowledged, then a prefix
-/// in order of the later ones; of a batch all or nothing. (&esk_store_inplace on a medium that keeps writes
-/// back and writes them in any order: of the later ones, any.)
+/// What a power cut leaves: every change that a sync acknowledged, then a
+/// prefix in order of the later ones; of a batch all or nothing.
+/// (&esk_store_inplace on a medium that keeps writes back and writes them in
+/// any order: of the later ones, any.)
 ///
 /// A key is passed as the key column's own bytes, little-endian, as in a row:
 /// any integer, float (no NaN) or fixed-width bytes, which sort as memcmp

@@ -108,8 +108,7 @@ static uint32_t window_pages(const struct esk_tree *tree) {
 /// Pages kept free for the collector: what a sweep of `window` pages writes
 /// before it frees.
 static uint32_t sweep_pages(const struct esk_tree *tree, uint32_t window) {
-    return window + block_pages(tree) +
-           good_pages(tree) / ESK_COLLECTOR_SLACK;
+    return window + block_pages(tree) + good_pages(tree) / ESK_COLLECTOR_SLACK;
 }
 
 static uint32_t reserve(const struct esk_tree *tree) {

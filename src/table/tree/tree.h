@@ -106,13 +106,13 @@ struct esk_tree {
     struct esk_tree_free *free;             ///< NULL: pages are not given back
     const struct esk_tree_write_cache *write_cache; ///< NULL: none
     struct esk_tree_kept *kept; ///< what waits in it; NULL: there is none
-    uint8_t *page;      ///< mu: the path being written; NULL: none
-    uint8_t *pending;   ///< an inner entry for the level above
-    uint8_t *low;       ///< key_bytes: the first key of a split node
-    uint8_t *probe;     ///< key_bytes: where GC or a repair looks
-    uint32_t changes;   ///< rises with every change
-    uint32_t committed; ///< root that takes effect after a cut
-    uint32_t sweep_end; ///< GC: positions below it are emptied; 0: none
+    uint8_t *page;              ///< mu: the path being written; NULL: none
+    uint8_t *pending;           ///< an inner entry for the level above
+    uint8_t *low;               ///< key_bytes: the first key of a split node
+    uint8_t *probe;             ///< key_bytes: where GC or a repair looks
+    uint32_t changes;           ///< rises with every change
+    uint32_t committed;         ///< root that takes effect after a cut
+    uint32_t sweep_end;         ///< GC: positions below it are emptied; 0: none
     struct esk_btree_layout layout;
     struct esk_ring ring; ///< inplace: head is the first page never used
     struct esk_pool pool;
