@@ -13,9 +13,8 @@
 /// MDB_NOSYNC, EskerDB: sync does not call fsync): what is written is the same
 /// with and without. SQLite's log is written back into its base as it does
 /// by itself. EskerDB sorts the rows of a commit of 100 or 10,000, puts them
-/// together and syncs, on mu in an atomic batch as the peers' transactions
-/// are; the sort is in its time. In place they are put without a batch: a cut
-/// leaves a prefix of the rows.
+/// together and syncs, in an atomic batch as the peers' transactions are; the
+/// sort is in its time.
 ///
 /// By pread, EskerDB and SQLite have the same RAM for pages: EskerDB's is a
 /// pool of a few frames and a page cache between it and the file. Mapped, the
@@ -48,6 +47,7 @@ enum {
     CACHE_BYTES = 1 << 20, ///< SQLite's, and frames and page cache together
     FRAMES = 16,
     BLOCK_PAGES = 16,
+    BATCH_PAGES = 4096, ///< in place: 16 KB of RAM
 };
 
 static const uint32_t intervals[3] = {1, 100, 10000};
@@ -131,11 +131,10 @@ static int own_compare(const void *left, const void *right) {
 static void own_commit(void *context) {
     struct own *own = context;
     uint32_t done = 0;
-    bool batched =
-        own->row_count > 1 && own->shape.store_id >= ESK_STORE_WANDERING;
+    bool batched = own->row_count > 1;
     qsort(own->rows, own->row_count, PEER_ROW_BYTES, own_compare);
     if (batched) {
-        /* A page for each leaf there is, and for splits. */
+        /* A page for each leaf there is, and for splits and what is above. */
         struct esk_tree_stats stats;
         esk_tree_stats(own->table.tree, &stats);
         uint32_t leaves =
@@ -405,7 +404,8 @@ static void contest(bool mapped) {
     owns[SIDE_INPLACE] = (struct own){.name = "inplace, pages of 4 KiB",
                                       .shape = {.store = &esk_store_inplace,
                                                 .store_id = ESK_STORE_INPLACE,
-                                                .frames = FRAMES},
+                                                .frames = FRAMES,
+                                                .batch_pages = BATCH_PAGES},
                                       .page_bytes = 4096,
                                       .path = "build/bench/tree_inplace.img"};
     for (uint32_t s = 0; s < OWN_COUNT; s++) {

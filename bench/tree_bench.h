@@ -30,6 +30,7 @@ struct tree_shape {
     uint8_t frames;
     uint8_t policy;       ///< enum esk_tree_policy
     uint8_t write_frames; ///< of a write cache; 0: none
+    uint16_t batch_pages; ///< in place: of a batch; 0: it has none
     uint16_t row_bytes;   ///< a key and what is left
     uint8_t key_bytes;    ///< of fixed bytes, big-endian; 0: a u32
 };
@@ -108,6 +109,10 @@ static inline void tree_open(struct tree_table *table,
                                      .frames = shape->frames,
                                      .policy = shape->policy,
                                      .write_frames = shape->write_frames};
+    if (shape->batch_pages > 0) {
+        config.batches = &esk_batches_inplace;
+        config.batch_pages = shape->batch_pages;
+    }
     if (shape->write_frames > 0) {
         config.write_cache = &esk_write_cache;
     }
