@@ -233,15 +233,17 @@ void esk_tree_close(struct esk_tree *tree);
 ///
 /// row      in, borrowed for the call: esk_tree_row_bytes bytes.
 /// Returns  ESK_OK: it is on the medium, or in the write cache. ESK_FULL: no
-///          room for one row more.
-///          Deletes and changes of rows that are there still work, at any
-///          fill: a moving tree counts on no bad block, and when a row is
-///          refused one block in 64, at least one, can still go bad before
-///          they return ESK_E_WORN. (Counted are blocks with a mark: a medium
-///          that keeps none is trusted.) ESK_E_INVALID for a
-///          NaN key; ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY,
-///          ESK_E_LIMIT: nothing was changed. (Where pages are overwritten a
-///          change that failed may have taken effect: reads tell.)
+///          room for one row more. Deletes and changes of rows that are there
+///          still work, at any fill: a moving tree counts on no bad block, and
+///          when a row is refused one block in 64, at least one, can still go
+///          bad before they return ESK_E_WORN. (Counted are blocks with a mark:
+///          a medium that keeps none is trusted.) Of a wandering tree each cut
+///          that hits the collector takes up to a step of it, some 40 pages,
+///          for a lap: a small one that is full may be stuck after several
+///          in a row. ESK_E_INVALID for a NaN key; ESK_E_IO, ESK_E_CORRUPT,
+///          ESK_E_WORN, ESK_E_READ_ONLY, ESK_E_LIMIT: nothing was changed.
+///          (Where pages are overwritten a change that failed may have taken
+///          effect: reads tell.)
 /// Costs    height reads and the store's programs; when the medium is full
 ///          of old pages also GC of a block or more. The first change of a
 ///          moving tree after open looks at the mark of every block.
