@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The smallest firmware that keeps a tree: mount, open, put, get, iterate.
-/// `make size` links it for every chip and every node store; the driver is
+/// `make size` links it for every chip, node store and part; the driver is
 /// examples/minimal's. The linker keeps the store that is named here and
 /// drops the others.
 ///
@@ -16,6 +16,10 @@
 
 #ifndef MINIMAL_STORE
 #define MINIMAL_STORE esk_store_inplace
+#endif
+/* Parts beside the store: members of the configuration. */
+#ifndef MINIMAL_PARTS
+#define MINIMAL_PARTS
 #endif
 
 /// Two page frames and the handle.
@@ -37,7 +41,8 @@ static const struct esk_device device = {
                  .flags = ESK_MEDIUM_OVERWRITE},
 };
 
-static const struct esk_tree_config config = {.store = &MINIMAL_STORE};
+static const struct esk_tree_config config = {.store = &MINIMAL_STORE,
+                                              MINIMAL_PARTS};
 
 static struct esk_volume volume;
 static struct esk_tree *tree;
