@@ -15,8 +15,9 @@
 int esk_catalog_read(const struct esk_volume *volume, uint16_t index,
                      uint8_t *page) {
     int status = ESK_E_CORRUPT;
-    for (uint8_t i = 0; i < 2; i++) {
-        uint8_t half = (uint8_t)(volume->half_newest ^ i);
+    /* Each half twice: a read may be wrong once. */
+    for (uint8_t i = 0; i < 4; i++) {
+        uint8_t half = (uint8_t)(volume->half_newest ^ (i & 1u));
         esk_page_id id = 0;
         if ((volume->half_valid & (1u << half)) == 0 ||
             esk_half_page(volume, half, index, &id) != ESK_OK) {

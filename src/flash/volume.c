@@ -274,7 +274,10 @@ static int half_take(struct esk_volume *volume, uint8_t half, uint8_t *page) {
         ESK_OK) {
         return ESK_E_CORRUPT;
     }
-    int status = super_take(volume->device, id, page);
+    int status = ESK_E_CORRUPT;
+    for (uint8_t look = 0; look < 2 && status != ESK_OK; look++) {
+        status = super_take(volume->device, id, page);
+    }
     if (status == ESK_E_IO) {
         return status;
     }

@@ -7,6 +7,10 @@
 ///     read_fails = 3;                the third read from now fails
 ///     read_fails_more = 2;           and two later ones, or UINT32_MAX
 ///     read_fails_as = READ_ERASED;   in another way
+///
+///     fail_from(3, 2, READ_ERASED);  all of it
+///     ...
+///     bool did = fail_end();         whether a read failed; none does now
 #ifndef ESK_TEST_FAILING_DEVICE_H
 #define ESK_TEST_FAILING_DEVICE_H
 
@@ -105,6 +109,23 @@ static inline void failing_device_make(struct esk_device *front,
     reads_failed = 0;
     sync_fails = false;
     syncs_pass = 0;
+}
+
+/// Lets read number `read` from now fail, the next being 1, and `more` after
+/// it.
+static inline void fail_from(uint32_t read, uint32_t more,
+                             enum read_failure how) {
+    read_fails = read;
+    read_fails_more = more;
+    read_fails_as = how;
+    reads_failed = 0;
+}
+
+/// Ends it. Returns whether a read failed at all.
+static inline bool fail_end(void) {
+    read_fails = 0;
+    read_fails_more = 0;
+    return reads_failed > 0;
 }
 
 #endif
