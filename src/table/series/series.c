@@ -306,7 +306,7 @@ static int series_mount(struct esk_series *series,
     /* The write page is empty yet: it serves as scratch. */
     ESK_TRY(rings_mount(series, info, ahead, series->write_page));
     if (series->var != NULL) {
-        series->parts->var->recover(series);
+        ESK_TRY(series->parts->var->recover(series));
     }
     ESK_TRY(newest_find(series));
     if (series->parts->keys != NULL) {

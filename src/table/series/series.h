@@ -291,8 +291,8 @@ struct esk_series_values {
 
 /// The variable column.
 struct esk_series_var {
-    /// Finds the end of the var stream.
-    void (*recover)(struct esk_series *series);
+    /// Finds the end of the var stream. Returns ESK_OK; ESK_E_IO.
+    int (*recover)(struct esk_series *series);
     /// Appends a value to the var stream and writes its reference.
     int (*write)(struct esk_series *series, const uint8_t *value,
                  uint32_t bytes, uint8_t *reference);

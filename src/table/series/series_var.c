@@ -101,17 +101,20 @@ static int var_flush(struct esk_series *series) {
     return var_page_close(series);
 }
 
-static void var_recover(struct esk_series *series) {
+static int var_recover(struct esk_series *series) {
     for (uint32_t at = series->var->head; at > series->var->tail; at--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        if (esk_series_pin(series, series->var, at - 1, &page, &frame) ==
-            ESK_OK) {
+        int status = esk_series_pin(series, series->var, at - 1, &page, &frame);
+        if (status == ESK_OK) {
             series->var_stream = esk_page_aux(page) + esk_page_count(page);
             esk_pool_unpin(&series->pool, frame);
-            return;
+        }
+        if (status == ESK_OK || status == ESK_E_IO) {
+            return status;
         }
     }
+    return ESK_OK;
 }
 
 /// Looks among a page's rows, from the floor on, for the first value.
