@@ -33,7 +33,8 @@ static bool has_journal(const struct esk_tree *tree) {
     return tree->store->id == ESK_STORE_JOURNALED;
 }
 
-int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
+/// Reads region page `at` once. As esk_inplace_read.
+static int page_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                      bool verify, uint8_t *level) {
     struct esk_ring *ring = &tree->ring;
     tree->stats.reads++;
@@ -58,6 +59,15 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
         return ESK_E_CORRUPT;
     }
     return ESK_OK;
+}
+
+int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
+                     bool verify, uint8_t *level) {
+    int status = ESK_E_CORRUPT;
+    for (uint8_t look = 0; look < 2 && status == ESK_E_CORRUPT; look++) {
+        status = page_read(tree, at, page, verify, level);
+    }
+    return status;
 }
 
 static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
@@ -179,14 +189,15 @@ static uint32_t inplace_nodes_max(const struct esk_tree *tree) {
     return tree->in_batch ? tree->batch->first : esk_ring_pages(&tree->ring);
 }
 
-/// Whether region page `at`, or one of the next, holds a node.
+/// Whether region page `at`, or one of the next, holds a node. Each is read
+/// once.
 static int pages_begun(struct esk_tree *tree, uint32_t at, uint8_t *page,
                        bool *begun) {
     uint32_t end = at + PAGES_AFTER;
     uint8_t level = 0;
     *begun = false;
     for (; at < end && at < esk_ring_pages(&tree->ring) && !*begun; at++) {
-        int status = esk_inplace_read(tree, at, page, true, &level);
+        int status = page_read(tree, at, page, true, &level);
         if (status == ESK_E_IO) {
             return status;
         }
@@ -195,7 +206,9 @@ static int pages_begun(struct esk_tree *tree, uint32_t at, uint8_t *page,
     return ESK_OK;
 }
 
-/// Finds the first page that was never used: pages are taken in order.
+/// Finds the first page that was never used: pages are taken in order. Only
+/// the last that was can be missed by a read that was wrong, so the search is
+/// asked again where it ends.
 static int head_find(struct esk_tree *tree, uint8_t *page) {
     uint32_t low = PAGE_FIRST;
     uint32_t high = esk_ring_pages(&tree->ring);
@@ -208,6 +221,11 @@ static int head_find(struct esk_tree *tree, uint8_t *page) {
         } else {
             high = middle;
         }
+    }
+    bool begun = true;
+    while (begun && low < esk_ring_pages(&tree->ring)) {
+        ESK_TRY(pages_begun(tree, low, page, &begun));
+        low += begun ? 1u : 0u;
     }
     tree->ring.head = low;
     return ESK_OK;

@@ -14,7 +14,8 @@ enum {
     ESK_INPLACE_BATCH = ESK_BTREE_HEIGHT_MAX + 1, ///< level of a batch's record
 };
 
-/// Reads region page `at`. Whatever level it says it is, it has to prove.
+/// Reads region page `at`, twice if it does not prove itself. Whatever level it
+/// says it is, it has to prove.
 /// level    out; 0: a page of the free list.
 /// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
 int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
