@@ -80,9 +80,13 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
 }
 
 /// Looks for the newest seal that proves itself. A slot that reads erased
-/// ends the list: seals are written without gaps.
-static bool seals_prove(const struct esk_envelope *envelope, uint8_t *page) {
+/// ends the list: seals are written without gaps. As esk_envelope_check.
+static uint16_t seals_prove(const struct esk_envelope *envelope,
+                            uint8_t *page) {
     uint16_t best = 0;
+    bool all =
+        esk_bytes_are(page, ESK_ENVELOPE_OPENING, envelope->erased_value);
+    bool newest = false;
     for (uint8_t number = 1; number < UINT8_MAX; number++) {
         uint16_t room = elements_max(envelope, number);
         if (room == 0) {
@@ -96,27 +100,27 @@ static bool seals_prove(const struct esk_envelope *envelope, uint8_t *page) {
         uint16_t count = esk_load_u16(seal + ESK_ENVELOPE_COUNT);
         uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
                                     (uint16_t)(count * envelope->unit));
-        if (count > best && count <= room && closing_names(envelope, seal) &&
-            closing_proves(envelope, seal, page, bytes)) {
-            best = count;
-        }
+        newest = count > best && count <= room &&
+                 closing_names(envelope, seal) &&
+                 closing_proves(envelope, seal, page, bytes);
+        best = newest ? count : best;
     }
     if (best > 0) {
         esk_store_u16(page + ESK_ENVELOPE_COUNT, best);
         page[ESK_ENVELOPE_KIND] = envelope->kind;
         page[ESK_ENVELOPE_TABLE] = envelope->table;
     }
-    return best > 0;
+    return all && newest ? (uint16_t)ESK_PROVEN_ALL : best;
 }
 
-bool esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
-                        bool trust) {
+uint16_t esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
+                            bool trust) {
     uint16_t bytes = (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_OPENING);
     if (closing_names(envelope, page) &&
         (uint32_t)esk_page_count(page) * envelope->unit <=
             envelope->page_bytes - (uint32_t)ESK_ENVELOPE_BYTES &&
         (trust || closing_proves(envelope, page, page, bytes))) {
-        return true;
+        return ESK_PROVEN_ALL;
     }
     return seals_prove(envelope, page);
 }

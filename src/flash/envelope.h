@@ -62,10 +62,17 @@ void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
 uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                            uint8_t number, uint16_t count);
 
-/// Whether `page` proves itself. On true the page's count, kind and table
-/// fields hold what was proven, also when a seal proved it. `trust` skips the
+enum {
+    ESK_PROVEN_ALL = UINT16_MAX, ///< all there is
+};
+
+/// What of `page` proves itself: then the page's count, kind and table fields
+/// hold what was proven, also when a seal proved it. `trust` skips the
 /// checksum of pages that look closed.
-bool esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
-                        bool trust);
+/// Returns  0 when nothing does; ESK_PROVEN_ALL; or the count of a seal when
+///          bytes that look like a later seal, or like the closing part, prove
+///          nothing: they were torn, or read wrong.
+uint16_t esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
+                            bool trust);
 
 #endif

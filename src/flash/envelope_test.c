@@ -151,11 +151,23 @@ ESK_TEST(envelope_newest_seal_that_proves_itself_counts) {
         for (uint8_t i = damaged; i <= 3; i++) {
             copy[PAGE_BYTES - i * ESK_SEAL_BYTES] ^= 0x10;
         }
-        ESK_CHECK_INT(esk_envelope_check(&envelope, copy, false), damaged > 1);
+        ESK_CHECK_INT(esk_envelope_check(&envelope, copy, false),
+                      damaged > 3 ? ESK_PROVEN_ALL : expected[damaged]);
         if (damaged > 1) {
             ESK_CHECK_INT(esk_page_count(copy), expected[damaged]);
         }
     }
+}
+
+ESK_TEST(envelope_seals_of_a_page_that_was_closed_are_not_all_of_it) {
+    struct esk_envelope envelope = envelope_of(ESK_CHECKSUM_CRC32C);
+    uint8_t page[PAGE_BYTES];
+    page_fill(page);
+    esk_envelope_seal(&envelope, page, 1, 2);
+    esk_envelope_close(&envelope, page, 5);
+    ESK_CHECK_INT(esk_envelope_check(&envelope, page, false), ESK_PROVEN_ALL);
+    page[PAGE_BYTES / 2] ^= 1;
+    ESK_CHECK_INT(esk_envelope_check(&envelope, page, false), 2);
 }
 
 ESK_TEST(envelope_seal_list_ends_at_an_erased_slot) {

@@ -23,6 +23,7 @@
 
 enum {
     TRIES_MAX = 4, ///< programs of a page that one call tries
+    LOOKS_MAX = 3, ///< reads of a page whose first two differ
 };
 
 static uint16_t block_pages(const struct esk_ring *ring) {
@@ -50,28 +51,48 @@ static uint32_t position_block(const struct esk_ring *ring, uint32_t position) {
     return esk_ring_page(ring, position) / block_pages(ring);
 }
 
+/// Reads position `position` once. As esk_ring_read.
+/// proven   out: as esk_envelope_check.
+static int page_read(const struct esk_ring *ring, uint32_t position,
+                     uint8_t *page, bool verify, uint16_t *proven) {
+    const struct esk_envelope *envelope = &ring->envelope;
+    *proven = 0;
+    ring->stats->reads++;
+    ESK_TRY(esk_device_read_page(ring->volume->device,
+                                 esk_ring_page(ring, position), page));
+    uint16_t elements = esk_envelope_check(envelope, page, !verify);
+    if (elements > 0 && esk_page_sequence(page) == position) {
+        *proven = elements;
+        return ESK_OK;
+    }
+    return esk_bytes_are(page, envelope->page_bytes, envelope->erased_value)
+               ? ESK_NOT_FOUND
+               : ESK_E_CORRUPT;
+}
+
 int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
                   bool verify) {
-    const struct esk_envelope *envelope = &ring->envelope;
+    int status = ESK_NOT_FOUND;
+    uint16_t proven = 0;
+    uint16_t before = 0;
+    bool erased = true; /* each time */
     if (position < ring->tail || position >= ring->head) {
         return ESK_NOT_FOUND;
     }
-    ring->stats->reads++;
-    int status = esk_device_read_page(ring->volume->device,
-                                      esk_ring_page(ring, position), page);
-    if (status != ESK_OK) {
-        ring->stats->damaged++;
-        return status;
+    for (uint8_t look = 0; look < LOOKS_MAX; look++) {
+        status = page_read(ring, position, page, verify, &proven);
+        if (status == ESK_E_IO || proven == ESK_PROVEN_ALL ||
+            (look > 0 && proven >= before)) {
+            break;
+        }
+        erased = erased && status == ESK_NOT_FOUND;
+        before = proven;
     }
-    if (esk_envelope_check(envelope, page, !verify) &&
-        esk_page_sequence(page) == position) {
-        return ESK_OK;
+    if (status == ESK_NOT_FOUND && !erased) {
+        status = ESK_E_CORRUPT;
     }
-    if (esk_bytes_are(page, envelope->page_bytes, envelope->erased_value)) {
-        return ESK_NOT_FOUND;
-    }
-    ring->stats->damaged++;
-    return ESK_E_CORRUPT;
+    ring->stats->damaged += status != ESK_OK && status != ESK_NOT_FOUND ? 1 : 0;
+    return status;
 }
 
 uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position) {

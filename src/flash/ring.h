@@ -101,7 +101,7 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 /// page     scratch, one page.
 /// Returns  ESK_OK; ESK_E_IO when a transfer failed twice: nothing is mounted.
 ///          Pages that do not prove themselves are damage, not failure.
-/// Costs    about 2 log2(blocks) + log2(block pages) + 16 page reads.
+/// Costs    about 2 log2(blocks) + log2(block pages) + 18 page reads.
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_ring_stats *stats, uint8_t *page);
@@ -110,9 +110,11 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
 void esk_ring_unmount(struct esk_ring *ring);
 
 /// Reads position `position` into `page` and verifies it. The page's count
-/// field holds the proven count.
+/// field holds the proven count. What does not prove itself, or not as far as
+/// it looks written, is read again: a read may be wrong once.
 /// Returns  ESK_OK; ESK_NOT_FOUND outside tail .. head, or an erased page;
 ///          ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    1 page read; 2 or 3 of a hole or a damaged page.
 int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
                   bool verify);
 

@@ -17,6 +17,11 @@
 /// continues the count: fewer damaged or failed blocks than that in a row
 /// never hide what follows them.
 ///
+/// A page that proves itself was read right. One that does not may have been
+/// read wrong, and then it is right the next time: so what says that there is
+/// nothing more is read until two looks agree. Steps of the binary searches
+/// read once; what they find is asked again.
+///
 /// A read whose transfer fails, twice, ends the mount with ESK_E_IO: a bus
 /// that is down for a while must not look like a run of erased blocks.
 #include "flash/ring.h"
@@ -37,7 +42,15 @@ enum {
 struct probe {
     esk_page_id page;  ///< on the device; UINT32_MAX: no probe
     uint32_t position; ///< what it says; UINT32_MAX: it proves nothing there
-    bool erased;
+    uint8_t erased;    ///< times it was read as erased
+    uint8_t torn;      ///< times it was read as neither
+};
+
+/// How much an answer is worth.
+enum trust {
+    QUICK, ///< an erased first page speaks for its block
+    ONCE,  ///< other pages may speak for it; each is read once
+    SURE,  ///< the same; what proves nothing is asked again
 };
 
 /// The state of a search. Blocks and pages are named by positions: any that
@@ -69,32 +82,31 @@ static bool page_read(struct ring_scan *scan, const struct probe *probe) {
     return status == ESK_OK;
 }
 
-/// Looks at the page of `probe`.
-static void page_probe(struct ring_scan *scan, struct probe *probe) {
+/// Looks at the page of `probe`, another time if need be.
+static void page_look(struct ring_scan *scan, struct probe *probe) {
     const struct esk_ring *ring = scan->ring;
     const struct esk_envelope *envelope = &ring->envelope;
 
-    probe->position = UINT32_MAX;
-    probe->erased = false;
-    if (!page_read(scan, probe)) {
-        return;
-    }
-    if (esk_envelope_check(envelope, scan->page, false)) {
+    bool is_read = page_read(scan, probe);
+    if (is_read && esk_envelope_check(envelope, scan->page, false) > 0) {
         uint32_t position = esk_page_sequence(scan->page);
         if (position <= esk_ring_position_max(ring) &&
             esk_ring_page(ring, position) == probe->page) {
             probe->position = position;
         }
+        probe->torn++;
+    } else if (is_read && esk_bytes_are(scan->page, envelope->page_bytes,
+                                        envelope->erased_value)) {
+        probe->erased++;
     } else {
-        probe->erased = esk_bytes_are(scan->page, envelope->page_bytes,
-                                      envelope->erased_value);
+        probe->torn++;
     }
 }
 
 /// The position that the page of `at` has, UINT32_MAX when it proves none, and
 /// whether it is erased; the last few pages are remembered, for the search
-/// comes back to them.
-static uint32_t page_at(struct ring_scan *scan, uint32_t at) {
+/// comes back to them. `sure`: what proves nothing did so in two looks alike.
+static uint32_t page_at(struct ring_scan *scan, uint32_t at, bool sure) {
     esk_page_id page = esk_ring_page(scan->ring, at);
     struct probe *probe = NULL;
     for (uint8_t i = 0; i < PROBES_KEPT && probe == NULL; i++) {
@@ -105,76 +117,87 @@ static uint32_t page_at(struct ring_scan *scan, uint32_t at) {
     if (probe == NULL) {
         probe = &scan->known[scan->next];
         scan->next = (uint8_t)((scan->next + 1u) % PROBES_KEPT);
-        probe->page = page;
-        page_probe(scan, probe);
+        *probe = (struct probe){.page = page, .position = UINT32_MAX};
     }
-    scan->erased = probe->erased;
+    uint8_t looks = sure ? 2 : 1;
+    while (probe->position == UINT32_MAX && probe->erased < looks &&
+           probe->torn < looks) {
+        page_look(scan, probe);
+    }
+    scan->erased = probe->erased > probe->torn;
     return probe->position;
 }
 
 /// Finds the first position that the block beginning at `at` has, from any
-/// page of it that proves itself: the first ones, then the last. `quick` takes
-/// an erased first page for an erased block.
+/// page of it that proves itself: the first ones, then the last. Once a page
+/// is surely erased the next one only confirms it.
 /// blank    out: the block looks erased.
 /// Returns the position; UINT32_MAX when none does.
-static uint32_t block_position(struct ring_scan *scan, uint32_t at, bool quick,
-                               bool *blank) {
+static uint32_t block_position(struct ring_scan *scan, uint32_t at,
+                               enum trust trust, bool *blank) {
     uint16_t tries = scan->pages < PAGES_AFTER ? scan->pages : PAGES_AFTER;
     uint16_t last = (uint16_t)(scan->pages - 1);
 
     *blank = false;
     for (uint16_t index = 0; index < tries; index++) {
-        uint32_t position = page_at(scan, at + index);
+        uint32_t position = page_at(scan, at + index, trust == SURE && !*blank);
         if (position != UINT32_MAX) {
             *blank = false;
             return position - index;
         }
         *blank = scan->erased && (index == 0 || *blank);
-        if (scan->erased && (quick || index > 0)) {
+        if (scan->erased && (trust == QUICK || index > 0)) {
             return UINT32_MAX;
         }
     }
-    uint32_t position = last >= tries ? page_at(scan, at + last) : UINT32_MAX;
+    uint32_t position = UINT32_MAX;
+    if (last >= tries) {
+        position = page_at(scan, at + last, trust == SURE);
+    }
     return position != UINT32_MAX ? position - last : UINT32_MAX;
 }
 
-/// Whether the block of position `at` holds the pages from there on. `quick`
+/// Whether the block of position `at` holds the pages from there on. QUICK
 /// asks its first page; else the next ones may speak for it as well, so that
 /// pages from a lap ago (their programs were lost) do not hide the block.
-static bool block_holds(struct ring_scan *scan, uint32_t at, bool quick,
+static bool block_holds(struct ring_scan *scan, uint32_t at, enum trust trust,
                         bool *proven, bool *blank) {
-    uint32_t position = block_position(scan, at, quick, blank);
+    uint32_t position = block_position(scan, at, trust, blank);
     bool holds = position == at;
     *proven = position != UINT32_MAX;
-    for (uint16_t i = 1; *proven && !quick && !holds && i < scan->stale; i++) {
-        holds = page_at(scan, at + i) == at + i;
+    bool asks = *proven && trust != QUICK;
+    for (uint16_t i = 1; asks && !holds && i < scan->stale; i++) {
+        holds = page_at(scan, at + i, true) == at + i;
     }
     return holds;
 }
 
 /// Whether the block `steps` after the origin, or one of the next good ones,
 /// continues the count. Sets `found` to the one that does.
-static bool block_continues(struct ring_scan *scan, uint32_t steps, bool quick,
-                            uint32_t *found) {
-    uint8_t most = quick ? NEIGHBOURS_QUICK : NEIGHBOURS_ODD;
+static bool block_continues(struct ring_scan *scan, uint32_t steps,
+                            enum trust trust, uint32_t *found) {
+    uint8_t most = trust == QUICK ? NEIGHBOURS_QUICK : NEIGHBOURS_ODD;
     uint8_t asked = 0;
     uint8_t blanks = 0;
     uint32_t at = scan->origin + steps * scan->pages;
     for (; steps < scan->blocks; steps++, at += scan->pages) {
         bool proven = false;
         bool blank = false;
-        if (block_holds(scan, at, quick, &proven, &blank)) {
+        if (block_holds(scan, at, trust, &proven, &blank)) {
             *found = steps;
             return true;
         }
         /* An old lap: the edge, or a block that failed to erase. */
-        if (proven && quick) {
+        if (proven && trust == QUICK) {
             return false;
         }
         if (esk_ring_block_is_bad(scan->ring, at)) {
             continue;
         }
         blanks = blank ? (uint8_t)(blanks + 1) : 0;
+        if (blank && trust == SURE) {
+            trust = ONCE; /* those after it confirm it */
+        }
         if (++asked > most || blanks > scan->neighbours) {
             return false;
         }
@@ -188,7 +211,7 @@ static void origin_confirm(struct ring_scan *scan) {
     uint8_t asked = 0;
     uint32_t at = scan->origin;
     for (uint16_t i = 1; i < scan->stale; i++) {
-        uint32_t position = page_at(scan, at + i);
+        uint32_t position = page_at(scan, at + i, true);
         if (position != UINT32_MAX && position - i > scan->origin) {
             scan->origin = position - i;
         }
@@ -201,7 +224,7 @@ static void origin_confirm(struct ring_scan *scan) {
             continue;
         }
         asked++;
-        uint32_t first = block_position(scan, at, false, &blank);
+        uint32_t first = block_position(scan, at, ONCE, &blank);
         if (first != UINT32_MAX && first > at) {
             scan->origin = first;
             at = first;
@@ -221,7 +244,8 @@ static bool origin_find(struct ring_scan *scan, uint32_t at) {
             if (esk_ring_block_is_bad(scan->ring, block) != (bad != 0)) {
                 continue;
             }
-            scan->origin = block_position(scan, block, false, &blank);
+            enum trust trust = blank ? ONCE : SURE;
+            scan->origin = block_position(scan, block, trust, &blank);
             if (scan->origin != UINT32_MAX) {
                 origin_confirm(scan);
                 return true;
@@ -244,7 +268,7 @@ static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
         bool written = false;
         uint8_t blank = 0; /* two erased pages in a row end the look ahead */
         while (index < limit && index < high && !written && blank < 2) {
-            written = page_at(scan, start + index) == start + index;
+            written = page_at(scan, start + index, false) == start + index;
             blank = scan->erased ? (uint8_t)(blank + 1) : 0;
             index++;
         }
@@ -260,22 +284,28 @@ static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
 /// Passes over pages at head that a cut or a failed program tore: not erased,
 /// proving nothing. A failed program may also leave its page erased, and tear
 /// the next one, so the page after an erased one is asked as well. A block
-/// that was marked bad is passed over to its end.
-static void head_pass_torn(struct ring_scan *scan) {
+/// that was marked bad is passed over to its end. And passes over a page that
+/// the search read wrong.
+/// end      of the block that the search ended in
+static void head_pass_torn(struct ring_scan *scan, uint32_t end) {
     struct esk_ring *ring = scan->ring;
+    uint8_t flags = ring->volume->device->geometry.flags;
+    bool overwrites = (flags & ESK_MEDIUM_OVERWRITE) != 0;
     uint32_t at = ring->head;
-    uint32_t end = esk_ring_block_from(scan->ring, at);
 
+    if (end < at) {
+        end = esk_ring_block_from(scan->ring, at);
+    }
     if (at < end && esk_ring_block_is_bad(scan->ring, at)) {
         ring->head = end;
         return;
     }
-    if ((ring->volume->device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
-        return;
-    }
     for (; at < end && at <= ring->head + 1; at++) {
-        (void)page_at(scan, at);
+        bool is_next = page_at(scan, at, at == ring->head) == at;
         if (!scan->erased) {
+            is_next = page_at(scan, at, true) == at;
+        }
+        if (is_next || !(overwrites || scan->erased)) {
             ring->head = at + 1;
         }
     }
@@ -299,7 +329,7 @@ static uint32_t next_block(const struct ring_scan *scan) {
 /// was.
 static bool block_begins(struct ring_scan *scan, uint32_t start) {
     for (uint16_t i = 0; i < PAGES_AFTER && i < scan->pages; i++) {
-        if (page_at(scan, start + i) == start + i) {
+        if (page_at(scan, start + i, true) == start + i) {
             return true;
         }
     }
@@ -329,7 +359,7 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
         bool proven = false;
         bool is_bad = esk_ring_block_is_bad(scan->ring, at);
         if (!(is_bad && may_be_begun && i > 0) &&
-            block_holds(scan, at, false, &proven, &blank)) {
+            block_holds(scan, at, SURE, &proven, &blank)) {
             if (may_be_begun && !block_begins(scan, at)) {
                 at += scan->pages;
             }
@@ -349,7 +379,7 @@ static uint32_t edge_find(struct ring_scan *scan, uint32_t last) {
     uint32_t high = scan->blocks;
     while (last + 1 < high) {
         uint32_t middle = last + (high - last) / 2;
-        if (!block_continues(scan, middle, true, &last)) {
+        if (!block_continues(scan, middle, QUICK, &last)) {
             high = middle;
         }
     }
@@ -367,13 +397,14 @@ static void ring_find(struct ring_scan *scan, uint32_t hint) {
         bool more = true;
         while (more) {
             last = edge_find(scan, last);
-            more = block_continues(scan, last + 1, false, &last);
+            more = block_continues(scan, last + 1, SURE, &last);
         }
-        ring->head = block_end(scan, scan->origin + last * scan->pages);
+        uint32_t start = scan->origin + last * scan->pages;
+        ring->head = block_end(scan, start);
         if (ring->head < hint) {
             ring->head = hint;
         }
-        head_pass_torn(scan);
+        head_pass_torn(scan, start + scan->pages);
         ring->tail = tail_find(scan, hint);
     }
     ring->ready = esk_ring_block_from(scan->ring, ring->head);
