@@ -34,7 +34,7 @@ enum {
     NEIGHBOURS_QUICK = 1, ///< blocks asked after an odd one while searching
     NEIGHBOURS_ODD = 5,   ///< and at the edge: as many can have failed
     PAGES_AFTER = 4,      ///< pages asked after one that proves nothing
-    PROBES_KEPT = 6,      ///< pages remembered
+    PROBES_KEPT = 8,      ///< pages remembered
     GAP_BLOCKS_MAX = 12,  ///< erased blocks between head and tail, at most
 };
 
