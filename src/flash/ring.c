@@ -256,6 +256,12 @@ void esk_ring_open_none(struct esk_ring *ring) {
     room_set(ring);
 }
 
+/// Where the seals of the page at head begin.
+static uint16_t seals_start(const struct esk_ring *ring) {
+    return (uint16_t)(ring->envelope.page_bytes -
+                      (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
+}
+
 /// Whether bytes [from, to) of the page at head look erased.
 /// Returns ESK_OK; ESK_NOT_FOUND when they do not; ESK_E_IO.
 static int page_is_erased(const struct esk_ring *ring, uint16_t from,
@@ -277,8 +283,7 @@ static int page_is_erased(const struct esk_ring *ring, uint16_t from,
 /// is not yet programmed of it must look erased, or it is a hole.
 /// Returns ESK_OK; ESK_E_IO.
 static int doubt_settle(struct esk_ring *ring) {
-    uint16_t end = (uint16_t)(ring->envelope.page_bytes -
-                              (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
+    uint16_t end = seals_start(ring);
     int status = page_is_erased(ring, 0, ESK_ENVELOPE_OPENING);
     if (status == ESK_OK) {
         status = page_is_erased(ring, ring->open_bytes, end);
@@ -376,8 +381,7 @@ static int page_program(struct esk_ring *ring, const uint8_t *page,
 static void page_pad(const struct esk_ring *ring, uint8_t *page,
                      uint16_t used) {
     const struct esk_envelope *envelope = &ring->envelope;
-    uint16_t end = (uint16_t)(envelope->page_bytes -
-                              (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
+    uint16_t end = seals_start(ring);
     if (used < end) {
         memset(page + used, envelope->erased_value, (size_t)(end - used));
     }
@@ -392,7 +396,8 @@ static uint16_t elements_end(const struct esk_ring *ring, uint16_t count) {
 /// Programs what is missing of the page at head and its closing part.
 static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
     const struct esk_envelope *envelope = &ring->envelope;
-    uint16_t unit = ring->volume->device->geometry.program_bytes;
+    const struct esk_geometry *geometry = &ring->volume->device->geometry;
+    uint16_t unit = geometry->program_bytes;
     uint16_t used = elements_end(ring, count);
 
     esk_envelope_close(envelope, page, count);
@@ -400,6 +405,10 @@ static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
         return page_program(ring, page, 0, envelope->page_bytes);
     }
     uint16_t end = (uint16_t)((used + unit - 1u) / unit * unit);
+    if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        /* An erase may have left what was there a lap ago. */
+        end = seals_start(ring);
+    }
     ESK_TRY(page_program(ring, page, ring->open_bytes, end));
     return page_program(ring, page, 0, ESK_ENVELOPE_OPENING);
 }
