@@ -77,7 +77,9 @@ struct esk_device_ops {
     /// Erases `block`: every byte reads as erased_value.
     /// Returns as program.
     int (*erase)(const struct esk_device *device, uint32_t block);
-    /// Makes every completed program and erase survive a power cut.
+    /// Makes every completed program and erase survive a power cut. Until
+    /// then a medium with ESK_MEDIUM_OVERWRITE may lose any of them; one
+    /// without takes them in order.
     int (*sync)(const struct esk_device *device);
     /// Sets `bad` when `block` is marked bad. NULL: no block ever is.
     int (*block_is_bad)(const struct esk_device *device, uint32_t block,

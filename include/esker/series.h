@@ -10,7 +10,13 @@
 /// read.
 ///
 /// What a power cut leaves: every row that a sync acknowledged, then a prefix
-/// in order of the rows appended after it, nothing else.
+/// in order of the rows appended after it, nothing else. It holds as well
+/// where pages reach the medium in any order until the device is synced, as
+/// on a card with a cache, or in a file: there, on any medium with
+/// ESK_MEDIUM_OVERWRITE, a series syncs the device before a page that must not
+/// outlive an earlier one: once a data page (a sync of the caller counts),
+/// and for values longer than a page once a page of them. Rows that a program
+/// left unsynced and the next one reads are durable once that one has synced.
 #ifndef ESKER_SERIES_H
 #define ESKER_SERIES_H
 
@@ -235,7 +241,8 @@ void esk_series_close(struct esk_series *series);
 ///          stays until a mount finds the medium sound.
 ///          ESK_E_READ_ONLY, ESK_E_LIMIT.
 /// Costs    1 / rows-a-page programs on average; at most one data, one
-///          variable and three index programs and an erase for each.
+///          variable and three index programs and an erase for each. On a
+///          medium that is overwritten also a device sync a data page.
 int esk_series_append(struct esk_series *series, const void *row);
 
 /// Appends one row whose variable column is `bytes` bytes at `value`.
@@ -253,7 +260,8 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 /// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN: rows since the last sync may not be
 ///          durable, and stay readable; call again.
 /// Costs    where the medium programs parts of a page: 2 programs and no
-///          page; elsewhere one short page. 0 when nothing is unsynced.
+///          page; elsewhere one short page. 0 when nothing is unsynced, but
+///          for one device sync after an open of a medium that is overwritten.
 int esk_series_sync(struct esk_series *series);
 
 /// Copies the row with key == `key` into `row`.

@@ -50,6 +50,9 @@ static void life_begin(struct esk_bed *bed, uint32_t seed) {
     config.geometry.block_count = 110;
     config.erase_keeps =
         seed % 2 == 0 && (config.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
+    if ((config.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        config.cache_programs = draw >> 9 & 1u ? 24 : 0;
+    }
     config.bad_blocks = table.data_blocks > 6 && !table.no_marks ? 2 : 0;
     ESK_CHECK_INT(esk_bed_make(bed, &table, &config, seed), ESK_OK);
 }

@@ -172,6 +172,7 @@ int esk_bed_make(struct esk_bed *bed, const struct esk_bed_table *table,
     bed->table = *table;
     ESK_TRY(esk_sim_create(&bed->sim, config));
     bed->device = esk_sim_device(bed->sim);
+    bed->caches = config->cache_programs > 0;
     if (table->no_marks) {
         bed->ops_unmarked = *bed->device->ops;
         bed->ops_unmarked.block_is_bad = NULL;
@@ -285,6 +286,7 @@ void esk_bed_crash(struct esk_bed *bed) {
     struct esk_bed_model *model = bed->model;
     model->placed = model->count;
     model->crashed = true;
+    model->kept = bed->caches && esk_sim_is_on(bed->sim);
     for (uint32_t i = 1; bed->table.has_var && i <= VALUE_PAGES_MAX; i++) {
         /* A long value may have gone through several pages. */
         var_keep_raise(bed, model->var_head + i);

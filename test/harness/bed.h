@@ -17,7 +17,9 @@
 ///
 ///  1. Every row that sync acknowledged and that retention keeps, byte for
 ///     byte, with its variable value.
-///  2. Of the rows after the last sync, a prefix in order.
+///  2. Of the rows after the last sync, a prefix in order. Rows that were read
+///     after a cut count as synced; where the medium caches and its power
+///     stayed on, only the next sync makes them so.
 ///  3. Nothing else: no row that was never accepted, none twice, none out of
 ///     order, none below an erase_before that was acknowledged.
 ///  4. Every way to read gives the same rows: forward, backward, by value,
@@ -95,6 +97,7 @@ struct esk_bed_model {
     bool has_floor;
     bool has_floor_maybe;
     bool crashed; ///< since the last verify
+    bool kept;    ///< that crash left the medium its power, and its cache
     struct esk_bed_row rows[ESK_BED_ROWS_MAX];
 };
 
@@ -135,6 +138,7 @@ struct esk_bed {
     uint32_t var_block;
     uint32_t index_blocks;
     uint32_t var_blocks;
+    bool caches;  ///< a cut may take what was programmed since the last sync
     bool lenient; ///< pages may be damaged: rows may be missing, never wrong
     struct esk_bed_model *model;
     char why[320]; ///< what the last failed call found

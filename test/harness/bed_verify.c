@@ -163,7 +163,9 @@ static void model_settle(struct esk_bed *bed) {
     }
     model->crashed = false;
     model->count = count;
-    model->synced = count;
+    if (!model->kept || model->synced > count) {
+        model->synced = count;
+    }
     model->placed = count;
     if (count > 0) {
         model->key_next = model->rows[count - 1].key + 1;

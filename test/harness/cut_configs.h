@@ -28,6 +28,9 @@ struct cut_config {
     bool side;          ///< another table is created, filled and dropped
     bool remounts;      ///< clean mounts now and then
     bool dirty;         ///< the medium starts with garbage
+    uint16_t cache;     ///< programs that the medium keeps back until a sync
+    bool erase_keeps;   ///< erase leaves the bytes as they are
+    bool whole_writes;  ///< what a cut ends is as before or as meant
 };
 
 extern const struct cut_config cut_configs[];

@@ -205,6 +205,9 @@ bool cut_bed_make(const struct cut_config *config, struct esk_bed *bed,
         .ecc_bits = config->ecc_word != 0 ? 1 : 0,
         .ecc_bytes = config->ecc_word,
         .dirty = config->dirty,
+        .erase_keeps = config->erase_keeps,
+        .whole_writes = config->whole_writes,
+        .cache_programs = config->cache,
     };
     memset(side, 0, sizeof *side);
     side->arena_bytes = SIDE_ARENA_BYTES + 4u * config->geometry.page_bytes;

@@ -55,6 +55,17 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
     return esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame);
 }
 
+int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next) {
+    const struct esk_device *device = series->volume->device;
+    if ((series->dirty & after) != 0 &&
+        (device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        ESK_TRY(device->ops->sync(device));
+        series->dirty = 0;
+    }
+    series->dirty = (uint8_t)(series->dirty | next);
+    return ESK_OK;
+}
+
 uint8_t esk_series_frames_min(const struct esk_table_info *info) {
     return (uint8_t)(2 + (info->index_count > 0 ? 1 : 0) +
                      (info->blocks[REGION_VAR] > 0 ? 1 : 0));
@@ -311,6 +322,10 @@ static int series_mount(struct esk_series *series,
     ESK_TRY(newest_find(series));
     if (series->parts->keys != NULL) {
         series->parts->keys->recover(series);
+    }
+    if ((series->volume->device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        /* What a program that ended left in a cache may still be there. */
+        series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
     }
     if (series->floor > 0 && series->var != NULL) {
         series->parts->var->trim(series);

@@ -36,6 +36,13 @@ enum {
     ESK_SERIES_NO_INDEX = UINT8_MAX, ///< esk_range.index without an index
 };
 
+/// What was programmed since the last sync.
+enum esk_series_dirty {
+    ESK_SERIES_DATA = 1u << 0,
+    ESK_SERIES_VAR = 1u << 1,
+    ESK_SERIES_INDEX = 1u << 2,
+};
+
 /// Small things first, then the rings: what lies within 64 bytes of a pointer
 /// takes an 8-bit processor one instruction a byte, anything further off four
 /// more. Last comes what not every program has: esk_series_open_with carves
@@ -54,7 +61,7 @@ struct esk_series {
     uint8_t group_pages;
     uint8_t run_pages;
     bool has_newest;
-    bool dirty;       ///< the medium has programs that were not synced
+    uint8_t dirty;    ///< enum esk_series_dirty: programmed since the last sync
     esk_key newest;   ///< key of the newest row
     esk_key floor;    ///< rows with smaller keys are dropped; 0: none
     uint32_t ordinal; ///< of the write page's first row
@@ -125,6 +132,14 @@ static inline uint8_t esk_series_knot_bytes(const struct esk_series *series) {
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame);
 
+/// Takes note that a page of ring `next` is about to be programmed, and first
+/// makes durable what it must not outlive, `after`. Both are of enum
+/// esk_series_dirty. A medium that takes pages in order does so by itself;
+/// one with ESK_MEDIUM_OVERWRITE may keep them back and is synced, if
+/// anything of `after` is not.
+/// Returns ESK_OK; ESK_E_IO.
+int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next);
+
 /// How many of the page's `count` rows have keys not above `key`: all of them,
 /// mostly, which the last one tells.
 uint16_t esk_series_rows_to(const struct esk_series *series, uint8_t *page,
@@ -166,6 +181,11 @@ bool esk_series_run_is_full(const struct esk_series *series);
 uint16_t esk_series_index_finish(const struct esk_series *series, uint8_t *page,
                                  uint8_t role, uint8_t *section,
                                  uint16_t knots);
+
+/// Programs an index page of `bytes` bytes after the data pages it sums up.
+/// As esk_ring_append.
+int esk_series_index_append(struct esk_series *series, uint8_t *page,
+                            uint16_t bytes, uint32_t *position);
 
 /* series_recover.c: the index log, at mount. */
 

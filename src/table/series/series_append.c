@@ -16,9 +16,10 @@ static int write_page_flush(struct esk_series *series) {
     if (series->var_page != NULL) {
         ESK_TRY(series->parts->var->flush(series));
     }
+    ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
+                             ESK_SERIES_DATA));
     ESK_TRY(esk_ring_append(&series->data, series->write_page,
                             series->write_count, series->ordinal, &position));
-    series->dirty = true;
     series->ordinal += series->write_count;
     series->write_count = 0;
     series->sealed_count = 0;
@@ -106,17 +107,18 @@ int esk_series_sync(struct esk_series *series) {
             ESK_TRY(series->parts->var->flush(series));
         }
         if (esk_ring_can_seal(&series->data, series->write_count)) {
+            ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
+                                     ESK_SERIES_DATA));
             ESK_TRY(esk_ring_seal(&series->data, series->write_page,
                                   series->write_count, series->ordinal));
             series->sealed_count = series->write_count;
-            series->dirty = true;
         } else {
             ESK_TRY(write_page_flush(series));
         }
     }
-    if (series->dirty) {
+    if ((series->dirty & (ESK_SERIES_DATA | ESK_SERIES_VAR)) != 0) {
         ESK_TRY(device->ops->sync(device));
-        series->dirty = false;
+        series->dirty = 0;
     }
     return ESK_OK;
 }

@@ -40,6 +40,14 @@ uint16_t esk_series_index_finish(const struct esk_series *series, uint8_t *page,
     return (uint16_t)(end - page - ESK_ENVELOPE_BYTES);
 }
 
+int esk_series_index_append(struct esk_series *series, uint8_t *page,
+                            uint16_t bytes, uint32_t *position) {
+    ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_INDEX,
+                             ESK_SERIES_INDEX));
+    return esk_ring_append(&series->index, page, bytes, series->run_first,
+                           position);
+}
+
 static int run_write(struct esk_series *series) {
     uint8_t *page = series->run_page;
     uint8_t frame = 0;
@@ -62,8 +70,7 @@ static int run_write(struct esk_series *series) {
     uint16_t knots = esk_spline_take_new(&series->spline, section, room);
     uint16_t used =
         esk_series_index_finish(series, page, ESK_INDEX_RUN, section, knots);
-    int status = esk_ring_append(&series->index, page, used, series->run_first,
-                                 &position);
+    int status = esk_series_index_append(series, page, used, &position);
     if (series->run_page == NULL) {
         esk_pool_give(&series->pool, frame);
     } else if (status == ESK_OK) {

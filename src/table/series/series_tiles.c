@@ -79,8 +79,7 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
     }
     tile_head(series, page, level, merged);
     uint16_t used = esk_series_index_finish(series, page, role, section, count);
-    int status = esk_ring_append(&series->index, page, used, series->run_first,
-                                 &position);
+    int status = esk_series_index_append(series, page, used, &position);
     esk_pool_give(&series->pool, frame);
     if (status == ESK_OK && count > 0) {
         esk_spline_saved(&series->spline, level, count, position);

@@ -25,9 +25,9 @@ static uint16_t page_room(const struct esk_series *series) {
 
 /// Programs the var page and starts an empty one.
 static int var_page_close(struct esk_series *series) {
+    ESK_TRY(esk_series_order(series, ESK_SERIES_VAR, ESK_SERIES_VAR));
     ESK_TRY(esk_ring_append(series->var, series->var_page, series->var_used,
                             series->var_stream, NULL));
-    series->dirty = true;
     series->var_stream += series->var_used;
     series->var_used = 0;
     series->var_sealed = 0;
@@ -91,9 +91,9 @@ static int var_flush(struct esk_series *series) {
     if (esk_ring_can_seal(series->var, rounded)) {
         memset(series->var_page + ESK_ENVELOPE_BYTES + series->var_used, 0,
                (size_t)(rounded - series->var_used));
+        ESK_TRY(esk_series_order(series, ESK_SERIES_VAR, ESK_SERIES_VAR));
         ESK_TRY(esk_ring_seal(series->var, series->var_page, rounded,
                               series->var_stream));
-        series->dirty = true;
         series->var_used = rounded;
         series->var_sealed = rounded;
         return ESK_OK;
