@@ -7,7 +7,9 @@
 ///
 /// The catalog is written whole, first to one half, then to the other; each
 /// half ends with its superblock, which makes the half valid. A cut at any
-/// point leaves at least one whole half. See FORMAT.md.
+/// point leaves at least one whole half, and so the catalog of the last change
+/// that returned ESK_OK or of the one under way, also where the medium writes
+/// pages in any order until it is synced. See FORMAT.md.
 #ifndef ESKER_VOLUME_H
 #define ESKER_VOLUME_H
 

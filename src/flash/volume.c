@@ -7,9 +7,10 @@
 ///     | descriptors ...      | S  | descriptors ...      | S  |
 ///
 /// The superblock S is the last page of the half's last used block, so it is
-/// programmed after every descriptor: a half whose superblock proves itself
-/// is whole. The other half is rewritten first, then this one, so that in
-/// rest both hold the same catalog.
+/// programmed after every descriptor, with a device sync between them where a
+/// medium may reorder: a half whose superblock proves itself is whole. The
+/// other half is rewritten first, then this one, so that in rest both hold the
+/// same catalog.
 #include "flash/volume.h"
 
 #include "base/crc.h"
@@ -132,6 +133,11 @@ static void super_encode(const struct esk_volume *volume, uint8_t *page) {
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     const struct esk_device *device = volume->device;
     super_encode(volume, page);
+    if ((device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        /* It must not be there before the descriptors, nor outlive them: the
+           next commit may have the same number. */
+        ESK_TRY(device->ops->sync(device));
+    }
     ESK_TRY(esk_half_program(volume, half, (uint16_t)(volume->half_pages - 1u),
                              page));
     ESK_TRY(device->ops->sync(device));
