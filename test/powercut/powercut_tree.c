@@ -524,13 +524,13 @@ static bool tree_recover(struct cut_campaign *run) {
     if (!state_settle()) {
         return false;
     }
-    if (esk_bush_random(&bush, 6) == 0) {
-        return esk_bush_verify(&bush);
-    }
     status = esk_tree_check(bush.tree, &report);
     if (report.pages_lost > 0) {
         return esk_bush_fail(&bush, "%lu pages lost",
                              (unsigned long)report.pages_lost);
+    }
+    if (esk_bush_random(&bush, 6) == 0) {
+        return esk_bush_verify(&bush);
     }
     return (status == ESK_OK && report.rows == bush.model.rows) ||
            esk_bush_fail(&bush, "check: %s, %lu rows of %lu",

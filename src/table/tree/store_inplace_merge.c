@@ -16,6 +16,8 @@
 ///     named by its left neighbour alone: a split, and the parent is told;
 ///     named by nobody: free.
 ///
+/// Merges are completed before any page is found free, the highest first.
+///
 /// So it may be taken again without a write: a page in doubt that a split
 /// takes is in use as soon as its parent says so. When no page is left that
 /// was never used, as many as a split can take are put in doubt at once.
@@ -298,15 +300,14 @@ static int inplace_merge_begin(struct esk_tree *tree) {
 }
 
 /// Removes the path's node at `level` from its parent if the node before it
-/// has its entries. done: out.
-static int join_complete(struct esk_tree *tree, uint8_t level, bool *done) {
+/// has its entries.
+static int join_complete(struct esk_tree *tree, uint8_t level) {
     struct esk_tree_work work;
     struct esk_btree_node node;
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_LINK,
                                  .level = (uint8_t)(level + 1u),
                                  .right_gone = true};
     uint16_t index = tree->path.index[level];
-    *done = false;
     if (index == 0) {
         return ESK_OK;
     }
@@ -320,12 +321,12 @@ static int join_complete(struct esk_tree *tree, uint8_t level, bool *done) {
         return status == ESK_E_CORRUPT ? ESK_OK : status;
     }
     uint16_t count = esk_btree_count(&node);
-    *done = count > 0 &&
-            esk_btree_compare(&tree->layout,
-                              esk_btree_key(&node, (uint16_t)(count - 1u)),
-                              tree->low) >= 0;
+    bool joined = count > 0 && esk_btree_compare(
+                                   &tree->layout,
+                                   esk_btree_key(&node, (uint16_t)(count - 1u)),
+                                   tree->low) >= 0;
     esk_tree_unpin(tree, &work);
-    if (!*done) {
+    if (!joined) {
         return ESK_OK;
     }
     if (esk_tree_is_read_only(tree)) {
@@ -335,20 +336,16 @@ static int join_complete(struct esk_tree *tree, uint8_t level, bool *done) {
     return esk_tree_change(tree, &edit);
 }
 
-/// Settles what a page in doubt is.
+/// Frees a page in doubt that nobody names, or completes its split.
 static int doubt_settle(struct esk_tree *tree, uint32_t at) {
     struct esk_tree_free *free = tree->free;
     enum esk_inplace_name name;
     uint8_t level = 0;
-    bool gone = false;
     ESK_TRY(esk_inplace_named(tree, at, &level, &name));
-    if (name == ESK_INPLACE_PARENT) {
-        ESK_TRY(join_complete(tree, level, &gone));
-    }
     if (name == ESK_INPLACE_LEFT) {
         return esk_inplace_link(tree, level, at);
     }
-    if (name == ESK_INPLACE_NOBODY || gone) {
+    if (name == ESK_INPLACE_NOBODY) {
         esk_pool_forget(&tree->pool, at);
         free->page[free->spares] = at;
         free->spares++;
@@ -356,7 +353,9 @@ static int doubt_settle(struct esk_tree *tree, uint32_t at) {
     return ESK_OK;
 }
 
-/// What the list has in doubt. Splits take the last first.
+/// What the list has in doubt, in the order in which merges left it. Splits
+/// take the last first. So of an interrupted merge the highest is the last,
+/// and of an interrupted split the first.
 struct doubts {
     uint32_t page[ESK_TREE_SPARES_MAX];
     uint16_t count;
@@ -382,13 +381,28 @@ static int doubts_read(struct esk_tree *tree, struct doubts *doubts,
 }
 
 /// Raises `highest` to the level of the node at `at` if only its left
-/// neighbour names it. name: out.
+/// neighbour names it. level, name: out.
 static int split_look(struct esk_tree *tree, uint32_t at, uint8_t *highest,
-                      enum esk_inplace_name *name) {
-    uint8_t level = 0;
-    ESK_TRY(esk_inplace_named(tree, at, &level, name));
-    if (*name == ESK_INPLACE_LEFT && level > *highest) {
-        *highest = level;
+                      uint8_t *level, enum esk_inplace_name *name) {
+    ESK_TRY(esk_inplace_named(tree, at, level, name));
+    if (*name == ESK_INPLACE_LEFT && *level > *highest) {
+        *highest = *level;
+    }
+    return ESK_OK;
+}
+
+/// Completes the merges of pages in doubt, and looks for splits. A node that
+/// goes takes its entries along, so what it names is in use only if it stays:
+/// the highest comes first.
+static int doubts_join(struct esk_tree *tree, const struct doubts *doubts,
+                       uint8_t *highest) {
+    for (uint16_t i = doubts->count; i > 0; i--) {
+        enum esk_inplace_name name;
+        uint8_t level = 0;
+        ESK_TRY(split_look(tree, doubts->page[i - 1u], highest, &level, &name));
+        if (name == ESK_INPLACE_PARENT) {
+            ESK_TRY(join_complete(tree, level));
+        }
     }
     return ESK_OK;
 }
@@ -401,18 +415,17 @@ static int interrupted_complete(struct esk_tree *tree,
     struct esk_tree_free *free = tree->free;
     uint8_t wanted = (uint8_t)(tree->now.height + 1u);
     enum esk_inplace_name name;
+    uint8_t level = 0;
     uint8_t in_made = 0;
     uint8_t in_doubt = 0;
     uint32_t at = tree->ring.head;
     uint8_t named = 0;
     while (named <= wanted && at > ESK_INPLACE_FIRST && at > free->made) {
         at--;
-        ESK_TRY(split_look(tree, at, &in_made, &name));
+        ESK_TRY(split_look(tree, at, &in_made, &level, &name));
         named = (uint8_t)(named + (name != ESK_INPLACE_NOBODY ? 1u : 0u));
     }
-    for (uint16_t i = 0; i < doubts->count; i++) {
-        ESK_TRY(split_look(tree, doubts->page[i], &in_doubt, &name));
-    }
+    ESK_TRY(doubts_join(tree, doubts, &in_doubt));
     if (in_made > in_doubt) {
         ESK_TRY(esk_inplace_repair_made(tree));
     }
