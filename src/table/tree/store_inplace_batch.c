@@ -204,6 +204,7 @@ static int batch_commit(struct esk_tree *tree) {
         /* It is in effect. What fails from here on is done again. */
         tree->in_batch = false;
         batch->recorded = false;
+        tree->changes++; /* readers have pages from before it */
         tree->broken = batch_replay(tree, page) != ESK_OK;
     }
     esk_pool_give(&tree->pool, frame);
