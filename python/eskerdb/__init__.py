@@ -51,7 +51,7 @@ from eskerdb.plan import TreePlan, plan
 from eskerdb.scan import Scan
 from eskerdb.schema import Column, Index
 from eskerdb.series import Report, Series, Stats
-from eskerdb.tree import Node, Shape, Tree, TreeReport, TreeStats
+from eskerdb.tree import Node, Reader, Shape, Tree, TreeReport, TreeStats
 from eskerdb.value import Value
 from eskerdb.volume import Table, Volume, open
 
@@ -84,6 +84,7 @@ __all__ = [
     "NotFound",
     "OutOfOrder",
     "ReadOnly",
+    "Reader",
     "Report",
     "Scan",
     "SchemaError",

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What an open table is, series or tree: rows in, rows out, a lifetime."""
+"""What an open table is, series or tree: rows out, rows in, a lifetime."""
 
 from __future__ import annotations
 
 import itertools
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -32,10 +33,19 @@ def counts_of(kind: type[_T], struct: Any, **given: Any) -> _T:
     return kind(**found, **given)
 
 
-class OpenTable(ABC):
-    """An open table; a context manager. Rows are dicts by column name.
+def fill(target: Any, **values: int) -> None:
+    """Sets a C struct's fields, naming the one whose value does not fit."""
+    for name, value in values.items():
+        try:
+            setattr(target, name, value)
+        except OverflowError:
+            raise ValueError(f"{name} = {value} is out of range") from None
 
-    A kind of table owes get(), scan() and _write().
+
+class OpenTable(ABC):
+    """What reads: an open table, or a reader on one; a context manager.
+
+    Rows are dicts by column name. A kind of table owes get() and scan().
 
     volume, table   where it is, and its catalog entry
     key             the key's column
@@ -51,7 +61,6 @@ class OpenTable(ABC):
         self.key = self.codec.by_name[table.key]
         self._key_offset = table.offsets[table.columns.index(self.key)]
         self._handle = ffi.gc(handle, lib.esk_py_table_release)
-        self._read_only = volume.read_only
 
     # What a kind of table owes -----------------------------------------------
 
@@ -63,21 +72,7 @@ class OpenTable(ABC):
     def scan(self) -> Scan:
         """Asks for rows in key order."""
 
-    @abstractmethod
-    def _write(
-        self, packed: Any, count: int, values: Any, ends: Any, before: int
-    ) -> int:
-        """Writes packed rows; `before` is how many went ahead of them."""
-
     # What they share ---------------------------------------------------------
-
-    def sync(self) -> None:
-        """Makes every accepted row survive any later power cut.
-
-        Raises DeviceError, Worn: call again. Costs at most 2 programs and
-        the driver's sync.
-        """
-        self._check(lib.esk_py_table_sync(self._handle), "sync")
 
     def count(self) -> int:
         """Returns the number of rows readable now.
@@ -114,29 +109,20 @@ class OpenTable(ABC):
         """Bytes of RAM it holds, page frames and all, on this host."""
         return lib.esk_py_table_arena_bytes(self._handle)
 
-    def close(self, *, sync: bool = True) -> None:
-        """Syncs and closes; a second close does nothing.
-
-        sync   False: rows not synced are lost. Raises what sync() raises;
-               the handle is closed all the same.
-        """
-        try:
-            if sync and not self._read_only:
-                self.sync()
-        except Closed:
-            pass
-        finally:
-            lib.esk_py_table_close(self._handle)
+    def close(self) -> None:
+        """Closes; a second close does nothing."""
+        lib.esk_py_table_close(self._handle)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        try:
-            self.close()
-        except EskerError:
-            if kind is None:
-                raise
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        *rest: object,
+    ) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         kind = type(self).__name__
@@ -156,6 +142,63 @@ class OpenTable(ABC):
     def _row(self, row: Any) -> dict[str, Any] | None:
         """Makes a dict of a row's bytes."""
         return None if row is None else self.codec.unpack(ffi.buffer(row))
+
+
+class WritableTable(OpenTable):
+    """An open table that takes rows. A kind of table owes _write() too."""
+
+    def __init__(self, volume: Volume, table: Table, handle: Any) -> None:
+        super().__init__(volume, table, handle)
+        self._read_only = volume.read_only
+
+    @abstractmethod
+    def _write(
+        self, packed: Any, count: int, values: Any, ends: Any, before: int
+    ) -> int:
+        """Writes packed rows; `before` is how many went ahead of them."""
+
+    def sync(self) -> None:
+        """Makes every accepted row survive any later power cut.
+
+        Raises DeviceError, Worn: call again. Costs the driver's sync, and of
+        a series at most 2 programs, of a tree what waits in its write cache.
+        """
+        self._check(lib.esk_py_table_sync(self._handle), "sync")
+
+    def close(self, *, sync: bool = True) -> None:
+        """Syncs and closes; a second close does nothing.
+
+        sync   False: rows of a series that are not synced are lost; what
+               waits in a tree's write cache is written, but a failure is
+               not told
+
+        Raises what sync() raises; the handle is closed all the same. So does
+        the end of a `with` block; when an exception ended the block that one
+        goes on, with a note (Python 3.11).
+        """
+        try:
+            if sync and not self._read_only:
+                self.sync()
+        except Closed:
+            pass
+        finally:
+            lib.esk_py_table_close(self._handle)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        *rest: object,
+    ) -> None:
+        try:
+            self.close()
+        except EskerError as failure:
+            if value is None:
+                raise
+            if sys.version_info >= (3, 11):  # what ended the block goes on
+                value.add_note(f"and then {failure}")
+
+    # Inside ------------------------------------------------------------------
 
     def _write_many(self, rows: Any) -> int:
         """Writes packed rows, Arrow, or an iterable of rows."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from eskerdb.opened import OpenTable
     from eskerdb.series import Series
-    from eskerdb.tree import Tree
+    from eskerdb.tree import OpenTree
 
 KEY_MASK = (1 << 64) - 1
 _FETCH_ROWS = 512
@@ -80,7 +80,7 @@ class KeyRange:
     """What is asked of a tree: its keys' bounds, as bytes of a row."""
 
     def __init__(
-        self, tree: Tree, key_min: Any, key_max: Any, backward: bool
+        self, tree: OpenTree, key_min: Any, key_max: Any, backward: bool
     ) -> None:
         self._backward = backward
         self._keys = _key_bounds(tree.key, key_min, key_max)

@@ -11,7 +11,7 @@ from typing import Any
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import EskerError, NotFound, error, schema_error
-from eskerdb.opened import OpenTable, counts_of
+from eskerdb.opened import WritableTable, counts_of
 from eskerdb.scan import KEY_MASK, Bounds, Query, Scan
 from eskerdb.value import Value
 
@@ -55,7 +55,7 @@ class Report:
     values_missing: int
 
 
-class Series(OpenTable):
+class Series(WritableTable):
     """An open series. Made by Volume.open(); a context manager.
 
     Rows are dicts by column name. Leaving the context syncs, then closes.

@@ -12,6 +12,7 @@ itself when they could let NaN through, which it sorts above all numbers.)
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -21,11 +22,13 @@ import pyarrow.dataset
 from eskerdb import arrow
 from eskerdb.errors import EskerError
 from eskerdb.series import Series
-from eskerdb.tree import Tree
+from eskerdb.tree import OpenTree
 from eskerdb.volume import Volume
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from eskerdb.tree import Tree
 
 _LEAF = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<|==) (-?\d+)\Z")
 
@@ -104,11 +107,11 @@ def _split_and(text: str) -> tuple[str, str] | None:
 class _Dataset(pyarrow.dataset.Dataset):
     """A table as DuckDB scans it: a schema, and scanners made on demand."""
 
-    def __init__(self, table: Series | Tree) -> None:
+    def __init__(self, table: Series | OpenTree) -> None:
         # The base's own constructor wants a C++ dataset; only what is
         # overridden here is ever called.
         self._table = table
-        bounded = [table.key] if isinstance(table, Tree) else table.columns
+        bounded = [table.key] if isinstance(table, OpenTree) else table.columns
         self._integers = {c.name for c in bounded if c.is_integer}
         self._schema = arrow.schema(table.columns, table.name, table.key.name)
 
@@ -130,7 +133,7 @@ class _Dataset(pyarrow.dataset.Dataset):
         elif columns is not None:
             names = columns
         key = where.pop(self._table.key.name, (None, None))
-        rest = {} if isinstance(self._table, Tree) else {"where": where}
+        rest = {} if isinstance(self._table, OpenTree) else {"where": where}
         reader = self._table.scan(*key, columns=names, **rest).reader()
         return pyarrow.dataset.Scanner.from_batches(
             reader, columns=columns, filter=filter
@@ -146,18 +149,30 @@ class Database:
     A context manager; closing it closes the tables, not the volume.
     """
 
-    def __init__(self, volume: Volume) -> None:
+    def __init__(
+        self, volume: Volume, opened: Iterable[Series | OpenTree] = ()
+    ) -> None:
+        """Opens the tables of `volume`.
+
+        opened   tables that are open already, or readers on them: they are
+                 queried as they are, and stay open
+        """
         self.skipped: dict[str, EskerError] = {}
-        self.tables: dict[str, Series | Tree] = {}
+        self.tables: dict[str, Series | OpenTree] = {}
         self.connection = duckdb.connect()
-        for table in volume.tables():
-            try:
-                opened = volume.open_table(table.name)
-            except EskerError as failure:
-                self.skipped[table.name] = failure
-                continue
-            self.tables[table.name] = opened
-            self.connection.register(table.name, _Dataset(opened))
+        self._own: list[Series | Tree] = []
+        given = {table.name: table for table in opened}
+        for entry in volume.tables():
+            table = given.get(entry.name)
+            if table is None:
+                try:
+                    table = volume.open_table(entry.name)
+                except EskerError as failure:
+                    self.skipped[entry.name] = failure
+                    continue
+                self._own.append(table)
+            self.tables[entry.name] = table
+            self.connection.register(entry.name, _Dataset(table))
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Runs SQL; None when there is no statement. Raises duckdb.Error."""
@@ -174,9 +189,9 @@ class Database:
         return sum(t.stats().pages_damaged for t in self.tables.values())
 
     def close(self) -> None:
-        """Closes the connection and the tables."""
+        """Closes the connection, and the tables that it opened."""
         self.connection.close()
-        for table in self.tables.values():
+        for table in self._own:
             table.close(sync=False)
 
     def __enter__(self) -> Self:

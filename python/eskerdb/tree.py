@@ -1,27 +1,37 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Trees: rows in key order, each key once, put, changed and deleted."""
+"""Trees: rows in key order, each key once, put, changed and deleted.
+
+OpenTable <-- OpenTree       <-- Reader     what reads
+    ^             ^
+    +-- WritableTable <-- Tree              what writes, too
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import EskerError, check, error
-from eskerdb.opened import OpenTable, counts_of
+from eskerdb.opened import OpenTable, WritableTable, counts_of, fill
 from eskerdb.scan import KeyRange, Scan
 from eskerdb.schema import STORES, encode_key
 
 Store = Literal["inplace", "journaled", "wandering", "mu"]
 STORE_NAMES = {number: name for name, number in STORES.items()}
+MOVING_STORES = ("wandering", "mu")  # a change gives nodes new pages
 
 _REFUSED = {
     lib.ESK_EXISTS: "update() it, or put() to do either",
     lib.ESK_NOT_FOUND: "insert() it, or put() to do either",
     lib.ESK_E_INVALID: "a key is a number, not NaN",
+}
+_READER_ADVICE = {
+    lib.ESK_E_STALE: "the tree was changed since: renew() it, and read again",
+    lib.ESK_PY_CLOSED: "open the tree, and a reader() on it",
 }
 
 
@@ -119,88 +129,11 @@ class Shape:
         return [node for node in self.nodes if node.level == level]
 
 
-class Tree(OpenTable):
-    """An open tree. Made by Volume.open_tree(); a context manager.
+class OpenTree(OpenTable):
+    """What reads a tree: an open tree, or a reader on one.
 
-    A change is on the medium when its call returns; sync() makes the
-    driver's caches safe as well. A key is an int, a float or bytes, as its
-    column. Of a batch all takes effect, or nothing.
+    A key is an int, a float or bytes, as its column.
     """
-
-    _in_batch = False
-
-    # Changes ----------------------------------------------------------------
-
-    def put(self, row: Any = None, /, **columns: Any) -> None:
-        """Puts one row: a mapping, a sequence, or the columns by name.
-
-        The row with its key is replaced. Raises SchemaError naming the
-        column, Full, Invalid (a NaN key), ReadOnly, DeviceError, Worn.
-        Costs height reads and the store's programs.
-        """
-        self._put(columns if row is None else row, lib.ESK_PY_PUT)
-
-    def insert(self, row: Any = None, /, **columns: Any) -> None:
-        """Puts a row whose key is not there yet. Raises Exists as well."""
-        self._put(columns if row is None else row, lib.ESK_PY_INSERT)
-
-    def update(self, row: Any = None, /, **columns: Any) -> None:
-        """Replaces the row with the key. Raises NotFound as well."""
-        self._put(columns if row is None else row, lib.ESK_PY_UPDATE)
-
-    def put_many(self, rows: Any) -> int:
-        """Puts rows and returns how many.
-
-        rows   packed rows as bytes; anything with an Arrow stream or array;
-               or an iterable of mappings or sequences. In key order it is
-               fastest: neighbours share the write of their leaf.
-
-        Raises as put(); the exception's `appended` says how many rows were
-        put before the one that was not.
-        """
-        return self._write_many(rows)
-
-    def insert_many(self, rows: Iterable[Any]) -> int:
-        """Inserts rows one by one. Raises as insert(), with `appended`."""
-        done = 0
-        try:
-            for row in rows:
-                self._put(row, lib.ESK_PY_INSERT, done)
-                done += 1
-        except EskerError as failure:
-            failure.appended = done
-            raise
-        return done
-
-    def delete(self, key: Any) -> bool:
-        """Deletes the row with that key; whether there was one."""
-        status = lib.esk_py_tree_delete(self._handle, self._key(key))
-        if status != lib.ESK_NOT_FOUND:
-            self._check(status, f"delete {self.key.name} = {key!r}")
-        return status == lib.ESK_OK
-
-    @contextmanager
-    def batch(self, pages: int = 0) -> Iterator[Tree]:
-        """Makes the changes of a `with` block take effect together.
-
-        pages   programs it may need, for which room is made now: mu about one
-                a row and one a split, wandering height times that; 0: a block.
-                In place pages that it may change, of those that there are; 0:
-                half of those never used
-
-        Reads see them at once. An exception in the block takes them back.
-        Raises Full where there cannot be as much room.
-        """
-        self._check(lib.esk_py_tree_begin(self._handle, pages), "batch")
-        self._in_batch = True
-        try:
-            yield self
-            self._check(lib.esk_py_tree_commit(self._handle), "commit")
-        except BaseException:
-            lib.esk_py_tree_abort(self._handle)
-            raise
-        finally:
-            self._in_batch = False
 
     # Reading ----------------------------------------------------------------
 
@@ -303,10 +236,6 @@ class Tree(OpenTable):
 
     # Inside -----------------------------------------------------------------
 
-    def _check(self, status: int, doing: str) -> None:
-        advice = self._full_advice() if status == lib.ESK_FULL else None
-        check(status, f"table '{self.name}': {doing}", advice)
-
     def _key(self, key: Any) -> bytes:
         return encode_key(self.key, key)
 
@@ -317,6 +246,116 @@ class Tree(OpenTable):
             return None
         self._check(status, "read")
         return self._row(row)
+
+
+class Tree(OpenTree, WritableTable):
+    """An open tree. Made by Volume.open_tree(); a context manager.
+
+    A change is on the medium when its call returns; sync() makes the
+    driver's caches safe as well. Opened with write_frames, changes wait in
+    RAM until sync() or close(), the end of its `with` block too, or until
+    frames run out: a power cut leaves all that a sync acknowledged, and of
+    the later ones a prefix in order. Reads see them at once; batch(), check()
+    and shape() write them first. Of a batch all takes effect, or nothing.
+    """
+
+    _in_batch = False
+
+    # Changes ----------------------------------------------------------------
+
+    def put(self, row: Any = None, /, **columns: Any) -> None:
+        """Puts one row: a mapping, a sequence, or the columns by name.
+
+        The row with its key is replaced. Raises SchemaError naming the
+        column, Full, Invalid (a NaN key), ReadOnly, DeviceError, Worn.
+        Costs height reads and the store's programs; with write_frames none,
+        but when frames run out: then what waits is programmed.
+        """
+        self._put(columns if row is None else row, lib.ESK_PY_PUT)
+
+    def insert(self, row: Any = None, /, **columns: Any) -> None:
+        """Puts a row whose key is not there yet. Raises Exists as well."""
+        self._put(columns if row is None else row, lib.ESK_PY_INSERT)
+
+    def update(self, row: Any = None, /, **columns: Any) -> None:
+        """Replaces the row with the key. Raises NotFound as well."""
+        self._put(columns if row is None else row, lib.ESK_PY_UPDATE)
+
+    def put_many(self, rows: Any) -> int:
+        """Puts rows and returns how many.
+
+        rows   packed rows as bytes; anything with an Arrow stream or array;
+               or an iterable of mappings or sequences. In key order it is
+               fastest: neighbours share the write of their leaf.
+
+        Raises as put(); the exception's `appended` says how many rows were
+        put before the one that was not.
+        """
+        return self._write_many(rows)
+
+    def insert_many(self, rows: Iterable[Any]) -> int:
+        """Inserts rows one by one. Raises as insert(), with `appended`."""
+        done = 0
+        try:
+            for row in rows:
+                self._put(row, lib.ESK_PY_INSERT, done)
+                done += 1
+        except EskerError as failure:
+            failure.appended = done
+            raise
+        return done
+
+    def delete(self, key: Any) -> bool:
+        """Deletes the row with that key; whether there was one."""
+        status = lib.esk_py_tree_delete(self._handle, self._key(key))
+        if status != lib.ESK_NOT_FOUND:
+            self._check(status, f"delete {self.key.name} = {key!r}")
+        return status == lib.ESK_OK
+
+    @contextmanager
+    def batch(self, pages: int = 0) -> Iterator[Tree]:
+        """Makes the changes of a `with` block take effect together.
+
+        pages   programs it may need, for which room is made now: mu about one
+                a row and one a split, wandering height times that; 0: a block.
+                In place pages that it may change, of those that there are; 0:
+                half of those never used
+
+        Reads see them at once. An exception in the block takes them back.
+        Raises Full where there cannot be as much room.
+        """
+        self._check(lib.esk_py_tree_begin(self._handle, pages), "batch")
+        self._in_batch = True
+        try:
+            yield self
+            self._check(lib.esk_py_tree_commit(self._handle), "commit")
+        except BaseException:
+            lib.esk_py_tree_abort(self._handle)
+            raise
+        finally:
+            self._in_batch = False
+
+    # Readers ----------------------------------------------------------------
+
+    def reader(self, *, frames: int = 2) -> Reader:
+        """Opens a reader on the tree, with `frames` page frames of its own.
+
+        Raises DeviceError where a failed change in place is to be completed.
+        Costs no page reads.
+        """
+        config = ffi.new("struct esk_tree_config *")
+        fill(config, frames=frames)
+        out = ffi.new("struct esk_py_table **")
+        self._check(
+            lib.esk_py_tree_reader_open(self._handle, config, out), "reader"
+        )
+        return Reader(self.volume, self.table, out[0])
+
+    # Inside -----------------------------------------------------------------
+
+    def _check(self, status: int, doing: str) -> None:
+        advice = self._full_advice() if status == lib.ESK_FULL else None
+        check(status, f"table '{self.name}': {doing}", advice)
 
     def _put(self, row: Any, how: int, before: int = 0) -> None:
         packed, _ = self.codec.pack(row)
@@ -333,9 +372,8 @@ class Tree(OpenTable):
         if self._in_batch:
             return "end the batch: it has to fit the free space"
         stats = self.stats()
-        walk = ffi.new("struct esk_tree_walk *")
-        self._check(lib.esk_py_tree_walk_open(self._handle, walk), "walk")
-        if self.store == "mu" and stats.nodes_max < walk.pages_max // 2:
+        pages = self.table.blocks[0] * self.volume.geometry.block_pages
+        if self.store == "mu" and stats.nodes_max < pages // 2:
             return (
                 f"on pages of {self.volume.geometry.page_bytes} bytes a mu "
                 f"tree of these rows has at most {stats.height} levels: use "
@@ -363,3 +401,47 @@ class Tree(OpenTable):
         )
         failure.appended = at
         raise failure
+
+
+class Reader(OpenTree):
+    """Reads a tree beside its changes. Made by Tree.reader().
+
+    In wandering and mu trees it is a snapshot: the tree as it was when the
+    reader was opened or renewed last; under a batch before it, and without
+    what waits in the write cache. A read that needs a page which was
+    collected since raises Stale: renew() it. In place it shows the tree as it
+    is, but for a batch under way.
+
+    What would change the tree raises ReadOnly. Closing the tree, or its
+    volume, closes its readers: a call then raises Closed. check() of a tree
+    in place that merges counts free pages as pages_lost.
+    """
+
+    def renew(self) -> None:
+        """Takes the tree as it is now. Raises as Tree.reader().
+
+        A scan under way goes on in it, from the key it was at.
+        """
+        self._check(lib.esk_py_tree_reader_renew(self._handle), "renew")
+
+    def _refuse(self, *rows: Any, **columns: Any) -> NoReturn:
+        """Raises ReadOnly: change the tree that it reads."""
+        raise error(
+            lib.ESK_E_READ_ONLY,
+            f"reader on table '{self.name}': change",
+            "change the tree that it reads",
+            "a reader takes no change",
+        )
+
+    put = insert = update = _refuse
+    put_many = insert_many = _refuse
+    delete = batch = _refuse
+
+    # Inside -----------------------------------------------------------------
+
+    def _check(self, status: int, doing: str) -> None:
+        check(
+            status,
+            f"reader on table '{self.name}': {doing}",
+            _READER_ADVICE.get(status),
+        )

@@ -19,6 +19,7 @@ from eskerdb.errors import (
     schema_error,
     status_text,
 )
+from eskerdb.opened import fill
 from eskerdb.schema import (
     STORES,
     TYPE_NAMES,
@@ -28,7 +29,7 @@ from eskerdb.schema import (
     encode_number,
 )
 from eskerdb.series import Series
-from eskerdb.tree import STORE_NAMES, Store, Tree
+from eskerdb.tree import MOVING_STORES, STORE_NAMES, Store, Tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -103,7 +104,8 @@ class Volume:
     """A mounted volume. Made by format() or mount(); a context manager.
 
     Closing it closes its tables. Rows of a series that are not synced are
-    lost, unless it was closed first: Series.close() syncs.
+    lost, and whether a tree's write cache could be written is not told,
+    unless they were closed first: their close() syncs.
     """
 
     def __init__(
@@ -289,7 +291,7 @@ class Volume:
         """
         table = self._table_of_kind(name, "series")
         config = ffi.new("struct esk_series_config *")
-        _fill(
+        fill(
             config,
             frames=frames,
             erase_ahead=erase_ahead,
@@ -313,6 +315,7 @@ class Volume:
         lru_n: bool = False,
         erase_ahead: int = 0,
         merge: bool = False,
+        write_frames: int | None = None,
     ) -> Tree:
         """Opens a tree, undoing or completing what a cut interrupted.
 
@@ -321,13 +324,24 @@ class Volume:
         merge   join nodes that deletes leave at half or less. A tree in place
                 that was merged once is opened so ever after, and firmware
                 has to name esk_merge_inplace
+        write_frames
+                wandering and mu: how many of the frames may hold pages that
+                are not yet written. Changes then wait until Tree.sync() or
+                close(), and what they replace is never programmed. At most
+                all frames but 1 (mu: 2); less than the height (mu: 1) is as
+                none. None, 0: none, a change is written when its call returns
 
-        Raises NotFound, Busy, Corrupt, Unsupported, NoMemory, ReadOnly when a
-        split has to be completed, DeviceError.
+        Raises NotFound, Busy, Corrupt, Unsupported (write_frames in place,
+        too), Invalid for more write_frames than the frames leave, NoMemory,
+        ReadOnly when a split has to be completed, DeviceError.
         """
         table = self._table_of_kind(name, "tree")
         config = ffi.new("struct esk_tree_config *")
-        _fill(
+        if write_frames:
+            self._check_write_frames(table, frames, write_frames)
+            fill(config, write_frames=write_frames)
+            lib.esk_py_tree_caches_writes(config)
+        fill(
             config,
             frames=frames,
             policy=lib.ESK_TREE_LRU_N if lru_n else lib.ESK_TREE_LRU_P,
@@ -457,7 +471,7 @@ class Volume:
         spec.name = _text(kept, name)
         spec.columns = _columns(kept, columns)
         spec.indexes = _indexes(kept, columns, indexes)
-        _fill(
+        fill(
             spec,
             column_count=len(columns),
             key_column=_position(columns, key, name) if key else 0,
@@ -495,6 +509,28 @@ class Volume:
                 f"it is a {table.kind}, no {kind}",
             )
         return table
+
+    def _check_write_frames(
+        self, table: Table, frames: int, write_frames: int
+    ) -> None:
+        """Raises what open_tree() raises for write_frames."""
+        doing = f"{self.device.name}: open tree '{table.name}'"
+        if table.store not in MOVING_STORES:
+            raise error(
+                lib.ESK_E_UNSUPPORTED,
+                doing,
+                "leave write_frames out",
+                f"the store {table.store} writes each node where it is, and "
+                "has no write cache",
+            )
+        others = 2 if table.store == "mu" else 1
+        if not 0 < write_frames <= max(frames, 2) - others:
+            raise error(
+                lib.ESK_E_INVALID,
+                doing,
+                f"ask for 1 .. frames - {others}, so that reads have frames",
+                f"write_frames = {write_frames} of {max(frames, 2)} frames",
+            )
 
     def _state(self) -> Any:
         state = ffi.new("struct esk_volume *")
@@ -623,22 +659,13 @@ def _text(kept: list[Any], text: str) -> Any:
     return made
 
 
-def _fill(target: Any, **values: int) -> None:
-    """Sets fields, naming the one whose value does not fit."""
-    for name, value in values.items():
-        try:
-            setattr(target, name, value)
-        except OverflowError:
-            raise ValueError(f"{name} = {value} is out of range") from None
-
-
 def _columns(kept: list[Any], columns: Sequence[Column]) -> Any:
     array = ffi.new("struct esk_column[]", max(len(columns), 1))
     kept.append(array)
     for target, column in zip(array, columns, strict=False):
         target.name = _text(kept, column.name)
         target.unit = _text(kept, column.unit)
-        _fill(target, type=TYPES[column.type], bytes=column.bytes)
+        fill(target, type=TYPES[column.type], bytes=column.bytes)
     return array
 
 
@@ -660,7 +687,7 @@ def _indexes(
     kept.append(array)
     for target, index in zip(array, indexes, strict=False):
         position = _position(columns, index.column, "index")
-        _fill(target, column=position, bitmap_bits=index.bitmap)
+        fill(target, column=position, bitmap_bits=index.bitmap)
         if index.edges is not None:
             column = columns[position]
             if not column.is_numeric:
@@ -672,7 +699,7 @@ def _indexes(
             buffer = ffi.new("uint8_t[]", edges)
             kept.append(buffer)
             target.edges = buffer
-            _fill(target, edge_count=len(index.edges))
+            fill(target, edge_count=len(index.edges))
     return array
 
 

@@ -159,6 +159,7 @@ struct esk_series_report {
 };
 struct esk_tree_config {
     uint8_t frames;
+    uint8_t write_frames;
     uint8_t policy;
     uint8_t erase_ahead;
     ...;

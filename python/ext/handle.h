@@ -34,8 +34,10 @@ struct esk_py_table {
     struct esk_py_table *next;
     uint32_t references; ///< guarded by the device's lock
     bool open;
-    struct esk_series *series; ///< in the arena; NULL: a tree
-    struct esk_tree *tree;     ///< in the arena; NULL: a series
+    struct esk_series *series;   ///< in the arena; NULL: a tree
+    struct esk_tree *tree;       ///< in the arena; NULL: a series
+    struct esk_py_table *writer; ///< a reader's tree, of which it holds a
+                                 ///< reference; else NULL
     void *arena;
     uint32_t arena_bytes;
     uint16_t row_bytes;
@@ -92,6 +94,11 @@ int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
 /// bytes    what the core asks for; 0: it cannot say, the catalog is unsound.
 /// Returns  ESK_OK; ESK_E_CORRUPT; ESK_PY_NO_HEAP.
 int esk_py_table_arena(struct esk_py_table *table, uint32_t bytes);
+
+/// Puts a table whose core handle is open among the device's; the lock is
+/// held. From then on it has one reference, and holds one of the device and of
+/// its writer.
+void esk_py_table_enlist(struct esk_py_table *table);
 
 /// Makes a cursor without a table, `bounds_bytes` of zeros for what its query
 /// points at; NULL: no heap.

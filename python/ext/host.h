@@ -5,7 +5,9 @@
 /// and memory of their own.
 ///
 ///     device <- table <- cursor <- Arrow stream  (each arrow keeps its
-///                                                 target)
+///                 ^ - - reader <- cursor ...      target)
+///
+/// A reader of a tree is a table too, and is closed with the tree's handle.
 ///
 /// Invariants
 ///   1. One C call runs at a time on a device: every function here takes the
@@ -129,8 +131,9 @@ int esk_py_volume_step(struct esk_py_device *device, uint32_t mount,
 // Open tables (table.c) -----------------------------------------------------
 // A call for the other kind of table returns ESK_E_UNSUPPORTED.
 
-/// Forgets the handle; rows of a series that are not synced, and an open batch
-/// of a tree, are lost.
+/// Forgets the handle, and a tree's readers; rows of a series that are not
+/// synced, and an open batch of a tree, are lost. What waits in a tree's write
+/// cache is written; esk_py_table_sync before tells whether it could be.
 int esk_py_table_close(struct esk_py_table *table);
 void esk_py_table_release(struct esk_py_table *table);
 int esk_py_table_sync(struct esk_py_table *table);
@@ -180,10 +183,19 @@ int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
                        struct esk_fault *fault);
 /// Asks for merging, of the kind that the tree's store needs.
 void esk_py_tree_merges(struct esk_tree_config *config);
+/// Asks for a write cache; ESK_E_UNSUPPORTED at open where nodes stay.
+void esk_py_tree_caches_writes(struct esk_tree_config *config);
 /// config    its store is taken from the catalog.
 int esk_py_tree_open(struct esk_py_device *device, uint32_t mount,
                      const char *name, const struct esk_tree_config *config,
                      struct esk_py_table **out);
+/// Opens a reader on a tree: a table whose changes are ESK_E_READ_ONLY.
+/// Returns  as esk_tree_reader_open; ESK_E_UNSUPPORTED on a reader.
+int esk_py_tree_reader_open(struct esk_py_table *tree,
+                            const struct esk_tree_config *config,
+                            struct esk_py_table **out);
+/// Takes the tree as it is now; ESK_E_UNSUPPORTED on what is no reader.
+int esk_py_tree_reader_renew(struct esk_py_table *reader);
 
 /// What becomes of a row whose key is there, or is not.
 enum esk_py_put {

@@ -435,8 +435,10 @@ static int batch_make(struct stream *stream, struct ArrowArray *out) {
 
 /// Keeps `status` as the stream's last error and returns an errno.
 static int stream_fail(struct stream *stream, int status) {
-    (void)snprintf(stream->error, sizeof stream->error, "table '%s': %s",
-                   stream->name, esk_py_status_text(status));
+    bool renews = status == ESK_E_STALE && stream->table->writer != NULL;
+    (void)snprintf(stream->error, sizeof stream->error, "table '%s': %s%s",
+                   stream->name, esk_py_status_text(status),
+                   renews ? "; renew() the reader" : "");
     switch (status) {
     case ESK_PY_CLOSED:
         return EINVAL;

@@ -21,12 +21,9 @@ int esk_py_volume_enter(struct esk_py_device *device, uint32_t mount) {
     return ESK_OK;
 }
 
-/// Closes an open table; the lock is held.
-static void table_close(struct esk_py_table *table) {
-    struct esk_py_table **link = &table->device->tables;
-    while (*link != table) {
-        link = &(*link)->next;
-    }
+/// Takes an open table off the device's list, closed; the lock is held.
+static void table_close_one(struct esk_py_table **link) {
+    struct esk_py_table *table = *link;
     *link = table->next;
     if (table->series != NULL) {
         esk_series_close(table->series);
@@ -34,6 +31,23 @@ static void table_close(struct esk_py_table *table) {
         esk_tree_close(table->tree);
     }
     table->open = false;
+}
+
+/// Closes an open table, its readers first; the lock is held.
+static void table_close(struct esk_py_table *table) {
+    struct esk_py_table **link = &table->device->tables;
+    while (*link != NULL) {
+        if ((*link)->writer == table) {
+            table_close_one(link);
+        } else {
+            link = &(*link)->next;
+        }
+    }
+    link = &table->device->tables;
+    while (*link != table) {
+        link = &(*link)->next;
+    }
+    table_close_one(link);
 }
 
 void esk_py_device_unmount(struct esk_py_device *device) {
@@ -217,6 +231,18 @@ static int table_fill(struct esk_py_table *table, const char *name,
     return open(table, &info, config);
 }
 
+void esk_py_table_enlist(struct esk_py_table *table) {
+    struct esk_py_device *device = table->device;
+    table->references = 1;
+    table->open = true;
+    table->next = device->tables;
+    device->tables = table;
+    device->references++;
+    if (table->writer != NULL) {
+        table->writer->references++;
+    }
+}
+
 int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
                       const char *name, uint8_t kind,
                       esk_py_table_open_core *open, const void *config,
@@ -233,11 +259,7 @@ int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
     }
     status = table_fill(table, name, kind, open, config);
     if (status == ESK_OK) {
-        table->references = 1;
-        table->open = true;
-        table->next = device->tables;
-        device->tables = table;
-        device->references++;
+        esk_py_table_enlist(table);
         *out = table;
     }
     esk_py_device_leave(device);
@@ -264,8 +286,12 @@ int esk_py_table_close(struct esk_py_table *table) {
     return ESK_OK;
 }
 
-void esk_py_table_release(struct esk_py_table *table) {
+/// Gives one reference back.
+/// Returns what the table held a reference of, now the caller's to give back;
+/// NULL: nothing, or the table lives.
+static struct esk_py_table *table_let_go(struct esk_py_table *table) {
     struct esk_py_device *device = table->device;
+    struct esk_py_table *writer = NULL;
     pthread_mutex_lock(&device->lock);
     table->references--;
     bool last = table->references == 0;
@@ -274,9 +300,17 @@ void esk_py_table_release(struct esk_py_table *table) {
     }
     pthread_mutex_unlock(&device->lock);
     if (last) {
+        writer = table->writer;
         free(table->arena);
         free(table);
         esk_py_device_release(device);
+    }
+    return writer;
+}
+
+void esk_py_table_release(struct esk_py_table *table) {
+    while (table != NULL) {
+        table = table_let_go(table);
     }
 }
 

@@ -5,6 +5,7 @@
 ///
 /// Each function is the C API's call of that name between enter and leave.
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "handle.h"
@@ -57,6 +58,10 @@ void esk_py_tree_merges(struct esk_tree_config *config) {
     config->merge = &esk_merge_moving;
 }
 
+void esk_py_tree_caches_writes(struct esk_tree_config *config) {
+    config->write_cache = &esk_write_cache;
+}
+
 /// Opens the core's tree; the lock is held. A tree in place that was merged
 /// before is opened to merge, asked or not: else nobody could complete one.
 static int tree_open_core(struct esk_py_table *table,
@@ -97,6 +102,59 @@ int esk_py_tree_open(struct esk_py_device *device, uint32_t mount,
                      struct esk_py_table **out) {
     return esk_py_table_open(device, mount, name, ESK_TABLE_TREE,
                              tree_open_core, config, out);
+}
+
+// Readers -------------------------------------------------------------------
+
+/// Fills and opens a reader of `tree`; the lock is held.
+static int reader_fill(struct esk_py_table *reader, struct esk_py_table *tree,
+                       const struct esk_tree_config *config) {
+    if (tree->writer != NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
+    *reader = (struct esk_py_table){
+        .device = tree->device,
+        .writer = tree,
+        .row_bytes = tree->row_bytes,
+        .table_id = tree->table_id,
+        .key_column = tree->key_column,
+        .column_count = tree->column_count,
+    };
+    memcpy(reader->columns, tree->columns, sizeof reader->columns);
+    ESK_TRY(esk_py_table_arena(
+        reader, esk_tree_reader_arena_bytes(tree->tree, config)));
+    return esk_tree_reader_open(&reader->tree, tree->tree, config,
+                                reader->arena, reader->arena_bytes);
+}
+
+int esk_py_tree_reader_open(struct esk_py_table *tree,
+                            const struct esk_tree_config *config,
+                            struct esk_py_table **out) {
+    struct esk_py_table *reader = calloc(1, sizeof *reader);
+    if (reader == NULL) {
+        return ESK_PY_NO_HEAP;
+    }
+    int status = tree_enter(tree);
+    if (status == ESK_OK) {
+        status = reader_fill(reader, tree, config);
+        if (status == ESK_OK) {
+            esk_py_table_enlist(reader);
+            *out = reader;
+        }
+        esk_py_table_leave(tree);
+    }
+    if (status != ESK_OK) {
+        free(reader->arena);
+        free(reader);
+    }
+    return status;
+}
+
+int esk_py_tree_reader_renew(struct esk_py_table *reader) {
+    ESK_TRY(tree_enter(reader));
+    return tree_leave(reader, reader->writer == NULL
+                                  ? ESK_E_UNSUPPORTED
+                                  : esk_tree_reader_renew(reader->tree));
 }
 
 // Changes -------------------------------------------------------------------

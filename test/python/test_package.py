@@ -17,7 +17,7 @@ def test_the_version_is_the_one_in_version():
 
 def test_the_readme_s_code_runs(tmp_path, monkeypatch):
     text = (ROOT / "python" / "README.md").read_text(encoding="utf-8")
-    series, tree = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    series, *trees = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     exec(compile(series, "README.md", "exec"), names)  # noqa: S102
@@ -25,8 +25,13 @@ def test_the_readme_s_code_runs(tmp_path, monkeypatch):
         assert temp.floor(2) == {"t": 2, "temp_c": 21.0}
         assert temp.count() == 3
     # What the comments say, asked where they say it.
-    said = re.sub(
-        r"part\.(.*?)  # (\{.*\}|\d+)", r"assert part.\1 == \2 #", tree
-    )
-    assert said.count("assert") == 3
-    exec(compile(said, "README.md", "exec"), names)  # noqa: S102
+    counts = []
+    for tree in trees:
+        said = re.sub(
+            r"\b((?:part|snapshot)\..*?)  # (\{.*\}|\d+)",
+            r"assert \1 == \2 #",
+            tree,
+        )
+        counts.append(said.count("assert"))
+        exec(compile(said, "README.md", "exec"), names)  # noqa: S102
+    assert counts == [3, 2]

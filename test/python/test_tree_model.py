@@ -7,7 +7,11 @@ Invariants:
   1. What the table shows is the dict, in key order, whatever is asked.
   2. A change whose call returned survives any cut. Of the call that was cut a
      prefix of its rows is there; of a batch all or nothing.
+     With a write cache what a sync acknowledged survives, and of the later
+     changes a prefix.
   3. A call that is refused changes nothing but the rows before the refusal.
+  4. A reader shows one state of the tree, whole, until it is renewed, or says
+     that it is stale; in place the tree as it is.
 
 The draws repeat themselves; ESK_SEED=n draws others. A failure prints the
 steps, and the chip's own line (geometry, seed, operation).
@@ -17,16 +21,18 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, rule
+from hypothesis.stateful import initialize, invariant, rule
 
 from conftest import NAND, NOR, SD
 from eskerdb import (
+    Closed,
     Column,
     DeviceError,
     Exists,
     Full,
     NotFound,
     Simulator,
+    Stale,
     Volume,
 )
 from model import ChipModel, run
@@ -58,7 +64,12 @@ class Abandon(Exception):
 
 
 class TreeModel(ChipModel):
-    """One chip, one table, one dict of numbers to values."""
+    """One chip, one table, one dict of numbers to values, one reader.
+
+    rows    what the table shows
+    since   what a cut may leave, oldest first; `rows` last
+    shown   what the reader may show
+    """
 
     @initialize(
         place=st.sampled_from(PLACES),
@@ -70,19 +81,29 @@ class TreeModel(ChipModel):
         merge=st.booleans(),
         blocks=st.sampled_from([0, 12]),
         pad=st.sampled_from([1, 20]),
+        cached=st.booleans(),
+        reader_frames=st.integers(0, 4),
     )
     def make(
-        self, place, key, chance, k_percent, frames, lru_n, merge, blocks, pad
+        self, place, key, chance, k_percent, frames, lru_n, merge, blocks, pad,
+        cached, reader_frames,
     ):  # fmt: skip
         store, medium, self.modes = place
         self.rows: dict[int, int] = {}
+        self.since = [self.rows]
         self.key = KEYS[key]
+        self.numbers = {self.key(number): number for number in range(NUMBERS)}
         self.pad = bytes(pad)
+        self.reader_frames = reader_frames
         mu = store == "mu"
+        self.moving = mu or store == "wandering"
+        most = max(frames, 2) - 1 - mu
+        self.cached = self.moving and cached and most > 0
         self.options = {
             "frames": frames,
             "lru_n": mu and lru_n,
             "merge": merge,
+            "write_frames": most if self.cached else None,
         }
         self.chip = Simulator(geometry=MEDIA[medium], seed=chance)
         self.volume = Volume.format(self.chip)
@@ -99,6 +120,7 @@ class TreeModel(ChipModel):
             blocks=blocks,
         )
         self.table = self.open_table(self.volume)
+        self._open_reader()
 
     def open_table(self, volume):
         return volume.open_tree("map", **self.options)
@@ -128,8 +150,7 @@ class TreeModel(ChipModel):
     def insert(self, number, value):
         row = self.row(number, value)
         if number in self.rows:
-            with pytest.raises(Exists):
-                self.table.insert(row)
+            self._refused(Exists, lambda: self.table.insert(row))
         else:
             states = self._after([(number, value)])
             self._try(lambda: self.table.insert(row), states)
@@ -141,8 +162,7 @@ class TreeModel(ChipModel):
             states = self._after([(number, value)])
             self._try(lambda: self.table.update(row), states)
         else:
-            with pytest.raises(NotFound):
-                self.table.update(row)
+            self._refused(NotFound, lambda: self.table.update(row))
 
     @rule(number=numbers, count=st.integers(1, 120))
     def delete(self, number, count):
@@ -164,6 +184,9 @@ class TreeModel(ChipModel):
                 for number in gone:
                     self.table.delete(self.key(number))
                 assert self._read() == self._wanted(after)
+                self.the_reader_shows_one_state()
+                with self.table.reader() as reader:
+                    assert self._read(table=reader) == self._wanted(self.rows)
                 if not keep:
                     raise Abandon
 
@@ -175,6 +198,7 @@ class TreeModel(ChipModel):
     @rule()
     def sync(self):
         self._try(self.table.sync, [self.rows])
+        self.since = [self.rows]
 
     @rule(budget=st.integers(1, 4))
     def step(self, budget):
@@ -185,10 +209,14 @@ class TreeModel(ChipModel):
         mode = self.modes[mode % len(self.modes)]
         self.chip.cut_at(self.chip.ops + ahead, mode)
 
-    @rule()
-    def remount(self):
+    @rule(sync=st.booleans())
+    def remount(self, sync):
+        try:
+            self.table.close(sync=sync)
+        except DeviceError:
+            assert not self.chip.is_on, "a close failed with the power on"
         self.close()
-        self._mount([self.rows])
+        self._mount([self.rows] if self.chip.is_on else self.since)
 
     def _after(self, changes) -> list[dict[int, int]]:
         """The dict before, and after each change."""
@@ -196,6 +224,15 @@ class TreeModel(ChipModel):
         for number, value in changes:
             states.append({**states[-1], number: value})
         return states
+
+    def _refused(self, refusal: type[Exception], change: Callable):
+        """Makes a change that is refused, but may write what waits."""
+
+        def change_refused():
+            with pytest.raises(refusal):
+                change()
+
+        self._try(change_refused, [self.rows])
 
     def _try(self, change: Callable[[], object], states: list[dict]):
         """Makes a change, and finds out what a refusal or cut left of it.
@@ -206,37 +243,90 @@ class TreeModel(ChipModel):
         try:
             change()
         except Full as refused:
-            possible = [states[refused.appended]]
+            states = states[: refused.appended + 1]
+            possible = states[-1:]
         except DeviceError as failure:
             assert not self.chip.is_on, "a call failed with the power on"
             possible = states[failure.appended :]
-        self._after_cut(possible)
+        self._after_cut(possible, states)
 
-    def _after_cut(self, possible: list[dict]):
-        """Mounts again when the power is off."""
+    def _after_cut(self, possible: list[dict], states: list[dict] = ()):
+        """Mounts again when the power is off.
+
+        states   what was put into the write cache, if there is one
+        """
+        if self.cached:
+            self.since = [*self.since, *states]
         if self.chip.is_on:
             (self.rows,) = possible
+            if not self.cached:
+                self.since = possible
             return
         self.close()
         self.chip.power_on()
-        self._mount(possible)
+        self._mount(self.since if self.cached else possible)
 
     def _mount(self, possible: list[dict]):
         """Mounts and sees what is left."""
         found = self.mount()
-        held = [rows for rows in possible if self._wanted(rows) == found]
-        assert held, "rows lost, changed, invented, or a batch in part"
-        self.rows = held[-1]
+        self.rows = self._one_of(possible, found)
+        self.since = [self.rows]
+        with pytest.raises(Closed):
+            self.reader.first()
+        self._open_reader()
+
+    def _one_of(self, possible: list[dict], found: list[tuple]) -> dict:
+        """Returns the newest state that is what was found."""
+        rows = {self.numbers[key]: value for value, key, _ in found}
+        assert rows in possible, "rows lost, invented, or a batch in part"
+        assert self._wanted(rows) == found
+        return rows
+
+    def _open_reader(self):
+        self.reader = self.table.reader(frames=self.reader_frames)
+        self.shown = self.since
 
     # Questions --------------------------------------------------------------
 
-    def _read(self, *bounds, **options) -> list[tuple]:
-        return [
-            tuple(row.values()) for row in self.table.scan(*bounds, **options)
-        ]
+    def _read(self, *bounds, table=None, **options) -> list[tuple]:
+        scan = (table or self.table).scan(*bounds, **options)
+        return [tuple(row.values()) for row in scan]
 
     def _wanted(self, rows: dict[int, int]) -> list[tuple]:
         return [self.row(*item) for item in sorted(rows.items())]
+
+    @invariant()
+    def the_reader_shows_one_state(self):
+        """Which one is learned by reading it, where several may be."""
+        if not self.moving:
+            self.shown = [self.rows]
+        try:
+            found = self._read(table=self.reader)
+        except Stale:
+            assert self.moving, "stale where nodes stay"
+            return
+        self.shown = [self._one_of(self.shown, found)]
+        assert len(self.reader) == len(found)
+
+    @rule()
+    def renew(self):
+        self.reader.renew()
+        self.shown = self.since
+        wanted = self._one_of(self.shown, self._read(table=self.reader))
+        assert self.reader.check().rows == len(wanted)
+
+    @rule(number=numbers)
+    def ask_the_reader(self, number):
+        (shown, *others) = self.shown
+        if others:  # it was stale since it was renewed
+            return
+        try:
+            found = self.reader.get(self.key(number))
+            assert (found and found["v"]) == shown.get(number)
+            down = self._read(table=self.reader, backward=True)
+            assert down == self._wanted(shown)[::-1]
+        except Stale:
+            assert self.moving, "stale where nodes stay"
 
     @rule()
     def read_all(self):
@@ -275,6 +365,9 @@ class TreeModel(ChipModel):
 
     @rule()
     def check(self):
+        if self.cached:  # they write
+            self._try(self.table.sync, [self.rows])
+            self.since = [self.rows]
         report, shape = self.table.check(), self.table.shape()
         assert report.ok, report
         assert report.rows == len(self.rows)
