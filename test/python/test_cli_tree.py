@@ -71,6 +71,25 @@ def test_import_takes_keys_in_any_order_and_replaces(esker, tmp_path, file):
         assert fact in info.out
 
 
+@pytest.mark.parametrize("store", ["mu", "wandering"])
+def test_import_writes_nodes_once_for_many_rows(esker, tmp_path, file, store):
+    image = tmp_path / "new.img"
+    rows = {i * 7919 % 4001: float(i) for i in range(4000)}
+    text = "".join(f"{key},{value}\n" for key, value in rows.items())
+    options = (*TREE, "--store", store)
+    done = esker("import", image, "part", file("id,price\n" + text), *options)
+    assert done.status == 0, done
+    assert read(image) == sorted(rows.items())
+    with (
+        eskerdb.open(image) as volume,
+        volume.open_table("part") as tree,
+    ):
+        shape = tree.shape()
+        assert shape.height > 1 and shape.pages_written < len(rows) / 10
+    assert esker("verify", image).status == 0
+    assert esker("inspect", image, "part").status == 0
+
+
 def test_import_refuses_a_key_twice_when_told_to(esker, tmp_path, file):
     image = tmp_path / "new.img"
     refuse = ("--duplicates", "refuse")

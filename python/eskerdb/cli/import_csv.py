@@ -3,8 +3,9 @@
 """`esker import IMAGE TABLE CSV`: rows of a CSV file into a table.
 
 Rows go in one by one in the file's order; into a tree in any order of keys.
-The first line that cannot be taken ends the import: the rows before it are synced, and the message names
-file, line and column, the text, and what to do.
+Into a wandering or mu tree they go through a write cache. The first line that
+cannot be taken ends the import: the rows before it are synced, and the message
+names file, line and column, the text, and what to do.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from eskerdb.device import Geometry, ImageFile, Simulator
 from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder
 from eskerdb.schema import TYPES, Column, Index
 from eskerdb.series import Series
-from eskerdb.tree import Tree
+from eskerdb.tree import MOVING_STORES, Tree
 from eskerdb.volume import Volume
 
 _BATCH_ROWS = 2048
+_FRAMES = 255  # of a moving tree: the most there can be
 
 
 class Kind(str, Enum):
@@ -212,7 +214,7 @@ def import_csv(
             volume = _mount(device, create)
             if create:
                 _create(volume, table, source, wanted)
-            with volume.open_table(table) as opened:
+            with _open(volume, table) as opened:
                 _check_options(opened, resume, duplicates)
                 refuse = duplicates is Duplicates.refuse
                 done = _Import(opened, source, resume, refuse).run(console())
@@ -248,6 +250,14 @@ def _check_options(
         raise typer.BadParameter(
             f"--duplicates is for trees; '{table.name}' is a series"
         )
+
+
+def _open(volume: Volume, table: str) -> Series | Tree:
+    """Opens a table to write many rows: what later ones replace waits in RAM,
+    where the store lets it."""
+    if volume.table(table).store not in MOVING_STORES:
+        return volume.open_table(table)
+    return volume.open_tree(table, frames=_FRAMES, write_frames=_FRAMES - 2)
 
 
 # The image ------------------------------------------------------------------
