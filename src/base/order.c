@@ -218,6 +218,9 @@ uint64_t esk_order_load(uint8_t type, const uint8_t *bytes) {
 
 bool esk_order_is_nan(uint8_t type, const uint8_t *bytes) {
     uint8_t order[8];
+    if (type != ESK_TYPE_F32 && type != ESK_TYPE_F64) {
+        return false;
+    }
     return !esk_order_bytes(type, esk_order_width(type), bytes, order);
 }
 

@@ -168,7 +168,7 @@ struct esk_tree_edit {
     bool right_gone;  ///< the node right of the one below was joined to it
     bool has_right;   ///< tree->pending has to be inserted
     bool keep;        ///< a descent leaves its last node pinned: in `work`
-    struct esk_tree_work work;  ///< pinned: where the change begins
+    struct esk_tree_work work;  ///< pinned: the node under change
     struct esk_btree_node node; ///< in it
 };
 

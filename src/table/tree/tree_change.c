@@ -17,6 +17,7 @@
 /// effect.
 ///
 /// btree-2022, Fig. 1 and 2; mu-Tree, Algorithms 3 to 5 (mutree-2007).
+#include "base/inline.h"
 #include "table/tree/tree.h"
 
 int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
@@ -124,10 +125,9 @@ static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
     }
 }
 
-/// What a level's change came to.
+/// What a level's change came to; the node itself is edit->work.
 struct change {
-    struct esk_tree_work left;
-    struct esk_tree_work right;
+    struct esk_tree_work right; ///< pinned: it is there
     bool split;
     bool left_changed;
 };
@@ -159,24 +159,17 @@ static int height_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
     return ESK_OK;
 }
 
-/// Puts `entry` at `index` of the node, splitting it when it is full.
-static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
-                     struct change *change, const struct esk_btree_node *node,
-                     uint16_t index, const uint8_t *entry) {
-    uint8_t level = change->left.level;
+/// Splits the node, which is full, to put `entry` at `index`.
+static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
+                                       struct esk_tree_edit *edit,
+                                       struct change *change, uint16_t index,
+                                       const uint8_t *entry) {
+    uint8_t level = edit->work.level;
     bool is_root = level == tree->now.height;
     bool in_right = false;
-    struct esk_btree_node left = *node;
+    struct esk_btree_node *left = &edit->node;
     struct esk_btree_node right;
-    uint16_t count = esk_btree_count(node);
-    change->left_changed = true;
-    if (count < node->capacity) {
-        esk_btree_insert(node, index, entry);
-        if (level == 1) {
-            rows_follow(tree, edit, node, index, edit->rightmost);
-        }
-        return ESK_OK;
-    }
+    uint16_t count = esk_btree_count(left);
     bool fits = false;
     ESK_TRY(height_fits(tree, level, &fits));
     if (!fits || !nodes_fit(tree, (uint8_t)(tree->now.height + 2u - level))) {
@@ -186,12 +179,12 @@ static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
                  !(is_root && esk_tree_shares(tree));
     change->left_changed = !keeps || edit->child_moved;
     change->right.level = level;
-    ESK_TRY(node_divide(tree, keeps, node, &change->right, &right, entry,
+    ESK_TRY(node_divide(tree, keeps, left, &change->right, &right, entry,
                         &index, &in_right));
     change->split = true;
     tree->splits++;
     if (level == 1) {
-        struct esk_btree_node *into = in_right ? &right : &left;
+        struct esk_btree_node *into = in_right ? &right : left;
         into->capacity =
             esk_btree_capacity(&tree->layout, 1, ESK_BTREE_HEIGHT_MAX);
         rows_follow(tree, edit, into, index, edit->rightmost && in_right);
@@ -200,10 +193,25 @@ static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
+/// Puts `entry` at `index` of the node, splitting it when it is full.
+static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
+                     struct change *change, uint16_t index,
+                     const uint8_t *entry) {
+    const struct esk_btree_node *node = &edit->node;
+    if (esk_btree_count(node) >= node->capacity) {
+        return entry_split(tree, edit, change, index, entry);
+    }
+    esk_btree_insert(node, index, entry);
+    if (edit->work.level == 1 && edit->done < edit->row_count) {
+        rows_follow(tree, edit, node, index, edit->rightmost);
+    }
+    return ESK_OK;
+}
+
 /// Makes the change in the leaf where it begins.
 static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
-                       struct change *change,
-                       const struct esk_btree_node *node) {
+                       struct change *change) {
+    const struct esk_btree_node *node = &edit->node;
     uint16_t index = tree->path.index[0];
     if (edit->kind == ESK_TREE_EDIT_DELETE) {
         esk_btree_remove(node, index);
@@ -215,7 +223,7 @@ static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     edit->done++;
     if (!edit->found) {
         rows_add(tree, 1);
-        return entry_put(tree, edit, change, node, index, row);
+        return entry_put(tree, edit, change, index, row);
     }
     memcpy(esk_btree_entry(node, index), row, tree->layout.row_bytes);
     rows_follow(tree, edit, node, index, edit->rightmost);
@@ -233,9 +241,9 @@ static void children_set(const struct esk_tree_edit *edit,
 
 /// Makes the change that the level below asks for.
 static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
-                        struct change *change,
-                        const struct esk_btree_node *node) {
-    uint16_t index = tree->path.index[change->left.level - 1];
+                        struct change *change) {
+    const struct esk_btree_node *node = &edit->node;
+    uint16_t index = tree->path.index[edit->work.level - 1];
     if (edit->child_gone) {
         esk_btree_remove(node, index);
         return ESK_OK;
@@ -252,7 +260,7 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
             /* Key 0 stays below key 1 when smaller keys split child 0. */
             memcpy(esk_btree_key(node, 0), tree->low, tree->layout.key_bytes);
         }
-        return entry_put(tree, edit, change, node, (uint16_t)(index + 1u),
+        return entry_put(tree, edit, change, (uint16_t)(index + 1u),
                          tree->pending);
     }
     return ESK_OK;
@@ -290,7 +298,7 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
 /// Gives a level's node or nodes to the store.
 static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
                        struct change *change) {
-    struct esk_tree_work *left = &change->left;
+    struct esk_tree_work *left = &edit->work;
     uint32_t was = left->address;
     uint32_t right = 0;
     if (change->split) {
@@ -310,27 +318,27 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
 /// Makes the change at one level. again: the level above has to hear of it.
 static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                         uint8_t level, bool *again) {
-    struct change change = {.left = {.level = level}};
-    struct esk_btree_node node;
+    struct esk_tree_work *work = &edit->work;
+    struct esk_btree_node *node = &edit->node;
+    struct change change;
     bool begins = level == edit->level && edit->kind != ESK_TREE_EDIT_LINK;
-    if (edit->work.pinned) {
-        change.left = edit->work;
-        node = edit->node;
-        edit->work.pinned = false;
-    } else {
-        ESK_TRY(esk_tree_work_open(tree, level, &change.left, &node));
+    change.right.pinned = false;
+    change.split = false;
+    change.left_changed = true;
+    if (!work->pinned) {
+        ESK_TRY(esk_tree_work_open(tree, level, work, node));
     }
-    int status = esk_tree_work_own(tree, &change.left, &node);
+    int status = esk_tree_work_own(tree, work, node);
     if (status != ESK_OK) {
-        esk_tree_unpin(tree, &change.left);
+        esk_tree_unpin(tree, work);
         return status;
     }
-    if (begins && level == 1 && edit->kind != ESK_TREE_EDIT_MOVE) {
-        status = leaf_change(tree, edit, &change, &node);
-    } else if (!begins) {
-        status = inner_change(tree, edit, &change, &node);
-    } else if (begins) {
-        children_set(edit, &node);
+    if (!begins) {
+        status = inner_change(tree, edit, &change);
+    } else if (level == 1 && edit->kind != ESK_TREE_EDIT_MOVE) {
+        status = leaf_change(tree, edit, &change);
+    } else {
+        children_set(edit, node);
     }
     bool shrinks = edit->child_gone || edit->right_gone ||
                    (begins && edit->kind == ESK_TREE_EDIT_DELETE);
@@ -338,10 +346,10 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     edit->right_gone = false;
     bool is_root = level == tree->now.height;
     if (status == ESK_OK && shrinks && tree->merge != NULL) {
-        status = tree->merge->join(tree, &change.left, &node, edit);
+        status = tree->merge->join(tree, work, node, edit);
     }
     if (status == ESK_OK && !change.split && tree->store->settle != NULL) {
-        status = tree->store->settle(tree, &change.left, &node, edit);
+        status = tree->store->settle(tree, work, node, edit);
         if (edit->child_gone) {
             *again = true;
             return ESK_OK;
@@ -351,7 +359,7 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         status = level_place(tree, edit, &change);
     }
     if (status != ESK_OK) {
-        esk_tree_work_drop(tree, &change.left);
+        esk_tree_work_drop(tree, work);
         esk_tree_work_drop(tree, &change.right);
         return status;
     }

@@ -116,7 +116,9 @@ static int row_status(int status) {
 
 int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
     struct esk_tree_path path;
-    struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE, .keep = true};
+    struct esk_tree_edit found; /* the rest is the descent's to fill in */
+    found.keep = true;
+    found.work.pinned = false;
     ESK_TRY(esk_tree_ready(tree));
     ESK_TRY(esk_tree_descend(tree, &path, key, ESK_TREE_FIRST, 1, &found));
     if (found.found) {

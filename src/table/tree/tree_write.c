@@ -6,6 +6,20 @@
 
 enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
 
+/// Fills in what has to be there before a descent: to zero all takes an 8-bit
+/// processor five cycles a byte.
+static void edit_begin(struct esk_tree_edit *edit) {
+    edit->done = 0;
+    edit->moved_count = 0;
+    edit->level = 1;
+    edit->child_moved = false;
+    edit->child_gone = false;
+    edit->right_gone = false;
+    edit->has_right = false;
+    edit->keep = true;
+    edit->work.pinned = false;
+}
+
 /// Finds the leaf of `key` and makes `edit` there. PUT_NEW and DELETE and
 /// PUT_OLD look first whether the row is there.
 /// through  it passes the write cache by.
@@ -20,8 +34,7 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
     }
     ESK_TRY(status);
     struct esk_tree_state before = tree->now;
-    edit->level = 1;
-    edit->keep = true;
+    edit_begin(edit);
     if (tree->kept != NULL) {
         status = tree->write_cache->begin(tree, through);
         before = tree->now;
@@ -46,17 +59,18 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
 }
 
 /// The same; once more without a write cache where frames are too few for it.
+/// edit     its kind and rows are set.
 static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
                      struct esk_tree_edit *edit, enum put_mode mode) {
     if (esk_order_is_nan(tree->layout.key_type, key)) {
         return ESK_E_INVALID;
     }
-    struct esk_tree_edit again = *edit;
+    const uint8_t *rows = edit->rows;
     uint32_t splits = tree->splits;
     uint32_t merges = tree->merges;
     int status = leaf_change(tree, key, edit, mode, false);
     if (status == ESK_E_NO_MEMORY && tree->kept != NULL) {
-        *edit = again;
+        edit->rows = rows;
         tree->splits = splits;
         tree->merges = merges;
         status = leaf_change(tree, key, edit, mode, true);
@@ -65,8 +79,10 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
 }
 
 static int row_put(struct esk_tree *tree, const void *row, enum put_mode mode) {
-    struct esk_tree_edit edit = {
-        .kind = ESK_TREE_EDIT_PUT, .rows = row, .row_count = 1};
+    struct esk_tree_edit edit;
+    edit.kind = ESK_TREE_EDIT_PUT;
+    edit.rows = row;
+    edit.row_count = 1;
     return leaf_edit(tree, edit.rows + tree->layout.key_offset, &edit, mode);
 }
 
@@ -88,8 +104,10 @@ int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
     int status = ESK_OK;
     uint32_t put = 0;
     while (put < count && status == ESK_OK) {
-        struct esk_tree_edit edit = {
-            .kind = ESK_TREE_EDIT_PUT, .rows = row, .row_count = count - put};
+        struct esk_tree_edit edit;
+        edit.kind = ESK_TREE_EDIT_PUT;
+        edit.rows = row;
+        edit.row_count = count - put;
         status = leaf_edit(tree, row + tree->layout.key_offset, &edit, PUT_ANY);
         if (status == ESK_OK) {
             put += edit.done;
@@ -103,7 +121,10 @@ int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
 }
 
 int esk_tree_delete(struct esk_tree *tree, const void *key) {
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_DELETE};
+    struct esk_tree_edit edit;
+    edit.kind = ESK_TREE_EDIT_DELETE;
+    edit.rows = NULL;
+    edit.row_count = 0;
     return leaf_edit(tree, key, &edit, PUT_OLD);
 }
 
