@@ -59,9 +59,8 @@ uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
 #if defined(__AVR__)
 
 /// As rank_long for fewer than 256 words, in registers.
-static ESK_OUT_OF_LINE uint8_t rank_short(const uint8_t *bytes, uint16_t stride,
-                                          uint8_t count, uint32_t order,
-                                          uint8_t flip) {
+static inline uint8_t rank_short(const uint8_t *bytes, uint16_t stride,
+                                 uint8_t count, uint32_t order, uint8_t flip) {
     uint8_t rank = 0;
     uint8_t half;
     uint16_t rest = (uint16_t)(stride - 4u);
@@ -130,8 +129,10 @@ static ESK_OUT_OF_LINE uint16_t rank_long(const uint8_t *bytes, uint16_t stride,
     return rank;
 }
 
-uint16_t esk_order_rank_words(uint8_t type, const uint8_t *bytes,
-                              uint16_t stride, uint16_t count, uint32_t order) {
+ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
+                                              const uint8_t *bytes,
+                                              uint16_t stride, uint16_t count,
+                                              uint32_t order) {
     uint8_t flip = type == ESK_TYPE_I32 ? 0x80 : 0;
 #if defined(__AVR__)
     if (count <= UINT8_MAX) {

@@ -144,6 +144,12 @@ static ESK_OUT_OF_LINE uint16_t search_any(
     return low;
 }
 
+/// Order form of a key that is a word.
+static uint32_t word_order(uint8_t type, const uint8_t *key) {
+    uint32_t order = esk_load_u32(key);
+    return type == ESK_TYPE_I32 ? order ^ UINT32_C(0x80000000) : order;
+}
+
 uint16_t esk_btree_search(const struct esk_btree_layout *layout,
                           const struct esk_btree_node *node, uint16_t from,
                           const uint8_t *key, bool *found) {
@@ -152,14 +158,10 @@ uint16_t esk_btree_search(const struct esk_btree_layout *layout,
     if (!esk_order_is_word(type) || from >= count) {
         return search_any(layout, node, from, key, found);
     }
-    uint32_t order = esk_load_u32(key);
-    if (type == ESK_TYPE_I32) {
-        order ^= UINT32_C(0x80000000);
-    }
     uint16_t index =
         (uint16_t)(from + esk_order_rank_words(
                               type, esk_btree_key(node, from), node->bytes,
-                              (uint16_t)(count - from), order));
+                              (uint16_t)(count - from), word_order(type, key)));
     *found = index < count &&
              esk_load_u32(esk_btree_key(node, index)) == esk_load_u32(key);
     return index;
@@ -168,9 +170,19 @@ uint16_t esk_btree_search(const struct esk_btree_layout *layout,
 uint16_t esk_btree_descend(const struct esk_btree_layout *layout,
                            const struct esk_btree_node *node,
                            const uint8_t *key) {
-    bool found = false;
-    uint16_t index = esk_btree_search(layout, node, 1, key, &found);
-    return found ? index : (uint16_t)(index - 1u);
+    uint16_t last = (uint16_t)(esk_btree_count(node) - 1u);
+    uint8_t type = layout->key_type;
+    if (!esk_order_is_word(type)) {
+        bool found = false;
+        uint16_t index = search_any(layout, node, 1, key, &found);
+        return found ? index : (uint16_t)(index - 1u);
+    }
+    /* Keys up to `key` are those below the one after it; the largest has
+       none after it. */
+    uint32_t after = word_order(type, key) + 1u;
+    return after == 0 ? last
+                      : esk_order_rank_words(type, esk_btree_key(node, 1),
+                                             node->bytes, last, after);
 }
 
 static void count_set(const struct esk_btree_node *node, uint16_t count) {
