@@ -4,6 +4,7 @@
 #include "flash/envelope.h"
 
 #include "base/crc.h"
+#include "base/inline.h"
 #include "esker/volume.h"
 
 /// The checksum of a closing part (its bytes 4..7) and `bytes` bytes of the
@@ -45,8 +46,20 @@ static bool closing_names(const struct esk_envelope *envelope,
 static bool closing_proves(const struct esk_envelope *envelope,
                            const uint8_t *closing, const uint8_t *page,
                            uint16_t bytes) {
-    return esk_load_u32(closing + ESK_ENVELOPE_CHECKSUM) ==
-           envelope_checksum(envelope, closing, page, bytes);
+    uint32_t proof = envelope->seed;
+    if (envelope->checksum != ESK_CHECKSUM_NONE) {
+        proof = envelope_checksum(envelope, closing, page, bytes);
+    }
+    return esk_load_u32(closing + ESK_ENVELOPE_CHECKSUM) == proof;
+}
+
+/// Whether the elements that a closed page says it has fit into it.
+static bool elements_fit(const struct esk_envelope *envelope,
+                         const uint8_t *page) {
+    uint16_t room = (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_BYTES);
+    uint16_t count = esk_page_count(page);
+    return envelope->unit == 1 ? count <= room
+                               : (uint32_t)count * envelope->unit <= room;
 }
 
 /// How many whole elements lie before the tail's `seals` seals, of which
@@ -81,8 +94,8 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
 
 /// Looks for the newest seal that proves itself. A slot that reads erased
 /// ends the list: seals are written without gaps. As esk_envelope_check.
-static uint16_t seals_prove(const struct esk_envelope *envelope,
-                            uint8_t *page) {
+static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
+                                            uint8_t *page) {
     uint16_t best = 0;
     bool all =
         esk_bytes_are(page, ESK_ENVELOPE_OPENING, envelope->erased_value);
@@ -116,9 +129,7 @@ static uint16_t seals_prove(const struct esk_envelope *envelope,
 uint16_t esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
                             bool trust) {
     uint16_t bytes = (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_OPENING);
-    if (closing_names(envelope, page) &&
-        (uint32_t)esk_page_count(page) * envelope->unit <=
-            envelope->page_bytes - (uint32_t)ESK_ENVELOPE_BYTES &&
+    if (closing_names(envelope, page) && elements_fit(envelope, page) &&
         (trust || closing_proves(envelope, page, page, bytes))) {
         return ESK_PROVEN_ALL;
     }

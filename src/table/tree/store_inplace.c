@@ -20,6 +20,7 @@
 /// Nodes are not merged and empty leaves stay, as in btree-2022, unless the
 /// program asks for it: store_inplace_merge.c.
 #include "table/tree/store_inplace.h"
+#include "base/inline.h"
 #include "flash/device_page.h"
 
 enum {
@@ -33,20 +34,23 @@ static bool has_journal(const struct esk_tree *tree) {
     return tree->store->id == ESK_STORE_JOURNALED;
 }
 
+/// Reads region page `at`, or what a batch has instead of it.
+static inline int bytes_read(struct esk_tree *tree, uint32_t at,
+                             uint8_t *page) {
+    uint32_t from = at;
+    tree->stats.reads++;
+    if (tree->in_batch) {
+        from = tree->batches->find(tree, at);
+    }
+    return esk_device_read_page(tree->volume->device,
+                                tree->ring.first_page + from, page);
+}
+
 /// Reads region page `at` once. As esk_inplace_read.
 static int page_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                      bool verify, uint8_t *level) {
     struct esk_ring *ring = &tree->ring;
-    tree->stats.reads++;
-    uint32_t from = at;
-    if (tree->in_batch) {
-        from = tree->batches->find(tree, at);
-    }
-    int status = esk_device_read_page(tree->volume->device,
-                                      ring->first_page + from, page);
-    if (status != ESK_OK) {
-        return status;
-    }
+    ESK_TRY(bytes_read(tree, at, page));
     *level = (uint8_t)(page[ESK_ENVELOPE_KIND] - ESK_PAGE_NODE);
     ring->envelope.kind = page[ESK_ENVELOPE_KIND];
     uint8_t level_max = ESK_BTREE_HEIGHT_MAX;
@@ -72,19 +76,23 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
 
 static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     struct esk_tree *tree = context;
-    bool verify = (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0;
-    uint8_t level = 0;
+    struct esk_envelope *envelope = &tree->ring.envelope;
+    bool trust = (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) != 0;
     int status = ESK_E_CORRUPT;
-    if (tag < esk_ring_pages(&tree->ring)) {
-        status = esk_inplace_read(tree, tag, page, verify, &level);
+    uint8_t looks = tag < esk_ring_pages(&tree->ring) ? 2 : 0;
+    for (; looks > 0 && status == ESK_E_CORRUPT; looks--) {
+        status = bytes_read(tree, tag, page);
+        envelope->kind = (uint8_t)(ESK_PAGE_NODE + tree->load_level);
+        if (status == ESK_OK && (!esk_envelope_check(envelope, page, trust) ||
+                                 esk_page_sequence(page) != tag)) {
+            status = ESK_E_CORRUPT;
+        }
     }
-    if (status == ESK_OK && level != tree->load_level) {
-        status = ESK_E_CORRUPT;
+    if (status != ESK_OK) {
+        tree->stats.damaged++;
     }
-    tree->stats.damaged += status != ESK_OK ? 1 : 0;
     return status;
 }
-
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,
                         const uint8_t *page) {
     const struct esk_device *device = tree->volume->device;
@@ -127,7 +135,9 @@ int esk_inplace_settle(struct esk_tree *tree) {
 static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
                       uint32_t at, uint32_t link) {
     ESK_TRY(esk_inplace_write(tree, at, work->page, work->level, link));
-    esk_pool_tag(&tree->pool, work->frame, at);
+    if (!esk_pool_holds(&tree->pool, work->frame, at)) {
+        esk_pool_tag(&tree->pool, work->frame, at);
+    }
     esk_tree_unpin(tree, work);
     return ESK_OK;
 }
@@ -409,7 +419,8 @@ static int tree_repair(struct esk_tree *tree) {
     return ESK_OK;
 }
 
-static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
+/// What a batch, a failure or merging has to have done before a change.
+static ESK_OUT_OF_LINE int more_begin(struct esk_tree *tree, uint32_t pages) {
     if (tree->broken) {
         if (tree->in_batch) {
             ESK_TRY(tree->batches->ready(tree, 0));
@@ -421,6 +432,11 @@ static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
         ESK_TRY(tree->batches->ready(tree, pages));
     }
     return tree->merge != NULL && pages > 0 ? tree->merge->begin(tree) : ESK_OK;
+}
+
+static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
+    bool more = tree->in_batch || tree->broken || tree->merge != NULL;
+    return more ? more_begin(tree, pages) : ESK_OK;
 }
 
 static void inplace_layout(struct esk_btree_layout *layout, uint16_t page_bytes,
