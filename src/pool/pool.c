@@ -49,14 +49,13 @@ uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
     return pool->pages + (size_t)frame * pool->page_bytes;
 }
 
-uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
-                      uint8_t class_) {
-    const uint32_t *tags = esk_pool_tags(pool, class_);
-    uint8_t newest = esk_pool_order(pool, class_)[pool->frames - 1u];
+/// esk_pool_find in `tags`, a class's. newest: its youngest frame.
+static inline uint8_t tags_find(const uint32_t *tags, uint8_t frames,
+                                uint8_t newest, uint32_t tag) {
     if (tags[newest] == tag) {
         return newest;
     }
-    for (uint8_t frame = 0; frame < pool->frames; frame++) {
+    for (uint8_t frame = 0; frame < frames; frame++) {
         if (tags[frame] == tag) {
             return frame;
         }
@@ -64,24 +63,35 @@ uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
     return ESK_POOL_FRAME_NONE;
 }
 
+uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
+                      uint8_t class_) {
+    uint8_t newest = esk_pool_order(pool, class_)[pool->frames - 1u];
+    return tags_find(esk_pool_tags(pool, class_), pool->frames, newest, tag);
+}
+
+/// Puts `frame` at the end `at` of a list, handing on the frame that was
+/// there. From that end on: what is used again and again is found at once.
+/// step     to the other end.
+static inline void list_move(uint8_t *at, int8_t step, uint8_t frame) {
+    uint8_t moved = frame;
+    do {
+        uint8_t before = *at;
+        *at = moved;
+        moved = before;
+        at += step;
+    } while (moved != frame);
+}
+
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
                    uint32_t tag) {
-    /* From the end where it goes, handing on the frame that was there: what
-       is used again and again is found at once. */
     uint8_t *order = esk_pool_order(pool, class_);
     int8_t step = 1;
-    uint8_t moved = frame;
     if (tag != ESK_POOL_TAG_NONE) {
         order += pool->frames - 1u;
         step = -1;
     }
     esk_pool_tags(pool, class_)[frame] = tag;
-    do {
-        uint8_t before = *order;
-        *order = moved;
-        moved = before;
-        order += step;
-    } while (moved != frame);
+    list_move(order, step, frame);
 }
 
 uint8_t esk_pool_place(const uint8_t *order, uint8_t frame) {
@@ -103,7 +113,7 @@ uint8_t esk_pool_oldest(const struct esk_pool *pool, const uint8_t *order) {
 /// Chooses a frame, saves what is worth keeping of it, pins it and leaves it
 /// empty; its place in the list is the caller's to change.
 /// ESK_POOL_FRAME_NONE when every frame is pinned.
-static uint8_t pool_evict(struct esk_pool *pool) {
+static inline uint8_t pool_evict(struct esk_pool *pool) {
     const uint8_t *order = esk_pool_order(pool, 0);
     uint8_t place = esk_pool_oldest(pool, order);
     if (place == pool->frames) {
@@ -118,41 +128,50 @@ static uint8_t pool_evict(struct esk_pool *pool) {
     return frame;
 }
 
-int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
-                 esk_pool_load *load, void *context, uint8_t **page,
-                 uint8_t *frame) {
-    uint8_t found = esk_pool_find(pool, tag, class_);
-    if (found != ESK_POOL_FRAME_NONE) {
-        pool->hits++;
-        pool->pins[found]++;
-        esk_pool_move(pool, found, class_, tag); /* only its own slot is used */
-    } else {
-        uint8_t kept = class_ > 0 ? pool->slots->leave(pool, tag, class_) : 0;
-        found = pool_evict(pool);
-        if (found == ESK_POOL_FRAME_NONE) {
-            return ESK_E_NO_MEMORY;
-        }
-        pool->misses++;
-        int status = load(context, tag, esk_pool_page(pool, found));
-        if (status != ESK_OK) {
-            esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
-            pool->pins[found] = 0;
-            return status;
-        }
-        for (uint8_t i = 0; i <= class_; i++) {
-            if ((kept & 1u) == 0) {
-                esk_pool_move(pool, found, i, tag);
-            }
-            kept >>= 1;
-        }
+/// Loads page `tag` into a frame, which is pinned, and tags its slots of the
+/// classes below `class_`; that one is left to the caller.
+static int page_load(struct esk_pool *pool, uint32_t tag, uint8_t class_,
+                     esk_pool_load *load, void *context, uint8_t *frame) {
+    uint8_t kept = class_ > 0 ? pool->slots->leave(pool, tag, class_) : 0;
+    uint8_t found = pool_evict(pool);
+    if (found == ESK_POOL_FRAME_NONE) {
+        return ESK_E_NO_MEMORY;
     }
-    *page = esk_pool_page(pool, found);
+    pool->misses++;
     *frame = found;
+    int status = load(context, tag, esk_pool_page(pool, found));
+    if (status != ESK_OK) {
+        esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
+        pool->pins[found] = 0;
+        return status;
+    }
+    for (uint8_t i = 0; i < class_; i++) {
+        if ((kept & 1u) == 0) {
+            esk_pool_move(pool, found, i, tag);
+        }
+        kept >>= 1;
+    }
     return ESK_OK;
 }
 
-void esk_pool_unpin(struct esk_pool *pool, uint8_t frame) {
-    pool->pins[frame]--;
+int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
+                 esk_pool_load *load, void *context, uint8_t **page,
+                 uint8_t *frame) {
+    uint8_t frames = pool->frames;
+    uint32_t *tags = esk_pool_tags(pool, class_);
+    uint8_t *newest = esk_pool_order(pool, class_) + frames - 1;
+    uint8_t found = tags_find(tags, frames, *newest, tag);
+    if (found != ESK_POOL_FRAME_NONE) {
+        pool->hits++;
+        pool->pins[found]++;
+    } else {
+        ESK_TRY(page_load(pool, tag, class_, load, context, &found));
+        tags[found] = tag;
+    }
+    list_move(newest, -1, found); /* only its own slot is used */
+    *page = esk_pool_page(pool, found);
+    *frame = found;
+    return ESK_OK;
 }
 
 int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame) {

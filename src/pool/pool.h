@@ -132,7 +132,9 @@ static inline void esk_pool_hold(struct esk_pool *pool, uint8_t frame) {
 }
 
 /// Releases one pin of `frame`.
-void esk_pool_unpin(struct esk_pool *pool, uint8_t frame);
+static inline void esk_pool_unpin(struct esk_pool *pool, uint8_t frame) {
+    pool->pins[frame]--;
+}
 
 /// Pins a frame for writing. Its bytes are undefined and no page has them.
 /// Returns ESK_OK; ESK_E_NO_MEMORY when every frame is pinned.

@@ -10,16 +10,23 @@
 
 enum { ESK_POOL_FRAME_NONE = 0xFF };
 
+/// Slots of the classes below. Most pools have one class, and a small chip
+/// has no product to spare for it.
+static inline uint16_t esk_pool_below(const struct esk_pool *pool,
+                                      uint8_t class_) {
+    return class_ == 0 ? 0 : (uint16_t)((uint16_t)class_ * pool->frames);
+}
+
 /// Tags of the class's slots, by frame.
 static inline uint32_t *esk_pool_tags(const struct esk_pool *pool,
                                       uint8_t class_) {
-    return pool->tags + (uint16_t)((uint16_t)class_ * pool->frames);
+    return pool->tags + esk_pool_below(pool, class_);
 }
 
 /// The class's frames, least recently used first.
 static inline uint8_t *esk_pool_order(const struct esk_pool *pool,
                                       uint8_t class_) {
-    return pool->pins + (uint16_t)((class_ + 1u) * pool->frames);
+    return pool->pins + pool->frames + esk_pool_below(pool, class_);
 }
 
 /// Divides `memory` and empties every slot.

@@ -7,31 +7,25 @@
 /// two frames the root still is in RAM when the next one begins. (A reader may
 /// have one frame only.) No loop runs longer than the tree is high: levels
 /// only fall, whatever flash says.
+#include "base/inline.h"
 #include "table/tree/tree.h"
 
-/// Pins the node of `level` at `address`, as esk_tree_pin.
-static int node_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
-                    uint8_t **page, uint8_t *frame,
-                    struct esk_btree_node *node) {
+ESK_OUT_OF_LINE int esk_tree_pin(struct esk_tree *tree, uint32_t address,
+                                 uint8_t level, struct esk_tree_work *work,
+                                 struct esk_btree_node *node) {
     uint8_t class_ = tree->lru_n ? (uint8_t)(level - 1u) : 0;
     tree->load_level = level;
     ESK_TRY(esk_pool_pin(&tree->pool, address, class_, tree->store->load, tree,
-                         page, frame));
-    esk_btree_view(&tree->layout, *page, level, tree->now.height, node);
-    uint16_t count = esk_btree_count(node);
-    if (count > node->capacity || (count == 0 && level > 1)) {
-        esk_pool_unpin(&tree->pool, *frame);
-        return ESK_E_CORRUPT;
-    }
-    return ESK_OK;
-}
-
-int esk_tree_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
-                 struct esk_tree_work *work, struct esk_btree_node *node) {
-    ESK_TRY(node_pin(tree, address, level, &work->page, &work->frame, node));
+                         &work->page, &work->frame));
     work->pinned = true;
     work->address = address;
     work->level = level;
+    esk_btree_view(&tree->layout, work->page, level, tree->now.height, node);
+    uint16_t count = esk_btree_count(node);
+    if (count > node->capacity || (count == 0 && level > 1)) {
+        esk_tree_unpin(tree, work);
+        return ESK_E_CORRUPT;
+    }
     return ESK_OK;
 }
 
@@ -112,46 +106,49 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
+enum { NOT_HELD = ESK_POOL_FRAME_COUNT_MAX };
+
+/// Lets go of the frame that the root is held in.
+static inline void root_release(struct esk_tree *tree, uint8_t frame) {
+    if (frame != NOT_HELD) {
+        esk_pool_unpin(&tree->pool, frame);
+    }
+}
+
 /// As path_extend from the root to the leaf of `key`, where each node has a
 /// page of its own: the way of most calls.
 static int path_find(struct esk_tree *tree, struct esk_tree_path *path,
                      const uint8_t *key, struct esk_tree_edit *edit) {
+    struct esk_btree_node *node = &edit->node;
     uint32_t address = tree->now.root;
-    uint8_t height = tree->now.height;
-    uint8_t level = height;
-    uint8_t root = 0;
-    bool rightmost = true;
-    int status = ESK_OK;
-    bool holds = height > 1 && tree->pool.frames > 1;
-    path->address[level - 1] = address;
-    path->lost = level;
-    ESK_TRY(esk_tree_pin(tree, address, level, &edit->work, &edit->node));
-    while (level > 1) {
-        uint16_t index = esk_btree_descend(&tree->layout, &edit->node, key);
-        rightmost = rightmost && index + 1u == esk_btree_count(&edit->node);
+    uint8_t level = tree->now.height;
+    uint8_t root = NOT_HELD;
+    for (;;) {
+        path->address[level - 1] = address;
+        int status = esk_tree_pin(tree, address, level, &edit->work, node);
+        if (status != ESK_OK) {
+            path->lost = level;
+            root_release(tree, root);
+            return status;
+        }
+        if (level == 1) {
+            break;
+        }
+        uint16_t index = esk_btree_descend(&tree->layout, node, key);
+        if (edit->rightmost) {
+            edit->rightmost = index + 1u == esk_btree_count(node);
+        }
         path->index[level - 1] = index;
-        address = esk_tree_child(&edit->node, index, address);
-        if (level == height && holds) {
+        address = esk_tree_child(node, index, address);
+        edit->work.pinned = false;
+        if (root == NOT_HELD && tree->pool.frames > 1) {
             root = edit->work.frame;
         } else {
             esk_pool_unpin(&tree->pool, edit->work.frame);
         }
         level--;
-        path->address[level - 1] = address;
-        status = esk_tree_pin(tree, address, level, &edit->work, &edit->node);
-        if (status != ESK_OK) {
-            path->lost = level;
-            edit->work.pinned = false;
-            break;
-        }
     }
-    if (holds) {
-        esk_pool_unpin(&tree->pool, root);
-    }
-    if (status != ESK_OK) {
-        return status;
-    }
-    edit->rightmost = rightmost;
+    root_release(tree, root);
     edit->child = address;
     path->index[0] =
         esk_btree_search(&tree->layout, &edit->node, 0, key, &edit->found);
