@@ -46,9 +46,10 @@ static void rows_ahead(const struct esk_tree *tree,
 /// cursor's bound.
 static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
                     struct esk_tree_cursor *cursor, void *row) {
-    struct esk_tree_work work = {.pinned = false};
+    struct esk_tree_work work;
     struct esk_btree_node node;
     uint8_t *page = NULL;
+    work.pinned = false;
     if (cursor != NULL && !tree->lru_n) {
         /* Mostly the leaf is where the row before was read. */
         page = esk_pool_peek(&tree->pool, cursor->frame, path->address[0]);
@@ -79,11 +80,16 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
 }
 
 /// Moves a path on to the next leaf, or the one before. cursor: may be NULL.
+/// Going forward the leaf is read by who takes its first row.
 static int leaf_step(struct esk_tree *tree, struct esk_tree_path *path,
                      const struct esk_tree_cursor *cursor, bool forward) {
     const uint8_t *bound = cursor != NULL ? cursor->bound : NULL;
     uint8_t level = 1;
     ESK_TRY(esk_tree_turn(tree, path, &level, forward, bound, NULL));
+    if (forward && level == 1) {
+        path->index[0] = 0;
+        return ESK_OK;
+    }
     return esk_tree_reach(tree, path, level, forward);
 }
 
@@ -250,6 +256,9 @@ static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
         ESK_TRY(cursor_seek(tree, cursor));
     } else if (resume > 0) {
         ESK_TRY(esk_tree_reach(tree, &cursor->path, resume, forward));
+    } else if (forward && left == 0 && cursor->bound == NULL && !tree->lru_n) {
+        /* It took all rows of its leaf. */
+        ESK_TRY(leaf_step(tree, &cursor->path, cursor, true));
     } else if (forward) {
         cursor->path.index[0] = (uint16_t)(cursor->path.index[0] - left + 1u);
     }
