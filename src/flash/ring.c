@@ -19,6 +19,7 @@
 /// and no row.
 #include "flash/ring.h"
 
+#include "base/inline.h"
 #include "flash/device_page.h"
 
 enum {
@@ -41,9 +42,17 @@ esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
     return ring->first_page + offset;
 }
 
+ESK_OUT_OF_LINE uint16_t esk_ring_rest(const struct esk_ring *ring,
+                                       uint32_t position) {
+    uint16_t pages = block_pages(ring);
+    uint16_t mask = (uint16_t)(pages - 1u);
+    return (pages & mask) == 0 ? (uint16_t)position & mask
+                               : (uint16_t)(position % pages);
+}
+
 uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position) {
     uint16_t pages = block_pages(ring);
-    uint16_t rest = (uint16_t)(position % pages);
+    uint16_t rest = esk_ring_rest(ring, position);
     return rest == 0 ? position : position + (uint16_t)(pages - rest);
 }
 
@@ -141,7 +150,7 @@ void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
 bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
     uint16_t block = block_pages(ring);
     uint32_t end = ring->tail + ring->pages;
-    end -= end % block;
+    end -= esk_ring_rest(ring, end);
     uint32_t at = ring->head;
     uint32_t room = 0;
     bool is_run = true;
@@ -150,7 +159,7 @@ bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
         room = at - ring->head;
     }
     while (at < end && room < pages) {
-        uint16_t begun = (uint16_t)(at % block);
+        uint16_t begun = esk_ring_rest(ring, at);
         uint16_t rest = (uint16_t)(block - begun);
         bool good = begun != 0 || !esk_ring_block_is_bad(ring, at);
         is_run = is_run && good;
@@ -179,8 +188,9 @@ static int block_erase(struct esk_ring *ring, uint32_t position) {
 }
 
 bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
-    return esk_device_block_is_bad(ring->volume->device,
-                                   position_block(ring, position));
+    const struct esk_device *device = ring->volume->device;
+    return device->ops->block_is_bad != NULL &&
+           esk_device_block_is_bad(device, position_block(ring, position));
 }
 
 static void block_mark(struct esk_ring *ring, uint32_t position) {
@@ -245,8 +255,10 @@ static void page_pass(struct esk_ring *ring, bool block) {
 static void room_set(struct esk_ring *ring) {
     uint16_t taken = (uint16_t)(ESK_ENVELOPE_BYTES +
                                 (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
-    ring->room =
-        (uint16_t)((ring->envelope.page_bytes - taken) / ring->envelope.unit);
+    ring->room = (uint16_t)(ring->envelope.page_bytes - taken);
+    if (ring->envelope.unit != 1) {
+        ring->room = (uint16_t)(ring->room / ring->envelope.unit);
+    }
 }
 
 void esk_ring_open_none(struct esk_ring *ring) {
@@ -322,7 +334,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
             if (status != ESK_NOT_FOUND) {
                 return status;
             }
-        } else if (ring->head % pages != 0 ||
+        } else if (esk_ring_rest(ring, ring->head) != 0 ||
                    !esk_ring_block_is_bad(ring, ring->head)) {
             return ESK_OK;
         }

@@ -65,7 +65,8 @@ static uint32_t spare_pages(const struct esk_tree *tree) {
     if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
         return 0;
     }
-    return (good_pages(tree) / ESK_COLLECTOR_SPARE / block + 1u) * block;
+    uint32_t pages = good_pages(tree) / ESK_COLLECTOR_SPARE + block;
+    return pages - esk_ring_rest(&tree->ring, pages);
 }
 
 /// Windows that a lap of a wandering tree is divided into.
@@ -102,7 +103,8 @@ static uint32_t window_pages(const struct esk_tree *tree) {
         least = 1;
     }
     pages = pages < least ? least : pages;
-    return (pages + block - 1) / block * block;
+    pages += block - 1;
+    return pages - esk_ring_rest(&tree->ring, pages);
 }
 
 /// Pages kept free for the collector: what a sweep of `window` pages writes

@@ -288,10 +288,14 @@ static void node_gather(struct esk_tree *tree,
     struct esk_btree_node to;
     uint16_t count = esk_btree_count(from);
     esk_btree_view(&tree->layout, tree->page, level, tree->now.height, &to);
-    memcpy(to.count, from->count,
-           (size_t)ESK_TREE_NODE_HEAD + (size_t)count * from->bytes);
+    esk_bytes_copy(to.count, from->count,
+                   (uint16_t)(ESK_TREE_NODE_HEAD + count * from->bytes));
+    uint8_t *child = esk_btree_child(&to, 0);
     for (uint16_t i = 0; level > 1 && i < count; i++) {
-        esk_store_u32(esk_btree_child(&to, i), esk_tree_child(&to, i, address));
+        if (esk_load_u32(child) == ESK_BTREE_SELF) {
+            esk_store_u32(child, address);
+        }
+        child += to.bytes;
     }
 }
 
