@@ -77,16 +77,15 @@ void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,
                     uint8_t level, uint8_t height,
                     struct esk_btree_node *node) {
     uint8_t *base = page + layout->offset[level - 1];
+    node->count = page + ESK_ENVELOPE_COUNT;
     if (layout->counts_inside) {
         node->count = base;
-        node->entries = base + ESK_TREE_NODE_HEAD;
-    } else {
-        node->count = page + ESK_ENVELOPE_COUNT;
-        node->entries = base;
+        base += ESK_TREE_NODE_HEAD;
     }
+    node->entries = base;
+    node->capacity = esk_btree_capacity(layout, level, height);
     node->bytes = entry_bytes(layout, level);
     node->key = level == 1 ? layout->key_offset : 0;
-    node->capacity = esk_btree_capacity(layout, level, height);
 }
 
 /// Orders keys wider than four bytes, or of fixed bytes.
