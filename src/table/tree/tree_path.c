@@ -62,10 +62,11 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                        const uint8_t *key, enum esk_tree_side side,
                        uint32_t address, uint8_t level, uint8_t bottom,
                        struct esk_tree_edit *edit) {
-    struct esk_tree_work root = {.pinned = false};
+    struct esk_tree_work root;
     bool gathers = edit != NULL && tree->page != NULL;
     bool holds = !gathers && tree->pool.frames > 1;
     int status = ESK_OK;
+    root.pinned = false;
     for (; level >= bottom; level--) {
         struct esk_tree_work work;
         struct esk_btree_node node;
