@@ -67,6 +67,7 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
     bool holds = !gathers && tree->pool.frames > 1;
     int status = ESK_OK;
     root.pinned = false;
+    root.frame = 0;
     for (; level >= bottom; level--) {
         struct esk_tree_work work;
         struct esk_btree_node node;
