@@ -370,6 +370,12 @@ static int doubts_read(struct esk_tree *tree, struct doubts *doubts,
     uint32_t link = ESK_PAGE_NONE;
     ESK_TRY(list_open(tree, page, &listed, &count, &link));
     free->listed = listed;
+    /* A search for the head that damage led astray stops short of pages that
+       were in use when the list was written. */
+    if (free->made > tree->ring.head &&
+        free->made <= esk_ring_pages(&tree->ring)) {
+        tree->ring.head = free->made;
+    }
     for (uint16_t i = 0; i < count; i++) {
         uint32_t at = esk_load_u32(entry_at(page, (uint16_t)(listed + i)));
         if (page_is_node(tree, at)) {
