@@ -19,6 +19,7 @@ TABLE = re.compile(r"struct (\w+) \w+ = \{(.*?)\};", re.DOTALL)
 NAMED = re.compile(r"\.(\w+) = &?(\w+)")
 ASSIGNED = re.compile(r"(?:->|\.)(\w+) = (\w+)[;,]")
 MEMBER_CALL = re.compile(r"(\w+)(?:->|\.)(\w+)\(")
+DEFINED = re.compile(r"^\w[\w \*]*?(\w+)\(([^;{}]*)\) \{", re.MULTILINE)
 SOURCE_LINES = 3  # of a statement that a call may be on another line of
 
 
@@ -52,14 +53,29 @@ class Sources:
             found |= self.named.get((type_, member), set())
         return found or self.assigned.get(member, set())
 
+    def words_handed(self, caller, seen=()):
+        """Every word in the arguments of calls of `caller`; where one is an
+        argument of the function that makes the call, of calls of that, too."""
+        call = re.compile(rf"\b{caller}\(([^;]*)\)")
+        seen = {caller, *seen}
+        words = set()
+        for text in self.texts.values():
+            defined = list(DEFINED.finditer(text))
+            for made in call.finditer(text):
+                handed = set(re.findall(r"\w+", made.group(1)))
+                words |= handed
+                around = [d for d in defined if d.end() <= made.start()]
+                if not around or around[-1].group(1) in seen:
+                    continue
+                name, arguments = around[-1].groups()
+                if handed & set(re.findall(r"_load \*(\w+)", arguments)):
+                    words |= self.words_handed(name, seen)
+        return words
+
     def of_argument(self, caller):
         """Every function that a call of `caller` hands in, by its name or as
         a member."""
-        call = re.compile(rf"\b{caller}\(([^;]*)\)")
-        words = set()
-        for text in self.texts.values():
-            for arguments in call.findall(text):
-                words |= set(re.findall(r"\w+", arguments))
+        words = self.words_handed(caller)
         found = set(words)
         for (_, member), names in self.named.items():
             found |= names if member in words else set()
