@@ -46,8 +46,10 @@ ESK_OUT_OF_LINE uint16_t esk_ring_rest(const struct esk_ring *ring,
                                        uint32_t position) {
     uint16_t pages = block_pages(ring);
     uint16_t mask = (uint16_t)(pages - 1u);
-    return (pages & mask) == 0 ? (uint16_t)position & mask
-                               : (uint16_t)(position % pages);
+    if ((pages & mask) == 0) {
+        return (uint16_t)((uint16_t)position & mask);
+    }
+    return (uint16_t)(position % pages);
 }
 
 uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position) {
