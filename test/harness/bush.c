@@ -297,14 +297,27 @@ static bool delete_check(struct esk_bush *bush, uint32_t number) {
                          there ? "there" : "not there");
 }
 
-/// Whether a batch may be refused for want of room: its nodes move, and those
-/// that there are leave no room for `pages`, or a block.
-static bool batch_may_be_full(const struct esk_bush *bush, uint32_t pages) {
+/// Whether a batch may be refused for want of room. Where nodes move: those
+/// that there are leave no room for `pages`, or a block. In place: `pages`, or
+/// half of those never used, are too few for one change of a path, or with
+/// merging of the neighbours and the free list beside it.
+static bool batch_may_be_full(struct esk_bush *bush, uint32_t pages) {
     struct esk_tree_stats stats;
+    struct esk_tree_walk walk;
     esk_tree_stats(bush->tree, &stats);
-    pages = pages > 0 ? pages : bush->device->geometry.block_pages;
-    return !esk_bush_overwrites(bush->table.store) &&
-           stats.nodes + pages > stats.nodes_max;
+    if (!esk_bush_overwrites(bush->table.store)) {
+        pages = pages > 0 ? pages : bush->device->geometry.block_pages;
+        return stats.nodes + pages > stats.nodes_max;
+    }
+    uint32_t change = stats.height;
+    if (bush->table.merges) {
+        change = 3u * stats.height + 4u;
+    }
+    if (esk_tree_walk_open(bush->tree, &walk) != ESK_OK) {
+        return false;
+    }
+    uint32_t unused = walk.pages_max - walk.pages;
+    return pages > 0 ? pages < change || pages > unused : unused / 2 < change;
 }
 
 static bool batch_begin(struct esk_bush *bush, uint32_t pages) {

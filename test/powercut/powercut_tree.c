@@ -13,218 +13,9 @@
 
 #include "test/harness/bush.h"
 #include "test/harness/cut_campaign.h"
-#include "test/harness/media.h"
+#include "test/harness/cut_trees.h"
 
 enum { CHANGES_MAX = 12, STEPS_AFTER = 12, UNSYNCED_MAX = 24 };
-
-struct tree_config {
-    const char *name;
-    struct esk_bush_table table;
-    struct esk_geometry geometry;
-    uint32_t ops;      ///< programs and erases of the workload
-    uint32_t prefill;  ///< steps before it
-    bool whole_writes; ///< the medium never tears a page
-    uint8_t cache;     ///< programs it keeps until a sync
-    uint8_t ecc_word;  ///< bytes with an ECC of their own; 0: no ECC
-    uint32_t bad_blocks;
-};
-
-#define TREE(store_, range_, pad_)                                             \
-    .store = (store_), .key_type = ESK_TYPE_U32, .key_range = (range_),        \
-    .pad_bytes = (pad_)
-
-static const struct tree_config configs[] = {
-    {.name = "inplace",
-     .table = {TREE(ESK_STORE_INPLACE, 150, 40)},
-     .geometry = ESK_CARD(40, 8, 256),
-     .ops = 500,
-     .whole_writes = true},
-    {.name = "inplace-deep",
-     .table = {TREE(ESK_STORE_INPLACE, 200, 40)},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 600,
-     .whole_writes = true},
-    {.name = "journaled",
-     .table = {TREE(ESK_STORE_JOURNALED, 150, 40)},
-     .geometry = ESK_CARD(40, 8, 256),
-     .ops = 600},
-    {.name = "journaled-deep",
-     .table = {TREE(ESK_STORE_JOURNALED, 200, 40)},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 600},
-    {.name = "inplace-cached",
-     .table = {TREE(ESK_STORE_INPLACE, 200, 40)},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 600,
-     .whole_writes = true,
-     .cache = 24},
-    {.name = "journaled-cached",
-     .table = {TREE(ESK_STORE_JOURNALED, 200, 40)},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 600,
-     .cache = 24},
-    {.name = "inplace-merges",
-     .table = {TREE(ESK_STORE_INPLACE, 150, 40), .merges = true},
-     .geometry = ESK_CARD(40, 8, 256),
-     .ops = 600,
-     .prefill = 100,
-     .whole_writes = true},
-    {.name = "inplace-merges-full",
-     .table = {TREE(ESK_STORE_INPLACE, 250, 40), .blocks = 9, .merges = true},
-     .geometry = ESK_CARD(40, 8, 128),
-     .ops = 900,
-     .prefill = 700,
-     .whole_writes = true},
-    {.name = "journaled-merges",
-     .table = {TREE(ESK_STORE_JOURNALED, 200, 40), .merges = true},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 700,
-     .prefill = 100},
-    {.name = "journaled-merges-full",
-     .table = {TREE(ESK_STORE_JOURNALED, 250, 20), .blocks = 6, .merges = true},
-     .geometry = ESK_CARD(40, 8, 128),
-     .ops = 900,
-     .prefill = 700},
-    {.name = "inplace-merges-cached",
-     .table = {TREE(ESK_STORE_INPLACE, 250, 40), .blocks = 9, .merges = true},
-     .geometry = ESK_CARD(40, 8, 128),
-     .ops = 900,
-     .prefill = 700,
-     .whole_writes = true,
-     .cache = 24},
-    {.name = "journaled-merges-cached",
-     .table = {TREE(ESK_STORE_JOURNALED, 250, 20), .blocks = 6, .merges = true},
-     .geometry = ESK_CARD(40, 8, 128),
-     .ops = 900,
-     .prefill = 700,
-     .cache = 24},
-    {.name = "inplace-batches",
-     .table = {TREE(ESK_STORE_INPLACE, 150, 40), .batch_pages = 12},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 900,
-     .prefill = 100,
-     .whole_writes = true},
-    {.name = "inplace-merges-batches",
-     .table = {TREE(ESK_STORE_INPLACE, 200, 20), .blocks = 12, .merges = true,
-               .batch_pages = 24},
-     .geometry = ESK_CARD(40, 8, 128),
-     .ops = 900,
-     .prefill = 700,
-     .whole_writes = true},
-    {.name = "journaled-batches",
-     .table = {TREE(ESK_STORE_JOURNALED, 200, 40), .batch_pages = 12},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 900,
-     .prefill = 100},
-    {.name = "journaled-merges-batches",
-     .table = {TREE(ESK_STORE_JOURNALED, 250, 20), .blocks = 12, .merges = true,
-               .batch_pages = 24},
-     .geometry = ESK_CARD(40, 8, 128),
-     .ops = 900,
-     .prefill = 700},
-    {.name = "wandering-merges",
-     .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24,
-               .merges = true},
-     .geometry = ESK_NAND(52, 8, 256),
-     .ops = 900,
-     .prefill = 400},
-    {.name = "mu-merges",
-     .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 7, .merges = true},
-     .geometry = ESK_NAND(32, 8, 256),
-     .ops = 900,
-     .prefill = 400},
-    {.name = "wandering",
-     .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24},
-     .geometry = ESK_NAND(52, 8, 256),
-     .ops = 900,
-     .prefill = 400},
-    {.name = "wandering-small",
-     .table = {TREE(ESK_STORE_WANDERING, 60, 60), .blocks = 14},
-     .geometry = ESK_NAND(28, 8, 256),
-     .ops = 900,
-     .prefill = 300},
-    {.name = "wandering-full",
-     .table = {TREE(ESK_STORE_WANDERING, 250, 40), .blocks = 24},
-     .geometry = ESK_NAND(52, 8, 256),
-     .ops = 900,
-     .prefill = 900},
-    {.name = "wandering-deep",
-     .table = {.store = ESK_STORE_WANDERING,
-               .key_type = ESK_TYPE_BYTES,
-               .key_bytes = 24,
-               .key_range = 150,
-               .pad_bytes = 30,
-               .blocks = 60,
-               .frames = 3},
-     .geometry = ESK_NAND(100, 8, 256),
-     .ops = 900,
-     .prefill = 700},
-    {.name = "mu",
-     .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 7},
-     .geometry = ESK_NAND(32, 8, 256),
-     .ops = 900,
-     .prefill = 400},
-    {.name = "mu-one-page-blocks",
-     .table = {TREE(ESK_STORE_MU, 60, 20), .blocks = 36},
-     .geometry = ESK_NAND(140, 1, 256),
-     .ops = 500,
-     .prefill = 300},
-    {.name = "mu-k30-lru-n",
-     .table = {TREE(ESK_STORE_MU, 120, 8), .blocks = 5, .k_percent = 30,
-               .frames = 4, .policy = ESK_TREE_LRU_N},
-     .geometry = ESK_NAND(30, 16, 256),
-     .ops = 900,
-     .prefill = 500},
-    {.name = "mu-k70-bad-blocks",
-     .table = {TREE(ESK_STORE_MU, 120, 20), .blocks = 8, .k_percent = 70,
-               .frames = 3},
-     .geometry = ESK_NAND(34, 8, 512),
-     .ops = 900,
-     .prefill = 500,
-     .bad_blocks = 3},
-    {.name = "mu-word-ecc",
-     .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 7},
-     .geometry = ESK_FLASH(32, 8, 256, 8, 1),
-     .ecc_word = 8,
-     .ops = 900,
-     .prefill = 400},
-    {.name = "wandering-write-cache",
-     .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24, .frames = 10,
-               .write_frames = 9},
-     .geometry = ESK_NAND(52, 8, 256),
-     .ops = 900,
-     .prefill = 600},
-    {.name = "wandering-deep-write-cache",
-     .table = {.store = ESK_STORE_WANDERING,
-               .key_type = ESK_TYPE_BYTES,
-               .key_bytes = 24,
-               .key_range = 150,
-               .pad_bytes = 30,
-               .blocks = 60,
-               .frames = 16,
-               .write_frames = 14,
-               .merges = true},
-     .geometry = ESK_NAND(100, 8, 256),
-     .ops = 900,
-     .prefill = 900},
-    {.name = "mu-write-cache",
-     .table = {TREE(ESK_STORE_MU, 100, 20), .blocks = 9, .frames = 7,
-               .write_frames = 5, .merges = true},
-     .geometry = ESK_NAND(36, 8, 256),
-     .ops = 900,
-     .prefill = 600},
-    {.name = "mu-lru-n-write-cache",
-     .table = {TREE(ESK_STORE_MU, 120, 8), .blocks = 5, .frames = 6,
-               .write_frames = 4, .policy = ESK_TREE_LRU_N},
-     .geometry = ESK_NAND(30, 16, 256),
-     .ops = 900,
-     .prefill = 700},
-    {.name = "mu-full",
-     .table = {TREE(ESK_STORE_MU, 250, 40), .blocks = 6},
-     .geometry = ESK_NAND(30, 8, 256),
-     .ops = 900,
-     .prefill = 500},
-};
 
 /// What a step changes, in order; version 0: the row goes.
 struct step {
@@ -253,7 +44,7 @@ struct save {
     void *arena;
 };
 
-static const struct tree_config *config;
+static const struct cut_tree *config;
 static struct esk_bush bush;
 static struct step step; ///< the one under way, or the last
 static struct unsynced unsynced;
@@ -571,27 +362,17 @@ static void tree_stir(uint64_t bits) {
 }
 
 static const char *config_name(size_t at) {
-    return configs[at].name;
+    return cut_trees[at].name;
 }
 
 static bool tree_make(struct cut_campaign *run, size_t at) {
-    config = &configs[at];
-    struct esk_sim_config medium = {
-        .geometry = config->geometry,
-        .seed = run->seed,
-        .bad_blocks = config->bad_blocks,
-        .ecc_bits = config->ecc_word != 0 ? 1 : 0,
-        .ecc_bytes = config->ecc_word,
-        .whole_writes = config->whole_writes,
-        .cache_programs = config->cache,
-        .erase_keeps = (config->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0,
-    };
+    config = &cut_trees[at];
     run->why = bush.why;
     run->why_bytes = sizeof bush.why;
     run->ops = config->ops;
     run->mode_last =
         config->whole_writes ? ESK_SIM_CUT_AFTER : ESK_SIM_CUT_ALL_BUT_ONE;
-    int status = esk_bush_make_on(&bush, &config->table, &medium, run->seed);
+    int status = cut_tree_make(config, &bush, run->seed);
     for (uint32_t i = 0; i < config->prefill && status == ESK_OK; i++) {
         status = tree_step(run);
     }
@@ -632,7 +413,7 @@ static void tree_print(const struct cut_campaign *run) {
 
 int main(int argc, char **argv) {
     const struct cut_kind tree = {.program = "powercut_tree",
-                                  .configs = sizeof configs / sizeof configs[0],
+                                  .configs = cut_tree_count,
                                   .name = config_name,
                                   .make = tree_make,
                                   .free = tree_free,

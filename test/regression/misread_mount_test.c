@@ -13,9 +13,9 @@
 /// the power-cut campaigns.
 #include "test/harness/bush_rig.h"
 #include "test/harness/cut_configs.h"
+#include "test/harness/cut_trees.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/failing_device.h"
-#include "test/harness/media.h"
 
 enum {
     STATES = 2,         ///< of each medium; ESK_STATES asks for more
@@ -169,61 +169,6 @@ ESK_TEST(series_is_whole_or_not_opened_when_a_read_of_its_mount_is_wrong) {
     tally_check();
 }
 
-#define TREE(store_, range_, pad_)                                             \
-    .store = (store_), .key_type = ESK_TYPE_U32, .key_range = (range_),        \
-    .pad_bytes = (pad_)
-
-struct tree_medium {
-    const char *name;
-    struct esk_bush_table table;
-    struct esk_geometry geometry;
-    uint32_t calls; ///< before the first state
-};
-
-static const struct tree_medium tree_media[] = {
-    {"inplace", {TREE(ESK_STORE_INPLACE, 150, 40)}, ESK_CARD(40, 8, 256), 0},
-    {"inplace-deep",
-     {TREE(ESK_STORE_INPLACE, 250, 40)},
-     ESK_CARD(60, 8, 128),
-     400},
-    {"inplace-merges-batches",
-     {TREE(ESK_STORE_INPLACE, 200, 20), .blocks = 24, .merges = true,
-      .batch_pages = 24},
-     ESK_CARD(40, 8, 128),
-     700},
-    {"journaled-batches",
-     {TREE(ESK_STORE_JOURNALED, 200, 40), .batch_pages = 12},
-     ESK_CARD(60, 8, 128),
-     200},
-    {"journaled-merges",
-     {TREE(ESK_STORE_JOURNALED, 250, 20), .merges = true},
-     ESK_CARD(60, 8, 128),
-     900},
-    {"wandering",
-     {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24},
-     ESK_NAND(52, 8, 256),
-     0},
-    {"wandering-full",
-     {TREE(ESK_STORE_WANDERING, 250, 40), .blocks = 24},
-     ESK_NAND(52, 8, 256),
-     900},
-    {"wandering-merges",
-     {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24, .merges = true},
-     ESK_NAND(52, 8, 256),
-     400},
-    {"mu", {TREE(ESK_STORE_MU, 100, 20), .blocks = 7}, ESK_NAND(32, 8, 256), 0},
-    {"mu-merges",
-     {TREE(ESK_STORE_MU, 100, 20), .blocks = 7, .merges = true},
-     ESK_NAND(32, 8, 256),
-     400},
-    {"mu-one-page-blocks",
-     {TREE(ESK_STORE_MU, 60, 20), .blocks = 36},
-     ESK_NAND(140, 1, 256),
-     300},
-};
-
-enum { TREE_MEDIA = sizeof tree_media / sizeof tree_media[0] };
-
 static struct esk_bush bush;
 static struct esk_bush bush_kept;
 static struct esk_sim *bush_medium; ///< as the cut left it
@@ -317,18 +262,13 @@ static void model_read(void) {
     esk_bush_model_set(&bush, versions);
 }
 
-static void tree_run(const struct tree_medium *on) {
-    struct esk_sim_config medium = {
-        .geometry = on->geometry,
-        .seed = 1,
-        .erase_keeps = esk_bush_overwrites(on->table.store),
-        .whole_writes = on->table.store == ESK_STORE_INPLACE};
+static void tree_run(const struct cut_tree *on) {
     ESK_CONTEXT("%s", on->name);
-    ESK_CHECK_INT(esk_bush_make_on(&bush, &on->table, &medium, 1), ESK_OK);
+    ESK_CHECK_INT(cut_tree_make(on, &bush, 1), ESK_OK);
     bush_front(&bush);
     ESK_CHECK_INT(esk_sim_clone(&bush_medium, bush.sim), ESK_OK);
     for (uint32_t state = 0; state < states(); state++) {
-        tree_proceed(state == 0 ? on->calls : CALLS_BETWEEN, state);
+        tree_proceed(state == 0 ? on->prefill : CALLS_BETWEEN, state);
         esk_sim_restore(bush_medium, bush.sim);
         model_read();
         bush_kept = bush;
@@ -348,8 +288,8 @@ static void tree_run(const struct tree_medium *on) {
 
 ESK_TEST(tree_is_whole_or_not_opened_when_a_read_of_its_mount_is_wrong) {
     memset(&tally, 0, sizeof tally);
-    for (uint32_t i = 0; i < TREE_MEDIA; i++) {
-        tree_run(&tree_media[i]);
+    for (size_t i = 0; i < cut_tree_count; i++) {
+        tree_run(&cut_trees[i]);
     }
     tally_check();
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the campaigns of trees run over: stores and parts on media of their
+/// kind.
+#ifndef ESK_TEST_CUT_TREES_H
+#define ESK_TEST_CUT_TREES_H
+
+#include "test/harness/bush.h"
+
+struct cut_tree {
+    const char *name;
+    struct esk_bush_table table;
+    struct esk_geometry geometry;
+    uint32_t ops;      ///< programs and erases of the workload
+    uint32_t prefill;  ///< steps before it
+    bool whole_writes; ///< the medium never tears a page
+    uint8_t cache;     ///< programs it keeps until a sync
+    uint8_t ecc_word;  ///< bytes with an ECC of their own; 0: no ECC
+    uint32_t bad_blocks;
+};
+
+extern const struct cut_tree cut_trees[];
+extern const size_t cut_tree_count;
+
+/// Makes the bush of `config`, empty. As esk_bush_make_on.
+int cut_tree_make(const struct cut_tree *config, struct esk_bush *bush,
+                  uint64_t seed);
+
+#endif
