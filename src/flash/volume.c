@@ -322,18 +322,17 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     super_decode(volume, page);
 
     /* A half whose transfer failed may be the newer one. */
-    int has_second = half_take(volume, 1, page);
-    uint32_t second = volume->commit;
-    int has_first =
-        has_second == ESK_E_IO ? ESK_E_IO : half_take(volume, 0, page);
-    if (has_first == ESK_E_IO) {
+    int second = half_take(volume, 1, page);
+    uint32_t second_commit = volume->commit;
+    int first = second == ESK_E_IO ? ESK_E_IO : half_take(volume, 0, page);
+    if (first == ESK_E_IO) {
         return ESK_E_IO;
     }
-    if (has_first != ESK_OK || has_second != ESK_OK) {
-        return has_first == ESK_OK ? has_first : has_second;
+    if (first != ESK_OK || second != ESK_OK) {
+        return first == ESK_OK ? first : second;
     }
-    if (volume->commit != second) {
-        return half_choose(volume, second > volume->commit, page);
+    if (volume->commit != second_commit) {
+        return half_choose(volume, second_commit > volume->commit, page);
     }
     volume->half_valid = 3;
     return ESK_OK;

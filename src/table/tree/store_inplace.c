@@ -93,6 +93,7 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     }
     return status;
 }
+
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,
                         const uint8_t *page) {
     const struct esk_device *device = tree->volume->device;
