@@ -71,6 +71,13 @@ static inline void bush_verify(struct esk_bush *bush) {
     ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
 }
 
+/// The same now and after a remount.
+static inline void bush_verify_again(struct esk_bush *bush) {
+    bush_verify(bush);
+    ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
+    bush_verify(bush);
+}
+
 /// Reads the keys from number `first` on, some of which damage has hit: each
 /// has its row, or the read says that it is lost. Returns how many are lost.
 static inline uint32_t bush_lost(struct esk_bush *bush, uint32_t first) {
