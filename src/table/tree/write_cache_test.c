@@ -59,9 +59,7 @@ ESK_TEST(changes_of_one_leaf_are_programmed_once) {
         ESK_CHECK_INT(programs(&bush), before + path);
         ESK_CHECK_INT(esk_tree_sync(bush.tree), ESK_OK);
         ESK_CHECK_INT(programs(&bush), before + path);
-        ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                           esk_bush_verify(&bush),
-                       bush.why);
+        bush_verify_again(&bush);
         esk_bush_free(&bush);
     }
 }
@@ -92,6 +90,7 @@ ESK_TEST(close_writes_what_waits) {
 /// The flush fails at each of its programs; what waits is read and written
 /// later.
 ESK_TEST(flush_that_fails_loses_nothing_and_is_done_again) {
+    uint32_t failed = 0;
     for (uint32_t variant = 0; variant < 24; variant++) {
         struct esk_bush bush;
         cached_start(&bush, stores[variant % 2],
@@ -103,7 +102,8 @@ ESK_TEST(flush_that_fails_loses_nothing_and_is_done_again) {
         struct esk_bush_model changed = bush.model;
         esk_sim_failures_set(bush.sim, &failures);
         int status = esk_tree_sync(bush.tree);
-        ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+        ESK_CHECK(status == ESK_E_IO || (status == ESK_OK && variant >= 4));
+        failed += status == ESK_E_IO ? 1 : 0;
         esk_sim_failures_set(bush.sim, NULL);
         uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
         uint8_t key[8];
@@ -114,6 +114,7 @@ ESK_TEST(flush_that_fails_loses_nothing_and_is_done_again) {
         cut_verify(&bush, &changed);
         esk_bush_free(&bush);
     }
+    ESK_CHECK(failed > 4); /* later programs, too */
 }
 
 /// A change that has to flush first, and cannot, changes nothing.
@@ -133,9 +134,7 @@ ESK_TEST(change_whose_flush_fails_is_refused_and_can_be_called_again) {
         ESK_CHECK(refused > 0 && refused < ROWS / 10);
         esk_sim_failures_set(bush.sim, NULL);
         ESK_CHECK_INT(esk_tree_sync(bush.tree), ESK_OK);
-        ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                           esk_bush_verify(&bush),
-                       bush.why);
+        bush_verify_again(&bush);
         esk_bush_free(&bush);
     }
 }
@@ -259,9 +258,7 @@ ESK_TEST(tree_with_a_write_cache_grows_and_shrinks) {
             }
             ESK_CHECK(height >= 3);
             ESK_CHECK_INT(height_of(&bush), 1);
-            ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                               esk_bush_verify(&bush),
-                           bush.why);
+            bush_verify_again(&bush);
         }
         esk_bush_free(&bush);
     }
