@@ -3,6 +3,7 @@
 
 /// Every part of data/parts, cut down to a few blocks, with every checksum:
 /// a table is filled through wrap-around, mounted again and read every way.
+/// So it is where the pages of a block are no power of two.
 #include <stdio.h>
 
 #include "test/harness/bed.h"
@@ -40,6 +41,7 @@ static void part_run(const struct esk_sim_part *part, uint8_t checksum) {
     struct esk_bed_table table = {.checksum = checksum};
     struct esk_sim_config config = {.part = part->name, .seed = 5};
     table_fit(part, &table);
+    config.geometry.block_pages = part->geometry.block_pages;
     config.geometry.block_count = blocks_for(part, &table);
     if (part->medium == ESK_SIM_NAND_SLC || part->medium == ESK_SIM_NAND_MLC) {
         table.data_blocks += 2;
@@ -88,6 +90,15 @@ ESK_TEST(series_works_on_every_part_with_every_checksum) {
         used++;
     }
     ESK_CHECK(used > 20);
+}
+
+ESK_TEST(series_works_with_any_number_of_pages_a_block) {
+    static const uint16_t numbers[] = {1, 2, 3, 7, 12, 24, 100, 192};
+    struct esk_sim_part part = *esk_sim_part_at(0);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        part.geometry.block_pages = numbers[i];
+        part_run(&part, ESK_CHECKSUM_CRC32C);
+    }
 }
 
 ESK_TEST_MAIN()

@@ -165,10 +165,11 @@ static void taken_check(struct esk_bush *bush) {
 }
 
 ESK_TEST(row_that_is_there_is_changed_at_any_fill_of_any_region) {
+    static const uint16_t block_pages[4] = {1, 4, 12, 64};
     uint32_t full = 0;
     for (uint32_t run = 0; run < 4 * 4 * 13; run++) {
         uint8_t store = (uint8_t)(ESK_STORE_INPLACE + run % 4);
-        uint16_t pages = (uint16_t)(1u << run / 4 % 4 * 2);
+        uint16_t pages = block_pages[run / 4 % 4];
         bool overwrites = esk_bush_overwrites(store);
         struct esk_bush bush;
         struct esk_bush_table table = {.store = store,
