@@ -217,8 +217,7 @@ static void reader_call(struct grove *grove, struct view *view) {
         esk_bush_row(&grove->bush, 1, 1, row);
         ESK_CHECK_INT(esk_tree_put(view->tree, row), ESK_E_READ_ONLY);
         ESK_CHECK_INT(esk_tree_delete(view->tree, row + 4), ESK_E_READ_ONLY);
-        ESK_CHECK_INT(esk_tree_begin(view->tree, 0),
-                      grove->overwrites ? ESK_E_UNSUPPORTED : ESK_E_READ_ONLY);
+        ESK_CHECK_INT(esk_tree_begin(view->tree, 0), ESK_E_READ_ONLY);
         ESK_CHECK_INT(esk_tree_commit(view->tree), ESK_E_INVALID);
         break;
     }

@@ -27,6 +27,7 @@
 enum esk_store_flags {
     ESK_STORE_OVERWRITES = 1u << 0, ///< a node keeps its address
     ESK_STORE_SHARES = 1u << 1,     ///< a path shares a page
+    ESK_STORE_READS = 1u << 2,      ///< a reader's: it takes no change
 };
 
 /// What a change can take back when it fails.

@@ -143,6 +143,7 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     made->store = *tree->store;
     made->store.load = reader_load;
     made->store.begin = reader_begin;
+    made->store.flags |= ESK_STORE_READS;
     made->tree.volume = tree->volume;
     made->tree.store = &made->store;
     made->tree.merge = tree->merge;

@@ -132,11 +132,12 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
     if (tree->in_batch) {
         return ESK_E_INVALID;
     }
+    if (esk_tree_is_read_only(tree) ||
+        (tree->store->flags & ESK_STORE_READS) != 0) {
+        return ESK_E_READ_ONLY;
+    }
     if (esk_tree_overwrites(tree) && tree->batches == NULL) {
         return ESK_E_UNSUPPORTED;
-    }
-    if (esk_tree_is_read_only(tree)) {
-        return ESK_E_READ_ONLY;
     }
     if (tree->batches != NULL) {
         return tree->batches->begin(tree, pages);
