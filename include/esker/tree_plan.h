@@ -21,6 +21,10 @@
 
 #include "esker/schema.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum esk_tree_plan_limits {
     ESK_TREE_PLAN_HEIGHT_MAX = 8,
     ESK_TREE_PLAN_K_MIN = 10, ///< least and most k considered, in percent
@@ -93,5 +97,9 @@ int esk_tree_plan_best_k(const struct esk_tree_need *need, uint8_t *k_percent);
 ///          no sense; ESK_NOT_FOUND when a tree of this page, these entries
 ///          and this k need not hold the rows: ask with a larger page.
 int esk_tree_plan(const struct esk_tree_need *need, struct esk_tree_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,10 @@
 
 #include "esker/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// Reads the geometry that the image's superblock states.
 ///
 /// path      a raw image: page after page from page 0, no spare areas.
@@ -22,5 +26,9 @@
 /// Costs     reading up to the first superblock that fits the file's length;
 ///           the whole file when there is none.
 int esk_image_probe(const char *path, struct esk_geometry *geometry);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

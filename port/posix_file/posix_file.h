@@ -21,6 +21,10 @@
 #include "esker/device.h"
 #include "esker/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum esk_posix_file_flags {
     /// Programs and erases fail with ESK_E_IO; the file is never written.
     ESK_POSIX_FILE_READ_ONLY = 1u << 0,
@@ -77,5 +81,9 @@ void esk_posix_file_read_ahead(struct esk_posix_file *file, void *memory,
 /// Closes the image; what was not synced may not survive.
 /// Returns  ESK_OK; ESK_E_IO, and it is closed all the same.
 int esk_posix_file_close(struct esk_posix_file *file);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -25,6 +25,10 @@
 #include "esker/device.h"
 #include "esker/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// A simulator; opaque.
 struct esk_sim;
 
@@ -290,5 +294,9 @@ const struct esk_sim_part *esk_sim_part_find(const char *name);
 
 /// The part at `index`, NULL past the last.
 const struct esk_sim_part *esk_sim_part_at(size_t index);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
