@@ -5,6 +5,7 @@
 #ifndef ESK_BASE_ARENA_H
 #define ESK_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,11 @@ enum { ESK_ARENA_ALIGN = 1 };
 #else
 enum { ESK_ARENA_ALIGN = 8 };
 #endif
+
+/// Whether memory that begins here can be carved.
+static inline bool esk_arena_is_aligned(const void *memory) {
+    return ((uintptr_t)memory & (ESK_ARENA_ALIGN - 1u)) == 0;
+}
 
 /// Carves `bytes` bytes, aligned for any type. NULL when the arena has no
 /// room, or only measures; used rises either way.

@@ -13,6 +13,7 @@
 /// same catalog.
 #include "flash/volume.h"
 
+#include "base/arena.h"
 #include "base/crc.h"
 #include "base/inline.h"
 #include "flash/device_page.h"
@@ -394,6 +395,9 @@ int esk_table_find(const struct esk_volume *volume, const char *name,
     const struct esk_ring *ring = volume->rings;
     if (arena_bytes < volume->device->geometry.page_bytes) {
         return ESK_E_NO_MEMORY;
+    }
+    if (!esk_arena_is_aligned(arena)) {
+        return ESK_E_INVALID;
     }
     for (; ring != NULL; ring = ring->next) {
         if ((uintptr_t)ring - (uintptr_t)arena < arena_bytes) {

@@ -133,6 +133,9 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
                          uint32_t arena_bytes) {
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
     struct reader_memory memory;
+    if (!esk_arena_is_aligned(arena)) {
+        return ESK_E_INVALID;
+    }
     memory_carve(&carved, tree, config, &memory);
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
