@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,13 @@ from eskerdb.errors import DeviceError, check, error
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_OS_ADVICE = {
+    errno.ENOENT: "check the path",
+    errno.EISDIR: "name a file in it",
+    errno.ENOSPC: "make room, or take a smaller image",
+    errno.EACCES: "check the file's permissions",
+    errno.EROFS: "copy it to a place that can be written",
+}
 CutMode = Literal[
     "none", "before", "after", "prefix", "subset", "all_but_one", "drawn"
 ]
@@ -193,18 +201,30 @@ def _check_size(path: str, geometry: Geometry) -> Geometry:
 def _check_file(path: str) -> None:
     """Raises DeviceError when `path` is no file that can be read."""
     try:
+        if stat.S_ISFIFO(os.stat(path).st_mode):  # whose open() would wait
+            raise error(
+                lib.ESK_PY_OS,
+                f"image {path}",
+                "copy it to a file first",
+                "it is a pipe",
+            )
         with open(path, "rb"):
             return
+    except DeviceError:
+        raise
     except OSError as cause:
         raise _os_error(path, cause.errno or 0) from None
 
 
 def _os_error(path: str, number: int) -> DeviceError:
-    made = DeviceError(f"image {path}: {os.strerror(number)}")
+    advice = _OS_ADVICE.get(number, "")
+    made = DeviceError(
+        f"image {path}: {os.strerror(number)}"
+        + (f"; {advice}" if advice else "")
+    )
     made.errno = number
     made.status = lib.ESK_PY_OS
-    if number == errno.ENOENT:
-        made.advice = "check the path"
+    made.advice = advice
     return made
 
 
@@ -345,6 +365,13 @@ class Simulator(Device):
         dirty: bool = False,
     ) -> None:
         config = ffi.new("struct esk_sim_config *")
+        known = Simulator.parts()
+        if part is not None and part not in known:
+            raise error(
+                lib.ESK_PY_NO_PART,
+                f"simulator {part}",
+                f"the parts are {', '.join(known)}",
+            )
         name = ffi.new("char[]", part.encode()) if part else ffi.NULL
         config.part = name
         config.seed = seed

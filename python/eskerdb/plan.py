@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from eskerdb._esker import ffi, lib
 from eskerdb.device import Geometry
-from eskerdb.errors import check, error
+from eskerdb.errors import EskerError, check, error
 from eskerdb.schema import STORES
 
 PAGE_NUMBER_BYTES = 4
@@ -84,7 +84,7 @@ def plan(
         try:
             setattr(need, name, value)
         except OverflowError:
-            raise error(lib.ESK_E_INVALID, f"plan: {name} = {value}") from None
+            raise _out_of_range(need, name, value) from None
     lib.esk_tree_plan_headers(need)
     out = ffi.new("struct esk_tree_plan *")
     status = lib.esk_tree_plan(need, out)
@@ -96,6 +96,24 @@ def plan(
         "take larger pages, smaller rows, fewer rows or another k",
     )
     return _taken(store, out)
+
+
+def _out_of_range(need: object, name: str, value: int) -> EskerError:
+    """Says what a number may be, by the name that the caller gave it."""
+    field = dict(ffi.typeof(need).item.fields)[name]
+    most = (1 << 8 * ffi.sizeof(field.type)) - 1
+    if name == "leaf_entry_bytes":
+        name = "row_bytes"
+    if name == "index_entry_bytes":
+        name = "key_bytes"
+        value -= PAGE_NUMBER_BYTES
+        most -= PAGE_NUMBER_BYTES
+    return error(
+        lib.ESK_E_INVALID,
+        "plan",
+        f"take 0 to {most:,}",
+        f"{name} = {value:,} is out of range",
+    )
 
 
 def _taken(store: str, out: object) -> TreePlan:

@@ -20,7 +20,8 @@ import pyarrow
 import pyarrow.dataset
 
 from eskerdb import arrow
-from eskerdb.errors import EskerError
+from eskerdb._esker import lib
+from eskerdb.errors import EskerError, error
 from eskerdb.series import Series
 from eskerdb.tree import OpenTree
 from eskerdb.volume import Volume
@@ -162,7 +163,17 @@ class Database:
         self.connection = duckdb.connect()
         self._own: list[Series | Tree] = []
         given = {table.name: table for table in opened}
+        folded: dict[str, str] = {}
         for entry in volume.tables():
+            other = folded.setdefault(entry.name.casefold(), entry.name)
+            if other != entry.name:
+                self.skipped[entry.name] = error(
+                    lib.ESK_E_UNSUPPORTED,
+                    f"table '{entry.name}'",
+                    "drop one, or read it with eskerdb.open()",
+                    f"to SQL it has the name of '{other}'",
+                )
+                continue
             table = given.get(entry.name)
             if table is None:
                 try:

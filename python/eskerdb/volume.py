@@ -59,6 +59,7 @@ _INDEX_FAULTS = {
     lib.ESK_FAULT_INDEX_DUPLICATE,
     lib.ESK_FAULT_INDEX_TOO_WIDE,
 }
+_WIDTH_MAX = 1024  # of a column of bytes
 _COLUMN_FAULTS = {
     lib.ESK_FAULT_COLUMN_NAME,
     lib.ESK_FAULT_COLUMN_DUPLICATE,
@@ -654,6 +655,8 @@ def _string(array: Any) -> str:
 
 def _text(kept: list[Any], text: str) -> Any:
     """Makes a C string that lives as long as `kept`."""
+    if "\0" in text:
+        raise schema_error(f"{text!r}: a name has no zero byte")
     made = ffi.new("char[]", text.encode())
     kept.append(made)
     return made
@@ -665,6 +668,12 @@ def _columns(kept: list[Any], columns: Sequence[Column]) -> Any:
     for target, column in zip(array, columns, strict=False):
         target.name = _text(kept, column.name)
         target.unit = _text(kept, column.unit)
+        if not 0 <= column.bytes <= _WIDTH_MAX:
+            raise schema_error(
+                f"column '{column.name}': {column.bytes} bytes; a column of "
+                f"bytes has 1 to {_WIDTH_MAX:,}",
+                column.name,
+            )
         fill(target, type=TYPES[column.type], bytes=column.bytes)
     return array
 

@@ -224,3 +224,53 @@ def test_inspect_refuses_what_it_cannot_draw(esker, image, tmp_path):
     done = esker("inspect", image(), "part", "--svg", nowhere)
     assert done.status == 1
     assert "name a file that can be written" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("id,n\n1,x\n", (), "a tree has no column for text"),
+        ("id,n\n1,2\n", ("--type", "n=var"), "a tree has no column for text"),
+        ("id,n\n1,2\n", ("--type", "n=bytes:99999999999"), "1 to 1,024"),
+        ("id,n\n1,2\n", ("--type", "n=u8:4"), "choose one of"),
+        ("id,n\n1,2\n", ("--page", "0"), "a page has 128 to"),
+        ("id,n\n1,2\n", ("--page", "-256"), "a page has 128 to"),
+        ("id,n\n1,2\n", ("--block", "1G"), "not whole pages of 2048"),
+        ("id,n\n1,2\n", ("--size", "1K"), "4 blocks at least"),
+        ("id,n\n1,2\n", ("--part", ""), "the parts are w25q64jv"),
+    ],
+)
+def test_import_that_makes_no_table_leaves_no_image(
+    esker, tmp_path, file, text, options, message
+):
+    image = tmp_path / "new.img"
+    done = esker(
+        "import", image, "part", file(text), "--create", "--kind", "tree",
+        *options,
+    )  # fmt: skip
+    assert done.status in (1, 2), done
+    assert message in " ".join(done.err.replace("\u2502", " ").split())
+    assert not image.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--size", "4M"),
+        ("--page", "512"),
+        ("--block", "32K"),
+        ("--part", "w25q64jv"),
+    ],
+)
+def test_import_does_not_pass_over_what_the_image_is_not(
+    esker, tmp_path, file, options
+):
+    image = tmp_path / "new.img"
+    assert esker("import", image, "part", file(CSV), *TREE).status == 0
+    again = ("import", image, "more", file(CSV), "--create", "--kind", "tree")
+    done = esker(*again, *options)
+    assert done.status == 1
+    assert "it is there already: 2 MiB in blocks of 64 KiB" in done.err
+    done = esker(*again, "--size", "2M", "--page", "2048", "--block", "64K")
+    assert "no free run of blocks" in done.err  # as large as it was
+    assert image.exists()

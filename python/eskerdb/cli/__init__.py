@@ -63,13 +63,23 @@ def options(
 
 
 def main() -> None:
-    """Runs the command line; an EskerError becomes one clear line."""
+    """Runs the command line; what fails becomes one clear line."""
     try:
         app()
     except EskerError as failure:
         complain(str(failure))
         sys.exit(1)
     except BrokenPipeError:
-        # A reader such as head has gone; nothing may be flushed to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # A reader such as head has gone.
+        _drop_output()
         sys.exit(1)
+    except OSError as failure:
+        what = failure.strerror or str(failure)
+        complain(f"{failure.filename or 'the output'}: {what}")
+        _drop_output()
+        sys.exit(1)
+
+
+def _drop_output() -> None:
+    """Has what was printed and cannot be written go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

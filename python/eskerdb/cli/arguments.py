@@ -10,9 +10,15 @@ from typing import Annotated
 
 import typer
 
+from eskerdb.device import Geometry
+
 Image = Annotated[
     Path, typer.Argument(metavar="IMAGE", help="Image of a flash device.")
 ]
+_PAGE_BYTES = range(128, 16384 + 1, 8)
+_BLOCK_PAGES_MAX = 4096
+_BLOCKS_MIN = 4
+_PAGES_MAX = 1 << 32
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -22,3 +28,31 @@ def size_bytes(text: str) -> int:
     if found is None:
         raise typer.BadParameter(f"'{text}' is no size: 4096, 64K, 16M")
     return int(found.group(1)) * _SIZES[found.group(2)]
+
+
+def geometry_of(page: int, block: str, size: str | None = None) -> Geometry:
+    """Makes the geometry that --page, --block and --size ask for.
+
+    size   None: the least there can be
+    Raises BadParameter naming the option and what it may be.
+    """
+    if page not in _PAGE_BYTES:
+        raise typer.BadParameter(
+            f"--page {page}: a page has 128 to 16,384 bytes, a multiple of 8"
+        )
+    pages, rest = divmod(size_bytes(block), page)
+    if rest or not 0 < pages <= _BLOCK_PAGES_MAX:
+        raise typer.BadParameter(
+            f"--block {block}: not whole pages of {page}, "
+            f"1 to {_BLOCK_PAGES_MAX:,} of them"
+        )
+    blocks = _BLOCKS_MIN
+    if size is not None:
+        blocks = size_bytes(size) // (pages * page)
+        if blocks < _BLOCKS_MIN or blocks * pages > _PAGES_MAX:
+            raise typer.BadParameter(
+                f"--size {size}: {blocks:,} blocks of {block} are no "
+                f"geometry; take {_BLOCKS_MIN} blocks at least, and "
+                f"{_PAGES_MAX:,} pages at most"
+            )
+    return Geometry(block_count=blocks, block_pages=pages, page_bytes=page)

@@ -5,14 +5,18 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from eskerdb._esker import lib
 from eskerdb.errors import SchemaError
 from eskerdb.schema import Column, RowCodec, encode_number
 
 _TEXT_MAX = 60
+_DIGITS_MAX = 40  # of a whole number; more are out of range of any type
 
 
 class Fault(Exception):
@@ -26,6 +30,7 @@ class CsvFile:
     position   bytes read so far
     size       bytes of the file
 
+    A pipe is kept in memory: a file is read more than once.
     Raises Fault when it cannot be read or its header cannot be used.
     """
 
@@ -33,8 +38,13 @@ class CsvFile:
         self.path = path
         self.name = path.name
         self.position = 0
+        self._piped: bytes | None = None
         try:
-            self.size = path.stat().st_size
+            if path.exists() and not path.is_file() and not path.is_dir():
+                self._piped = path.read_bytes()
+                self.size = len(self._piped)
+            else:
+                self.size = path.stat().st_size
             header = next(self._records(), None)
         except OSError as cause:
             raise Fault(
@@ -43,10 +53,20 @@ class CsvFile:
         if header is None:
             raise self.fault(1, "no header; its first line names the columns")
         self.header = [name.strip() for name in header[1]]
+        if len(self.header) > lib.ESK_COLUMN_COUNT_MAX:
+            raise self.fault(
+                1,
+                f"{len(self.header):,} columns, a table has at most "
+                f"{lib.ESK_COLUMN_COUNT_MAX}; split the file",
+            )
         for position, name in enumerate(self.header):
             if not name:
                 raise self.fault(
                     1, f"column {position + 1} has no name; name it"
+                )
+            if "\0" in name:
+                raise self.fault(
+                    1, f"{_shown(name)} has a zero byte; rename it"
                 )
             if name in self.header[:position]:
                 raise self.fault(
@@ -105,14 +125,18 @@ class CsvFile:
             except StopIteration:
                 return
             except csv.Error as cause:
-                raise self.fault(
-                    reader.line_num, f"{cause}; check its quotes"
-                ) from None
+                raise self.fault(reader.line_num, _csv_text(cause)) from None
             if fields:
                 yield reader.line_num, fields
 
+    def _open(self) -> IO[bytes]:
+        """Opens the file from its first byte."""
+        if self._piped is not None:
+            return io.BytesIO(self._piped)
+        return self.path.open("rb")
+
     def _lines(self) -> Iterator[str]:
-        with self.path.open("rb") as file:
+        with self._open() as file:
             for number, line in enumerate(file, 1):
                 self.position += len(line)
                 if number == 1:
@@ -127,13 +151,26 @@ class CsvFile:
                     ) from None
 
 
+def _csv_text(cause: csv.Error) -> str:
+    """Says what csv found, and what to do."""
+    text = str(cause)
+    if text.startswith("new-line character"):
+        return "a line ends in CR alone; save the file with LF or CR LF"
+    return f"{text}; check its quotes"
+
+
 def _shown(text: str) -> str:
     return repr(text if len(text) <= _TEXT_MAX else text[:_TEXT_MAX] + "...")
 
 
 def _integer(text: str) -> int | None:
     digits = text[1:] if text[:1] in "+-" else text
-    return int(text) if digits.isascii() and digits.isdigit() else None
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > _DIGITS_MAX:
+        return 10**_DIGITS_MAX
+    return -int(digits) if text[0] == "-" else int(digits)
 
 
 def _float(text: str) -> float | None:
@@ -143,6 +180,15 @@ def _float(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _overflows(text: str, value: Any) -> bool:
+    """Whether a number that is written out became an infinity."""
+    return (
+        isinstance(value, float)
+        and math.isinf(value)
+        and "inf" not in text.lower()
+    )
 
 
 def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
@@ -180,6 +226,8 @@ def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
             column.name,
         )
     try:
+        if _overflows(text, value):
+            raise SchemaError
         encode_number(column, value)
     except SchemaError:
         raise source.fault(
@@ -191,8 +239,10 @@ def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
     return value
 
 
-def infer(source: CsvFile, position: int) -> str:
+def infer(source: CsvFile, position: int, text_type: str) -> str:
     """Returns the type that the first row's field looks like.
+
+    text_type  how to state that it is text, or bytes
 
     Raises Fault when there is no row or the field is no number.
     """
@@ -205,8 +255,7 @@ def infer(source: CsvFile, position: int) -> str:
             return "f64"
         raise source.fault(
             line,
-            f"{_shown(text)} is no number; state the type, for text with "
-            f"--type {name}=var",
+            f"{_shown(text)} is no number; state the type, {text_type}",
             name,
         )
     raise source.fault(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -27,11 +28,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from eskerdb.cli.arguments import Image, size_bytes
+from eskerdb._esker import lib
+from eskerdb.cli.arguments import Image, geometry_of
 from eskerdb.cli.csv_file import CsvFile, Fault, infer, parse
 from eskerdb.cli.output import complain, console, count
+from eskerdb.cli.output import size as size_text
 from eskerdb.device import Geometry, ImageFile, Simulator
-from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder
+from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder, error
 from eskerdb.schema import TYPES, Column, Index
 from eskerdb.series import Series
 from eskerdb.tree import MOVING_STORES, Tree
@@ -145,7 +148,9 @@ OnDuplicates = Annotated[
         "ends the import. Without it update.",
     ),
 ]
-Size = Annotated[str, typer.Option(help="Size of a new image.")]
+Size = Annotated[
+    str | None, typer.Option(help="Size of a new image; without it 16M.")
+]
 Page = Annotated[
     int | None,
     typer.Option(
@@ -177,7 +182,7 @@ def import_csv(
     types: Types = None,
     units: Units = None,
     indexes: Indexes = None,
-    size: Size = "16M",
+    size: Size = None,
     page: Page = None,
     block: Block = None,
     part: Part = None,
@@ -206,14 +211,13 @@ def import_csv(
     )
     try:
         source = CsvFile(file)
-        # A page holds a node, or in a mu tree a whole path of them.
-        tree = kind is Kind.tree
-        page = page or (2048 if tree else 256)
-        block = block or ("64K" if tree else "4K")
-        with _device(image, create, size, page, block, part) as device:
-            volume = _mount(device, create)
-            if create:
-                _create(volume, table, source, wanted)
+        shape = _Shape(size, page, block, part)
+        new = create and not image.exists()
+        with _device(image, create, kind, shape) as device:
+            with _kept_if_made(image, new):
+                volume = _mount(device, create)
+                if create:
+                    _create(volume, table, source, wanted)
             with _open(volume, table) as opened:
                 _check_options(opened, resume, duplicates)
                 refuse = duplicates is Duplicates.refuse
@@ -263,29 +267,71 @@ def _open(volume: Volume, table: str) -> Series | Tree:
 # The image ------------------------------------------------------------------
 
 
+@dataclass
+class _Shape:
+    """What a new image was asked to be like; None: not said."""
+
+    size: str | None
+    page: int | None
+    block: str | None
+    part: str | None
+
+    def geometry(self, kind: Kind | None) -> Geometry:
+        """Returns the geometry. Raises BadParameter, NotFound."""
+        if self.part is not None:
+            with Simulator(self.part) as chip:
+                return chip.geometry
+        # A page holds a node, or in a mu tree a whole path of them.
+        tree = kind is Kind.tree
+        page = (2048 if tree else 256) if self.page is None else self.page
+        block = self.block or ("64K" if tree else "4K")
+        return geometry_of(page, block, self.size or "16M")
+
+    def check(self, image: ImageFile, kind: Kind | None) -> None:
+        """Raises GeometryError where an image is not as it was asked to be."""
+        there, asked = image.geometry, self.geometry(kind)
+        differs = (
+            (self.part is not None and there != asked)
+            or (self.size is not None and there.bytes != asked.bytes)
+            or (self.page is not None and there.page_bytes != asked.page_bytes)
+            or (
+                self.block is not None
+                and there.block_bytes != asked.block_bytes
+            )
+        )
+        if differs:
+            raise error(
+                lib.ESK_E_GEOMETRY,
+                image.name,
+                "leave --size, --page, --block and --part out, or name "
+                "another file",
+                f"it is there already: {size_text(there.bytes)} in blocks of "
+                f"{size_text(there.block_bytes)} and pages of "
+                f"{size_text(there.page_bytes)}",
+            )
+
+
 def _device(
-    image: Path,
-    create: bool,
-    size: str,
-    page: int,
-    block: str,
-    part: str | None,
+    image: Path, create: bool, kind: Kind | None, shape: _Shape
 ) -> ImageFile:
     """Opens the image, or makes a new one under --create."""
-    if image.exists() or not create:
-        return ImageFile(image)
-    if part is not None:
-        with Simulator(part) as chip:
-            return ImageFile(image, chip.geometry, create=True)
-    block_bytes = size_bytes(block)
-    if page < 1 or block_bytes < page or block_bytes % page:
-        raise typer.BadParameter(f"--block {block}: not whole pages of {page}")
-    geometry = Geometry(
-        block_count=size_bytes(size) // block_bytes,
-        block_pages=block_bytes // page,
-        page_bytes=page,
-    )
-    return ImageFile(image, geometry, create=True)
+    if not image.exists() and create:
+        return ImageFile(image, shape.geometry(kind), create=True)
+    device = ImageFile(image)
+    if create:
+        shape.check(device, kind)
+    return device
+
+
+@contextmanager
+def _kept_if_made(image: Path, new: bool) -> Iterator[None]:
+    """Removes a new image whose table could not be made."""
+    try:
+        yield
+    except BaseException:
+        if new:
+            image.unlink(missing_ok=True)
+        raise
 
 
 def _mount(device: ImageFile, create: bool) -> Volume:
@@ -353,9 +399,24 @@ def _column(
     source: CsvFile, position: int, name: str, wanted: Create
 ) -> Column:
     kind, _, width = wanted.types.get(name, "").partition(":")
+    text = f"for text with --type {name}=var"
+    if wanted.kind is Kind.tree:
+        text = (
+            f"for hexadecimal digits with --type {name}=bytes:N; a tree "
+            "has no column for text"
+        )
     if not kind:
-        kind = infer(source, position)
-    if kind not in TYPES or (width and not width.isdigit()):
+        kind = infer(source, position, text)
+    if kind == "var" and wanted.kind is Kind.tree:
+        raise source.fault(
+            1,
+            "a tree has no column for text; take bytes:N in hexadecimal, "
+            "leave it out, or make a series",
+            name,
+        )
+    if kind not in TYPES or (
+        width and not (kind == "bytes" and width.isascii() and width.isdigit())
+    ):
         raise typer.BadParameter(
             f"--type {name}={wanted.types.get(name, kind)}: choose one of "
             f"{', '.join(TYPES)}; bytes takes its width: bytes:6"

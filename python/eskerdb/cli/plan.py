@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from eskerdb.cli.arguments import size_bytes
-from eskerdb.cli.output import console, sheet, size, warn
+from eskerdb.cli.arguments import geometry_of, size_bytes
+from eskerdb.cli.output import complain, console, sheet, size, warn
 from eskerdb.device import Geometry, Simulator
 from eskerdb.errors import EskerError
 from eskerdb.plan import STORES, TreePlan, part_endurance
@@ -72,7 +72,8 @@ def plan(
         raise typer.BadParameter(f"--store {store}: {', '.join(STORES)}")
     geometry = _geometry(part, page, block)
     blocks = size_bytes(size) // geometry.block_bytes
-    plans = []
+    plans: list[TreePlan] = []
+    refused: list[str] = []
     for name in STORES if store is None else (store,):
         try:
             plans.append(
@@ -90,9 +91,10 @@ def plan(
                 )
             )
         except EskerError as failure:
-            if store is not None:
-                raise
-            warn(str(failure))
+            if str(failure) not in refused:
+                refused.append(str(failure))
+    for text in refused:
+        (warn if plans else complain)(text)
     if not plans:
         raise typer.Exit(1)
     _print(plans, geometry, rows, row, key)
@@ -102,12 +104,7 @@ def _geometry(part: str | None, page: int, block: str) -> Geometry:
     if part is not None:
         with Simulator(part) as chip:
             return chip.geometry
-    block_bytes = size_bytes(block)
-    if block_bytes < page or block_bytes % page:
-        raise typer.BadParameter(f"--block {block}: not whole pages of {page}")
-    return Geometry(
-        block_count=4, block_pages=block_bytes // page, page_bytes=page
-    )
+    return geometry_of(page, block)
 
 
 def _print(

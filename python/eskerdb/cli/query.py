@@ -7,9 +7,11 @@ from __future__ import annotations
 import csv
 import json
 import math
+import signal
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import duckdb
@@ -47,9 +49,14 @@ def query(
     """
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --csv and --json")
-    with eskerdb.open(image) as volume, Database(volume) as database:
+    with (
+        _interruptible(),
+        eskerdb.open(image) as volume,
+        Database(volume) as database,
+    ):
         for failure in database.skipped.values():
             warn(str(failure))
+        _warn_of_names(database)
         try:
             result = database.execute(sql)
             if result is None:
@@ -70,6 +77,34 @@ def query(
                 f"{count(database.pages_damaged, 'page')} left out: they prove "
                 "nothing; `esker info --check` says more"
             )
+
+
+def _warn_of_names(database: Database) -> None:
+    """Says which columns SQL calls otherwise: it knows no upper case."""
+    for table in database.tables.values():
+        seen: set[str] = set()
+        for name in table.codec.names:
+            if name.casefold() in seen:
+                warn(
+                    f"table '{table.name}': to SQL column '{name}' has the "
+                    "name of another, and gets a number: SELECT * shows it"
+                )
+            seen.add(name.casefold())
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets Ctrl-C end the process at once: nothing is written here, and
+    DuckDB would finish first."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _hint(database: Database, failure: duckdb.Error) -> None:
