@@ -9,6 +9,7 @@ from conftest import NOR
 from eskerdb import Column, Simulator, Volume
 
 CSV = "id,price\n30,3.5\n10,1.5\n20,2.5\n10,9.5\n"
+DAMAGE = (40, b"damage")  # at a byte of a leaf
 TREE = ("--create", "--kind", "tree", "--type", "price=f32", "--size", "2M")
 
 
@@ -32,7 +33,7 @@ def image(tmp_path):
     """A wandering tree of 400 rows beside a series, and a damaged leaf on
     request."""
 
-    def make(damage=False):
+    def make(damage=None):
         path = tmp_path / "made.img"
         with Simulator(geometry=NOR, seed=1) as chip:
             with Volume.format(chip) as volume:
@@ -44,7 +45,8 @@ def image(tmp_path):
                     leaf = tree.shape().level(1)[3]
                 first = volume.table("part").first_block[0] * NOR.block_pages
             if damage:
-                chip.poke(first + leaf.page, 40, b"damage")
+                at, bytes = damage
+                chip.poke(first + leaf.page, at, bytes)
             chip.save(path)
         return path
 
@@ -164,7 +166,7 @@ def test_verify_tells_a_sound_image_from_a_damaged_one(esker, image):
     sound = esker("verify", image())
     assert sound.status == 0, sound
     assert "2 tables checked, nothing is wrong" in sound.out
-    damaged = esker("verify", image(damage=True))
+    damaged = esker("verify", image(damage=DAMAGE))
     assert damaged.status == 1, damaged
     assert "2 tables checked, 1 damaged" in damaged.out
     assert "1 node cannot be" in damaged.out
@@ -198,16 +200,17 @@ def test_inspect_draws_levels_and_the_region(esker, image, tmp_path):
 
 
 def test_inspect_shows_damage(esker, image):
-    done = esker("inspect", image(damage=True), "part")
+    done = esker("inspect", image(damage=DAMAGE), "part")
     assert done.status == 1
     assert "1 node cannot be read" in done.err
     line = next(x for x in done.out.splitlines() if x.strip()[:2] == "1 ")
     assert line.split()[-1].index("x") == 3
 
 
-def test_query_reads_on_past_damage(esker, image):
+@pytest.mark.parametrize("damage", [DAMAGE, (0, b"\xff" * NOR.page_bytes)])
+def test_query_reads_on_past_damage(esker, image, damage):
     done = esker(
-        "query", image(damage=True), "select count(*) n from part", "--csv"
+        "query", image(damage=damage), "select count(*) n from part", "--csv"
     )
     assert done.status == 0, done
     whole = image()

@@ -61,6 +61,7 @@ static int cow_load(void *context, uint32_t tag, uint8_t *page) {
     if (status == ESK_NOT_FOUND ||
         (status == ESK_OK && (tree->load_level < page[ESK_TREE_PAGE_LOW] ||
                               tree->load_level > page[ESK_TREE_PAGE_TOP]))) {
+        tree->stats.damaged++;
         return ESK_E_CORRUPT;
     }
     return status;

@@ -318,4 +318,38 @@ ESK_TEST(scan_of_damaged_inner_nodes_leaves_out_what_is_below) {
     esk_bush_free(&bush);
 }
 
+/// A page of a live node that reads as erased proves nothing either.
+ESK_TEST(leaf_that_reads_as_erased_is_told_and_counted) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+        struct esk_bush bush;
+        struct esk_bush_table table = bush_plain(store);
+        struct esk_tree_stats stats;
+        struct esk_tree_cursor cursor;
+        uint8_t erased[4096];
+        uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
+        uint32_t told = 0;
+        ESK_CONTEXT("store %u", store);
+        bush_start(&bush, &table);
+        bush_puts(&bush, 300);
+        uint32_t page = region_start(&bush) + node_at(&bush, 1, 2);
+        uint16_t bytes = bush.device->geometry.page_bytes;
+        memset(erased, bush.device->geometry.erased_value, sizeof erased);
+        ESK_CHECK(bytes <= sizeof erased);
+        ESK_CHECK_INT(esk_sim_poke(bush.sim, page, 0, erased, bytes), ESK_OK);
+        ESK_CHECK(esk_bush_remount(&bush));
+        ESK_CHECK_INT(esk_tree_cursor_open(bush.tree, &cursor, NULL), ESK_OK);
+        int status = ESK_OK;
+        while (status != ESK_END) {
+            status = esk_tree_cursor_next(bush.tree, &cursor, row);
+            told += status == ESK_E_CORRUPT ? 1 : 0;
+            ESK_CHECK(status == ESK_OK || status == ESK_E_CORRUPT ||
+                      status == ESK_END);
+        }
+        esk_tree_stats(bush.tree, &stats);
+        ESK_CHECK(told > 0);
+        ESK_CHECK(stats.pages_damaged >= told);
+        esk_bush_free(&bush);
+    }
+}
+
 ESK_TEST_MAIN()
