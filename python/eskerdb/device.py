@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import DeviceError, check, error
+from eskerdb.errors import DeviceError, check, error, unsigned
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -125,7 +125,9 @@ class Device:
         """Reads one page from the medium. Raises DeviceError, Corrupt."""
         buffer = ffi.new("uint8_t[]", self.geometry.page_bytes)
         self._check(
-            lib.esk_py_device_read(self._handle, page, buffer),
+            lib.esk_py_device_read(
+                self._handle, unsigned("page", page), buffer
+            ),
             f"read page {page}",
         )
         return bytes(ffi.buffer(buffer))
@@ -374,16 +376,22 @@ class Simulator(Device):
             )
         name = ffi.new("char[]", part.encode()) if part else ffi.NULL
         config.part = name
-        config.seed = seed
-        config.bad_blocks = bad_blocks
-        config.ecc_bits = ecc_bits
+        config.seed = unsigned("seed", seed, 64)
+        config.bad_blocks = unsigned("bad_blocks", bad_blocks)
+        config.ecc_bits = unsigned("ecc_bits", ecc_bits, 16)
         config.worst_case = worst_case
         config.dirty = dirty
         if geometry is not None:
             geometry.fill(config.geometry)
         elif bytes is not None:
             block = Simulator(part).geometry.block_bytes
-            config.geometry.block_count = bytes // block
+            if bytes < block:
+                raise error(
+                    lib.ESK_E_GEOMETRY,
+                    f"simulator {part}: {bytes} bytes",
+                    f"a block has {block:,}",
+                )
+            config.geometry.block_count = unsigned("bytes", bytes // block)
         out = ffi.new("struct esk_py_device **")
         check(
             lib.esk_py_sim_create(config, out), f"simulator {part or geometry}"
@@ -432,6 +440,7 @@ class Simulator(Device):
         """
         if mode not in _CUT_MODES:
             raise ValueError(f"mode {mode!r} is not one of {_CUT_MODES}")
+        unsigned("op", op, 64)
         self._check(
             lib.esk_py_sim_cut_at(self._handle, op, _CUT_MODES.index(mode)),
             "cut_at",
@@ -531,6 +540,8 @@ class Simulator(Device):
 
         Raises Invalid past the page or the device.
         """
+        unsigned("page", page)
+        unsigned("offset", offset, 16)
         self._check(
             lib.esk_py_sim_poke(self._handle, page, offset, data, len(data)),
             f"poke page {page}",

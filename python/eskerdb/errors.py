@@ -189,6 +189,19 @@ def schema_error(message: str, column: str | None = None) -> SchemaError:
     return made
 
 
+def unsigned(name: str, value: int, bits: int = 32) -> int:
+    """Returns `value`. Raises Invalid when it has no place in `bits` bits."""
+    most = (1 << bits) - 1
+    if not 0 <= value <= most:
+        raise error(
+            lib.ESK_E_INVALID,
+            "argument",
+            f"take 0 to {most:,}",
+            f"{name} = {value} is out of range",
+        )
+    return value
+
+
 def fail(status: int, doing: str, advice: str | None = None) -> NoReturn:
     """Raises the exception for `status`."""
     raise error(status, doing, advice)

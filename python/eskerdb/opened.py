@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eskerdb import arrow
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import Closed, EskerError, check, error, schema_error
+from eskerdb.errors import (
+    Closed,
+    EskerError,
+    check,
+    error,
+    schema_error,
+    unsigned,
+)
 from eskerdb.scan import Scan
 from eskerdb.schema import RowCodec
 
@@ -35,11 +42,11 @@ def counts_of(kind: type[_T], struct: Any, **given: Any) -> _T:
 
 def fill(target: Any, **values: int) -> None:
     """Sets a C struct's fields, naming the one whose value does not fit."""
+    kind = ffi.typeof(target)
+    members = dict((kind.item if kind.kind == "pointer" else kind).fields)
     for name, value in values.items():
-        try:
-            setattr(target, name, value)
-        except OverflowError:
-            raise ValueError(f"{name} = {value} is out of range") from None
+        bits = 8 * ffi.sizeof(members[name].type)
+        setattr(target, name, unsigned(name, value, bits))
 
 
 class OpenTable(ABC):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from eskerdb import arrow
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import schema_error
+from eskerdb.errors import schema_error, unsigned
 from eskerdb.schema import Column, encode_key, float_ceiling, float_floor
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _number(column: Column, value: Any) -> None:
     if (
         isinstance(value, (bool, str, bytes))
         or not hasattr(value, "__float__")
-        or math.isnan(value)
+        or (not isinstance(value, int) and math.isnan(value))
     ):
         raise schema_error(
             f"column '{column.name}' ({column.type}): {value!r} is no bound",
@@ -200,7 +200,7 @@ class Scan:
         self.table = table
         self.columns = columns
         self._query = query
-        self._batch_rows = batch_rows
+        self._batch_rows = unsigned("batch_rows", batch_rows)
         self._indexes = bytes(
             table.codec.names.index(table.codec.column(name).name)
             for name in columns

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import EskerError, check, error
+from eskerdb.errors import EskerError, check, error, unsigned
 from eskerdb.opened import OpenTable, WritableTable, counts_of, fill
 from eskerdb.scan import KeyRange, Scan
 from eskerdb.schema import STORES, encode_key
@@ -324,6 +324,7 @@ class Tree(OpenTree, WritableTable):
         Reads see them at once. An exception in the block takes them back.
         Raises Full where there cannot be as much room.
         """
+        unsigned("pages", pages)
         self._check(lib.esk_py_tree_begin(self._handle, pages), "batch")
         self._in_batch = True
         try:

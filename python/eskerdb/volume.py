@@ -141,8 +141,14 @@ class Volume:
         if len(given) != 16:
             raise ValueError(f"a uuid has 16 bytes, not {len(given)}")
         ffi.memmove(config.uuid, given, 16)
-        config.checksum = _CHECKSUMS[checksum]
-        config.tables_max = tables_max
+        if checksum not in _CHECKSUMS:
+            raise error(
+                lib.ESK_E_INVALID,
+                f"{device.name}: format",
+                f"choose one of {', '.join(_CHECKSUMS)}",
+                f"no checksum '{checksum}'",
+            )
+        fill(config, checksum=_CHECKSUMS[checksum], tables_max=tables_max)
         check(
             lib.esk_py_volume_format(device._handle, config),
             f"{device.name}: format",

@@ -10,7 +10,9 @@ from eskerdb import (
     Closed,
     Column,
     Exists,
+    GeometryError,
     Index,
+    Invalid,
     NotFound,
     SchemaError,
     Simulator,
@@ -199,3 +201,28 @@ def test_the_checksum_is_a_property_of_the_volume():
 def test_a_uuid_has_sixteen_bytes():
     with Simulator(geometry=NOR) as chip, pytest.raises(ValueError, match="16"):
         Volume.format(chip, uuid=b"short")
+
+
+def test_number_without_a_place_in_the_core_is_named():
+    """Every exception is an EskerError: a number too wide for C as well."""
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip) as volume:
+            volume.create_tree("tree", [Column("id", "u32")])
+            tree = volume.open_tree("tree")
+            for call, message in (
+                (lambda: volume.open_tree("tree", frames=256), "frames = 256"),
+                (lambda: volume.create("a", TEMP, data_blocks=-1), "data_bl"),
+                (lambda: tree.batch(-1).__enter__(), "pages = -1"),
+                (lambda: tree.scan(batch_rows=1 << 40), "batch_rows = 109"),
+                (lambda: chip.read_page(-1), "page = -1"),
+                (lambda: chip.poke(1 << 40, 0, b"a"), "page = 109"),
+                (lambda: chip.cut_at(-1), "op = -1"),
+                (lambda: Simulator(geometry=NOR, seed=1 << 70), "seed = 118"),
+            ):
+                with pytest.raises(Invalid, match=f": {message}.*take 0 to"):
+                    call()
+            assert list(tree.scan(10**400)) == []
+        with pytest.raises(Invalid, match="no checksum 'md5'; choose one of"):
+            Volume.format(chip, checksum="md5")
+    with pytest.raises(GeometryError, match="1 bytes.*a block has 4,096"):
+        Simulator("w25q128jv", bytes=1)
