@@ -207,8 +207,9 @@ uint32_t esk_series_arena_bytes_with(const struct esk_volume *volume,
 /// config   may be NULL for the defaults.
 /// arena    borrowed until close, aligned for uint64_t.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
-///          small, ESK_E_INVALID when it is not aligned; ESK_E_BUSY when the table is open already, or another in
-///          the arena; ESK_E_UNSUPPORTED (not a series, or keys wider than this
+///          small, ESK_E_INVALID when it is not aligned; ESK_E_BUSY when the
+///          table is open already, or another in the arena;
+///          ESK_E_UNSUPPORTED (not a series, or keys wider than this
 ///          build); ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    O(log blocks) + at most run_pages + group_pages page reads; with
 ///          the key index and no index log 64 at most instead.

@@ -214,8 +214,9 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
 /// tree     out: a handle inside the arena, valid until esk_tree_close.
 /// arena    borrowed until close, aligned for uint64_t.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
-///          small, ESK_E_INVALID when it is not aligned; ESK_E_BUSY when the table is open already, or another in
-///          the arena; ESK_E_UNSUPPORTED (not a tree, not of this store, or
+///          small, ESK_E_INVALID when it is not aligned; ESK_E_BUSY when the
+///          table is open already, or another in the arena;
+///          ESK_E_UNSUPPORTED (not a tree, not of this store, or
 ///          its merging, batches or write cache are missing or not of this
 ///          store's kind);
 ///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
@@ -396,7 +397,8 @@ uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
 /// config   frames (at least 1; 0: 2) and policy are looked at; may be NULL.
 /// arena    borrowed until close, aligned for uint64_t.
 /// Returns  ESK_OK; ESK_E_NO_MEMORY when the arena is too small, ESK_E_INVALID
-///          when it is not aligned; where pages are overwritten what completing a failed change returns.
+///          when it is not aligned; where pages are overwritten what
+///          completing a failed change returns.
 /// Costs    no page reads.
 int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
                          const struct esk_tree_config *config, void *arena,
