@@ -244,6 +244,10 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                         struct change *change) {
     const struct esk_btree_node *node = &edit->node;
     uint16_t index = tree->path.index[edit->work.level - 1];
+    if (index >= esk_btree_count(node)) {
+        /* A list that lies had its page taken for a node below. */
+        return ESK_E_CORRUPT;
+    }
     if (edit->child_gone) {
         esk_btree_remove(node, index);
         return ESK_OK;
