@@ -221,7 +221,8 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
 ///          store's kind);
 ///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
 ///          ESK_E_IO.
-/// Costs    O(log blocks) page reads (inplace: O(log pages)).
+/// Costs    O(log blocks) page reads (inplace: every inner node, and
+///          O(log pages)).
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config,
                   void *arena, uint32_t arena_bytes);

@@ -13,6 +13,9 @@
 /// the new page is one of the last that were made, and the mount either finds
 /// it named by the left node and tells the parent, or finds nobody naming it.
 ///
+/// The head is behind every page that an inner node names: these an open reads
+/// all. Nothing else tells a damaged page from one never used.
+///
 /// The page in effect after a cut is the old one or the new one: the medium
 /// sees to that, or (esk_store_journaled) each page is written to page 0
 /// first. A page there that proves itself is written again at the mount.
@@ -27,7 +30,6 @@ enum {
     PAGE_JOURNAL = ESK_INPLACE_JOURNAL,
     PAGE_ROOT = ESK_INPLACE_ROOT,
     PAGE_FIRST = ESK_INPLACE_FIRST,
-    PAGES_AFTER = 4, ///< pages asked after one that proves nothing
 };
 
 static bool has_journal(const struct esk_tree *tree) {
@@ -200,46 +202,89 @@ static uint32_t inplace_nodes_max(const struct esk_tree *tree) {
     return tree->in_batch ? tree->batch->first : esk_ring_pages(&tree->ring);
 }
 
-/// Whether region page `at`, or one of the next, holds a node. Each is read
-/// once.
-static int pages_begun(struct esk_tree *tree, uint32_t at, uint8_t *page,
-                       bool *begun) {
-    uint32_t end = at + PAGES_AFTER;
+/// Reads the key that leads to the node on region page `at` into tree->probe.
+/// An empty leaf still has the row that was its last.
+/// level    out; 0: no node.
+static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    struct esk_btree_node node;
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = esk_inplace_read(tree, at, page, true, level);
+    if (status == ESK_OK && *level > 0) {
+        esk_btree_view(&tree->layout, page, *level, tree->now.height, &node);
+        memcpy(tree->probe, esk_btree_key(&node, 0), tree->layout.key_bytes);
+    }
+    esk_pool_give(&tree->pool, frame);
+    return status;
+}
+
+/// Sets the head behind the nodes that are on pages from it on. They are looked
+/// for at distances that double: no damaged pages hide more than they are.
+static int head_pass(struct esk_tree *tree) {
+    struct esk_ring *ring = &tree->ring;
+    uint32_t at = ring->head;
+    uint32_t step = 1;
     uint8_t level = 0;
-    *begun = false;
-    for (; at < end && at < esk_ring_pages(&tree->ring) && !*begun; at++) {
-        int status = page_read(tree, at, page, true, &level);
-        if (status == ESK_E_IO) {
+    while (at < esk_ring_pages(ring) && step != 0) {
+        int status = key_read(tree, at, &level);
+        if (status == ESK_OK) {
+            if (tree->now.root == ESK_PAGE_NONE) {
+                return ESK_E_CORRUPT; /* there was one, and it is lost */
+            }
+            at++;
+            ring->head = at;
+            step = 1;
+        } else if (status == ESK_E_CORRUPT) {
+            at += step;
+            step += step;
+        } else {
             return status;
         }
-        *begun = status == ESK_OK;
     }
     return ESK_OK;
 }
 
-/// Finds the first page that was never used: pages are taken in order. Only
-/// the last that was can be missed by a read that was wrong, so the search is
-/// asked again where it ends.
-static int head_find(struct esk_tree *tree, uint8_t *page) {
-    uint32_t low = PAGE_FIRST;
-    uint32_t high = esk_ring_pages(&tree->ring);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2u;
-        bool begun = false;
-        ESK_TRY(pages_begun(tree, middle, page, &begun));
-        if (begun) {
-            low = middle + 1u;
-        } else {
-            high = middle;
+/// Sets the head behind the pages that the path's node at `level` names.
+static int children_pass(struct esk_tree *tree, uint8_t level) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    struct esk_ring *ring = &tree->ring;
+    ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
+    const uint8_t *child = esk_btree_child(&node, 0);
+    for (uint16_t left = esk_btree_count(&node); left > 0; left--) {
+        uint32_t at = esk_load_u32(child);
+        if (at >= ring->head && at < esk_ring_pages(ring)) {
+            ring->head = at + 1u;
         }
+        child += node.bytes;
     }
-    bool begun = true;
-    while (begun && low < esk_ring_pages(&tree->ring)) {
-        ESK_TRY(pages_begun(tree, low, page, &begun));
-        low += begun ? 1u : 0u;
-    }
-    tree->ring.head = low;
+    esk_tree_unpin(tree, &work);
     return ESK_OK;
+}
+
+/// Finds the first page that was never used: behind those that inner nodes
+/// name, and the few that a change took which was cut short.
+static int head_find(struct esk_tree *tree) {
+    struct esk_tree_path *path = &tree->path;
+    uint8_t level = tree->now.height;
+    int status = ESK_OK;
+    tree->ring.head = PAGE_FIRST;
+    path->turns = 0;
+    path->address[level - 1] = PAGE_ROOT;
+    while (status == ESK_OK && level > 1) {
+        /* A node that is lost names none; the others go on. */
+        status = children_pass(tree, level);
+        if (status == ESK_OK && level > 2) {
+            path->index[level - 1] = UINT16_MAX;
+            level--;
+        }
+        status = esk_tree_turn(tree, path, &level, true, NULL, NULL);
+    }
+    if (tree->now.root == ESK_PAGE_NONE) {
+        tree->now.rows = 0;
+    }
+    return head_pass(tree);
 }
 
 /// Takes up what page 0 has: a page to be written to its place again, or a
@@ -265,33 +310,13 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     return esk_inplace_sync(tree);
 }
 
+/// The rest is done as after a failure, with every frame there is.
 static int inplace_mount(struct esk_tree *tree,
                          const struct esk_ring_config *region, uint8_t *page) {
-    uint8_t level = 0;
-    bool begun = false;
+    (void)page;
     esk_ring_init(&tree->ring, tree->volume, region, &tree->stats);
     tree->ring.ahead = 0; /* nothing is erased */
-    ESK_TRY(journal_replay(tree, page));
-    ESK_TRY(head_find(tree, page));
     tree->now.rows = UINT32_MAX;
-    tree->now.height = 1;
-    tree->now.root = ESK_PAGE_NONE;
-    if (tree->free != NULL) {
-        tree->free->list = ESK_PAGE_NONE;
-    }
-    int status = esk_inplace_read(tree, PAGE_ROOT, page, true, &level);
-    if (status == ESK_E_CORRUPT) {
-        /* Without a root there was no node; or it is lost. */
-        ESK_TRY(pages_begun(tree, PAGE_FIRST, page, &begun));
-        tree->now.rows = 0;
-        return begun ? ESK_E_CORRUPT : ESK_OK;
-    }
-    ESK_TRY(status);
-    if (tree->free == NULL && esk_page_aux(page) != ESK_PAGE_NONE) {
-        return ESK_E_UNSUPPORTED;
-    }
-    tree->now.root = PAGE_ROOT;
-    tree->now.height = level;
     tree->broken = true;
     return ESK_OK;
 }
@@ -308,23 +333,6 @@ int esk_inplace_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
     memcpy(tree->pending, tree->probe, tree->layout.key_bytes);
     esk_store_u32(tree->pending + tree->layout.key_bytes, at);
     return esk_tree_change(tree, &edit);
-}
-
-/// Reads the key that leads to the node on region page `at` into tree->probe.
-/// An empty leaf still has the row that was its last.
-/// level    out; 0: no node.
-static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    struct esk_btree_node node;
-    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = esk_inplace_read(tree, at, page, true, level);
-    if (status == ESK_OK && *level > 0) {
-        esk_btree_view(&tree->layout, page, *level, tree->now.height, &node);
-        memcpy(tree->probe, esk_btree_key(&node, 0), tree->layout.key_bytes);
-    }
-    esk_pool_give(&tree->pool, frame);
-    return status;
 }
 
 int esk_inplace_named(struct esk_tree *tree, uint32_t at, uint8_t *level,
@@ -383,8 +391,11 @@ static int root_reload(struct esk_tree *tree) {
     esk_pool_forget_all(&tree->pool);
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     int status = journal_replay(tree, page);
+    bool none = false;
     if (status == ESK_OK) {
         status = esk_inplace_read(tree, PAGE_ROOT, page, true, &level);
+        /* The first row's page was not written, or is lost. */
+        none = status == ESK_E_CORRUPT && tree->now.root == ESK_PAGE_NONE;
     }
     esk_pool_give(&tree->pool, frame);
     if (status == ESK_OK) {
@@ -392,10 +403,10 @@ static int root_reload(struct esk_tree *tree) {
         tree->now.height = level;
         if (tree->free != NULL) {
             tree->free->list = esk_page_aux(page);
+        } else if (esk_page_aux(page) != ESK_PAGE_NONE) {
+            status = ESK_E_UNSUPPORTED;
         }
     }
-    /* No root: the first row's page was not written. */
-    bool none = status == ESK_E_CORRUPT && tree->now.root == ESK_PAGE_NONE;
     return none ? ESK_OK : status;
 }
 
@@ -414,6 +425,9 @@ int esk_inplace_repair_made(struct esk_tree *tree) {
 /// Completes what a cut or a failure left.
 static int tree_repair(struct esk_tree *tree) {
     ESK_TRY(root_reload(tree));
+    if (tree->ring.head == 0) {
+        ESK_TRY(head_find(tree));
+    }
     ESK_TRY(tree->merge != NULL ? tree->merge->repair(tree)
                                 : esk_inplace_repair_made(tree));
     tree->broken = false;

@@ -370,8 +370,8 @@ static int doubts_read(struct esk_tree *tree, struct doubts *doubts,
     uint32_t link = ESK_PAGE_NONE;
     ESK_TRY(list_open(tree, page, &listed, &count, &link));
     free->listed = listed;
-    /* A search for the head that damage led astray stops short of pages that
-       were in use when the list was written. */
+    /* Free pages at the end have no parent: damaged, they look as if they were
+       never used. */
     if (free->made > tree->ring.head &&
         free->made <= esk_ring_pages(&tree->ring)) {
         tree->ring.head = free->made;
@@ -454,8 +454,7 @@ static int inplace_merge_repair(struct esk_tree *tree) {
     free->list = ESK_PAGE_NONE;
     if (list >= ESK_INPLACE_FIRST && list < esk_ring_pages(&tree->ring)) {
         free->list = list;
-        /* Where it is the last page and lost, a search for the head stops
-           short of it. */
+        /* It has no parent either. */
         tree->ring.head = tree->ring.head > list ? tree->ring.head : list + 1u;
         ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
         int status = doubts_read(tree, &doubts, page);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Runs of damaged pages in trees in place, 1 to 12 long, at every place.
+///
+/// What the mount takes for the first page never used is where the next nodes
+/// go: taken too low, they go over pages in use. So after each run the table
+/// has every row whose path it spared, and says of the others that they are
+/// lost; then rows are put that split nodes, and after another mount nothing
+/// else is lost, nor out of order.
+#include "table/tree/tree.h"
+#include "test/harness/bush_rig.h"
+
+enum {
+    RUN_MAX = 12,
+    RANGE_MAX = 512,
+    PUTS = 48, ///< rows more
+};
+
+struct shape {
+    struct esk_bush_table table;
+    struct esk_geometry geometry;
+    uint32_t rows;
+    uint8_t height; ///< at the least
+    bool rising;    ///< the rows come in order
+    bool dirty;     ///< pages never used have those of an earlier life
+    bool batch;     ///< the rows more are a batch
+};
+
+#define RUN_CARD ESK_CARD(64, 8, 512)
+#define RUN_FINE ESK_CARD(128, 8, 256)
+#define RUN_NARROW(...)                                                        \
+    {.key_type = ESK_TYPE_U32, .pad_bytes = 100, __VA_ARGS__}
+#define RUN_WIDE(...)                                                          \
+    {.key_type = ESK_TYPE_BYTES, .key_bytes = 20, .pad_bytes = 60, __VA_ARGS__}
+
+static const struct shape shapes[] = {
+    {.table = RUN_NARROW(0), .geometry = RUN_CARD, .rows = 60, .height = 2},
+    {.table = RUN_NARROW(0), .geometry = RUN_CARD, .rows = 250, .height = 3},
+    {.table = RUN_NARROW(0),
+     .geometry = RUN_CARD,
+     .rows = 250,
+     .height = 3,
+     .rising = true},
+    {.table = RUN_WIDE(0), .geometry = RUN_FINE, .rows = 180, .height = 4},
+    {.table = RUN_WIDE(0),
+     .geometry = RUN_FINE,
+     .rows = 100,
+     .height = 3,
+     .dirty = true},
+    {.table = RUN_WIDE(.merges = true),
+     .geometry = RUN_FINE,
+     .rows = 120,
+     .height = 3},
+    {.table = RUN_WIDE(.batch_pages = 200),
+     .geometry = RUN_FINE,
+     .rows = 100,
+     .height = 3,
+     .batch = true},
+};
+
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/// How a page is damaged.
+enum damage { FLIPPED, ERASED, FOREIGN, DAMAGES };
+
+/// What there was before any damage.
+struct truth {
+    struct esk_tree_path path[RANGE_MAX]; ///< to where a number's row belongs
+    uint8_t height;
+    uint32_t region; ///< the device's page that is its first
+    uint32_t head;
+    uint32_t first; ///< of the damaged pages
+    uint32_t count;
+    uint32_t healed; ///< the page that a journal has; 0: none
+};
+
+/// Whether page `at` is, after a mount.
+static bool is_damaged(const struct truth *truth, uint32_t at) {
+    bool heals = truth->first > 0 && truth->healed == at;
+    return at - truth->first < truth->count && !heals;
+}
+
+static bool is_lost(const struct truth *truth, uint32_t number) {
+    bool lost = false;
+    for (uint8_t level = 0; level < truth->height; level++) {
+        lost = lost || is_damaged(truth, truth->path[number].address[level]);
+    }
+    return lost;
+}
+
+static void page_hurt(struct esk_bush *bush, uint32_t page, enum damage how) {
+    uint8_t bytes[512];
+    uint16_t page_bytes = bush->device->geometry.page_bytes;
+    ESK_CHECK_INT(esk_sim_peek(bush->sim, page, bytes), ESK_OK);
+    bytes[page_bytes / 2] ^= 0x10;
+    if (how != FLIPPED) {
+        memset(bytes, how == ERASED ? 0 : 0x5A, page_bytes);
+    }
+    ESK_CHECK_INT(esk_sim_poke(bush->sim, page, 0, bytes, page_bytes), ESK_OK);
+}
+
+/// Fills the region with what a table of another volume had there: its pages
+/// differ in the checksum's seed.
+static void region_soil(struct esk_bush *bush, const struct shape *shape) {
+    struct esk_bush other;
+    struct esk_bush_table table = bush->table;
+    table.key_range = RANGE_MAX;
+    ESK_CHECK_INT(esk_bush_make(&other, &table, &shape->geometry, 99), ESK_OK);
+    bush_puts(&other, 1200);
+    ESK_CHECK_INT(other.tree->ring.first_page, bush->tree->ring.first_page);
+    for (uint32_t at = 0; at < other.tree->ring.head; at++) {
+        uint32_t page = other.tree->ring.first_page + at;
+        ESK_CHECK_INT(esk_sim_peek(other.sim, page, other.page), ESK_OK);
+        other.page[ESK_ENVELOPE_CHECKSUM] ^= 0x55;
+        ESK_CHECK_INT(esk_sim_poke(bush->sim, page, 0, other.page,
+                                   shape->geometry.page_bytes),
+                      ESK_OK);
+    }
+    esk_bush_free(&other);
+    ESK_CHECK(esk_bush_remount(bush));
+}
+
+static void tree_make(struct esk_bush *bush, const struct shape *shape,
+                      uint8_t store, struct truth *truth) {
+    struct esk_bush_table table = shape->table;
+    table.store = store;
+    table.key_range = (uint16_t)(2 * shape->rows);
+    ESK_CHECK_INT(esk_bush_make(bush, &table, &shape->geometry, 7), ESK_OK);
+    if (shape->dirty) {
+        region_soil(bush, shape);
+    }
+    for (uint32_t i = 0; i < shape->rows; i++) {
+        uint32_t row = shape->rising ? i : i * 7919 % shape->rows;
+        ESK_CHECK_INT(esk_bush_put(bush, 2 * row), ESK_OK);
+    }
+    if (table.merges) {
+        for (uint32_t i = shape->rows / 4; i < shape->rows / 2; i++) {
+            ESK_CHECK_INT(esk_bush_delete(bush, 2 * i), ESK_OK);
+        }
+        ESK_CHECK(bush->tree->merges > 0);
+    }
+    ESK_CHECK(bush->tree->now.height >= shape->height);
+    truth->height = bush->tree->now.height;
+    truth->region = bush->tree->ring.first_page;
+    truth->head = bush->tree->ring.head;
+    truth->healed = 0;
+    if (store == ESK_STORE_JOURNALED) {
+        truth->healed = bush_peek(bush, 0, ESK_ENVELOPE_SEQUENCE);
+    }
+    for (uint32_t number = 0; number < bush->range; number++) {
+        uint8_t key[32];
+        esk_bush_key(bush, number, key);
+        ESK_CHECK_INT(esk_tree_descend(bush->tree, &truth->path[number], key,
+                                       ESK_TREE_FIRST, 1, NULL),
+                      ESK_OK);
+    }
+}
+
+/// Every number says what the model does, or that its path was damaged.
+static void rows_check(struct esk_bush *bush, const struct truth *truth) {
+    for (uint32_t number = 0; number < bush->range; number++) {
+        uint8_t key[32];
+        uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
+        uint8_t expected[ESK_BUSH_ROW_BYTES_MAX];
+        uint32_t version = bush->model.version[number];
+        esk_bush_key(bush, number, key);
+        int status = esk_tree_get(bush->tree, key, row);
+        if (is_lost(truth, number)) {
+            ESK_CHECK_INT(status, ESK_E_CORRUPT);
+        } else if (version == 0) {
+            ESK_CHECK_INT(status, ESK_NOT_FOUND);
+        } else {
+            ESK_CHECK_INT(status, ESK_OK);
+            esk_bush_row(bush, number, version, expected);
+            ESK_CHECK_BYTES(row, expected, bush->row_bytes);
+        }
+    }
+}
+
+/// Returns how many nodes are damaged: nothing else is wrong.
+static uint32_t tree_check(struct esk_bush *bush) {
+    struct esk_tree_report report;
+    int status = esk_tree_check(bush->tree, &report);
+    ESK_CHECK_INT(status, report.pages_damaged > 0 ? ESK_E_CORRUPT : ESK_OK);
+    ESK_CHECK_INT(report.order_wrong, 0);
+    ESK_CHECK_INT(report.nodes_wrong, 0);
+    return report.pages_damaged;
+}
+
+/// Puts rows that were not there, all over the keys.
+static void rows_add(struct esk_bush *bush, const struct shape *shape,
+                     const struct truth *truth) {
+    uint32_t splits = bush->tree->splits;
+    uint32_t lost = 0;
+    if (shape->batch) {
+        ESK_CHECK_HELD(esk_bush_batch(bush, 0, false), bush->why);
+    }
+    for (uint32_t i = 0; i < PUTS; i++) {
+        uint32_t row = i * 131 % shape->rows;
+        bool is_hit = is_lost(truth, 2 * row + 1);
+        ESK_CHECK_INT(esk_bush_put(bush, 2 * row + 1),
+                      is_hit ? ESK_E_CORRUPT : ESK_OK);
+        lost += is_hit ? 1 : 0;
+    }
+    if (shape->batch) {
+        ESK_CHECK_HELD(esk_bush_batch(bush, 0, false), bush->why);
+    }
+    ESK_CHECK(lost > PUTS / 4 || bush->tree->splits > splits);
+}
+
+/// Damages a run of a table that is closed, and goes on. Returns false when it
+/// cannot be opened.
+static bool run_try(struct esk_bush *bush, const struct shape *shape,
+                    const struct truth *truth, enum damage how) {
+    for (uint32_t at = truth->first; at < truth->first + truth->count; at++) {
+        page_hurt(bush, truth->region + at, how);
+    }
+    if (esk_bush_open(bush) != ESK_OK) {
+        return false;
+    }
+    rows_check(bush, truth);
+    uint32_t damaged = tree_check(bush);
+    rows_add(bush, shape, truth);
+    ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
+    ESK_CHECK_INT(tree_check(bush), damaged);
+    rows_check(bush, truth);
+    esk_tree_close(bush->tree);
+    return true;
+}
+
+static void shape_try(uint32_t number, uint8_t store) {
+    static struct truth truth;
+    static struct esk_bush_model model;
+    const struct shape *shape = &shapes[number];
+    struct esk_bush bush;
+    struct esk_sim *whole = NULL;
+    tree_make(&bush, shape, store, &truth);
+    model = bush.model;
+    esk_tree_close(bush.tree);
+    ESK_CHECK_INT(esk_sim_clone(&whole, bush.sim), ESK_OK);
+    for (uint32_t at = 0; at < truth.head; at++) {
+        for (uint32_t count = 1; count <= RUN_MAX; count++) {
+            enum damage how = (enum damage)((at + count) % DAMAGES);
+            ESK_CONTEXT("shape %u, store %u, %u damaged from page %u of %u",
+                        number, store, count, at, truth.head);
+            truth.first = at;
+            truth.count = count;
+            bool is_open = run_try(&bush, shape, &truth, how);
+            /* A lost root is a lost table. */
+            ESK_CHECK_INT(is_open, !is_damaged(&truth, 1));
+            esk_sim_restore(bush.sim, whole);
+            bush.model = model;
+        }
+    }
+    esk_sim_destroy(whole);
+    esk_bush_free(&bush);
+}
+
+ESK_TEST(tree_in_place_loses_no_row_that_a_run_of_damaged_pages_spared) {
+    for (uint32_t number = 0; number < SHAPES; number++) {
+        uint8_t store =
+            number % 2 == 0 ? ESK_STORE_INPLACE : ESK_STORE_JOURNALED;
+        shape_try(number, store);
+    }
+}
+
+ESK_TEST_MAIN()
