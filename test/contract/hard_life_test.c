@@ -153,9 +153,7 @@ static uint32_t environment(const char *name, uint32_t otherwise) {
     return text == NULL ? otherwise : (uint32_t)strtoul(text, NULL, 10);
 }
 
-ESK_TEST(series_holds_its_promises_through_a_hard_life) {
-    uint32_t first = environment("ESK_SEED", 1);
-    uint32_t lives = environment("ESK_LIVES", LIVES);
+static void lives_run(uint32_t first, uint32_t lives) {
     for (uint32_t seed = first; seed < first + lives; seed++) {
         struct esk_bed bed;
         ESK_CONTEXT("ESK_SEED=%u ESK_LIVES=1", (unsigned)seed);
@@ -163,6 +161,16 @@ ESK_TEST(series_holds_its_promises_through_a_hard_life) {
         live(&bed);
         esk_bed_free(&bed);
     }
+}
+
+ESK_TEST(series_holds_its_promises_through_a_hard_life) {
+    lives_run(environment("ESK_SEED", 1), environment("ESK_LIVES", LIVES));
+}
+
+/// A card lost pages that it kept in its cache, and tore one of a lap ago that
+/// is behind the oldest block: that is no damage.
+ESK_TEST(series_tells_a_page_that_a_lost_lap_tore_from_damage) {
+    lives_run(192, 1);
 }
 
 ESK_TEST_MAIN()

@@ -24,13 +24,17 @@ struct check {
 
 /// Positions of `ring` below are in the oldest block of a ring that has gone
 /// round. A cut may have left it half erased: what it lacks was dropped, and is
-/// not missing.
+/// not missing. Where pages are overwritten that may be in order of a cache: a
+/// cut loses a block's last pages and leaves one of the next block's first, so
+/// the oldest but one may be begun as well.
 static uint32_t kept_from(const struct esk_ring *ring) {
-    uint32_t pages = ring->volume->device->geometry.block_pages;
+    const struct esk_geometry *geometry = &ring->volume->device->geometry;
+    uint32_t pages = geometry->block_pages;
+    uint32_t blocks = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 1;
     if (ring->refuse || ring->ready < ring->pages - pages) {
         return 0;
     }
-    return (ring->tail / pages + 1) * pages;
+    return (ring->tail / pages + blocks) * pages;
 }
 
 /// Pins a page that was read before. A read that fails now is told.
