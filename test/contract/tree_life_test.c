@@ -81,6 +81,7 @@ struct life {
     struct esk_device front;
     uint32_t wear; ///< failures left that cost a block
     bool worn;     ///< one has come
+    bool doubted;  ///< a call failed, and nothing was programmed since
     struct change changes[ROWS_MAX];
     uint32_t change_count;
     uint32_t state_count;
@@ -118,6 +119,7 @@ static const uint32_t *model_durable(void) {
 /// Nothing older than what is in effect can come back.
 static void state_only(void) {
     life.state_count = 0;
+    life.doubted = false;
     state_allow(model_durable());
 }
 
@@ -128,6 +130,7 @@ static void change_make(uint32_t *versions, const struct change *change) {
 /// Lets a cut leave what the call that failed had begun, after `done` rows.
 static void failed_allow(uint32_t done) {
     static uint32_t versions[KEYS];
+    life.doubted = true;
     memcpy(versions, life.bush.model.version, sizeof versions);
     for (uint32_t i = done; i < life.change_count; i++) {
         change_make(versions, &life.changes[i]);
@@ -434,8 +437,12 @@ static void change_note(int status, uint32_t done, bool programmed) {
 }
 
 static int sync_call(void) {
+    const struct esk_sim_counters *counters = esk_sim_counters(life.bush.sim);
+    uint64_t programs = counters->programs;
     int status = esk_tree_sync(life.bush.tree);
-    if (status == ESK_OK && is_cached() && !life.bush.in_batch) {
+    life.doubted = life.doubted && counters->programs == programs;
+    if (status == ESK_OK && is_cached() && !life.bush.in_batch &&
+        !life.doubted) {
         state_only();
     }
     return status;
