@@ -189,6 +189,46 @@ static int block_erase(struct esk_ring *ring, uint32_t position) {
     return status;
 }
 
+/// Makes no page of the block of `position` prove itself: the last one first,
+/// so that those that still do are the first.
+/// page     scratch
+static int block_clear(struct esk_ring *ring, uint32_t position,
+                       uint8_t *page) {
+    const struct esk_device *device = ring->volume->device;
+    uint16_t bytes = ring->envelope.page_bytes;
+    uint32_t at = position + block_pages(ring);
+    if ((device->geometry.flags & ESK_MEDIUM_OVERWRITE) == 0) {
+        return block_erase(ring, position);
+    }
+    memset(page, ring->envelope.erased_value, bytes);
+    while (at > position) {
+        at--;
+        ESK_TRY(device->ops->program(device, esk_ring_page(ring, at), 0, page,
+                                     bytes));
+        ESK_TRY(device->ops->sync(device));
+    }
+    return ESK_OK;
+}
+
+void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
+                        uint8_t *page) {
+    uint16_t pages = block_pages(ring);
+    uint32_t from = esk_ring_block_from(ring, position);
+    uint32_t at = esk_ring_block_from(ring, ring->head);
+    uint32_t held = ring->tail + ring->pages;
+    held -= esk_ring_rest(ring, held);
+    while (at > from) {
+        ring->head = at; /* the erase of this block may have been cut */
+        if (held - at >= (uint32_t)ESK_RING_GAP_MAX * pages ||
+            esk_ring_block_is_bad(ring, at - pages) ||
+            block_clear(ring, at - pages, page) != ESK_OK) {
+            return;
+        }
+        at -= pages;
+        ring->head = at;
+    }
+}
+
 bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
     const struct esk_device *device = ring->volume->device;
     return device->ops->block_is_bad != NULL &&

@@ -16,7 +16,8 @@
 ///     this mount erased or found begun.
 ///  2. Truth is the sequence number in a proven envelope: position p holds a
 ///     page only if that page says p.
-///  3. head only rises. A page that a cut tore is a hole, never appended to.
+///  3. head only rises, but for esk_ring_take_back. A page that a cut tore is a
+///     hole, never appended to.
 ///
 /// The page a caller fills in RAM goes to `head`. Where the medium programs
 /// parts of pages it may be *sealed* there before it is complete.
@@ -36,6 +37,8 @@ enum {
     /// Blocks in a row that the medium may give up before it is taken for
     /// dead. A mount looks past one less, marked or not.
     ESK_RING_WORN_MAX = 4,
+    /// Erased blocks in a row that a mount looks past.
+    ESK_RING_GAP_MAX = 12,
 };
 
 /// What the rings of one table have done since it was opened.
@@ -167,6 +170,17 @@ int esk_ring_reserve(struct esk_ring *ring);
 /// Returns  as esk_ring_reserve; ESK_E_IO, ESK_E_WORN when every try failed.
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position);
+
+/// Moves head back to the first block that begins at `position` or behind it,
+/// or as far towards it as blocks can be erased that a mount looks past: what
+/// is there from `position` on is not needed. Blocks are erased the last one
+/// first, so that a cut leaves what is there now or a first part of it. For
+/// the first change after a mount.
+/// page     scratch, one page.
+/// Costs    an erase a block, at most ESK_RING_GAP_MAX; where erases keep what
+///          was there a program and a sync a page.
+void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
+                        uint8_t *page);
 
 /// Whether `pages` more pages have a place before a refusing ring is full.
 /// Costs a look at the mark of each block that was not looked at before.

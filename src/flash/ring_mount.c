@@ -12,7 +12,7 @@
 /// A block that proves nothing may be erased, or damaged with live blocks
 /// behind it; one from a lap ago may have failed to erase. No single answer
 /// is trusted. On the way a first page that is erased, or of another lap,
-/// speaks for its block. Then GAP_BLOCKS_MAX blocks after the edge that was
+/// speaks for its block. Then ESK_RING_GAP_MAX blocks after the edge that was
 /// found are asked page by page, and the search goes on from any that
 /// continues the count: fewer damaged or failed blocks than that in a row
 /// never hide what follows them.
@@ -35,7 +35,6 @@ enum {
     NEIGHBOURS_ODD = 5,   ///< and at the edge: as many can have failed
     PAGES_AFTER = 4,      ///< pages asked after one that proves nothing
     PROBES_KEPT = 8,      ///< pages remembered
-    GAP_BLOCKS_MAX = 12,  ///< erased blocks between head and tail, at most
 };
 
 /// What a page of the run turned out to be.
@@ -239,7 +238,8 @@ static bool origin_find(struct ring_scan *scan, uint32_t at) {
     at -= at % scan->pages;
     for (uint8_t bad = 0; bad < 2; bad++) {
         uint8_t asked = 0;
-        for (uint32_t i = 0; i < scan->blocks && asked <= GAP_BLOCKS_MAX; i++) {
+        for (uint32_t i = 0; i < scan->blocks && asked <= ESK_RING_GAP_MAX;
+             i++) {
             uint32_t block = at + i * scan->pages;
             if (esk_ring_block_is_bad(scan->ring, block) != (bad != 0)) {
                 continue;
@@ -354,7 +354,8 @@ static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
     }
     uint32_t at = oldest - oldest % scan->pages;
     for (uint32_t i = 0;
-         i < scan->blocks && at < ring->head && asked <= GAP_BLOCKS_MAX; i++) {
+         i < scan->blocks && at < ring->head && asked <= ESK_RING_GAP_MAX;
+         i++) {
         bool blank = false;
         bool proven = false;
         bool is_bad = esk_ring_block_is_bad(scan->ring, at);
