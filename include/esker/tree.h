@@ -239,16 +239,26 @@ void esk_tree_close(struct esk_tree *tree);
 ///          still work, at any fill: a moving tree counts on no bad block, and
 ///          when a row is refused one block in 64, at least one, can still go
 ///          bad before they return ESK_E_WORN. (Counted are blocks with a mark:
-///          a medium that keeps none is trusted.) Of a wandering tree each cut
-///          that hits the collector takes up to a step of it, some 40 pages,
-///          for a lap: a small one that is full may be stuck after several
-///          in a row. ESK_E_INVALID for a NaN key; ESK_E_IO, ESK_E_CORRUPT,
-///          ESK_E_WORN, ESK_E_READ_ONLY, ESK_E_LIMIT: nothing was changed.
-///          (Where pages are overwritten a change that failed may have taken
-///          effect: reads tell.)
+///          a medium that keeps none is trusted.) ESK_E_INVALID for a NaN
+///          key; ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY,
+///          ESK_E_LIMIT: nothing was changed. (Where pages are overwritten a
+///          change that failed may have taken effect: reads tell. Where nodes
+///          move a cut before the next program may let it take effect.)
+/// Cuts     of power of a moving tree: what one leaves half done is erased by
+///          the first change after it, and takes no room. What cannot be is the
+///          rest of the block with the root in effect, less than a block, until
+///          the collector has gone round; and of more than 12 blocks those
+///          above (erased ones count: with blocks of fewer than 4 pages, or
+///          after a batch). So of cuts between which nothing takes effect any
+///          number takes no more than one does. After a cut the steps of a
+///          wandering tree's collector end with a block, where there is nothing
+///          to lose. A full tree takes changes and deletes after 30 cuts in a
+///          row anywhere in its sweeps: tested on 8 to 80 blocks of 1 to 64
+///          pages.
 /// Costs    height reads and the store's programs; when the medium is full
 ///          of old pages also GC of a block or more. The first change of a
-///          moving tree after open looks at the mark of every block.
+///          moving tree after open looks at the mark of every block, and
+///          after a cut erases up to 12.
 int esk_tree_put(struct esk_tree *tree, const void *row);
 
 /// Puts a row whose key is not there yet. Also returns ESK_EXISTS.

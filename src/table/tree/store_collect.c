@@ -34,6 +34,20 @@ static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
     return tree->volume->device->geometry.block_pages;
 }
 
+/// Takes back what a cut, or a batch that was not committed, left behind the
+/// root in effect.
+static void torn_take_back(struct esk_tree *tree) {
+    struct esk_ring *ring = &tree->ring;
+    uint32_t from = tree->committed + 1u; /* 0: there is no root */
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    tree->was_cut = from != 0 && ring->head > from;
+    if (tree->was_cut && esk_pool_take(&tree->pool, &page, &frame) == ESK_OK) {
+        esk_ring_take_back(ring, from, page);
+        esk_pool_give(&tree->pool, frame);
+    }
+}
+
 /// Counts the bad blocks, at first and when more may be.
 /// Costs    a look at the mark of every block.
 static void bad_count(struct esk_tree *tree) {
@@ -42,6 +56,9 @@ static void bad_count(struct esk_tree *tree) {
         tree->stats.program_failures + tree->stats.erase_failures + 1u;
     if (tree->bad_seen == seen) {
         return;
+    }
+    if (tree->bad_seen == 0) {
+        torn_take_back(tree);
     }
     tree->bad_seen = seen;
     tree->bad_pages = 0;

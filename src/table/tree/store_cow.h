@@ -24,8 +24,9 @@ int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages);
 /// Returns ESK_OK; ESK_E_IO and what appending returns: call again.
 /// Cost    mu: height reads, 1 program; wandering: as many lowest inner nodes
 ///         as ESK_COLLECTOR_PARENTS and what is above them, a read each; a read
-///         and a program for each leaf it moves, up to 32; a program for each
-///         such node, and what is above them.
+///         and a program for each leaf it moves, up to 32, after a cut to 16
+///         and a block's pages; a program for each such node, and what is
+///         above them.
 int esk_tree_sweep_mu(struct esk_tree *tree);
 int esk_tree_sweep_wandering(struct esk_tree *tree);
 

@@ -25,7 +25,10 @@
 #include "index/btree/collector.h"
 #include "table/tree/store_cow.h"
 
-enum { MOVES_MAX = 32 }; ///< leaves that one step moves
+enum {
+    MOVES_MAX = 32,   ///< leaves that one step moves
+    MOVES_LEAST = 16, ///< after a cut, before it ends with a block
+};
 
 static ESK_OUT_OF_LINE bool in_window(const struct esk_tree *tree,
                                       uint32_t address) {
@@ -204,10 +207,28 @@ int esk_tree_sweep_mu(struct esk_tree *tree) {
 /// What a step has written so far.
 struct batch {
     struct esk_tree_moved moved[ESK_COLLECTOR_PARENTS];
-    uint8_t count; ///< of them
-    uint8_t moves; ///< leaves
-    bool stays;    ///< leaves are left at the last node
+    uint16_t moves; ///< leaves
+    uint8_t count;  ///< of `moved`
+    bool stays;     ///< leaves are left at the last node
 };
+
+/// Whether the step may move a leaf more. After a cut its root is to be the
+/// last page of a block, so that the next cut costs none: what is torn in
+/// blocks behind it is taken back.
+/// above    pages that are to be written all the same.
+/// spare    pages of the block that may be left.
+static ESK_OUT_OF_LINE bool step_goes_on(const struct esk_tree *tree,
+                                         const struct batch *batch,
+                                         uint8_t above, uint8_t spare) {
+    const struct esk_ring *ring = &tree->ring;
+    uint16_t block = tree->volume->device->geometry.block_pages;
+    uint16_t left = (uint16_t)(block - esk_ring_rest(ring, ring->head) - above);
+    if (!tree->was_cut) {
+        return batch->moves < MOVES_MAX;
+    }
+    return batch->moves < MOVES_LEAST ||
+           (left > spare && batch->moves < block + MOVES_LEAST);
+}
 
 /// Writes the node's children that are in the window, until the step has
 /// moved its share. A lost one stays where it is.
@@ -215,7 +236,8 @@ static int children_move(struct esk_tree *tree,
                          const struct esk_btree_node *node,
                          struct batch *batch) {
     uint16_t index = child_due(tree, node, 0, 0);
-    while (index < esk_btree_count(node) && batch->moves < MOVES_MAX) {
+    while (index < esk_btree_count(node) &&
+           step_goes_on(tree, batch, (uint8_t)(tree->now.height - 1u), 0)) {
         struct esk_tree_work work;
         struct esk_btree_node leaf;
         uint32_t address = esk_load_u32(esk_btree_child(node, index));
@@ -273,6 +295,7 @@ static int nodes_move(struct esk_tree *tree, struct batch *batch) {
     uint16_t first = tree->path.index[2];
     uint16_t count = 0;
     uint16_t index = first;
+    uint8_t above = (uint8_t)(tree->now.height - 2u);
     do {
         struct esk_tree_work work;
         struct esk_btree_node parent;
@@ -290,8 +313,9 @@ static int nodes_move(struct esk_tree *tree, struct batch *batch) {
         }
         tree->path.index[2] = index;
         index++;
-    } while (!batch->stays && index < count && batch->moves < MOVES_MAX &&
-             index - first < ESK_COLLECTOR_PARENTS);
+    } while (!batch->stays && index < count &&
+             index - first < ESK_COLLECTOR_PARENTS &&
+             step_goes_on(tree, batch, above, 1));
     if (batch->stays && tree->path.index[2] > first) {
         /* The next step begins with that node, so it is its key that counts. */
         tree->path.index[2]--;

@@ -31,7 +31,7 @@ ESK_TEST(root_that_is_as_old_as_the_ring_is_moved) {
             bush_puts(&bush, 3);
             ESK_CHECK_INT(esk_tree_abort(bush.tree), ESK_OK);
             bush.model = bush.before;
-            if (batch % 16 == 15) {
+            if (batch % 80 == 79) {
                 esk_tree_stats(bush.tree, &stats);
                 moved += stats.pages_moved;
                 verify(&bush);

@@ -95,9 +95,10 @@ struct esk_tree {
     uint8_t load_level; ///< level that the next load is for
     bool lru_n;
     bool in_batch;
-    bool swept;  ///< GC: nodes below the key in `probe` are done
-    bool broken; ///< inplace: a split was cut short and is to be completed;
-                 ///< a reader: always, so that each read looks at the writer
+    bool swept;   ///< GC: nodes below the key in `probe` are done
+    bool was_cut; ///< GC: a mount found what a cut left of a change
+    bool broken;  ///< inplace: a split was cut short and is to be completed;
+                  ///< a reader: always, so that each read looks at the writer
     struct esk_tree_state now;
     struct esk_volume *volume;
     const struct esk_node_store *store;

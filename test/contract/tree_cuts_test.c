@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A full tree whose nodes move, and the power goes again and again while its
+/// collector is at work, each time after a mount. However often, and wherever
+/// in the sweeps: changes and deletes of rows that are there go on.
+#include "base/bytes.h"
+#include "table/tree/tree.h"
+#include "test/harness/bush_rig.h"
+
+enum { CUTS = 30, CHANGES = 40, DELETES = 8, TRIES = 6 };
+
+static const struct {
+    struct esk_geometry geometry;
+    uint16_t blocks;
+    uint16_t pad_bytes;
+    uint8_t key_bytes;
+} regions[] = {
+    {ESK_NAND(160, 1, 256), 80, 35, 4},   {ESK_NAND(60, 4, 256), 24, 35, 4},
+    {ESK_NAND(60, 4, 512), 40, 20, 20},   {ESK_NAND(60, 12, 256), 12, 35, 4},
+    {ESK_NAND(60, 12, 1024), 20, 90, 4},  {ESK_NAND(60, 16, 512), 16, 35, 4},
+    {ESK_NAND(60, 16, 2048), 26, 200, 4}, {ESK_NAND(60, 64, 512), 8, 60, 9},
+    {ESK_NAND(60, 64, 2048), 12, 200, 4}, {ESK_CARD(60, 8, 512), 24, 35, 4},
+    {ESK_NOR(60, 16, 256), 12, 35, 20},
+};
+
+/// Where in a change the power goes.
+enum where {
+    ANYWHERE,
+    BEFORE_EFFECT, ///< in the first step of the sweep
+    AFTER_EFFECT,  ///< soon after the first step took effect
+    LOSING_MOST,   ///< of some places, where it costs most pages
+    WHERES
+};
+
+static struct esk_bush bush;
+
+/// Pages behind the root in effect that nothing can give back.
+static uint32_t pages_lost(void) {
+    const struct esk_tree *tree = bush.tree;
+    uint32_t block = esk_ring_block_from(&tree->ring, tree->committed + 1u);
+    uint32_t end = tree->ring.head < block ? tree->ring.head : block;
+    return end - tree->committed - 1u;
+}
+
+/// Changes row `number`; the power goes after so many operations. Mounts.
+static void cut_make(uint32_t number, uint32_t operations) {
+    uint8_t key[32];
+    uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
+    uint32_t old = bush.model.version[number];
+    esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + operations,
+                   ESK_SIM_CUT_DRAWN);
+    ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_E_IO);
+    esk_sim_power_on(bush.sim);
+    ESK_CHECK_HELD(esk_bush_remount(&bush), bush.why);
+    esk_bush_key(&bush, number, key);
+    ESK_CHECK_INT(esk_tree_get(bush.tree, key, row), ESK_OK);
+    bush.model.version[number] = esk_load_u32(row);
+    ESK_CHECK(esk_load_u32(row) == old || esk_load_u32(row) == bush.version);
+}
+
+/// Puts the medium, the model and the open tree back.
+static void state_restore(const struct esk_sim *sim,
+                          const struct esk_bush *model) {
+    esk_sim_restore(bush.sim, sim);
+    bush.model = model->model;
+    bush.version = model->version;
+    ESK_CHECK_HELD(esk_bush_remount(&bush), bush.why);
+}
+
+/// The operation of a change of `operations` where the power is to go.
+static uint32_t operation_find(enum where where, uint32_t number,
+                               uint32_t operations, const struct esk_sim *sim,
+                               const struct esk_bush *model) {
+    uint32_t near = operations < 120 ? operations : 120;
+    uint32_t found = 0;
+    uint32_t most = 0;
+    switch (where) {
+    case BEFORE_EFFECT:
+        return esk_bush_random(&bush, operations < 30 ? operations : 30);
+    case AFTER_EFFECT:
+        return operations < 50 ? operations - 1u
+                               : 36 + esk_bush_random(&bush, 14);
+    case LOSING_MOST:
+        for (uint32_t i = 0; i < TRIES; i++) {
+            uint32_t operation = esk_bush_random(&bush, near);
+            cut_make(number, operation);
+            uint32_t lost = pages_lost();
+            if (lost >= most) {
+                most = lost;
+                found = operation;
+            }
+            state_restore(sim, model);
+        }
+        return found;
+    default:
+        return esk_bush_random(&bush, operations);
+    }
+}
+
+/// Changes and deletes rows, then takes all of it back.
+static void use(uint32_t cut, const struct esk_sim *sim,
+                const struct esk_bush *model) {
+    bush_changes(&bush, CHANGES);
+    for (uint32_t i = 0; i < DELETES; i++) {
+        ESK_CHECK_INT(esk_bush_delete(&bush, bush_key_there(&bush)), ESK_OK);
+    }
+    bush_changes(&bush, CHANGES);
+    if (cut % 10 == 0) {
+        bush_verify_again(&bush);
+    }
+    ESK_CHECK_TEXT(esk_sim_violation(bush.sim), "");
+    state_restore(sim, model);
+}
+
+static void cuts_run(enum where where) {
+    static struct esk_bush model;
+    for (uint32_t cut = 1; cut <= CUTS; cut++) {
+        struct esk_sim *sim = NULL;
+        uint32_t number = bush_key_there(&bush);
+        model = bush;
+        ESK_CHECK_INT(esk_sim_clone(&sim, bush.sim), ESK_OK);
+        uint64_t before = esk_sim_op_count(bush.sim);
+        ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
+        uint32_t operations = (uint32_t)(esk_sim_op_count(bush.sim) - before);
+        state_restore(sim, &model);
+        cut_make(number,
+                 operation_find(where, number, operations, sim, &model));
+        model = bush;
+        esk_sim_destroy(sim);
+        ESK_CHECK_INT(esk_sim_clone(&sim, bush.sim), ESK_OK);
+        use(cut, sim, &model);
+        esk_sim_destroy(sim);
+    }
+}
+
+/// A tree that refused a row, some changes later.
+static void tree_make(uint8_t store, size_t region) {
+    struct esk_bush_table table = {.store = store,
+                                   .key_type = ESK_TYPE_BYTES,
+                                   .key_bytes = regions[region].key_bytes,
+                                   .pad_bytes = regions[region].pad_bytes,
+                                   .key_range = 4000,
+                                   .blocks = regions[region].blocks};
+    if (store == ESK_STORE_MU) {
+        table.key_bytes = 4;
+    }
+    ESK_CHECK_INT(esk_bush_make(&bush, &table, &regions[region].geometry, 1),
+                  ESK_OK);
+    bush_fill(&bush);
+    bush_changes(&bush, 300);
+}
+
+static void store_run(uint8_t store) {
+    static struct esk_bush full;
+    for (size_t i = 0; i < sizeof regions / sizeof regions[0]; i++) {
+        struct esk_sim *sim = NULL;
+        tree_make(store, i);
+        full = bush;
+        ESK_CHECK_INT(esk_sim_clone(&sim, bush.sim), ESK_OK);
+        for (uint8_t where = 0; where < WHERES; where++) {
+            ESK_CONTEXT("store %u, %u blocks of %u pages of %u, cuts %u", store,
+                        regions[i].blocks, regions[i].geometry.block_pages,
+                        regions[i].geometry.page_bytes, where);
+            state_restore(sim, &full);
+            cuts_run((enum where)where);
+        }
+        esk_sim_destroy(sim);
+        esk_bush_free(&bush);
+    }
+}
+
+ESK_TEST(full_wandering_tree_goes_on_after_any_cuts_in_a_row) {
+    store_run(ESK_STORE_WANDERING);
+}
+
+ESK_TEST(full_mu_tree_goes_on_after_any_cuts_in_a_row) {
+    store_run(ESK_STORE_MU);
+}
+
+ESK_TEST_MAIN()
