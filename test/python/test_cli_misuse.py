@@ -14,7 +14,7 @@ import pytest
 
 import eskerdb
 from conftest import NOR
-from eskerdb import Column, SchemaError, Simulator, Volume
+from eskerdb import Column, SchemaError, Simulator, Tree, Volume
 
 
 def test_import_reads_a_pipe_whole(esker, tmp_path):
@@ -129,3 +129,26 @@ def test_names_with_a_zero_byte_are_refused(volume):
         volume.create("log", columns)
     with pytest.raises(SchemaError, match="no zero byte"):
         volume.create("l\0og", columns[:1])
+
+
+def test_import_that_is_interrupted_syncs_what_went_in(
+    esker, tmp_path, monkeypatch
+):
+    image, path = tmp_path / "new.img", tmp_path / "data.csv"
+    path.write_text("id\n" + "".join(f"{i}\n" for i in range(5000)))
+    put_many = Tree.put_many
+    calls = []
+
+    def interrupted(tree, rows):
+        calls.append(len(rows))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return put_many(tree, rows)
+
+    monkeypatch.setattr(Tree, "put_many", interrupted)
+    done = esker("import", image, "part", path, "--create", "--kind", "tree")
+    assert done.status == 1
+    assert "data.csv: interrupted; then import again" in done.err
+    assert f"{calls[0]:,} rows before it imported and synced" in done.err
+    with eskerdb.open(image) as volume, volume.open_tree("part") as tree:
+        assert tree.count() == calls[0]

@@ -475,6 +475,9 @@ class _Import:
                     progress.update(task, completed=self.source.position)
             except Fault as fault:
                 raise self._stopped(fault) from None
+            except KeyboardInterrupt:
+                fault = Fault(f"{self.source.path}: interrupted")
+                raise self._stopped(fault) from None
         self.table.sync()
         return self.done
 
