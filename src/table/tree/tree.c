@@ -204,33 +204,44 @@ static bool parts_suit(const struct esk_tree_config *config) {
             (config->merge->flags & ESK_STORE_OVERWRITES) == flags);
 }
 
-/// Finds the table, carves the arena and fills in what the catalog says. What
-/// it has on the stack is gone when the region is mounted.
-static ESK_OUT_OF_LINE int
-tree_make(struct esk_tree **tree, struct esk_volume *volume, const char *name,
-          const struct esk_tree_config *config, struct esk_arena *arena,
-          struct esk_ring_config *region) {
-    uint16_t page_bytes = volume->device->geometry.page_bytes;
+/// What an open knows of the table. It stands at the arena's end, which is
+/// scratch until it is carved: where the frames will be, or past them. Any
+/// arena that is large enough has room for it between a handle and there.
+struct open_scratch {
     struct esk_table_info info;
     struct esk_btree_layout layout;
-    struct tree_memory memory;
+};
+_Static_assert(sizeof(struct open_scratch) <= 256,
+               "two frames of the smallest page hold it");
 
-    /* Until it is carved, the arena is scratch. */
-    uint8_t *page = arena->next;
-    ESK_TRY(esk_table_find(volume, name, &info, page, arena->bytes));
-    if (info.kind != ESK_TABLE_TREE || config->store == NULL ||
-        config->store->id != info.run_pages || !parts_suit(config)) {
+/// Finds the table and reads what the catalog says of it.
+static int table_read(const struct esk_volume *volume, const char *name,
+                      const struct esk_tree_config *config, void *arena,
+                      uint32_t arena_bytes, struct open_scratch *scratch) {
+    ESK_TRY(esk_table_find(volume, name, &scratch->info, arena, arena_bytes));
+    if (scratch->info.kind != ESK_TABLE_TREE || config->store == NULL ||
+        config->store->id != scratch->info.run_pages || !parts_suit(config)) {
         return ESK_E_UNSUPPORTED;
     }
-    ESK_TRY(layout_read(volume, &info, config->store, &layout, page));
-    memory_carve(arena, page_bytes, &layout, config, &memory);
+    return layout_read(volume, &scratch->info, config->store, &scratch->layout,
+                       arena);
+}
+
+/// Carves the arena and fills in what was read; the scratch is gone then.
+static ESK_OUT_OF_LINE int
+tree_make(struct esk_tree **tree, struct esk_volume *volume,
+          const struct esk_tree_config *config, struct esk_arena *arena,
+          const struct open_scratch *scratch, struct esk_ring_config *region) {
+    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    struct tree_memory memory;
+    memory_carve(arena, page_bytes, &scratch->layout, config, &memory);
     if (arena->next == NULL) {
         return ESK_E_NO_MEMORY;
     }
-    ESK_TRY(region_find(volume, &info, config, region));
-    memset(memory.tree, 0, memory.tree_bytes);
-    memset(memory.pool, 0, (size_t)page_bytes * frames(config));
+    ESK_TRY(region_find(volume, &scratch->info, config, region));
     struct esk_tree *made = memory.tree;
+    memset(made, 0, memory.tree_bytes);
+    made->layout = scratch->layout;
     made->volume = volume;
     made->store = config->store;
     made->merge = config->merge;
@@ -244,16 +255,16 @@ tree_make(struct esk_tree **tree, struct esk_volume *volume, const char *name,
     made->kept = memory.kept;
     if (made->kept != NULL) {
         memset(made->kept, 0, sizeof *made->kept);
-        made->kept->most = write_frames(config, &layout);
+        made->kept->most = write_frames(config, &made->layout);
     }
     if (memory.tree_bytes > sizeof *made) {
         made->free = (struct esk_tree_free *)(made + 1);
     }
-    made->layout = layout;
     made->pending = memory.pending;
     made->low = memory.low;
     made->probe = memory.probe;
-    made->lru_n = layout.shares && config->policy == ESK_TREE_LRU_N;
+    made->lru_n = made->layout.shares && config->policy == ESK_TREE_LRU_N;
+    memset(memory.pool, 0, (size_t)page_bytes * frames(config));
     esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config));
     *tree = made;
     return ESK_OK;
@@ -265,7 +276,14 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
     struct esk_ring_config region;
     struct esk_tree *made = NULL;
-    ESK_TRY(tree_make(&made, volume, name, config, &carved, &region));
+    const uint32_t bytes = sizeof(struct open_scratch) + ESK_ARENA_ALIGN;
+    if (arena_bytes < volume->device->geometry.page_bytes + bytes) {
+        return ESK_E_NO_MEMORY;
+    }
+    uint32_t aside = (arena_bytes - bytes) & ~(ESK_ARENA_ALIGN - 1u);
+    struct open_scratch *scratch = (void *)(carved.next + aside);
+    ESK_TRY(table_read(volume, name, config, arena, arena_bytes, scratch));
+    ESK_TRY(tree_make(&made, volume, config, &carved, scratch, &region));
     int status = tree_mount(made, &region);
     if (status != ESK_OK) {
         esk_tree_close(made);
