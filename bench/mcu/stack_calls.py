@@ -56,7 +56,7 @@ class Sources:
     def words_handed(self, caller, seen=()):
         """Every word in the arguments of calls of `caller`; where one is an
         argument of the function that makes the call, of calls of that, too."""
-        call = re.compile(rf"\b{caller}\(([^;]*)\)")
+        call = re.compile(rf"\b{caller}\(([^;{{}}]*)\)")
         seen = {caller, *seen}
         words = set()
         for text in self.texts.values():

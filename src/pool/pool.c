@@ -49,37 +49,11 @@ uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
     return pool->pages + (size_t)frame * pool->page_bytes;
 }
 
-/// esk_pool_find in `tags`, a class's. newest: its youngest frame.
-static inline uint8_t tags_find(const uint32_t *tags, uint8_t frames,
-                                uint8_t newest, uint32_t tag) {
-    if (tags[newest] == tag) {
-        return newest;
-    }
-    for (uint8_t frame = 0; frame < frames; frame++) {
-        if (tags[frame] == tag) {
-            return frame;
-        }
-    }
-    return ESK_POOL_FRAME_NONE;
-}
-
 uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
                       uint8_t class_) {
     uint8_t newest = esk_pool_order(pool, class_)[pool->frames - 1u];
-    return tags_find(esk_pool_tags(pool, class_), pool->frames, newest, tag);
-}
-
-/// Puts `frame` at the end `at` of a list, handing on the frame that was
-/// there. From that end on: what is used again and again is found at once.
-/// step     to the other end.
-static inline void list_move(uint8_t *at, int8_t step, uint8_t frame) {
-    uint8_t moved = frame;
-    do {
-        uint8_t before = *at;
-        *at = moved;
-        moved = before;
-        at += step;
-    } while (moved != frame);
+    return esk_pool_seek(esk_pool_tags(pool, class_), pool->frames, newest,
+                         tag);
 }
 
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
@@ -91,7 +65,7 @@ void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
         step = -1;
     }
     esk_pool_tags(pool, class_)[frame] = tag;
-    list_move(order, step, frame);
+    esk_pool_shift(order, step, frame);
 }
 
 uint8_t esk_pool_place(const uint8_t *order, uint8_t frame) {
@@ -102,80 +76,41 @@ uint8_t esk_pool_place(const uint8_t *order, uint8_t frame) {
     return place;
 }
 
-uint8_t esk_pool_oldest(const struct esk_pool *pool, const uint8_t *order) {
-    uint8_t place = 0;
-    while (place < pool->frames && pool->pins[order[place]] != 0) {
-        place++;
+bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
+                        uint8_t **page) {
+    if (frame >= pool->frames || !esk_pool_holds(pool, frame, tag)) {
+        return false;
     }
-    return place;
-}
-
-/// Chooses a frame, saves what is worth keeping of it, pins it and leaves it
-/// empty; its place in the list is the caller's to change.
-/// ESK_POOL_FRAME_NONE when every frame is pinned.
-static inline uint8_t pool_evict(struct esk_pool *pool) {
-    const uint8_t *order = esk_pool_order(pool, 0);
-    uint8_t place = esk_pool_oldest(pool, order);
-    if (place == pool->frames) {
-        return ESK_POOL_FRAME_NONE;
-    }
-    uint8_t frame = order[place];
-    if (pool->slots != NULL) {
-        pool->slots->spread(pool, frame);
-    }
-    esk_pool_tags(pool, 0)[frame] = ESK_POOL_TAG_NONE;
-    pool->pins[frame] = 1;
-    return frame;
-}
-
-/// Loads page `tag` into a frame, which is pinned, and tags its slots of the
-/// classes below `class_`; that one is left to the caller.
-static int page_load(struct esk_pool *pool, uint32_t tag, uint8_t class_,
-                     esk_pool_load *load, void *context, uint8_t *frame) {
-    uint8_t kept = class_ > 0 ? pool->slots->leave(pool, tag, class_) : 0;
-    uint8_t found = pool_evict(pool);
-    if (found == ESK_POOL_FRAME_NONE) {
-        return ESK_E_NO_MEMORY;
-    }
-    pool->misses++;
-    *frame = found;
-    int status = load(context, tag, esk_pool_page(pool, found));
-    if (status != ESK_OK) {
-        esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
-        pool->pins[found] = 0;
-        return status;
-    }
-    for (uint8_t i = 0; i < class_; i++) {
-        if ((kept & 1u) == 0) {
-            esk_pool_move(pool, found, i, tag);
-        }
-        kept >>= 1;
-    }
-    return ESK_OK;
+    pool->hits++;
+    pool->pins[frame]++;
+    esk_pool_shift(esk_pool_order(pool, 0) + pool->frames - 1, -1, frame);
+    *page = esk_pool_page(pool, frame);
+    return true;
 }
 
 int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame) {
-    uint8_t frames = pool->frames;
-    uint32_t *tags = esk_pool_tags(pool, class_);
-    uint8_t *newest = esk_pool_order(pool, class_) + frames - 1;
-    uint8_t found = tags_find(tags, frames, *newest, tag);
+    if (pool->slots != NULL) {
+        return pool->slots->pin(pool, tag, class_, load, context, page, frame);
+    }
+    uint8_t *newest = esk_pool_order(pool, 0) + pool->frames - 1;
+    uint8_t found = esk_pool_seek(pool->tags, pool->frames, *newest, tag);
     if (found != ESK_POOL_FRAME_NONE) {
         pool->hits++;
         pool->pins[found]++;
     } else {
-        ESK_TRY(page_load(pool, tag, class_, load, context, &found));
-        tags[found] = tag;
+        ESK_TRY(esk_pool_fill(pool, tag, load, context, &found));
+        pool->tags[found] = tag;
     }
-    list_move(newest, -1, found); /* only its own slot is used */
+    esk_pool_shift(newest, -1, found); /* only its own slot is used */
     *page = esk_pool_page(pool, found);
     *frame = found;
     return ESK_OK;
 }
 
 int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame) {
-    uint8_t found = pool_evict(pool);
+    uint8_t found = esk_pool_evict(pool);
     if (found == ESK_POOL_FRAME_NONE) {
         return ESK_E_NO_MEMORY;
     }

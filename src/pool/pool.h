@@ -48,14 +48,15 @@ typedef int esk_pool_load(void *context, uint32_t tag, uint8_t *page);
 
 struct esk_pool;
 
-/// What several classes add to a pool. Firmware whose pools have one class
-/// does not link it.
+/// What a pool of several classes does in another way. Firmware whose pools
+/// have one class does not link it.
 struct esk_pool_slots {
+    /// esk_pool_pin.
+    int (*pin)(struct esk_pool *pool, uint32_t tag, uint8_t class_,
+               esk_pool_load *load, void *context, uint8_t **page,
+               uint8_t *frame);
     /// Saves what is worth keeping of `frame` above class 0 and empties it.
     void (*spread)(struct esk_pool *pool, uint8_t frame);
-    /// Page `tag` is about to be loaded for `class_`: forgets its slots of the
-    /// classes below. Returns a bit for each class where a pinned one stays.
-    uint8_t (*leave)(struct esk_pool *pool, uint32_t tag, uint8_t class_);
 };
 
 /// A pool. The caller owns it; the fields are the pool's, the counters may
@@ -105,6 +106,12 @@ void esk_pool_init_classes(struct esk_pool *pool, void *memory,
 int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame);
+
+/// The same for a caller that knows the frame that page `tag` was in last, any
+/// number: no search. For pools of one class.
+/// Returns false when it is not there, and pins nothing.
+bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
+                        uint8_t **page);
 
 /// Whether `frame`, a frame that a pin gave, still holds page `tag`. For pools
 /// of one class.

@@ -33,6 +33,34 @@ static inline uint8_t *esk_pool_order(const struct esk_pool *pool,
 void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
                     uint8_t frames, uint8_t classes);
 
+/// The frame whose tag in `tags`, a class's, is `tag`; ESK_POOL_FRAME_NONE.
+/// newest   the class's youngest frame.
+static inline uint8_t esk_pool_seek(const uint32_t *tags, uint8_t frames,
+                                    uint8_t newest, uint32_t tag) {
+    if (tags[newest] == tag) {
+        return newest;
+    }
+    for (uint8_t frame = 0; frame < frames; frame++) {
+        if (tags[frame] == tag) {
+            return frame;
+        }
+    }
+    return ESK_POOL_FRAME_NONE;
+}
+
+/// Puts `frame` at the end `at` of a list, handing on the frame that was
+/// there. From that end on: what is used again and again is found at once.
+/// step     to the other end.
+static inline void esk_pool_shift(uint8_t *at, int8_t step, uint8_t frame) {
+    uint8_t moved = frame;
+    do {
+        uint8_t before = *at;
+        *at = moved;
+        moved = before;
+        at += step;
+    } while (moved != frame);
+}
+
 /// The frame whose slot of `class_` holds page `tag`; ESK_POOL_FRAME_NONE.
 uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
                       uint8_t class_);
@@ -47,6 +75,49 @@ uint8_t esk_pool_place(const uint8_t *order, uint8_t frame);
 
 /// The first place in the list whose frame nobody has pinned; `frames` when
 /// there is none.
-uint8_t esk_pool_oldest(const struct esk_pool *pool, const uint8_t *order);
+static inline uint8_t esk_pool_oldest(const struct esk_pool *pool,
+                                      const uint8_t *order) {
+    uint8_t place = 0;
+    while (place < pool->frames && pool->pins[order[place]] != 0) {
+        place++;
+    }
+    return place;
+}
+
+/// Chooses a frame, saves what is worth keeping of it and pins it; its slot of
+/// class 0 is the caller's to change. ESK_POOL_FRAME_NONE when every frame is
+/// pinned.
+static inline uint8_t esk_pool_evict(struct esk_pool *pool) {
+    const uint8_t *order = esk_pool_order(pool, 0);
+    uint8_t place = esk_pool_oldest(pool, order);
+    if (place == pool->frames) {
+        return ESK_POOL_FRAME_NONE;
+    }
+    uint8_t frame = order[place];
+    if (pool->slots != NULL) {
+        pool->slots->spread(pool, frame);
+    }
+    pool->pins[frame] = 1;
+    return frame;
+}
+
+/// Loads page `tag` into a frame, which is pinned; its slots' tags are left to
+/// the caller. Returns as esk_pool_pin.
+static inline int esk_pool_fill(struct esk_pool *pool, uint32_t tag,
+                                esk_pool_load *load, void *context,
+                                uint8_t *frame) {
+    uint8_t found = esk_pool_evict(pool);
+    if (found == ESK_POOL_FRAME_NONE) {
+        return ESK_E_NO_MEMORY;
+    }
+    pool->misses++;
+    *frame = found;
+    int status = load(context, tag, esk_pool_page(pool, found));
+    if (status != ESK_OK) {
+        esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
+        pool->pins[found] = 0;
+    }
+    return status;
+}
 
 #endif

@@ -42,10 +42,12 @@ static void pool_spread(struct esk_pool *pool, uint8_t frame) {
         pool_migrate(pool, frame, i);
         esk_pool_move(pool, frame, i, ESK_POOL_TAG_NONE);
     }
+    pool->tags[frame] = ESK_POOL_TAG_NONE;
 }
 
-/// Slots of the page that come in again make room first (step i). One in a
-/// pinned frame stays, and the copy that comes in goes without a tag.
+/// Page `tag` is about to be loaded for `class_`: slots of it of the classes
+/// below make room first (step i). One in a pinned frame stays, and the copy
+/// that comes in goes without a tag: a bit is set for it.
 static uint8_t pool_leave(struct esk_pool *pool, uint32_t tag, uint8_t class_) {
     uint8_t kept = 0;
     for (uint8_t i = 0; i < class_; i++) {
@@ -62,9 +64,32 @@ static uint8_t pool_leave(struct esk_pool *pool, uint32_t tag, uint8_t class_) {
     return kept;
 }
 
+static int pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
+                    esk_pool_load *load, void *context, uint8_t **page,
+                    uint8_t *frame) {
+    uint8_t found = esk_pool_find(pool, tag, class_);
+    if (found != ESK_POOL_FRAME_NONE) {
+        pool->hits++;
+        pool->pins[found]++;
+    } else {
+        uint8_t kept = pool_leave(pool, tag, class_);
+        ESK_TRY(esk_pool_fill(pool, tag, load, context, &found));
+        for (uint8_t i = 0; i < class_; i++) {
+            if ((kept & 1u) == 0) {
+                esk_pool_move(pool, found, i, tag);
+            }
+            kept >>= 1;
+        }
+    }
+    esk_pool_move(pool, found, class_, tag);
+    *page = esk_pool_page(pool, found);
+    *frame = found;
+    return ESK_OK;
+}
+
 static const struct esk_pool_slots pool_slots = {
+    .pin = pool_pin,
     .spread = pool_spread,
-    .leave = pool_leave,
 };
 
 void esk_pool_init_classes(struct esk_pool *pool, void *memory,

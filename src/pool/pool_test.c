@@ -103,6 +103,23 @@ ESK_TEST(pool_keeps_a_pinned_frame_until_its_last_unpin) {
     ESK_CHECK_INT(again, first);
 }
 
+ESK_TEST(pool_pins_the_frame_that_a_caller_remembers_if_it_has_the_page) {
+    uint8_t *page = NULL;
+    uint8_t frame;
+    start(2, 1);
+    ESK_CHECK_INT(pin(1, 0, &frame), ESK_OK);
+    esk_pool_unpin(&test_pool, frame);
+    touch(2, 0);
+    ESK_CHECK(!esk_pool_pin_frame(&test_pool, 2, 1, &page));
+    ESK_CHECK(!esk_pool_pin_frame(&test_pool, frame, 2, &page));
+    ESK_CHECK(esk_pool_pin_frame(&test_pool, frame, 1, &page));
+    ESK_CHECK(page == esk_pool_page(&test_pool, frame));
+    ESK_CHECK_INT(test_pool.hits, 1);
+    touch(3, 0); /* 2 goes: it is the older, and not pinned */
+    esk_pool_unpin(&test_pool, frame);
+    ESK_CHECK(touch(1, 0) && !touch(2, 0));
+}
+
 ESK_TEST(pool_load_that_fails_leaves_the_frame_empty) {
     uint8_t frame;
     start(1, 1);

@@ -76,24 +76,39 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
     return status;
 }
 
-static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
-    struct esk_tree *tree = context;
-    struct esk_envelope *envelope = &tree->ring.envelope;
-    bool trust = (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) != 0;
-    int status = ESK_E_CORRUPT;
-    uint8_t looks = tag < esk_ring_pages(&tree->ring) ? 2 : 0;
-    for (; looks > 0 && status == ESK_E_CORRUPT; looks--) {
-        status = bytes_read(tree, tag, page);
-        envelope->kind = (uint8_t)(ESK_PAGE_NODE + tree->load_level);
-        if (status == ESK_OK && (!esk_envelope_check(envelope, page, trust) ||
-                                 esk_page_sequence(page) != tag)) {
+static bool trusts_loads(const struct esk_tree *tree) {
+    return (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) != 0;
+}
+
+/// Loads a node whose first read gave `status`: a read may be wrong once.
+static ESK_OUT_OF_LINE int load_again(struct esk_tree *tree, uint32_t tag,
+                                      uint8_t *page, int status) {
+    uint8_t level = 0;
+    if (status == ESK_E_CORRUPT && tag < esk_ring_pages(&tree->ring)) {
+        status = page_read(tree, tag, page, !trusts_loads(tree), &level);
+        if (status == ESK_OK &&
+            (level != tree->load_level || esk_page_sequence(page) != tag)) {
             status = ESK_E_CORRUPT;
         }
     }
-    if (status != ESK_OK) {
-        tree->stats.damaged++;
-    }
+    tree->stats.damaged += status != ESK_OK ? 1 : 0;
     return status;
+}
+
+static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
+    struct esk_tree *tree = context;
+    struct esk_envelope *envelope = &tree->ring.envelope;
+    int status = ESK_E_CORRUPT;
+    if (tag < esk_ring_pages(&tree->ring)) {
+        status = bytes_read(tree, tag, page);
+        envelope->kind = (uint8_t)(ESK_PAGE_NODE + tree->load_level);
+        if (status == ESK_OK && esk_page_sequence(page) == tag &&
+            esk_envelope_check(envelope, page, trusts_loads(tree))) {
+            return ESK_OK;
+        }
+        status = status == ESK_OK ? ESK_E_CORRUPT : status;
+    }
+    return load_again(tree, tag, page, status);
 }
 
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,

@@ -93,6 +93,7 @@ struct esk_tree {
     uint8_t frame;      ///< of `page`
     uint8_t page_low;   ///< lowest level in `page`
     uint8_t load_level; ///< level that the next load is for
+    uint8_t root_frame; ///< where the root was last
     bool lru_n;
     bool in_batch;
     bool swept;   ///< GC: nodes below the key in `probe` are done

@@ -10,23 +10,37 @@
 #include "base/inline.h"
 #include "table/tree/tree.h"
 
-ESK_OUT_OF_LINE int esk_tree_pin(struct esk_tree *tree, uint32_t address,
-                                 uint8_t level, struct esk_tree_work *work,
-                                 struct esk_btree_node *node) {
+/// Pins the page of the node of `level` at `address`.
+static inline int page_pin(struct esk_tree *tree, uint32_t address,
+                           uint8_t level, struct esk_tree_work *work) {
     uint8_t class_ = tree->lru_n ? (uint8_t)(level - 1u) : 0;
     tree->load_level = level;
+    work->address = address;
+    work->level = level;
     ESK_TRY(esk_pool_pin(&tree->pool, address, class_, tree->store->load, tree,
                          &work->page, &work->frame));
     work->pinned = true;
-    work->address = address;
-    work->level = level;
-    esk_btree_view(&tree->layout, work->page, level, tree->now.height, node);
+    return ESK_OK;
+}
+
+/// Views the node in the page that is pinned, and lets go of it if it is none.
+static inline int node_view(struct esk_tree *tree, struct esk_tree_work *work,
+                            struct esk_btree_node *node) {
+    esk_btree_view(&tree->layout, work->page, work->level, tree->now.height,
+                   node);
     uint16_t count = esk_btree_count(node);
-    if (count > node->capacity || (count == 0 && level > 1)) {
+    if (count > node->capacity || (count == 0 && work->level > 1)) {
         esk_tree_unpin(tree, work);
         return ESK_E_CORRUPT;
     }
     return ESK_OK;
+}
+
+ESK_OUT_OF_LINE int esk_tree_pin(struct esk_tree *tree, uint32_t address,
+                                 uint8_t level, struct esk_tree_work *work,
+                                 struct esk_btree_node *node) {
+    ESK_TRY(page_pin(tree, address, level, work));
+    return node_view(tree, work, node);
 }
 
 void esk_tree_unpin(struct esk_tree *tree, struct esk_tree_work *work) {
@@ -108,13 +122,21 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
-enum { NOT_HELD = ESK_POOL_FRAME_COUNT_MAX };
-
-/// Lets go of the frame that the root is held in.
-static inline void root_release(struct esk_tree *tree, uint8_t frame) {
-    if (frame != NOT_HELD) {
-        esk_pool_unpin(&tree->pool, frame);
+/// Pins the root as page_pin, where each node has a page of its own: mostly it
+/// is in the frame that it was in last.
+static inline int root_pin(struct esk_tree *tree, struct esk_tree_work *work) {
+    uint32_t address = tree->now.root;
+    uint8_t frame = tree->root_frame;
+    if (!esk_pool_pin_frame(&tree->pool, frame, address, &work->page)) {
+        ESK_TRY(page_pin(tree, address, tree->now.height, work));
+        tree->root_frame = work->frame;
+        return ESK_OK;
     }
+    work->frame = frame;
+    work->address = address;
+    work->level = tree->now.height;
+    work->pinned = true;
+    return ESK_OK;
 }
 
 /// As path_extend from the root to the leaf of `key`, where each node has a
@@ -122,18 +144,23 @@ static inline void root_release(struct esk_tree *tree, uint8_t frame) {
 static int path_find(struct esk_tree *tree, struct esk_tree_path *path,
                      const uint8_t *key, struct esk_tree_edit *edit) {
     struct esk_btree_node *node = &edit->node;
-    uint32_t address = tree->now.root;
     uint8_t level = tree->now.height;
-    uint8_t root = NOT_HELD;
+    uint32_t address = tree->now.root;
+    bool holds = level > 1 && tree->pool.frames > 1;
+    int status = root_pin(tree, &edit->work);
     for (;;) {
         path->address[level - 1] = address;
-        int status = esk_tree_pin(tree, address, level, &edit->work, node);
+        if (status == ESK_OK) {
+            status = node_view(tree, &edit->work, node);
+        }
         if (status != ESK_OK) {
             path->lost = level;
-            root_release(tree, root);
-            return status;
+            break;
         }
         if (level == 1) {
+            edit->child = address;
+            path->index[0] =
+                esk_btree_search(&tree->layout, node, 0, key, &edit->found);
             break;
         }
         uint16_t index = esk_btree_descend(&tree->layout, node, key);
@@ -143,18 +170,16 @@ static int path_find(struct esk_tree *tree, struct esk_tree_path *path,
         path->index[level - 1] = index;
         address = esk_tree_child(node, index, address);
         edit->work.pinned = false;
-        if (root == NOT_HELD && tree->pool.frames > 1) {
-            root = edit->work.frame;
-        } else {
+        if (level < tree->now.height || !holds) {
             esk_pool_unpin(&tree->pool, edit->work.frame);
         }
         level--;
+        status = page_pin(tree, address, level, &edit->work);
     }
-    root_release(tree, root);
-    edit->child = address;
-    path->index[0] =
-        esk_btree_search(&tree->layout, &edit->node, 0, key, &edit->found);
-    return ESK_OK;
+    if (holds && level < tree->now.height) {
+        esk_pool_unpin(&tree->pool, tree->root_frame);
+    }
+    return status;
 }
 
 int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
