@@ -336,7 +336,8 @@ static int inplace_mount(struct esk_tree *tree,
     return ESK_OK;
 }
 
-int esk_inplace_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
+ESK_OUT_OF_LINE int esk_inplace_link(struct esk_tree *tree, uint8_t level,
+                                     uint32_t at) {
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_LINK,
                                  .level = (uint8_t)(level + 1u),
                                  .has_right = true};

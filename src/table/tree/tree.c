@@ -3,6 +3,9 @@
 
 /// Opening a tree: what its descriptor says, memory, the store's mount.
 #include "table/tree/tree.h"
+
+#include <stddef.h>
+
 #include "base/arena.h"
 #include "base/inline.h"
 #include "flash/volume.h"
@@ -107,18 +110,35 @@ struct tree_memory {
     uint8_t *pending;
     uint8_t *low;
     uint8_t *probe;
-    uint16_t tree_bytes; ///< the tree and what merging keeps
+    uint16_t state_bytes; ///< of the tree
+    uint16_t tree_bytes;  ///< the tree and what merging keeps
 };
+
+static bool is_lru_n(const struct esk_btree_layout *layout,
+                     const struct esk_tree_config *config) {
+    return layout->shares && config->policy == ESK_TREE_LRU_N;
+}
+
+/// Bytes of the handle that the tree uses.
+static uint16_t state_bytes(const struct esk_btree_layout *layout,
+                            const struct esk_tree_config *config) {
+    if ((config->store->flags & ESK_STORE_OVERWRITES) == 0) {
+        return is_lru_n(layout, config)
+                   ? sizeof(struct esk_tree)
+                   : offsetof(struct esk_tree, pool_offsets);
+    }
+    return config->batches != NULL ? offsetof(struct esk_tree, committed)
+                                   : offsetof(struct esk_tree, before);
+}
 
 static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                              const struct esk_btree_layout *layout,
                              const struct esk_tree_config *config,
                              struct tree_memory *memory) {
-    uint8_t classes = layout->shares && config->policy == ESK_TREE_LRU_N
-                          ? layout->height_max
-                          : 1;
+    uint8_t classes = is_lru_n(layout, config) ? layout->height_max : 1;
     uint16_t entry = (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
-    memory->tree_bytes = (uint16_t)sizeof *memory->tree;
+    memory->state_bytes = state_bytes(layout, config);
+    memory->tree_bytes = memory->state_bytes;
     if (config->merge != NULL) {
         memory->tree_bytes =
             (uint16_t)(memory->tree_bytes + config->merge->state_bytes);
@@ -192,7 +212,7 @@ static int tree_mount(struct esk_tree *tree,
     esk_pool_give(&tree->pool, frame);
     ESK_TRY(status);
     esk_tree_height_changed(tree);
-    return esk_tree_ready(tree);
+    return ESK_OK;
 }
 
 /// Whether the parts that are named are for stores like the one that is.
@@ -228,6 +248,7 @@ static int table_read(const struct esk_volume *volume, const char *name,
 }
 
 /// Carves the arena and fills in what was read; the scratch is gone then.
+/// tree     out, untouched unless ESK_OK.
 static ESK_OUT_OF_LINE int
 tree_make(struct esk_tree **tree, struct esk_volume *volume,
           const struct esk_tree_config *config, struct esk_arena *arena,
@@ -257,25 +278,28 @@ tree_make(struct esk_tree **tree, struct esk_volume *volume,
         memset(made->kept, 0, sizeof *made->kept);
         made->kept->most = write_frames(config, &made->layout);
     }
-    if (memory.tree_bytes > sizeof *made) {
-        made->free = (struct esk_tree_free *)(made + 1);
+    if (memory.tree_bytes > memory.state_bytes) {
+        made->free = (void *)((uint8_t *)made + memory.state_bytes);
     }
     made->pending = memory.pending;
     made->low = memory.low;
     made->probe = memory.probe;
-    made->lru_n = made->layout.shares && config->policy == ESK_TREE_LRU_N;
+    made->lru_n = is_lru_n(&made->layout, config);
     memset(memory.pool, 0, (size_t)page_bytes * frames(config));
     esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config));
     *tree = made;
     return ESK_OK;
 }
 
-int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
-                  const char *name, const struct esk_tree_config *config,
-                  void *arena, uint32_t arena_bytes) {
+/// Opens the table but for what a cut left to be completed.
+/// tree     out: to be closed also when the mount failed; NULL: nothing is.
+static ESK_OUT_OF_LINE int tree_take_up(struct esk_tree **tree,
+                                        struct esk_volume *volume,
+                                        const char *name,
+                                        const struct esk_tree_config *config,
+                                        void *arena, uint32_t arena_bytes) {
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
     struct esk_ring_config region;
-    struct esk_tree *made = NULL;
     const uint32_t bytes = sizeof(struct open_scratch) + ESK_ARENA_ALIGN;
     if (arena_bytes < volume->device->geometry.page_bytes + bytes) {
         return ESK_E_NO_MEMORY;
@@ -283,14 +307,24 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     uint32_t aside = (arena_bytes - bytes) & ~(ESK_ARENA_ALIGN - 1u);
     struct open_scratch *scratch = (void *)(carved.next + aside);
     ESK_TRY(table_read(volume, name, config, arena, arena_bytes, scratch));
-    ESK_TRY(tree_make(&made, volume, config, &carved, scratch, &region));
-    int status = tree_mount(made, &region);
-    if (status != ESK_OK) {
-        esk_tree_close(made);
-        return status;
+    ESK_TRY(tree_make(tree, volume, config, &carved, scratch, &region));
+    return tree_mount(*tree, &region);
+}
+
+int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
+                  const char *name, const struct esk_tree_config *config,
+                  void *arena, uint32_t arena_bytes) {
+    struct esk_tree *made = NULL;
+    int status = tree_take_up(&made, volume, name, config, arena, arena_bytes);
+    if (status == ESK_OK) {
+        status = esk_tree_ready(made);
     }
-    *tree = made;
-    return ESK_OK;
+    if (status == ESK_OK) {
+        *tree = made;
+    } else if (made != NULL) {
+        esk_tree_close(made);
+    }
+    return status;
 }
 
 void esk_tree_close(struct esk_tree *tree) {
@@ -327,7 +361,6 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     stats->page_reads = tree->stats.reads;
     stats->page_programs = tree->stats.programs;
     stats->block_erases = tree->stats.erases;
-    stats->pages_moved = tree->moved;
     stats->splits = tree->splits;
     stats->merges = tree->merges;
     stats->hits = tree->pool.hits;
@@ -341,6 +374,7 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     }
     stats->nodes_max = tree->store->nodes_max(tree);
     if (!overwrites) {
+        stats->pages_moved = tree->moved;
         stats->nodes_max = nodes_by_height(tree, stats->nodes_max);
     }
     stats->height = tree->now.height;

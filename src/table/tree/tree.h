@@ -114,20 +114,22 @@ struct esk_tree {
     uint8_t *low;               ///< key_bytes: the first key of a split node
     uint8_t *probe;             ///< key_bytes: where GC or a repair looks
     uint32_t changes;           ///< rises with every change
-    uint32_t committed;         ///< root that takes effect after a cut
-    uint32_t sweep_end;         ///< GC: positions below it are emptied; 0: none
     struct esk_btree_layout layout;
     struct esk_ring ring; ///< inplace: head is the first page never used
     struct esk_pool pool;
-    struct esk_tree_path path; ///< of the change under way
+    struct esk_tree_path path; ///< of the call under way, but a cursor's
     struct esk_ring_stats stats;
     uint32_t splits;
     uint32_t merges;
+    /* An open has no room for what comes after the last that it uses. */
+    struct esk_tree_state before; ///< the batch; not there where none can be
+    /* From here on of nodes that move. */
+    uint32_t committed; ///< root that takes effect after a cut
+    uint32_t sweep_end; ///< GC: positions below it are emptied; 0: none
     uint32_t moved;
     uint32_t bad_pages; ///< GC: of the blocks known bad
     uint32_t bad_seen;  ///< GC: failures when they were counted, and one; or 0
-    struct esk_tree_state before; ///< the batch
-    uint16_t pool_offsets[ESK_BTREE_HEIGHT_MAX + 1];
+    uint16_t pool_offsets[ESK_BTREE_HEIGHT_MAX + 1]; ///< of LRU-N
 };
 
 /// The whole state that a node change works on at one level.
@@ -305,6 +307,11 @@ enum esk_tree_side { ESK_TREE_FIRST, ESK_TREE_LAST };
 int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
                      const uint8_t *key, enum esk_tree_side side,
                      uint8_t bottom, struct esk_tree_edit *edit);
+
+/// Makes tree->path the one to the leaf of `key`, which is left pinned as with
+/// keep: the way of most calls. No field of the edit needs to be set before.
+int esk_tree_find(struct esk_tree *tree, const uint8_t *key,
+                  struct esk_tree_edit *edit);
 
 /// Goes on with a path to the node at `address`, of `level`.
 int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,

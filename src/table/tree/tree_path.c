@@ -139,13 +139,36 @@ static inline int root_pin(struct esk_tree *tree, struct esk_tree_work *work) {
     return ESK_OK;
 }
 
-/// As path_extend from the root to the leaf of `key`, where each node has a
-/// page of its own: the way of most calls.
-static int path_find(struct esk_tree *tree, struct esk_tree_path *path,
-                     const uint8_t *key, struct esk_tree_edit *edit) {
+int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
+                     const uint8_t *key, enum esk_tree_side side,
+                     uint8_t bottom, struct esk_tree_edit *edit) {
+    if (edit != NULL) {
+        edit->rightmost = true;
+        edit->found = false;
+    }
+    path->turns = 0;
+    if (tree->now.root == ESK_PAGE_NONE) {
+        path->address[0] = ESK_PAGE_NONE;
+        path->index[0] = 0;
+        return ESK_NOT_FOUND;
+    }
+    return path_extend(tree, path, key, side, tree->now.root, tree->now.height,
+                       bottom, edit);
+}
+
+int esk_tree_find(struct esk_tree *tree, const uint8_t *key,
+                  struct esk_tree_edit *edit) {
+    struct esk_tree_path *path = &tree->path;
     struct esk_btree_node *node = &edit->node;
     uint8_t level = tree->now.height;
     uint32_t address = tree->now.root;
+    edit->keep = true;
+    edit->work.pinned = false;
+    if (address == ESK_PAGE_NONE || esk_tree_shares(tree)) {
+        return esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1, edit);
+    }
+    edit->rightmost = true;
+    path->turns = 0;
     bool holds = level > 1 && tree->pool.frames > 1;
     int status = root_pin(tree, &edit->work);
     for (;;) {
@@ -180,26 +203,6 @@ static int path_find(struct esk_tree *tree, struct esk_tree_path *path,
         esk_pool_unpin(&tree->pool, tree->root_frame);
     }
     return status;
-}
-
-int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
-                     const uint8_t *key, enum esk_tree_side side,
-                     uint8_t bottom, struct esk_tree_edit *edit) {
-    if (edit != NULL) {
-        edit->rightmost = true;
-        edit->found = false;
-    }
-    path->turns = 0;
-    if (tree->now.root == ESK_PAGE_NONE) {
-        path->address[0] = ESK_PAGE_NONE;
-        path->index[0] = 0;
-        return ESK_NOT_FOUND;
-    }
-    if (edit != NULL && edit->keep && !esk_tree_shares(tree)) {
-        return path_find(tree, path, key, edit);
-    }
-    return path_extend(tree, path, key, side, tree->now.root, tree->now.height,
-                       bottom, edit);
 }
 
 int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,

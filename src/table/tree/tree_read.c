@@ -121,14 +121,11 @@ static int row_status(int status) {
 }
 
 int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
-    struct esk_tree_path path;
-    struct esk_tree_edit found; /* the rest is the descent's to fill in */
-    found.keep = true;
-    found.work.pinned = false;
+    struct esk_tree_edit found; /* the descent's to fill in */
     ESK_TRY(esk_tree_ready(tree));
-    ESK_TRY(esk_tree_descend(tree, &path, key, ESK_TREE_FIRST, 1, &found));
+    ESK_TRY(esk_tree_find(tree, key, &found));
     if (found.found) {
-        esk_bytes_copy(row, esk_btree_entry(&found.node, path.index[0]),
+        esk_bytes_copy(row, esk_btree_entry(&found.node, tree->path.index[0]),
                        tree->layout.row_bytes);
     }
     esk_tree_unpin(tree, &found.work);
@@ -136,19 +133,19 @@ int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
 }
 
 int esk_tree_floor(struct esk_tree *tree, const void *key, void *row) {
-    struct esk_tree_path path;
+    struct esk_tree_path *path = &tree->path;
     struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE};
     ESK_TRY(esk_tree_ready(tree));
-    ESK_TRY(esk_tree_descend(tree, &path, key, ESK_TREE_FIRST, 1, &found));
-    return found.found ? row_copy(tree, &path, NULL, row)
-                       : row_status(row_backward(tree, &path, NULL, row));
+    ESK_TRY(esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1, &found));
+    return found.found ? row_copy(tree, path, NULL, row)
+                       : row_status(row_backward(tree, path, NULL, row));
 }
 
 int esk_tree_ceiling(struct esk_tree *tree, const void *key, void *row) {
-    struct esk_tree_path path;
+    struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_ready(tree));
-    ESK_TRY(esk_tree_descend(tree, &path, key, ESK_TREE_FIRST, 1, NULL));
-    return row_status(row_forward(tree, &path, NULL, row));
+    ESK_TRY(esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1, NULL));
+    return row_status(row_forward(tree, path, NULL, row));
 }
 
 int esk_tree_first(struct esk_tree *tree, void *row) {
@@ -156,20 +153,20 @@ int esk_tree_first(struct esk_tree *tree, void *row) {
 }
 
 int esk_tree_last(struct esk_tree *tree, void *row) {
-    struct esk_tree_path path;
+    struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_ready(tree));
-    ESK_TRY(esk_tree_descend(tree, &path, NULL, ESK_TREE_LAST, 1, NULL));
-    return row_status(row_backward(tree, &path, NULL, row));
+    ESK_TRY(esk_tree_descend(tree, path, NULL, ESK_TREE_LAST, 1, NULL));
+    return row_status(row_backward(tree, path, NULL, row));
 }
 
 /// Counts the rows of every leaf.
 static int rows_count(struct esk_tree *tree, uint32_t *count) {
-    struct esk_tree_path path;
+    struct esk_tree_path *path = &tree->path;
     uint32_t rows = 0;
-    int status = esk_tree_descend(tree, &path, NULL, ESK_TREE_LAST, 1, NULL);
+    int status = esk_tree_descend(tree, path, NULL, ESK_TREE_LAST, 1, NULL);
     while (status == ESK_OK) {
-        rows += path.index[0];
-        status = leaf_step(tree, &path, NULL, false);
+        rows += path->index[0];
+        status = leaf_step(tree, path, NULL, false);
     }
     *count = rows;
     return status == ESK_END || status == ESK_NOT_FOUND ? ESK_OK : status;

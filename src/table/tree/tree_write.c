@@ -16,7 +16,6 @@ static void edit_begin(struct esk_tree_edit *edit) {
     edit->child_gone = false;
     edit->right_gone = false;
     edit->has_right = false;
-    edit->keep = true;
     edit->work.pinned = false;
 }
 
@@ -28,7 +27,8 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
                        bool through) {
     int status =
         esk_tree_change_begin(tree, (uint8_t)(2u * tree->now.height + 1u));
-    if (status == ESK_FULL && !tree->in_batch && tree->bad_pages > 0) {
+    if (status == ESK_FULL && !tree->in_batch && !esk_tree_overwrites(tree) &&
+        tree->bad_pages > 0) {
         /* A change always has room, but for what blocks took that failed. */
         status = ESK_E_WORN;
     }
@@ -40,8 +40,7 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
         before = tree->now;
     }
     if (status == ESK_OK) {
-        status =
-            esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 1, edit);
+        status = esk_tree_find(tree, key, edit);
         status = status == ESK_NOT_FOUND ? ESK_OK : status;
     }
     if (status == ESK_OK && mode == PUT_NEW && edit->found) {
