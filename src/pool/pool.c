@@ -49,11 +49,24 @@ uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
     return pool->pages + (size_t)frame * pool->page_bytes;
 }
 
+/// esk_pool_find in `tags`, a class's. newest: its youngest frame.
+static inline uint8_t tags_find(const uint32_t *tags, uint8_t frames,
+                                uint8_t newest, uint32_t tag) {
+    if (tags[newest] == tag) {
+        return newest;
+    }
+    for (uint8_t frame = 0; frame < frames; frame++) {
+        if (tags[frame] == tag) {
+            return frame;
+        }
+    }
+    return ESK_POOL_FRAME_NONE;
+}
+
 uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
                       uint8_t class_) {
     uint8_t newest = esk_pool_order(pool, class_)[pool->frames - 1u];
-    return esk_pool_seek(esk_pool_tags(pool, class_), pool->frames, newest,
-                         tag);
+    return tags_find(esk_pool_tags(pool, class_), pool->frames, newest, tag);
 }
 
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
@@ -95,7 +108,7 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
         return pool->slots->pin(pool, tag, class_, load, context, page, frame);
     }
     uint8_t *newest = esk_pool_order(pool, 0) + pool->frames - 1;
-    uint8_t found = esk_pool_seek(pool->tags, pool->frames, *newest, tag);
+    uint8_t found = tags_find(pool->tags, pool->frames, *newest, tag);
     if (found != ESK_POOL_FRAME_NONE) {
         pool->hits++;
         pool->pins[found]++;

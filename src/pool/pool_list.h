@@ -33,21 +33,6 @@ static inline uint8_t *esk_pool_order(const struct esk_pool *pool,
 void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
                     uint8_t frames, uint8_t classes);
 
-/// The frame whose tag in `tags`, a class's, is `tag`; ESK_POOL_FRAME_NONE.
-/// newest   the class's youngest frame.
-static inline uint8_t esk_pool_seek(const uint32_t *tags, uint8_t frames,
-                                    uint8_t newest, uint32_t tag) {
-    if (tags[newest] == tag) {
-        return newest;
-    }
-    for (uint8_t frame = 0; frame < frames; frame++) {
-        if (tags[frame] == tag) {
-            return frame;
-        }
-    }
-    return ESK_POOL_FRAME_NONE;
-}
-
 /// Puts `frame` at the end `at` of a list, handing on the frame that was
 /// there. From that end on: what is used again and again is found at once.
 /// step     to the other end.

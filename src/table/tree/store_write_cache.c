@@ -87,6 +87,12 @@ static int cache_begin(struct esk_tree *tree, bool through) {
     struct esk_tree_kept *kept = tree->kept;
     uint8_t height = tree->now.height;
     uint8_t pages = height;
+    if (through) {
+        tree->splits = kept->splits;
+        tree->merges = kept->merges;
+    }
+    kept->splits = tree->splits;
+    kept->merges = tree->merges;
     kept->made = 0;
     kept->replaced = 0;
     kept->height = height;

@@ -75,8 +75,10 @@ struct esk_tree_batch {
 /// The write cache, in the arena of a tree that has one.
 struct esk_tree_kept {
     struct esk_tree_state written; ///< what a cut leaves, while pages wait
-    uint8_t most;                  ///< pages that may wait
-    uint8_t count;                 ///< of `pages`
+    uint32_t splits;               ///< before the change under way
+    uint32_t merges;
+    uint8_t most;     ///< pages that may wait
+    uint8_t count;    ///< of `pages`
     uint8_t made;     ///< of them by the change under way, the last
     uint8_t replaced; ///< of them by the change under way
     uint8_t height;   ///< before it
@@ -253,7 +255,8 @@ struct esk_tree_batches {
 
 /// Pages that wait in frames to be appended: where nodes move.
 struct esk_tree_write_cache {
-    /// Before a change. through: it is to be written at once.
+    /// Before a change. through: it is the one that failed, once more, and is
+    /// to be written at once.
     /// Returns what appending returns.
     int (*begin)(struct esk_tree *tree, bool through);
     /// Makes a copy of a node that waits, to be changed.

@@ -128,7 +128,7 @@ int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
         esk_bytes_copy(row, esk_btree_entry(&found.node, tree->path.index[0]),
                        tree->layout.row_bytes);
     }
-    esk_tree_unpin(tree, &found.work);
+    esk_pool_unpin(&tree->pool, found.work.frame);
     return found.found ? ESK_OK : ESK_NOT_FOUND;
 }
 

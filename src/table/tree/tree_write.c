@@ -61,17 +61,13 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
 /// edit     its kind and rows are set.
 static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
                      struct esk_tree_edit *edit, enum put_mode mode) {
+    const uint8_t *rows = edit->rows;
     if (esk_order_is_nan(tree->layout.key_type, key)) {
         return ESK_E_INVALID;
     }
-    const uint8_t *rows = edit->rows;
-    uint32_t splits = tree->splits;
-    uint32_t merges = tree->merges;
     int status = leaf_change(tree, key, edit, mode, false);
     if (status == ESK_E_NO_MEMORY && tree->kept != NULL) {
         edit->rows = rows;
-        tree->splits = splits;
-        tree->merges = merges;
         status = leaf_change(tree, key, edit, mode, true);
     }
     return status;
