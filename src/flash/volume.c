@@ -393,9 +393,6 @@ int esk_table_find(const struct esk_volume *volume, const char *name,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes) {
     const struct esk_ring *ring = volume->rings;
-    if (arena_bytes < volume->device->geometry.page_bytes) {
-        return ESK_E_NO_MEMORY;
-    }
     if (!esk_arena_is_aligned(arena)) {
         return ESK_E_INVALID;
     }

@@ -88,10 +88,10 @@ int esk_descriptor_index(struct esk_descriptor *descriptor,
 int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
                          uint16_t bytes);
 
-/// Finds table `name` in order to open it in `arena`, whose first bytes serve
-/// as scratch. Returns as esk_volume_find; ESK_E_BUSY when a ring of the table
-/// is open, or one that lives in the arena; ESK_E_NO_MEMORY when the arena is
-/// smaller than a page; ESK_E_INVALID when it is not aligned.
+/// Finds table `name` in order to open it in `arena`, whose first page serves
+/// as scratch: it has one. Returns as esk_volume_find; ESK_E_BUSY when a ring
+/// of the table is open, or one that lives in the arena;
+/// ESK_E_INVALID when it is not aligned.
 int esk_table_find(const struct esk_volume *volume, const char *name,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes);

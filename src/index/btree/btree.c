@@ -7,13 +7,6 @@
 
 #include "base/inline.h"
 #include "base/order.h"
-#include "flash/envelope_format.h"
-
-static uint16_t entry_bytes(const struct esk_btree_layout *layout,
-                            uint8_t level) {
-    return level == 1 ? layout->row_bytes
-                      : (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
-}
 
 /// Entries in `bytes` bytes of a page.
 static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
@@ -22,7 +15,7 @@ static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
     if (bytes < head) {
         return 0;
     }
-    return (uint16_t)((bytes - head) / entry_bytes(layout, level));
+    return (uint16_t)((bytes - head) / esk_btree_entry_bytes(layout, level));
 }
 
 void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
@@ -76,16 +69,7 @@ bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout) {
 void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,
                     uint8_t level, uint8_t height,
                     struct esk_btree_node *node) {
-    uint8_t *base = page + layout->offset[level - 1];
-    node->count = page + ESK_ENVELOPE_COUNT;
-    if (layout->counts_inside) {
-        node->count = base;
-        base += ESK_TREE_NODE_HEAD;
-    }
-    node->entries = base;
-    node->capacity = esk_btree_capacity(layout, level, height);
-    node->bytes = entry_bytes(layout, level);
-    node->key = level == 1 ? layout->key_offset : 0;
+    esk_btree_view_inline(layout, page, level, height, node);
 }
 
 /// Orders keys wider than four bytes, or of fixed bytes.

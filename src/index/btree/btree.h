@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "flash/envelope_format.h"
 #include "index/btree/btree_format.h"
 
 enum { ESK_BTREE_HEIGHT_MAX = 8 };
@@ -71,8 +72,32 @@ static inline uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
                           : layout->root_entries[level - 1];
 }
 
+/// Bytes of an entry of a node of `level`.
+static inline uint16_t
+esk_btree_entry_bytes(const struct esk_btree_layout *layout, uint8_t level) {
+    return level == 1 ? layout->row_bytes
+                      : (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
+}
+
 /// Whether leaves hold at least two rows and inner nodes two children.
 bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout);
+
+/// esk_btree_view without a call, for the way down a tree.
+static inline void esk_btree_view_inline(const struct esk_btree_layout *layout,
+                                         uint8_t *page, uint8_t level,
+                                         uint8_t height,
+                                         struct esk_btree_node *node) {
+    uint8_t *base = page + layout->offset[level - 1];
+    node->count = page + ESK_ENVELOPE_COUNT;
+    if (layout->counts_inside) {
+        node->count = base;
+        base += ESK_TREE_NODE_HEAD;
+    }
+    node->entries = base;
+    node->capacity = esk_btree_capacity(layout, level, height);
+    node->bytes = esk_btree_entry_bytes(layout, level);
+    node->key = level == 1 ? layout->key_offset : 0;
+}
 
 /// Finds the node of `level` in `page`.
 void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,

@@ -26,8 +26,8 @@ static inline int page_pin(struct esk_tree *tree, uint32_t address,
 /// Views the node in the page that is pinned, and lets go of it if it is none.
 static inline int node_view(struct esk_tree *tree, struct esk_tree_work *work,
                             struct esk_btree_node *node) {
-    esk_btree_view(&tree->layout, work->page, work->level, tree->now.height,
-                   node);
+    esk_btree_view_inline(&tree->layout, work->page, work->level,
+                          tree->now.height, node);
     uint16_t count = esk_btree_count(node);
     if (count > node->capacity || (count == 0 && work->level > 1)) {
         esk_tree_unpin(tree, work);
