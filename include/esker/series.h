@@ -152,7 +152,7 @@ struct esk_series_cursor {
     uint16_t row;        ///< next row of the page, those that are left taken
     uint16_t left;       ///< rows from `next` on that are wanted
     uint16_t owed;       ///< `left` of a page that left its frame
-    uint32_t end;        ///< ordinal after the last of these rows
+    uint32_t end;        ///< ordinal after these rows; going back before them
     uint8_t frame;       ///< where that page was last
     uint8_t range_count;
     bool backward;
@@ -161,6 +161,7 @@ struct esk_series_cursor {
     bool impossible; ///< no row can match
     bool by_value;   ///< a value index narrows the pages
     bool in_write;   ///< on the rows in RAM
+    bool follows;    ///< the page before was read, and `end` is its
     esk_key key_lo;  ///< order form, as the next two
     esk_key key_hi;
     esk_key last; ///< rows up to this key are passed over
@@ -311,7 +312,10 @@ int esk_series_cursor_open(struct esk_series *series,
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row);
 
-/// Pages the cursor had to pass over because they prove nothing.
+/// Pages the cursor passed over because they prove nothing, and gaps between
+/// the rows of pages that it read one after another: there a page lost rows and
+/// reads as if it never had them. A gap before its first page, or between pages
+/// that a value index picks, is seen by esk_series_check alone.
 uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor);
 
 /// Sets `bytes` to the length of `row`'s variable value.

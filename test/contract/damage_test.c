@@ -177,6 +177,7 @@ static void damage_verify(struct damage *damage, const uint32_t *pages,
         values = page_is_value(bed, pages[i]);
     }
     ESK_CHECK(values || bed->values_damaged == 0);
+    uint32_t kept = esk_series_kept_from(&bed->series->data);
     uint32_t next = 0;
     for (uint32_t i = 0; i < damage->base_count && count != UINT32_MAX; i++) {
         const struct esk_bed_row *row =
@@ -192,6 +193,10 @@ static void damage_verify(struct damage *damage, const uint32_t *pages,
                          (long long)row->key, (unsigned long)row->position);
             ESK_CHECK_TEXT(bed->why, "");
         }
+        /* Between rows that are read none is missing without a word. */
+        ESK_CHECK(there || next == 0 || next == bed->found_count ||
+                  bed->pages_passed > 0 ||
+                  bed->model->rows[bed->found[next - 1]].position < kept);
     }
     ESK_CHECK_INT(esk_sim_op_count(bed->sim), damage->ops);
     ESK_CHECK(esk_sim_counters(bed->sim)->reads - reads <

@@ -120,6 +120,8 @@ struct esk_bed {
     uint32_t seen;           ///< the model's rows up to the newest one read
     uint32_t optional;       ///< rows found that retention no longer keeps
     uint32_t values_damaged; ///< of rows whose values may be dropped
+    uint32_t pages_passed;   ///< by the last scan, as its cursor says
+    bool has_gap;            ///< more than were read and proved nothing
     int64_t lowest;          ///< lowest key found
     struct esk_column columns[6];
     struct esk_index_spec indexes[2];

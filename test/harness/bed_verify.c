@@ -74,7 +74,10 @@ static bool forward_verify(struct esk_bed *bed) {
     struct esk_series_cursor cursor;
     uint8_t bytes[ESK_BED_ROW_BYTES_MAX];
     uint8_t plain[ESK_BED_ROW_BYTES_MAX];
+    struct esk_series_stats before;
+    struct esk_series_stats after;
     uint32_t from = 0;
+    esk_series_stats(bed->series, &before);
     int status = esk_series_cursor_open(bed->series, &cursor, NULL);
     bed->found_count = 0;
     bed->optional = 0;
@@ -110,6 +113,10 @@ static bool forward_verify(struct esk_bed *bed) {
         from = index + 1;
     }
     bed->seen = from;
+    esk_series_stats(bed->series, &after);
+    bed->pages_passed = esk_series_cursor_damaged(&cursor);
+    bed->has_gap =
+        bed->pages_passed > after.pages_damaged - before.pages_damaged;
     if (status != ESK_END) {
         return esk_bed_fail(bed, "forward scan ends with %s",
                             esk_status_text(status));
@@ -361,6 +368,9 @@ static bool report_verify(struct esk_bed *bed) {
                             (unsigned long)report.index_wrong,
                             (unsigned long)report.rows_missing,
                             (unsigned long)report.values_missing);
+    }
+    if (bed->has_gap) {
+        return esk_bed_fail(bed, "a scan tells a gap between rows, check none");
     }
     return true;
 }

@@ -140,6 +140,21 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
 /// Returns ESK_OK; ESK_E_IO.
 int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next);
 
+/// Positions of `ring` below are in the oldest block of a ring that has gone
+/// round. A cut may have left it half erased: what it lacks was dropped, and is
+/// not missing. Where pages are overwritten that may be in order of a cache: a
+/// cut loses a block's last pages and leaves one of the next block's first, so
+/// the oldest but one may be begun as well.
+uint32_t esk_series_kept_from(const struct esk_ring *ring);
+
+/// Told by a cursor of two pages next to each other, between whose rows
+/// `missing` are, by their ordinals; more than half of 2^32: some stand twice.
+/// Missing ones count as a damaged page.
+/// position  of the older page, at least
+void esk_series_cursor_gap(const struct esk_series *series,
+                           struct esk_series_cursor *cursor, uint32_t missing,
+                           uint32_t position);
+
 /// How many of the page's `count` rows have keys not above `key`: all of them,
 /// mostly, which the last one tells.
 uint16_t esk_series_rows_to(const struct esk_series *series, uint8_t *page,

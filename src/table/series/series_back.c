@@ -99,6 +99,8 @@ static int backward_in_write(struct esk_series *series,
     int status = page_previous(series, cursor, series->write_page, row);
     if (status == ESK_NOT_FOUND) {
         cursor->in_write = false;
+        cursor->end = series->ordinal;
+        cursor->follows = true;
         cursor->position = series->data.head;
         cursor->row = 0;
     }
@@ -114,6 +116,19 @@ static bool backward_step(struct esk_series *series,
     cursor->position--;
     cursor->row = ROW_FROM_END;
     return true;
+}
+
+/// Enters a page from its end. `end` becomes the ordinal of its first row.
+static void page_enter(const struct esk_series *series,
+                       struct esk_series_cursor *cursor, uint8_t *page) {
+    uint16_t count = esk_page_count(page);
+    uint32_t first = esk_page_aux(page);
+    if (cursor->follows) {
+        esk_series_cursor_gap(series, cursor, cursor->end - first - count,
+                              cursor->position);
+    }
+    cursor->row = last_wanted(series, cursor, page, count);
+    cursor->end = first;
 }
 
 static int backward_next(struct esk_series *series,
@@ -147,6 +162,7 @@ static int backward_next(struct esk_series *series,
             if (at != cursor->position) {
                 cursor->position = at;
                 cursor->row = ROW_FROM_END;
+                cursor->follows = false;
             }
         }
         uint8_t *page = NULL;
@@ -154,7 +170,10 @@ static int backward_next(struct esk_series *series,
         int status = esk_series_pin(series, &series->data, cursor->position,
                                     &page, &frame);
         if (status != ESK_OK) {
-            cursor->damaged += status != ESK_NOT_FOUND ? 1u : 0u;
+            if (status != ESK_NOT_FOUND) {
+                cursor->damaged++;
+                cursor->follows = false;
+            }
             cursor->row = ROW_FROM_END;
             bool more = backward_step(series, cursor);
             if (status == ESK_E_IO) {
@@ -166,14 +185,14 @@ static int backward_next(struct esk_series *series,
             continue;
         }
         if (cursor->row == ROW_FROM_END) {
-            cursor->row =
-                last_wanted(series, cursor, page, esk_page_count(page));
+            page_enter(series, cursor, page);
         }
         status = page_previous(series, cursor, page, row);
         esk_pool_unpin(&series->pool, frame);
         if (status != ESK_NOT_FOUND) {
             return status;
         }
+        cursor->follows = true;
         if (!backward_step(series, cursor)) {
             return ESK_END;
         }

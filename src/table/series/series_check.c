@@ -22,21 +22,6 @@ struct check {
     bool failed; ///< a read
 };
 
-/// Positions of `ring` below are in the oldest block of a ring that has gone
-/// round. A cut may have left it half erased: what it lacks was dropped, and is
-/// not missing. Where pages are overwritten that may be in order of a cache: a
-/// cut loses a block's last pages and leaves one of the next block's first, so
-/// the oldest but one may be begun as well.
-static uint32_t kept_from(const struct esk_ring *ring) {
-    const struct esk_geometry *geometry = &ring->volume->device->geometry;
-    uint32_t pages = geometry->block_pages;
-    uint32_t blocks = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 1;
-    if (ring->refuse || ring->ready < ring->pages - pages) {
-        return 0;
-    }
-    return (ring->tail / pages + blocks) * pages;
-}
-
 /// Pins a page that was read before. A read that fails now is told.
 static bool pinned(struct esk_series *series, struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame,
@@ -50,7 +35,7 @@ static bool pinned(struct esk_series *series, struct esk_ring *ring,
 /// on: those before were erased, and their values may be gone already.
 static void values_check(struct esk_series *series, uint32_t position,
                          uint16_t first, uint16_t count, struct check *check) {
-    uint32_t kept = kept_from(series->var);
+    uint32_t kept = esk_series_kept_from(series->var);
     for (uint16_t i = first; i < count; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -280,7 +265,7 @@ static void index_check(struct esk_series *series, struct check *check) {
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report) {
     struct check check = {.report = report,
-                          .kept = kept_from(&series->data),
+                          .kept = esk_series_kept_from(&series->data),
                           .known = begins_at_first(series)};
     memset(report, 0, sizeof *report);
     data_check(series, &check);

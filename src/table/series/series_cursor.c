@@ -14,6 +14,10 @@
 /// page's last wanted row from the start. Should the page leave its frame and
 /// not be readable again, `owed` of its rows were not returned: where they
 /// stand once more, their ordinals tell.
+///
+/// Ordinals also tell of rows that are gone though the page that had them
+/// reads as if it never had: one that fell back to an earlier seal, or that
+/// was erased.
 #include "base/inline.h"
 #include "table/series/series.h"
 
@@ -70,6 +74,16 @@ int esk_series_cursor_open(struct esk_series *series,
         return ESK_E_UNSUPPORTED;
     }
     return series->parts->ranges->open(series, cursor);
+}
+
+void esk_series_cursor_gap(const struct esk_series *series,
+                           struct esk_series_cursor *cursor, uint32_t missing,
+                           uint32_t position) {
+    if (missing - 1u < UINT32_MAX / 2u &&
+        position >= esk_series_kept_from(&series->data)) {
+        cursor->damaged++;
+    }
+    cursor->follows = false;
 }
 
 /// Where a page whose first row has ordinal `first` begins to be wanted: at
@@ -134,8 +148,10 @@ static int forward_start(struct esk_series *series,
 /// the caller has to hear of it.
 static int page_pass(const struct esk_series *series,
                      struct esk_series_cursor *cursor, int status) {
-    if (status != ESK_NOT_FOUND) {
-        cursor->damaged++;
+    cursor->damaged += status != ESK_NOT_FOUND ? 1u : 0u;
+    if (status != ESK_NOT_FOUND ||
+        cursor->position <= esk_series_kept_from(&series->data)) {
+        cursor->follows = false;
     }
     cursor->position = esk_ring_skip(&series->data, cursor->position);
     cursor->row = 0;
@@ -197,6 +213,7 @@ static int forward_next(struct esk_series *series,
     for (;;) {
         if (cursor->position < series->data.tail) {
             bool stale = cursor->has_last;
+            cursor->follows = false;
             cursor->position = series->data.tail;
             cursor->row = 0;
             if (stale) {
@@ -209,6 +226,7 @@ static int forward_next(struct esk_series *series,
             if (at != cursor->position) {
                 cursor->position = at;
                 cursor->row = 0;
+                cursor->follows = false;
             }
         }
         bool in_write = cursor->position >= series->data.head;
@@ -230,6 +248,10 @@ static int forward_next(struct esk_series *series,
             cursor->frame = frame;
             cursor->tag = series->pool.tags[frame];
         }
+        if (cursor->follows && cursor->row == 0) {
+            esk_series_cursor_gap(series, cursor, first - cursor->end,
+                                  cursor->position - 1u);
+        }
         if (cursor->row == 0) {
             cursor->row = first_wanted(series, cursor, page, count, first);
         }
@@ -247,6 +269,8 @@ static int forward_next(struct esk_series *series,
         }
         cursor->position++;
         cursor->row = 0;
+        cursor->end = first + count;
+        cursor->follows = true;
     }
 }
 

@@ -467,11 +467,15 @@ ESK_TEST(cursor_passes_over_damaged_pages_and_counts_them) {
             ESK_CONTEXT("by value %d, backward %d", by_value, backward);
             start(&rig, &rig_nor, I32, 2, 102); /* 5 rows a page */
             range_set(&range, I32, -60, 130);
-            for (uint32_t page = 0; page < 20; page += 7) {
-                ESK_CHECK_INT(
-                    esk_sim_flip(rig.sim,
-                                 esk_ring_page(&rig.series->data, page), 999),
-                    ESK_OK);
+            for (uint32_t position = 0; position < 20; position += 7) {
+                uint32_t page = esk_ring_page(&rig.series->data, position);
+                memset(row, 0xFF, sizeof row);
+                for (uint16_t at = 0; position == 7 && at < 256; at += 16) {
+                    esk_sim_poke(rig.sim, page, at, row, 16); /* erased */
+                }
+                if (position != 7) {
+                    ESK_CHECK_INT(esk_sim_flip(rig.sim, page, 999), ESK_OK);
+                }
             }
             ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
                           ESK_OK);
