@@ -13,7 +13,6 @@
 /// same catalog.
 #include "flash/volume.h"
 
-#include "base/arena.h"
 #include "base/crc.h"
 #include "base/inline.h"
 #include "flash/device_page.h"
@@ -393,9 +392,6 @@ int esk_table_find(const struct esk_volume *volume, const char *name,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes) {
     const struct esk_ring *ring = volume->rings;
-    if (!esk_arena_is_aligned(arena)) {
-        return ESK_E_INVALID;
-    }
     for (; ring != NULL; ring = ring->next) {
         if ((uintptr_t)ring - (uintptr_t)arena < arena_bytes) {
             return ESK_E_BUSY;

@@ -90,8 +90,7 @@ int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
 
 /// Finds table `name` in order to open it in `arena`, whose first page serves
 /// as scratch: it has one. Returns as esk_volume_find; ESK_E_BUSY when a ring
-/// of the table is open, or one that lives in the arena;
-/// ESK_E_INVALID when it is not aligned.
+/// of the table is open, or one that lives in the arena.
 int esk_table_find(const struct esk_volume *volume, const char *name,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes);

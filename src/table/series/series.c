@@ -424,6 +424,9 @@ int esk_series_open_with(struct esk_series **series,
     if (arena_bytes < page_bytes + sizeof *scratch) {
         return ESK_E_NO_MEMORY;
     }
+    if (!esk_arena_is_aligned(arena)) {
+        return ESK_E_INVALID;
+    }
     ESK_TRY(esk_table_find(volume, name, &scratch->info, arena, arena_bytes));
     if (scratch->info.kind != ESK_TABLE_SERIES) {
         return ESK_E_UNSUPPORTED;

@@ -304,6 +304,9 @@ static ESK_OUT_OF_LINE int tree_take_up(struct esk_tree **tree,
     if (arena_bytes < volume->device->geometry.page_bytes + bytes) {
         return ESK_E_NO_MEMORY;
     }
+    if (!esk_arena_is_aligned(arena)) {
+        return ESK_E_INVALID;
+    }
     uint32_t aside = (arena_bytes - bytes) & ~(ESK_ARENA_ALIGN - 1u);
     struct open_scratch *scratch = (void *)(carved.next + aside);
     ESK_TRY(table_read(volume, name, config, arena, arena_bytes, scratch));
