@@ -11,6 +11,7 @@ sea, watch         first of which the targets are of
 
 import os
 import struct
+import tempfile
 
 from platforms import BUILD, ROOT
 
@@ -60,7 +61,10 @@ def write(path, rows, count, value_rows, syncs):
     head = struct.pack("<IiII", count, least, matching, syncs)
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = rows[: count + syncs * SYNC_ROWS]
-    path.write_bytes(head + b"".join(struct.pack("<Iiii", *r) for r in kept))
+    # Whole at once: a run beside this one may be reading it.
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(head + b"".join(struct.pack("<Iiii", *r) for r in kept))
+    os.replace(file.name, path)
     return path
 
 
