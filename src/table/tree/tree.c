@@ -120,7 +120,7 @@ static bool is_lru_n(const struct esk_btree_layout *layout,
 }
 
 /// Bytes of the handle that the tree uses.
-static uint16_t state_bytes(const struct esk_btree_layout *layout,
+static uint16_t handle_bytes(const struct esk_btree_layout *layout,
                             const struct esk_tree_config *config) {
     if ((config->store->flags & ESK_STORE_OVERWRITES) == 0) {
         return is_lru_n(layout, config)
@@ -137,7 +137,7 @@ static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                              struct tree_memory *memory) {
     uint8_t classes = is_lru_n(layout, config) ? layout->height_max : 1;
     uint16_t entry = (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
-    memory->state_bytes = state_bytes(layout, config);
+    memory->state_bytes = handle_bytes(layout, config);
     memory->tree_bytes = memory->state_bytes;
     if (config->merge != NULL) {
         memory->tree_bytes =
