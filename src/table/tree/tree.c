@@ -121,7 +121,7 @@ static bool is_lru_n(const struct esk_btree_layout *layout,
 
 /// Bytes of the handle that the tree uses.
 static uint16_t handle_bytes(const struct esk_btree_layout *layout,
-                            const struct esk_tree_config *config) {
+                             const struct esk_tree_config *config) {
     if ((config->store->flags & ESK_STORE_OVERWRITES) == 0) {
         return is_lru_n(layout, config)
                    ? sizeof(struct esk_tree)
