@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/contest.h"
+#include "bench/compare.h"
 #include "bench/series_bench.h"
 #include "port/posix_file/posix_file.h"
 
@@ -55,7 +55,7 @@ struct setup {
 /// The sides of a comparison.
 enum side { SIDE_PREAD, SIDE_MMAP, SIDE_SQLITE, SIDE_SQLITE_MMAP, SIDE_COUNT };
 
-struct contest {
+struct comparison {
     const struct bench_data *data;
     const struct setup *setup;
     struct bench_span tail;
@@ -85,9 +85,9 @@ static struct esk_geometry image_geometry(const struct setup *setup) {
 }
 
 /// Appends every row to a new image. Returns the time, creation left out.
-static double esker_insert(struct contest *contest) {
+static double esker_insert(struct comparison *cmp) {
     static struct bench_table table;
-    struct esk_geometry geometry = image_geometry(contest->setup);
+    struct esk_geometry geometry = image_geometry(cmp->setup);
     struct esk_posix_file file;
     (void)unlink(image_path);
     BENCH_DO(esk_posix_file_create(&file, image_path, &geometry, 0));
@@ -95,27 +95,26 @@ static double esker_insert(struct contest *contest) {
     struct esk_device device = file.device;
     ops.sync = sync_skip;
     device.ops = &ops;
-    bench_create(&table, &device, contest->data, &contest->setup->shape);
-    BENCH_DO(
-        bench_open(&table, &device, contest->data, &contest->setup->shape, 0));
-    double start = contest_now_s();
-    bench_append(&table, 0, contest->data->count);
+    bench_create(&table, &device, cmp->data, &cmp->setup->shape);
+    BENCH_DO(bench_open(&table, &device, cmp->data, &cmp->setup->shape, 0));
+    double start = compare_now_s();
+    bench_append(&table, 0, cmp->data->count);
     BENCH_DO(esk_series_sync(table.series));
-    double seconds = contest_now_s() - start;
+    double seconds = compare_now_s() - start;
     bench_close(&table);
     BENCH_DO(esk_posix_file_close(&file));
     return seconds;
 }
 
-static void esker_open(struct contest *contest, enum side side) {
-    struct esk_geometry geometry = image_geometry(contest->setup);
+static void esker_open(struct comparison *cmp, enum side side) {
+    struct esk_geometry geometry = image_geometry(cmp->setup);
     unsigned flags = ESK_POSIX_FILE_READ_ONLY;
-    struct esk_posix_file *file = &contest->files[side];
+    struct esk_posix_file *file = &cmp->files[side];
     flags |= side == SIDE_MMAP ? ESK_POSIX_FILE_MMAP : 0u;
     BENCH_DO(esk_posix_file_open(file, image_path, &geometry, flags));
-    esk_posix_file_read_ahead(file, contest->ahead, AHEAD_BYTES);
-    BENCH_DO(bench_open(&contest->tables[side], &file->device, contest->data,
-                        &contest->setup->shape, ESK_MOUNT_READ_ONLY));
+    esk_posix_file_read_ahead(file, cmp->ahead, AHEAD_BYTES);
+    BENCH_DO(bench_open(&cmp->tables[side], &file->device, cmp->data,
+                        &cmp->setup->shape, ESK_MOUNT_READ_ONLY));
 }
 
 /// What a program makes of a row: here, the sum of its columns.
@@ -163,10 +162,10 @@ static double esker_gets(struct bench_table *table) {
     return sum;
 }
 
-static double esker_run(struct contest *contest, enum side side,
+static double esker_run(struct comparison *cmp, enum side side,
                         enum operation op) {
-    struct bench_table *table = &contest->tables[side];
-    const struct bench_data *data = contest->data;
+    struct bench_table *table = &cmp->tables[side];
+    const struct bench_data *data = cmp->data;
     uint32_t rows = data->count / RANGES;
     double sum = 0;
     if (op == OP_GET) {
@@ -188,8 +187,8 @@ static double esker_run(struct contest *contest, enum side side,
         struct esk_range range = {.column = data->value_column,
                                   .has_lo = true,
                                   .has_hi = true,
-                                  .lo = bench_number(data, contest->tail.lo),
-                                  .hi = bench_number(data, contest->tail.hi)};
+                                  .lo = bench_number(data, cmp->tail.lo),
+                                  .hi = bench_number(data, cmp->tail.hi)};
         struct esk_query query = {.range_count = 1, .ranges = &range};
         sum += esker_query(table, &query);
     }
@@ -213,16 +212,16 @@ static sqlite3_stmt *sql_prepare(sqlite3 *base, const char *sql) {
     return statement;
 }
 
-static sqlite3 *sqlite_base(const struct contest *contest) {
+static sqlite3 *sqlite_base(const struct comparison *cmp) {
     sqlite3 *base = NULL;
     char sql[SQL_BYTES];
-    int32_t cache = contest->setup->sqlite_cache;
+    int32_t cache = cmp->setup->sqlite_cache;
     BENCH_HOLDS(sqlite3_open(base_path, &base) == SQLITE_OK);
     sql_do(base, "PRAGMA page_size = 4096");
     sql_do(base, "PRAGMA journal_mode = WAL");
     sql_do(base, "PRAGMA synchronous = OFF");
     if (cache == 0) {
-        cache = -(int32_t)(contest->tables[SIDE_PREAD].arena_bytes / 1024);
+        cache = -(int32_t)(cmp->tables[SIDE_PREAD].arena_bytes / 1024);
     }
     snprintf(sql, sizeof sql, "PRAGMA cache_size = %d", (int)cache);
     sql_do(base, sql);
@@ -230,12 +229,12 @@ static sqlite3 *sqlite_base(const struct contest *contest) {
 }
 
 /// Inserts every row into a new base. Returns the time, creation left out.
-static double sqlite_insert(struct contest *contest) {
-    const struct bench_data *data = contest->data;
+static double sqlite_insert(struct comparison *cmp) {
+    const struct bench_data *data = cmp->data;
     bool wide = data->key_type == ESK_TYPE_I64;
     char sql[SQL_BYTES];
     (void)unlink(base_path);
-    sqlite3 *base = sqlite_base(contest);
+    sqlite3 *base = sqlite_base(cmp);
     sql_do(base, wide ? "CREATE TABLE s (key INTEGER PRIMARY KEY, temp REAL)"
                       : "CREATE TABLE s (key INTEGER PRIMARY KEY, "
                         "v1 INTEGER, v2 INTEGER, v3 INTEGER)");
@@ -245,7 +244,7 @@ static double sqlite_insert(struct contest *contest) {
     sqlite3_stmt *insert =
         sql_prepare(base, wide ? "INSERT INTO s VALUES (?, ?)"
                                : "INSERT INTO s VALUES (?, ?, ?, ?)");
-    double start = contest_now_s();
+    double start = compare_now_s();
     sql_do(base, "BEGIN");
     for (uint32_t i = 0; i < data->count; i++) {
         const uint8_t *row = bench_row(data, i);
@@ -263,16 +262,16 @@ static double sqlite_insert(struct contest *contest) {
         sqlite3_reset(insert);
     }
     sql_do(base, "COMMIT");
-    double seconds = contest_now_s() - start;
+    double seconds = compare_now_s() - start;
     sqlite3_finalize(insert);
     sql_do(base, "PRAGMA wal_checkpoint(TRUNCATE)");
     BENCH_HOLDS(sqlite3_close(base) == SQLITE_OK);
     return seconds;
 }
 
-static void sqlite_open(struct contest *contest, uint8_t index) {
-    sqlite3 *base = sqlite_base(contest);
-    sqlite3_stmt **statements = contest->statements[index];
+static void sqlite_open(struct comparison *cmp, uint8_t index) {
+    sqlite3 *base = sqlite_base(cmp);
+    sqlite3_stmt **statements = cmp->statements[index];
     char sql[SQL_BYTES];
     sql_do(base, index == 1 ? "PRAGMA mmap_size = 1073741824"
                             : "PRAGMA mmap_size = 0");
@@ -281,9 +280,9 @@ static void sqlite_open(struct contest *contest, uint8_t index) {
         sql_prepare(base, "SELECT * FROM s WHERE key BETWEEN ? AND ?");
     statements[OP_SCAN] = sql_prepare(base, "SELECT * FROM s");
     snprintf(sql, sizeof sql, "SELECT * FROM s WHERE %s BETWEEN ? AND ?",
-             contest->data->column);
+             cmp->data->column);
     statements[OP_TAIL] = sql_prepare(base, sql);
-    contest->bases[index] = base;
+    cmp->bases[index] = base;
 }
 
 static double sql_sum(const struct bench_data *data, sqlite3_stmt *statement) {
@@ -303,14 +302,14 @@ static double sql_sum(const struct bench_data *data, sqlite3_stmt *statement) {
     return sum;
 }
 
-static double sqlite_run(struct contest *contest, uint8_t index,
+static double sqlite_run(struct comparison *cmp, uint8_t index,
                          enum operation op) {
-    const struct bench_data *data = contest->data;
-    sqlite3_stmt *statement = contest->statements[index][op];
+    const struct bench_data *data = cmp->data;
+    sqlite3_stmt *statement = cmp->statements[index][op];
     uint64_t random = 88172645463325252u;
     uint32_t rows = data->count / RANGES;
     double sum = 0;
-    sql_do(contest->bases[index], "BEGIN");
+    sql_do(cmp->bases[index], "BEGIN");
     for (uint32_t i = 0; op == OP_GET && i < GETS; i++) {
         uint32_t row = bench_random(&random, data->count);
         sqlite3_bind_int64(statement, 1, (sqlite3_int64)bench_key(data, row));
@@ -327,96 +326,95 @@ static double sqlite_run(struct contest *contest, uint8_t index,
         sum = sql_sum(data, statement);
     }
     for (uint32_t i = 0; op == OP_TAIL && i < TAILS; i++) {
-        sqlite3_bind_double(statement, 1, contest->tail.lo);
-        sqlite3_bind_double(statement, 2, contest->tail.hi);
+        sqlite3_bind_double(statement, 1, cmp->tail.lo);
+        sqlite3_bind_double(statement, 2, cmp->tail.hi);
         sum += sql_sum(data, statement);
     }
-    sql_do(contest->bases[index], "COMMIT");
+    sql_do(cmp->bases[index], "COMMIT");
     return sum;
 }
 
-/* ------------------------------------------------------------- contest */
+/* ------------------------------------------------------------- cmp */
 
-static double side_run(struct contest *contest, enum side side,
+static double side_run(struct comparison *cmp, enum side side,
                        enum operation op, double *seconds) {
-    double start = contest_now_s();
+    double start = compare_now_s();
     double sum = side < SIDE_SQLITE
-                     ? esker_run(contest, side, op)
-                     : sqlite_run(contest, (uint8_t)(side - SIDE_SQLITE), op);
-    *seconds = contest_now_s() - start;
+                     ? esker_run(cmp, side, op)
+                     : sqlite_run(cmp, (uint8_t)(side - SIDE_SQLITE), op);
+    *seconds = compare_now_s() - start;
     return sum;
 }
 
-static void ratio_print(const struct contest *contest, enum operation op,
+static void ratio_print(const struct comparison *cmp, enum operation op,
                         enum side other, enum side own, const char *paths) {
-    double ratio = contest_ratio(contest->seconds[op][other],
-                                 contest->seconds[op][own], ROUNDS);
-    bench_print(bench, op_names[op], contest->data, ratio, "times", "%s; %s",
-                contest->setup->label, paths);
+    double ratio =
+        compare_ratio(cmp->seconds[op][other], cmp->seconds[op][own], ROUNDS);
+    bench_print(bench, op_names[op], cmp->data, ratio, "times", "%s; %s",
+                cmp->setup->label, paths);
 }
 
-static void ratios_print(const struct contest *contest) {
+static void ratios_print(const struct comparison *cmp) {
     int used = 0;
     int most = 0;
-    ratio_print(contest, OP_INSERT, SIDE_SQLITE, SIDE_PREAD,
+    ratio_print(cmp, OP_INSERT, SIDE_SQLITE, SIDE_PREAD,
                 "files written by pwrite");
     for (enum operation op = OP_GET; op < OP_COUNT; op++) {
-        ratio_print(contest, op, SIDE_SQLITE, SIDE_PREAD, "pread");
-        ratio_print(contest, op, SIDE_SQLITE, SIDE_MMAP,
+        ratio_print(cmp, op, SIDE_SQLITE, SIDE_PREAD, "pread");
+        ratio_print(cmp, op, SIDE_SQLITE, SIDE_MMAP,
                     "EskerDB mmap, SQLite pread");
-        ratio_print(contest, op, SIDE_SQLITE_MMAP, SIDE_MMAP,
-                    "mmap on both sides");
+        ratio_print(cmp, op, SIDE_SQLITE_MMAP, SIDE_MMAP, "mmap on both sides");
     }
-    bench_print(bench, "host, cache bytes, EskerDB", contest->data,
-                contest->tables[SIDE_PREAD].arena_bytes + AHEAD_BYTES, "B",
+    bench_print(bench, "host, cache bytes, EskerDB", cmp->data,
+                cmp->tables[SIDE_PREAD].arena_bytes + AHEAD_BYTES, "B",
                 "%s; the whole arena, and what is read ahead by pread",
-                contest->setup->label);
-    sqlite3_db_status(contest->bases[0], SQLITE_DBSTATUS_CACHE_USED, &used,
-                      &most, 0);
-    bench_print(bench, "host, cache bytes, SQLite", contest->data, used, "B",
-                "%s; in use after the queries", contest->setup->label);
+                cmp->setup->label);
+    sqlite3_db_status(cmp->bases[0], SQLITE_DBSTATUS_CACHE_USED, &used, &most,
+                      0);
+    bench_print(bench, "host, cache bytes, SQLite", cmp->data, used, "B",
+                "%s; in use after the queries", cmp->setup->label);
 }
 
-static void contest_run(const struct bench_data *data,
+static void compare_run(const struct bench_data *data,
                         const struct setup *setup) {
-    static struct contest contest;
-    memset(&contest, 0, sizeof contest);
-    contest.data = data;
-    contest.setup = setup;
-    contest.tail = bench_tail(data, bench_page_rows(data, setup->page_bytes));
-    double *own = contest.seconds[OP_INSERT][SIDE_PREAD];
-    double *other = contest.seconds[OP_INSERT][SIDE_SQLITE];
-    (void)esker_insert(&contest);
-    esker_open(&contest, SIDE_PREAD);
+    static struct comparison cmp;
+    memset(&cmp, 0, sizeof cmp);
+    cmp.data = data;
+    cmp.setup = setup;
+    cmp.tail = bench_tail(data, bench_page_rows(data, setup->page_bytes));
+    double *own = cmp.seconds[OP_INSERT][SIDE_PREAD];
+    double *other = cmp.seconds[OP_INSERT][SIDE_SQLITE];
+    (void)esker_insert(&cmp);
+    esker_open(&cmp, SIDE_PREAD);
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        own[round] = esker_insert(&contest);
-        other[round] = sqlite_insert(&contest);
+        own[round] = esker_insert(&cmp);
+        other[round] = sqlite_insert(&cmp);
     }
-    bench_close(&contest.tables[SIDE_PREAD]);
-    BENCH_DO(esk_posix_file_close(&contest.files[SIDE_PREAD]));
+    bench_close(&cmp.tables[SIDE_PREAD]);
+    BENCH_DO(esk_posix_file_close(&cmp.files[SIDE_PREAD]));
     for (uint8_t i = 0; i < 2; i++) {
-        esker_open(&contest, (enum side)i);
-        sqlite_open(&contest, i);
+        esker_open(&cmp, (enum side)i);
+        sqlite_open(&cmp, i);
     }
     for (uint32_t round = 0; round < ROUNDS; round++) {
         for (enum operation op = OP_GET; op < OP_COUNT; op++) {
             double sums[SIDE_COUNT];
             for (enum side side = 0; side < SIDE_COUNT; side++) {
-                sums[side] = side_run(&contest, side, op,
-                                      &contest.seconds[op][side][round]);
+                sums[side] =
+                    side_run(&cmp, side, op, &cmp.seconds[op][side][round]);
                 BENCH_HOLDS(sums[side] - sums[0] <= 0 &&
                             sums[side] - sums[0] >= 0);
             }
         }
     }
-    ratios_print(&contest);
+    ratios_print(&cmp);
     for (uint8_t i = 0; i < 2; i++) {
         for (enum operation op = OP_GET; op < OP_COUNT; op++) {
-            sqlite3_finalize(contest.statements[i][op]);
+            sqlite3_finalize(cmp.statements[i][op]);
         }
-        BENCH_HOLDS(sqlite3_close(contest.bases[i]) == SQLITE_OK);
-        bench_close(&contest.tables[i]);
-        BENCH_DO(esk_posix_file_close(&contest.files[i]));
+        BENCH_HOLDS(sqlite3_close(cmp.bases[i]) == SQLITE_OK);
+        bench_close(&cmp.tables[i]);
+        BENCH_DO(esk_posix_file_close(&cmp.files[i]));
     }
 }
 
@@ -436,14 +434,14 @@ int main(void) {
                    .key_index_bytes = 2560},
          .page_bytes = 4096},
     };
-    contest_load_print(bench, "host, load average at the start");
+    compare_load_print(bench, "host, load average at the start");
     (void)mkdir("build", 0777);
     (void)mkdir("build/bench", 0777);
     for (uint32_t i = 0; i < BENCH_DATA_COUNT; i++) {
         struct bench_data data;
         if (bench_data_load(&data, i)) {
-            contest_run(&data, &setups[0]);
-            contest_run(&data, &setups[1]);
+            compare_run(&data, &setups[0]);
+            compare_run(&data, &setups[1]);
             bench_data_free(&data);
         }
     }

@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/contest.h"
+#include "bench/compare.h"
 #include "bench/tree_bench.h"
 #include "bench/tree_peers.h"
 #include "flash/envelope_format.h"
@@ -214,7 +214,7 @@ static void own_close(void *context) {
     own->cache_memory = NULL;
 }
 
-/* ------------------------------------------------------------- contest */
+/* ------------------------------------------------------------- cmp */
 
 /// Bytes this process handed to write calls; false without /proc.
 static bool written_bytes(uint64_t *bytes) {
@@ -273,9 +273,9 @@ static void measure_puts(struct peer *sides, const uint32_t *keys,
                 uint64_t after = 0;
                 sides[s].create(sides[s].context);
                 BENCH_HOLDS(written_bytes(&before));
-                double start = contest_now_s();
+                double start = compare_now_s();
                 fill(&sides[s], keys, intervals[i]);
-                seconds[s][round] = contest_now_s() - start;
+                seconds[s][round] = compare_now_s() - start;
                 BENCH_HOLDS(written_bytes(&after));
                 bytes[s] = (double)(after - before) / ROWS;
                 if (i == 2 && round == 0) {
@@ -299,11 +299,11 @@ static void measure_puts(struct peer *sides, const uint32_t *keys,
         for (uint32_t s = 0; s < OWN_COUNT; s++) {
             for (uint32_t o = SIDE_SQLITE; o < SIDE_COUNT; o++) {
                 bench_print(bench, "file, fewer bytes a put", &random_set,
-                            contest_digits(bytes[o] / bytes[s]), "times",
+                            compare_digits(bytes[o] / bytes[s]), "times",
                             "%s over %s; a commit every %u; %s", sides[o].name,
                             sides[s].name, intervals[i], label);
                 bench_print(bench, "file, put", &random_set,
-                            contest_ratio(seconds[o], seconds[s], PUT_ROUNDS),
+                            compare_ratio(seconds[o], seconds[s], PUT_ROUNDS),
                             "times", "%s over %s; a commit every %u; %s",
                             sides[o].name, sides[s].name, intervals[i], label);
             }
@@ -347,9 +347,9 @@ static void measure_reads(struct peer *sides, const uint32_t *keys,
         for (enum reading reading = 0; reading < READ_COUNT; reading++) {
             uint64_t sums[SIDE_COUNT];
             for (uint32_t s = 0; s < SIDE_COUNT; s++) {
-                double start = contest_now_s();
+                double start = compare_now_s();
                 sums[s] = read_once(&sides[s], reading);
-                seconds[reading][s][round] = contest_now_s() - start;
+                seconds[reading][s][round] = compare_now_s() - start;
                 BENCH_HOLDS(sums[s] == sums[0]);
             }
         }
@@ -358,7 +358,7 @@ static void measure_reads(struct peer *sides, const uint32_t *keys,
         for (uint32_t s = 0; s < OWN_COUNT; s++) {
             for (uint32_t o = SIDE_SQLITE; o < SIDE_COUNT; o++) {
                 bench_print(bench, reading_names[reading], &random_set,
-                            contest_ratio(seconds[reading][o],
+                            compare_ratio(seconds[reading][o],
                                           seconds[reading][s], ROUNDS),
                             "times", "%s over %s; %s", sides[o].name,
                             sides[s].name, label);
@@ -386,7 +386,7 @@ static uint8_t best_k(const struct own *own) {
     return k;
 }
 
-static void contest(bool mapped) {
+static void cmp(bool mapped) {
     static struct own owns[OWN_COUNT];
     struct peer sides[SIDE_COUNT];
     uint32_t *keys = load_shuffled(ROWS, LOAD_SEED);
@@ -443,10 +443,10 @@ int main(void) {
         printf("skipped tree_host: no /proc/self/io to count bytes by\n");
         return 0;
     }
-    contest_load_print(bench, "file, load average at the start");
+    compare_load_print(bench, "file, load average at the start");
     (void)mkdir("build", 0777);
     (void)mkdir("build/bench", 0777);
-    contest(false);
-    contest(true);
+    cmp(false);
+    cmp(true);
     return 0;
 }

@@ -15,7 +15,7 @@
 
 enum { PEER_ROW_BYTES = 16, PEER_VALUE_BYTES = PEER_ROW_BYTES - 4 };
 
-/// One side of the contest.
+/// One side of the comparison.
 struct peer {
     const char *name;
     void *context;

@@ -98,7 +98,7 @@ PLATFORMS = {
         "link": ["-O2", "-flto", "-gdwarf-2"],
         "board": [
             "port/avr/board.c",
-            "port/avr/door.c",
+            "port/avr/host_call.c",
             "port/avr/storage.c",
         ],
         "run": [str(BUILD / "simavr_host")],

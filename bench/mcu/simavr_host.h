@@ -3,7 +3,7 @@
 
 /// A host for one ATmega2560 in libsimavr, cycle-exact.
 ///
-///     chip --registers 0xE0..0xE7--> door: storage, input, console, marks
+///     chip --registers 0xE0..0xE7--> host call: storage, input, console, marks
 ///      |   --SPI, pin PB0--------->  spi: a model of a chip, if there is one
 ///      |
 ///     main: runs it, cuts its supply, takes a profile
@@ -66,8 +66,8 @@ struct host {
     uint64_t random;
 };
 
-/// Attaches the registers of the door. The chip is new: `host` was kept.
-void host_door_attach(struct host *host);
+/// Attaches the registers of the host call. The chip is new: `host` was kept.
+void host_call_attach(struct host *host);
 
 /// Takes the supply away in so many cycles of this life, at least one.
 void host_cut_in(struct host *host, uint64_t cycles);

@@ -97,7 +97,7 @@ static void chip_start(struct host *host, elf_firmware_t *firmware) {
     host->avr->sleep = no_sleep;
     host->avr->log = LOG_ERROR;
     avr_load_firmware(host->avr, firmware);
-    host_door_attach(host);
+    host_call_attach(host);
     host_spi_attach(host->avr);
     host_chip_power_on(host);
     host->line_bytes = 0;

@@ -91,12 +91,14 @@ struct esk_series_stats {
     uint32_t index_failures; ///< index pages given up; reads stay exact
     uint16_t knots;          ///< spline entries in RAM
     uint8_t key_error_16ths; ///< the spline's error bound now
+    uint8_t newest_unread;   ///< as in esk_series_report
 };
 
 /// What esk_series_check found.
 struct esk_series_report {
     uint32_t rows;          ///< rows read and in order, not erased
-    uint32_t rows_missing;  ///< rows that were written and cannot be read
+    uint32_t rows_missing;  ///< rows that were written and cannot be read, at
+                            ///< least
     uint32_t pages;         ///< data pages that proved themselves
     uint32_t pages_damaged; ///< pages that prove nothing where rows are missing
     uint32_t pages_torn;    ///< the same where none is known to be, as a cut
@@ -105,6 +107,9 @@ struct esk_series_report {
     uint32_t index_damaged;  ///< pages that prove nothing: costs reads, no row
     uint32_t index_wrong;    ///< index entries that would miss a row
     uint32_t values_missing; ///< variable values that cannot be read
+    uint32_t newest_unread;  ///< newest pages that the open could not read, or
+                             ///< not as far as they were programmed: torn by a
+                             ///< cut, or damaged, then synced rows are lost
 };
 
 /// An open series. It lives in the arena given to esk_series_open.
@@ -346,9 +351,10 @@ void esk_series_stats(const struct esk_series *series,
 /// report   out, always filled in.
 /// Returns  ESK_OK when no row, value or index entry is wrong or missing;
 ///          ESK_E_CORRUPT when one is; ESK_E_IO when none is as far as could
-///          be read. A page that was the newest when it was damaged, or the
-///          oldest of a table that has dropped rows, is not told from one
-///          that a cut tore: it is among pages_torn.
+///          be read. A page that was the newest when it was damaged looks like
+///          one that a cut tore: newest_unread says so until rows follow it,
+///          pages_torn after that. The same holds for the oldest page of a
+///          table that has dropped rows.
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report);
 

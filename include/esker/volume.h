@@ -60,6 +60,7 @@ struct esk_volume {
     uint8_t half_valid;     ///< bit i: half i is whole and newest
     uint8_t checksum;       ///< enum esk_checksum
     uint8_t flags;          ///< enum esk_mount_flags
+    bool is_synced;         ///< nothing was programmed since the last sync
     uint8_t table_next;     ///< id the next table gets
     uint8_t tables_max;
     uint8_t uuid[16];

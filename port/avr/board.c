@@ -4,7 +4,7 @@
 /// The ATmega2560 under bench/mcu/simavr_*, but for its storage.
 #include <avr/io.h>
 
-#include "port/avr/door.h"
+#include "port/avr/host_call.h"
 #include "port/board.h"
 
 int esk_board_input(uint32_t address, void *buffer, uint16_t bytes) {

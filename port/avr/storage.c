@@ -3,7 +3,7 @@
 
 /// The host's memory as the board's storage; a chip's driver may stand here
 /// instead: bench/mcu/chip_board.c.
-#include "port/avr/door.h"
+#include "port/avr/host_call.h"
 #include "port/board.h"
 
 int esk_board_read(uint32_t address, void *buffer, uint16_t bytes) {

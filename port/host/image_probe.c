@@ -19,8 +19,8 @@
 #include "esker/status.h"
 #include "esker/volume.h"
 #include "flash/envelope.h"
-#include "flash/volume_format.h"
 #include "port/host/image_probe.h"
+#include "volume/volume_format.h"
 
 enum {
     PROBE_CHUNK_BYTES = 65536,

@@ -7,25 +7,42 @@
 #include "base/inline.h"
 #include "esker/volume.h"
 
+uint32_t esk_envelope_sum_begin(const struct esk_envelope *envelope,
+                                const uint8_t *closing) {
+    uint32_t sum = envelope->checksum == ESK_CHECKSUM_CRC16
+                       ? envelope->seed ^ (envelope->seed >> 16)
+                       : envelope->seed;
+    return esk_envelope_sum_add(envelope, ~sum, closing + ESK_ENVELOPE_COUNT,
+                                ESK_ENVELOPE_OPENING - ESK_ENVELOPE_COUNT);
+}
+
+uint32_t esk_envelope_sum_add(const struct esk_envelope *envelope, uint32_t sum,
+                              const uint8_t *bytes, uint16_t count) {
+    if (envelope->checksum == ESK_CHECKSUM_CRC32C) {
+        return esk_crc32c(sum, bytes, count);
+    }
+    if (envelope->checksum == ESK_CHECKSUM_CRC16) {
+        return esk_crc16((uint16_t)sum, bytes, count);
+    }
+    return sum;
+}
+
+uint32_t esk_envelope_sum_end(const struct esk_envelope *envelope,
+                              uint32_t sum) {
+    return envelope->checksum == ESK_CHECKSUM_CRC16
+               ? (uint16_t)sum | ((uint32_t)(uint16_t)~sum << 16)
+               : ~sum;
+}
+
 /// The checksum of a closing part (its bytes 4..7) and `bytes` bytes of the
 /// page from the opening part on.
 static uint32_t envelope_checksum(const struct esk_envelope *envelope,
                                   const uint8_t *closing, const uint8_t *page,
                                   uint16_t bytes) {
-    const uint8_t *head = closing + ESK_ENVELOPE_COUNT;
-    const uint8_t *body = page + ESK_ENVELOPE_OPENING;
-
-    if (envelope->checksum == ESK_CHECKSUM_CRC32C) {
-        uint32_t crc = esk_crc32c(~envelope->seed, head, 4);
-        return ~esk_crc32c(crc, body, bytes);
-    }
-    if (envelope->checksum == ESK_CHECKSUM_CRC16) {
-        uint16_t start = (uint16_t)(envelope->seed ^ (envelope->seed >> 16));
-        uint16_t crc = esk_crc16((uint16_t)~start, head, 4);
-        crc = esk_crc16(crc, body, bytes);
-        return crc | ((uint32_t)(uint16_t)~crc << 16);
-    }
-    return envelope->seed;
+    uint32_t sum = esk_envelope_sum_begin(envelope, closing);
+    sum =
+        esk_envelope_sum_add(envelope, sum, page + ESK_ENVELOPE_OPENING, bytes);
+    return esk_envelope_sum_end(envelope, sum);
 }
 
 static void closing_write(const struct esk_envelope *envelope, uint8_t *closing,

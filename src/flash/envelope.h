@@ -62,6 +62,15 @@ void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
 uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                            uint8_t number, uint16_t count);
 
+/// The checksum of a page that comes in pieces: begin with its closing part,
+/// add the bytes from the opening part on, end.
+uint32_t esk_envelope_sum_begin(const struct esk_envelope *envelope,
+                                const uint8_t *closing);
+uint32_t esk_envelope_sum_add(const struct esk_envelope *envelope, uint32_t sum,
+                              const uint8_t *bytes, uint16_t count);
+uint32_t esk_envelope_sum_end(const struct esk_envelope *envelope,
+                              uint32_t sum);
+
 enum {
     ESK_PROVEN_ALL = UINT16_MAX, ///< all there is
 };

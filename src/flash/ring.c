@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Writing side of the ring. Head moves over bad blocks and failed pages; the
-/// tail gives way as a block is erased.
+/// tail gives way as a block is erased. Before that the block is looked at: a
+/// page in it that is newer than the head was hidden from the mount by a run
+/// of blocks longer than a mount looks across, and is not written over.
 ///
 /// Two kinds of failure, kept apart by the driver (esker/device.h):
 ///
@@ -20,26 +22,25 @@
 #include "flash/ring.h"
 
 #include "base/inline.h"
-#include "flash/device_page.h"
 
 enum {
     TRIES_MAX = 4, ///< programs of a page that one call tries
-    LOOKS_MAX = 3, ///< reads of a page whose first two differ
 };
 
 static uint16_t block_pages(const struct esk_ring *ring) {
-    return ring->volume->device->geometry.block_pages;
+    return esk_region_geometry(&ring->region)->block_pages;
 }
 
 esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
+    uint32_t pages = ring->region.pages;
     uint32_t offset = position - ring->lap;
-    if (offset >= ring->pages) {
-        offset += ring->pages;
+    if (offset >= pages) {
+        offset += pages;
     }
-    if (offset >= ring->pages) {
-        offset = position % ring->pages;
+    if (offset >= pages) {
+        offset = position % pages;
     }
-    return ring->first_page + offset;
+    return ring->region.first_page + offset;
 }
 
 ESK_OUT_OF_LINE uint16_t esk_ring_rest(const struct esk_ring *ring,
@@ -58,66 +59,55 @@ uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position) {
     return rest == 0 ? position : position + (uint16_t)(pages - rest);
 }
 
+uint32_t esk_ring_window(const struct esk_ring *ring) {
+    const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
+    uint32_t bytes = (uint32_t)geometry->block_pages * geometry->page_bytes;
+    uint32_t blocks = ESK_RING_WINDOW_BYTES / bytes;
+    return blocks > ESK_RING_WINDOW_BLOCKS ? blocks : ESK_RING_WINDOW_BLOCKS;
+}
+
 static uint32_t position_block(const struct esk_ring *ring, uint32_t position) {
     return esk_ring_page(ring, position) / block_pages(ring);
 }
 
-/// Reads position `position` once. As esk_ring_read.
-/// proven   out: as esk_envelope_check.
-static int page_read(const struct esk_ring *ring, uint32_t position,
-                     uint8_t *page, bool verify, uint16_t *proven) {
-    const struct esk_envelope *envelope = &ring->envelope;
-    *proven = 0;
-    ring->stats->reads++;
-    ESK_TRY(esk_device_read_page(ring->volume->device,
-                                 esk_ring_page(ring, position), page));
-    uint16_t elements = esk_envelope_check(envelope, page, !verify);
-    if (elements > 0 && esk_page_sequence(page) == position) {
-        *proven = elements;
-        return ESK_OK;
-    }
-    return esk_bytes_are(page, envelope->page_bytes, envelope->erased_value)
-               ? ESK_NOT_FOUND
-               : ESK_E_CORRUPT;
-}
-
 int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
                   bool verify) {
-    int status = ESK_NOT_FOUND;
     uint16_t proven = 0;
-    uint16_t before = 0;
-    bool erased = true; /* each time */
     if (position < ring->tail || position >= ring->head) {
         return ESK_NOT_FOUND;
     }
-    for (uint8_t look = 0; look < LOOKS_MAX; look++) {
-        status = page_read(ring, position, page, verify, &proven);
-        if (status == ESK_E_IO || proven == ESK_PROVEN_ALL ||
-            (look > 0 && proven >= before)) {
-            break;
-        }
-        erased = erased && status == ESK_NOT_FOUND;
-        before = proven;
-    }
-    if (status == ESK_NOT_FOUND && !erased) {
-        status = ESK_E_CORRUPT;
-    }
-    ring->stats->damaged += status != ESK_OK && status != ESK_NOT_FOUND ? 1 : 0;
+    int status = esk_region_read(&ring->region, esk_ring_page(ring, position),
+                                 position, page, verify, &proven);
+    ring->region.stats->damaged += status == ESK_E_CORRUPT ? 1 : 0;
     return status;
 }
 
+int esk_ring_header(const struct esk_ring *ring, uint32_t at,
+                    enum esk_header *header, uint32_t *position) {
+    esk_page_id page = esk_ring_page(ring, at);
+    ESK_TRY(esk_region_header(&ring->region, page, header, position));
+    bool fits = *position <= esk_ring_position_max(ring) &&
+                esk_ring_page(ring, *position) == page;
+    if (*header == ESK_HEADER_PAGE && !fits) {
+        *header = ESK_HEADER_OTHER;
+    } else if (*header == ESK_HEADER_BLANK && fits) {
+        /* Position 0, begun, where the erased value is 0. */
+        *header = ESK_HEADER_PAGE;
+    }
+    return ESK_OK;
+}
+
 uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position) {
-    const struct esk_device *device = ring->volume->device;
     uint16_t pages = block_pages(ring);
-    if (position % pages != 0 || !esk_ring_block_is_bad(ring, position)) {
+    if (esk_ring_rest(ring, position) != 0 ||
+        !esk_ring_block_is_bad(ring, position)) {
         return position + 1;
     }
     for (uint32_t i = 1; i <= ESK_RING_TORN_MAX && i < pages; i++) {
-        uint8_t sequence[4] = {0};
-        if (device->ops->read(device, esk_ring_page(ring, position + i),
-                              ESK_ENVELOPE_SEQUENCE, sequence,
-                              sizeof sequence) == ESK_OK &&
-            esk_load_u32(sequence) == position + i) {
+        enum esk_header header = ESK_HEADER_OTHER;
+        uint32_t sequence = 0;
+        if (esk_ring_header(ring, position + i, &header, &sequence) == ESK_OK &&
+            header == ESK_HEADER_PAGE && sequence == position + i) {
             return position + 1;
         }
     }
@@ -130,28 +120,9 @@ void esk_ring_drop(struct esk_ring *ring, uint32_t position) {
     }
 }
 
-void esk_ring_pass(struct esk_ring *ring, uint32_t position) {
-    uint32_t end = esk_ring_block_from(ring, position);
-    uint32_t all = ring->pages;
-    bool is_empty = ring->head == ring->tail;
-    if (position <= ring->head || position > esk_ring_position_max(ring) ||
-        (!is_empty && end - ring->tail > all)) {
-        return;
-    }
-    ring->head = position;
-    if (ring->ready < end) {
-        /* A block that was never begun is never begun in the middle. */
-        ring->head = end;
-        ring->ready = end;
-    }
-    if (ring->head > all && ring->tail < ring->head - all) {
-        ring->tail = ring->head - all;
-    }
-}
-
 bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
     uint16_t block = block_pages(ring);
-    uint32_t end = ring->tail + ring->pages;
+    uint32_t end = ring->tail + ring->region.pages;
     end -= esk_ring_rest(ring, end);
     uint32_t at = ring->head;
     uint32_t room = 0;
@@ -174,38 +145,23 @@ bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
     return room >= pages;
 }
 
-/// Erases the block of `position`; a transfer that fails is tried once more.
-static int block_erase(struct esk_ring *ring, uint32_t position) {
-    const struct esk_device *device = ring->volume->device;
-    int status = ESK_E_IO;
-    for (uint8_t i = 0; i < 2 && status == ESK_E_IO; i++) {
-        status = device->ops->erase(device, position_block(ring, position));
-        if (status == ESK_OK) {
-            ring->stats->erases++;
-        } else {
-            ring->stats->erase_failures++;
-        }
-    }
-    return status;
-}
-
 /// Makes no page of the block of `position` prove itself: the last one first,
 /// so that those that still do are the first.
 /// page     scratch
 static int block_clear(struct esk_ring *ring, uint32_t position,
                        uint8_t *page) {
-    const struct esk_device *device = ring->volume->device;
-    uint16_t bytes = ring->envelope.page_bytes;
+    const struct esk_region *region = &ring->region;
+    uint16_t bytes = region->envelope.page_bytes;
     uint32_t at = position + block_pages(ring);
-    if ((device->geometry.flags & ESK_MEDIUM_OVERWRITE) == 0) {
-        return block_erase(ring, position);
+    if (!esk_region_overwrites(region)) {
+        return esk_region_erase(region, position_block(ring, position));
     }
-    memset(page, ring->envelope.erased_value, bytes);
+    memset(page, region->envelope.erased_value, bytes);
     while (at > position) {
         at--;
-        ESK_TRY(device->ops->program(device, esk_ring_page(ring, at), 0, page,
-                                     bytes));
-        ESK_TRY(device->ops->sync(device));
+        ESK_TRY(esk_region_program(region, esk_ring_page(ring, at), page, 0,
+                                   bytes));
+        ESK_TRY(esk_region_sync(region));
     }
     return ESK_OK;
 }
@@ -215,11 +171,11 @@ void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
     uint16_t pages = block_pages(ring);
     uint32_t from = esk_ring_block_from(ring, position);
     uint32_t at = esk_ring_block_from(ring, ring->head);
-    uint32_t held = ring->tail + ring->pages;
+    uint32_t held = ring->tail + ring->region.pages;
     held -= esk_ring_rest(ring, held);
     while (at > from) {
         ring->head = at; /* the erase of this block may have been cut */
-        if (held - at >= (uint32_t)ESK_RING_GAP_MAX * pages ||
+        if (held - at >= esk_ring_window(ring) * pages ||
             esk_ring_block_is_bad(ring, at - pages) ||
             block_clear(ring, at - pages, page) != ESK_OK) {
             return;
@@ -230,15 +186,38 @@ void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
 }
 
 bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
-    const struct esk_device *device = ring->volume->device;
-    return device->ops->block_is_bad != NULL &&
-           esk_device_block_is_bad(device, position_block(ring, position));
+    return esk_region_keeps_marks(&ring->region) &&
+           esk_region_block_is_bad(&ring->region,
+                                   position_block(ring, position));
 }
 
-static void block_mark(struct esk_ring *ring, uint32_t position) {
-    ring->good = 0;
-    esk_device_block_mark_bad(ring->volume->device,
-                              position_block(ring, position));
+/// Whether the block of position `start` holds a page that is not older than
+/// the positions it is to get. Looks where a mount looks.
+/// Returns ESK_OK; ESK_E_CORRUPT when it does; ESK_E_IO.
+/// Costs    at most ESK_RING_PROBES header reads.
+static int block_is_older(const struct esk_ring *ring, uint32_t start) {
+    uint16_t pages = block_pages(ring);
+    for (uint8_t i = 0; i < ESK_RING_PROBES; i++) {
+        enum esk_header header = ESK_HEADER_OTHER;
+        uint32_t position = 0;
+        uint16_t index = esk_ring_probe(i, pages);
+        if (index == pages) {
+            break;
+        }
+        ESK_TRY(esk_ring_header(ring, start + index, &header, &position));
+        if (header == ESK_HEADER_PAGE && position < start) {
+            break;
+        }
+        if (header == ESK_HEADER_PAGE) {
+            /* A page of a table that was here before proves nothing. */
+            int status = esk_region_prove(&ring->region,
+                                          esk_ring_page(ring, start + index));
+            if (status != ESK_E_CORRUPT) {
+                return status == ESK_OK ? ESK_E_CORRUPT : ESK_E_IO;
+            }
+        }
+    }
+    return ESK_OK;
 }
 
 /// Makes the block at `ready` ready: what it held a lap ago is dropped.
@@ -249,7 +228,7 @@ static void block_mark(struct esk_ring *ring, uint32_t position) {
 ///          has changed.
 static int block_take(struct esk_ring *ring, bool ahead) {
     uint32_t end = ring->ready + block_pages(ring);
-    uint32_t pages = ring->pages;
+    uint32_t pages = ring->region.pages;
     bool is_held = end > pages && ring->tail < end - pages;
     int status = ESK_NOT_FOUND;
 
@@ -260,11 +239,13 @@ static int block_take(struct esk_ring *ring, bool ahead) {
         return ESK_FULL;
     }
     if (esk_ring_block_is_bad(ring, ring->ready)) {
-        ring->stats->blocks_skipped++;
+        ring->region.stats->blocks_skipped++;
     } else {
-        status = block_erase(ring, ring->ready);
+        ESK_TRY(block_is_older(ring, ring->ready));
+        status =
+            esk_region_erase(&ring->region, position_block(ring, ring->ready));
         if (status == ESK_E_MEDIUM) {
-            block_mark(ring, ring->ready);
+            ring->good = 0;
             ring->stuck = ahead && !esk_ring_block_is_bad(ring, ring->ready);
             ring->worn = (uint8_t)(ring->worn + (ring->stuck ? 0 : 1));
             status = ESK_NOT_FOUND;
@@ -297,9 +278,9 @@ static void page_pass(struct esk_ring *ring, bool block) {
 static void room_set(struct esk_ring *ring) {
     uint16_t taken = (uint16_t)(ESK_ENVELOPE_BYTES +
                                 (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
-    ring->room = (uint16_t)(ring->envelope.page_bytes - taken);
-    if (ring->envelope.unit != 1) {
-        ring->room = (uint16_t)(ring->room / ring->envelope.unit);
+    ring->room = (uint16_t)(ring->region.envelope.page_bytes - taken);
+    if (ring->region.envelope.unit != 1) {
+        ring->room = (uint16_t)(ring->room / ring->region.envelope.unit);
     }
 }
 
@@ -312,35 +293,20 @@ void esk_ring_open_none(struct esk_ring *ring) {
 
 /// Where the seals of the page at head begin.
 static uint16_t seals_start(const struct esk_ring *ring) {
-    return (uint16_t)(ring->envelope.page_bytes -
+    return (uint16_t)(ring->region.envelope.page_bytes -
                       (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
-}
-
-/// Whether bytes [from, to) of the page at head look erased.
-/// Returns ESK_OK; ESK_NOT_FOUND when they do not; ESK_E_IO.
-static int page_is_erased(const struct esk_ring *ring, uint16_t from,
-                          uint16_t to) {
-    const struct esk_device *device = ring->volume->device;
-    esk_page_id page = esk_ring_page(ring, ring->head);
-    uint8_t byte = ring->envelope.erased_value;
-
-    for (; from < to && byte == ring->envelope.erased_value; from++) {
-        int status = device->ops->read(device, page, from, &byte, 1);
-        if (status != ESK_OK) {
-            return status == ESK_E_IO ? ESK_E_IO : ESK_NOT_FOUND;
-        }
-    }
-    return byte == ring->envelope.erased_value ? ESK_OK : ESK_NOT_FOUND;
 }
 
 /// Looks at the page at head, whose last program may have done anything. What
 /// is not yet programmed of it must look erased, or it is a hole.
 /// Returns ESK_OK; ESK_E_IO.
 static int doubt_settle(struct esk_ring *ring) {
-    uint16_t end = seals_start(ring);
-    int status = page_is_erased(ring, 0, ESK_ENVELOPE_OPENING);
+    esk_page_id page = esk_ring_page(ring, ring->head);
+    int status =
+        esk_region_is_erased(&ring->region, page, 0, ESK_ENVELOPE_OPENING);
     if (status == ESK_OK) {
-        status = page_is_erased(ring, ring->open_bytes, end);
+        status = esk_region_is_erased(&ring->region, page, ring->open_bytes,
+                                      seals_start(ring));
     }
     if (status == ESK_E_IO) {
         return ESK_E_IO;
@@ -357,7 +323,7 @@ static int doubt_settle(struct esk_ring *ring) {
 int esk_ring_reserve(struct esk_ring *ring) {
     uint16_t pages = block_pages(ring);
 
-    if ((ring->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((ring->region.volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     if (ring->worn >= ESK_RING_WORN_MAX) {
@@ -366,12 +332,14 @@ int esk_ring_reserve(struct esk_ring *ring) {
     if (ring->in_doubt) {
         ESK_TRY(doubt_settle(ring));
     }
-    for (uint32_t passed = 0; passed <= ring->pages; passed += pages) {
+    for (uint32_t passed = 0; passed <= ring->region.pages; passed += pages) {
         if (ring->head > esk_ring_position_max(ring)) {
             return ESK_E_LIMIT;
         }
         if (ring->head == ring->ready) {
             ring->stuck = false;
+            /* So what a cut can take is within one block. */
+            ESK_TRY(esk_region_barrier(&ring->region));
             int status = block_take(ring, false);
             if (status != ESK_NOT_FOUND) {
                 return status;
@@ -405,14 +373,13 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
 /// Takes note that a program of the page at head ended with `status`.
 /// Returns what to say if it is not tried again.
 static int page_spoiled(struct esk_ring *ring, int status) {
-    ring->stats->program_failures++;
     if (status != ESK_E_MEDIUM) {
         ring->in_doubt = true;
         return ESK_E_IO;
     }
     esk_ring_open_none(ring);
     ring->worn++;
-    block_mark(ring, ring->head);
+    ring->good = 0;
     page_pass(ring, true);
     return ESK_E_WORN;
 }
@@ -420,12 +387,11 @@ static int page_spoiled(struct esk_ring *ring, int status) {
 /// Programs bytes [from, to) of the page at head.
 static int page_program(struct esk_ring *ring, const uint8_t *page,
                         uint16_t from, uint16_t to) {
-    const struct esk_device *device = ring->volume->device;
     if (from >= to) {
         return ESK_OK;
     }
-    ESK_TRY(device->ops->program(device, esk_ring_page(ring, ring->head), from,
-                                 page + from, (uint16_t)(to - from)));
+    ESK_TRY(esk_region_program(&ring->region, esk_ring_page(ring, ring->head),
+                               page, from, to));
     ring->open_programs++;
     return ESK_OK;
 }
@@ -434,7 +400,7 @@ static int page_program(struct esk_ring *ring, const uint8_t *page,
 /// so that what RAM holds is what the medium will hold.
 static void page_pad(const struct esk_ring *ring, uint8_t *page,
                      uint16_t used) {
-    const struct esk_envelope *envelope = &ring->envelope;
+    const struct esk_envelope *envelope = &ring->region.envelope;
     uint16_t end = seals_start(ring);
     if (used < end) {
         memset(page + used, envelope->erased_value, (size_t)(end - used));
@@ -444,13 +410,13 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
 /// Where the `count` elements of a page end.
 static uint16_t elements_end(const struct esk_ring *ring, uint16_t count) {
     return (uint16_t)(ESK_ENVELOPE_BYTES +
-                      (uint16_t)(count * ring->envelope.unit));
+                      (uint16_t)(count * ring->region.envelope.unit));
 }
 
 /// Programs what is missing of the page at head and its closing part.
 static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
-    const struct esk_envelope *envelope = &ring->envelope;
-    const struct esk_geometry *geometry = &ring->volume->device->geometry;
+    const struct esk_envelope *envelope = &ring->region.envelope;
+    const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint16_t unit = geometry->program_bytes;
     uint16_t used = elements_end(ring, count);
 
@@ -459,7 +425,7 @@ static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
         return page_program(ring, page, 0, envelope->page_bytes);
     }
     uint16_t end = (uint16_t)((used + unit - 1u) / unit * unit);
-    if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
+    if (esk_region_overwrites(&ring->region)) {
         /* An erase may have left what was there a lap ago. */
         end = seals_start(ring);
     }
@@ -473,7 +439,8 @@ static int page_seal(struct esk_ring *ring, uint8_t *page, uint16_t count) {
     uint16_t from =
         ring->open_bytes == 0 ? ESK_ENVELOPE_OPENING : ring->open_bytes;
     uint8_t number = (uint8_t)(ring->open_seals + 1);
-    uint16_t seal = esk_envelope_seal(&ring->envelope, page, number, count);
+    uint16_t seal =
+        esk_envelope_seal(&ring->region.envelope, page, number, count);
 
     ESK_TRY(page_program(ring, page, from, used));
     ESK_TRY(page_program(ring, page, seal, (uint16_t)(seal + ESK_SEAL_BYTES)));
@@ -499,7 +466,7 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
         status = seal ? page_seal(ring, page, count)
                       : page_complete(ring, page, count);
         if (status == ESK_OK) {
-            ring->stats->programs++;
+            ring->region.stats->programs++;
             ring->worn = 0;
             ring->torn = 0;
             return ESK_OK;
@@ -521,7 +488,7 @@ int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
 }
 
 bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
-    const struct esk_geometry *geometry = &ring->volume->device->geometry;
+    const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint16_t used = elements_end(ring, count);
     uint16_t seals = (uint16_t)((ring->open_seals + 1u) * ESK_SEAL_BYTES);
 

@@ -27,53 +27,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "esker/volume.h"
-#include "flash/envelope.h"
+#include "flash/region.h"
 
 enum {
     /// Pages in a row that failed transfers may spoil before the rest of the
-    /// block is given up. A mount looks past one less.
+    /// block is abandoned. A mount tolerates one less.
     ESK_RING_TORN_MAX = 3,
     /// Blocks in a row that the medium may give up before it is taken for
-    /// dead. A mount looks past one less, marked or not.
+    /// dead. A mount tolerates one less, marked or not.
     ESK_RING_WORN_MAX = 4,
-    /// Erased blocks in a row that a mount looks past.
-    ESK_RING_GAP_MAX = 12,
+    /// Neighbouring blocks without a valid page that hide nothing from a
+    /// mount; as many as hold ESK_RING_WINDOW_BYTES where that is more.
+    ESK_RING_WINDOW_BLOCKS = 32,
 };
-
-/// What the rings of one table have done since it was opened.
-struct esk_ring_stats {
-    uint32_t reads;
-    uint32_t programs;
-    uint32_t erases;
-    uint32_t damaged;
-    uint32_t program_failures;
-    uint32_t erase_failures;
-    uint32_t blocks_skipped;
-};
+/// See ESK_RING_WINDOW_BLOCKS.
+#define ESK_RING_WINDOW_BYTES UINT32_C(131072)
 
 struct esk_ring {
-    uint32_t head; ///< position the next page gets
-    uint32_t tail; ///< oldest position that may be read
-    struct esk_volume *volume;
-    struct esk_ring *next; ///< in the volume's list of open rings
-    struct esk_ring_stats *stats;
-    struct esk_envelope envelope;
-    uint32_t first_page;   ///< of the run, on the device
-    uint32_t pages;        ///< of the run: positions a lap
-    uint32_t lap;          ///< where a lap began that is not long ago
-    uint32_t ready;        ///< first position not known to be erased
-    uint32_t good;         ///< no block from head's on to here is bad
-    uint16_t room;         ///< elements the page at head can hold
-    uint16_t open_bytes;   ///< programmed of the page at head; 0: none
-    uint8_t open_seals;    ///< seals of the page at head
-    uint8_t open_programs; ///< program calls on the page at head
-    uint8_t worn;          ///< blocks that the medium gave up in a row
-    uint8_t torn;          ///< pages that failed transfers spoiled in a row
-    uint8_t ahead;         ///< blocks to keep erased ahead of head
-    bool refuse;           ///< refuse when full, rather than drop
-    bool stuck;            ///< the block at ready failed, and has no mark
-    bool in_doubt;         ///< the last program of the page at head
+    uint32_t head;            ///< position the next page gets
+    uint32_t tail;            ///< oldest position that may be read
+    struct esk_region region; ///< a lap has as many positions as it has pages
+    struct esk_ring *next;    ///< in the volume's list of open rings
+    uint32_t lap;             ///< where a lap began that is not long ago
+    uint32_t ready;           ///< first position not known to be erased
+    uint32_t good;            ///< no block from head's on to here is bad
+    uint16_t room;            ///< elements the page at head can hold
+    uint16_t open_bytes;      ///< programmed of the page at head; 0: none
+    uint8_t open_seals;       ///< seals of the page at head
+    uint8_t open_programs;    ///< program calls on the page at head
+    uint8_t worn;             ///< blocks that the medium gave up in a row
+    uint8_t torn;             ///< pages that failed transfers spoiled in a row
+    uint8_t ahead;            ///< blocks to keep erased ahead of head
+    bool refuse;              ///< refuse when full, rather than drop
+    bool stuck;               ///< the block at ready failed, and has no mark
+    bool in_doubt;            ///< the last program of the page at head
+    uint8_t unread;           ///< pages before head that a mount could not read
+                              ///< and that end the log: torn, or damaged
     /// Makes room when nothing is to be erased, for a refusing ring; may be
     /// NULL. done: as esk_ring_step.
     int (*collect)(void *owner, bool *done);
@@ -97,17 +86,19 @@ struct esk_ring_config {
 /// a look at the medium. Costs nothing.
 void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
-                   struct esk_ring_stats *stats);
+                   struct esk_region_stats *stats);
 
 /// The same, and finds head and tail from sequence numbers.
 ///
 /// page     scratch, one page.
 /// Returns  ESK_OK; ESK_E_IO when a transfer failed twice: nothing is mounted.
 ///          Pages that do not prove themselves are damage, not failure.
-/// Costs    about 2 log2(blocks) + log2(block pages) + 18 page reads.
+/// Costs    in header reads, of ESK_ENVELOPE_BYTES bytes: about
+///          log2(blocks), a block's pages, and up to ESK_RING_PROBES + 1 a
+///          block of the window; and about 8 page reads.
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
-                   struct esk_ring_stats *stats, uint8_t *page);
+                   struct esk_region_stats *stats, uint8_t *page);
 
 /// Leaves the volume's list. Does nothing to a ring that is all zero bytes.
 void esk_ring_unmount(struct esk_ring *ring);
@@ -121,9 +112,33 @@ void esk_ring_unmount(struct esk_ring *ring);
 int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
                   bool verify);
 
+/// How many neighbouring blocks without a valid page hide nothing.
+uint32_t esk_ring_window(const struct esk_ring *ring);
+
+enum {
+    /// Pages of a block that are looked at before it is taken for one without
+    /// a page.
+    ESK_RING_PROBES = ESK_RING_TORN_MAX + 2,
+};
+
+/// The page that look `look` (from 0) at a block of `pages` pages goes to: the
+/// first ones, then the last; `pages` when there is no more to look at.
+static inline uint16_t esk_ring_probe(uint8_t look, uint16_t pages) {
+    if (look < ESK_RING_PROBES - 1) {
+        return look < pages ? look : pages;
+    }
+    return pages >= ESK_RING_PROBES ? (uint16_t)(pages - 1u) : pages;
+}
+
+/// Reads the header of the page that `at` falls on.
+/// position  out: what it says, if ESK_HEADER_PAGE: one that falls on it.
+/// Returns   ESK_OK; ESK_E_IO. Costs 1 header read.
+int esk_ring_header(const struct esk_ring *ring, uint32_t at,
+                    enum esk_header *header, uint32_t *position);
+
 /// Pages of the run: positions a lap.
 static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
-    return ring->pages;
+    return ring->region.pages;
 }
 
 /// Whether a proven page is the ring's at `position`. A frame may hold the
@@ -132,7 +147,7 @@ static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
 static inline bool esk_ring_owns(const struct esk_ring *ring,
                                  const uint8_t *page, uint32_t position) {
     return esk_page_sequence(page) == position &&
-           page[ESK_ENVELOPE_KIND] == ring->envelope.kind;
+           page[ESK_ENVELOPE_KIND] == ring->region.envelope.kind;
 }
 
 /// The device page that holds `position`. Costs a division for positions that
@@ -155,7 +170,7 @@ void esk_ring_open_none(struct esk_ring *ring);
 /// Positions from here on are not given out: what is computed from one, at
 /// most a lap and a block above it, must not go round.
 static inline uint32_t esk_ring_position_max(const struct esk_ring *ring) {
-    return UINT32_MAX - ring->pages - 2 * UINT16_MAX;
+    return UINT32_MAX - ring->region.pages - 2 * UINT16_MAX;
 }
 
 /// Makes the page at head programmable: erases its block when due, passing
@@ -202,9 +217,14 @@ static inline uint16_t esk_ring_room(const struct esk_ring *ring) {
 /// Positions below `position` are dropped from now on.
 void esk_ring_drop(struct esk_ring *ring, uint32_t position);
 
-/// Gives up the positions from head to `position`, unless pages that are
-/// there would have to be dropped for it.
-void esk_ring_pass(struct esk_ring *ring, uint32_t position);
+/// For a caller that knows from other pages that the log reached `position`,
+/// behind head: the newest pages were lost. Their positions are given up, and
+/// pages that were appended behind them are looked for there, so that a later
+/// mount with the same knowledge finds them.
+/// page     scratch, one page.
+/// Returns  ESK_OK; ESK_E_IO. What cannot be true changes nothing.
+/// Costs    as the part of a mount that looks behind the edge.
+int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page);
 
 /// Erases the next block if fewer than `ahead` are ready; else collects.
 /// done     out: whether a block was erased, or a page collected.

@@ -5,87 +5,87 @@
 #include "flash/ring.h"
 
 #include "flash/device_page.h"
-#include "test/harness/ring_rig.h"
+#include "test/harness/ring_fixture.h"
 
 ESK_TEST(ring_passes_over_bad_blocks) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    const struct esk_device *device = rig.volume.device;
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    const struct esk_device *device = fixture.volume.device;
     ESK_CHECK_INT(device->ops->block_mark_bad(device, FIRST), ESK_OK);
     ESK_CHECK_INT(device->ops->block_mark_bad(device, FIRST + 3), ESK_OK);
     for (uint32_t i = 0; i < 3 * ALL; i++) {
         ESK_CONTEXT("page %u", i);
-        ESK_CHECK_INT(ring_rig_append(&rig, NULL), ESK_OK);
-        struct esk_ring kept = rig.ring;
-        ring_rig_mount(&rig);
-        ESK_CHECK_INT(rig.ring.head, kept.head);
-        rig.ring = kept;
-        rig.volume.rings = &rig.ring;
+        ESK_CHECK_INT(ring_fixture_append(&fixture, NULL), ESK_OK);
+        struct esk_ring kept = fixture.ring;
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, kept.head);
+        fixture.ring = kept;
+        fixture.volume.rings = &fixture.ring;
     }
-    ESK_CHECK_INT(esk_ring_skip(&rig.ring, 24), 28);
-    ESK_CHECK_INT(esk_ring_skip(&rig.ring, 25), 26);
-    ESK_CHECK_INT(esk_ring_skip(&rig.ring, 28), 29);
-    ESK_CHECK(rig.stats.blocks_skipped > 0 || rig.stats.erases == 0);
-    ring_rig_end(&rig);
+    ESK_CHECK_INT(esk_ring_skip(&fixture.ring, 24), 28);
+    ESK_CHECK_INT(esk_ring_skip(&fixture.ring, 25), 26);
+    ESK_CHECK_INT(esk_ring_skip(&fixture.ring, 28), 29);
+    ESK_CHECK(fixture.stats.blocks_skipped > 0 || fixture.stats.erases == 0);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_with_only_bad_blocks_is_worn) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    const struct esk_device *device = rig.volume.device;
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    const struct esk_device *device = fixture.volume.device;
     for (uint32_t block = FIRST; block < FIRST + BLOCKS; block++) {
         ESK_CHECK_INT(device->ops->block_mark_bad(device, block), ESK_OK);
     }
-    ESK_CHECK_INT(ring_rig_append(&rig, NULL), ESK_E_WORN);
-    ring_rig_mount(&rig);
-    ESK_CHECK_INT(rig.ring.head, 0);
-    ring_rig_end(&rig);
+    ESK_CHECK_INT(ring_fixture_append(&fixture, NULL), ESK_E_WORN);
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.head, 0);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_marks_a_block_bad_that_fails_to_erase_and_goes_on) {
-    struct ring_rig rig;
+    struct ring_fixture fixture;
     bool bad = false;
-    ring_rig_start(&rig, &ring_rig_nor);
-    const struct esk_device *device = rig.volume.device;
-    esk_sim_block_fail(rig.sim, FIRST + 1);
-    ring_rig_append_many(&rig, 2 * PAGES);
-    ESK_CHECK_INT(rig.ring.head, 3 * PAGES);
-    ESK_CHECK_INT(rig.stats.erase_failures, 1);
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    const struct esk_device *device = fixture.volume.device;
+    esk_sim_block_fail(fixture.sim, FIRST + 1);
+    ring_fixture_append_many(&fixture, 2 * PAGES);
+    ESK_CHECK_INT(fixture.ring.head, 3 * PAGES);
+    ESK_CHECK_INT(fixture.stats.erase_failures, 1);
     ESK_CHECK_INT(device->ops->block_is_bad(device, FIRST + 1, &bad), ESK_OK);
     ESK_CHECK(bad);
-    ring_rig_check(&rig, PAGES);
-    ring_rig_end(&rig);
+    ring_fixture_check(&fixture, PAGES);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_gives_a_block_up_whose_page_fails_to_program) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    ring_rig_append_many(&rig, 2);
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    ring_fixture_append_many(&fixture, 2);
     struct esk_sim_failures failures = {.program = {.burst_length = 1}};
-    esk_sim_failures_set(rig.sim, &failures);
-    ring_rig_append_many(&rig, 1);
-    ESK_CHECK_INT(rig.ring.head, PAGES + 1);
-    ESK_CHECK_INT(rig.stats.program_failures, 1);
-    ring_rig_check(&rig, 2);
-    ring_rig_end(&rig);
+    esk_sim_failures_set(fixture.sim, &failures);
+    ring_fixture_append_many(&fixture, 1);
+    ESK_CHECK_INT(fixture.ring.head, PAGES + 1);
+    ESK_CHECK_INT(fixture.stats.program_failures, 1);
+    ring_fixture_check(&fixture, 2);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_seals_again_on_another_page_when_a_seal_fails) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page, 1, 0), ESK_OK);
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    ESK_CHECK_INT(esk_ring_seal(&fixture.ring, fixture.page, 1, 0), ESK_OK);
     for (uint8_t fails = 0; fails < 2; fails++) {
         struct esk_sim_failures failures = {
             .program = {.burst_start = fails, .burst_length = 1}};
-        uint32_t before = rig.ring.head;
-        esk_sim_failures_set(rig.sim, &failures);
-        ESK_CHECK_INT(
-            esk_ring_seal(&rig.ring, rig.page, (uint16_t)(2 + fails), 0),
-            ESK_OK);
-        ESK_CHECK_INT(rig.ring.head, before + PAGES);
-        ESK_CHECK_INT(rig.ring.open_seals, 1);
+        uint32_t before = fixture.ring.head;
+        esk_sim_failures_set(fixture.sim, &failures);
+        ESK_CHECK_INT(esk_ring_seal(&fixture.ring, fixture.page,
+                                    (uint16_t)(2 + fails), 0),
+                      ESK_OK);
+        ESK_CHECK_INT(fixture.ring.head, before + PAGES);
+        ESK_CHECK_INT(fixture.ring.open_seals, 1);
     }
-    ring_rig_end(&rig);
+    ring_fixture_end(&fixture);
 }
 
 /// A device that keeps no marks, for chips that cannot.
@@ -102,20 +102,20 @@ static struct esk_device unmarked(const struct esk_device *device) {
 }
 
 ESK_TEST(ring_without_marks_leaves_a_block_that_fails_to_program) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    struct esk_device device = unmarked(rig.volume.device);
-    rig.volume.device = &device;
-    ring_rig_append_many(&rig, 1);
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    struct esk_device device = unmarked(fixture.volume.device);
+    fixture.volume.device = &device;
+    ring_fixture_append_many(&fixture, 1);
     struct esk_sim_failures one = {.program = {.burst_length = 1}};
-    esk_sim_failures_set(rig.sim, &one);
-    ring_rig_append_many(&rig, 1);
-    ESK_CHECK_INT(rig.ring.head, PAGES + 1);
-    ring_rig_check(&rig, 3);
-    ring_rig_mount(&rig);
-    ESK_CHECK_INT(rig.ring.head, PAGES + 1);
-    ring_rig_check(&rig, 3);
-    ring_rig_end(&rig);
+    esk_sim_failures_set(fixture.sim, &one);
+    ring_fixture_append_many(&fixture, 1);
+    ESK_CHECK_INT(fixture.ring.head, PAGES + 1);
+    ring_fixture_check(&fixture, 3);
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.head, PAGES + 1);
+    ring_fixture_check(&fixture, 3);
+    ring_fixture_end(&fixture);
 }
 
 static uint32_t bad_blocks(const struct esk_device *device) {
@@ -130,111 +130,113 @@ static uint32_t bad_blocks(const struct esk_device *device) {
 
 ESK_TEST(ring_on_a_medium_that_fails_throughout_drops_nothing_more) {
     for (int marks = 0; marks < 2; marks++) {
-        struct ring_rig rig;
+        struct ring_fixture fixture;
         bool done = true;
-        ring_rig_start(&rig, &ring_rig_nor);
-        const struct esk_device *real = rig.volume.device;
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        const struct esk_device *real = fixture.volume.device;
         struct esk_device device = unmarked(real);
         ESK_CONTEXT("marks %d", marks);
         if (marks == 0) {
-            rig.volume.device = &device;
+            fixture.volume.device = &device;
         }
-        ring_rig_append_many(&rig, 3);
+        ring_fixture_append_many(&fixture, 3);
         struct esk_sim_failures failures = {.program = {.every = 1},
                                             .erase = {.every = 1}};
-        esk_sim_failures_set(rig.sim, &failures);
+        esk_sim_failures_set(fixture.sim, &failures);
         for (int calls = 0; calls < 20; calls++) {
-            ESK_CHECK_INT(ring_rig_append(&rig, NULL), ESK_E_WORN);
-            ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page, 1, 0), ESK_E_WORN);
-            ESK_CHECK_INT(esk_ring_step(&rig.ring, &done), ESK_OK);
+            ESK_CHECK_INT(ring_fixture_append(&fixture, NULL), ESK_E_WORN);
+            ESK_CHECK_INT(esk_ring_seal(&fixture.ring, fixture.page, 1, 0),
+                          ESK_E_WORN);
+            ESK_CHECK_INT(esk_ring_step(&fixture.ring, &done), ESK_OK);
             ESK_CHECK(!done);
         }
         ESK_CHECK_INT(bad_blocks(real), marks == 0 ? 0 : 4);
-        esk_sim_failures_set(rig.sim, NULL);
-        ring_rig_mount(&rig);
-        ring_rig_check(&rig, PAGES);
-        ESK_CHECK_INT(ring_rig_append(&rig, NULL), ESK_OK);
-        ring_rig_check(&rig, ALL);
-        ring_rig_end(&rig);
+        esk_sim_failures_set(fixture.sim, NULL);
+        ring_fixture_mount(&fixture);
+        ring_fixture_check(&fixture, PAGES);
+        ESK_CHECK_INT(ring_fixture_append(&fixture, NULL), ESK_OK);
+        ring_fixture_check(&fixture, ALL);
+        ring_fixture_end(&fixture);
     }
 }
 
 ESK_TEST(ring_on_a_dead_bus_uses_up_nothing) {
     /* At a block's beginning, its middle, and with nothing erased ahead. */
     for (uint32_t before = 1; before <= 2 * ALL; before++) {
-        struct ring_rig rig;
+        struct ring_fixture fixture;
         bool done = false;
         ESK_CONTEXT("%u pages before", before);
-        ring_rig_start(&rig, &ring_rig_nor);
-        ring_rig_append_many(&rig, before);
-        struct esk_ring kept = rig.ring;
-        esk_sim_power_off(rig.sim);
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        ring_fixture_append_many(&fixture, before);
+        struct esk_ring kept = fixture.ring;
+        esk_sim_power_off(fixture.sim);
         for (int calls = 0; calls < 20; calls++) {
-            ESK_CHECK_INT(ring_rig_append(&rig, NULL), ESK_E_IO);
-            ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page, 1, 0), ESK_E_IO);
-            ESK_CHECK_INT(esk_ring_step(&rig.ring, &done), ESK_E_IO);
+            ESK_CHECK_INT(ring_fixture_append(&fixture, NULL), ESK_E_IO);
+            ESK_CHECK_INT(esk_ring_seal(&fixture.ring, fixture.page, 1, 0),
+                          ESK_E_IO);
+            ESK_CHECK_INT(esk_ring_step(&fixture.ring, &done), ESK_E_IO);
         }
-        ESK_CHECK_INT(rig.ring.head, kept.head);
-        ESK_CHECK_INT(rig.ring.tail, kept.tail);
-        ESK_CHECK_INT(rig.ring.ready, kept.ready);
-        esk_sim_power_on(rig.sim);
-        ring_rig_check(&rig, 0);
-        ring_rig_append_many(&rig, PAGES + 1);
-        ESK_CHECK_INT(rig.ring.head, before + PAGES + 1);
-        ring_rig_check(&rig, 0);
-        ESK_CHECK_INT(bad_blocks(rig.volume.device), 0);
-        ring_rig_end(&rig);
+        ESK_CHECK_INT(fixture.ring.head, kept.head);
+        ESK_CHECK_INT(fixture.ring.tail, kept.tail);
+        ESK_CHECK_INT(fixture.ring.ready, kept.ready);
+        esk_sim_power_on(fixture.sim);
+        ring_fixture_check(&fixture, 0);
+        ring_fixture_append_many(&fixture, PAGES + 1);
+        ESK_CHECK_INT(fixture.ring.head, before + PAGES + 1);
+        ring_fixture_check(&fixture, 0);
+        ESK_CHECK_INT(bad_blocks(fixture.volume.device), 0);
+        ring_fixture_end(&fixture);
     }
 }
 
 ESK_TEST(ring_passes_over_what_failed_transfers_left_and_marks_nothing) {
     for (uint32_t every = 3; every <= 9; every++) {
         for (uint32_t burst = 0; burst <= 8; burst++) {
-            struct ring_rig rig;
+            struct ring_fixture fixture;
             uint32_t refused = 0;
             ESK_CONTEXT("each %u-th transfer fails, and %u in a row", every,
                         burst);
-            ring_rig_start(&rig, &ring_rig_nor);
+            ring_fixture_start(&fixture, &ring_fixture_nor);
             struct esk_sim_failures failures = {
                 .transfer = {.every = every,
                              .burst_start = every,
                              .burst_length = burst}};
-            esk_sim_failures_set(rig.sim, &failures);
+            esk_sim_failures_set(fixture.sim, &failures);
             for (uint32_t i = 0; i < 2 * ALL; i++) {
-                int status = ring_rig_append(&rig, NULL);
+                int status = ring_fixture_append(&fixture, NULL);
                 ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
                 refused += status != ESK_OK;
-                ring_rig_check(&rig, ALL);
+                ring_fixture_check(&fixture, ALL);
                 if (i % 5 == 4) {
-                    ring_rig_mount(&rig);
-                    ring_rig_check(&rig, ALL);
+                    ring_fixture_mount(&fixture);
+                    ring_fixture_check(&fixture, ALL);
                 }
             }
             /* Four in a row refuse a call, or two erases. */
             ESK_CHECK(refused <= burst / 2 + 1);
-            ESK_CHECK_INT(bad_blocks(rig.volume.device), 0);
-            ring_rig_end(&rig);
+            ESK_CHECK_INT(bad_blocks(fixture.volume.device), 0);
+            ring_fixture_end(&fixture);
         }
     }
 }
 
 ESK_TEST(ring_step_passes_over_a_block_that_turns_bad_before_its_turn) {
-    struct ring_rig rig;
+    struct ring_fixture fixture;
     bool done = false;
-    ring_rig_start(&rig, &ring_rig_nor);
-    const struct esk_device *device = rig.volume.device;
-    ring_rig_append_many(&rig, 1);
-    ESK_CHECK_INT(esk_ring_step(&rig.ring, &done), ESK_OK);
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    const struct esk_device *device = fixture.volume.device;
+    ring_fixture_append_many(&fixture, 1);
+    ESK_CHECK_INT(esk_ring_step(&fixture.ring, &done), ESK_OK);
     ESK_CHECK(done);
     ESK_CHECK_INT(device->ops->block_mark_bad(device, FIRST + 1), ESK_OK);
-    ring_rig_append_many(&rig, PAGES);
-    ESK_CHECK_INT(rig.ring.head, 2 * PAGES + 1);
-    ring_rig_end(&rig);
+    ring_fixture_append_many(&fixture, PAGES);
+    ESK_CHECK_INT(fixture.ring.head, 2 * PAGES + 1);
+    ring_fixture_end(&fixture);
 }
 
 /// Pages from head to the oldest block's end a lap later, bad blocks left out.
-static uint32_t room_count(const struct ring_rig *rig) {
-    const struct esk_ring *ring = &rig->ring;
+static uint32_t room_count(const struct ring_fixture *fixture) {
+    const struct esk_ring *ring = &fixture->ring;
     uint32_t end = (ring->tail / PAGES + BLOCKS) * PAGES;
     uint32_t room = 0;
     for (uint32_t at = ring->head; at < end; at++) {
@@ -246,10 +248,10 @@ static uint32_t room_count(const struct ring_rig *rig) {
 
 ESK_TEST(ring_that_refuses_knows_its_room_while_blocks_go_bad) {
     for (uint32_t variant = 0; variant < 40; variant++) {
-        struct ring_rig rig;
-        ring_rig_start(&rig, &ring_rig_nor);
-        const struct esk_device *device = rig.volume.device;
-        rig.ring.refuse = true;
+        struct ring_fixture fixture;
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        const struct esk_device *device = fixture.volume.device;
+        fixture.ring.refuse = true;
         if (variant % 3 == 0) {
             ESK_CHECK_INT(
                 device->ops->block_mark_bad(device, FIRST + variant % BLOCKS),
@@ -259,45 +261,45 @@ ESK_TEST(ring_that_refuses_knows_its_room_while_blocks_go_bad) {
             ESK_CONTEXT("variant %u, append %u", variant, i);
             if (i % 29 == 10 + variant % 13 && i < 3 * ALL) {
                 struct esk_sim_failures once = {.program = {.burst_length = 1}};
-                esk_sim_failures_set(rig.sim, i < 60 ? &once : NULL);
+                esk_sim_failures_set(fixture.sim, i < 60 ? &once : NULL);
             }
-            uint32_t room = room_count(&rig);
-            ESK_CHECK(esk_ring_has_room(&rig.ring, room));
-            ESK_CHECK(!esk_ring_has_room(&rig.ring, room + 1));
-            ESK_CHECK(room == 0 || esk_ring_has_room(&rig.ring, 1));
+            uint32_t room = room_count(&fixture);
+            ESK_CHECK(esk_ring_has_room(&fixture.ring, room));
+            ESK_CHECK(!esk_ring_has_room(&fixture.ring, room + 1));
+            ESK_CHECK(room == 0 || esk_ring_has_room(&fixture.ring, 1));
             if (i == 30 + variant % 20) {
-                esk_sim_block_fail(rig.sim, FIRST + variant % 5);
+                esk_sim_block_fail(fixture.sim, FIRST + variant % 5);
             }
             bool done = false;
-            int status = esk_ring_step(&rig.ring, &done);
+            int status = esk_ring_step(&fixture.ring, &done);
             ESK_CHECK(status == ESK_OK);
-            room = room_count(&rig);
-            ESK_CHECK(esk_ring_has_room(&rig.ring, room));
-            ESK_CHECK(!esk_ring_has_room(&rig.ring, room + 1));
-            uint32_t failures = rig.stats.program_failures;
-            status = ring_rig_append(&rig, NULL);
-            bool failed = rig.stats.program_failures > failures;
+            room = room_count(&fixture);
+            ESK_CHECK(esk_ring_has_room(&fixture.ring, room));
+            ESK_CHECK(!esk_ring_has_room(&fixture.ring, room + 1));
+            uint32_t failures = fixture.stats.program_failures;
+            status = ring_fixture_append(&fixture, NULL);
+            bool failed = fixture.stats.program_failures > failures;
             ESK_CHECK(status == ESK_OK || status == ESK_FULL || failed);
             if (status != ESK_OK || i % 7 == variant % 7) {
-                uint32_t gone = rig.ring.tail + 1 + variant % 9;
-                gone = gone < rig.ring.head ? gone : rig.ring.head;
-                esk_ring_drop(&rig.ring, gone);
+                uint32_t gone = fixture.ring.tail + 1 + variant % 9;
+                gone = gone < fixture.ring.head ? gone : fixture.ring.head;
+                esk_ring_drop(&fixture.ring, gone);
             }
         }
-        ESK_CHECK(rig.stats.program_failures > 0);
-        ring_rig_end(&rig);
+        ESK_CHECK(fixture.stats.program_failures > 0);
+        ring_fixture_end(&fixture);
     }
 }
 
 ESK_TEST(device_block_without_a_readable_mark_counts_as_good) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    const struct esk_device *device = rig.volume.device;
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    const struct esk_device *device = fixture.volume.device;
     ESK_CHECK_INT(device->ops->block_mark_bad(device, FIRST), ESK_OK);
     ESK_CHECK(esk_device_block_is_bad(device, FIRST));
-    esk_sim_power_off(rig.sim);
+    esk_sim_power_off(fixture.sim);
     ESK_CHECK(!esk_device_block_is_bad(device, FIRST));
-    ring_rig_end(&rig);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST_MAIN()

@@ -1,477 +1,468 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Mounting a ring: finding head and tail from sequence numbers alone.
+/// Mounting a ring: head and tail follow from valid pages alone.
 ///
-/// Going round the run from the block of the tail hint, the written blocks
-/// carry positions that continue without a break up to the head; after it
-/// come erased blocks, then blocks from a lap ago. So "block i continues the
-/// count" is true up to the head's block and false after it, and a binary
-/// search finds the edge.
+/// Seen from a block that has a page, the blocks that follow carry positions
+/// that continue without a break up to the head's block. Behind it come
+/// erased blocks, then blocks of a lap ago:
 ///
-/// A block that proves nothing may be erased, or damaged with live blocks
-/// behind it; one from a lap ago may have failed to erase. No single answer
-/// is trusted. On the way a first page that is erased, or of another lap,
-/// speaks for its block. Then ESK_RING_GAP_MAX blocks after the edge that was
-/// found are asked page by page, and the search goes on from any that
-/// continues the count: fewer damaged or failed blocks than that in a row
-/// never hide what follows them.
+///     origin   1    2    3   head's   -    -    6    7
+///       40    44   48   52     56               40-  44-    4 pages a block
 ///
-/// A page that proves itself was read right. One that does not may have been
-/// read wrong, and then it is right the next time: so what says that there is
-/// nothing more is read until two looks agree. Steps of the binary searches
-/// read once; what they find is asked again.
+/// So "block i continues the count" holds up to the head's block and not
+/// behind it. A binary search over page headers finds that edge; a header is
+/// a guide, never evidence. Then the blocks behind the edge are looked at, as
+/// many as a window has, page by page and verified. One that continues the
+/// count moves the edge, and the search goes on from it; one that is newer
+/// than the count becomes the origin. The look ends at blocks of a lap ago,
+/// which prove the end, or with the window. So a window of neighbouring blocks
+/// that hold no valid page, for whatever reason, hides nothing behind it.
 ///
-/// A read whose transfer fails, twice, ends the mount with ESK_E_IO: a bus
-/// that is down for a while must not look like a run of erased blocks.
+/// A valid page is conclusive. What says that there is no page where one could
+/// be the newest is read until two reads agree. A transfer that fails ends the
+/// mount: a bus that is down must not look like erased blocks.
 #include "flash/ring.h"
 
-#include "flash/device_page.h"
-
 enum {
-    NEIGHBOURS = 1,       ///< blocks passed over that may have failed, where
-                          ///< those that did are marked
-    NEIGHBOURS_QUICK = 1, ///< blocks asked after an odd one while searching
-    NEIGHBOURS_ODD = 5,   ///< and at the edge: as many can have failed
-    PAGES_AFTER = 4,      ///< pages asked after one that proves nothing
-    PROBES_KEPT = 8,      ///< pages remembered
+    QUICK_BLOCKS = 3, ///< looked at from one of which the search knows nothing
+    OLDER_MARKED = 2, ///< blocks of a lap ago that prove the end; a block that
+                      ///< failed to erase keeps what it had, and its mark can
+                      ///< have failed as well
 };
 
-/// What a page of the run turned out to be.
-struct probe {
-    esk_page_id page;  ///< on the device; UINT32_MAX: no probe
-    uint32_t position; ///< what it says; UINT32_MAX: it proves nothing there
-    uint8_t erased;    ///< times it was read as erased
-    uint8_t torn;      ///< times it was read as neither
-};
+#define POSITION_NONE UINT32_MAX
 
 /// How much an answer is worth.
 enum trust {
-    QUICK, ///< an erased first page speaks for its block
-    ONCE,  ///< other pages may speak for it; each is read once
-    SURE,  ///< the same; what proves nothing is asked again
+    HEADER, ///< the first header that names a position
+    VALID,  ///< a valid page
 };
 
-/// The state of a search. Blocks and pages are named by positions: any that
-/// falls on them, in whatever lap.
-struct ring_scan {
+/// A search. Blocks and pages are named by positions: any that falls on them,
+/// of whatever lap.
+struct search {
     struct esk_ring *ring;
-    uint8_t *page;      ///< scratch
-    uint16_t pages;     ///< a block
-    uint32_t blocks;    ///< of the run
-    uint8_t neighbours; ///< blocks in a row that may have failed unmarked
-    uint8_t stale;   ///< first pages asked where one is of a lap ago, at most
+    uint8_t *page;   ///< scratch
+    uint32_t blocks; ///< of the region
     uint32_t origin; ///< first position of the block the count starts from
-    bool erased;     ///< what page_at looked at last
+    uint16_t pages;  ///< of a block
+    bool overwrites; ///< pages of two laps can stand in one block
     bool failed;     ///< a transfer did: no answer is worth anything
-    uint8_t next;    ///< of `known`: the one to give up first
-    struct probe known[PROBES_KEPT]; ///< the last pages read
 };
 
-/// Reads the page of `probe`, once more if the transfer failed. Returns
-/// whether there is something to look at.
-static bool page_read(struct ring_scan *scan, const struct probe *probe) {
-    const struct esk_device *device = scan->ring->volume->device;
-    int status = ESK_E_IO;
-    if (!scan->failed) {
-        scan->ring->stats->reads++;
-        status = esk_device_read_page_surely(device, probe->page, scan->page);
+/// The header of the page that `at` falls on. ESK_HEADER_OTHER on failure.
+static enum esk_header header_at(struct search *search, uint32_t at,
+                                 uint32_t *position) {
+    enum esk_header header = ESK_HEADER_OTHER;
+    if (!search->failed &&
+        esk_ring_header(search->ring, at, &header, position) != ESK_OK) {
+        search->failed = true;
+        header = ESK_HEADER_OTHER;
     }
-    scan->failed = status == ESK_E_IO;
-    return status == ESK_OK;
+    return header;
 }
 
-/// Looks at the page of `probe`, another time if need be.
-static void page_look(struct ring_scan *scan, struct probe *probe) {
-    const struct esk_ring *ring = scan->ring;
-    const struct esk_envelope *envelope = &ring->envelope;
-
-    bool is_read = page_read(scan, probe);
-    if (is_read && esk_envelope_check(envelope, scan->page, false) > 0) {
-        uint32_t position = esk_page_sequence(scan->page);
-        if (position <= esk_ring_position_max(ring) &&
-            esk_ring_page(ring, position) == probe->page) {
-            probe->position = position;
-        }
-        probe->torn++;
-    } else if (is_read && esk_bytes_are(scan->page, envelope->page_bytes,
-                                        envelope->erased_value)) {
-        probe->erased++;
-    } else {
-        probe->torn++;
+/// Reads the page that `at` falls on. Returns as esk_region_read.
+/// position  out: the one it has; POSITION_NONE unless it is valid there.
+static int page_at(struct search *search, uint32_t at, uint32_t *position) {
+    const struct esk_ring *ring = search->ring;
+    uint16_t proven = 0;
+    *position = POSITION_NONE;
+    if (search->failed) {
+        return ESK_E_IO;
     }
+    esk_page_id page = esk_ring_page(ring, at);
+    int status = esk_region_read(&ring->region, page, ESK_SEQUENCE_ANY,
+                                 search->page, true, &proven);
+    search->failed = status == ESK_E_IO;
+    if (status == ESK_OK) {
+        uint32_t sequence = esk_page_sequence(search->page);
+        if (sequence <= esk_ring_position_max(ring) &&
+            esk_ring_page(ring, sequence) == page) {
+            *position = sequence;
+        }
+    }
+    return status;
 }
 
-/// The position that the page of `at` has, UINT32_MAX when it proves none, and
-/// whether it is erased; the last few pages are remembered, for the search
-/// comes back to them. `sure`: what proves nothing did so in two looks alike.
-static uint32_t page_at(struct ring_scan *scan, uint32_t at, bool sure) {
-    esk_page_id page = esk_ring_page(scan->ring, at);
-    struct probe *probe = NULL;
-    for (uint8_t i = 0; i < PROBES_KEPT && probe == NULL; i++) {
-        if (scan->known[i].page == page) {
-            probe = &scan->known[i];
-        }
+/// What the header of page `index` of the block at `at` says is the block's
+/// first position; POSITION_NONE. The first page's header is read again before
+/// it is taken for none.
+static uint32_t header_position(struct search *search, uint32_t at,
+                                uint16_t index) {
+    uint32_t position = 0;
+    enum esk_header header = header_at(search, at + index, &position);
+    if (header != ESK_HEADER_PAGE && index == 0) {
+        header = header_at(search, at, &position);
     }
-    if (probe == NULL) {
-        probe = &scan->known[scan->next];
-        scan->next = (uint8_t)((scan->next + 1u) % PROBES_KEPT);
-        *probe = (struct probe){.page = page, .position = UINT32_MAX};
-    }
-    uint8_t looks = sure ? 2 : 1;
-    while (probe->position == UINT32_MAX && probe->erased < looks &&
-           probe->torn < looks) {
-        page_look(scan, probe);
-    }
-    scan->erased = probe->erased > probe->torn;
-    return probe->position;
+    return header == ESK_HEADER_PAGE ? position - index : POSITION_NONE;
 }
 
-/// Finds the first position that the block beginning at `at` has, from any
-/// page of it that proves itself: the first ones, then the last. Once a page
-/// is surely erased the next one only confirms it.
-/// blank    out: the block looks erased.
-/// Returns the position; UINT32_MAX when none does.
-static uint32_t block_position(struct ring_scan *scan, uint32_t at,
-                               enum trust trust, bool *blank) {
-    uint16_t tries = scan->pages < PAGES_AFTER ? scan->pages : PAGES_AFTER;
-    uint16_t last = (uint16_t)(scan->pages - 1);
-
-    *blank = false;
-    for (uint16_t index = 0; index < tries; index++) {
-        uint32_t position = page_at(scan, at + index, trust == SURE && !*blank);
-        if (position != UINT32_MAX) {
-            *blank = false;
-            return position - index;
-        }
-        *blank = scan->erased && (index == 0 || *blank);
-        if (scan->erased && (trust == QUICK || index > 0)) {
-            return UINT32_MAX;
-        }
-    }
-    uint32_t position = UINT32_MAX;
-    if (last >= tries) {
-        position = page_at(scan, at + last, trust == SURE);
-    }
-    return position != UINT32_MAX ? position - last : UINT32_MAX;
-}
-
-/// Whether the block of position `at` holds the pages from there on. QUICK
-/// asks its first page; else the next ones may speak for it as well, so that
-/// pages from a lap ago (their programs were lost) do not hide the block.
-static bool block_holds(struct ring_scan *scan, uint32_t at, enum trust trust,
-                        bool *proven, bool *blank) {
-    uint32_t position = block_position(scan, at, trust, blank);
-    bool holds = position == at;
-    *proven = position != UINT32_MAX;
-    bool asks = *proven && trust != QUICK;
-    for (uint16_t i = 1; asks && !holds && i < scan->stale; i++) {
-        holds = page_at(scan, at + i, true) == at + i;
-    }
-    return holds;
-}
-
-/// Whether the block `steps` after the origin, or one of the next good ones,
-/// continues the count. Sets `found` to the one that does.
-static bool block_continues(struct ring_scan *scan, uint32_t steps,
-                            enum trust trust, uint32_t *found) {
-    uint8_t most = trust == QUICK ? NEIGHBOURS_QUICK : NEIGHBOURS_ODD;
-    uint8_t asked = 0;
-    uint8_t blanks = 0;
-    uint32_t at = scan->origin + steps * scan->pages;
-    for (; steps < scan->blocks; steps++, at += scan->pages) {
-        bool proven = false;
-        bool blank = false;
-        if (block_holds(scan, at, trust, &proven, &blank)) {
-            *found = steps;
-            return true;
-        }
-        /* An old lap: the edge, or a block that failed to erase. */
-        if (proven && trust == QUICK) {
-            return false;
-        }
-        if (esk_ring_block_is_bad(scan->ring, at)) {
-            continue;
-        }
-        blanks = blank ? (uint8_t)(blanks + 1) : 0;
-        if (blank && trust == SURE) {
-            trust = ONCE; /* those after it confirm it */
-        }
-        if (++asked > most || blanks > scan->neighbours) {
-            return false;
-        }
-    }
-    return false;
-}
-
-/// Corrects an origin whose first pages are from a lap ago, and moves it on
-/// when one of the blocks after it is of a newer lap: then it failed to erase.
-static void origin_confirm(struct ring_scan *scan) {
-    uint8_t asked = 0;
-    uint32_t at = scan->origin;
-    for (uint16_t i = 1; i < scan->stale; i++) {
-        uint32_t position = page_at(scan, at + i, true);
-        if (position != UINT32_MAX && position - i > scan->origin) {
-            scan->origin = position - i;
-        }
-    }
-    at = scan->origin;
-    for (uint32_t i = 1; asked <= scan->neighbours && i < scan->blocks; i++) {
-        bool blank = false;
-        at += scan->pages;
-        if (esk_ring_block_is_bad(scan->ring, at)) {
-            continue;
-        }
-        asked++;
-        uint32_t first = block_position(scan, at, ONCE, &blank);
-        if (first != UINT32_MAX && first > at) {
-            scan->origin = first;
-            at = first;
-        }
-    }
-}
-
-/// Finds a first block that proves itself, from position `at` on: a good one,
-/// for a bad one may be from any lap; else a bad one.
-static bool origin_find(struct ring_scan *scan, uint32_t at) {
-    bool blank = false;
-    at -= at % scan->pages;
-    for (uint8_t bad = 0; bad < 2; bad++) {
-        uint8_t asked = 0;
-        for (uint32_t i = 0; i < scan->blocks && asked <= ESK_RING_GAP_MAX;
-             i++) {
-            uint32_t block = at + i * scan->pages;
-            if (esk_ring_block_is_bad(scan->ring, block) != (bad != 0)) {
-                continue;
-            }
-            enum trust trust = blank ? ONCE : SURE;
-            scan->origin = block_position(scan, block, trust, &blank);
-            if (scan->origin != UINT32_MAX) {
-                origin_confirm(scan);
-                return true;
-            }
-            asked++;
-        }
-    }
-    return false;
-}
-
-/// Position after the newest page of the block that starts at `start`.
-static uint32_t block_end(struct ring_scan *scan, uint32_t start) {
-    uint16_t low = 0;            /* pages before `low` are written */
-    uint16_t high = scan->pages; /* no page from `high` on was found */
-
-    while (low < high) {
-        uint16_t middle = (uint16_t)(low + (high - low) / 2);
-        uint16_t limit = (uint16_t)(middle + PAGES_AFTER);
-        uint16_t index = middle;
-        bool written = false;
-        uint8_t blank = 0; /* two erased pages in a row end the look ahead */
-        while (index < limit && index < high && !written && blank < 2) {
-            written = page_at(scan, start + index, false) == start + index;
-            blank = scan->erased ? (uint8_t)(blank + 1) : 0;
-            index++;
-        }
-        if (written) {
-            low = index;
-        } else {
-            high = middle;
-        }
-    }
-    return start + low;
-}
-
-/// Passes over pages at head that a cut or a failed program tore: not erased,
-/// proving nothing. A failed program may also leave its page erased, and tear
-/// the next one, so the page after an erased one is asked as well. A block
-/// that was marked bad is passed over to its end. And passes over a page that
-/// the search read wrong.
-/// end      of the block that the search ended in
-static void head_pass_torn(struct ring_scan *scan, uint32_t end) {
-    struct esk_ring *ring = scan->ring;
-    uint8_t flags = ring->volume->device->geometry.flags;
-    bool overwrites = (flags & ESK_MEDIUM_OVERWRITE) != 0;
-    uint32_t at = ring->head;
-
-    if (end < at) {
-        end = esk_ring_block_from(scan->ring, at);
-    }
-    if (at < end && esk_ring_block_is_bad(scan->ring, at)) {
-        ring->head = end;
-        return;
-    }
-    for (; at < end && at <= ring->head + 1; at++) {
-        bool is_next = page_at(scan, at, at == ring->head) == at;
-        if (!scan->erased) {
-            is_next = page_at(scan, at, true) == at;
-        }
-        if (is_next || !(overwrites || scan->erased)) {
-            ring->head = at + 1;
-        }
-    }
-}
-
-/// Where the next block begins: past the head's block and, where the oldest
-/// block gives way, past bad ones. A ring that refuses keeps what a block
-/// held before it failed.
-static uint32_t next_block(const struct ring_scan *scan) {
-    uint32_t next = esk_ring_block_from(scan->ring, scan->ring->head);
-    for (uint32_t i = 1; i < scan->blocks && !scan->ring->refuse; i++) {
-        if (!esk_ring_block_is_bad(scan->ring, next)) {
+/// The first position of the block at `at`, from the newest of the pages
+/// looked at; POSITION_NONE when none names one. A page of a lap ago may stand
+/// before newer ones.
+static uint32_t block_position(struct search *search, uint32_t at,
+                               enum trust trust) {
+    uint32_t best = POSITION_NONE;
+    for (uint8_t look = 0; look < ESK_RING_PROBES; look++) {
+        uint16_t index = esk_ring_probe(look, search->pages);
+        if (index == search->pages) {
             break;
         }
-        next += scan->pages;
-    }
-    return next;
-}
-
-/// Whether one of the first pages of the block of position `start` is as it
-/// was.
-static bool block_begins(struct ring_scan *scan, uint32_t start) {
-    for (uint16_t i = 0; i < PAGES_AFTER && i < scan->pages; i++) {
-        if (page_at(scan, start + i, true) == start + i) {
-            return true;
+        uint32_t found = header_position(search, at, index);
+        if (found == POSITION_NONE ||
+            (best != POSITION_NONE && found <= best)) {
+            continue;
         }
-    }
-    return false;
-}
-
-/// Oldest position that can still be there, past the erased gap.
-///
-/// A cut may have hit the block that is next to go, in its erase or while it
-/// was overwritten. It is dropped unless one of its first pages is as it was:
-/// pages that happen to be left of it would look like damage. So is a bad
-/// block after one that was: it went with it, and may lie between gaps.
-static uint32_t tail_find(struct ring_scan *scan, uint32_t hint) {
-    const struct esk_ring *ring = scan->ring;
-    uint32_t next = next_block(scan);
-    uint32_t oldest = next > ring->pages ? next - ring->pages : 0;
-    bool may_be_begun = next >= ring->pages && oldest >= hint && !ring->refuse;
-    uint8_t asked = 0;
-
-    if (oldest < hint) {
-        oldest = hint;
-    }
-    uint32_t at = oldest - oldest % scan->pages;
-    for (uint32_t i = 0;
-         i < scan->blocks && at < ring->head && asked <= ESK_RING_GAP_MAX;
-         i++) {
-        bool blank = false;
-        bool proven = false;
-        bool is_bad = esk_ring_block_is_bad(scan->ring, at);
-        if (!(is_bad && may_be_begun && i > 0) &&
-            block_holds(scan, at, SURE, &proven, &blank)) {
-            if (may_be_begun && !block_begins(scan, at)) {
-                at += scan->pages;
+        if (trust == VALID) {
+            uint32_t position = POSITION_NONE;
+            (void)page_at(search, at + index, &position);
+            if (position == POSITION_NONE) {
+                continue;
             }
-            return at > oldest ? at : oldest;
+            found = position - index;
         }
-        if (!is_bad) {
-            asked++;
+        best = found;
+        if (best >= at) {
+            break;
         }
-        at += scan->pages;
     }
-    return oldest;
+    return best;
 }
 
-/// The last block that continues the count, by a binary search from block
-/// `last` after the origin on, which does.
-static uint32_t edge_find(struct ring_scan *scan, uint32_t last) {
-    uint32_t high = scan->blocks;
+/// How far after the origin the last block is that continues the count, by a
+/// binary search.
+static uint32_t edge_find(struct search *search, enum trust trust) {
+    uint32_t last = 0;
+    uint32_t high = search->blocks;
     while (last + 1 < high) {
         uint32_t middle = last + (high - last) / 2;
-        if (!block_continues(scan, middle, QUICK, &last)) {
+        uint32_t block = middle;
+        uint32_t found = POSITION_NONE;
+        uint8_t blanks = 0;
+        uint32_t at = 0;
+        while (block < high && blanks < QUICK_BLOCKS) {
+            at = search->origin + block * search->pages;
+            found = block_position(search, at, trust);
+            if (found == at) {
+                break;
+            }
+            /* A bad block may keep what it had some laps ago. */
+            if (!esk_ring_block_is_bad(search->ring, at)) {
+                if (found != POSITION_NONE) {
+                    break;
+                }
+                blanks++;
+            }
+            block++;
+        }
+        if (block < high && found == at) {
+            last = block;
+        } else {
             high = middle;
         }
     }
     return last;
 }
 
-static void ring_find(struct ring_scan *scan, uint32_t hint) {
-    struct esk_ring *ring = scan->ring;
-    uint32_t last = 0;
-
-    /* A block that was never begun is never begun in the middle. */
-    ring->head = esk_ring_block_from(scan->ring, hint);
-    ring->tail = ring->head;
-    if (origin_find(scan, hint)) {
-        bool more = true;
-        while (more) {
-            last = edge_find(scan, last);
-            more = block_continues(scan, last + 1, SURE, &last);
+/// Looks at the blocks behind the edge, block `last` after the origin: a
+/// window of them, past the origin as well, for that may have failed to erase.
+/// Returns whether one continues the count, or is newer: it is the origin then.
+static bool edge_moves(struct search *search, uint32_t last) {
+    const struct esk_ring *ring = search->ring;
+    uint32_t window = esk_ring_window(ring);
+    uint8_t proof = esk_region_keeps_marks(&ring->region) ? OLDER_MARKED
+                                                          : ESK_RING_WORN_MAX;
+    uint8_t older = 0;
+    for (uint32_t i = 1; i <= window + 1 && i < search->blocks; i++) {
+        uint32_t at = search->origin + (last + i) * search->pages;
+        uint32_t found = block_position(search, at, VALID);
+        if (found == POSITION_NONE) {
+            continue;
         }
-        uint32_t start = scan->origin + last * scan->pages;
-        ring->head = block_end(scan, start);
-        if (ring->head < hint) {
-            ring->head = hint;
+        if (found >= at) {
+            search->origin = found;
+            return true;
         }
-        head_pass_torn(scan, start + scan->pages);
-        ring->tail = tail_find(scan, hint);
+        if (!esk_ring_block_is_bad(ring, at) && ++older == proof) {
+            break;
+        }
     }
-    ring->ready = esk_ring_block_from(scan->ring, ring->head);
-    ring->lap = ring->head - ring->head % ring->pages;
+    return false;
+}
+
+/// Finds a first block with a valid page, from position `at` on, a window of
+/// them: a good one, for a bad one may be from any lap; else a bad one.
+static bool origin_find(struct search *search, uint32_t at) {
+    const struct esk_ring *ring = search->ring;
+    uint32_t window = esk_ring_window(ring) + 1;
+    uint32_t bad = POSITION_NONE;
+    at -= at % search->pages;
+    for (uint32_t i = 0; i < window && i < search->blocks; i++) {
+        uint32_t block = at + i * search->pages;
+        uint32_t found = block_position(search, block, VALID);
+        if (found == POSITION_NONE) {
+            continue;
+        }
+        search->origin = found;
+        if (!esk_ring_block_is_bad(ring, block)) {
+            return true;
+        }
+        bad = found;
+    }
+    search->origin = bad;
+    return bad != POSITION_NONE;
+}
+
+/// The position behind the last page of the block at `start` that was written.
+/// Where pages are overwritten that is one of the count, else any that is not
+/// blank: a page that was torn or damaged is a hole.
+static uint32_t block_end(struct search *search, uint32_t start) {
+    uint16_t index = search->pages;
+    while (index > 0) {
+        uint32_t at = start + index - 1u;
+        uint32_t position = 0;
+        enum esk_header header = header_at(search, at, &position);
+        bool written = header == ESK_HEADER_PAGE && position == at;
+        if (written || (!search->overwrites && header != ESK_HEADER_BLANK)) {
+            break;
+        }
+        index--;
+    }
+    return start + index;
+}
+
+/// Whether `byte` is `value`, or not programmed yet.
+static bool byte_fits(const struct search *search, uint8_t byte,
+                      uint8_t value) {
+    return byte == value || byte == search->ring->region.envelope.erased_value;
+}
+
+/// Whether the page in scratch was programmed as position `at`, though it may
+/// be damaged: its kind, table and sequence say so, all but one, or all but a
+/// bit of the sequence. A page of a lap ago has another sequence.
+static bool page_claims(const struct search *search, uint32_t at) {
+    const struct esk_region *region = &search->ring->region;
+    const uint8_t *page = search->page;
+    uint32_t sequence = esk_page_sequence(page);
+    uint32_t differs = sequence ^ at;
+    bool kind =
+        byte_fits(search, page[ESK_ENVELOPE_KIND], region->envelope.kind);
+    bool table =
+        byte_fits(search, page[ESK_ENVELOPE_TABLE], region->envelope.table);
+    if (differs == 0) {
+        return kind || table;
+    }
+    return kind && table && (differs & (differs - 1u)) == 0 &&
+           sequence != at - region->pages;
+}
+
+/// Moves head past what its block holds behind it: a page that its header did
+/// not show, and pages that are neither valid nor erased. A failed program may
+/// leave its page erased and tear the next one: two pages are looked at.
+static void head_settle(struct search *search, uint32_t end) {
+    struct esk_ring *ring = search->ring;
+    if (ring->head < end && esk_ring_block_is_bad(ring, ring->head)) {
+        ring->head = end;
+    }
+    for (uint32_t at = ring->head; at < end && at <= ring->head + 1; at++) {
+        uint32_t position = POSITION_NONE;
+        int status = page_at(search, at, &position);
+        bool is_older = status == ESK_OK && position < at;
+        bool is_left =
+            search->overwrites && (is_older || !page_claims(search, at));
+        if (status != ESK_NOT_FOUND && !is_left) {
+            ring->head = at + 1;
+        }
+    }
+}
+
+/// Whether the block at `start` was begun, though none of its pages is valid:
+/// its first page was torn or damaged. Where blocks are erased before they are
+/// begun, none of its pages is of a lap ago either.
+static bool block_is_begun(struct search *search, uint32_t start) {
+    uint32_t position = POSITION_NONE;
+    return header_at(search, start, &position) != ESK_HEADER_BLANK &&
+           page_at(search, start, &position) == ESK_E_CORRUPT &&
+           page_claims(search, start) &&
+           (search->overwrites ||
+            block_position(search, start, VALID) == POSITION_NONE);
+}
+
+/// The block that the head is in, seen from the origin.
+static uint32_t head_block(struct search *search) {
+    uint32_t last = 0;
+    uint32_t start = 0;
+    do {
+        last = edge_find(search, HEADER);
+        start = search->origin + last * search->pages;
+        if (block_position(search, start, VALID) != start) {
+            /* Headers of a table that was here before. */
+            last = edge_find(search, VALID);
+            start = search->origin + last * search->pages;
+        }
+    } while (edge_moves(search, last));
+    return block_is_begun(search, start + search->pages) ? start + search->pages
+                                                         : start;
+}
+
+/// Finds the head in the block at `start`, which was begun.
+static void head_find(struct search *search, uint32_t start) {
+    struct esk_ring *ring = search->ring;
+    ring->head = block_end(search, start);
+    head_settle(search, start + search->pages);
+    ring->ready = esk_ring_block_from(ring, ring->head);
+    ring->lap = ring->head - ring->head % ring->region.pages;
+}
+
+/// What the headers of the block at `at` say that it holds of that lap.
+/// Returns ESK_HEADER_PAGE, a page; ESK_HEADER_BLANK, nothing or pages of
+/// another lap; ESK_HEADER_OTHER, no page, but other bytes.
+static enum esk_header block_holds(struct search *search, uint32_t at) {
+    enum esk_header holds = ESK_HEADER_BLANK;
+    for (uint8_t look = 0; look < ESK_RING_PROBES; look++) {
+        uint16_t index = esk_ring_probe(look, search->pages);
+        uint32_t position = POSITION_NONE;
+        if (index == search->pages) {
+            break;
+        }
+        enum esk_header header = header_at(search, at + index, &position);
+        if (header == ESK_HEADER_BLANK) {
+            header = header_at(search, at + index, &position);
+        }
+        if (header == ESK_HEADER_PAGE && position == at + index) {
+            return header;
+        }
+        if (header == ESK_HEADER_OTHER) {
+            holds = header;
+        }
+    }
+    return holds;
+}
+
+/// Oldest position that can still be there: a lap before the end of the block
+/// that head is in, past the blocks that were erased ahead. A block of other
+/// bytes before an erased one was given up with it: its erase failed, or was
+/// cut.
+static uint32_t tail_find(struct search *search, uint32_t hint) {
+    const struct esk_ring *ring = search->ring;
+    uint32_t next = esk_ring_block_from(ring, ring->head);
+    uint32_t oldest = next > ring->region.pages ? next - ring->region.pages : 0;
+    uint32_t window = esk_ring_window(ring);
+    uint32_t other = POSITION_NONE;
+
+    if (oldest < hint) {
+        oldest = hint;
+    }
+    uint32_t at = oldest - oldest % search->pages;
+    for (uint32_t i = 0; i <= window && at < ring->head; i++) {
+        enum esk_header holds = block_holds(search, at);
+        if (holds == ESK_HEADER_PAGE) {
+            at = other != POSITION_NONE ? other : at;
+            return at > oldest ? at : oldest;
+        }
+        if (holds == ESK_HEADER_BLANK || esk_ring_block_is_bad(ring, at)) {
+            other = POSITION_NONE;
+        } else if (other == POSITION_NONE) {
+            other = at;
+        }
+        at += search->pages;
+    }
+    return oldest;
+}
+
+static void search_make(struct search *search, struct esk_ring *ring,
+                        uint8_t *page) {
+    memset(search, 0, sizeof *search);
+    search->ring = ring;
+    search->page = page;
+    search->pages = esk_region_geometry(&ring->region)->block_pages;
+    search->blocks = ring->region.pages / search->pages;
+    search->overwrites = esk_region_overwrites(&ring->region);
 }
 
 void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
-                   struct esk_ring_stats *stats) {
+                   struct esk_region_stats *stats) {
     const struct esk_geometry *geometry = &volume->device->geometry;
 
     memset(ring, 0, sizeof *ring);
-    ring->volume = volume;
-    ring->stats = stats;
-    ring->first_page = config->block * geometry->block_pages;
-    ring->pages = config->blocks * geometry->block_pages;
+    ring->region.volume = volume;
+    ring->region.stats = stats;
+    ring->region.first_page = config->block * geometry->block_pages;
+    ring->region.pages = config->blocks * geometry->block_pages;
     ring->refuse = config->refuse;
     ring->ahead = config->ahead;
     if (ring->ahead > config->blocks - 2) {
         ring->ahead = (uint8_t)(config->blocks - 2);
     }
-    ring->envelope.seed = config->seed;
-    ring->envelope.page_bytes = geometry->page_bytes;
-    ring->envelope.unit = config->unit;
-    ring->envelope.checksum = volume->checksum;
-    ring->envelope.kind = config->kind;
-    ring->envelope.table = config->table;
-    ring->envelope.erased_value = geometry->erased_value;
+    ring->region.envelope.seed = config->seed;
+    ring->region.envelope.page_bytes = geometry->page_bytes;
+    ring->region.envelope.unit = config->unit;
+    ring->region.envelope.checksum = volume->checksum;
+    ring->region.envelope.kind = config->kind;
+    ring->region.envelope.table = config->table;
+    ring->region.envelope.erased_value = geometry->erased_value;
     ring->next = volume->rings;
     volume->rings = ring;
 }
 
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
-                   struct esk_ring_stats *stats, uint8_t *page) {
-    const struct esk_geometry *geometry = &volume->device->geometry;
-    struct ring_scan scan = {.ring = ring,
-                             .page = page,
-                             .pages = geometry->block_pages,
-                             .blocks = config->blocks};
+                   struct esk_region_stats *stats, uint8_t *page) {
+    uint32_t hint = config->tail_hint;
+    struct search search;
 
     esk_ring_init(ring, volume, config, stats);
-    scan.neighbours = volume->device->ops->block_is_bad != NULL
-                          ? NEIGHBOURS
-                          : ESK_RING_WORN_MAX - 1;
-    bool keeps = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0;
-    scan.stale = keeps ? ESK_RING_TORN_MAX : ESK_RING_TORN_MAX - 1;
-    if (scan.stale > scan.pages) {
-        scan.stale = (uint8_t)scan.pages;
-    }
-    for (uint8_t i = 0; i < PROBES_KEPT; i++) {
-        scan.known[i].page = UINT32_MAX;
-    }
-    ring_find(&scan, config->tail_hint);
-    if (scan.failed) {
-        return ESK_E_IO;
-    }
     esk_ring_open_none(ring);
-    return ESK_OK;
+    search_make(&search, ring, page);
+    /* A block that was never begun is never begun in the middle. */
+    ring->head = esk_ring_block_from(ring, hint);
+    ring->tail = ring->head;
+    ring->ready = ring->head;
+    ring->lap = ring->head - ring->head % ring->region.pages;
+    if (origin_find(&search, hint)) {
+        head_find(&search, head_block(&search));
+        if (ring->head < hint) {
+            ring->head = hint;
+        }
+        ring->tail = tail_find(&search, hint);
+    } else if (block_is_begun(&search, ring->head)) {
+        head_find(&search, ring->head);
+    }
+    return search.failed ? ESK_E_IO : ESK_OK;
+}
+
+int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page) {
+    struct search search;
+    bool is_empty = ring->head == ring->tail;
+    if (position <= ring->head || position > esk_ring_position_max(ring) ||
+        (!is_empty && position - ring->tail > ring->region.pages)) {
+        return ESK_OK;
+    }
+    search_make(&search, ring, page);
+    search.origin = position - position % search.pages;
+    ring->head = esk_ring_block_from(ring, position);
+    ring->ready = ring->head;
+    if (block_position(&search, search.origin, VALID) == search.origin ||
+        edge_moves(&search, 0)) {
+        head_find(&search, head_block(&search));
+    }
+    if (ring->head < position) {
+        /* A block is not gone on with in the middle. */
+        ring->head = esk_ring_block_from(ring, position);
+        ring->ready = ring->head;
+    }
+    ring->tail = tail_find(&search, ring->tail);
+    return search.failed ? ESK_E_IO : ESK_OK;
 }
 
 void esk_ring_unmount(struct esk_ring *ring) {
-    if (ring->volume == NULL) {
+    if (ring->region.volume == NULL) {
         return;
     }
-    struct esk_ring **link = &ring->volume->rings;
+    struct esk_ring **link = &ring->region.volume->rings;
     while (*link != NULL && *link != ring) {
         link = &(*link)->next;
     }

@@ -4,183 +4,300 @@
 /// Taking a ring up: head and tail, whatever is on the medium.
 #include "flash/ring.h"
 
-#include "flash/device_page.h"
-#include "test/harness/ring_rig.h"
+#include "test/harness/ring_fixture.h"
 
 ESK_TEST(ring_mount_finds_head_and_tail_after_any_number_of_pages) {
-    struct ring_rig rig;
+    struct ring_fixture fixture;
     for (uint32_t count = 0; count <= 3 * ALL; count++) {
         ESK_CONTEXT("%u pages", count);
-        ring_rig_start(&rig, &ring_rig_nor);
-        ring_rig_append_many(&rig, count);
-        uint32_t tail = rig.ring.tail;
-        ring_rig_mount(&rig);
-        ESK_CHECK_INT(rig.ring.head, count);
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        ring_fixture_append_many(&fixture, count);
+        uint32_t tail = fixture.ring.tail;
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, count);
         /* Where the next block begins is no reason to give rows up yet. */
-        ESK_CHECK_INT(rig.ring.tail, tail);
-        ring_rig_check(&rig, 0);
-        ring_rig_append_many(&rig, 2);
-        ring_rig_check(&rig, 0);
-        ring_rig_end(&rig);
+        ESK_CHECK_INT(fixture.ring.tail, tail);
+        ring_fixture_check(&fixture, 0);
+        ring_fixture_append_many(&fixture, 2);
+        ring_fixture_check(&fixture, 0);
+        ring_fixture_end(&fixture);
     }
 }
 
 ESK_TEST(ring_mount_costs_a_logarithm_of_the_blocks) {
-    struct esk_geometry large = ring_rig_nor;
-    struct ring_rig rig;
+    struct esk_geometry large = ring_fixture_nor;
+    struct ring_fixture fixture;
     large.block_count = 1024 + FIRST;
-    ring_rig_start(&rig, &large);
+    ring_fixture_start(&fixture, &large);
     for (uint32_t block = 0; block < large.block_count; block++) {
-        ESK_CHECK_INT(rig.volume.device->ops->erase(rig.volume.device, block),
-                      ESK_OK);
+        ESK_CHECK_INT(
+            fixture.volume.device->ops->erase(fixture.volume.device, block),
+            ESK_OK);
     }
-    rig.config.blocks = 1024;
-    ring_rig_mount(&rig);
-    ring_rig_append_many(&rig, 3000);
-    ring_rig_mount(&rig);
-    ESK_CHECK_INT(rig.ring.head, 3000);
-    ESK_CONTEXT("%u reads", rig.stats.reads);
-    ESK_CHECK(rig.stats.reads <= 2 * 10 + 2 + 8 + 40);
-    ring_rig_end(&rig);
+    fixture.config.blocks = 1024;
+    ring_fixture_mount(&fixture);
+    ring_fixture_append_many(&fixture, 3000);
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.head, 3000);
+    ESK_CONTEXT("%u reads", fixture.stats.reads);
+    ESK_CHECK(fixture.stats.reads <= 2 * 10 + 2 + 8 + 40);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_mount_starts_at_the_tail_hint) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    ring_rig_append_many(&rig, 10);
-    rig.config.tail_hint = 7;
-    ring_rig_mount(&rig);
-    ESK_CHECK_INT(rig.ring.tail, 7);
-    ESK_CHECK_INT(rig.ring.head, 10);
-    ring_rig_end(&rig);
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    ring_fixture_append_many(&fixture, 10);
+    fixture.config.tail_hint = 7;
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.tail, 7);
+    ESK_CHECK_INT(fixture.ring.head, 10);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_with_a_tail_hint_and_no_page_begins_a_block) {
     static const uint32_t hints[][2] = {{8, 8}, {9, 12}, {0, 0}, {21, 24}};
     for (int i = 0; i < 4; i++) {
-        struct ring_rig rig;
-        ring_rig_start(&rig, &ring_rig_nor);
-        rig.config.tail_hint = hints[i][0];
-        ring_rig_mount(&rig);
-        ESK_CHECK_INT(rig.ring.head, hints[i][1]);
-        ESK_CHECK_INT(rig.ring.tail, hints[i][1]);
-        ring_rig_append_many(&rig, 9);
-        ring_rig_check(&rig, 0);
-        ring_rig_end(&rig);
+        struct ring_fixture fixture;
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        fixture.config.tail_hint = hints[i][0];
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, hints[i][1]);
+        ESK_CHECK_INT(fixture.ring.tail, hints[i][1]);
+        ring_fixture_append_many(&fixture, 9);
+        ring_fixture_check(&fixture, 0);
+        ring_fixture_end(&fixture);
     }
 }
 
 ESK_TEST(ring_mount_believes_a_tail_hint_above_every_page) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    ring_rig_append_many(&rig, 5);
-    rig.config.tail_hint = 6;
-    ring_rig_mount(&rig);
-    ESK_CHECK_INT(rig.ring.head, 6);
-    ESK_CHECK_INT(rig.ring.tail, 6);
-    ring_rig_end(&rig);
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    ring_fixture_append_many(&fixture, 5);
+    fixture.config.tail_hint = 6;
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.head, 6);
+    ESK_CHECK_INT(fixture.ring.tail, 6);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_of_another_seed_kind_or_table_sees_no_old_page) {
     for (int change = 0; change < 3; change++) {
-        struct ring_rig rig;
+        struct ring_fixture fixture;
         ESK_CONTEXT("change %d", change);
-        ring_rig_start(&rig, &ring_rig_nor);
-        ring_rig_append_many(&rig, 2 * ALL);
-        rig.config.seed += change == 0;
-        rig.config.kind = (uint8_t)(rig.config.kind + (change == 1));
-        rig.config.table = (uint8_t)(rig.config.table + (change == 2));
-        ring_rig_mount(&rig);
-        ESK_CHECK_INT(rig.ring.head, 0);
-        ring_rig_append_many(&rig, ALL + 3);
-        ring_rig_check(&rig, 0);
-        ring_rig_end(&rig);
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        ring_fixture_append_many(&fixture, 2 * ALL);
+        fixture.config.seed += change == 0;
+        fixture.config.kind = (uint8_t)(fixture.config.kind + (change == 1));
+        fixture.config.table = (uint8_t)(fixture.config.table + (change == 2));
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, 0);
+        ring_fixture_append_many(&fixture, ALL + 3);
+        ring_fixture_check(&fixture, 0);
+        ring_fixture_end(&fixture);
     }
 }
 
 ESK_TEST(ring_mount_passes_over_pages_that_a_cut_tore) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    ring_rig_append_many(&rig, 5);
-    esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim), ESK_SIM_CUT_ALL_BUT_ONE);
-    ESK_CHECK(ring_rig_append(&rig, NULL) < 0);
-    esk_sim_power_on(rig.sim);
-    ring_rig_mount(&rig);
-    ESK_CHECK_INT(rig.ring.head, 6);
-    ring_rig_append_many(&rig, 6);
-    ring_rig_check(&rig, 1);
-    ring_rig_end(&rig);
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    ring_fixture_append_many(&fixture, 5);
+    esk_sim_cut_at(fixture.sim, esk_sim_op_count(fixture.sim),
+                   ESK_SIM_CUT_ALL_BUT_ONE);
+    ESK_CHECK(ring_fixture_append(&fixture, NULL) < 0);
+    esk_sim_power_on(fixture.sim);
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.head, 6);
+    ring_fixture_append_many(&fixture, 6);
+    ring_fixture_check(&fixture, 1);
+    ring_fixture_end(&fixture);
 }
 
-ESK_TEST(ring_mount_writes_a_torn_page_again_where_that_is_allowed) {
-    struct esk_geometry sd = ring_rig_nor;
-    struct ring_rig rig;
+ESK_TEST(ring_mount_leaves_a_torn_page_alone_where_pages_are_overwritten) {
+    struct esk_geometry sd = ring_fixture_nor;
+    struct ring_fixture fixture;
     sd.flags = ESK_MEDIUM_OVERWRITE;
-    ring_rig_start(&rig, &sd);
-    ring_rig_append_many(&rig, 5);
-    esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim), ESK_SIM_CUT_ALL_BUT_ONE);
-    ESK_CHECK(ring_rig_append(&rig, NULL) < 0);
-    esk_sim_power_on(rig.sim);
-    ring_rig_mount(&rig);
-    ESK_CHECK_INT(rig.ring.head, 5);
-    ring_rig_append_many(&rig, 3);
-    ring_rig_check(&rig, 0);
-    ring_rig_end(&rig);
+    ring_fixture_start(&fixture, &sd);
+    ring_fixture_append_many(&fixture, 5);
+    esk_sim_cut_at(fixture.sim, esk_sim_op_count(fixture.sim),
+                   ESK_SIM_CUT_ALL_BUT_ONE);
+    ESK_CHECK(ring_fixture_append(&fixture, NULL) < 0);
+    esk_sim_power_on(fixture.sim);
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.head, 6);
+    ring_fixture_append_many(&fixture, 3);
+    ring_fixture_check(&fixture, 1);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_mount_is_not_fooled_by_damaged_pages_or_blocks) {
     for (uint32_t first = 0; first < 12; first++) {
-        struct ring_rig rig;
+        struct ring_fixture fixture;
         uint8_t zero[128] = {0};
         ESK_CONTEXT("two blocks' pages damaged from position %u", first);
-        ring_rig_start(&rig, &ring_rig_nor);
-        ring_rig_append_many(&rig, 22);
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        ring_fixture_append_many(&fixture, 22);
         for (uint32_t at = first; at < first + 2 * PAGES; at++) {
-            ESK_CHECK_INT(esk_sim_poke(rig.sim, esk_ring_page(&rig.ring, at), 0,
+            ESK_CHECK_INT(esk_sim_poke(fixture.sim,
+                                       esk_ring_page(&fixture.ring, at), 0,
                                        zero, sizeof zero),
                           ESK_OK);
         }
-        ring_rig_mount(&rig);
-        ESK_CHECK_INT(rig.ring.head, 22);
-        ring_rig_check(&rig, rig.ring.tail == 0 ? 2 * PAGES : 0);
-        ring_rig_end(&rig);
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, 22);
+        ring_fixture_check(&fixture, fixture.ring.tail == 0 ? 2 * PAGES : 0);
+        ring_fixture_end(&fixture);
     }
 }
 
 ESK_TEST(ring_mount_passes_over_pages_that_the_medium_cannot_read) {
-    struct esk_sim_config config = {.geometry = ring_rig_nor, .ecc_bits = 1};
-    struct ring_rig rig;
-    struct ring_rig with_ecc;
-    ring_rig_start(&rig, &ring_rig_nor);
-    with_ecc = rig;
+    struct esk_sim_config config = {.geometry = ring_fixture_nor,
+                                    .ecc_bits = 1};
+    struct ring_fixture fixture;
+    struct ring_fixture with_ecc;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    with_ecc = fixture;
     ESK_CHECK_INT(esk_sim_create(&with_ecc.sim, &config), ESK_OK);
     with_ecc.volume.device = esk_sim_device(with_ecc.sim);
-    ring_rig_mount(&with_ecc);
-    ring_rig_append_many(&with_ecc, 9);
+    ring_fixture_mount(&with_ecc);
+    ring_fixture_append_many(&with_ecc, 9);
     for (uint32_t at = 0; at < 8; at += 4) {
         ESK_CHECK_INT(esk_sim_flip_random(with_ecc.sim,
                                           esk_ring_page(&with_ecc.ring, at), 5),
                       ESK_OK);
     }
-    ring_rig_mount(&with_ecc);
+    ring_fixture_mount(&with_ecc);
     ESK_CHECK_INT(with_ecc.ring.head, 9);
     ESK_CHECK_INT(esk_ring_read(&with_ecc.ring, 4, with_ecc.page, true),
                   ESK_E_CORRUPT);
-    ring_rig_end(&with_ecc);
-    ring_rig_end(&rig);
+    ring_fixture_end(&with_ecc);
+    ring_fixture_end(&fixture);
+}
+
+/// Blocks of 4 KiB: a window has ESK_RING_WINDOW_BLOCKS of them.
+enum { WIDE = 48, WIDE_PAGE = 1024, FILLS = 3 };
+
+/// What a run of damaged blocks holds.
+enum run_content { RUN_BLANK, RUN_ZERO, RUN_RANDOM, RUN_CONTENTS };
+
+static void run_damage(struct ring_fixture *fixture, uint32_t block,
+                       uint32_t blocks, enum run_content content) {
+    static uint8_t bytes[WIDE_PAGE];
+    uint32_t random = 12345;
+    for (uint32_t i = 0; i < blocks * PAGES; i++) {
+        uint32_t at = (block * PAGES + i) % (fixture->config.blocks * PAGES);
+        for (size_t b = 0; b < sizeof bytes; b++) {
+            random = random * 1664525u + 1013904223u;
+            bytes[b] = content == RUN_BLANK  ? 0xFF
+                       : content == RUN_ZERO ? 0
+                                             : (uint8_t)(random >> 24);
+        }
+        ESK_CHECK_INT(esk_sim_poke(fixture->sim,
+                                   fixture->ring.region.first_page + at, 0,
+                                   bytes, sizeof bytes),
+                      ESK_OK);
+    }
+}
+
+/// A mount after a run of blocks from `block` on was damaged, against what it
+/// should be: every page that can be read lies in tail .. head.
+static void run_check(const struct ring_fixture *whole, uint32_t block,
+                      uint32_t blocks) {
+    struct ring_fixture fixture = *whole;
+    uint8_t page[4096];
+    uint32_t newest = UINT32_MAX;
+    memset(&fixture.stats, 0, sizeof fixture.stats);
+    for (uint32_t at = whole->ring.tail; at < whole->ring.head; at++) {
+        uint32_t in = (at / PAGES) % WIDE;
+        if ((in + WIDE - block) % WIDE >= blocks) {
+            newest = at;
+        }
+    }
+    ring_fixture_mount(&fixture);
+    if (newest == UINT32_MAX) {
+        return; /* all of it is gone */
+    }
+    ESK_CHECK(fixture.ring.head > newest);
+    ESK_CHECK(fixture.ring.tail <= newest);
+    for (uint32_t at = whole->ring.tail; at <= newest; at++) {
+        uint32_t in = (at / PAGES) % WIDE;
+        if ((in + WIDE - block) % WIDE >= blocks) {
+            ESK_CHECK_INT(esk_ring_read(&fixture.ring, at, page, true), ESK_OK);
+        }
+    }
+}
+
+ESK_TEST(ring_mount_finds_all_around_a_run_of_damaged_blocks) {
+    static const uint32_t fills[FILLS] = {WIDE * PAGES - 17, WIDE * PAGES * 2,
+                                          WIDE * PAGES * 3 + 70};
+    static const struct esk_geometry geometries[] = {
+        ESK_NOR(WIDE + FIRST, PAGES, WIDE_PAGE),
+        ESK_CARD(WIDE + FIRST, PAGES, WIDE_PAGE)};
+    for (uint32_t kind = 0; kind < 2 * FILLS; kind++) {
+        struct ring_fixture fixture;
+        struct esk_sim *damaged = NULL;
+        ring_fixture_start(&fixture, &geometries[kind % 2]);
+        fixture.config.blocks = WIDE;
+        ring_fixture_mount(&fixture);
+        ring_fixture_append_many(&fixture, fills[kind / 2]);
+        ESK_CHECK_INT(esk_sim_clone(&damaged, fixture.sim), ESK_OK);
+        struct ring_fixture with = fixture;
+        with.sim = damaged;
+        with.volume.device = esk_sim_device(damaged);
+        with.ring.region.volume = &with.volume;
+        for (uint32_t blocks = 1; blocks <= ESK_RING_WINDOW_BLOCKS; blocks++) {
+            for (uint32_t block = 0; block < WIDE; block++) {
+                enum run_content content =
+                    (enum run_content)((block + blocks) % RUN_CONTENTS);
+                ESK_CONTEXT("medium %u, %u pages, %u blocks from %u as %d",
+                            kind % 2, fills[kind / 2], blocks, block,
+                            (int)content);
+                esk_sim_restore(damaged, fixture.sim);
+                run_damage(&with, block, blocks, content);
+                run_check(&with, block, blocks);
+            }
+        }
+        esk_sim_destroy(damaged);
+        ring_fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(ring_append_stops_at_newer_pages_that_a_longer_run_hid) {
+    struct ring_fixture fixture;
+    struct esk_geometry wide = ESK_NOR(2 * WIDE + FIRST, PAGES, WIDE_PAGE);
+    uint32_t hidden = (8 + ESK_RING_WINDOW_BLOCKS + 4) * PAGES;
+    ring_fixture_start(&fixture, &wide);
+    fixture.config.blocks = 2 * WIDE;
+    ring_fixture_mount(&fixture);
+    ring_fixture_append_many(&fixture, hidden + 9);
+    run_damage(&fixture, 8, hidden / PAGES - 8, RUN_BLANK);
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.head, 8 * PAGES);
+    int status = ESK_OK;
+    uint32_t appended = 0;
+    while (status == ESK_OK && appended < hidden) {
+        status = ring_fixture_append(&fixture, NULL);
+        appended += status == ESK_OK ? 1 : 0;
+    }
+    ESK_CHECK_INT(status, ESK_E_CORRUPT);
+    ESK_CHECK_INT(fixture.ring.head, hidden);
+    ring_fixture_mount(&fixture); /* the run is shorter now */
+    ESK_CHECK_INT(fixture.ring.head, hidden + 9);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST(ring_mounted_read_only_programs_nothing) {
-    struct ring_rig rig;
-    ring_rig_start(&rig, &ring_rig_nor);
-    ring_rig_append_many(&rig, 3);
-    rig.volume.flags = ESK_MOUNT_READ_ONLY;
-    uint64_t ops = esk_sim_op_count(rig.sim);
-    ESK_CHECK_INT(ring_rig_append(&rig, NULL), ESK_E_READ_ONLY);
-    ESK_CHECK_INT(esk_ring_seal(&rig.ring, rig.page, 1, 0), ESK_E_READ_ONLY);
-    ESK_CHECK_INT(esk_sim_op_count(rig.sim), ops);
-    ring_rig_check(&rig, 0);
-    ring_rig_end(&rig);
+    struct ring_fixture fixture;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    ring_fixture_append_many(&fixture, 3);
+    fixture.volume.flags = ESK_MOUNT_READ_ONLY;
+    uint64_t ops = esk_sim_op_count(fixture.sim);
+    ESK_CHECK_INT(ring_fixture_append(&fixture, NULL), ESK_E_READ_ONLY);
+    ESK_CHECK_INT(esk_ring_seal(&fixture.ring, fixture.page, 1, 0),
+                  ESK_E_READ_ONLY);
+    ESK_CHECK_INT(esk_sim_op_count(fixture.sim), ops);
+    ring_fixture_check(&fixture, 0);
+    ring_fixture_end(&fixture);
 }
 
 ESK_TEST_MAIN()

@@ -12,11 +12,11 @@
 /// one at a time (default 10,000 over all images).
 #include <stdlib.h>
 
-#include "flash/volume.h"
 #include "table/series/series.h"
-#include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/model_series.h"
+#include "volume/volume.h"
 
 enum {
     FLIPS_DEFAULT = 10000,
@@ -28,7 +28,7 @@ enum {
 struct image {
     const char *name;
     struct esk_geometry geometry;
-    struct esk_bed_table table;
+    struct esk_model_series_table table;
     uint32_t laps_tenths; ///< of the data ring
 };
 
@@ -74,8 +74,8 @@ enum { IMAGES = sizeof images / sizeof images[0] };
 /// An image, what can be read of it undamaged, and an older state of it.
 struct damage {
     const struct image *image;
-    struct esk_bed bed;
-    struct esk_bed_save whole;
+    struct esk_model_series model;
+    struct esk_model_series_save whole;
     struct esk_sim *older;
     uint32_t *base; ///< rows found in the undamaged image
     uint32_t base_count;
@@ -96,62 +96,68 @@ static uint32_t page_count(const struct damage *damage) {
 }
 
 static void fill(struct damage *damage, uint32_t tenths) {
-    struct esk_bed *bed = &damage->bed;
-    uint32_t pages = bed->table.data_blocks * bed->device->geometry.block_pages;
-    while (bed->series->data.head < pages * tenths / 10) {
-        ESK_CHECK_INT(esk_bed_append(bed), ESK_OK);
-        if (esk_bed_random(bed, 24) == 0) {
-            ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
+    struct esk_model_series *model = &damage->model;
+    uint32_t pages =
+        model->table.data_blocks * model->device->geometry.block_pages;
+    while (model->series->data.head < pages * tenths / 10) {
+        ESK_CHECK_INT(esk_model_series_append(model), ESK_OK);
+        if (esk_model_series_random(model, 24) == 0) {
+            ESK_CHECK_INT(esk_model_series_sync(model), ESK_OK);
         }
     }
-    ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
-    for (uint32_t i = bed->model->placed; i < bed->model->count; i++) {
-        bed->model->rows[i].position = bed->series->data.head;
+    ESK_CHECK_INT(esk_model_series_sync(model), ESK_OK);
+    for (uint32_t i = model->expected->placed; i < model->expected->count;
+         i++) {
+        model->expected->rows[i].position = model->series->data.head;
     }
 }
 
 static void damage_make(struct damage *damage, const struct image *image) {
     struct esk_sim_config config = {.geometry = image->geometry, .seed = 3};
-    struct esk_bed *bed = &damage->bed;
+    struct esk_model_series *model = &damage->model;
     memset(damage, 0, sizeof *damage);
     damage->image = image;
     damage->random = 99;
     ESK_CONTEXT("image %s", image->name);
-    ESK_CHECK_INT(esk_bed_make(bed, &image->table, &config, 7), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_make(model, &image->table, &config, 7),
+                  ESK_OK);
     fill(damage, image->laps_tenths - 10);
-    ESK_CHECK_INT(esk_sim_clone(&damage->older, bed->sim), ESK_OK);
+    ESK_CHECK_INT(esk_sim_clone(&damage->older, model->sim), ESK_OK);
     fill(damage, image->laps_tenths);
-    esk_bed_crash(bed);
-    ESK_CHECK_INT(esk_bed_recover(bed), ESK_OK);
-    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
-    bed->lenient = true;
-    bed->model->keep = 0;
-    ESK_CHECK_HELD(esk_bed_verify(bed, false), bed->why);
-    damage->base_count = bed->found_count;
-    damage->base = malloc(bed->found_count * sizeof *damage->base);
-    memcpy(damage->base, bed->found, bed->found_count * sizeof *damage->base);
-    damage->ops = esk_sim_op_count(bed->sim);
-    esk_bed_crash(bed);
-    esk_bed_save_make(&damage->whole, bed);
+    esk_model_series_crash(model);
+    ESK_CHECK_INT(esk_model_series_recover(model), ESK_OK);
+    ESK_CHECK_HELD(esk_model_series_verify(model, true), model->why);
+    model->lenient = true;
+    model->expected->keep = 0;
+    ESK_CHECK_HELD(esk_model_series_verify(model, false), model->why);
+    damage->base_count = model->found_count;
+    damage->base = malloc(model->found_count * sizeof *damage->base);
+    memcpy(damage->base, model->found,
+           model->found_count * sizeof *damage->base);
+    damage->ops = esk_sim_op_count(model->sim);
+    esk_model_series_crash(model);
+    esk_model_series_save_make(&damage->whole, model);
 }
 
 static void damage_free(struct damage *damage) {
     esk_sim_destroy(damage->older);
-    esk_bed_save_free(&damage->whole);
+    esk_model_series_save_free(&damage->whole);
     free(damage->base);
-    esk_bed_free(&damage->bed);
+    esk_model_series_free(&damage->model);
 }
 
 /// The device page that a data position is on.
-static uint32_t data_page(const struct esk_bed *bed, uint32_t position) {
-    uint32_t pages = bed->device->geometry.block_pages;
-    return bed->data_block * pages +
-           position % (bed->table.data_blocks * pages);
+static uint32_t data_page(const struct esk_model_series *model,
+                          uint32_t position) {
+    uint32_t pages = model->device->geometry.block_pages;
+    return model->data_block * pages +
+           position % (model->table.data_blocks * pages);
 }
 
-static bool page_is_value(const struct esk_bed *bed, uint32_t page) {
-    uint32_t block = page / bed->device->geometry.block_pages;
-    return block >= bed->var_block && block < bed->var_block + bed->var_blocks;
+static bool page_is_value(const struct esk_model_series *model, uint32_t page) {
+    uint32_t block = page / model->device->geometry.block_pages;
+    return block >= model->var_block &&
+           block < model->var_block + model->var_blocks;
 }
 
 static bool page_is_among(const uint32_t *pages, uint32_t count,
@@ -167,39 +173,42 @@ static bool page_is_among(const uint32_t *pages, uint32_t count,
 /// may be missing; UINT32_MAX pages: any.
 static void damage_verify(struct damage *damage, const uint32_t *pages,
                           uint32_t count, bool full) {
-    struct esk_bed *bed = &damage->bed;
-    uint64_t reads = esk_sim_counters(bed->sim)->reads;
-    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
-    bed->model->keep = 0;
-    ESK_CHECK_HELD(esk_bed_verify(bed, full), bed->why);
+    struct esk_model_series *model = &damage->model;
+    uint64_t reads = esk_sim_counters(model->sim)->reads;
+    ESK_CHECK_HELD(esk_model_series_recover(model) == ESK_OK, model->why);
+    model->expected->keep = 0;
+    ESK_CHECK_HELD(esk_model_series_verify(model, full), model->why);
     bool values = count == UINT32_MAX;
     for (uint32_t i = 0; i < count && !values; i++) {
-        values = page_is_value(bed, pages[i]);
+        values = page_is_value(model, pages[i]);
     }
-    ESK_CHECK(values || bed->values_damaged == 0);
-    uint32_t kept = esk_series_kept_from(&bed->series->data);
+    ESK_CHECK(values || model->values_damaged == 0);
+    uint32_t kept = esk_series_kept_from(&model->series->data);
     uint32_t next = 0;
     for (uint32_t i = 0; i < damage->base_count && count != UINT32_MAX; i++) {
-        const struct esk_bed_row *row =
-            &damage->whole.model->rows[damage->base[i]];
-        while (next < bed->found_count && bed->found[next] < damage->base[i]) {
+        const struct esk_model_series_row *row =
+            &damage->whole.expected->rows[damage->base[i]];
+        while (next < model->found_count &&
+               model->found[next] < damage->base[i]) {
             next++;
         }
         bool there =
-            next < bed->found_count && bed->found[next] == damage->base[i];
+            next < model->found_count && model->found[next] == damage->base[i];
         if (!there &&
-            !page_is_among(pages, count, data_page(bed, row->position))) {
-            esk_bed_fail(bed, "key %lld at position %lu is hidden",
-                         (long long)row->key, (unsigned long)row->position);
-            ESK_CHECK_TEXT(bed->why, "");
+            !page_is_among(pages, count, data_page(model, row->position))) {
+            esk_model_series_fail(model, "key %lld at position %lu is hidden",
+                                  (long long)row->key,
+                                  (unsigned long)row->position);
+            ESK_CHECK_TEXT(model->why, "");
         }
         /* Between rows that are read none is missing without a word. */
-        ESK_CHECK(there || next == 0 || next == bed->found_count ||
-                  bed->pages_passed > 0 ||
-                  bed->model->rows[bed->found[next - 1]].position < kept);
+        ESK_CHECK(there || next == 0 || next == model->found_count ||
+                  model->pages_passed > 0 ||
+                  model->expected->rows[model->found[next - 1]].position <
+                      kept);
     }
-    ESK_CHECK_INT(esk_sim_op_count(bed->sim), damage->ops);
-    ESK_CHECK(esk_sim_counters(bed->sim)->reads - reads <
+    ESK_CHECK_INT(esk_sim_op_count(model->sim), damage->ops);
+    ESK_CHECK(esk_sim_counters(model->sim)->reads - reads <
               (uint64_t)READS_A_PAGE_MAX * page_count(damage));
 }
 
@@ -207,8 +216,8 @@ static void flip_verify(struct damage *damage, uint32_t page, uint32_t bit,
                         bool full) {
     ESK_CONTEXT("image %s, page %u (block %u), bit %u", damage->image->name,
                 page, page / damage->image->geometry.block_pages, bit);
-    esk_bed_restore(&damage->bed, &damage->whole);
-    ESK_CHECK_INT(esk_sim_flip(damage->bed.sim, page, bit), ESK_OK);
+    esk_model_series_restore(&damage->model, &damage->whole);
+    ESK_CHECK_INT(esk_sim_flip(damage->model.sim, page, bit), ESK_OK);
     damage_verify(damage, &page, 1, full);
 }
 
@@ -234,7 +243,7 @@ ESK_TEST(damage_of_every_bit_of_every_envelope_is_contained) {
     uint8_t bytes[256];
     damage_make(&damage, &images[2]);
     for (uint32_t page = 0; page < page_count(&damage); page++) {
-        ESK_CHECK_INT(esk_sim_peek(damage.bed.sim, page, bytes), ESK_OK);
+        ESK_CHECK_INT(esk_sim_peek(damage.model.sim, page, bytes), ESK_OK);
         if (esk_bytes_are(bytes, sizeof bytes, 0xFF)) {
             continue;
         }
@@ -247,13 +256,14 @@ ESK_TEST(damage_of_every_bit_of_every_envelope_is_contained) {
 
 /// The device pages of both superblocks.
 static void superblocks_find(struct damage *damage, uint32_t *pages) {
-    struct esk_bed *bed = &damage->bed;
-    esk_bed_restore(bed, &damage->whole);
-    ESK_CHECK_INT(esk_volume_mount(&bed->volume, bed->device, 0, bed->page),
-                  ESK_OK);
+    struct esk_model_series *model = &damage->model;
+    esk_model_series_restore(model, &damage->whole);
+    ESK_CHECK_INT(
+        esk_volume_mount(&model->volume, model->device, 0, model->page),
+        ESK_OK);
     for (uint8_t half = 0; half < 2; half++) {
-        ESK_CHECK_INT(esk_half_page(&bed->volume, half,
-                                    (uint16_t)(bed->volume.half_pages - 1u),
+        ESK_CHECK_INT(esk_half_page(&model->volume, half,
+                                    (uint16_t)(model->volume.half_pages - 1u),
                                     &pages[half]),
                       ESK_OK);
     }
@@ -281,7 +291,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 /// or what it held a lap ago.
 static void page_replace(struct damage *damage, uint32_t page, uint32_t kind) {
     uint8_t bytes[512];
-    struct esk_sim *sim = damage->bed.sim;
+    struct esk_sim *sim = damage->model.sim;
     uint16_t count = damage->image->geometry.page_bytes;
     for (uint32_t i = 0; i < count; i++) {
         bytes[i] =
@@ -305,7 +315,7 @@ ESK_TEST(damage_of_a_whole_page_costs_at_most_its_rows) {
                 ESK_CONTEXT("image %s, page %u (block %u) made %s",
                             images[i].name, page,
                             page / images[i].geometry.block_pages, kinds[kind]);
-                esk_bed_restore(&damage.bed, &damage.whole);
+                esk_model_series_restore(&damage.model, &damage.whole);
                 page_replace(&damage, page, kind);
                 damage_verify(&damage, &page, 1, kind % 2 == 0);
             }
@@ -330,14 +340,14 @@ ESK_TEST(damage_of_several_pages_never_makes_a_wrong_row) {
             uint32_t count = 2 + draw(&damage, REPLACED_MAX - 1);
             uint32_t start = draw(&damage, page_count(&damage));
             bool beside = round % 3 == 0;
-            esk_bed_restore(&damage.bed, &damage.whole);
+            esk_model_series_restore(&damage.model, &damage.whole);
             for (uint32_t p = 0; p < count; p++) {
                 pages[p] = beside ? (start + p) % page_count(&damage)
                                   : draw(&damage, page_count(&damage));
                 /* Descriptors have two places, and superblocks: spare them
                    where both could go. */
                 uint32_t meta =
-                    damage.bed.data_block * images[i].geometry.block_pages;
+                    damage.model.data_block * images[i].geometry.block_pages;
                 if (is_superblock(supers, pages[p]) || pages[p] < meta) {
                     pages[p] = meta + p;
                 }
@@ -363,16 +373,16 @@ ESK_TEST(damage_of_both_superblocks_is_told_and_nothing_is_formatted) {
             uint32_t pages[2];
             damage_make(&damage, &images[i]);
             superblocks_find(&damage, pages);
-            struct esk_bed *bed = &damage.bed;
-            esk_bed_restore(bed, &damage.whole);
+            struct esk_model_series *model = &damage.model;
+            esk_model_series_restore(model, &damage.whole);
             ESK_CONTEXT("image %s, superblocks made %s", images[i].name,
                         kinds[kind]);
             page_replace(&damage, pages[0], kind);
             page_replace(&damage, pages[1], kind);
             int status =
-                esk_volume_mount(&bed->volume, bed->device, 0, bed->page);
+                esk_volume_mount(&model->volume, model->device, 0, model->page);
             ESK_CHECK(status == ESK_E_CORRUPT || status == ESK_NOT_FOUND);
-            ESK_CHECK_INT(esk_sim_op_count(bed->sim), damage.ops);
+            ESK_CHECK_INT(esk_sim_op_count(model->sim), damage.ops);
             damage_free(&damage);
         }
     }

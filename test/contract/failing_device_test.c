@@ -8,16 +8,16 @@
 /// goes on on the blocks that are left, and says ESK_E_WORN or ESK_E_IO when
 /// none is.
 #include "table/series/series.h"
-#include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/model_series.h"
 
 enum { STEPS = 500, REFUSALS_MAX = 6 };
 
 struct medium {
     const char *name;
     struct esk_geometry geometry;
-    struct esk_bed_table table;
+    struct esk_model_series_table table;
 };
 
 static const struct medium media[] = {
@@ -53,76 +53,78 @@ static const struct medium media[] = {
 
 enum { MEDIA = sizeof media / sizeof media[0] };
 
-static void bed_make(struct esk_bed *bed, const struct medium *medium,
-                     uint64_t seed) {
+static void model_series_make(struct esk_model_series *model,
+                              const struct medium *medium, uint64_t seed) {
     struct esk_sim_config config = {.geometry = medium->geometry, .seed = seed};
-    ESK_CHECK_INT(esk_bed_make(bed, &medium->table, &config, seed), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_make(model, &medium->table, &config, seed),
+                  ESK_OK);
 }
 
 /// Appends and syncs while the medium fails as it is set to.
 /// Returns how many calls were refused in a row at the end.
-static uint32_t work(struct esk_bed *bed, uint32_t steps) {
+static uint32_t work(struct esk_model_series *model, uint32_t steps) {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < steps && refused < REFUSALS_MAX; i++) {
-        int status = esk_bed_random(bed, 6) == 0 ? esk_bed_sync(bed)
-                                                 : esk_bed_append(bed);
+        int status = esk_model_series_random(model, 6) == 0
+                         ? esk_model_series_sync(model)
+                         : esk_model_series_append(model);
         if (status != ESK_OK && status != ESK_E_IO && status != ESK_E_WORN) {
             ESK_CHECK_TEXT(esk_status_text(status), "an honest status");
         }
         refused = status == ESK_OK ? 0 : refused + 1;
-        esk_bed_note_heads(bed);
+        esk_model_series_note_heads(model);
     }
     return refused;
 }
 
 /// Mounts again on a medium that fails no more and checks what is there.
-static void recover_verify(struct esk_bed *bed) {
-    esk_sim_failures_set(bed->sim, NULL);
-    esk_bed_crash(bed);
-    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
+static void recover_verify(struct esk_model_series *model) {
+    esk_sim_failures_set(model->sim, NULL);
+    esk_model_series_crash(model);
+    ESK_CHECK_HELD(esk_model_series_recover(model) == ESK_OK, model->why);
     /* The oldest block goes whole when its first pages failed: it is taken
        for one whose erase a cut interrupted. */
-    bed->model->keep += bed->device->geometry.block_pages;
-    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
-    ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
+    model->expected->keep += model->device->geometry.block_pages;
+    ESK_CHECK_HELD(esk_model_series_verify(model, true), model->why);
+    ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
 }
 
 /// A table that was refused time and again: its rows may be gone, block by
 /// block. It still mounts, still says so, and breaks no rule of the medium.
-static void worn_verify(struct esk_bed *bed) {
-    esk_sim_failures_set(bed->sim, NULL);
-    esk_bed_crash(bed);
-    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
-    ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
-    esk_bed_free(bed);
+static void worn_verify(struct esk_model_series *model) {
+    esk_sim_failures_set(model->sim, NULL);
+    esk_model_series_crash(model);
+    ESK_CHECK_HELD(esk_model_series_recover(model) == ESK_OK, model->why);
+    ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
+    esk_model_series_free(model);
 }
 
 static void run(const struct medium *medium,
                 const struct esk_sim_failures *failures, uint64_t seed) {
-    struct esk_bed bed;
+    struct esk_model_series model;
     ESK_CONTEXT("%s, programs each %u (burst %u), erases each %u (burst %u), "
                 "transfers each %u (burst %u), seed %u",
                 medium->name, failures->program.every,
                 failures->program.burst_length, failures->erase.every,
                 failures->erase.burst_length, failures->transfer.every,
                 failures->transfer.burst_length, (unsigned)seed);
-    bed_make(&bed, medium, seed);
+    model_series_make(&model, medium, seed);
     for (uint32_t round = 0; round < 4; round++) {
-        esk_sim_failures_set(bed.sim, failures);
-        if (work(&bed, STEPS) > 0) {
-            worn_verify(&bed);
+        esk_sim_failures_set(model.sim, failures);
+        if (work(&model, STEPS) > 0) {
+            worn_verify(&model);
             return;
         }
-        ESK_CHECK_HELD(esk_bed_verify(&bed, true), bed.why);
-        recover_verify(&bed);
+        ESK_CHECK_HELD(esk_model_series_verify(&model, true), model.why);
+        recover_verify(&model);
     }
     /* Blocks that failed to erase, or were marked, stay bad: it may be worn.
        Without either it goes on. */
-    uint32_t refused = work(&bed, 60);
-    recover_verify(&bed);
+    uint32_t refused = work(&model, 60);
+    recover_verify(&model);
     ESK_CHECK(refused == 0 || !medium->table.no_marks ||
               failures->erase.every + failures->erase.burst_length > 0);
-    esk_bed_free(&bed);
+    esk_model_series_free(&model);
 }
 
 ESK_TEST(series_keeps_what_it_acknowledged_when_each_nth_program_fails) {
@@ -154,8 +156,8 @@ ESK_TEST(series_keeps_what_it_acknowledged_through_bursts) {
     }
 }
 
-static uint32_t bad_blocks(const struct esk_bed *bed) {
-    const struct esk_device *device = esk_sim_device(bed->sim);
+static uint32_t bad_blocks(const struct esk_model_series *model) {
+    const struct esk_device *device = esk_sim_device(model->sim);
     uint32_t count = 0;
     for (uint32_t b = 0; b < device->geometry.block_count; b++) {
         bool bad = false;
@@ -168,22 +170,23 @@ static uint32_t bad_blocks(const struct esk_bed *bed) {
 ESK_TEST(series_keeps_everything_when_transfers_fail_and_marks_no_block) {
     for (uint32_t m = 0; m < MEDIA; m++) {
         for (uint32_t every = 3; every <= 20; every++) {
-            struct esk_bed bed;
+            struct esk_model_series model;
             struct esk_sim_failures failures = {
                 .transfer = {.every = every,
                              .burst_start = 100 + every,
                              .burst_length = every / 2}};
             ESK_CONTEXT("%s, transfers each %u", media[m].name, every);
-            bed_make(&bed, &media[m], every);
+            model_series_make(&model, &media[m], every);
             for (uint32_t round = 0; round < 4; round++) {
-                esk_sim_failures_set(bed.sim, &failures);
+                esk_sim_failures_set(model.sim, &failures);
                 /* A burst may outlast a call, never six of them. */
-                ESK_CHECK(work(&bed, STEPS) < REFUSALS_MAX);
-                ESK_CHECK_HELD(esk_bed_verify(&bed, true), bed.why);
-                recover_verify(&bed);
+                ESK_CHECK(work(&model, STEPS) < REFUSALS_MAX);
+                ESK_CHECK_HELD(esk_model_series_verify(&model, true),
+                               model.why);
+                recover_verify(&model);
             }
-            ESK_CHECK_INT(bad_blocks(&bed), 0);
-            esk_bed_free(&bed);
+            ESK_CHECK_INT(bad_blocks(&model), 0);
+            esk_model_series_free(&model);
         }
     }
 }
@@ -191,38 +194,39 @@ ESK_TEST(series_keeps_everything_when_transfers_fail_and_marks_no_block) {
 ESK_TEST(series_goes_on_around_blocks_that_fail_for_good) {
     for (uint32_t m = 0; m < MEDIA; m++) {
         for (uint32_t i = 0; i < 20; i++) {
-            struct esk_bed bed;
+            struct esk_model_series model;
             ESK_CONTEXT("%s, seed %u", media[m].name, i);
-            bed_make(&bed, &media[m], i);
+            model_series_make(&model, &media[m], i);
             for (uint32_t round = 0; round < 5; round++) {
                 uint32_t block =
-                    bed.data_block +
-                    esk_bed_random(&bed, bed.table.data_blocks +
-                                             bed.index_blocks + bed.var_blocks);
-                esk_sim_block_fail(bed.sim, block);
-                ESK_CHECK_INT(work(&bed, STEPS), 0);
-                recover_verify(&bed);
+                    model.data_block +
+                    esk_model_series_random(&model, model.table.data_blocks +
+                                                        model.index_blocks +
+                                                        model.var_blocks);
+                esk_sim_block_fail(model.sim, block);
+                ESK_CHECK_INT(work(&model, STEPS), 0);
+                recover_verify(&model);
             }
-            esk_bed_free(&bed);
+            esk_model_series_free(&model);
         }
     }
 }
 
 ESK_TEST(series_says_so_when_every_block_is_worn) {
     for (uint32_t m = 0; m < MEDIA; m++) {
-        struct esk_bed bed;
+        struct esk_model_series model;
         ESK_CONTEXT("%s", media[m].name);
-        bed_make(&bed, &media[m], 9);
-        for (uint32_t b = 0; b < bed.table.data_blocks; b++) {
-            esk_sim_block_fail(bed.sim, bed.data_block + b);
+        model_series_make(&model, &media[m], 9);
+        for (uint32_t b = 0; b < model.table.data_blocks; b++) {
+            esk_sim_block_fail(model.sim, model.data_block + b);
         }
-        ESK_CHECK_INT(work(&bed, STEPS), REFUSALS_MAX);
-        int status = esk_bed_sync(&bed);
+        ESK_CHECK_INT(work(&model, STEPS), REFUSALS_MAX);
+        int status = esk_model_series_sync(&model);
         ESK_CHECK(status == ESK_E_WORN || status == ESK_E_IO);
-        bed.model->keep = UINT32_MAX;
-        esk_bed_crash(&bed);
-        ESK_CHECK_HELD(esk_bed_recover(&bed) == ESK_OK, bed.why);
-        esk_bed_free(&bed);
+        model.expected->keep = UINT32_MAX;
+        esk_model_series_crash(&model);
+        ESK_CHECK_HELD(esk_model_series_recover(&model) == ESK_OK, model.why);
+        esk_model_series_free(&model);
     }
 }
 
@@ -233,36 +237,38 @@ static const struct esk_device_ops *real_ops;
 
 static int failing_read(const struct esk_device *device, esk_page_id page,
                         uint16_t offset, void *buffer, uint16_t bytes) {
-    if (read_every != 0 && ++reads_tried % read_every == 0) {
+    /* Two in a row: one is tried again. */
+    if (read_every != 0 && ++reads_tried % read_every < 2) {
         return ESK_E_IO;
     }
     return real_ops->read(device, page, offset, buffer, bytes);
 }
 
 ESK_TEST(series_tells_failing_reads_and_returns_no_wrong_row) {
-    for (uint32_t every = 2; every <= 30; every++) {
-        struct esk_bed bed;
+    for (uint32_t every = 3; every <= 30; every++) {
+        struct esk_model_series model;
         struct esk_series_cursor cursor;
-        uint8_t bytes[ESK_BED_ROW_BYTES_MAX];
-        ESK_CONTEXT("each %u-th read fails", every);
+        uint8_t bytes[ESK_MODEL_SERIES_ROW_BYTES_MAX];
+        ESK_CONTEXT("each %u-th read and the next fail", every);
         read_every = 0;
-        bed_make(&bed, &media[0], every);
-        real_ops = esk_sim_device(bed.sim)->ops;
-        bed.ops_unmarked.read = failing_read;
-        ESK_CHECK_INT(work(&bed, STEPS), 0);
-        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        model_series_make(&model, &media[0], every);
+        real_ops = esk_sim_device(model.sim)->ops;
+        model.ops_unmarked.read = failing_read;
+        ESK_CHECK_INT(work(&model, STEPS), 0);
+        ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
         read_every = every;
         uint32_t from = 0;
         uint32_t failed = 0;
-        ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, NULL),
+        ESK_CHECK_INT(esk_series_cursor_open(model.series, &cursor, NULL),
                       ESK_OK);
         int status = ESK_OK;
         for (uint32_t i = 0; i < 4 * STEPS && status != ESK_END; i++) {
             uint32_t index = 0;
-            status = esk_series_cursor_next(bed.series, &cursor, bytes);
+            status = esk_series_cursor_next(model.series, &cursor, bytes);
             failed += status == ESK_E_IO ? 1 : 0;
             if (status == ESK_OK) {
-                ESK_CHECK(esk_bed_row_find(&bed, bytes, from, &index));
+                ESK_CHECK(
+                    esk_model_series_row_find(&model, bytes, from, &index));
                 ESK_CHECK(index == from || failed > 0);
                 from = index + 1;
             } else {
@@ -272,8 +278,8 @@ ESK_TEST(series_tells_failing_reads_and_returns_no_wrong_row) {
         ESK_CHECK_INT(status, ESK_END);
         ESK_CHECK(failed > 0);
         read_every = 0;
-        recover_verify(&bed);
-        esk_bed_free(&bed);
+        recover_verify(&model);
+        esk_model_series_free(&model);
     }
 }
 

@@ -6,8 +6,8 @@
 /// So it is where the pages of a block are no power of two.
 #include <stdio.h>
 
-#include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/model_series.h"
 
 enum {
     META_PAGES = 80, ///< more than both meta halves take
@@ -17,7 +17,7 @@ enum {
 
 /// The part cut down: as many blocks as the volume and small rings take.
 static uint32_t blocks_for(const struct esk_sim_part *part,
-                           struct esk_bed_table *table) {
+                           struct esk_model_series_table *table) {
     uint32_t pages = part->geometry.block_pages;
     table->data_blocks = pages >= 16 ? 3 : (32 + pages - 1) / pages + 2;
     table->index_blocks = pages >= 16 ? 2 : (12 + pages - 1) / pages + 2;
@@ -27,7 +27,7 @@ static uint32_t blocks_for(const struct esk_sim_part *part,
 
 /// Rows wide enough that a page has about five.
 static void table_fit(const struct esk_sim_part *part,
-                      struct esk_bed_table *table) {
+                      struct esk_model_series_table *table) {
     uint32_t page = part->geometry.page_bytes;
     uint32_t pad = (page - 16) / 5 - 12;
     table->index_count = page >= 256 ? 2 : 1;
@@ -37,8 +37,8 @@ static void table_fit(const struct esk_sim_part *part,
 }
 
 static void part_run(const struct esk_sim_part *part, uint8_t checksum) {
-    struct esk_bed bed;
-    struct esk_bed_table table = {.checksum = checksum};
+    struct esk_model_series model;
+    struct esk_model_series_table table = {.checksum = checksum};
     struct esk_sim_config config = {.part = part->name, .seed = 5};
     table_fit(part, &table);
     config.geometry.block_pages = part->geometry.block_pages;
@@ -49,7 +49,7 @@ static void part_run(const struct esk_sim_part *part, uint8_t checksum) {
         config.geometry.block_count += 2;
     }
     uint32_t pages = table.data_blocks * part->geometry.block_pages;
-    int status = esk_bed_make(&bed, &table, &config, 11);
+    int status = esk_model_series_make(&model, &table, &config, 11);
     ESK_CONTEXT("part %s, checksum %u, %u pages of %u bytes a block",
                 part->name, checksum, part->geometry.block_pages,
                 part->geometry.page_bytes);
@@ -57,21 +57,21 @@ static void part_run(const struct esk_sim_part *part, uint8_t checksum) {
     uint32_t programs = 0;
     while (programs < pages * LAP_TENTHS / 10) {
         struct esk_series_stats stats;
-        ESK_CHECK_INT(esk_bed_append(&bed), ESK_OK);
-        if (esk_bed_random(&bed, 16) == 0) {
-            ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+        ESK_CHECK_INT(esk_model_series_append(&model), ESK_OK);
+        if (esk_model_series_random(&model, 16) == 0) {
+            ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
         }
-        esk_series_stats(bed.series, &stats);
+        esk_series_stats(model.series, &stats);
         programs = stats.page_programs * 2 / 3;
     }
-    ESK_CHECK_HELD(esk_bed_verify(&bed, true), bed.why);
-    ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-    esk_bed_crash(&bed);
-    ESK_CHECK_HELD(esk_bed_recover(&bed) == ESK_OK, bed.why);
-    ESK_CHECK_HELD(esk_bed_verify(&bed, true), bed.why);
-    ESK_CHECK(bed.found_count > 0);
-    ESK_CHECK_INT(esk_sim_violations(bed.sim), 0);
-    esk_bed_free(&bed);
+    ESK_CHECK_HELD(esk_model_series_verify(&model, true), model.why);
+    ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+    esk_model_series_crash(&model);
+    ESK_CHECK_HELD(esk_model_series_recover(&model) == ESK_OK, model.why);
+    ESK_CHECK_HELD(esk_model_series_verify(&model, true), model.why);
+    ESK_CHECK(model.found_count > 0);
+    ESK_CHECK_INT(esk_sim_violations(model.sim), 0);
+    esk_model_series_free(&model);
 }
 
 ESK_TEST(series_works_on_every_part_with_every_checksum) {

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 #include "table/series/series.h"
-#include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/model_series.h"
 
 enum { SUBSETS = 64, ROUNDS = 6, STEPS = 120 };
 
-static const struct esk_bed_table tables[] = {
+static const struct esk_model_series_table tables[] = {
     {.pad_bytes = 36},
     {.pad_bytes = 28, .index_count = 2},
     {.has_var = true, .value_bytes = 60},
@@ -35,15 +35,16 @@ static struct esk_series_parts subset(unsigned bits) {
 }
 
 static bool serves(const struct esk_series_parts *parts,
-                   const struct esk_bed_table *table) {
+                   const struct esk_model_series_table *table) {
     bool values = parts->values != NULL && parts->log != NULL;
     return (parts->log == NULL || parts->keys != NULL) &&
            (table->index_count == 0 || values) &&
            (!table->has_var || parts->var != NULL);
 }
 
-static void bed_make(struct esk_bed *bed, const struct esk_bed_table *plain) {
-    struct esk_bed_table table = *plain;
+static void model_series_make(struct esk_model_series *model,
+                              const struct esk_model_series_table *plain) {
+    struct esk_model_series_table table = *plain;
     struct esk_sim_config config = {.geometry = ESK_NOR(80, 8, 256), .seed = 7};
     table.run_pages = 3;
     table.group_pages = 4;
@@ -51,52 +52,53 @@ static void bed_make(struct esk_bed *bed, const struct esk_bed_table *plain) {
     table.index_blocks = 6;
     table.var_blocks = table.has_var ? 12 : 0;
     table.key_index_bytes = 48;
-    ESK_CHECK_INT(esk_bed_make(bed, &table, &config, 3), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_make(model, &table, &config, 3), ESK_OK);
 }
 
-static void work(struct esk_bed *bed) {
+static void work(struct esk_model_series *model) {
     for (uint32_t i = 0; i < STEPS; i++) {
-        uint32_t what = esk_bed_random(bed, 24);
-        int status = what < 20    ? esk_bed_append(bed)
-                     : what < 22  ? esk_bed_sync(bed)
-                     : what == 22 ? esk_bed_step(bed, 1)
-                                  : esk_bed_erase_before(bed, 2);
+        uint32_t what = esk_model_series_random(model, 24);
+        int status = what < 20    ? esk_model_series_append(model)
+                     : what < 22  ? esk_model_series_sync(model)
+                     : what == 22 ? esk_model_series_step(model, 1)
+                                  : esk_model_series_erase_before(model, 2);
         ESK_CHECK(status == ESK_OK || status == ESK_FULL);
     }
 }
 
-static void verify(struct esk_bed *bed) {
-    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
+static void verify(struct esk_model_series *model) {
+    ESK_CHECK_HELD(esk_model_series_verify(model, true), model->why);
 }
 
-static void reopen(struct esk_bed *bed, const struct esk_series_parts *parts) {
-    esk_bed_crash(bed);
-    bed->table.parts = parts;
-    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
-    verify(bed);
+static void reopen(struct esk_model_series *model,
+                   const struct esk_series_parts *parts) {
+    esk_model_series_crash(model);
+    model->table.parts = parts;
+    ESK_CHECK_HELD(esk_model_series_recover(model) == ESK_OK, model->why);
+    verify(model);
 }
 
 ESK_TEST(parts_serve_their_tables_and_leave_them_to_others) {
     for (unsigned bits = 0; bits < SUBSETS; bits++) {
         struct esk_series_parts parts = subset(bits);
         for (uint32_t i = 0; i < TABLES; i++) {
-            struct esk_bed bed;
+            struct esk_model_series model;
             if (!serves(&parts, &tables[i])) {
                 continue;
             }
             ESK_CONTEXT("parts %u, table %u", bits, (unsigned)i);
-            bed_make(&bed, &tables[i]);
+            model_series_make(&model, &tables[i]);
             for (uint32_t round = 0; round < ROUNDS; round++) {
-                reopen(&bed, &parts);
-                work(&bed);
-                verify(&bed);
-                reopen(&bed, &parts);
-                reopen(&bed, &esk_series_parts_all);
-                work(&bed);
+                reopen(&model, &parts);
+                work(&model);
+                verify(&model);
+                reopen(&model, &parts);
+                reopen(&model, &esk_series_parts_all);
+                work(&model);
             }
-            ESK_CHECK(bed.found_count > 0);
-            ESK_CHECK_INT(esk_sim_violations(bed.sim), 0);
-            esk_bed_free(&bed);
+            ESK_CHECK(model.found_count > 0);
+            ESK_CHECK_INT(esk_sim_violations(model.sim), 0);
+            esk_model_series_free(&model);
         }
     }
 }
@@ -105,53 +107,54 @@ ESK_TEST(parts_that_a_table_needs_are_asked_for) {
     for (unsigned bits = 0; bits < SUBSETS; bits++) {
         struct esk_series_parts parts = subset(bits);
         for (uint32_t i = 0; i < TABLES; i++) {
-            struct esk_bed bed;
+            struct esk_model_series model;
             if (serves(&parts, &tables[i])) {
                 continue;
             }
             ESK_CONTEXT("parts %u, table %u", bits, (unsigned)i);
-            bed_make(&bed, &tables[i]);
-            esk_bed_crash(&bed);
-            bed.table.parts = &parts;
-            ESK_CHECK_INT(esk_bed_recover(&bed), ESK_E_UNSUPPORTED);
-            esk_bed_free(&bed);
+            model_series_make(&model, &tables[i]);
+            esk_model_series_crash(&model);
+            model.table.parts = &parts;
+            ESK_CHECK_INT(esk_model_series_recover(&model), ESK_E_UNSUPPORTED);
+            esk_model_series_free(&model);
         }
     }
 }
 
 ESK_TEST(parts_without_back_refuse_what_goes_back) {
-    struct esk_bed bed;
+    struct esk_model_series model;
     struct esk_series_parts parts = subset(7);
     struct esk_query query = {.backward = true};
     struct esk_series_cursor cursor;
-    uint8_t row[ESK_BED_ROW_BYTES_MAX];
-    bed_make(&bed, &tables[0]);
-    reopen(&bed, &parts);
-    ESK_CHECK_INT(esk_bed_append_many(&bed, 30), ESK_OK);
-    ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, &query),
+    uint8_t row[ESK_MODEL_SERIES_ROW_BYTES_MAX];
+    model_series_make(&model, &tables[0]);
+    reopen(&model, &parts);
+    ESK_CHECK_INT(esk_model_series_append_many(&model, 30), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(model.series, &cursor, &query),
                   ESK_E_UNSUPPORTED);
-    ESK_CHECK_INT(esk_series_newest(bed.series, row), ESK_E_UNSUPPORTED);
-    ESK_CHECK_INT(esk_series_floor(bed.series, 20, row), ESK_E_UNSUPPORTED);
-    ESK_CHECK_INT(esk_series_oldest(bed.series, row), ESK_OK);
-    esk_bed_free(&bed);
+    ESK_CHECK_INT(esk_series_newest(model.series, row), ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_series_floor(model.series, 20, row), ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_series_oldest(model.series, row), ESK_OK);
+    esk_model_series_free(&model);
 }
 
 ESK_TEST(parts_without_ranges_refuse_conditions) {
-    struct esk_bed bed;
+    struct esk_model_series model;
     struct esk_series_parts parts = subset(15);
     struct esk_range range = {.column = 1, .has_lo = true};
     struct esk_query query = {.ranges = &range, .range_count = 1};
     struct esk_series_cursor cursor;
-    uint8_t row[ESK_BED_ROW_BYTES_MAX];
-    bed_make(&bed, &tables[0]);
-    reopen(&bed, &parts);
-    ESK_CHECK_INT(esk_bed_append_many(&bed, 30), ESK_OK);
-    ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, &query),
+    uint8_t row[ESK_MODEL_SERIES_ROW_BYTES_MAX];
+    model_series_make(&model, &tables[0]);
+    reopen(&model, &parts);
+    ESK_CHECK_INT(esk_model_series_append_many(&model, 30), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(model.series, &cursor, &query),
                   ESK_E_UNSUPPORTED);
     query.range_count = 0;
-    ESK_CHECK_INT(esk_series_cursor_open(bed.series, &cursor, &query), ESK_OK);
-    ESK_CHECK_INT(esk_series_cursor_next(bed.series, &cursor, row), ESK_OK);
-    esk_bed_free(&bed);
+    ESK_CHECK_INT(esk_series_cursor_open(model.series, &cursor, &query),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_next(model.series, &cursor, row), ESK_OK);
+    esk_model_series_free(&model);
 }
 
 /// No byte more than esk_series_arena_bytes_with says, and no byte less.
@@ -161,58 +164,58 @@ ESK_TEST(parts_take_an_arena_of_their_own_size) {
         struct esk_series_parts parts = subset(bits);
         struct esk_series_config config = {.key_index_bytes = 48};
         struct esk_table_info info;
-        struct esk_bed bed;
+        struct esk_model_series model;
         if (!serves(&parts, &tables[0])) {
             continue;
         }
         ESK_CONTEXT("parts %u", bits);
-        bed_make(&bed, &tables[0]);
-        ESK_CHECK_INT(esk_bed_append_many(&bed, 200), ESK_OK);
-        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-        esk_series_close(bed.series);
-        ESK_CHECK_INT(esk_volume_find(&bed.volume, "log", &info, bed.page),
+        model_series_make(&model, &tables[0]);
+        ESK_CHECK_INT(esk_model_series_append_many(&model, 200), ESK_OK);
+        ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+        esk_series_close(model.series);
+        ESK_CHECK_INT(esk_volume_find(&model.volume, "log", &info, model.page),
                       ESK_OK);
-        uint32_t bytes = esk_series_arena_bytes_with(&bed.volume, &parts, &info,
-                                                     &config, bed.page);
+        uint32_t bytes = esk_series_arena_bytes_with(
+            &model.volume, &parts, &info, &config, model.page);
         all = all == 0 ? bytes : all;
         ESK_CHECK(bytes > 0 && bytes <= all);
         ESK_CHECK(parts.log != NULL || bytes + sizeof(struct esk_ring) < all);
         void *arena = malloc(bytes);
-        ESK_CHECK_INT(esk_series_open_with(&bed.series, &parts, &bed.volume,
+        ESK_CHECK_INT(esk_series_open_with(&model.series, &parts, &model.volume,
                                            "log", &config, arena, bytes - 1),
                       ESK_E_NO_MEMORY);
-        ESK_CHECK_INT(esk_series_open_with(&bed.series, &parts, &bed.volume,
+        ESK_CHECK_INT(esk_series_open_with(&model.series, &parts, &model.volume,
                                            "log", &config, arena, bytes),
                       ESK_OK);
         uint32_t count = 0;
-        ESK_CHECK_INT(esk_bed_append_many(&bed, 200), ESK_OK);
-        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-        ESK_CHECK_INT(esk_series_count(bed.series, &count), ESK_OK);
+        ESK_CHECK_INT(esk_model_series_append_many(&model, 200), ESK_OK);
+        ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+        ESK_CHECK_INT(esk_series_count(model.series, &count), ESK_OK);
         ESK_CHECK_INT(count, 400);
-        esk_series_close(bed.series);
+        esk_series_close(model.series);
         free(arena);
-        esk_bed_free(&bed);
+        esk_model_series_free(&model);
     }
 }
 
 /// Without a key index the pages of the index region are left as they are.
 ESK_TEST(parts_without_keys_write_no_index_page) {
-    struct esk_bed bed;
+    struct esk_model_series model;
     struct esk_series_parts parts = subset(14);
     struct esk_series_stats stats;
-    bed_make(&bed, &tables[0]);
-    reopen(&bed, &parts);
-    ESK_CHECK_INT(esk_bed_append_many(&bed, 200), ESK_OK);
-    ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-    esk_series_stats(bed.series, &stats);
+    model_series_make(&model, &tables[0]);
+    reopen(&model, &parts);
+    ESK_CHECK_INT(esk_model_series_append_many(&model, 200), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+    esk_series_stats(model.series, &stats);
     ESK_CHECK(stats.pages > 0);
     ESK_CHECK_INT(stats.index_pages, 0);
     ESK_CHECK_INT(stats.knots, 0);
-    reopen(&bed, &esk_series_parts_all);
-    esk_series_stats(bed.series, &stats);
+    reopen(&model, &esk_series_parts_all);
+    esk_series_stats(model.series, &stats);
     ESK_CHECK_INT(stats.index_pages, 0);
     ESK_CHECK(stats.knots > 0);
-    esk_bed_free(&bed);
+    esk_model_series_free(&model);
 }
 
 ESK_TEST_MAIN()

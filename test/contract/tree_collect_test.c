@@ -3,34 +3,35 @@
 
 /// Moving trees regain space: how full they get, what a change costs then,
 /// and what happens where a page of the tree is lost.
-#include "test/harness/bush_rig.h"
+#include "test/harness/tree_fixture.h"
 
 static const struct esk_geometry large = ESK_NAND(80, 16, 2048);
 
 static const struct esk_geometry small = ESK_NAND(100, 8, 256);
 
-static void bush_make(struct esk_bush *bush, const struct esk_bush_table *table,
-                      const struct esk_geometry *geometry) {
-    ESK_CHECK_INT(esk_bush_make(bush, table, geometry, 9), ESK_OK);
+static void model_tree_make(struct esk_model_tree *model,
+                            const struct esk_model_tree_table *table,
+                            const struct esk_geometry *geometry) {
+    ESK_CHECK_INT(esk_model_tree_make(model, table, geometry, 9), ESK_OK);
 }
 
-static void sound_verify(struct esk_bush *bush) {
-    bush_verify(bush);
-    ESK_CHECK_INT(esk_sim_violations(bush->sim), 0);
+static void sound_verify(struct esk_model_tree *model) {
+    model_tree_verify(model);
+    ESK_CHECK_INT(esk_sim_violations(model->sim), 0);
 }
 
 /// Changes rows that are there until `programs` pages were programmed.
 /// Returns the most that one change programmed.
-static uint32_t update(struct esk_bush *bush, uint64_t programs) {
-    uint64_t first = esk_sim_counters(bush->sim)->programs;
+static uint32_t update(struct esk_model_tree *model, uint64_t programs) {
+    uint64_t first = esk_sim_counters(model->sim)->programs;
     uint32_t most = 0;
-    while (esk_sim_counters(bush->sim)->programs - first < programs) {
-        uint64_t before = esk_sim_counters(bush->sim)->programs;
-        uint32_t number = esk_bush_random(bush, bush->range);
-        if (bush->model.version[number] != 0) {
-            ESK_CHECK_INT(esk_bush_put(bush, number), ESK_OK);
+    while (esk_sim_counters(model->sim)->programs - first < programs) {
+        uint64_t before = esk_sim_counters(model->sim)->programs;
+        uint32_t number = esk_model_tree_random(model, model->range);
+        if (model->expected.version[number] != 0) {
+            ESK_CHECK_INT(esk_model_tree_put(model, number), ESK_OK);
         }
-        uint64_t done = esk_sim_counters(bush->sim)->programs - before;
+        uint64_t done = esk_sim_counters(model->sim)->programs - before;
         most = done > most ? (uint32_t)done : most;
     }
     return most;
@@ -46,97 +47,97 @@ ESK_TEST(full_moving_tree_is_mostly_live_and_wears_evenly) {
                  {ESK_STORE_MU, 2, 85},
                  {ESK_STORE_MU, 6, 85}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct esk_bush bush;
-        struct esk_bush_table table = {.store = cases[i].store,
-                                       .frames = cases[i].frames,
-                                       .key_type = ESK_TYPE_U32,
-                                       .pad_bytes = 320,
-                                       .key_range = 4000,
-                                       .blocks = 40};
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = {.store = cases[i].store,
+                                             .frames = cases[i].frames,
+                                             .key_type = ESK_TYPE_U32,
+                                             .pad_bytes = 320,
+                                             .key_range = 4000,
+                                             .blocks = 40};
         uint32_t pages = 40 * 16;
         struct esk_tree_report report;
         ESK_CONTEXT("store %u, %u frames", table.store, table.frames);
-        bush_make(&bush, &table, &large);
-        bush_fill(&bush);
-        ESK_CHECK_INT(esk_tree_check(bush.tree, &report), ESK_OK);
+        model_tree_make(&model, &table, &large);
+        model_tree_fill(&model);
+        ESK_CHECK_INT(esk_tree_check(model.tree, &report), ESK_OK);
         uint32_t live =
             table.store == ESK_STORE_MU ? report.leaves : report.nodes;
         ESK_CHECK(live * 100 >= cases[i].live * pages);
-        uint32_t most = update(&bush, 30u * pages);
+        uint32_t most = update(&model, 30u * pages);
         ESK_CHECK(most < pages);
         struct esk_table_info info;
         struct esk_sim_wear wear;
-        ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
-                      ESK_OK);
-        esk_sim_wear(bush.sim, info.block[0], info.blocks[0], &wear);
+        ESK_CHECK_INT(
+            esk_volume_find(&model.volume, "model", &info, model.page), ESK_OK);
+        esk_sim_wear(model.sim, info.block[0], info.blocks[0], &wear);
         ESK_CHECK(wear.min > 20);
         ESK_CHECK(wear.max * 1000u <= wear.mean_milli * 5 / 4);
-        sound_verify(&bush);
-        esk_bush_free(&bush);
+        sound_verify(&model);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(full_wandering_tree_with_inner_nodes_of_one_child_takes_changes) {
-    struct esk_bush bush;
-    struct esk_bush_table table = {.store = ESK_STORE_WANDERING,
-                                   .key_type = ESK_TYPE_BYTES,
-                                   .key_bytes = 24,
-                                   .pad_bytes = 30,
-                                   .key_range = 4000,
-                                   .blocks = 75};
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = {.store = ESK_STORE_WANDERING,
+                                         .key_type = ESK_TYPE_BYTES,
+                                         .key_bytes = 24,
+                                         .pad_bytes = 30,
+                                         .key_range = 4000,
+                                         .blocks = 75};
     enum { PHASE = 400, RUN = 24 }; /* keys: 3 a leaf, 8 leaves a node */
     struct esk_tree_stats stats;
-    bush_make(&bush, &table, &small);
+    model_tree_make(&model, &table, &small);
     /* Of each run of keys one stays: its leaf, and the node above it. */
     int status = ESK_OK;
-    for (uint32_t first = 0; first < bush.range && status == ESK_OK;
+    for (uint32_t first = 0; first < model.range && status == ESK_OK;
          first += PHASE) {
         uint32_t put = 0;
         for (; put < PHASE && status == ESK_OK; put++) {
-            status = esk_bush_put(&bush, first + put);
+            status = esk_model_tree_put(&model, first + put);
         }
         put -= status == ESK_OK ? 0 : 1;
         for (uint32_t i = 0; i < put; i++) {
             if (i % RUN != 0) {
-                ESK_CHECK_INT(esk_bush_delete(&bush, first + i), ESK_OK);
+                ESK_CHECK_INT(esk_model_tree_delete(&model, first + i), ESK_OK);
             }
         }
     }
     ESK_CHECK(status == ESK_OK || status == ESK_FULL);
-    bush_fill(&bush);
-    esk_tree_stats(bush.tree, &stats);
+    model_tree_fill(&model);
+    esk_tree_stats(model.tree, &stats);
     ESK_CHECK(stats.height >= 4);
-    (void)update(&bush, 3000);
-    ESK_CHECK(esk_bush_remount(&bush));
-    (void)update(&bush, 3000);
-    sound_verify(&bush);
-    esk_bush_free(&bush);
+    (void)update(&model, 3000);
+    ESK_CHECK(esk_model_tree_remount(&model));
+    (void)update(&model, 3000);
+    sound_verify(&model);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(nodes_max_is_what_a_tree_of_the_last_height_can_hold) {
     for (uint8_t order = 0; order < 2; order++) {
-        struct esk_bush bush;
-        struct esk_bush_table table = {.store = ESK_STORE_MU,
-                                       .key_type = ESK_TYPE_BYTES,
-                                       .key_bytes = 20,
-                                       .key_range = 4000,
-                                       .blocks = 60};
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = {.store = ESK_STORE_MU,
+                                             .key_type = ESK_TYPE_BYTES,
+                                             .key_bytes = 20,
+                                             .key_range = 4000,
+                                             .blocks = 60};
         struct esk_tree_stats stats;
         int status = ESK_OK;
         ESK_CONTEXT("order %u", order);
-        bush_make(&bush, &table, &small);
+        model_tree_make(&model, &table, &small);
         for (uint32_t i = 0; status == ESK_OK; i++) {
-            uint32_t random = esk_bush_random(&bush, bush.range);
-            status = esk_bush_put(&bush, order == 0 ? i : random);
+            uint32_t random = esk_model_tree_random(&model, model.range);
+            status = esk_model_tree_put(&model, order == 0 ? i : random);
         }
         ESK_CHECK_INT(status, ESK_FULL);
-        esk_tree_stats(bush.tree, &stats);
+        esk_tree_stats(model.tree, &stats);
         /* Full by its height, three levels, not by its 480 pages. */
         ESK_CHECK_INT(stats.height, 3);
         ESK_CHECK_INT(stats.nodes, 7);
         ESK_CHECK_INT(stats.nodes_max, 7);
-        sound_verify(&bush);
-        esk_bush_free(&bush);
+        sound_verify(&model);
+        esk_model_tree_free(&model);
     }
 }
 
@@ -144,19 +145,20 @@ ESK_TEST(nodes_max_is_what_a_tree_of_the_last_height_can_hold) {
 
 /// Walks to the first node of `level` past `skip` others. False: there is
 /// none, or its page has a node above it too.
-static bool node_find(struct esk_bush *bush, uint8_t level, uint32_t skip,
-                      struct esk_tree_node *node, uint32_t *pages) {
+static bool node_find(struct esk_model_tree *model, uint8_t level,
+                      uint32_t skip, struct esk_tree_node *node,
+                      uint32_t *pages) {
     struct esk_tree_walk walk;
     struct esk_tree_node other;
-    ESK_CHECK_INT(esk_tree_walk_open(bush->tree, &walk), ESK_OK);
+    ESK_CHECK_INT(esk_tree_walk_open(model->tree, &walk), ESK_OK);
     *pages = walk.pages_max;
     do {
-        if (esk_tree_walk_next(bush->tree, &walk, node) != ESK_OK) {
+        if (esk_tree_walk_next(model->tree, &walk, node) != ESK_OK) {
             return false;
         }
     } while (node->level != level || skip-- > 0);
-    ESK_CHECK_INT(esk_tree_walk_open(bush->tree, &walk), ESK_OK);
-    while (esk_tree_walk_next(bush->tree, &walk, &other) == ESK_OK) {
+    ESK_CHECK_INT(esk_tree_walk_open(model->tree, &walk), ESK_OK);
+    while (esk_tree_walk_next(model->tree, &walk, &other) == ESK_OK) {
         if (other.level > level && other.address == node->address) {
             return false;
         }
@@ -165,60 +167,60 @@ static bool node_find(struct esk_bush *bush, uint8_t level, uint32_t skip,
 }
 
 /// The device page of an early node of `level` that has no node above it.
-static uint32_t node_page(struct esk_bush *bush, uint8_t level) {
+static uint32_t node_page(struct esk_model_tree *model, uint8_t level) {
     struct esk_table_info info;
     struct esk_tree_node node;
     uint32_t pages = 0;
     uint32_t skip = 1;
-    while (!node_find(bush, level, skip, &node, &pages)) {
+    while (!node_find(model, level, skip, &node, &pages)) {
         skip++;
         ESK_CHECK(skip < 20);
     }
-    ESK_CHECK_INT(esk_volume_find(&bush->volume, "bush", &info, bush->page),
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info, model->page),
                   ESK_OK);
-    return info.block[0] * bush->device->geometry.block_pages +
+    return info.block[0] * model->device->geometry.block_pages +
            node.address % pages;
 }
 
 /// Mounts with `flags` and opens.
-static void remount(struct esk_bush *bush, uint8_t flags) {
-    esk_tree_close(bush->tree);
-    esk_volume_unmount(&bush->volume);
+static void remount(struct esk_model_tree *model, uint8_t flags) {
+    esk_tree_close(model->tree);
+    esk_volume_unmount(&model->volume);
     ESK_CHECK_INT(
-        esk_volume_mount(&bush->volume, bush->device, flags, bush->page),
+        esk_volume_mount(&model->volume, model->device, flags, model->page),
         ESK_OK);
-    ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
+    ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
 }
 
 /// Loses a node near the first keys, then goes round the ring by changes of
 /// the last rows.
 static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
-    struct esk_bush bush;
-    struct esk_bush_table table = {.store = store,
-                                   .key_type = ESK_TYPE_I16,
-                                   .pad_bytes = 24,
-                                   .key_range =
-                                       store == ESK_STORE_MU ? 300 : 600,
-                                   .blocks = 40};
-    bush_make(&bush, &table, &small);
-    for (uint32_t number = 0; number < bush.range; number++) {
-        ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = {.store = store,
+                                         .key_type = ESK_TYPE_I16,
+                                         .pad_bytes = 24,
+                                         .key_range =
+                                             store == ESK_STORE_MU ? 300 : 600,
+                                         .blocks = 40};
+    model_tree_make(&model, &table, &small);
+    for (uint32_t number = 0; number < model.range; number++) {
+        ESK_CHECK_INT(esk_model_tree_put(&model, number), ESK_OK);
     }
-    ESK_CHECK_INT(bush_lost(&bush, 0), 0);
-    uint32_t last = bush.range - 1u;
-    ESK_CHECK_INT(esk_bush_put(&bush, last), ESK_OK);
-    uint32_t page = node_page(&bush, level);
-    remount(&bush, flags);
-    ESK_CHECK_INT(esk_sim_flip_random(bush.sim, page, 3), ESK_OK);
+    ESK_CHECK_INT(model_tree_lost(&model, 0), 0);
+    uint32_t last = model.range - 1u;
+    ESK_CHECK_INT(esk_model_tree_put(&model, last), ESK_OK);
+    uint32_t page = node_page(&model, level);
+    remount(&model, flags);
+    ESK_CHECK_INT(esk_sim_flip_random(model.sim, page, 3), ESK_OK);
     for (uint32_t i = 0; i < 2000; i++) {
-        ESK_CHECK_INT(esk_bush_put(&bush, last - i % 2), ESK_OK);
+        ESK_CHECK_INT(esk_model_tree_put(&model, last - i % 2), ESK_OK);
     }
-    remount(&bush, 0);
-    uint32_t lost = bush_lost(&bush, 0);
+    remount(&model, 0);
+    uint32_t lost = model_tree_lost(&model, 0);
     ESK_CHECK(lost > 1);
-    ESK_CHECK(lost < bush.range / 2u);
-    ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
-    esk_bush_free(&bush);
+    ESK_CHECK(lost < model.range / 2u);
+    ESK_CHECK_INT(esk_sim_violations(model.sim), 0);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(collector_passes_over_a_lost_node_and_keeps_the_others) {

@@ -6,7 +6,7 @@
 /// in the sweeps: changes and deletes of rows that are there go on.
 #include "base/bytes.h"
 #include "table/tree/tree.h"
-#include "test/harness/bush_rig.h"
+#include "test/harness/tree_fixture.h"
 
 enum { CUTS = 30, CHANGES = 40, DELETES = 8, TRIES = 6 };
 
@@ -33,11 +33,11 @@ enum where {
     WHERES
 };
 
-static struct esk_bush bush;
+static struct esk_model_tree model;
 
 /// Pages behind the root in effect that nothing can give back.
 static uint32_t pages_lost(void) {
-    const struct esk_tree *tree = bush.tree;
+    const struct esk_tree *tree = model.tree;
     uint32_t block = esk_ring_block_from(&tree->ring, tree->committed + 1u);
     uint32_t end = tree->ring.head < block ? tree->ring.head : block;
     return end - tree->committed - 1u;
@@ -46,118 +46,121 @@ static uint32_t pages_lost(void) {
 /// Changes row `number`; the power goes after so many operations. Mounts.
 static void cut_make(uint32_t number, uint32_t operations) {
     uint8_t key[32];
-    uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
-    uint32_t old = bush.model.version[number];
-    esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + operations,
+    uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
+    uint32_t old = model.expected.version[number];
+    esk_sim_cut_at(model.sim, esk_sim_op_count(model.sim) + operations,
                    ESK_SIM_CUT_DRAWN);
-    ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_E_IO);
-    esk_sim_power_on(bush.sim);
-    ESK_CHECK_HELD(esk_bush_remount(&bush), bush.why);
-    esk_bush_key(&bush, number, key);
-    ESK_CHECK_INT(esk_tree_get(bush.tree, key, row), ESK_OK);
-    bush.model.version[number] = esk_load_u32(row);
-    ESK_CHECK(esk_load_u32(row) == old || esk_load_u32(row) == bush.version);
+    ESK_CHECK_INT(esk_model_tree_put(&model, number), ESK_E_IO);
+    esk_sim_power_on(model.sim);
+    ESK_CHECK_HELD(esk_model_tree_remount(&model), model.why);
+    esk_model_tree_key(&model, number, key);
+    ESK_CHECK_INT(esk_tree_get(model.tree, key, row), ESK_OK);
+    model.expected.version[number] = esk_load_u32(row);
+    ESK_CHECK(esk_load_u32(row) == old || esk_load_u32(row) == model.version);
 }
 
 /// Puts the medium, the model and the open tree back.
 static void state_restore(const struct esk_sim *sim,
-                          const struct esk_bush *model) {
-    esk_sim_restore(bush.sim, sim);
-    bush.model = model->model;
-    bush.version = model->version;
-    ESK_CHECK_HELD(esk_bush_remount(&bush), bush.why);
+                          const struct esk_model_tree *expected) {
+    esk_sim_restore(model.sim, sim);
+    model.expected = expected->expected;
+    model.version = expected->version;
+    ESK_CHECK_HELD(esk_model_tree_remount(&model), model.why);
 }
 
 /// The operation of a change of `operations` where the power is to go.
 static uint32_t operation_find(enum where where, uint32_t number,
                                uint32_t operations, const struct esk_sim *sim,
-                               const struct esk_bush *model) {
+                               const struct esk_model_tree *expected) {
     uint32_t near = operations < 120 ? operations : 120;
     uint32_t found = 0;
     uint32_t most = 0;
     switch (where) {
     case BEFORE_EFFECT:
-        return esk_bush_random(&bush, operations < 30 ? operations : 30);
+        return esk_model_tree_random(&model, operations < 30 ? operations : 30);
     case AFTER_EFFECT:
         return operations < 50 ? operations - 1u
-                               : 36 + esk_bush_random(&bush, 14);
+                               : 36 + esk_model_tree_random(&model, 14);
     case LOSING_MOST:
         for (uint32_t i = 0; i < TRIES; i++) {
-            uint32_t operation = esk_bush_random(&bush, near);
+            uint32_t operation = esk_model_tree_random(&model, near);
             cut_make(number, operation);
             uint32_t lost = pages_lost();
             if (lost >= most) {
                 most = lost;
                 found = operation;
             }
-            state_restore(sim, model);
+            state_restore(sim, expected);
         }
         return found;
     default:
-        return esk_bush_random(&bush, operations);
+        return esk_model_tree_random(&model, operations);
     }
 }
 
 /// Changes and deletes rows, then takes all of it back.
 static void use(uint32_t cut, const struct esk_sim *sim,
-                const struct esk_bush *model) {
-    bush_changes(&bush, CHANGES);
+                const struct esk_model_tree *expected) {
+    model_tree_changes(&model, CHANGES);
     for (uint32_t i = 0; i < DELETES; i++) {
-        ESK_CHECK_INT(esk_bush_delete(&bush, bush_key_there(&bush)), ESK_OK);
+        ESK_CHECK_INT(
+            esk_model_tree_delete(&model, model_tree_key_there(&model)),
+            ESK_OK);
     }
-    bush_changes(&bush, CHANGES);
+    model_tree_changes(&model, CHANGES);
     if (cut % 10 == 0) {
-        bush_verify_again(&bush);
+        model_tree_verify_again(&model);
     }
-    ESK_CHECK_TEXT(esk_sim_violation(bush.sim), "");
-    state_restore(sim, model);
+    ESK_CHECK_TEXT(esk_sim_violation(model.sim), "");
+    state_restore(sim, expected);
 }
 
 static void cuts_run(enum where where) {
-    static struct esk_bush model;
+    static struct esk_model_tree expected;
     for (uint32_t cut = 1; cut <= CUTS; cut++) {
         struct esk_sim *sim = NULL;
-        uint32_t number = bush_key_there(&bush);
-        model = bush;
-        ESK_CHECK_INT(esk_sim_clone(&sim, bush.sim), ESK_OK);
-        uint64_t before = esk_sim_op_count(bush.sim);
-        ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
-        uint32_t operations = (uint32_t)(esk_sim_op_count(bush.sim) - before);
-        state_restore(sim, &model);
+        uint32_t number = model_tree_key_there(&model);
+        expected = model;
+        ESK_CHECK_INT(esk_sim_clone(&sim, model.sim), ESK_OK);
+        uint64_t before = esk_sim_op_count(model.sim);
+        ESK_CHECK_INT(esk_model_tree_put(&model, number), ESK_OK);
+        uint32_t operations = (uint32_t)(esk_sim_op_count(model.sim) - before);
+        state_restore(sim, &expected);
         cut_make(number,
-                 operation_find(where, number, operations, sim, &model));
-        model = bush;
+                 operation_find(where, number, operations, sim, &expected));
+        expected = model;
         esk_sim_destroy(sim);
-        ESK_CHECK_INT(esk_sim_clone(&sim, bush.sim), ESK_OK);
-        use(cut, sim, &model);
+        ESK_CHECK_INT(esk_sim_clone(&sim, model.sim), ESK_OK);
+        use(cut, sim, &expected);
         esk_sim_destroy(sim);
     }
 }
 
 /// A tree that refused a row, some changes later.
 static void tree_make(uint8_t store, size_t region) {
-    struct esk_bush_table table = {.store = store,
-                                   .key_type = ESK_TYPE_BYTES,
-                                   .key_bytes = regions[region].key_bytes,
-                                   .pad_bytes = regions[region].pad_bytes,
-                                   .key_range = 4000,
-                                   .blocks = regions[region].blocks};
+    struct esk_model_tree_table table = {.store = store,
+                                         .key_type = ESK_TYPE_BYTES,
+                                         .key_bytes = regions[region].key_bytes,
+                                         .pad_bytes = regions[region].pad_bytes,
+                                         .key_range = 4000,
+                                         .blocks = regions[region].blocks};
     if (store == ESK_STORE_MU) {
         table.key_bytes = 4;
     }
-    ESK_CHECK_INT(esk_bush_make(&bush, &table, &regions[region].geometry, 1),
-                  ESK_OK);
-    bush_fill(&bush);
-    bush_changes(&bush, 300);
+    ESK_CHECK_INT(
+        esk_model_tree_make(&model, &table, &regions[region].geometry, 1),
+        ESK_OK);
+    model_tree_fill(&model);
+    model_tree_changes(&model, 300);
 }
 
 static void store_run(uint8_t store) {
-    static struct esk_bush full;
+    static struct esk_model_tree full;
     for (size_t i = 0; i < sizeof regions / sizeof regions[0]; i++) {
         struct esk_sim *sim = NULL;
         tree_make(store, i);
-        full = bush;
-        ESK_CHECK_INT(esk_sim_clone(&sim, bush.sim), ESK_OK);
+        full = model;
+        ESK_CHECK_INT(esk_sim_clone(&sim, model.sim), ESK_OK);
         for (uint8_t where = 0; where < WHERES; where++) {
             ESK_CONTEXT("store %u, %u blocks of %u pages of %u, cuts %u", store,
                         regions[i].blocks, regions[i].geometry.block_pages,
@@ -166,7 +169,7 @@ static void store_run(uint8_t store) {
             cuts_run((enum where)where);
         }
         esk_sim_destroy(sim);
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 

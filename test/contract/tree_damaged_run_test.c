@@ -9,7 +9,7 @@
 /// lost; then rows are put that split nodes, and after another mount nothing
 /// else is lost, nor out of order.
 #include "table/tree/tree.h"
-#include "test/harness/bush_rig.h"
+#include "test/harness/tree_fixture.h"
 
 enum {
     RUN_MAX = 12,
@@ -18,7 +18,7 @@ enum {
 };
 
 struct shape {
-    struct esk_bush_table table;
+    struct esk_model_tree_table table;
     struct esk_geometry geometry;
     uint32_t rows;
     uint8_t height; ///< at the least
@@ -89,99 +89,105 @@ static bool is_lost(const struct truth *truth, uint32_t number) {
     return lost;
 }
 
-static void page_hurt(struct esk_bush *bush, uint32_t page, enum damage how) {
+static void page_hurt(struct esk_model_tree *model, uint32_t page,
+                      enum damage how) {
     uint8_t bytes[512];
-    uint16_t page_bytes = bush->device->geometry.page_bytes;
-    ESK_CHECK_INT(esk_sim_peek(bush->sim, page, bytes), ESK_OK);
+    uint16_t page_bytes = model->device->geometry.page_bytes;
+    ESK_CHECK_INT(esk_sim_peek(model->sim, page, bytes), ESK_OK);
     bytes[page_bytes / 2] ^= 0x10;
     if (how != FLIPPED) {
         memset(bytes, how == ERASED ? 0 : 0x5A, page_bytes);
     }
-    ESK_CHECK_INT(esk_sim_poke(bush->sim, page, 0, bytes, page_bytes), ESK_OK);
+    ESK_CHECK_INT(esk_sim_poke(model->sim, page, 0, bytes, page_bytes), ESK_OK);
 }
 
 /// Fills the region with what a table of another volume had there: its pages
 /// differ in the checksum's seed.
-static void region_soil(struct esk_bush *bush, const struct shape *shape) {
-    struct esk_bush other;
-    struct esk_bush_table table = bush->table;
+static void region_soil(struct esk_model_tree *model,
+                        const struct shape *shape) {
+    struct esk_model_tree other;
+    struct esk_model_tree_table table = model->table;
     table.key_range = RANGE_MAX;
-    ESK_CHECK_INT(esk_bush_make(&other, &table, &shape->geometry, 99), ESK_OK);
-    bush_puts(&other, 1200);
-    ESK_CHECK_INT(other.tree->ring.first_page, bush->tree->ring.first_page);
+    ESK_CHECK_INT(esk_model_tree_make(&other, &table, &shape->geometry, 99),
+                  ESK_OK);
+    model_tree_puts(&other, 1200);
+    ESK_CHECK_INT(other.tree->ring.region.first_page,
+                  model->tree->ring.region.first_page);
     for (uint32_t at = 0; at < other.tree->ring.head; at++) {
-        uint32_t page = other.tree->ring.first_page + at;
+        uint32_t page = other.tree->ring.region.first_page + at;
         ESK_CHECK_INT(esk_sim_peek(other.sim, page, other.page), ESK_OK);
         other.page[ESK_ENVELOPE_CHECKSUM] ^= 0x55;
-        ESK_CHECK_INT(esk_sim_poke(bush->sim, page, 0, other.page,
+        ESK_CHECK_INT(esk_sim_poke(model->sim, page, 0, other.page,
                                    shape->geometry.page_bytes),
                       ESK_OK);
     }
-    esk_bush_free(&other);
-    ESK_CHECK(esk_bush_remount(bush));
+    esk_model_tree_free(&other);
+    ESK_CHECK(esk_model_tree_remount(model));
 }
 
-static void tree_make(struct esk_bush *bush, const struct shape *shape,
+static void tree_make(struct esk_model_tree *model, const struct shape *shape,
                       uint8_t store, struct truth *truth) {
-    struct esk_bush_table table = shape->table;
+    struct esk_model_tree_table table = shape->table;
     table.store = store;
     table.key_range = (uint16_t)(2 * shape->rows);
-    ESK_CHECK_INT(esk_bush_make(bush, &table, &shape->geometry, 7), ESK_OK);
+    ESK_CHECK_INT(esk_model_tree_make(model, &table, &shape->geometry, 7),
+                  ESK_OK);
     if (shape->dirty) {
-        region_soil(bush, shape);
+        region_soil(model, shape);
     }
     for (uint32_t i = 0; i < shape->rows; i++) {
         uint32_t row = shape->rising ? i : i * 7919 % shape->rows;
-        ESK_CHECK_INT(esk_bush_put(bush, 2 * row), ESK_OK);
+        ESK_CHECK_INT(esk_model_tree_put(model, 2 * row), ESK_OK);
     }
     if (table.merges) {
         for (uint32_t i = shape->rows / 4; i < shape->rows / 2; i++) {
-            ESK_CHECK_INT(esk_bush_delete(bush, 2 * i), ESK_OK);
+            ESK_CHECK_INT(esk_model_tree_delete(model, 2 * i), ESK_OK);
         }
-        ESK_CHECK(bush->tree->merges > 0);
+        ESK_CHECK(model->tree->merges > 0);
     }
-    ESK_CHECK(bush->tree->now.height >= shape->height);
-    truth->height = bush->tree->now.height;
-    truth->region = bush->tree->ring.first_page;
-    truth->head = bush->tree->ring.head;
+    ESK_CHECK(model->tree->now.height >= shape->height);
+    truth->height = model->tree->now.height;
+    truth->region = model->tree->ring.region.first_page;
+    truth->head = model->tree->ring.head;
     truth->healed = 0;
     if (store == ESK_STORE_JOURNALED) {
-        truth->healed = bush_peek(bush, 0, ESK_ENVELOPE_SEQUENCE);
+        truth->healed = model_tree_peek(model, 0, ESK_ENVELOPE_SEQUENCE);
     }
-    for (uint32_t number = 0; number < bush->range; number++) {
+    for (uint32_t number = 0; number < model->range; number++) {
         uint8_t key[32];
-        esk_bush_key(bush, number, key);
-        ESK_CHECK_INT(esk_tree_descend(bush->tree, &truth->path[number], key,
+        esk_model_tree_key(model, number, key);
+        ESK_CHECK_INT(esk_tree_descend(model->tree, &truth->path[number], key,
                                        ESK_TREE_FIRST, 1, NULL),
                       ESK_OK);
     }
 }
 
 /// Every number says what the model does, or that its path was damaged.
-static void rows_check(struct esk_bush *bush, const struct truth *truth) {
-    for (uint32_t number = 0; number < bush->range; number++) {
+static void rows_check(struct esk_model_tree *model,
+                       const struct truth *truth) {
+    for (uint32_t number = 0; number < model->range; number++) {
         uint8_t key[32];
-        uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
-        uint8_t expected[ESK_BUSH_ROW_BYTES_MAX];
-        uint32_t version = bush->model.version[number];
-        esk_bush_key(bush, number, key);
-        int status = esk_tree_get(bush->tree, key, row);
+        uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
+        uint8_t expected[ESK_MODEL_TREE_ROW_BYTES_MAX];
+        uint32_t version = model->expected.version[number];
+        esk_model_tree_key(model, number, key);
+        int status = esk_tree_get(model->tree, key, row);
         if (is_lost(truth, number)) {
             ESK_CHECK_INT(status, ESK_E_CORRUPT);
         } else if (version == 0) {
             ESK_CHECK_INT(status, ESK_NOT_FOUND);
         } else {
             ESK_CHECK_INT(status, ESK_OK);
-            esk_bush_row(bush, number, version, expected);
-            ESK_CHECK_BYTES(row, expected, bush->row_bytes);
+            esk_model_tree_row(model, number, version, expected);
+            ESK_CHECK_BYTES(row, expected, model->row_bytes);
         }
     }
 }
 
 /// Returns how many nodes are damaged: nothing else is wrong.
-static uint32_t tree_check(struct esk_bush *bush) {
+static uint32_t tree_check(struct esk_model_tree *model) {
     struct esk_tree_report report;
-    int status = esk_tree_check(bush->tree, &report);
+    int status = esk_tree_check(model->tree, &report);
     ESK_CHECK_INT(status, report.pages_damaged > 0 ? ESK_E_CORRUPT : ESK_OK);
     ESK_CHECK_INT(report.order_wrong, 0);
     ESK_CHECK_INT(report.nodes_wrong, 0);
@@ -189,56 +195,56 @@ static uint32_t tree_check(struct esk_bush *bush) {
 }
 
 /// Puts rows that were not there, all over the keys.
-static void rows_add(struct esk_bush *bush, const struct shape *shape,
+static void rows_add(struct esk_model_tree *model, const struct shape *shape,
                      const struct truth *truth) {
-    uint32_t splits = bush->tree->splits;
+    uint32_t splits = model->tree->splits;
     uint32_t lost = 0;
     if (shape->batch) {
-        ESK_CHECK_HELD(esk_bush_batch(bush, 0, false), bush->why);
+        ESK_CHECK_HELD(esk_model_tree_batch(model, 0, false), model->why);
     }
     for (uint32_t i = 0; i < PUTS; i++) {
         uint32_t row = i * 131 % shape->rows;
         bool is_hit = is_lost(truth, 2 * row + 1);
-        ESK_CHECK_INT(esk_bush_put(bush, 2 * row + 1),
+        ESK_CHECK_INT(esk_model_tree_put(model, 2 * row + 1),
                       is_hit ? ESK_E_CORRUPT : ESK_OK);
         lost += is_hit ? 1 : 0;
     }
     if (shape->batch) {
-        ESK_CHECK_HELD(esk_bush_batch(bush, 0, false), bush->why);
+        ESK_CHECK_HELD(esk_model_tree_batch(model, 0, false), model->why);
     }
-    ESK_CHECK(lost > PUTS / 4 || bush->tree->splits > splits);
+    ESK_CHECK(lost > PUTS / 4 || model->tree->splits > splits);
 }
 
 /// Damages a run of a table that is closed, and goes on. Returns false when it
 /// cannot be opened.
-static bool run_try(struct esk_bush *bush, const struct shape *shape,
+static bool run_try(struct esk_model_tree *model, const struct shape *shape,
                     const struct truth *truth, enum damage how) {
     for (uint32_t at = truth->first; at < truth->first + truth->count; at++) {
-        page_hurt(bush, truth->region + at, how);
+        page_hurt(model, truth->region + at, how);
     }
-    if (esk_bush_open(bush) != ESK_OK) {
+    if (esk_model_tree_open(model) != ESK_OK) {
         return false;
     }
-    rows_check(bush, truth);
-    uint32_t damaged = tree_check(bush);
-    rows_add(bush, shape, truth);
-    ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
-    ESK_CHECK_INT(tree_check(bush), damaged);
-    rows_check(bush, truth);
-    esk_tree_close(bush->tree);
+    rows_check(model, truth);
+    uint32_t damaged = tree_check(model);
+    rows_add(model, shape, truth);
+    ESK_CHECK_HELD(esk_model_tree_remount(model), model->why);
+    ESK_CHECK_INT(tree_check(model), damaged);
+    rows_check(model, truth);
+    esk_tree_close(model->tree);
     return true;
 }
 
 static void shape_try(uint32_t number, uint8_t store) {
     static struct truth truth;
-    static struct esk_bush_model model;
+    static struct esk_model_tree_expected expected;
     const struct shape *shape = &shapes[number];
-    struct esk_bush bush;
+    struct esk_model_tree model;
     struct esk_sim *whole = NULL;
-    tree_make(&bush, shape, store, &truth);
-    model = bush.model;
-    esk_tree_close(bush.tree);
-    ESK_CHECK_INT(esk_sim_clone(&whole, bush.sim), ESK_OK);
+    tree_make(&model, shape, store, &truth);
+    expected = model.expected;
+    esk_tree_close(model.tree);
+    ESK_CHECK_INT(esk_sim_clone(&whole, model.sim), ESK_OK);
     for (uint32_t at = 0; at < truth.head; at++) {
         for (uint32_t count = 1; count <= RUN_MAX; count++) {
             enum damage how = (enum damage)((at + count) % DAMAGES);
@@ -246,15 +252,15 @@ static void shape_try(uint32_t number, uint8_t store) {
                         number, store, count, at, truth.head);
             truth.first = at;
             truth.count = count;
-            bool is_open = run_try(&bush, shape, &truth, how);
+            bool is_open = run_try(&model, shape, &truth, how);
             /* A lost root is a lost table. */
             ESK_CHECK_INT(is_open, !is_damaged(&truth, 1));
-            esk_sim_restore(bush.sim, whole);
-            bush.model = model;
+            esk_sim_restore(model.sim, whole);
+            model.expected = expected;
         }
     }
     esk_sim_destroy(whole);
-    esk_bush_free(&bush);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(tree_in_place_loses_no_row_that_a_run_of_damaged_pages_spared) {

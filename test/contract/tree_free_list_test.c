@@ -3,163 +3,165 @@
 
 /// The free list of a tree in place that merges, lost in part or whole: it
 /// costs the pages that it named, and no row, and the tree goes on merging.
-#include "test/harness/bush_rig.h"
+#include "test/harness/tree_fixture.h"
 
 enum { AUX = 12, BEHIND = 16, DOUBTS = 24, LIST_BODY = 28 };
 
 /// On pages of 128 bytes the list's pages have 9 entries each.
-static void list_start(struct esk_bush *bush, uint8_t store, uint8_t checksum,
-                       uint32_t blocks) {
+static void list_start(struct esk_model_tree *model, uint8_t store,
+                       uint8_t checksum, uint32_t blocks) {
     static const struct esk_geometry card = ESK_CARD(160, 8, 128);
-    struct esk_bush_table table = {.store = store,
-                                   .key_type = ESK_TYPE_U32,
-                                   .pad_bytes = 14,
-                                   .key_range = 1200,
-                                   .blocks = blocks,
-                                   .checksum = checksum,
-                                   .merges = true};
+    struct esk_model_tree_table table = {.store = store,
+                                         .key_type = ESK_TYPE_U32,
+                                         .pad_bytes = 14,
+                                         .key_range = 1200,
+                                         .blocks = blocks,
+                                         .checksum = checksum,
+                                         .merges = true};
     ESK_CONTEXT("store %u, %u blocks", store, blocks);
-    ESK_CHECK_INT(esk_bush_make(bush, &table, &card, 7), ESK_OK);
+    ESK_CHECK_INT(esk_model_tree_make(model, &table, &card, 7), ESK_OK);
 }
 
-static void verify(struct esk_bush *bush) {
-    ESK_CHECK_HELD(esk_bush_verify(bush), bush->why);
+static void verify(struct esk_model_tree *model) {
+    ESK_CHECK_HELD(esk_model_tree_verify(model), model->why);
 }
 
 /// Puts random keys until the table refuses one or has `rows`.
-static void grow(struct esk_bush *bush, uint32_t rows) {
+static void grow(struct esk_model_tree *model, uint32_t rows) {
     int status = ESK_OK;
-    while (status == ESK_OK && bush->model.rows < rows) {
-        status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
+    while (status == ESK_OK && model->expected.rows < rows) {
+        status = esk_model_tree_put(model,
+                                    esk_model_tree_random(model, model->range));
     }
     ESK_CHECK(status == ESK_OK || status == ESK_FULL);
 }
 
 /// Deletes random rows until `rows` are left.
-static void shrink(struct esk_bush *bush, uint32_t rows) {
-    while (bush->model.rows > rows) {
-        uint32_t number = esk_bush_random(bush, bush->range);
-        bool there = bush->model.version[number] != 0;
-        ESK_CHECK_INT(esk_bush_delete(bush, number),
+static void shrink(struct esk_model_tree *model, uint32_t rows) {
+    while (model->expected.rows > rows) {
+        uint32_t number = esk_model_tree_random(model, model->range);
+        bool there = model->expected.version[number] != 0;
+        ESK_CHECK_INT(esk_model_tree_delete(model, number),
                       there ? ESK_OK : ESK_NOT_FOUND);
     }
 }
 
-static uint32_t pages_lost(struct esk_bush *bush) {
+static uint32_t pages_lost(struct esk_model_tree *model) {
     struct esk_tree_report report;
-    ESK_CHECK_INT(esk_tree_check(bush->tree, &report), ESK_OK);
+    ESK_CHECK_INT(esk_tree_check(model->tree, &report), ESK_OK);
     return report.pages_lost;
 }
 
-static uint32_t merges(struct esk_bush *bush) {
+static uint32_t merges(struct esk_model_tree *model) {
     struct esk_tree_stats stats;
-    esk_tree_stats(bush->tree, &stats);
+    esk_tree_stats(model->tree, &stats);
     return stats.merges;
 }
 
 /// The free list's first page, which the root names.
-static uint32_t list_at(struct esk_bush *bush) {
-    return bush_peek(bush, 1, AUX);
+static uint32_t list_at(struct esk_model_tree *model) {
+    return model_tree_peek(model, 1, AUX);
 }
 
 /// Damages the list, the table open or closed, and goes on.
-static void list_lose(struct esk_bush *bush, bool open) {
+static void list_lose(struct esk_model_tree *model, bool open) {
     if (!open) {
-        esk_tree_close(bush->tree);
+        esk_tree_close(model->tree);
     }
-    bush_damage(bush, list_at(bush));
+    model_tree_damage(model, list_at(model));
     if (!open) {
         struct esk_tree_stats stats;
-        ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
-        verify(bush);
-        esk_tree_stats(bush->tree, &stats);
+        ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
+        verify(model);
+        esk_tree_stats(model->tree, &stats);
         ESK_CHECK(stats.pages_damaged > 0);
     }
 }
 
 ESK_TEST(lost_free_list_begins_anew_on_its_page) {
     for (uint8_t run = 0; run < 4; run++) {
-        struct esk_bush bush;
-        list_start(&bush, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 0);
-        grow(&bush, 600);
-        shrink(&bush, 400);
-        ESK_CHECK_INT(pages_lost(&bush), 0);
-        uint32_t list = list_at(&bush);
-        ESK_CHECK(bush_peek(&bush, list, BEHIND) > 0);
-        list_lose(&bush, run % 2 == 1);
-        uint32_t before = merges(&bush);
-        shrink(&bush, 300);
-        ESK_CHECK(merges(&bush) > before + 5);
-        verify(&bush);
+        struct esk_model_tree model;
+        list_start(&model, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 0);
+        grow(&model, 600);
+        shrink(&model, 400);
+        ESK_CHECK_INT(pages_lost(&model), 0);
+        uint32_t list = list_at(&model);
+        ESK_CHECK(model_tree_peek(&model, list, BEHIND) > 0);
+        list_lose(&model, run % 2 == 1);
+        uint32_t before = merges(&model);
+        shrink(&model, 300);
+        ESK_CHECK(merges(&model) > before + 5);
+        verify(&model);
         /* What it named is lost, and what it names now is not. */
-        uint32_t lost = pages_lost(&bush);
+        uint32_t lost = pages_lost(&model);
         ESK_CHECK(lost > 9);
-        ESK_CHECK_INT(list_at(&bush), list);
-        ESK_CHECK(esk_bush_remount(&bush));
-        ESK_CHECK(pages_lost(&bush) <= lost);
-        grow(&bush, 700);
-        shrink(&bush, 0);
-        verify(&bush);
-        esk_bush_free(&bush);
+        ESK_CHECK_INT(list_at(&model), list);
+        ESK_CHECK(esk_model_tree_remount(&model));
+        ESK_CHECK(pages_lost(&model) <= lost);
+        grow(&model, 700);
+        shrink(&model, 0);
+        verify(&model);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(lost_free_list_of_a_full_region_hinders_no_delete) {
     for (uint8_t run = 0; run < 4; run++) {
-        struct esk_bush bush;
-        list_start(&bush, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 14);
-        grow(&bush, 5000);
-        shrink(&bush, bush.model.rows - 60);
-        list_lose(&bush, run % 2 == 1);
-        uint32_t before = merges(&bush);
-        uint32_t rows = bush.model.rows;
-        shrink(&bush, rows / 2);
-        ESK_CHECK(merges(&bush) > before + 5);
-        verify(&bush);
-        ESK_CHECK(esk_bush_remount(&bush));
-        verify(&bush);
-        grow(&bush, 5000);
-        ESK_CHECK(bush.model.rows > rows / 2);
-        verify(&bush);
-        ESK_CHECK(esk_bush_remount(&bush));
-        verify(&bush);
-        esk_bush_free(&bush);
+        struct esk_model_tree model;
+        list_start(&model, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 14);
+        grow(&model, 5000);
+        shrink(&model, model.expected.rows - 60);
+        list_lose(&model, run % 2 == 1);
+        uint32_t before = merges(&model);
+        uint32_t rows = model.expected.rows;
+        shrink(&model, rows / 2);
+        ESK_CHECK(merges(&model) > before + 5);
+        verify(&model);
+        ESK_CHECK(esk_model_tree_remount(&model));
+        verify(&model);
+        grow(&model, 5000);
+        ESK_CHECK(model.expected.rows > rows / 2);
+        verify(&model);
+        ESK_CHECK(esk_model_tree_remount(&model));
+        verify(&model);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(free_pages_before_a_lost_part_of_the_list_are_used_once) {
     for (uint8_t run = 0; run < 4; run++) {
         for (uint8_t part = 1; part < 4; part++) {
-            struct esk_bush bush;
-            list_start(&bush, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 14);
-            grow(&bush, 5000);
-            uint32_t full = bush.model.rows;
-            shrink(&bush, full / 8);
-            uint32_t list = list_at(&bush);
-            uint32_t behind = bush_peek(&bush, list, BEHIND);
+            struct esk_model_tree model;
+            list_start(&model, (uint8_t)(ESK_STORE_INPLACE + run / 2), 0, 14);
+            grow(&model, 5000);
+            uint32_t full = model.expected.rows;
+            shrink(&model, full / 8);
+            uint32_t list = list_at(&model);
+            uint32_t behind = model_tree_peek(&model, list, BEHIND);
             for (uint8_t i = 0; i < part; i++) {
-                list = bush_peek(&bush, list, AUX);
+                list = model_tree_peek(&model, list, AUX);
                 ESK_CHECK(list != UINT32_MAX);
             }
-            bush_damage(&bush, list);
+            model_tree_damage(&model, list);
             uint32_t step = run % 2 == 0 ? 1 : 5;
             uint32_t refused = 0;
             /* Mounted again in any state of what was fetched. */
             while (refused < 3) {
-                uint32_t rows = bush.model.rows;
-                grow(&bush, rows + step);
-                refused += bush.model.rows < rows + step ? 1 : 0;
-                ESK_CHECK(esk_bush_remount(&bush));
-                verify(&bush);
+                uint32_t rows = model.expected.rows;
+                grow(&model, rows + step);
+                refused += model.expected.rows < rows + step ? 1 : 0;
+                ESK_CHECK(esk_model_tree_remount(&model));
+                verify(&model);
             }
-            ESK_CHECK(bush.model.rows > full / 8 && bush.model.rows < full);
+            ESK_CHECK(model.expected.rows > full / 8 &&
+                      model.expected.rows < full);
             /* The parts before it have served: 9 pages and their own. */
-            ESK_CHECK_INT(pages_lost(&bush), behind - 10u * (part - 1u));
-            shrink(&bush, 20);
-            verify(&bush);
-            ESK_CHECK(esk_bush_remount(&bush));
-            verify(&bush);
-            esk_bush_free(&bush);
+            ESK_CHECK_INT(pages_lost(&model), behind - 10u * (part - 1u));
+            shrink(&model, 20);
+            verify(&model);
+            ESK_CHECK(esk_model_tree_remount(&model));
+            verify(&model);
+            esk_model_tree_free(&model);
         }
     }
 }
@@ -169,35 +171,36 @@ ESK_TEST(tree_without_a_page_for_its_free_list_deletes_all_the_same) {
     static const struct esk_geometry card = ESK_CARD(160, 2, 128);
     uint32_t full = 0;
     for (uint32_t run = 0; run < 60; run++) {
-        struct esk_bush bush;
+        struct esk_model_tree model;
         struct esk_tree_stats stats;
-        struct esk_bush_table table = {.store = ESK_STORE_INPLACE,
-                                       .key_type = ESK_TYPE_BYTES,
-                                       .key_bytes = (uint16_t)(10 + run % 12),
-                                       .pad_bytes = 14,
-                                       .key_range = 1200,
-                                       .blocks = 4 + run / 12};
+        struct esk_model_tree_table table = {.store = ESK_STORE_INPLACE,
+                                             .key_type = ESK_TYPE_BYTES,
+                                             .key_bytes =
+                                                 (uint16_t)(10 + run % 12),
+                                             .pad_bytes = 14,
+                                             .key_range = 1200,
+                                             .blocks = 4 + run / 12};
         ESK_CONTEXT("run %u", run);
-        ESK_CHECK_INT(esk_bush_make(&bush, &table, &card, run), ESK_OK);
+        ESK_CHECK_INT(esk_model_tree_make(&model, &table, &card, run), ESK_OK);
         /* Rising keys fill every node: in some regions the row that splits
            all of a path takes the last pages. */
-        for (uint32_t n = 0; esk_bush_put(&bush, n) == ESK_OK; n++) {
+        for (uint32_t n = 0; esk_model_tree_put(&model, n) == ESK_OK; n++) {
         }
-        esk_tree_stats(bush.tree, &stats);
+        esk_tree_stats(model.tree, &stats);
         bool no_page = stats.nodes == stats.nodes_max;
-        esk_tree_close(bush.tree);
-        bush.table.merges = true;
-        free(bush.arena);
-        bush.arena = NULL;
-        ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
-        shrink(&bush, 2);
-        verify(&bush);
-        ESK_CHECK_INT(merges(&bush) == 0, no_page);
-        ESK_CHECK(esk_bush_remount(&bush));
-        grow(&bush, 1200);
-        verify(&bush);
+        esk_tree_close(model.tree);
+        model.table.merges = true;
+        free(model.arena);
+        model.arena = NULL;
+        ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
+        shrink(&model, 2);
+        verify(&model);
+        ESK_CHECK_INT(merges(&model) == 0, no_page);
+        ESK_CHECK(esk_model_tree_remount(&model));
+        grow(&model, 1200);
+        verify(&model);
         full += no_page ? 1 : 0;
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
     ESK_CHECK(full > 0 && full < 60);
 }
@@ -207,40 +210,40 @@ ESK_TEST(tree_without_a_page_for_its_free_list_deletes_all_the_same) {
 ESK_TEST(lost_free_list_keeps_its_page_at_the_head) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
-        struct esk_bush bush;
+        struct esk_model_tree model;
         struct esk_tree_stats stats;
-        list_start(&bush, store, 0, 0);
-        grow(&bush, 300);
-        esk_tree_stats(bush.tree, &stats);
+        list_start(&model, store, 0, 0);
+        grow(&model, 300);
+        esk_tree_stats(model.tree, &stats);
         uint32_t merged = stats.merges;
         while (stats.merges == merged) {
-            shrink(&bush, bush.model.rows - 1);
-            esk_tree_stats(bush.tree, &stats);
+            shrink(&model, model.expected.rows - 1);
+            esk_tree_stats(model.tree, &stats);
         }
-        uint32_t list = list_at(&bush);
-        ESK_CHECK(bush_peek(&bush, list + 1, 8) != list + 1);
-        list_lose(&bush, false);
-        grow(&bush, 600);
-        shrink(&bush, 100);
-        verify(&bush);
-        ESK_CHECK_INT(list_at(&bush), list);
-        ESK_CHECK(esk_bush_remount(&bush));
-        verify(&bush);
-        esk_bush_free(&bush);
+        uint32_t list = list_at(&model);
+        ESK_CHECK(model_tree_peek(&model, list + 1, 8) != list + 1);
+        list_lose(&model, false);
+        grow(&model, 600);
+        shrink(&model, 100);
+        verify(&model);
+        ESK_CHECK_INT(list_at(&model), list);
+        ESK_CHECK(esk_model_tree_remount(&model));
+        verify(&model);
+        esk_model_tree_free(&model);
     }
 }
 
 /// Looks for the node on page `at`: whether the tree has it.
 /// left     out: the page of the node of its level before it; 0: none.
 /// rows     out: below that one, if it is a leaf.
-static bool node_find(struct esk_bush *bush, uint32_t at, uint32_t *left,
+static bool node_find(struct esk_model_tree *model, uint32_t at, uint32_t *left,
                       uint32_t *rows) {
     uint32_t page[ESK_TREE_HEIGHT_MAX + 1] = {0};
     uint32_t count[ESK_TREE_HEIGHT_MAX + 1] = {0};
     struct esk_tree_walk walk;
     struct esk_tree_node node;
-    ESK_CHECK_INT(esk_tree_walk_open(bush->tree, &walk), ESK_OK);
-    while (esk_tree_walk_next(bush->tree, &walk, &node) == ESK_OK) {
+    ESK_CHECK_INT(esk_tree_walk_open(model->tree, &walk), ESK_OK);
+    while (esk_tree_walk_next(model->tree, &walk, &node) == ESK_OK) {
         *left = page[node.level];
         *rows = count[node.level];
         if (node.address == at) {
@@ -255,30 +258,32 @@ static bool node_find(struct esk_bush *bush, uint32_t at, uint32_t *left,
 /// Damages the leaf before each one that the list has in doubt: a mount that
 /// looks whether the two were joined cannot say, and takes it for in use.
 /// Returns  how many there were.
-static uint32_t doubts_check(struct esk_bush *bush, struct esk_sim *whole) {
-    uint32_t list = list_at(bush);
-    uint32_t entries = bush_peek(bush, list, 4) & 0xFFFFu;
-    uint32_t doubts = bush_peek(bush, list, DOUBTS) & 0xFFFFu;
+static uint32_t doubts_check(struct esk_model_tree *model,
+                             struct esk_sim *whole) {
+    uint32_t list = list_at(model);
+    uint32_t entries = model_tree_peek(model, list, 4) & 0xFFFFu;
+    uint32_t doubts = model_tree_peek(model, list, DOUBTS) & 0xFFFFu;
     uint32_t used = 0;
     for (uint32_t i = entries - doubts; i < entries; i++) {
         struct esk_tree_report report;
         uint32_t left = 0;
         uint32_t rows = 0;
-        uint32_t at = bush_peek(bush, list, (uint16_t)(LIST_BODY + 4 * i));
-        if (!node_find(bush, at, &left, &rows) || left == 0) {
+        uint32_t at =
+            model_tree_peek(model, list, (uint16_t)(LIST_BODY + 4 * i));
+        if (!node_find(model, at, &left, &rows) || left == 0) {
             continue;
         }
-        esk_tree_close(bush->tree);
-        bush_damage(bush, left);
-        ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
-        ESK_CHECK_INT(esk_tree_check(bush->tree, &report), ESK_E_CORRUPT);
+        esk_tree_close(model->tree);
+        model_tree_damage(model, left);
+        ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
+        ESK_CHECK_INT(esk_tree_check(model->tree, &report), ESK_E_CORRUPT);
         ESK_CHECK_INT(report.pages_damaged, 1);
         ESK_CHECK_INT(report.order_wrong + report.nodes_wrong, 0);
-        ESK_CHECK_INT(report.rows, bush->model.rows - rows);
+        ESK_CHECK_INT(report.rows, model->expected.rows - rows);
         used++;
-        esk_tree_close(bush->tree);
-        esk_sim_restore(bush->sim, whole);
-        ESK_CHECK_INT(esk_bush_open(bush), ESK_OK);
+        esk_tree_close(model->tree);
+        esk_sim_restore(model->sim, whole);
+        ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
     }
     return used;
 }
@@ -288,33 +293,33 @@ ESK_TEST(leaf_in_doubt_is_in_use_also_beside_a_lost_one) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
         static const struct esk_geometry card = ESK_CARD(160, 8, 128);
-        struct esk_bush bush;
+        struct esk_model_tree model;
         struct esk_sim *whole = NULL;
-        struct esk_bush_table table = {.store = store,
-                                       .key_type = ESK_TYPE_BYTES,
-                                       .key_bytes = 20,
-                                       .pad_bytes = 4,
-                                       .key_range = 600,
-                                       .blocks = 20,
-                                       .merges = true};
+        struct esk_model_tree_table table = {.store = store,
+                                             .key_type = ESK_TYPE_BYTES,
+                                             .key_bytes = 20,
+                                             .pad_bytes = 4,
+                                             .key_range = 600,
+                                             .blocks = 20,
+                                             .merges = true};
         uint32_t used = 0;
         ESK_CONTEXT("store %u", store);
-        ESK_CHECK_INT(esk_bush_make(&bush, &table, &card, 7), ESK_OK);
-        ESK_CHECK_INT(esk_sim_clone(&whole, bush.sim), ESK_OK);
-        grow(&bush, 600);
+        ESK_CHECK_INT(esk_model_tree_make(&model, &table, &card, 7), ESK_OK);
+        ESK_CHECK_INT(esk_sim_clone(&whole, model.sim), ESK_OK);
+        grow(&model, 600);
         for (uint32_t round = 0; round < 60; round++) {
-            shrink(&bush, bush.model.rows - 12);
+            shrink(&model, model.expected.rows - 12);
             for (uint32_t i = 0; i < 5; i++) {
-                grow(&bush, bush.model.rows + 2);
-                ESK_CHECK(esk_bush_remount(&bush));
-                esk_sim_restore(whole, bush.sim);
-                used += doubts_check(&bush, whole);
+                grow(&model, model.expected.rows + 2);
+                ESK_CHECK(esk_model_tree_remount(&model));
+                esk_sim_restore(whole, model.sim);
+                used += doubts_check(&model, whole);
             }
-            verify(&bush);
+            verify(&model);
         }
         ESK_CHECK(used > 50);
         esk_sim_destroy(whole);
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 
@@ -334,50 +339,51 @@ ESK_TEST(free_list_that_lies_is_lost) {
     };
     static const uint8_t twenty[2] = {20, 0};
     for (uint8_t lie = 0; lie < LIES; lie++) {
-        struct esk_bush bush;
-        list_start(&bush, ESK_STORE_INPLACE, ESK_CHECKSUM_NONE, 14);
+        struct esk_model_tree model;
+        list_start(&model, ESK_STORE_INPLACE, ESK_CHECKSUM_NONE, 14);
         ESK_CONTEXT("lie %u", lie);
-        grow(&bush, 5000);
-        shrink(&bush, bush.model.rows / 8);
-        uint32_t list = list_at(&bush);
+        grow(&model, 5000);
+        shrink(&model, model.expected.rows / 8);
+        uint32_t list = list_at(&model);
         uint32_t leaf = list;
-        esk_tree_close(bush.tree);
+        esk_tree_close(model.tree);
         switch (lie) {
         case SELF: /* it goes on in itself */
-            bush_poke(&bush, list, AUX, list);
+            model_tree_poke(&model, list, AUX, list);
             break;
         case ROOT: /* the next that it names is the root */
         case FAR:  /* ... or outside */
             for (uint16_t i = 0; i < 9; i++) {
-                bush_poke(&bush, list, (uint16_t)(LIST_BODY + 4 * i),
-                          lie == ROOT ? 1 : 0x7F000000);
+                model_tree_poke(&model, list, (uint16_t)(LIST_BODY + 4 * i),
+                                lie == ROOT ? 1 : 0x7F000000);
             }
             break;
         case COUNTS:
-            bush_poke(&bush, list, DOUBTS, 0xFFFF);
+            model_tree_poke(&model, list, DOUBTS, 0xFFFF);
             break;
         case DOUBTED: /* more than there are of a kind */
         case LISTED:
-            esk_sim_poke(bush.sim, bush_page(&bush, list), 4, twenty, 2);
-            bush_poke(&bush, list, DOUBTS, lie == DOUBTED ? 20 : 0);
+            esk_sim_poke(model.sim, model_tree_page(&model, list), 4, twenty,
+                         2);
+            model_tree_poke(&model, list, DOUBTS, lie == DOUBTED ? 20 : 0);
             break;
         case NODE: /* the root says that it is another's page */
-            leaf = bush_peek(&bush, 1, 16 + 4);
-            bush_poke(&bush, 1, AUX, leaf);
+            leaf = model_tree_peek(&model, 1, 16 + 4);
+            model_tree_poke(&model, 1, AUX, leaf);
             break;
         default:
-            bush_poke(&bush, 1, AUX, lie == ZERO ? 0 : 0x7F000000);
+            model_tree_poke(&model, 1, AUX, lie == ZERO ? 0 : 0x7F000000);
         }
-        ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
-        verify(&bush);
-        grow(&bush, 5000);
-        verify(&bush);
+        ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
+        verify(&model);
+        grow(&model, 5000);
+        verify(&model);
         if (lie != NODE) {
-            shrink(&bush, 20);
-            verify(&bush);
+            shrink(&model, 20);
+            verify(&model);
         }
-        ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
-        esk_bush_free(&bush);
+        ESK_CHECK_INT(esk_sim_violations(model.sim), 0);
+        esk_model_tree_free(&model);
     }
 }
 

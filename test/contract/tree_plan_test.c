@@ -49,7 +49,7 @@ static struct esk_tree_need need_of(const struct shape *shape) {
     return need;
 }
 
-struct bed {
+struct model {
     struct esk_sim *sim;
     struct esk_volume volume;
     struct esk_tree *tree;
@@ -57,8 +57,8 @@ struct bed {
     uint8_t page[2048];
 };
 
-static void bed_make(struct bed *bed, const struct shape *shape,
-                     const struct esk_tree_plan *plan) {
+static void model_series_make(struct model *model, const struct shape *shape,
+                              const struct esk_tree_plan *plan) {
     struct esk_sim_config sim = {
         .geometry = {.block_count = plan->blocks_least + 16u,
                      .block_pages = shape->block_pages,
@@ -81,26 +81,28 @@ static void bed_make(struct bed *bed, const struct shape *shape,
     if (shape->id != ESK_STORE_MU) {
         spec.k_percent = 0;
     }
-    ESK_CHECK_INT(esk_sim_create(&bed->sim, &sim), ESK_OK);
-    const struct esk_device *device = esk_sim_device(bed->sim);
-    ESK_CHECK_INT(esk_volume_format(device, &volume, bed->page), ESK_OK);
-    ESK_CHECK_INT(esk_volume_mount(&bed->volume, device, 0, bed->page), ESK_OK);
-    ESK_CHECK_INT(esk_tree_create(&bed->volume, &spec, &fault, bed->page),
+    ESK_CHECK_INT(esk_sim_create(&model->sim, &sim), ESK_OK);
+    const struct esk_device *device = esk_sim_device(model->sim);
+    ESK_CHECK_INT(esk_volume_format(device, &volume, model->page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&model->volume, device, 0, model->page),
                   ESK_OK);
-    ESK_CHECK_INT(esk_volume_find(&bed->volume, "t", &info, bed->page), ESK_OK);
+    ESK_CHECK_INT(esk_tree_create(&model->volume, &spec, &fault, model->page),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "t", &info, model->page),
+                  ESK_OK);
     uint32_t bytes =
-        esk_tree_arena_bytes(&bed->volume, &info, &config, bed->page);
-    bed->arena = malloc(bytes);
-    ESK_CHECK_INT(esk_tree_open(&bed->tree, &bed->volume, "t", &config,
-                                bed->arena, bytes),
+        esk_tree_arena_bytes(&model->volume, &info, &config, model->page);
+    model->arena = malloc(bytes);
+    ESK_CHECK_INT(esk_tree_open(&model->tree, &model->volume, "t", &config,
+                                model->arena, bytes),
                   ESK_OK);
 }
 
-static void bed_free(struct bed *bed) {
-    esk_tree_close(bed->tree);
-    esk_volume_unmount(&bed->volume);
-    esk_sim_destroy(bed->sim);
-    free(bed->arena);
+static void model_series_free(struct model *model) {
+    esk_tree_close(model->tree);
+    esk_volume_unmount(&model->volume);
+    esk_sim_destroy(model->sim);
+    free(model->arena);
 }
 
 enum order { ORDER_RISING, ORDER_FALLING, ORDER_RANDOM, ORDER_COUNT };
@@ -124,12 +126,13 @@ static const uint32_t *keys_in(enum order order, uint32_t rows) {
 }
 
 /// Puts every row.
-static void bed_fill(struct bed *bed, enum order order, uint32_t rows) {
+static void model_series_fill(struct model *model, enum order order,
+                              uint32_t rows) {
     const uint32_t *keys = keys_in(order, rows);
     uint8_t row[ROW_BYTES] = {0};
     for (uint32_t i = 0; i < rows; i++) {
         memcpy(row, &keys[i], sizeof keys[i]);
-        ESK_CHECK_INT(esk_tree_put(bed->tree, row), ESK_OK);
+        ESK_CHECK_INT(esk_tree_put(model->tree, row), ESK_OK);
     }
 }
 
@@ -138,12 +141,12 @@ ESK_TEST(tree_plan_s_region_takes_the_rows_it_was_asked_for) {
         const struct shape *shape = &shapes[s];
         struct esk_tree_need need = need_of(shape);
         struct esk_tree_plan plan;
-        struct bed bed;
+        struct model model;
         ESK_CONTEXT("shape %u", s);
         ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
-        bed_make(&bed, shape, &plan);
-        bed_fill(&bed, ORDER_RANDOM, shape->rows);
-        bed_free(&bed);
+        model_series_make(&model, shape, &plan);
+        model_series_fill(&model, ORDER_RANDOM, shape->rows);
+        model_series_free(&model);
     }
 }
 
@@ -155,14 +158,14 @@ ESK_TEST(tree_plan_bounds_the_height_and_the_pages_of_a_tree) {
             struct esk_tree_plan plan;
             struct esk_tree_report report;
             struct esk_tree_stats stats;
-            struct bed bed;
+            struct model model;
             need.fill_percent = 50; /* a region for the emptiest tree */
             ESK_CONTEXT("shape %u, order %u", s, order);
             ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
-            bed_make(&bed, shape, &plan);
-            bed_fill(&bed, order, shape->rows);
-            ESK_CHECK_INT(esk_tree_check(bed.tree, &report), ESK_OK);
-            esk_tree_stats(bed.tree, &stats);
+            model_series_make(&model, shape, &plan);
+            model_series_fill(&model, order, shape->rows);
+            ESK_CHECK_INT(esk_tree_check(model.tree, &report), ESK_OK);
+            esk_tree_stats(model.tree, &stats);
             uint32_t pages =
                 shape->id == ESK_STORE_MU ? report.leaves : report.nodes;
             ESK_CHECK(stats.height >= plan.height_least);
@@ -170,7 +173,7 @@ ESK_TEST(tree_plan_bounds_the_height_and_the_pages_of_a_tree) {
             ESK_CHECK(pages >= plan.pages_least);
             /* One node a level may be emptier than half: the last. */
             ESK_CHECK(pages <= plan.pages + plan.height_most);
-            bed_free(&bed);
+            model_series_free(&model);
         }
     }
 }

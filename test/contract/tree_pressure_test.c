@@ -14,61 +14,65 @@
 /// meet; ESK_KEYS=all lets every run have every one of them.
 #include <stdio.h>
 
-#include "test/harness/bush_rig.h"
+#include "test/harness/tree_fixture.h"
 
 enum { LAPS = 2, META_PAGES = 80 };
 
 /// Wide enough for more keys than a region has room for.
-enum { KEY_TYPES = ESK_BUSH_KEY_TYPES - ESK_BUSH_KEY_TYPES_SHORT };
+enum { KEY_TYPES = ESK_MODEL_TREE_KEY_TYPES - ESK_MODEL_TREE_KEY_TYPES_SHORT };
 
-static const struct esk_bush_key_type *const keys =
-    esk_bush_key_types + ESK_BUSH_KEY_TYPES_SHORT;
+static const struct esk_model_tree_key_type *const keys =
+    esk_model_tree_key_types + ESK_MODEL_TREE_KEY_TYPES_SHORT;
 
 /// A table that refused a row: what is there is read, changed and deleted.
-static void full_check(struct esk_bush *bush) {
-    uint32_t refused = bush->model.rows;
-    bush_verify(bush);
-    bush_changes(bush, 60);
-    ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
-    bush_verify(bush);
-    while (bush->model.rows > refused * 9 / 10) {
-        ESK_CHECK_INT(esk_bush_delete(bush, bush_key_there(bush)), ESK_OK);
+static void full_check(struct esk_model_tree *model) {
+    uint32_t refused = model->expected.rows;
+    model_tree_verify(model);
+    model_tree_changes(model, 60);
+    ESK_CHECK_HELD(esk_model_tree_remount(model), model->why);
+    model_tree_verify(model);
+    while (model->expected.rows > refused * 9 / 10) {
+        ESK_CHECK_INT(esk_model_tree_delete(model, model_tree_key_there(model)),
+                      ESK_OK);
     }
-    bush_verify(bush);
+    model_tree_verify(model);
 }
 
 /// Changes of every kind at nine tenths of the rows, for laps of the region.
-static void pressure_run(struct esk_bush *bush, uint32_t pages) {
-    const struct esk_sim_counters *counters = esk_sim_counters(bush->sim);
+static void pressure_run(struct esk_model_tree *model, uint32_t pages) {
+    const struct esk_sim_counters *counters = esk_sim_counters(model->sim);
     uint64_t end = counters->programs + (uint64_t)LAPS * pages;
-    uint32_t rows = bush->model.rows;
+    uint32_t rows = model->expected.rows;
     while (counters->programs < end) {
-        bush_changes(bush, 1);
-        if (bush->model.rows >= rows) {
-            ESK_CHECK_INT(esk_bush_delete(bush, bush_key_there(bush)), ESK_OK);
+        model_tree_changes(model, 1);
+        if (model->expected.rows >= rows) {
+            ESK_CHECK_INT(
+                esk_model_tree_delete(model, model_tree_key_there(model)),
+                ESK_OK);
             continue;
         }
-        int status = esk_bush_put(bush, esk_bush_random(bush, bush->range));
+        int status = esk_model_tree_put(
+            model, esk_model_tree_random(model, model->range));
         ESK_CHECK(status == ESK_OK || status == ESK_FULL);
     }
-    bush_verify(bush);
-    ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
-    bush_verify(bush);
+    model_tree_verify(model);
+    ESK_CHECK_HELD(esk_model_tree_remount(model), model->why);
+    model_tree_verify(model);
 }
 
 /// Deletes every row; a tree whose nodes move takes as many again.
-static void empty_check(struct esk_bush *bush) {
-    uint32_t rows = bush->model.rows;
-    for (uint32_t number = 0; number < bush->range; number++) {
-        if (bush->model.version[number] != 0) {
-            ESK_CHECK_INT(esk_bush_delete(bush, number), ESK_OK);
+static void empty_check(struct esk_model_tree *model) {
+    uint32_t rows = model->expected.rows;
+    for (uint32_t number = 0; number < model->range; number++) {
+        if (model->expected.version[number] != 0) {
+            ESK_CHECK_INT(esk_model_tree_delete(model, number), ESK_OK);
         }
     }
-    bush_verify(bush);
-    if (!esk_bush_overwrites(bush->table.store)) {
-        bush_fill(bush);
-        ESK_CHECK(bush->model.rows > rows / 2);
-        bush_verify(bush);
+    model_tree_verify(model);
+    if (!esk_model_tree_overwrites(model->table.store)) {
+        model_tree_fill(model);
+        ESK_CHECK(model->expected.rows > rows / 2);
+        model_tree_verify(model);
     }
 }
 
@@ -82,18 +86,19 @@ static uint16_t pad_fit(uint8_t store, uint16_t page_bytes) {
 /// write_frames  of a write cache; 0: none.
 static void part_run(const struct esk_sim_part *part, uint8_t store,
                      uint32_t key, uint16_t page_bytes, uint8_t write_frames) {
-    struct esk_bush bush;
+    struct esk_model_tree model;
     uint32_t unit = part->geometry.block_pages * part->geometry.page_bytes;
     uint32_t pages = unit / page_bytes;
-    struct esk_bush_table table = {.store = store,
-                                   .checksum = (uint8_t)((key + store) % 3),
-                                   .key_type = keys[key].type,
-                                   .key_bytes = keys[key].bytes,
-                                   .pad_bytes = pad_fit(store, page_bytes),
-                                   .frames = (uint8_t)(2u + write_frames),
-                                   .write_frames = write_frames,
-                                   .blocks = (pages >= 64 ? 5 : 96 / pages + 8),
-                                   .key_range = ESK_BUSH_KEYS_MAX};
+    struct esk_model_tree_table table = {
+        .store = store,
+        .checksum = (uint8_t)((key + store) % 3),
+        .key_type = keys[key].type,
+        .key_bytes = keys[key].bytes,
+        .pad_bytes = pad_fit(store, page_bytes),
+        .frames = (uint8_t)(2u + write_frames),
+        .write_frames = write_frames,
+        .blocks = (pages >= 64 ? 5 : 96 / pages + 8),
+        .key_range = ESK_MODEL_TREE_KEYS_MAX};
     struct esk_sim_config config = {.part = part->name, .seed = 5};
     config.geometry.page_bytes = page_bytes;
     config.geometry.block_count = table.blocks + META_PAGES / pages + 14;
@@ -106,18 +111,18 @@ static void part_run(const struct esk_sim_part *part, uint8_t store,
                 "write frames",
                 part->name, store, keys[key].type, keys[key].bytes, page_bytes,
                 write_frames);
-    int status = esk_bush_make_on(&bush, &table, &config, 11);
+    int status = esk_model_tree_make_on(&model, &table, &config, 11);
     if (status == ESK_E_SCHEMA && store == ESK_STORE_MU && page_bytes < 256) {
-        esk_bush_free(&bush); /* no room for a path of such keys */
+        esk_model_tree_free(&model); /* no room for a path of such keys */
         return;
     }
     ESK_CHECK_INT(status, ESK_OK);
-    bush_fill(&bush);
-    full_check(&bush);
-    pressure_run(&bush, table.blocks * pages);
-    empty_check(&bush);
-    ESK_CHECK_TEXT(esk_sim_violation(bush.sim), "");
-    esk_bush_free(&bush);
+    model_tree_fill(&model);
+    full_check(&model);
+    pressure_run(&model, table.blocks * pages);
+    empty_check(&model);
+    ESK_CHECK_TEXT(esk_sim_violation(model.sim), "");
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(tree_that_is_full_reads_changes_and_deletes_on_every_part) {
@@ -150,18 +155,18 @@ ESK_TEST(tree_that_is_full_reads_changes_and_deletes_on_every_part) {
 }
 
 /// What was taken is changed again and again, also after a mount.
-static void taken_check(struct esk_bush *bush) {
+static void taken_check(struct esk_model_tree *model) {
     for (uint32_t round = 0; round < 12; round++) {
-        for (uint32_t number = 0; number < bush->range; number++) {
-            if (bush->model.version[number] != 0) {
-                ESK_CHECK_INT(esk_bush_put(bush, number), ESK_OK);
+        for (uint32_t number = 0; number < model->range; number++) {
+            if (model->expected.version[number] != 0) {
+                ESK_CHECK_INT(esk_model_tree_put(model, number), ESK_OK);
             }
         }
         if (round == 6) {
-            ESK_CHECK_HELD(esk_bush_remount(bush), bush->why);
+            ESK_CHECK_HELD(esk_model_tree_remount(model), model->why);
         }
     }
-    bush_verify(bush);
+    model_tree_verify(model);
 }
 
 ESK_TEST(row_that_is_there_is_changed_at_any_fill_of_any_region) {
@@ -170,13 +175,13 @@ ESK_TEST(row_that_is_there_is_changed_at_any_fill_of_any_region) {
     for (uint32_t run = 0; run < 4 * 4 * 13; run++) {
         uint8_t store = (uint8_t)(ESK_STORE_INPLACE + run % 4);
         uint16_t pages = block_pages[run / 4 % 4];
-        bool overwrites = esk_bush_overwrites(store);
-        struct esk_bush bush;
-        struct esk_bush_table table = {.store = store,
-                                       .key_type = ESK_TYPE_U16,
-                                       .pad_bytes = 30,
-                                       .key_range = 300,
-                                       .blocks = 2 + run / 16};
+        bool overwrites = esk_model_tree_overwrites(store);
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = {.store = store,
+                                             .key_type = ESK_TYPE_U16,
+                                             .pad_bytes = 30,
+                                             .key_range = 300,
+                                             .blocks = 2 + run / 16};
         struct esk_geometry geometry = {.block_count = 40u + 80u / pages,
                                         .block_pages = pages,
                                         .page_bytes = 256,
@@ -185,18 +190,20 @@ ESK_TEST(row_that_is_there_is_changed_at_any_fill_of_any_region) {
         geometry.flags = overwrites ? ESK_MEDIUM_OVERWRITE : 0;
         ESK_CONTEXT("store %u, %u blocks of %u pages", store, table.blocks,
                     pages);
-        ESK_CHECK_INT(esk_bush_make(&bush, &table, &geometry, run), ESK_OK);
+        ESK_CHECK_INT(esk_model_tree_make(&model, &table, &geometry, run),
+                      ESK_OK);
         int status = ESK_OK;
         for (uint32_t i = 0; i < 300 && status == ESK_OK; i++) {
-            status = esk_bush_put(&bush, esk_bush_random(&bush, bush.range));
+            status = esk_model_tree_put(
+                &model, esk_model_tree_random(&model, model.range));
             if (i < 10 || i % 60 == 0) {
-                taken_check(&bush);
+                taken_check(&model);
             }
         }
         ESK_CHECK(status == ESK_OK || status == ESK_FULL);
         full += status == ESK_FULL ? 1 : 0;
-        taken_check(&bush);
-        esk_bush_free(&bush);
+        taken_check(&model);
+        esk_model_tree_free(&model);
     }
     ESK_CHECK(full > 40);
 }

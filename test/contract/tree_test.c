@@ -5,9 +5,9 @@
 /// calls, mounts in between.
 #include <stdio.h>
 
-#include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/model_tree.h"
 
 static const struct esk_geometry nand = ESK_NAND(80, 16, 512);
 
@@ -17,42 +17,43 @@ static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_JOURNALED,
                                  ESK_STORE_WANDERING, ESK_STORE_MU};
 
 /// Random calls, checked one by one; a full check now and then.
-static void random_run(const struct esk_bush_table *table,
+static void random_run(const struct esk_model_tree_table *table,
                        const struct esk_geometry *geometry, uint32_t calls,
                        uint32_t seed) {
-    struct esk_bush bush;
+    struct esk_model_tree model;
     ESK_CONTEXT("store %u, k %u, key type %u of %u bytes, row pad %u, frames "
                 "%u, policy %u, write frames %u, seed %u",
                 table->store, table->k_percent, table->key_type,
                 table->key_bytes, table->pad_bytes, table->frames,
                 table->policy, table->write_frames, seed);
-    int status = esk_bush_make(&bush, table, geometry, seed);
+    int status = esk_model_tree_make(&model, table, geometry, seed);
     ESK_CHECK_INT(status, ESK_OK);
     for (uint32_t i = 0; i < calls; i++) {
-        bool held = esk_bush_call(&bush);
+        bool held = esk_model_tree_call(&model);
         if (held && i % 500 == 499) {
-            held = esk_bush_verify(&bush);
+            held = esk_model_tree_verify(&model);
         }
-        ESK_CHECK_HELD(held, bush.why);
+        ESK_CHECK_HELD(held, model.why);
     }
-    ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                       esk_bush_verify(&bush),
-                   bush.why);
-    ESK_CHECK_INT(esk_sim_violations(bush.sim), 0);
-    esk_bush_free(&bush);
+    ESK_CHECK_HELD(esk_model_tree_verify(&model) &&
+                       esk_model_tree_remount(&model) &&
+                       esk_model_tree_verify(&model),
+                   model.why);
+    ESK_CHECK_INT(esk_sim_violations(model.sim), 0);
+    esk_model_tree_free(&model);
 }
 
 static const struct esk_geometry *medium_for(uint8_t store) {
-    return esk_bush_overwrites(store) ? &sd : &nand;
+    return esk_model_tree_overwrites(store) ? &sd : &nand;
 }
 
 ESK_TEST(tree_is_a_sorted_array_with_every_store_and_key) {
     for (size_t s = 0; s < sizeof stores; s++) {
-        for (size_t k = 0; k < ESK_BUSH_KEY_TYPES; k++) {
-            struct esk_bush_table table = {
+        for (size_t k = 0; k < ESK_MODEL_TREE_KEY_TYPES; k++) {
+            struct esk_model_tree_table table = {
                 .store = stores[s],
-                .key_type = esk_bush_key_types[k].type,
-                .key_bytes = esk_bush_key_types[k].bytes,
+                .key_type = esk_model_tree_key_types[k].type,
+                .key_bytes = esk_model_tree_key_types[k].bytes,
                 .pad_bytes = 12};
             random_run(&table, medium_for(stores[s]), 3000, 7);
         }
@@ -62,10 +63,10 @@ ESK_TEST(tree_is_a_sorted_array_with_every_store_and_key) {
 ESK_TEST(tree_works_with_rows_of_which_two_fit_a_leaf) {
     for (size_t s = 0; s < sizeof stores; s++) {
         for (uint16_t pad = 40; pad <= 230; pad = (uint16_t)(pad + 38)) {
-            struct esk_bush_table table = {.store = stores[s],
-                                           .key_type = ESK_TYPE_U32,
-                                           .pad_bytes = pad,
-                                           .key_range = 150};
+            struct esk_model_tree_table table = {.store = stores[s],
+                                                 .key_type = ESK_TYPE_U32,
+                                                 .pad_bytes = pad,
+                                                 .key_range = 150};
             if (stores[s] != ESK_STORE_MU || pad < 110) {
                 random_run(&table, medium_for(stores[s]), 2000, 3);
             }
@@ -77,12 +78,12 @@ ESK_TEST(mu_tree_works_with_any_k_frames_and_policy) {
     for (uint8_t k = 20; k <= 80; k = (uint8_t)(k + 10)) {
         for (uint8_t frames = 2; frames <= 6; frames++) {
             for (uint8_t policy = 0; policy < 2; policy++) {
-                struct esk_bush_table table = {.store = ESK_STORE_MU,
-                                               .key_type = ESK_TYPE_U32,
-                                               .pad_bytes = 4,
-                                               .k_percent = k,
-                                               .frames = frames,
-                                               .policy = policy};
+                struct esk_model_tree_table table = {.store = ESK_STORE_MU,
+                                                     .key_type = ESK_TYPE_U32,
+                                                     .pad_bytes = 4,
+                                                     .k_percent = k,
+                                                     .frames = frames,
+                                                     .policy = policy};
                 random_run(&table, &nand, 3000, k + frames);
             }
         }
@@ -92,12 +93,12 @@ ESK_TEST(mu_tree_works_with_any_k_frames_and_policy) {
 ESK_TEST(moving_trees_work_with_write_caches_of_any_size) {
     for (uint8_t frames = 2; frames <= 10; frames++) {
         for (uint8_t most = 1; most < frames; most++) {
-            struct esk_bush_table table = {.store = ESK_STORE_WANDERING,
-                                           .key_type = ESK_TYPE_U32,
-                                           .pad_bytes = 60,
-                                           .frames = frames,
-                                           .write_frames = most,
-                                           .merges = most % 2 == 0};
+            struct esk_model_tree_table table = {.store = ESK_STORE_WANDERING,
+                                                 .key_type = ESK_TYPE_U32,
+                                                 .pad_bytes = 60,
+                                                 .frames = frames,
+                                                 .write_frames = most,
+                                                 .merges = most % 2 == 0};
             random_run(&table, &nand, 2000, frames * 16u + most);
             table.store = ESK_STORE_MU;
             table.pad_bytes = 4;

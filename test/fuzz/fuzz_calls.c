@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Fuzzes the order of calls: a byte program against a simulated device and
-/// a plain array of what the table must hold (test/harness/bed.h).
+/// a plain array of what the table must hold (test/harness/model_series.h).
 ///
 ///     byte 0, 1   medium and table
 ///     byte 2      how the table is opened
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "test/fuzz/seeds.h"
-#include "test/harness/bed.h"
+#include "test/harness/model_series.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -44,72 +44,75 @@ enum call {
     CALL_VERIFY,
 };
 
-_Noreturn static void fail(const struct esk_bed *bed, const char *what) {
+_Noreturn static void fail(const struct esk_model_series *model,
+                           const char *what) {
     char text[512];
-    esk_sim_describe(bed->sim, text, sizeof text);
-    fprintf(stderr, "%s: %s\n%s\n%s\n", what, bed->why, text,
-            esk_sim_violation(bed->sim));
+    esk_sim_describe(model->sim, text, sizeof text);
+    fprintf(stderr, "%s: %s\n%s\n%s\n", what, model->why, text,
+            esk_sim_violation(model->sim));
     abort();
 }
 
-static void recover_and_verify(struct esk_bed *bed) {
-    esk_bed_crash(bed);
-    if (esk_bed_recover(bed) != ESK_OK || !esk_bed_verify(bed, false)) {
-        fail(bed, "after a crash");
+static void recover_and_verify(struct esk_model_series *model) {
+    esk_model_series_crash(model);
+    if (esk_model_series_recover(model) != ESK_OK ||
+        !esk_model_series_verify(model, false)) {
+        fail(model, "after a crash");
     }
 }
 
 /// A cut within the next operations, in a way that the simulator draws.
-static void cut_and_recover(struct esk_bed *bed, uint32_t much) {
-    esk_sim_cut_at(bed->sim, esk_sim_op_count(bed->sim) + much,
+static void cut_and_recover(struct esk_model_series *model, uint32_t much) {
+    esk_sim_cut_at(model->sim, esk_sim_op_count(model->sim) + much,
                    ESK_SIM_CUT_DRAWN);
     int status = ESK_OK;
     for (uint32_t i = 0; i < 200 && status == ESK_OK; i++) {
-        status = esk_bed_append(bed);
+        status = esk_model_series_append(model);
         if (status == ESK_OK && i % 8 == 7) {
-            status = esk_bed_sync(bed);
+            status = esk_model_series_sync(model);
         }
     }
-    recover_and_verify(bed);
+    recover_and_verify(model);
 }
 
-static void call_make(struct esk_bed *bed, uint8_t byte) {
+static void call_make(struct esk_model_series *model, uint8_t byte) {
     uint32_t much = byte >> 3;
     int status = ESK_OK;
     switch ((enum call)(byte & 7u)) {
     case CALL_APPEND_FEW:
-        status = esk_bed_append_many(bed, 1 + much);
+        status = esk_model_series_append_many(model, 1 + much);
         break;
     case CALL_APPEND_MANY:
-        status = esk_bed_append_many(bed, 20 * much);
+        status = esk_model_series_append_many(model, 20 * much);
         break;
     case CALL_SYNC:
-        status = esk_bed_sync(bed);
+        status = esk_model_series_sync(model);
         break;
     case CALL_STEP:
-        status = esk_bed_step(bed, (uint16_t)much);
+        status = esk_model_series_step(model, (uint16_t)much);
         break;
     case CALL_ERASE:
-        status = esk_bed_erase_before(bed, much % 10);
+        status = esk_model_series_erase_before(model, much % 10);
         break;
     case CALL_CRASH:
-        recover_and_verify(bed);
+        recover_and_verify(model);
         break;
     case CALL_CUT:
-        cut_and_recover(bed, much);
+        cut_and_recover(model, much);
         break;
     case CALL_VERIFY:
-        if (!esk_bed_verify(bed, true)) {
-            fail(bed, "verify");
+        if (!esk_model_series_verify(model, true)) {
+            fail(model, "verify");
         }
         break;
     }
     if (status < 0) {
-        fail(bed, "a call failed on a sound medium");
+        fail(model, "a call failed on a sound medium");
     }
 }
 
-static void bed_start(struct esk_bed *bed, const uint8_t *data) {
+static void model_series_start(struct esk_model_series *model,
+                               const uint8_t *data) {
     struct esk_sim_config config = {
         .geometry = geometries[data[0] & 3u],
         .seed = data[0],
@@ -118,7 +121,7 @@ static void bed_start(struct esk_bed *bed, const uint8_t *data) {
     };
     config.erase_keeps = (config.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0 &&
                          (data[0] & 16u) != 0;
-    struct esk_bed_table table = {
+    struct esk_model_series_table table = {
         .wide_key = (data[1] & 1u) != 0,
         .edges_given = (data[1] & 2u) != 0,
         .has_var = (data[1] & 4u) != 0,
@@ -133,28 +136,28 @@ static void bed_start(struct esk_bed *bed, const uint8_t *data) {
         .index_blocks = 4,
         .var_blocks = 8,
     };
-    int status = esk_bed_make(bed, &table, &config, data[0]);
+    int status = esk_model_series_make(model, &table, &config, data[0]);
     if (status != ESK_OK) {
-        fail(bed, "making the table");
+        fail(model, "making the table");
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-    struct esk_bed bed;
+    struct esk_model_series model;
     if (bytes < 4 || bytes > PROGRAM_BYTES_MAX) {
         return 0;
     }
-    bed_start(&bed, data);
-    for (size_t i = 3; i < bytes && bed.model->count < ROWS_MAX; i++) {
-        call_make(&bed, data[i]);
+    model_series_start(&model, data);
+    for (size_t i = 3; i < bytes && model.expected->count < ROWS_MAX; i++) {
+        call_make(&model, data[i]);
     }
-    if (!esk_bed_verify(&bed, true)) {
-        fail(&bed, "at the end");
+    if (!esk_model_series_verify(&model, true)) {
+        fail(&model, "at the end");
     }
-    if (esk_sim_violations(bed.sim) != 0) {
-        fail(&bed, "the medium was misused");
+    if (esk_sim_violations(model.sim) != 0) {
+        fail(&model, "the medium was misused");
     }
-    esk_bed_free(&bed);
+    esk_model_series_free(&model);
     return 0;
 }
 

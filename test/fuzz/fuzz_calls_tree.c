@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Fuzzes the order of calls on a tree: a byte program against a simulated
-/// device and a sorted array (test/harness/bush.h), with a reader beside.
+/// device and a sorted array (test/harness/model_tree.h), with a reader beside.
 ///
 ///     byte 0, 1   medium, store, key, row
 ///     byte 2      how the table is opened
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "test/fuzz/seeds.h"
-#include "test/harness/bush.h"
+#include "test/harness/model_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -58,12 +58,13 @@ struct change {
     uint32_t version; ///< 0: the row goes
 };
 
-/// A bush, where the program is, and what its reader has to show.
+/// A model, where the program is, and what its reader has to show.
 struct run {
-    struct esk_bush bush;
+    struct esk_model_tree model;
     struct esk_tree *reader; ///< NULL: none
-    struct esk_bush_model shown;
-    struct esk_bush_model start; ///< before changes that a cut may take
+    struct esk_model_tree_expected shown;
+    struct esk_model_tree_expected
+        start; ///< before changes that a cut may take
     uint64_t arena[READER_BYTES_MAX / 8];
     uint32_t at;
     uint32_t stride;
@@ -71,31 +72,31 @@ struct run {
 
 _Noreturn static void fail(const struct run *run, const char *what) {
     char text[512];
-    esk_sim_describe(run->bush.sim, text, sizeof text);
-    fprintf(stderr, "%s: %s\n%s\n%s\n", what, run->bush.why, text,
-            esk_sim_violation(run->bush.sim));
+    esk_sim_describe(run->model.sim, text, sizeof text);
+    fprintf(stderr, "%s: %s\n%s\n%s\n", what, run->model.why, text,
+            esk_sim_violation(run->model.sim));
     abort();
 }
 
 static void verify(struct run *run) {
-    if (!esk_bush_verify(&run->bush)) {
+    if (!esk_model_tree_verify(&run->model)) {
         fail(run, "verify");
     }
 }
 
 /// Puts or deletes the next key. Returns whether there was power for it.
 static bool row_change(struct run *run, bool puts) {
-    struct esk_bush *bush = &run->bush;
-    bool there = bush->model.version[run->at] != 0;
-    int status =
-        puts ? esk_bush_put(bush, run->at) : esk_bush_delete(bush, run->at);
-    bool refused = status == ESK_FULL && (bush->in_batch || (puts && !there));
+    struct esk_model_tree *model = &run->model;
+    bool there = model->expected.version[run->at] != 0;
+    int status = puts ? esk_model_tree_put(model, run->at)
+                      : esk_model_tree_delete(model, run->at);
+    bool refused = status == ESK_FULL && (model->in_batch || (puts && !there));
     bool absent = status == ESK_NOT_FOUND && !puts && !there;
-    bool dark = status == ESK_E_IO && !esk_sim_is_on(bush->sim);
+    bool dark = status == ESK_E_IO && !esk_sim_is_on(model->sim);
     if (status != ESK_OK && !refused && !absent && !dark) {
         fail(run, esk_status_text(status));
     }
-    run->at = (run->at + run->stride) % bush->range;
+    run->at = (run->at + run->stride) % model->range;
     return !dark;
 }
 
@@ -108,19 +109,20 @@ static void reader_close(struct run *run) {
 
 static void remount(struct run *run) {
     reader_close(run);
-    if (!esk_bush_remount(&run->bush)) {
+    if (!esk_model_tree_remount(&run->model)) {
         fail(run, "remount");
     }
 }
 
 /// Takes the table up as after a cut: what was in RAM is gone.
 static void take_up(struct run *run) {
-    struct esk_bush *bush = &run->bush;
+    struct esk_model_tree *model = &run->model;
     run->reader = NULL;
-    bush->in_batch = false;
-    int status = esk_volume_mount(&bush->volume, bush->device, 0, bush->page);
+    model->in_batch = false;
+    int status =
+        esk_volume_mount(&model->volume, model->device, 0, model->page);
     if (status == ESK_OK) {
-        status = esk_bush_open(bush);
+        status = esk_model_tree_open(model);
     }
     if (status != ESK_OK) {
         fail(run, esk_status_text(status));
@@ -131,11 +133,11 @@ static void take_up(struct run *run) {
 /// changes since `run->start`.
 static void changes_settle(struct run *run, const struct change *changes,
                            uint32_t least, uint32_t count) {
-    static uint32_t versions[ESK_BUSH_KEYS_MAX];
-    struct esk_bush *bush = &run->bush;
-    size_t bytes = bush->range * sizeof *versions;
+    static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
+    struct esk_model_tree *model = &run->model;
+    size_t bytes = model->range * sizeof *versions;
     uint32_t made = 0;
-    if (!esk_bush_read_all(bush, versions)) {
+    if (!esk_model_tree_read_all(model, versions)) {
         fail(run, "after a cut");
     }
     while (made < least || memcmp(run->start.version, versions, bytes) != 0) {
@@ -145,25 +147,25 @@ static void changes_settle(struct run *run, const struct change *changes,
         run->start.version[changes[made].number] = changes[made].version;
         made++;
     }
-    esk_bush_model_set(bush, versions);
+    esk_model_tree_model_set(model, versions);
 }
 
 /// Changes until the power goes, at operation `much` from now or never. The
 /// change it hits has taken effect or not, nor have the last ones where a
 /// write cache has them; of a batch nothing has.
 static void cut_and_recover(struct run *run, uint32_t much) {
-    struct esk_bush *bush = &run->bush;
+    struct esk_model_tree *model = &run->model;
     struct change changes[CUT_CHANGES];
     bool on = true;
-    bool cached = bush->table.write_frames != 0;
+    bool cached = model->table.write_frames != 0;
     uint32_t count = 0;
     /* In place needs page writes that a cut leaves old or new. */
-    bool whole = bush->table.store == ESK_STORE_INPLACE;
-    if (esk_tree_sync(bush->tree) != ESK_OK) {
+    bool whole = model->table.store == ESK_STORE_INPLACE;
+    if (esk_tree_sync(model->tree) != ESK_OK) {
         fail(run, "sync");
     }
-    run->start = bush->in_batch ? bush->before : bush->model;
-    esk_sim_cut_at(bush->sim, esk_sim_op_count(bush->sim) + much,
+    run->start = model->in_batch ? model->before : model->expected;
+    esk_sim_cut_at(model->sim, esk_sim_op_count(model->sim) + much,
                    !whole          ? ESK_SIM_CUT_DRAWN
                    : much % 2 == 0 ? ESK_SIM_CUT_BEFORE
                                    : ESK_SIM_CUT_AFTER);
@@ -172,17 +174,17 @@ static void cut_and_recover(struct run *run, uint32_t much) {
         struct change *change = &changes[count];
         change->number = run->at;
         on = row_change(run, puts);
-        change->version = puts ? bush->version : 0;
-        bool made = bush->model.version[change->number] == change->version;
+        change->version = puts ? model->version : 0;
+        bool made = model->expected.version[change->number] == change->version;
         count += !on || made ? 1 : 0;
     }
     uint32_t least = cached ? 0 : on ? count : count - 1;
-    if (bush->in_batch) {
+    if (model->in_batch) {
         least = 0;
         count = 0;
     }
-    esk_sim_power_on(bush->sim);
-    esk_sim_cut_at(bush->sim, 0, ESK_SIM_CUT_NONE);
+    esk_sim_power_on(model->sim);
+    esk_sim_cut_at(model->sim, 0, ESK_SIM_CUT_NONE);
     take_up(run);
     changes_settle(run, changes, least, count);
     verify(run);
@@ -190,17 +192,17 @@ static void cut_and_recover(struct run *run, uint32_t much) {
 
 /// Opens a reader, or renews it.
 static void reader_take(struct run *run) {
-    struct esk_bush *bush = &run->bush;
+    struct esk_model_tree *model = &run->model;
     /* A reader shows what a write cache has written. */
-    int status = bush->in_batch ? ESK_OK : esk_tree_sync(bush->tree);
+    int status = model->in_batch ? ESK_OK : esk_tree_sync(model->tree);
     if (status != ESK_OK) {
         fail(run, "sync");
     }
     if (run->reader == NULL) {
         struct esk_tree_config config = {
-            .frames = (uint8_t)(1 + bush->table.frames % 3),
-            .policy = bush->table.policy};
-        status = esk_tree_reader_open(&run->reader, bush->tree, &config,
+            .frames = (uint8_t)(1 + model->table.frames % 3),
+            .policy = model->table.policy};
+        status = esk_tree_reader_open(&run->reader, model->tree, &config,
                                       run->arena, sizeof run->arena);
     } else {
         status = esk_tree_reader_renew(run->reader);
@@ -208,33 +210,34 @@ static void reader_take(struct run *run) {
     if (status != ESK_OK) {
         fail(run, "reader");
     }
-    run->shown = bush->in_batch ? bush->before : bush->model;
+    run->shown = model->in_batch ? model->before : model->expected;
 }
 
 /// Scans the reader: its snapshot, to the end or until it is stale.
 static void reader_check(struct run *run, bool backward) {
-    struct esk_bush *bush = &run->bush;
+    struct esk_model_tree *model = &run->model;
     struct esk_tree_cursor cursor;
     struct esk_tree_query query = {.backward = backward};
     uint8_t row[512];
     uint8_t expected[512];
-    bool moves = !esk_bush_overwrites(bush->table.store);
+    bool moves = !esk_model_tree_overwrites(model->table.store);
     if (!moves) {
-        run->shown = bush->model;
+        run->shown = model->expected;
     }
     if (esk_tree_cursor_open(run->reader, &cursor, &query) != ESK_OK) {
         fail(run, "a reader's cursor");
     }
     int status = ESK_OK;
-    for (uint32_t i = 0; i < bush->range && status == ESK_OK; i++) {
-        uint32_t number = backward ? bush->range - 1u - i : i;
+    for (uint32_t i = 0; i < model->range && status == ESK_OK; i++) {
+        uint32_t number = backward ? model->range - 1u - i : i;
         if (run->shown.version[number] == 0) {
             continue;
         }
         status = esk_tree_cursor_next(run->reader, &cursor, row);
-        esk_bush_row(bush, number, run->shown.version[number], expected);
+        esk_model_tree_row(model, number, run->shown.version[number], expected);
         if (status == ESK_END ||
-            (status == ESK_OK && memcmp(row, expected, bush->row_bytes) != 0)) {
+            (status == ESK_OK &&
+             memcmp(row, expected, model->row_bytes) != 0)) {
             fail(run, "a reader shows another tree");
         }
     }
@@ -257,10 +260,10 @@ static void call_make(struct run *run, uint8_t byte) {
         break;
     case CALL_TURN:
         run->stride = 1 + much % 8 * 7;
-        run->at = (run->at + much / 8 * 41) % run->bush.range;
+        run->at = (run->at + much / 8 * 41) % run->model.range;
         break;
     case CALL_BATCH:
-        if (!esk_bush_batch(&run->bush, much, much % 3 == 0)) {
+        if (!esk_model_tree_batch(&run->model, much, much % 3 == 0)) {
             fail(run, "batch");
         }
         break;
@@ -270,7 +273,7 @@ static void call_make(struct run *run, uint8_t byte) {
     case CALL_STEP:
         if (much == 0) {
             remount(run);
-        } else if (esk_volume_step(&run->bush.volume, (uint16_t)much, NULL) !=
+        } else if (esk_volume_step(&run->model.volume, (uint16_t)much, NULL) !=
                    ESK_OK) {
             fail(run, "step");
         }
@@ -293,8 +296,8 @@ static bool run_start(struct run *run, const uint8_t *data) {
     static const uint8_t types[] = {ESK_TYPE_I32, ESK_TYPE_U8, ESK_TYPE_F64,
                                     ESK_TYPE_BYTES};
     uint8_t store = (uint8_t)(ESK_STORE_INPLACE + (data[0] & 3u));
-    bool stays = esk_bush_overwrites(store);
-    struct esk_bush_table table = {
+    bool stays = esk_model_tree_overwrites(store);
+    struct esk_model_tree_table table = {
         .store = store,
         .key_type = types[data[1] & 3u],
         .key_bytes = (data[1] & 4u) != 0 ? 20 : 3,
@@ -318,7 +321,7 @@ static bool run_start(struct run *run, const uint8_t *data) {
     if (config.geometry.block_count < 40) {
         table.blocks = 16;
     }
-    int status = esk_bush_make_on(&run->bush, &table, &config, data[1]);
+    int status = esk_model_tree_make_on(&run->model, &table, &config, data[1]);
     if (status != ESK_OK && status != ESK_E_SCHEMA) {
         fail(run, esk_status_text(status));
     }
@@ -333,7 +336,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     }
     memset(&run, 0, sizeof run);
     if (!run_start(&run, data)) {
-        esk_bush_free(&run.bush);
+        esk_model_tree_free(&run.model);
         return 0;
     }
     for (size_t i = 3; i < bytes; i++) {
@@ -344,10 +347,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     }
     verify(&run);
     reader_close(&run);
-    if (esk_sim_violations(run.bush.sim) != 0) {
+    if (esk_sim_violations(run.model.sim) != 0) {
         fail(&run, "the medium was misused");
     }
-    esk_bush_free(&run.bush);
+    esk_model_tree_free(&run.model);
     return 0;
 }
 

@@ -25,9 +25,9 @@
 #include "base/bytes.h"
 #include "esker/esker.h"
 #include "flash/envelope.h"
-#include "flash/volume_format.h"
 #include "port/ram/ram.h"
 #include "test/fuzz/seeds.h"
+#include "volume/volume_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

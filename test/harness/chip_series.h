@@ -15,8 +15,8 @@
 #include <stdio.h>
 
 #include "port/models/chip.h"
-#include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/model_series.h"
 
 enum {
     CHIP_LAP_TENTHS = 22, ///< how far round the ring before the cuts
@@ -33,12 +33,12 @@ struct chip_series {
     int (*start)(void); ///< what firmware does after power-on
     uint32_t cuts;
     uint32_t cut_ops; ///< a cut comes within so many operations; 0: 12
-    struct esk_bed bed;
+    struct esk_model_series model;
 };
 
 /// Rows wide enough that a page has about five; rings of a few blocks.
 static inline void chip_table_fit(const struct esk_geometry *geometry,
-                                  struct esk_bed_table *table) {
+                                  struct esk_model_series_table *table) {
     uint32_t page = geometry->page_bytes;
     uint32_t pages = geometry->block_pages;
     uint32_t pad = (page - 16) / 5 - 12;
@@ -51,47 +51,51 @@ static inline void chip_table_fit(const struct esk_geometry *geometry,
 }
 
 static inline void chip_verify(struct chip_series *run, bool full) {
-    ESK_CHECK_HELD(esk_bed_verify(&run->bed, full), run->bed.why);
+    ESK_CHECK_HELD(esk_model_series_verify(&run->model, full), run->model.why);
 }
 
 /// Power-on, driver, mount, check.
 static inline void chip_recover(struct chip_series *run, bool full) {
     esk_chip_power_on(run->chip);
     ESK_CHECK_INT(run->start(), ESK_OK);
-    esk_bed_crash(&run->bed);
-    ESK_CHECK_HELD(esk_bed_recover(&run->bed) == ESK_OK, run->bed.why);
+    esk_model_series_crash(&run->model);
+    ESK_CHECK_HELD(esk_model_series_recover(&run->model) == ESK_OK,
+                   run->model.why);
     chip_verify(run, full);
 }
 
 static inline int chip_step(struct chip_series *run) {
-    return esk_bed_random(&run->bed, 6) == 0 ? esk_bed_sync(&run->bed)
-                                             : esk_bed_append(&run->bed);
+    return esk_model_series_random(&run->model, 6) == 0
+               ? esk_model_series_sync(&run->model)
+               : esk_model_series_append(&run->model);
 }
 
 /// Goes round the ring until everything has been overwritten.
 static inline void chip_fill(struct chip_series *run) {
-    uint32_t pages = run->bed.table.data_blocks *
+    uint32_t pages = run->model.table.data_blocks *
                      run->device->geometry.block_pages * CHIP_LAP_TENTHS / 10;
-    while (run->bed.model->data_head < pages) {
+    while (run->model.expected->data_head < pages) {
         ESK_CHECK_INT(chip_step(run), ESK_OK);
     }
     chip_verify(run, true);
-    ESK_CHECK_INT(esk_bed_sync(&run->bed), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_sync(&run->model), ESK_OK);
     esk_chip_power_off(run->chip);
     chip_recover(run, true);
 }
 
 /// Works until the power goes: inside an operation, or at some byte.
 static inline void chip_cut(struct chip_series *run, uint32_t number) {
-    struct esk_bed *bed = &run->bed;
+    struct esk_model_series *model = &run->model;
     struct esk_chip *chip = run->chip;
     uint32_t ahead = run->cut_ops != 0 ? run->cut_ops : CHIP_CUT_OPS;
-    uint32_t permille = esk_bed_random(bed, 1001);
+    uint32_t permille = esk_model_series_random(model, 1001);
     if (number % 4 == 3) {
         chip->faults.cut_ns =
-            chip->now_ns + 1 + (uint64_t)esk_bed_random(bed, 100000) * 1000;
+            chip->now_ns + 1 +
+            (uint64_t)esk_model_series_random(model, 100000) * 1000;
     } else {
-        chip->faults.cut_op = chip->ops_begun + 1 + esk_bed_random(bed, ahead);
+        chip->faults.cut_op =
+            chip->ops_begun + 1 + esk_model_series_random(model, ahead);
         chip->faults.cut_permille =
             number % 4 == 0 ? permille / 1000 * 1000 : permille;
     }
@@ -110,30 +114,33 @@ static inline void chip_bus_errors(struct chip_series *run) {
     struct esk_chip *chip = run->chip;
     for (uint32_t i = 0; i < CHIP_BUS_ERRORS; i++) {
         chip->faults.bus_error_at =
-            chip->bytes + 1 + esk_bed_random(&run->bed, 20000);
+            chip->bytes + 1 + esk_model_series_random(&run->model, 20000);
         for (uint32_t j = 0; j < CHIP_BUS_STEPS; j++) {
             int status = chip_step(run);
             ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
-            esk_bed_note_heads(&run->bed);
-            /* The chip saw half a command, and nothing else amiss. */
+            esk_model_series_note_heads(&run->model);
+            /* The chip saw half a command, or no data after one whose answer
+               was lost, and nothing else amiss. */
+            ESK_CONTEXT("violation: %s", chip->violation);
             ESK_CHECK(chip->violations == 0 ||
-                      strstr(chip->violation, "cut short") != NULL);
+                      strstr(chip->violation, "cut short") != NULL ||
+                      strstr(chip->violation, "no such token") != NULL);
             chip->violations = 0;
         }
     }
     chip->faults.bus_error_at = 0;
-    ESK_CHECK_INT(esk_bed_sync(&run->bed), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_sync(&run->model), ESK_OK);
     esk_chip_power_off(chip);
     chip_recover(run, true);
 }
 
 static inline void chip_series_run(struct chip_series *run, uint64_t seed) {
-    struct esk_bed_table table = {0};
+    struct esk_model_series_table table = {0};
     esk_test_context_("%s, seed %llu", run->name, (unsigned long long)seed);
     chip_table_fit(&run->device->geometry, &table);
-    ESK_CHECK_INT(
-        esk_bed_make_on(&run->bed, &table, run->device, &run->chip->on, seed),
-        ESK_OK);
+    ESK_CHECK_INT(esk_model_series_make_on(&run->model, &table, run->device,
+                                           &run->chip->on, seed),
+                  ESK_OK);
     chip_fill(run);
     for (uint32_t i = 0; i < run->cuts; i++) {
         esk_test_context_("%s, seed %llu, cut %lu", run->name,
@@ -144,7 +151,7 @@ static inline void chip_series_run(struct chip_series *run, uint64_t seed) {
     ESK_CHECK_TEXT(run->chip->violation, "");
     ESK_CHECK_INT(run->chip->violations, 0);
     chip_bus_errors(run);
-    esk_bed_free(&run->bed);
+    esk_model_series_free(&run->model);
 }
 
 #endif

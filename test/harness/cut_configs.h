@@ -5,7 +5,7 @@
 #ifndef ESK_TEST_CUT_CONFIGS_H
 #define ESK_TEST_CUT_CONFIGS_H
 
-#include "test/harness/bed.h"
+#include "test/harness/model_series.h"
 
 enum cut_sync {
     CUT_SYNC_NEVER,  ///< rows become durable page by page
@@ -15,7 +15,7 @@ enum cut_sync {
 
 struct cut_config {
     const char *name;
-    struct esk_bed_table table;
+    struct esk_model_series_table table;
     struct esk_geometry geometry; ///< block_count 0: chosen to fit
     uint32_t bad_blocks;
     uint8_t ecc_word; ///< bytes with an ECC of their own; 0: no ECC
@@ -46,20 +46,21 @@ struct cut_side {
     bool maybe;      ///< a create or drop was cut
 };
 
-/// Makes the bed of `config`, its ring prefilled. False: bed->why.
-bool cut_bed_make(const struct cut_config *config, struct esk_bed *bed,
-                  struct cut_side *side, uint64_t seed);
+/// Makes the model of `config`, its ring prefilled. False: model->why.
+bool cut_model_series_make(const struct cut_config *config,
+                           struct esk_model_series *model,
+                           struct cut_side *side, uint64_t seed);
 
 void cut_side_free(struct cut_side *side);
 
 /// Does one step of the workload. What is a normal outcome is ESK_OK here.
-int cut_step(const struct cut_config *config, struct esk_bed *bed,
+int cut_step(const struct cut_config *config, struct esk_model_series *model,
              struct cut_side *side);
 
 /// Creates, fills or drops the side table.
-int cut_side_step(struct esk_bed *bed, struct cut_side *side);
+int cut_side_step(struct esk_model_series *model, struct cut_side *side);
 
 /// Checks the side table after a recovery, and settles what is there.
-bool cut_side_verify(struct esk_bed *bed, struct cut_side *side);
+bool cut_side_verify(struct esk_model_series *model, struct cut_side *side);
 
 #endif

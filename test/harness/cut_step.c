@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The campaign's workload: one step at a time, drawn from the bed's seed.
+/// The campaign's workload: one step at a time, drawn from the model's seed.
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,16 +22,16 @@ static const struct esk_column side_columns[] = {
     {.name = "n", .type = ESK_TYPE_U32},
 };
 
-static int side_open(struct esk_bed *bed, struct cut_side *side,
+static int side_open(struct esk_model_series *model, struct cut_side *side,
                      struct esk_series **series) {
     struct esk_table_info info;
-    ESK_TRY(esk_volume_find(&bed->volume, "side", &info, bed->page));
+    ESK_TRY(esk_volume_find(&model->volume, "side", &info, model->page));
     uint32_t bytes =
-        esk_series_arena_bytes(&bed->volume, &info, NULL, bed->page);
+        esk_series_arena_bytes(&model->volume, &info, NULL, model->page);
     if (bytes > side->arena_bytes) {
         return ESK_E_NO_MEMORY;
     }
-    return esk_series_open(series, &bed->volume, "side", NULL, side->arena,
+    return esk_series_open(series, &model->volume, "side", NULL, side->arena,
                            side->arena_bytes);
 }
 
@@ -41,10 +41,10 @@ static void side_row(uint32_t number, uint8_t *row) {
 }
 
 /// Appends rows to the side table and syncs them.
-static int side_fill(struct esk_bed *bed, struct cut_side *side) {
+static int side_fill(struct esk_model_series *model, struct cut_side *side) {
     struct esk_series *series = NULL;
     uint8_t row[6];
-    ESK_TRY(side_open(bed, side, &series));
+    ESK_TRY(side_open(model, side, &series));
     int status = ESK_OK;
     for (uint32_t i = 0; i < SIDE_ROWS && status == ESK_OK; i++) {
         side_row(side->rows, row);
@@ -59,7 +59,7 @@ static int side_fill(struct esk_bed *bed, struct cut_side *side) {
     return status;
 }
 
-static int side_create(struct esk_bed *bed, struct cut_side *side) {
+static int side_create(struct esk_model_series *model, struct cut_side *side) {
     struct esk_table_spec spec = {
         .name = "side",
         .columns = side_columns,
@@ -70,39 +70,41 @@ static int side_create(struct esk_bed *bed, struct cut_side *side) {
     side->maybe = true;
     side->rows = 0;
     side->synced = 0;
-    ESK_TRY(esk_volume_create(&bed->volume, ESK_TABLE_SERIES, &spec, NULL,
-                              bed->page));
+    ESK_TRY(esk_volume_create(&model->volume, ESK_TABLE_SERIES, &spec, NULL,
+                              model->page));
     side->maybe = false;
     side->exists = true;
     return ESK_OK;
 }
 
-static int side_drop(struct esk_bed *bed, struct cut_side *side) {
+static int side_drop(struct esk_model_series *model, struct cut_side *side) {
     side->maybe = true;
-    ESK_TRY(esk_volume_drop(&bed->volume, "side", bed->page));
+    ESK_TRY(esk_volume_drop(&model->volume, "side", model->page));
     side->maybe = false;
     side->exists = false;
     return ESK_OK;
 }
 
-int cut_side_step(struct esk_bed *bed, struct cut_side *side) {
+int cut_side_step(struct esk_model_series *model, struct cut_side *side) {
     if (!side->exists) {
-        return side_create(bed, side);
+        return side_create(model, side);
     }
-    return esk_bed_random(bed, 3) == 0 ? side_drop(bed, side)
-                                       : side_fill(bed, side);
+    return esk_model_series_random(model, 3) == 0 ? side_drop(model, side)
+                                                  : side_fill(model, side);
 }
 
 /// Checks that the side table has its synced rows, then a prefix.
-static bool side_rows_verify(struct esk_bed *bed, struct cut_side *side) {
+static bool side_rows_verify(struct esk_model_series *model,
+                             struct cut_side *side) {
     struct esk_series *series = NULL;
     struct esk_series_cursor cursor;
     uint8_t row[6];
     uint8_t expected[6];
     uint32_t count = 0;
-    int status = side_open(bed, side, &series);
+    int status = side_open(model, side, &series);
     if (status != ESK_OK) {
-        return esk_bed_fail(bed, "side table: %s", esk_status_text(status));
+        return esk_model_series_fail(model, "side table: %s",
+                                     esk_status_text(status));
     }
     status = esk_series_cursor_open(series, &cursor, NULL);
     while (status == ESK_OK) {
@@ -116,26 +118,27 @@ static bool side_rows_verify(struct esk_bed *bed, struct cut_side *side) {
     }
     esk_series_close(series);
     if (status != ESK_END || count < side->synced) {
-        return esk_bed_fail(bed, "side table: %s at row %lu, synced %lu",
-                            esk_status_text(status), (unsigned long)count,
-                            (unsigned long)side->synced);
+        return esk_model_series_fail(
+            model, "side table: %s at row %lu, synced %lu",
+            esk_status_text(status), (unsigned long)count,
+            (unsigned long)side->synced);
     }
     side->rows = count;
     side->synced = count;
     return true;
 }
 
-bool cut_side_verify(struct esk_bed *bed, struct cut_side *side) {
+bool cut_side_verify(struct esk_model_series *model, struct cut_side *side) {
     struct esk_table_info info;
-    int status = esk_volume_find(&bed->volume, "side", &info, bed->page);
+    int status = esk_volume_find(&model->volume, "side", &info, model->page);
     bool there = status == ESK_OK;
     if (status != ESK_OK && status != ESK_NOT_FOUND) {
-        return esk_bed_fail(bed, "finding the side table: %s",
-                            esk_status_text(status));
+        return esk_model_series_fail(model, "finding the side table: %s",
+                                     esk_status_text(status));
     }
     if (!side->maybe && there != side->exists) {
-        return esk_bed_fail(bed, "the side table %s",
-                            there ? "is back" : "is gone");
+        return esk_model_series_fail(model, "the side table %s",
+                                     there ? "is back" : "is gone");
     }
     if (side->maybe && !side->exists) {
         side->rows = 0;
@@ -143,7 +146,7 @@ bool cut_side_verify(struct esk_bed *bed, struct cut_side *side) {
     }
     side->maybe = false;
     side->exists = there;
-    return !there || side_rows_verify(bed, side);
+    return !there || side_rows_verify(model, side);
 }
 
 void cut_side_free(struct cut_side *side) {
@@ -152,53 +155,58 @@ void cut_side_free(struct cut_side *side) {
 }
 
 /// Appends a row and syncs as the configuration says.
-static int append_step(const struct cut_config *config, struct esk_bed *bed) {
-    int status = esk_bed_append(bed);
+static int append_step(const struct cut_config *config,
+                       struct esk_model_series *model) {
+    int status = esk_model_series_append(model);
     if (status == ESK_FULL) {
         /* Everything that was accepted must still become durable. */
-        ESK_TRY(esk_bed_sync(bed));
-        return esk_bed_erase_before(bed, 1 + esk_bed_random(bed, 7));
+        ESK_TRY(esk_model_series_sync(model));
+        return esk_model_series_erase_before(
+            model, 1 + esk_model_series_random(model, 7));
     }
     ESK_TRY(status);
     bool due = config->sync == CUT_SYNC_EACH ||
                (config->sync == CUT_SYNC_RANDOM &&
-                esk_bed_random(bed, config->page_rows) == 0);
-    return due ? esk_bed_sync(bed) : ESK_OK;
+                esk_model_series_random(model, config->page_rows) == 0);
+    return due ? esk_model_series_sync(model) : ESK_OK;
 }
 
-int cut_step(const struct cut_config *config, struct esk_bed *bed,
+int cut_step(const struct cut_config *config, struct esk_model_series *model,
              struct cut_side *side) {
-    uint32_t choice = esk_bed_random(bed, 64);
+    uint32_t choice = esk_model_series_random(model, 64);
     if (config->steps && choice < 8) {
-        return esk_bed_step(bed, (uint16_t)(1 + choice % 3));
+        return esk_model_series_step(model, (uint16_t)(1 + choice % 3));
     }
     if (config->erases && choice == 8) {
-        return esk_bed_erase_before(bed, esk_bed_random(bed, 9));
+        return esk_model_series_erase_before(model,
+                                             esk_model_series_random(model, 9));
     }
     if (config->side && choice == 9) {
-        return cut_side_step(bed, side);
+        return cut_side_step(model, side);
     }
     if (config->remounts && choice == 10) {
-        esk_bed_crash(bed);
-        ESK_TRY(esk_bed_recover(bed));
-        return esk_bed_verify(bed, false) ? ESK_OK : ESK_E_CORRUPT;
+        esk_model_series_crash(model);
+        ESK_TRY(esk_model_series_recover(model));
+        return esk_model_series_verify(model, false) ? ESK_OK : ESK_E_CORRUPT;
     }
-    return append_step(config, bed);
+    return append_step(config, model);
 }
 
-static bool prefill(const struct cut_config *config, struct esk_bed *bed) {
+static bool prefill(const struct cut_config *config,
+                    struct esk_model_series *model) {
     uint32_t rows = config->prefill_pages * config->page_rows;
-    int status = esk_bed_append_many(bed, rows);
+    int status = esk_model_series_append_many(model, rows);
     if (status == ESK_OK) {
-        status = esk_bed_sync(bed);
+        status = esk_model_series_sync(model);
     }
     return status == ESK_OK ||
-           esk_bed_fail(bed, "prefill: %s", esk_status_text(status));
+           esk_model_series_fail(model, "prefill: %s", esk_status_text(status));
 }
 
-bool cut_bed_make(const struct cut_config *config, struct esk_bed *bed,
-                  struct cut_side *side, uint64_t seed) {
-    const struct esk_bed_table *table = &config->table;
+bool cut_model_series_make(const struct cut_config *config,
+                           struct esk_model_series *model,
+                           struct cut_side *side, uint64_t seed) {
+    const struct esk_model_series_table *table = &config->table;
     struct esk_sim_config sim = {
         .geometry = config->geometry,
         .bad_blocks = config->bad_blocks,
@@ -219,16 +227,17 @@ bool cut_bed_make(const struct cut_config *config, struct esk_bed *bed,
     /* Bad blocks can leave a ring or a meta half too little: draw again. */
     for (uint32_t i = 0; i < MAKE_TRIES; i++) {
         sim.seed = seed + i * 7919;
-        status = esk_bed_make(bed, table, &sim, seed);
+        status = esk_model_series_make(model, table, &sim, seed);
         if (status == ESK_OK &&
             (config->bad_blocks == 0 ||
-             bed->bad_blocks + 3 <= bed->table.data_blocks)) {
-            return prefill(config, bed);
+             model->bad_blocks + 3 <= model->table.data_blocks)) {
+            return prefill(config, model);
         }
         if (config->bad_blocks == 0) {
             break;
         }
-        esk_bed_free(bed);
+        esk_model_series_free(model);
     }
-    return esk_bed_fail(bed, "making the volume: %s", esk_status_text(status));
+    return esk_model_series_fail(model, "making the volume: %s",
+                                 esk_status_text(status));
 }

@@ -204,7 +204,7 @@ const struct cut_tree cut_trees[] = {
 
 const size_t cut_tree_count = sizeof cut_trees / sizeof cut_trees[0];
 
-int cut_tree_make(const struct cut_tree *config, struct esk_bush *bush,
+int cut_tree_make(const struct cut_tree *config, struct esk_model_tree *model,
                   uint64_t seed) {
     struct esk_sim_config medium = {
         .geometry = config->geometry,
@@ -216,5 +216,5 @@ int cut_tree_make(const struct cut_tree *config, struct esk_bush *bush,
         .cache_programs = config->cache,
         .erase_keeps = (config->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0,
     };
-    return esk_bush_make_on(bush, &config->table, &medium, seed);
+    return esk_model_tree_make_on(model, &config->table, &medium, seed);
 }

@@ -6,11 +6,11 @@
 #ifndef ESK_TEST_CUT_TREES_H
 #define ESK_TEST_CUT_TREES_H
 
-#include "test/harness/bush.h"
+#include "test/harness/model_tree.h"
 
 struct cut_tree {
     const char *name;
-    struct esk_bush_table table;
+    struct esk_model_tree_table table;
     struct esk_geometry geometry;
     uint32_t ops;      ///< programs and erases of the workload
     uint32_t prefill;  ///< steps before it
@@ -23,8 +23,8 @@ struct cut_tree {
 extern const struct cut_tree cut_trees[];
 extern const size_t cut_tree_count;
 
-/// Makes the bush of `config`, empty. As esk_bush_make_on.
-int cut_tree_make(const struct cut_tree *config, struct esk_bush *bush,
+/// Makes the model of `config`, empty. As esk_model_tree_make_on.
+int cut_tree_make(const struct cut_tree *config, struct esk_model_tree *model,
                   uint64_t seed);
 
 #endif

@@ -21,7 +21,8 @@
 
 /// What becomes of a read that fails.
 enum read_failure {
-    READ_BROKEN,  ///< the transfer failed: ESK_E_IO
+    READ_BROKEN,  ///< the transfer fails, and when it is tried again: ESK_E_IO
+    READ_HICCUP,  ///< the transfer fails once: ESK_E_IO
     READ_CORRUPT, ///< no ECC could mend it: ESK_E_CORRUPT
     READ_FLIPPED, ///< a wrong byte, unnoticed
     READ_ERASED,  ///< a line that was not driven: bytes as if erased
@@ -42,6 +43,10 @@ static enum read_failure read_fails_as;
 /// Reads that failed so far.
 static uint32_t reads_failed;
 
+/// The broken transfer, which fails once more; ESK_PAGE_NONE: none.
+static esk_page_id broken_page;
+static uint16_t broken_offset;
+
 /// Whether syncs fail.
 static bool sync_fails;
 
@@ -57,9 +62,13 @@ static inline int failing_answer(const struct esk_device *device,
                                  esk_page_id page, uint16_t offset,
                                  void *buffer, uint16_t bytes) {
     reads_failed++;
-    if (read_fails_as == READ_BROKEN || read_fails_as == READ_CORRUPT) {
+    if (read_fails_as <= READ_CORRUPT) {
+        bool again = broken_page == page && broken_offset == offset;
+        broken_page =
+            read_fails_as == READ_BROKEN && !again ? page : ESK_PAGE_NONE;
+        broken_offset = offset;
         memset(buffer, 0x5A, bytes);
-        return read_fails_as == READ_BROKEN ? ESK_E_IO : ESK_E_CORRUPT;
+        return read_fails_as == READ_CORRUPT ? ESK_E_CORRUPT : ESK_E_IO;
     }
     int status = failing_behind->read(device, page, offset, buffer, bytes);
     if (read_fails_as == READ_ERASED) {
@@ -82,6 +91,11 @@ static inline int failing_read(const struct esk_device *device,
         }
         return failing_answer(device, page, offset, buffer, bytes);
     }
+    if (broken_page == page && broken_offset == offset) {
+        reads_failed--; /* it is counted */
+        return failing_answer(device, page, offset, buffer, bytes);
+    }
+    broken_page = ESK_PAGE_NONE;
     return failing_behind->read(device, page, offset, buffer, bytes);
 }
 
@@ -106,6 +120,7 @@ static inline void failing_device_make(struct esk_device *front,
     read_again = 0;
     read_fails_more = 0;
     read_fails_as = READ_BROKEN;
+    broken_page = ESK_PAGE_NONE;
     reads_failed = 0;
     sync_fails = false;
     syncs_pass = 0;
@@ -125,6 +140,7 @@ static inline void fail_from(uint32_t read, uint32_t more,
 static inline bool fail_end(void) {
     read_fails = 0;
     read_fails_more = 0;
+    broken_page = ESK_PAGE_NONE;
     return reads_failed > 0;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A log of levels for a rig: a key and an indexed level of 50 that follows
+/// A log of levels for a fixture: a key and an indexed level of 50 that follows
 /// from the row's number.
 #ifndef ESK_TEST_LEVEL_LOG_H
 #define ESK_TEST_LEVEL_LOG_H
 
-#include "test/harness/rig.h"
+#include "test/harness/fixture.h"
 
 enum { LEVEL_ROW_BYTES = 6 };
 
@@ -31,27 +31,27 @@ static inline int16_t level_of(uint32_t number) {
 }
 
 /// Appends row `number` under `key`.
-static inline int level_append(struct esk_rig *rig, uint32_t key,
+static inline int level_append(struct esk_fixture *fixture, uint32_t key,
                                uint32_t number) {
     uint8_t row[LEVEL_ROW_BYTES];
     esk_store_u32(row, key);
     esk_store_u16(row + 4, (uint16_t)level_of(number));
-    return esk_series_append(rig->series, row);
+    return esk_series_append(fixture->series, row);
 }
 
 /// Makes the medium and the table, and opens it.
-static inline void level_start(struct esk_rig *rig,
+static inline void level_start(struct esk_fixture *fixture,
                                const struct esk_geometry *geometry,
                                const struct esk_table_spec *spec,
                                const struct esk_series_config *config) {
-    rig_start(rig, geometry, NULL);
-    rig_create(rig, spec);
-    rig_open(rig, "log", config);
+    fixture_start(fixture, geometry, NULL);
+    fixture_create(fixture, spec);
+    fixture_open(fixture, "log", config);
 }
 
 /// Rows of `level` that a cursor over `query` gives, each held against the
 /// number that `number_of` says its key has.
-static inline uint32_t level_count(struct esk_rig *rig, int16_t level,
+static inline uint32_t level_count(struct esk_fixture *fixture, int16_t level,
                                    const struct esk_query *query,
                                    uint32_t (*number_of)(uint32_t key)) {
     struct esk_range range = {.column = 1, .has_lo = true, .has_hi = true};
@@ -63,12 +63,13 @@ static inline uint32_t level_count(struct esk_rig *rig, int16_t level,
     range.hi.i = level;
     of.ranges = &range;
     of.range_count = 1;
-    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, &of), ESK_OK);
-    int status = esk_series_cursor_next(rig->series, &cursor, row);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, &of),
+                  ESK_OK);
+    int status = esk_series_cursor_next(fixture->series, &cursor, row);
     for (; status == ESK_OK; rows++) {
         ESK_CHECK_INT((int16_t)esk_load_u16(row + 4), level);
         ESK_CHECK_INT(level_of(number_of(esk_load_u32(row))), level);
-        status = esk_series_cursor_next(rig->series, &cursor, row);
+        status = esk_series_cursor_next(fixture->series, &cursor, row);
     }
     ESK_CHECK_INT(status, ESK_END);
     return rows;

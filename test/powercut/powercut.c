@@ -3,7 +3,7 @@
 
 /// The series' power-cut campaign: many media and tables, as cut_configs.c
 /// lists them. test/harness/cut_campaign.h says how it is cut and asked for,
-/// test/harness/bed.h what is checked after each cut.
+/// test/harness/model_series.h what is checked after each cut.
 #include <stdio.h>
 
 #include "table/series/series.h"
@@ -15,9 +15,9 @@ enum {
 };
 
 static const struct cut_config *config;
-static struct esk_bed bed;
+static struct esk_model_series model;
 static struct cut_side side;
-static struct esk_bed_save saves[CUT_SNAPSHOTS];
+static struct esk_model_series_save saves[CUT_SNAPSHOTS];
 static struct cut_side sides[CUT_SNAPSHOTS];
 
 static const char *config_name(size_t at) {
@@ -26,16 +26,16 @@ static const char *config_name(size_t at) {
 
 static bool series_make(struct cut_campaign *run, size_t at) {
     config = &cut_configs[at];
-    run->why = bed.why;
-    run->why_bytes = sizeof bed.why;
+    run->why = model.why;
+    run->why_bytes = sizeof model.why;
     run->ops = config->ops;
     run->mode_last = ESK_SIM_CUT_ALL_BUT_ONE;
-    if (!cut_bed_make(config, &bed, &side, run->seed)) {
+    if (!cut_model_series_make(config, &model, &side, run->seed)) {
         return false;
     }
-    run->sim = bed.sim;
+    run->sim = model.sim;
     for (int i = 0; i < CUT_SNAPSHOTS; i++) {
-        esk_bed_save_make(&saves[i], &bed);
+        esk_model_series_save_make(&saves[i], &model);
     }
     return true;
 }
@@ -43,55 +43,57 @@ static bool series_make(struct cut_campaign *run, size_t at) {
 static void series_free(void) {
     cut_side_free(&side);
     for (int i = 0; i < CUT_SNAPSHOTS; i++) {
-        esk_bed_save_free(&saves[i]);
+        esk_model_series_save_free(&saves[i]);
     }
-    esk_bed_free(&bed);
+    esk_model_series_free(&model);
 }
 
 static void series_keep(enum cut_snapshot to) {
-    esk_bed_keep(&saves[to], &bed);
+    esk_model_series_keep(&saves[to], &model);
     sides[to] = side;
 }
 
 static void series_restore(enum cut_snapshot from) {
-    esk_bed_restore(&bed, &saves[from]);
+    esk_model_series_restore(&model, &saves[from]);
     side = sides[from];
 }
 
 static int series_step(struct cut_campaign *run) {
     (void)run;
-    return cut_step(config, &bed, &side);
+    return cut_step(config, &model, &side);
 }
 
 static void series_stir(uint64_t bits) {
-    bed.model->random ^= bits;
+    model.expected->random ^= bits;
 }
 
 /// Recovers from a cut and checks everything.
 static bool series_recover(struct cut_campaign *run) {
     (void)run;
-    esk_bed_crash(&bed);
-    if (esk_bed_random(&bed, 16) == 0) {
+    esk_model_series_crash(&model);
+    if (esk_model_series_random(&model, 16) == 0) {
         /* Looking at a volume read-only changes nothing. */
-        uint64_t ops = esk_sim_op_count(bed.sim);
+        uint64_t ops = esk_sim_op_count(model.sim);
         struct esk_volume volume;
-        if (esk_volume_mount(&volume, bed.device, ESK_MOUNT_READ_ONLY,
-                             bed.page) != ESK_OK ||
-            esk_sim_op_count(bed.sim) != ops) {
-            return esk_bed_fail(&bed, "read-only mount");
+        if (esk_volume_mount(&volume, model.device, ESK_MOUNT_READ_ONLY,
+                             model.page) != ESK_OK ||
+            esk_sim_op_count(model.sim) != ops) {
+            return esk_model_series_fail(&model, "read-only mount");
         }
     }
-    return esk_bed_recover(&bed) == ESK_OK && esk_bed_verify(&bed, true) &&
-           cut_side_verify(&bed, &side);
+    return esk_model_series_recover(&model) == ESK_OK &&
+           esk_model_series_verify(&model, true) &&
+           cut_side_verify(&model, &side);
 }
 
 /// Changes the catalog after a recovery, as its tables let it be changed.
 static int catalog_change(void) {
-    if (config->side && esk_bed_random(&bed, 2) == 0) {
-        ESK_TRY(cut_side_step(&bed, &side));
+    if (config->side && esk_model_series_random(&model, 2) == 0) {
+        ESK_TRY(cut_side_step(&model, &side));
     }
-    if (config->erases && esk_bed_random(&bed, 4) == 0) {
-        ESK_TRY(esk_bed_erase_before(&bed, esk_bed_random(&bed, 9)));
+    if (config->erases && esk_model_series_random(&model, 4) == 0) {
+        ESK_TRY(esk_model_series_erase_before(
+            &model, esk_model_series_random(&model, 9)));
     }
     return ESK_OK;
 }
@@ -99,59 +101,63 @@ static int catalog_change(void) {
 /// Goes on after a recovery: rows, a sync, a clean mount, and all again.
 static bool series_go_on(struct cut_campaign *run) {
     (void)run;
-    uint32_t rows = 1 + esk_bed_random(&bed, 2 * config->page_rows);
+    uint32_t rows = 1 + esk_model_series_random(&model, 2 * config->page_rows);
     int status = catalog_change();
     if (status == ESK_OK) {
-        status = esk_bed_append_many(&bed, rows);
+        status = esk_model_series_append_many(&model, rows);
     }
     if (status == ESK_OK || status == ESK_FULL) {
-        if (esk_bed_random(&bed, 4) == 0 && !esk_bed_verify(&bed, true)) {
+        if (esk_model_series_random(&model, 4) == 0 &&
+            !esk_model_series_verify(&model, true)) {
             return false;
         }
-        int synced = esk_bed_sync(&bed);
+        int synced = esk_model_series_sync(&model);
         status = synced != ESK_OK ? synced : status;
     }
     if (status != ESK_OK && status != ESK_FULL) {
-        return esk_bed_fail(&bed, "going on: %s", esk_status_text(status));
+        return esk_model_series_fail(&model, "going on: %s",
+                                     esk_status_text(status));
     }
-    esk_bed_crash(&bed);
-    return esk_bed_recover(&bed) == ESK_OK &&
-           esk_bed_verify(&bed, esk_bed_random(&bed, 2) == 0) &&
-           cut_side_verify(&bed, &side);
+    esk_model_series_crash(&model);
+    return esk_model_series_recover(&model) == ESK_OK &&
+           esk_model_series_verify(&model,
+                                   esk_model_series_random(&model, 2) == 0) &&
+           cut_side_verify(&model, &side);
 }
 
-/// Runs workload steps until the cut comes, if it does. False: bed.why.
+/// Runs workload steps until the cut comes, if it does. False: model.why.
 static bool series_deeper(struct cut_campaign *run) {
     (void)run;
-    uint64_t op = esk_sim_op_count(bed.sim) + esk_bed_random(&bed, 6);
-    bool catalog = config->side && esk_bed_random(&bed, 2) == 0;
-    op += catalog ? esk_bed_random(&bed, 40) : 0;
-    esk_sim_cut_at(bed.sim, op, ESK_SIM_CUT_DRAWN);
+    uint64_t op =
+        esk_sim_op_count(model.sim) + esk_model_series_random(&model, 6);
+    bool catalog = config->side && esk_model_series_random(&model, 2) == 0;
+    op += catalog ? esk_model_series_random(&model, 40) : 0;
+    esk_sim_cut_at(model.sim, op, ESK_SIM_CUT_DRAWN);
     int status = ESK_OK;
     for (uint32_t i = 0; status == ESK_OK && i < STEPS_AFTER; i++) {
-        status = catalog && i < 3 ? cut_side_step(&bed, &side)
-                                  : cut_step(config, &bed, &side);
+        status = catalog && i < 3 ? cut_side_step(&model, &side)
+                                  : cut_step(config, &model, &side);
     }
-    return status == ESK_OK || !esk_sim_is_on(bed.sim) ||
-           esk_bed_fail(&bed, "workload after a recovery: %s",
-                        esk_status_text(status));
+    return status == ESK_OK || !esk_sim_is_on(model.sim) ||
+           esk_model_series_fail(&model, "workload after a recovery: %s",
+                                 esk_status_text(status));
 }
 
 /// Laps of a ring, in tenths.
 static unsigned tenths(uint32_t head, uint32_t blocks) {
-    uint32_t pages = blocks * bed.device->geometry.block_pages;
+    uint32_t pages = blocks * model.device->geometry.block_pages;
     return pages == 0 ? 0 : (unsigned)(head * 10 / pages);
 }
 
 static void series_print(const struct cut_campaign *run) {
-    unsigned data = tenths(bed.series->data.head, bed.table.data_blocks);
-    unsigned index = tenths(bed.series->index.head, bed.index_blocks);
+    unsigned data = tenths(model.series->data.head, model.table.data_blocks);
+    unsigned index = tenths(model.series->index.head, model.index_blocks);
     printf("%-24s %6llu cuts over %4llu ops; laps %u.%u data, %u.%u index",
            run->name, (unsigned long long)run->cuts,
            (unsigned long long)(run->slots / run->mode_last), data / 10,
            data % 10, index / 10, index % 10);
-    if (bed.table.has_var) {
-        unsigned var = tenths(bed.series->var->head, bed.var_blocks);
+    if (model.table.has_var) {
+        unsigned var = tenths(model.series->var->head, model.var_blocks);
         printf(", %u.%u var", var / 10, var % 10);
     }
 }

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/harness/bush.h"
 #include "test/harness/cut_campaign.h"
 #include "test/harness/cut_trees.h"
+#include "test/harness/model_tree.h"
 
 enum { CHANGES_MAX = 12, STEPS_AFTER = 12, UNSYNCED_MAX = 24 };
 
@@ -31,7 +31,7 @@ struct step {
 /// may lose the latest of that where there is a cache, the medium's or the
 /// tree's.
 struct unsynced {
-    struct esk_bush_model safe;
+    struct esk_model_tree_expected safe;
     struct step steps[UNSYNCED_MAX];
     uint32_t count;
 };
@@ -39,31 +39,31 @@ struct unsynced {
 /// Everything that a call or a cut can change.
 struct save {
     struct esk_sim *sim;
-    struct esk_bush bush;
+    struct esk_model_tree model;
     struct unsynced unsynced;
     void *arena;
 };
 
 static const struct cut_tree *config;
-static struct esk_bush bush;
+static struct esk_model_tree model;
 static struct step step; ///< the one under way, or the last
 static struct unsynced unsynced;
 static struct save saves[CUT_SNAPSHOTS];
 static uint32_t cuts_in_row; ///< of the try
 
 static void tree_keep(enum cut_snapshot to) {
-    saves[to].bush = bush;
+    saves[to].model = model;
     saves[to].unsynced = unsynced;
-    memcpy(saves[to].arena, bush.arena, bush.arena_bytes);
-    esk_sim_restore(saves[to].sim, bush.sim);
+    memcpy(saves[to].arena, model.arena, model.arena_bytes);
+    esk_sim_restore(saves[to].sim, model.sim);
 }
 
 static void tree_restore(enum cut_snapshot from) {
     cuts_in_row = 0;
-    bush = saves[from].bush;
+    model = saves[from].model;
     unsynced = saves[from].unsynced;
-    memcpy(bush.arena, saves[from].arena, bush.arena_bytes);
-    esk_sim_restore(bush.sim, saves[from].sim);
+    memcpy(model.arena, saves[from].arena, model.arena_bytes);
+    esk_sim_restore(model.sim, saves[from].sim);
 }
 
 static void change_add(uint32_t number, uint32_t version) {
@@ -72,66 +72,66 @@ static void change_add(uint32_t number, uint32_t version) {
     step.count++;
 }
 
-/// Makes the first `count` changes in the model.
+/// Makes the first `count` changes in the expected.
 static void changes_apply(const struct step *of, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t *version = &bush.model.version[of->changes[i].number];
+        uint32_t *version = &model.expected.version[of->changes[i].number];
         uint32_t now = of->changes[i].version;
-        bush.model.rows += now != 0 && *version == 0 ? 1 : 0;
-        bush.model.rows -= now == 0 && *version != 0 ? 1 : 0;
+        model.expected.rows += now != 0 && *version == 0 ? 1 : 0;
+        model.expected.rows -= now == 0 && *version != 0 ? 1 : 0;
         *version = now;
     }
 }
 
 static int many_put(uint32_t number, uint32_t *done) {
     uint8_t rows[CHANGES_MAX * 512];
-    uint32_t gap = 1 + esk_bush_random(&bush, 3);
-    for (; number < bush.range && step.count < CHANGES_MAX; number += gap) {
-        bush.version++;
-        esk_bush_row(&bush, number, bush.version,
-                     rows + (size_t)step.count * bush.row_bytes);
-        change_add(number, bush.version);
+    uint32_t gap = 1 + esk_model_tree_random(&model, 3);
+    for (; number < model.range && step.count < CHANGES_MAX; number += gap) {
+        model.version++;
+        esk_model_tree_row(&model, number, model.version,
+                           rows + (size_t)step.count * model.row_bytes);
+        change_add(number, model.version);
     }
-    return esk_tree_put_many(bush.tree, rows, step.count, done);
+    return esk_tree_put_many(model.tree, rows, step.count, done);
 }
 
 static int batch_step(void) {
     int status = ESK_OK;
-    if (!bush.in_batch) {
-        status = esk_tree_begin(bush.tree, 0);
+    if (!model.in_batch) {
+        status = esk_tree_begin(model.tree, 0);
         if (status == ESK_OK) {
-            bush.before = bush.model;
-            bush.in_batch = true;
+            model.before = model.expected;
+            model.in_batch = true;
         }
         return status == ESK_E_UNSUPPORTED || status == ESK_FULL ? ESK_OK
                                                                  : status;
     }
-    if (esk_bush_random(&bush, 4) == 0) {
-        bush.in_batch = false;
-        bush.model = bush.before;
-        return esk_tree_abort(bush.tree);
+    if (esk_model_tree_random(&model, 4) == 0) {
+        model.in_batch = false;
+        model.expected = model.before;
+        return esk_tree_abort(model.tree);
     }
     step.commits = true;
-    status = esk_tree_commit(bush.tree);
+    status = esk_tree_commit(model.tree);
     if (status == ESK_OK) {
-        bush.in_batch = false;
+        model.in_batch = false;
     }
     return status;
 }
 
 /// Whether a change may be lost until the next sync.
 static bool is_cached(void) {
-    return config->cache != 0 || bush.table.write_frames != 0;
+    return config->cache != 0 || model.table.write_frames != 0;
 }
 
 static void synced(void) {
-    unsynced.safe = bush.in_batch ? bush.before : bush.model;
+    unsynced.safe = model.in_batch ? model.before : model.expected;
     unsynced.count = 0;
 }
 
 /// Keeps what the step changed for as long as a cut may lose it.
 static int step_note(uint32_t done) {
-    if (!is_cached() || bush.in_batch || done == 0) {
+    if (!is_cached() || model.in_batch || done == 0) {
         return ESK_OK;
     }
     unsynced.steps[unsynced.count] = step;
@@ -140,7 +140,7 @@ static int step_note(uint32_t done) {
     if (unsynced.count < UNSYNCED_MAX) {
         return ESK_OK;
     }
-    ESK_TRY(esk_tree_sync(bush.tree));
+    ESK_TRY(esk_tree_sync(model.tree));
     synced();
     return ESK_OK;
 }
@@ -148,11 +148,11 @@ static int step_note(uint32_t done) {
 /// Whether the step may be refused for want of room: a batch took up its own,
 /// a row would be new, or cuts one after another each left a part of a sweep.
 static bool step_may_be_full(void) {
-    bool moves = !esk_bush_overwrites(bush.table.store);
-    bool may = bush.in_batch || (moves && cuts_in_row > 1);
+    bool moves = !esk_model_tree_overwrites(model.table.store);
+    bool may = model.in_batch || (moves && cuts_in_row > 1);
     for (uint32_t i = 0; i < step.count; i++) {
         may = may || (step.changes[i].version != 0 &&
-                      bush.model.version[step.changes[i].number] == 0);
+                      model.expected.version[step.changes[i].number] == 0);
     }
     return may;
 }
@@ -161,39 +161,39 @@ static bool step_may_be_full(void) {
 static int tree_step(struct cut_campaign *run) {
     (void)run;
     uint8_t row[512];
-    uint32_t number = esk_bush_random(&bush, bush.range);
-    uint32_t kind = esk_bush_random(&bush, 100);
+    uint32_t number = esk_model_tree_random(&model, model.range);
+    uint32_t kind = esk_model_tree_random(&model, 100);
     uint32_t done = 0;
     bool is_sync = false;
     int status = ESK_OK;
     /* A tree that merges is filled and emptied in turn. */
-    uint32_t puts = bush.table.merges && bush.version % 256 >= 160 ? 18 : 50;
+    uint32_t puts = model.table.merges && model.version % 256 >= 160 ? 18 : 50;
     memset(&step, 0, sizeof step);
     if (kind < puts) {
-        bush.version++;
-        change_add(number, bush.version);
-        esk_bush_row(&bush, number, bush.version, row);
-        status = esk_tree_put(bush.tree, row);
+        model.version++;
+        change_add(number, model.version);
+        esk_model_tree_row(&model, number, model.version, row);
+        status = esk_tree_put(model.tree, row);
         done = status == ESK_OK ? 1 : 0;
     } else if (kind < 74) {
         change_add(number, 0);
-        esk_bush_key(&bush, number, row);
-        status = esk_tree_delete(bush.tree, row);
+        esk_model_tree_key(&model, number, row);
+        status = esk_tree_delete(model.tree, row);
         done = status == ESK_OK ? 1 : 0;
         status = status == ESK_NOT_FOUND ? ESK_OK : status;
     } else if (kind < 82) {
         status = many_put(number, &done);
     } else if (kind < 90) {
-        status = esk_volume_step(&bush.volume, 3, NULL);
+        status = esk_volume_step(&model.volume, 3, NULL);
     } else if (kind < 98) {
-        bool was_in_batch = bush.in_batch;
+        bool was_in_batch = model.in_batch;
         status = batch_step();
-        is_sync = bush.in_batch != was_in_batch;
+        is_sync = model.in_batch != was_in_batch;
     } else {
-        status = esk_tree_sync(bush.tree);
-        is_sync = status == ESK_OK && !bush.in_batch;
+        status = esk_tree_sync(model.tree);
+        is_sync = status == ESK_OK && !model.in_batch;
     }
-    if (!esk_sim_is_on(bush.sim)) {
+    if (!esk_sim_is_on(model.sim)) {
         return ESK_E_IO;
     }
     status = status == ESK_FULL && step_may_be_full() ? ESK_OK : status;
@@ -209,19 +209,20 @@ static int tree_step(struct cut_campaign *run) {
 /// while it does.
 static int take_up(struct cut_campaign *run) {
     for (uint32_t i = 0; i < 4; i++) {
-        esk_sim_power_on(bush.sim);
-        if (i < 3 && esk_bush_random(&bush, 3) == 0) {
+        esk_sim_power_on(model.sim);
+        if (i < 3 && esk_model_tree_random(&model, 3) == 0) {
             esk_sim_cut_at(
-                bush.sim,
-                esk_sim_op_count(bush.sim) + esk_bush_random(&bush, 3),
+                model.sim,
+                esk_sim_op_count(model.sim) + esk_model_tree_random(&model, 3),
                 config->whole_writes ? ESK_SIM_CUT_BEFORE : ESK_SIM_CUT_DRAWN);
         }
-        int status = esk_volume_mount(&bush.volume, bush.device, 0, bush.page);
+        int status =
+            esk_volume_mount(&model.volume, model.device, 0, model.page);
         if (status == ESK_OK) {
-            status = esk_bush_open(&bush);
+            status = esk_model_tree_open(&model);
         }
-        if (status == ESK_OK || esk_sim_is_on(bush.sim)) {
-            esk_sim_cut_at(bush.sim, 0, ESK_SIM_CUT_NONE);
+        if (status == ESK_OK || esk_sim_is_on(model.sim)) {
+            esk_sim_cut_at(model.sim, 0, ESK_SIM_CUT_NONE);
             return status;
         }
         run->cuts++;
@@ -230,8 +231,8 @@ static int take_up(struct cut_campaign *run) {
 }
 
 static bool model_is(const uint32_t *versions) {
-    return memcmp(bush.model.version, versions,
-                  bush.range * sizeof *versions) == 0;
+    return memcmp(model.expected.version, versions,
+                  model.range * sizeof *versions) == 0;
 }
 
 /// Makes the changes of `of` in the model one by one until it is the table.
@@ -260,8 +261,8 @@ static bool step_has(const struct step *of, uint32_t number, uint32_t version) {
 /// key is as the last sync or a later change left it. Makes it the model's.
 static bool keys_settle(const uint32_t *versions) {
     bool found = true;
-    bush.model.rows = 0;
-    for (uint32_t number = 0; number < bush.range; number++) {
+    model.expected.rows = 0;
+    for (uint32_t number = 0; number < model.range; number++) {
         uint32_t version = versions[number];
         bool may = version == unsynced.safe.version[number] ||
                    step_has(&step, number, version);
@@ -269,8 +270,8 @@ static bool keys_settle(const uint32_t *versions) {
             may = may || step_has(&unsynced.steps[i], number, version);
         }
         found = found && may;
-        bush.model.version[number] = version;
-        bush.model.rows += version != 0 ? 1 : 0;
+        model.expected.version[number] = version;
+        model.expected.rows += version != 0 ? 1 : 0;
     }
     return found;
 }
@@ -278,31 +279,32 @@ static bool keys_settle(const uint32_t *versions) {
 /// Finds which of the allowed states the table is in, and makes it the
 /// model's.
 static bool state_settle(void) {
-    static uint32_t versions[ESK_BUSH_KEYS_MAX];
+    static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     bool found = false;
-    if (!esk_bush_read_all(&bush, versions)) {
+    if (!esk_model_tree_read_all(&model, versions)) {
         return false;
     }
-    if (bush.in_batch) {
-        bush.in_batch = false;
+    if (model.in_batch) {
+        model.in_batch = false;
         if (step.commits && model_is(versions)) {
             synced();
             return true;
         }
-        bush.model = bush.before;
+        model.expected = model.before;
         step.count = 0;
     }
-    if (is_cached() && bush.table.store == ESK_STORE_INPLACE) {
+    if (is_cached() && model.table.store == ESK_STORE_INPLACE) {
         found = keys_settle(versions);
     } else if (is_cached()) {
-        bush.model = unsynced.safe;
+        model.expected = unsynced.safe;
         for (uint32_t i = 0; i < unsynced.count && !found; i++) {
             found = step_settle(&unsynced.steps[i], versions);
         }
     }
     found = found || step_settle(&step, versions);
     synced();
-    return found || esk_bush_fail(&bush, "in no state that a cut may leave");
+    return found ||
+           esk_model_tree_fail(&model, "in no state that a cut may leave");
 }
 
 static bool tree_recover(struct cut_campaign *run) {
@@ -310,23 +312,24 @@ static bool tree_recover(struct cut_campaign *run) {
     cuts_in_row++;
     int status = take_up(run);
     if (status != ESK_OK) {
-        return esk_bush_fail(&bush, "recovery: %s", esk_status_text(status));
+        return esk_model_tree_fail(&model, "recovery: %s",
+                                   esk_status_text(status));
     }
     if (!state_settle()) {
         return false;
     }
-    status = esk_tree_check(bush.tree, &report);
+    status = esk_tree_check(model.tree, &report);
     if (report.pages_lost > 0) {
-        return esk_bush_fail(&bush, "%lu pages lost",
-                             (unsigned long)report.pages_lost);
+        return esk_model_tree_fail(&model, "%lu pages lost",
+                                   (unsigned long)report.pages_lost);
     }
-    if (esk_bush_random(&bush, 6) == 0) {
-        return esk_bush_verify(&bush);
+    if (esk_model_tree_random(&model, 6) == 0) {
+        return esk_model_tree_verify(&model);
     }
-    return (status == ESK_OK && report.rows == bush.model.rows) ||
-           esk_bush_fail(&bush, "check: %s, %lu rows of %lu",
-                         esk_status_text(status), (unsigned long)report.rows,
-                         (unsigned long)bush.model.rows);
+    return (status == ESK_OK && report.rows == model.expected.rows) ||
+           esk_model_tree_fail(
+               &model, "check: %s, %lu rows of %lu", esk_status_text(status),
+               (unsigned long)report.rows, (unsigned long)model.expected.rows);
 }
 
 /// Runs some steps. False: one failed with the power on.
@@ -335,8 +338,9 @@ static bool steps_run(struct cut_campaign *run) {
     for (uint32_t i = 0; i < STEPS_AFTER && status == ESK_OK; i++) {
         status = tree_step(run);
     }
-    if (status != ESK_OK && esk_sim_is_on(bush.sim)) {
-        return esk_bush_fail(&bush, "going on: %s", esk_status_text(status));
+    if (status != ESK_OK && esk_sim_is_on(model.sim)) {
+        return esk_model_tree_fail(&model, "going on: %s",
+                                   esk_status_text(status));
     }
     if (status == ESK_OK) {
         memset(&step, 0, sizeof step);
@@ -345,8 +349,9 @@ static bool steps_run(struct cut_campaign *run) {
 }
 
 static bool tree_deeper(struct cut_campaign *run) {
-    uint64_t op = esk_sim_op_count(bush.sim) + esk_bush_random(&bush, 12);
-    esk_sim_cut_at(bush.sim, op,
+    uint64_t op =
+        esk_sim_op_count(model.sim) + esk_model_tree_random(&model, 12);
+    esk_sim_cut_at(model.sim, op,
                    config->whole_writes ? ESK_SIM_CUT_AFTER
                                         : ESK_SIM_CUT_DRAWN);
     return steps_run(run);
@@ -354,11 +359,11 @@ static bool tree_deeper(struct cut_campaign *run) {
 
 static bool tree_go_on(struct cut_campaign *run) {
     return steps_run(run) &&
-           (esk_bush_random(&bush, 2) == 0 || tree_recover(run));
+           (esk_model_tree_random(&model, 2) == 0 || tree_recover(run));
 }
 
 static void tree_stir(uint64_t bits) {
-    bush.random ^= bits;
+    model.random ^= bits;
 }
 
 static const char *config_name(size_t at) {
@@ -367,26 +372,27 @@ static const char *config_name(size_t at) {
 
 static bool tree_make(struct cut_campaign *run, size_t at) {
     config = &cut_trees[at];
-    run->why = bush.why;
-    run->why_bytes = sizeof bush.why;
+    run->why = model.why;
+    run->why_bytes = sizeof model.why;
     run->ops = config->ops;
     run->mode_last =
         config->whole_writes ? ESK_SIM_CUT_AFTER : ESK_SIM_CUT_ALL_BUT_ONE;
-    int status = cut_tree_make(config, &bush, run->seed);
+    int status = cut_tree_make(config, &model, run->seed);
     for (uint32_t i = 0; i < config->prefill && status == ESK_OK; i++) {
         status = tree_step(run);
     }
     if (status == ESK_OK) {
-        status = esk_tree_sync(bush.tree);
+        status = esk_tree_sync(model.tree);
         synced();
     }
     if (status != ESK_OK) {
-        return esk_bush_fail(&bush, "prefill: %s", esk_status_text(status));
+        return esk_model_tree_fail(&model, "prefill: %s",
+                                   esk_status_text(status));
     }
-    run->sim = bush.sim;
+    run->sim = model.sim;
     for (int i = 0; i < CUT_SNAPSHOTS; i++) {
-        saves[i].arena = malloc(bush.arena_bytes);
-        if (esk_sim_clone(&saves[i].sim, bush.sim) != ESK_OK) {
+        saves[i].arena = malloc(model.arena_bytes);
+        if (esk_sim_clone(&saves[i].sim, model.sim) != ESK_OK) {
             abort();
         }
     }
@@ -398,12 +404,12 @@ static void tree_free(void) {
         esk_sim_destroy(saves[i].sim);
         free(saves[i].arena);
     }
-    esk_bush_free(&bush);
+    esk_model_tree_free(&model);
 }
 
 static void tree_print(const struct cut_campaign *run) {
     struct esk_tree_stats stats;
-    esk_tree_stats(bush.tree, &stats);
+    esk_tree_stats(model.tree, &stats);
     printf("%-20s %6llu cuts over %4lu ops; height %u, %lu splits, "
            "%lu pages moved",
            run->name, (unsigned long long)run->cuts, (unsigned long)config->ops,

@@ -7,7 +7,7 @@
 /// likewise: a cut may have begun to overwrite it.
 #include "table/series/series.h"
 
-#include "test/harness/rig.h"
+#include "test/harness/fixture.h"
 
 static const struct esk_column columns[] = {
     {.name = "at", .type = ESK_TYPE_U32},
@@ -23,55 +23,56 @@ static const struct esk_table_spec spec = {.name = "log",
 
 enum { ROW_BYTES = 16, VALUE_BYTES = 100 };
 
-static void append(struct esk_rig *rig, uint32_t key) {
+static void append(struct esk_fixture *fixture, uint32_t key) {
     uint8_t row[ROW_BYTES] = {0};
     uint8_t value[VALUE_BYTES];
     esk_store_u32(row, key);
     memset(value, (uint8_t)key, sizeof value);
-    ESK_CHECK_INT(esk_series_append_var(rig->series, row, value, sizeof value),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_series_append_var(fixture->series, row, value, sizeof value),
+        ESK_OK);
 }
 
 /// Damages the page of values at `position`; returns the values missing.
-static uint32_t missing_without(struct esk_rig *rig, uint32_t position,
+static uint32_t missing_without(struct esk_fixture *fixture, uint32_t position,
                                 int expected) {
     struct esk_series_report report;
-    esk_page_id page = esk_ring_page(rig->series->var, position);
-    ESK_CHECK_INT(esk_sim_flip(rig->sim, page, 999), ESK_OK);
-    rig_reboot(rig);
-    ESK_CHECK_INT(esk_series_check(rig->series, &report), expected);
+    esk_page_id page = esk_ring_page(fixture->series->var, position);
+    ESK_CHECK_INT(esk_sim_flip(fixture->sim, page, 999), ESK_OK);
+    fixture_reboot(fixture);
+    ESK_CHECK_INT(esk_series_check(fixture->series, &report), expected);
     return report.values_missing;
 }
 
 ESK_TEST(check_misses_no_value_of_an_erased_row) {
-    struct esk_rig rig;
-    rig_start(&rig, &rig_nor, NULL);
-    rig_create(&rig, &spec);
-    rig_open(&rig, "log", NULL);
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
     for (uint32_t key = 1; key <= 20; key++) {
-        append(&rig, key);
+        append(&fixture, key);
     }
-    ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
     /* Rows 1 to 15 share a page; of their values, page 0 holds two. */
-    ESK_CHECK_INT(esk_series_erase_before(rig.series, 5), ESK_OK);
-    ESK_CHECK_INT(missing_without(&rig, 0, ESK_OK), 0);
-    ESK_CHECK(missing_without(&rig, 4, ESK_E_CORRUPT) >= 2);
-    rig_end(&rig);
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, 5), ESK_OK);
+    ESK_CHECK_INT(missing_without(&fixture, 0, ESK_OK), 0);
+    ESK_CHECK(missing_without(&fixture, 4, ESK_E_CORRUPT) >= 2);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_misses_no_value_in_the_block_that_gives_way) {
-    struct esk_rig rig;
-    rig_start(&rig, &rig_nor, NULL);
-    rig_create(&rig, &spec);
-    rig_open(&rig, "log", NULL);
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
     uint32_t key = 0;
-    while (rig.series->var->head < 3 * 8) {
-        append(&rig, ++key);
+    while (fixture.series->var->head < 3 * 8) {
+        append(&fixture, ++key);
     }
-    ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-    ESK_CHECK_INT(missing_without(&rig, 2, ESK_OK), 0);
-    ESK_CHECK(missing_without(&rig, 9, ESK_E_CORRUPT) >= 2);
-    rig_end(&rig);
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    ESK_CHECK_INT(missing_without(&fixture, 2, ESK_OK), 0);
+    ESK_CHECK(missing_without(&fixture, 9, ESK_E_CORRUPT) >= 2);
+    fixture_end(&fixture);
 }
 
 ESK_TEST_MAIN()

@@ -4,9 +4,9 @@
 /// What media that fail at the wrong moment once broke: rows were programmed
 /// over others, lost at a mount, counted wrong; a catalog was lost.
 #include "table/series/series.h"
-#include "test/harness/bed.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/model_series.h"
 
 static const struct esk_geometry nor = ESK_NOR(70, 8, 256);
 
@@ -16,158 +16,164 @@ static const struct esk_geometry nand = ESK_NAND(70, 8, 512);
 
 static const struct esk_geometry card = ESK_CARD(70, 8, 512);
 
-static void make(struct esk_bed *bed, const struct esk_geometry *geometry,
-                 const struct esk_bed_table *table, uint64_t seed) {
+static void make(struct esk_model_series *model,
+                 const struct esk_geometry *geometry,
+                 const struct esk_model_series_table *table, uint64_t seed) {
     struct esk_sim_config config = {.geometry = *geometry, .seed = seed};
     config.erase_keeps = geometry->flags != 0;
-    ESK_CHECK_INT(esk_bed_make(bed, table, &config, seed), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_make(model, table, &config, seed), ESK_OK);
 }
 
-static void fail(struct esk_bed *bed, const struct esk_sim_failures *what) {
-    esk_sim_failures_set(bed->sim, what);
+static void fail(struct esk_model_series *model,
+                 const struct esk_sim_failures *what) {
+    esk_sim_failures_set(model->sim, what);
 }
 
-static void verify(struct esk_bed *bed) {
-    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
-    ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
+static void verify(struct esk_model_series *model) {
+    ESK_CHECK_HELD(esk_model_series_verify(model, true), model->why);
+    ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
 }
 
-static void mount_verify(struct esk_bed *bed) {
-    fail(bed, NULL);
-    esk_bed_crash(bed);
-    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
-    verify(bed);
+static void mount_verify(struct esk_model_series *model) {
+    fail(model, NULL);
+    esk_model_series_crash(model);
+    ESK_CHECK_HELD(esk_model_series_recover(model) == ESK_OK, model->why);
+    verify(model);
 }
 
 /// Appends rows until the next page is number `index` of its block.
-static void fill_to(struct esk_bed *bed, uint32_t index) {
+static void fill_to(struct esk_model_series *model, uint32_t index) {
     do {
-        ESK_CHECK_INT(esk_bed_append(bed), ESK_OK);
-    } while (bed->series->data.head % bed->device->geometry.block_pages !=
+        ESK_CHECK_INT(esk_model_series_append(model), ESK_OK);
+    } while (model->series->data.head % model->device->geometry.block_pages !=
                  index ||
-             bed->series->write_count != 1);
+             model->series->write_count != 1);
 }
 
 ESK_TEST(early_erase_that_fails_without_a_mark_is_not_programmed_over) {
-    const struct esk_bed_table table = {
+    const struct esk_model_series_table table = {
         .no_marks = true, .data_blocks = 8, .index_blocks = 6};
     const struct esk_sim_failures once = {.erase.burst_length = 1};
     for (uint32_t lead = 0; lead < 8; lead++) {
-        struct esk_bed bed;
+        struct esk_model_series model;
         bool done = false;
         ESK_CONTEXT("page %u of a block", lead);
-        make(&bed, &nor, &table, 1);
+        make(&model, &nor, &table, 1);
         for (uint32_t block = 0; block < 10; block++) {
-            fill_to(&bed, lead);
+            fill_to(&model, lead);
         }
-        fail(&bed, &once);
-        bed.model->ahead = 1;
-        ESK_CHECK_INT(esk_ring_step(&bed.series->data, &done), ESK_OK);
-        ESK_CHECK_INT(bed.series->stats.erase_failures, 1);
+        fail(&model, &once);
+        model.expected->ahead = 1;
+        ESK_CHECK_INT(esk_ring_step(&model.series->data, &done), ESK_OK);
+        ESK_CHECK_INT(model.series->stats.erase_failures, 1);
         for (uint32_t block = 0; block < 3; block++) {
-            fill_to(&bed, lead);
-            ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
+            fill_to(&model, lead);
+            ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
         }
-        verify(&bed);
-        mount_verify(&bed);
-        esk_bed_free(&bed);
+        verify(&model);
+        mount_verify(&model);
+        esk_model_series_free(&model);
     }
 }
 
 ESK_TEST(mount_looks_past_three_blocks_that_failed_and_look_erased) {
-    const struct esk_bed_table table = {
+    const struct esk_model_series_table table = {
         .no_marks = true, .data_blocks = 8, .index_blocks = 6};
     for (uint32_t seed = 0; seed < 40; seed++) {
-        struct esk_bed bed;
+        struct esk_model_series model;
         ESK_CONTEXT("seed %u", seed);
-        make(&bed, &nor, &table, seed);
+        make(&model, &nor, &table, seed);
         for (uint32_t block = 0; block < seed % 12; block++) {
-            fill_to(&bed, 0);
+            fill_to(&model, 0);
         }
-        uint32_t failing = bed.series->data.ready / 8;
+        uint32_t failing = model.series->data.ready / 8;
         for (uint32_t i = 0; i < 3; i++) {
-            esk_sim_block_fail(bed.sim, bed.data_block + (failing + i) % 8);
+            esk_sim_block_fail(model.sim, model.data_block + (failing + i) % 8);
         }
-        ESK_CHECK_INT(esk_bed_append_many(&bed, 300), ESK_OK);
-        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-        verify(&bed);
-        mount_verify(&bed);
-        esk_bed_free(&bed);
+        ESK_CHECK_INT(esk_model_series_append_many(&model, 300), ESK_OK);
+        ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+        verify(&model);
+        mount_verify(&model);
+        esk_model_series_free(&model);
     }
 }
 
 ESK_TEST(mount_looks_past_two_pages_that_hold_what_was_there_a_lap_ago) {
-    const struct esk_bed_table table = {.data_blocks = 6, .index_blocks = 6};
+    const struct esk_model_series_table table = {.data_blocks = 6,
+                                                 .index_blocks = 6};
     for (uint32_t seed = 0; seed < 40; seed++) {
         struct esk_sim_failures two = {
             .transfer = {.burst_start = 1, .burst_length = 2}};
-        struct esk_bed bed;
+        struct esk_model_series model;
         ESK_CONTEXT("seed %u", seed);
-        make(&bed, &card, &table, seed);
+        make(&model, &card, &table, seed);
         for (uint32_t block = 0; block < 7; block++) {
-            fill_to(&bed, 0);
+            fill_to(&model, 0);
         }
-        fail(&bed, &two); /* the erase is good, then two programs are not */
-        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-        mount_verify(&bed);
-        esk_bed_free(&bed);
+        fail(&model, &two); /* the erase is good, then two programs are not */
+        ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+        mount_verify(&model);
+        esk_model_series_free(&model);
     }
 }
 
 ESK_TEST(count_reads_on_in_a_block_that_went_bad_after_its_first_page) {
-    const struct esk_bed_table table = {
+    const struct esk_model_series_table table = {
         .full_policy = ESK_FULL_REFUSE, .data_blocks = 6, .index_blocks = 6};
     const struct esk_sim_failures once = {.program.burst_length = 1};
-    struct esk_bed bed;
-    make(&bed, &nand, &table, 1);
-    fill_to(&bed, 7);
-    ESK_CHECK_INT(esk_bed_append_many(&bed, 15), ESK_OK);
-    ESK_CHECK_INT(esk_bed_erase_before(&bed, 8), ESK_OK);
-    fail(&bed, &once); /* erased rows go to the next block's first page */
-    ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-    fill_to(&bed, 6);
-    fail(&bed, &once); /* and that block goes bad, too */
-    ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-    ESK_CHECK_INT(bed.series->stats.program_failures, 2);
-    verify(&bed);
-    mount_verify(&bed);
-    esk_bed_free(&bed);
+    struct esk_model_series model;
+    make(&model, &nand, &table, 1);
+    fill_to(&model, 7);
+    ESK_CHECK_INT(esk_model_series_append_many(&model, 15), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_erase_before(&model, 8), ESK_OK);
+    fail(&model, &once); /* erased rows go to the next block's first page */
+    ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+    fill_to(&model, 6);
+    fail(&model, &once); /* and that block goes bad, too */
+    ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+    ESK_CHECK_INT(model.series->stats.program_failures, 2);
+    verify(&model);
+    mount_verify(&model);
+    esk_model_series_free(&model);
 }
 
 ESK_TEST(bad_block_whose_first_page_was_spoiled_keeps_the_rows_after_it) {
-    const struct esk_bed_table table = {.data_blocks = 6, .index_blocks = 6};
+    const struct esk_model_series_table table = {.data_blocks = 6,
+                                                 .index_blocks = 6};
     const struct esk_sim_failures lost = {.transfer = {.burst_length = 1}};
     const struct esk_sim_failures worn = {.program.burst_length = 1};
     for (uint32_t seed = 0; seed < 40; seed++) {
-        struct esk_bed bed;
+        struct esk_model_series model;
         ESK_CONTEXT("seed %u", seed);
-        make(&bed, &nor, &table, seed);
-        fill_to(&bed, 0);
-        ESK_CHECK_INT(esk_bed_step(&bed, 8), ESK_OK); /* erased already */
-        fail(&bed, &lost);
-        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-        fill_to(&bed, 4);
-        fail(&bed, &worn);
-        ESK_CHECK_INT(esk_bed_sync(&bed), ESK_OK);
-        verify(&bed);
-        mount_verify(&bed);
-        esk_bed_free(&bed);
+        make(&model, &nor, &table, seed);
+        fill_to(&model, 0);
+        ESK_CHECK_INT(esk_model_series_step(&model, 8),
+                      ESK_OK); /* erased already */
+        fail(&model, &lost);
+        ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+        fill_to(&model, 4);
+        fail(&model, &worn);
+        ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
+        verify(&model);
+        mount_verify(&model);
+        esk_model_series_free(&model);
     }
 }
 
 ESK_TEST(catalog_survives_a_commit_that_failed_and_was_half_erased_again) {
-    const struct esk_bed_table table = {.data_blocks = 6, .index_blocks = 6};
+    const struct esk_model_series_table table = {.data_blocks = 6,
+                                                 .index_blocks = 6};
     for (uint32_t seed = 0; seed < 300; seed++) {
         struct esk_sim_failures dead = {
             .transfer = {.burst_start = seed % 30, .burst_length = 2000}};
-        struct esk_bed bed;
+        struct esk_model_series model;
         ESK_CONTEXT("seed %u", seed);
-        make(&bed, &tiny, &table, seed);
-        fill_to(&bed, 1);
-        fail(&bed, &dead);
-        (void)esk_bed_erase_before(&bed, 4);
-        mount_verify(&bed);
-        esk_bed_free(&bed);
+        make(&model, &tiny, &table, seed);
+        fill_to(&model, 1);
+        fail(&model, &dead);
+        (void)esk_model_series_erase_before(&model, 4);
+        mount_verify(&model);
+        esk_model_series_free(&model);
     }
 }
 

@@ -9,12 +9,12 @@
 /// with all after it. Then the mount or open says so, or the table is whole;
 /// and what is written goes behind what was there.
 #include "table/series/series.h"
-#include "test/harness/bed.h"
-#include "test/harness/bush_rig.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/failing_device.h"
+#include "test/harness/fixture.h"
 #include "test/harness/media.h"
-#include "test/harness/rig.h"
+#include "test/harness/model_series.h"
+#include "test/harness/tree_fixture.h"
 
 enum { ROWS_MORE = 30 };
 
@@ -26,7 +26,7 @@ enum { BURSTS = sizeof bursts / sizeof bursts[0] };
 struct series_case {
     const char *name;
     struct esk_geometry geometry;
-    struct esk_bed_table table;
+    struct esk_model_series_table table;
     uint32_t rows;
 };
 
@@ -84,41 +84,43 @@ static const struct series_case series_cases[] = {
 enum { SERIES_CASES = sizeof series_cases / sizeof series_cases[0] };
 
 /// A table that a crash left, behind a device that can fail.
-static void bed_start(struct esk_bed *bed, const struct series_case *with,
-                      struct esk_device *front) {
+static void model_series_start(struct esk_model_series *model,
+                               const struct series_case *with,
+                               struct esk_device *front) {
     struct esk_sim_config config = {
         .geometry = with->geometry,
         .seed = 1,
         .erase_keeps = (with->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0};
-    ESK_CHECK_INT(esk_bed_make(bed, &with->table, &config, 1), ESK_OK);
-    failing_device_make(front, bed->device);
-    bed->device = front;
+    ESK_CHECK_INT(esk_model_series_make(model, &with->table, &config, 1),
+                  ESK_OK);
+    failing_device_make(front, model->device);
+    model->device = front;
     for (uint32_t i = 0; i < with->rows; i++) {
-        ESK_CHECK_INT(esk_bed_append(bed), ESK_OK);
+        ESK_CHECK_INT(esk_model_series_append(model), ESK_OK);
         if (i % 40 == 39) {
-            ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
+            ESK_CHECK_INT(esk_model_series_sync(model), ESK_OK);
         }
     }
-    ESK_CHECK_INT(esk_bed_erase_before(bed, 1), ESK_OK);
-    ESK_CHECK_INT(esk_bed_append_many(bed, 5), ESK_OK);
-    ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
-    ESK_CHECK_INT(esk_bed_append_many(bed, 3), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_erase_before(model, 1), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_append_many(model, 5), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_sync(model), ESK_OK);
+    ESK_CHECK_INT(esk_model_series_append_many(model, 3), ESK_OK);
 }
 
-static void bed_recover_verify(struct esk_bed *bed) {
-    esk_bed_crash(bed);
-    ESK_CHECK_HELD(esk_bed_recover(bed) == ESK_OK, bed->why);
-    ESK_CHECK_HELD(esk_bed_verify(bed, true), bed->why);
-    ESK_CHECK_TEXT(esk_sim_violation(bed->sim), "");
+static void model_series_recover_verify(struct esk_model_series *model) {
+    esk_model_series_crash(model);
+    ESK_CHECK_HELD(esk_model_series_recover(model) == ESK_OK, model->why);
+    ESK_CHECK_HELD(esk_model_series_verify(model, true), model->why);
+    ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
 }
 
 /// One mount with failing reads and what comes after. False: it had no read
 /// number `read`.
-static bool series_try(struct esk_bed *bed, uint32_t read, uint32_t more,
-                       enum read_failure how) {
-    esk_bed_crash(bed);
+static bool series_try(struct esk_model_series *model, uint32_t read,
+                       uint32_t more, enum read_failure how) {
+    esk_model_series_crash(model);
     fail_from(read, more, how);
-    int status = esk_bed_recover(bed);
+    int status = esk_model_series_recover(model);
     if (!fail_end()) {
         return false;
     }
@@ -126,32 +128,32 @@ static bool series_try(struct esk_bed *bed, uint32_t read, uint32_t more,
         ESK_CHECK_INT(status, ESK_E_IO);
     }
     if (status == ESK_OK) {
-        ESK_CHECK_HELD(esk_bed_verify(bed, false), bed->why);
-        ESK_CHECK_INT(esk_bed_append_many(bed, ROWS_MORE), ESK_OK);
-        ESK_CHECK_INT(esk_bed_sync(bed), ESK_OK);
+        ESK_CHECK_HELD(esk_model_series_verify(model, false), model->why);
+        ESK_CHECK_INT(esk_model_series_append_many(model, ROWS_MORE), ESK_OK);
+        ESK_CHECK_INT(esk_model_series_sync(model), ESK_OK);
     }
-    bed_recover_verify(bed);
+    model_series_recover_verify(model);
     return true;
 }
 
 static void series_run(const struct series_case *with, enum read_failure how) {
-    struct esk_bed bed;
-    struct esk_bed_save save;
+    struct esk_model_series model;
+    struct esk_model_series_save save;
     struct esk_device front;
-    bed_start(&bed, with, &front);
-    esk_bed_save_make(&save, &bed);
-    esk_bed_keep(&save, &bed);
+    model_series_start(&model, with, &front);
+    esk_model_series_save_make(&save, &model);
+    esk_model_series_keep(&save, &model);
     for (uint32_t b = 0; b < BURSTS; b++) {
         bool more = true;
         for (uint32_t read = 1; more; read++) {
             ESK_CONTEXT("%s, read %u and %d more fail as %d", with->name,
                         (unsigned)read, (int)bursts[b], (int)how);
-            esk_bed_restore(&bed, &save);
-            more = series_try(&bed, read, bursts[b], how);
+            esk_model_series_restore(&model, &save);
+            more = series_try(&model, read, bursts[b], how);
         }
     }
-    esk_bed_save_free(&save);
-    esk_bed_free(&bed);
+    esk_model_series_save_free(&save);
+    esk_model_series_free(&model);
 }
 
 ESK_TEST(series_is_whole_or_not_opened_when_reads_of_its_mount_fail) {
@@ -160,84 +162,88 @@ ESK_TEST(series_is_whole_or_not_opened_when_reads_of_its_mount_fail) {
     }
 }
 
-/// A bush on a medium as a power cut left it, to be tried again and again.
+/// A model on a medium as a power cut left it, to be tried again and again.
 struct tree_state {
-    struct esk_bush bush;
+    struct esk_model_tree model;
     struct esk_sim *sim;
-    struct esk_bush_model whole; ///< what a mount without failures finds
+    struct esk_model_tree_expected
+        whole; ///< what a mount without failures finds
 };
 
 static struct tree_state state;
-static struct esk_bush bush;
+static struct esk_model_tree model;
 
-static void model_read(struct esk_bush_model *model) {
-    ESK_CHECK_HELD(esk_bush_read_all(&bush, model->version), bush.why);
-    model->rows = 0;
-    for (uint32_t number = 0; number < bush.range; number++) {
-        model->rows += model->version[number] != 0 ? 1 : 0;
+static void model_read(struct esk_model_tree_expected *expected) {
+    ESK_CHECK_HELD(esk_model_tree_read_all(&model, expected->version),
+                   model.why);
+    expected->rows = 0;
+    for (uint32_t number = 0; number < model.range; number++) {
+        expected->rows += expected->version[number] != 0 ? 1 : 0;
     }
 }
 
-static int bush_mount(void) {
-    ESK_TRY(esk_volume_mount(&bush.volume, bush.device, 0, bush.page));
-    return esk_bush_open(&bush);
+static int model_tree_mount(void) {
+    ESK_TRY(esk_volume_mount(&model.volume, model.device, 0, model.page));
+    return esk_model_tree_open(&model);
 }
 
 static void state_restore(void) {
-    esk_sim_restore(bush.sim, state.sim);
-    bush = state.bush;
+    esk_sim_restore(model.sim, state.sim);
+    model = state.model;
 }
 
-/// Fills a bush, cuts its power and keeps what is left.
+/// Fills a model, cuts its power and keeps what is left.
 static void state_make(uint8_t store, uint32_t seed) {
-    struct esk_bush_table table = bush_plain(store);
+    struct esk_model_tree_table table = model_tree_plain(store);
     table.batch_pages = store == ESK_STORE_JOURNALED ? 4 : 0;
     struct esk_sim_config medium = {.geometry = ESK_NAND(160, 8, 512),
                                     .seed = seed};
-    if (esk_bush_overwrites(store)) {
+    if (esk_model_tree_overwrites(store)) {
         medium.geometry = (struct esk_geometry)ESK_CARD(160, 8, 512);
         medium.erase_keeps = true;
         medium.whole_writes = store == ESK_STORE_INPLACE;
     }
-    ESK_CHECK_INT(esk_bush_make_on(&bush, &table, &medium, seed), ESK_OK);
-    bush_puts(&bush, 700);
-    bush_front(&bush);
-    esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + 1 + seed,
+    ESK_CHECK_INT(esk_model_tree_make_on(&model, &table, &medium, seed),
+                  ESK_OK);
+    model_tree_puts(&model, 700);
+    model_tree_front(&model);
+    esk_sim_cut_at(model.sim, esk_sim_op_count(model.sim) + 1 + seed,
                    ESK_SIM_CUT_DRAWN);
-    while (esk_bush_put(&bush, esk_bush_random(&bush, bush.range)) == ESK_OK) {
+    while (esk_model_tree_put(
+               &model, esk_model_tree_random(&model, model.range)) == ESK_OK) {
     }
-    esk_sim_power_on(bush.sim);
-    ESK_CHECK_INT(esk_sim_clone(&state.sim, bush.sim), ESK_OK);
-    state.bush = bush;
-    ESK_CHECK_INT(bush_mount(), ESK_OK);
+    esk_sim_power_on(model.sim);
+    ESK_CHECK_INT(esk_sim_clone(&state.sim, model.sim), ESK_OK);
+    state.model = model;
+    ESK_CHECK_INT(model_tree_mount(), ESK_OK);
     model_read(&state.whole);
 }
 
 static void state_free(void) {
     esk_sim_destroy(state.sim);
-    esk_bush_free(&bush);
+    esk_model_tree_free(&model);
 }
 
 /// As series_try.
 static bool tree_try(uint32_t read, uint32_t more, enum read_failure how) {
     state_restore();
     fail_from(read, more, how);
-    int status = bush_mount();
+    int status = model_tree_mount();
     if (!fail_end()) {
         return false;
     }
     if (how == READ_BROKEN && status != ESK_OK) {
         ESK_CHECK_INT(status, ESK_E_IO);
     }
-    bush.model = state.whole;
+    model.expected = state.whole;
     if (status == ESK_OK) {
-        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
-        bush_puts(&bush, ROWS_MORE);
-        ESK_CHECK_INT(esk_tree_sync(bush.tree), ESK_OK);
+        ESK_CHECK_HELD(esk_model_tree_verify(&model), model.why);
+        model_tree_puts(&model, ROWS_MORE);
+        ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
     }
-    ESK_CHECK_INT(bush_mount(), ESK_OK);
-    ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
-    ESK_CHECK_TEXT(esk_sim_violation(bush.sim), "");
+    ESK_CHECK_INT(model_tree_mount(), ESK_OK);
+    ESK_CHECK_HELD(esk_model_tree_verify(&model), model.why);
+    ESK_CHECK_TEXT(esk_sim_violation(model.sim), "");
     return true;
 }
 
@@ -263,24 +269,24 @@ ESK_TEST(tree_is_whole_or_not_opened_when_reads_of_its_mount_fail) {
     }
 }
 
-static struct esk_rig rig;
+static struct esk_fixture fixture;
 
 static int table_create(const char *name) {
     static const struct esk_column columns[] = {{"key", "", ESK_TYPE_U32, 0},
                                                 {"v", "", ESK_TYPE_I32, 0}};
     struct esk_table_spec spec = {
         .name = name, .columns = columns, .column_count = 2, .data_blocks = 4};
-    return esk_volume_create(&rig.volume, ESK_TABLE_SERIES, &spec, NULL,
-                             rig.page);
+    return esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &spec, NULL,
+                             fixture.page);
 }
 
 static int table_find(const char *name) {
     struct esk_table_info info;
-    return esk_volume_find(&rig.volume, name, &info, rig.page);
+    return esk_volume_find(&fixture.volume, name, &info, fixture.page);
 }
 
 static int volume_mount(void) {
-    return esk_volume_mount(&rig.volume, rig.device, 0, rig.page);
+    return esk_volume_mount(&fixture.volume, fixture.device, 0, fixture.page);
 }
 
 /// How the reads of a catalog fail: those that say nothing of it do so alone.
@@ -327,12 +333,12 @@ static bool catalog_try(uint32_t read, uint32_t more, enum read_failure how,
 static bool catalog_run(uint32_t cut, enum esk_sim_cut_mode how) {
     static const struct esk_volume_config config = {.tables_max = 4};
     struct esk_sim *left = NULL;
-    rig_start(&rig, &rig_nor, &config);
+    fixture_start(&fixture, &fixture_nor, &config);
     ESK_CHECK_INT(table_create("a"), ESK_OK);
-    esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim) + cut, how);
+    esk_sim_cut_at(fixture.sim, esk_sim_op_count(fixture.sim) + cut, how);
     bool done = table_create("b") == ESK_OK;
-    esk_sim_power_on(rig.sim);
-    ESK_CHECK_INT(esk_sim_clone(&left, rig.sim), ESK_OK);
+    esk_sim_power_on(fixture.sim);
+    ESK_CHECK_INT(esk_sim_clone(&left, fixture.sim), ESK_OK);
     ESK_CHECK_INT(volume_mount(), ESK_OK);
     int wanted = table_find("b");
     for (uint32_t i = 0; i < CATALOG_READS; i++) {
@@ -341,13 +347,13 @@ static bool catalog_run(uint32_t cut, enum esk_sim_cut_mode how) {
             ESK_CONTEXT("cut %u, read %u and %d more fail as %d", (unsigned)cut,
                         (unsigned)read, (int)catalog_reads[i].more,
                         (int)catalog_reads[i].how);
-            esk_sim_restore(rig.sim, left);
+            esk_sim_restore(fixture.sim, left);
             more = catalog_try(read, catalog_reads[i].more,
                                catalog_reads[i].how, wanted);
         }
     }
     esk_sim_destroy(left);
-    rig_end(&rig);
+    fixture_end(&fixture);
     return !done;
 }
 

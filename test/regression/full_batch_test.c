@@ -3,9 +3,9 @@
 
 /// A batch in which the tree grew a level, and that used up its room, could
 /// not be committed: the collector's share of the ring had grown as well.
-#include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/model_tree.h"
 
 ESK_TEST(batch_that_used_up_its_room_is_committed) {
     static const struct esk_geometry nand = ESK_NAND(60, 4, 256);
@@ -13,46 +13,48 @@ ESK_TEST(batch_that_used_up_its_room_is_committed) {
         uint32_t full = 0;
         uint32_t grown = 0;
         for (uint32_t rows = 1; rows < 60; rows++) {
-            struct esk_bush bush;
+            struct esk_model_tree model;
             struct esk_tree_stats before;
             struct esk_tree_stats after;
-            struct esk_bush_table table = {.store = store,
-                                           .key_type = ESK_TYPE_BYTES,
-                                           .key_bytes = 20,
-                                           .pad_bytes = 15,
-                                           .key_range = 200,
-                                           .blocks = 24};
+            struct esk_model_tree_table table = {.store = store,
+                                                 .key_type = ESK_TYPE_BYTES,
+                                                 .key_bytes = 20,
+                                                 .pad_bytes = 15,
+                                                 .key_range = 200,
+                                                 .blocks = 24};
             if (store == ESK_STORE_MU) {
                 table.key_bytes = 4;
             }
             ESK_CONTEXT("store %u, %u rows", store, rows);
-            ESK_CHECK_INT(esk_bush_make(&bush, &table, &nand, rows), ESK_OK);
+            ESK_CHECK_INT(esk_model_tree_make(&model, &table, &nand, rows),
+                          ESK_OK);
             for (uint32_t i = 0; i < rows; i++) {
-                int status = esk_bush_put(&bush, i * 3 % 200);
+                int status = esk_model_tree_put(&model, i * 3 % 200);
                 ESK_CHECK(status == ESK_OK || status == ESK_FULL);
             }
-            esk_tree_stats(bush.tree, &before);
-            int status = esk_tree_begin(bush.tree, 0);
+            esk_tree_stats(model.tree, &before);
+            int status = esk_tree_begin(model.tree, 0);
             ESK_CHECK(status == ESK_OK || status == ESK_FULL);
             if (status == ESK_OK) {
                 for (uint32_t i = 0; status == ESK_OK && i < 200; i++) {
-                    status = esk_bush_put(&bush, i * 7 % 200);
+                    status = esk_model_tree_put(&model, i * 7 % 200);
                 }
                 full += status == ESK_FULL ? 1 : 0;
-                esk_tree_stats(bush.tree, &after);
+                esk_tree_stats(model.tree, &after);
                 grown += after.height > before.height ? 1 : 0;
-                ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_OK);
+                ESK_CHECK_INT(esk_tree_commit(model.tree), ESK_OK);
             }
-            ESK_CHECK_HELD(esk_bush_verify(&bush) && esk_bush_remount(&bush) &&
-                               esk_bush_verify(&bush),
-                           bush.why);
+            ESK_CHECK_HELD(esk_model_tree_verify(&model) &&
+                               esk_model_tree_remount(&model) &&
+                               esk_model_tree_verify(&model),
+                           model.why);
             /* What is there can be changed afterwards. */
             for (uint32_t i = 0; i < 200; i++) {
-                bool there = bush.model.version[i] != 0;
-                status = esk_bush_put(&bush, i);
+                bool there = model.expected.version[i] != 0;
+                status = esk_model_tree_put(&model, i);
                 ESK_CHECK(status == ESK_OK || (status == ESK_FULL && !there));
             }
-            esk_bush_free(&bush);
+            esk_model_tree_free(&model);
         }
         ESK_CHECK(full > 40);
         ESK_CHECK(grown > 4);

@@ -8,9 +8,9 @@
 ///
 /// Here each program of all deletes that take a tree of three levels down to
 /// a leaf is the last one before a cut.
-#include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/model_tree.h"
 
 enum { ROWS = 330 };
 
@@ -30,16 +30,17 @@ static uint32_t number_at(uint8_t order, uint32_t step) {
 }
 
 /// Deletes all rows, or until the power goes. Returns whether it held.
-static bool rows_delete(struct esk_bush *bush, uint8_t order) {
+static bool rows_delete(struct esk_model_tree *model, uint8_t order) {
     int status = ESK_OK;
     for (uint32_t i = 0; i < ROWS && status == ESK_OK; i++) {
-        status = is_thinned(i) ? esk_bush_delete(bush, i) : ESK_OK;
+        status = is_thinned(i) ? esk_model_tree_delete(model, i) : ESK_OK;
     }
     for (uint32_t step = 0; step < ROWS && status == ESK_OK; step++) {
         uint32_t number = number_at(order, step);
-        status = is_thinned(number) ? ESK_OK : esk_bush_delete(bush, number);
+        status =
+            is_thinned(number) ? ESK_OK : esk_model_tree_delete(model, number);
     }
-    if (esk_sim_is_on(bush->sim)) {
+    if (esk_sim_is_on(model->sim)) {
         ESK_CHECK_INT(status, ESK_OK);
         return true;
     }
@@ -49,35 +50,35 @@ static bool rows_delete(struct esk_bush *bush, uint8_t order) {
 /// Cuts the power after `programs` of the deletes, if there are as many, and
 /// looks what is lost. Returns whether there were not.
 static bool cut_try(uint8_t store, uint8_t order, uint32_t programs) {
-    struct esk_bush bush;
-    struct esk_bush_table table = {.store = store,
-                                   .key_type = ESK_TYPE_U32,
-                                   .pad_bytes = 40,
-                                   .key_range = ROWS,
-                                   .merges = true};
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = {.store = store,
+                                         .key_type = ESK_TYPE_U32,
+                                         .pad_bytes = 40,
+                                         .key_range = ROWS,
+                                         .merges = true};
     struct esk_tree_stats stats;
     struct esk_tree_report report;
     ESK_CONTEXT("store %u, order %u, %u programs", store, order, programs);
-    ESK_CHECK_INT(esk_bush_make(&bush, &table, &sd, 1), ESK_OK);
+    ESK_CHECK_INT(esk_model_tree_make(&model, &table, &sd, 1), ESK_OK);
     for (uint32_t i = 0; i < ROWS; i++) {
-        ESK_CHECK_INT(esk_bush_put(&bush, i), ESK_OK);
+        ESK_CHECK_INT(esk_model_tree_put(&model, i), ESK_OK);
     }
-    esk_tree_stats(bush.tree, &stats);
+    esk_tree_stats(model.tree, &stats);
     ESK_CHECK_INT(stats.height, 3);
-    esk_sim_cut_at(bush.sim, esk_sim_op_count(bush.sim) + programs,
+    esk_sim_cut_at(model.sim, esk_sim_op_count(model.sim) + programs,
                    ESK_SIM_CUT_BEFORE);
-    bool held = rows_delete(&bush, order);
-    esk_sim_cut_at(bush.sim, 0, ESK_SIM_CUT_NONE);
-    esk_sim_power_on(bush.sim);
-    ESK_CHECK(esk_bush_remount(&bush));
-    ESK_CHECK_INT(esk_tree_check(bush.tree, &report), ESK_OK);
+    bool held = rows_delete(&model, order);
+    esk_sim_cut_at(model.sim, 0, ESK_SIM_CUT_NONE);
+    esk_sim_power_on(model.sim);
+    ESK_CHECK(esk_model_tree_remount(&model));
+    ESK_CHECK_INT(esk_tree_check(model.tree, &report), ESK_OK);
     ESK_CHECK_INT(report.pages_lost, 0);
     if (held) {
-        esk_tree_stats(bush.tree, &stats);
+        esk_tree_stats(model.tree, &stats);
         ESK_CHECK_INT(stats.height, 1);
         ESK_CHECK_INT(report.rows, 0);
     }
-    esk_bush_free(&bush);
+    esk_model_tree_free(&model);
     return held;
 }
 

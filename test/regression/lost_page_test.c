@@ -25,19 +25,19 @@ enum {
 
 /// Appends up to ROWS rows; `failures` programs of the page that row SEALED is
 /// on fail. Stops where that stops it. Returns how many rows there are.
-static uint32_t fill(struct esk_rig *rig, uint32_t failures) {
+static uint32_t fill(struct esk_fixture *fixture, uint32_t failures) {
     /* The second program of the page's completion, and what follows. */
     const struct esk_sim_failures faults = {
         .transfer = {.burst_start = 1, .burst_length = failures}};
     for (uint32_t number = 1; number <= ROWS; number++) {
-        int status = level_append(rig, number * 3, number);
+        int status = level_append(fixture, number * 3, number);
         if (status != ESK_OK) {
             ESK_CHECK_INT(status, ESK_E_IO);
             return number - 1;
         }
         if (number == SEALED) {
-            ESK_CHECK_INT(esk_series_sync(rig->series), ESK_OK);
-            esk_sim_failures_set(rig->sim, &faults);
+            ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
+            esk_sim_failures_set(fixture->sim, &faults);
         }
     }
     return ROWS;
@@ -45,15 +45,16 @@ static uint32_t fill(struct esk_rig *rig, uint32_t failures) {
 
 /// The position of the page that was sealed and not completed: the first that
 /// holds row SEALED.
-static uint32_t sealed_position(struct esk_rig *rig) {
-    const struct esk_ring *ring = &rig->series->data;
+static uint32_t sealed_position(struct esk_fixture *fixture) {
+    const struct esk_ring *ring = &fixture->series->data;
     for (uint32_t at = ring->tail; at < ring->head; at++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
         uint32_t end = 0;
-        if (esk_series_pin(rig->series, ring, at, &page, &frame) == ESK_OK) {
+        if (esk_series_pin(fixture->series, ring, at, &page, &frame) ==
+            ESK_OK) {
             end = esk_page_aux(page) + esk_page_count(page);
-            esk_pool_unpin(&rig->series->pool, frame);
+            esk_pool_unpin(&fixture->series->pool, frame);
         }
         if (end >= SEALED) {
             ESK_CHECK_INT(end, SEALED);
@@ -65,42 +66,45 @@ static uint32_t sealed_position(struct esk_rig *rig) {
 }
 
 /// Makes position `at` unreadable, on the medium and in RAM.
-static void lose(struct esk_rig *rig, uint32_t at) {
+static void lose(struct esk_fixture *fixture, uint32_t at) {
     uint8_t zeros[16] = {0};
-    esk_page_id page = esk_ring_page(&rig->series->data, at);
-    ESK_CHECK_INT(esk_sim_poke(rig->sim, page, 0, zeros, sizeof zeros), ESK_OK);
-    esk_pool_forget(&rig->series->pool, page);
+    esk_page_id page = esk_ring_page(&fixture->series->data, at);
+    ESK_CHECK_INT(esk_sim_poke(fixture->sim, page, 0, zeros, sizeof zeros),
+                  ESK_OK);
+    esk_pool_forget(&fixture->series->pool, page);
 }
 
 /// Reads all rows, losing position `lost` once `before` were read.
-static void read_all(struct esk_rig *rig, uint32_t rows, uint32_t before,
-                     uint32_t lost) {
+static void read_all(struct esk_fixture *fixture, uint32_t rows,
+                     uint32_t before, uint32_t lost) {
     struct esk_series_cursor cursor;
     uint8_t row[LEVEL_ROW_BYTES];
-    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, NULL),
+                  ESK_OK);
     for (uint32_t number = 1; number <= rows; number++) {
-        ESK_CHECK_INT(esk_series_cursor_next(rig->series, &cursor, row),
+        ESK_CHECK_INT(esk_series_cursor_next(fixture->series, &cursor, row),
                       ESK_OK);
         ESK_CHECK_INT(esk_load_u32(row), number * 3);
         if (number == before) {
-            lose(rig, lost);
+            lose(fixture, lost);
         }
     }
-    ESK_CHECK_INT(esk_series_cursor_next(rig->series, &cursor, row), ESK_END);
+    ESK_CHECK_INT(esk_series_cursor_next(fixture->series, &cursor, row),
+                  ESK_END);
 }
 
 static void check(uint32_t failures, bool in_ram) {
     for (uint32_t before = SEALED - 30; before <= SEALED + 30; before++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         ESK_CONTEXT("%u failures, lost after %u rows", failures, before);
-        rig_start(&rig, &rig_nor, NULL);
-        rig_create(&rig, &spec);
-        rig_open(&rig, "log", &config);
-        uint32_t rows = fill(&rig, failures);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        fixture_create(&fixture, &spec);
+        fixture_open(&fixture, "log", &config);
+        uint32_t rows = fill(&fixture, failures);
         ESK_CHECK_INT(rows < ROWS, in_ram);
         ESK_CHECK(rows > SEALED);
-        read_all(&rig, rows, before, sealed_position(&rig));
-        rig_end(&rig);
+        read_all(&fixture, rows, before, sealed_position(&fixture));
+        fixture_end(&fixture);
     }
 }
 

@@ -5,9 +5,9 @@
 /// to its check those pages were lost, and in its statistics they were nodes.
 #include <stdlib.h>
 
-#include "test/harness/bush.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/model_tree.h"
 
 static const struct esk_geometry sd = ESK_CARD(160, 8, 256);
 
@@ -29,34 +29,34 @@ static void pages_compare(struct esk_tree *tree, struct esk_tree *reader) {
 ESK_TEST(reader_of_a_tree_that_merged_knows_the_free_pages) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
-        struct esk_bush bush;
+        struct esk_model_tree model;
         struct esk_tree *reader = NULL;
-        struct esk_bush_table table = {.store = store,
-                                       .key_type = ESK_TYPE_U32,
-                                       .pad_bytes = 11,
-                                       .key_range = 1000,
-                                       .merges = true};
+        struct esk_model_tree_table table = {.store = store,
+                                             .key_type = ESK_TYPE_U32,
+                                             .pad_bytes = 11,
+                                             .key_range = 1000,
+                                             .merges = true};
         ESK_CONTEXT("store %u", store);
-        ESK_CHECK_INT(esk_bush_make(&bush, &table, &sd, 1), ESK_OK);
+        ESK_CHECK_INT(esk_model_tree_make(&model, &table, &sd, 1), ESK_OK);
         for (uint32_t i = 0; i < 1000; i++) {
-            ESK_CHECK_INT(esk_bush_put(&bush, i), ESK_OK);
+            ESK_CHECK_INT(esk_model_tree_put(&model, i), ESK_OK);
         }
-        uint32_t bytes = esk_tree_reader_arena_bytes(bush.tree, NULL);
+        uint32_t bytes = esk_tree_reader_arena_bytes(model.tree, NULL);
         void *arena = malloc(bytes);
         ESK_CHECK_INT(
-            esk_tree_reader_open(&reader, bush.tree, NULL, arena, bytes),
+            esk_tree_reader_open(&reader, model.tree, NULL, arena, bytes),
             ESK_OK);
-        pages_compare(bush.tree, reader);
+        pages_compare(model.tree, reader);
         for (uint32_t i = 0; i < 1000; i += i % 10 == 8 ? 2 : 1) {
-            ESK_CHECK_INT(esk_bush_delete(&bush, i), ESK_OK);
+            ESK_CHECK_INT(esk_model_tree_delete(&model, i), ESK_OK);
         }
         struct esk_tree_stats stats;
-        esk_tree_stats(bush.tree, &stats);
+        esk_tree_stats(model.tree, &stats);
         ESK_CHECK(stats.merges > 10);
-        pages_compare(bush.tree, reader);
+        pages_compare(model.tree, reader);
         esk_tree_close(reader);
         free(arena);
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 

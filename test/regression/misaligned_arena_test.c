@@ -3,8 +3,8 @@
 
 /// An arena declared as bytes may begin at any address; what was carved from
 /// one that was not aligned trapped on a Cortex-M0+ or worked by luck.
-#include "test/harness/bush_rig.h"
-#include "test/harness/rig.h"
+#include "test/harness/fixture.h"
+#include "test/harness/tree_fixture.h"
 
 /// Opens with the arena at every offset but 0.
 #define REFUSED_OFF_LINE(opened, memory, at)                                   \
@@ -18,38 +18,39 @@ ESK_TEST(series_refuses_an_arena_that_is_not_aligned) {
                                              .type = ESK_TYPE_U32};
     const struct esk_table_spec spec = {
         .name = "log", .columns = &column, .column_count = 1};
-    struct esk_rig rig;
-    rig_start(&rig, &rig_nor, NULL);
-    rig_create(&rig, &spec);
-    rig_open(&rig, "log", NULL);
-    esk_series_close(rig.series);
-    uint32_t bytes = rig.arena_bytes;
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
+    esk_series_close(fixture.series);
+    uint32_t bytes = fixture.arena_bytes;
     uint8_t *memory = malloc(bytes + sizeof(uint64_t));
-    REFUSED_OFF_LINE(
-        esk_series_open(&rig.series, &rig.volume, "log", NULL, at, bytes),
-        memory, at)
+    REFUSED_OFF_LINE(esk_series_open(&fixture.series, &fixture.volume, "log",
+                                     NULL, at, bytes),
+                     memory, at)
     free(memory);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(tree_and_its_reader_refuse_an_arena_that_is_not_aligned) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
-        struct esk_bush bush;
-        struct esk_bush_table table = bush_plain(store);
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = model_tree_plain(store);
         struct esk_tree *tree = NULL;
-        bush_start(&bush, &table);
-        uint32_t bytes = bush.arena_bytes;
+        model_tree_start(&model, &table);
+        uint32_t bytes = model.arena_bytes;
         uint8_t *memory = malloc(bytes + sizeof(uint64_t));
         REFUSED_OFF_LINE(
-            esk_tree_reader_open(&tree, bush.tree, NULL, at, bytes), memory, at)
-        esk_tree_close(bush.tree);
-        REFUSED_OFF_LINE(
-            esk_tree_open(&tree, &bush.volume, "bush", &bush.config, at, bytes),
-            memory, at)
+            esk_tree_reader_open(&tree, model.tree, NULL, at, bytes), memory,
+            at)
+        esk_tree_close(model.tree);
+        REFUSED_OFF_LINE(esk_tree_open(&tree, &model.volume, "model",
+                                       &model.config, at, bytes),
+                         memory, at)
         free(memory);
         ESK_CHECK(tree == NULL);
-        ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
-        esk_bush_free(&bush);
+        ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
+        esk_model_tree_free(&model);
     }
 }
 

@@ -11,11 +11,11 @@
 ///
 /// The media are as power cuts leave them, at many places of the workloads of
 /// the power-cut campaigns.
-#include "test/harness/bush_rig.h"
 #include "test/harness/cut_configs.h"
 #include "test/harness/cut_trees.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/failing_device.h"
+#include "test/harness/tree_fixture.h"
 
 enum {
     STATES = 2,         ///< of each medium; ESK_STATES asks for more
@@ -66,28 +66,30 @@ static void tally_check(void) {
     ESK_CHECK_TEXT(tally.first, "");
 }
 
-static struct esk_bed bed;
-static struct esk_bed_save bed_save;
+static struct esk_model_series model;
+static struct esk_model_series_save model_series_save;
 static struct cut_side side;
 static struct cut_side side_save;
 
-static bool bed_whole(void) {
-    return esk_bed_recover(&bed) == ESK_OK && esk_bed_verify(&bed, true) &&
-           cut_side_verify(&bed, &side);
+static bool model_series_whole(void) {
+    return esk_model_series_recover(&model) == ESK_OK &&
+           esk_model_series_verify(&model, true) &&
+           cut_side_verify(&model, &side);
 }
 
 /// Goes on, and mounts again.
-static bool bed_goes_on(uint32_t rows) {
-    int status = esk_bed_append_many(&bed, rows);
+static bool model_series_goes_on(uint32_t rows) {
+    int status = esk_model_series_append_many(&model, rows);
     status = status == ESK_FULL ? ESK_OK : status;
     if (status == ESK_OK) {
-        status = esk_bed_sync(&bed);
+        status = esk_model_series_sync(&model);
     }
     if (status != ESK_OK) {
-        return esk_bed_fail(&bed, "going on: %s", esk_status_text(status));
+        return esk_model_series_fail(&model, "going on: %s",
+                                     esk_status_text(status));
     }
-    esk_bed_crash(&bed);
-    return bed_whole();
+    esk_model_series_crash(&model);
+    return model_series_whole();
 }
 
 /// One mount and what comes after; `lost` when a row is. False: it had no
@@ -95,55 +97,57 @@ static bool bed_goes_on(uint32_t rows) {
 static bool series_try(const struct cut_config *config, uint32_t state,
                        uint32_t read, enum read_failure how) {
     bool held = true;
-    esk_bed_restore(&bed, &bed_save);
+    esk_model_series_restore(&model, &model_series_save);
     side = side_save;
-    esk_bed_crash(&bed);
+    esk_model_series_crash(&model);
     fail_from(read, 0, how);
-    int status = esk_bed_recover(&bed);
+    int status = esk_model_series_recover(&model);
     if (!fail_end()) {
         return false;
     }
     if (status == ESK_OK) {
-        held = esk_bed_verify(&bed, true) && cut_side_verify(&bed, &side) &&
-               bed_goes_on(2 * config->page_rows);
+        held = esk_model_series_verify(&model, true) &&
+               cut_side_verify(&model, &side) &&
+               model_series_goes_on(2 * config->page_rows);
     } else {
         tally.refused++;
-        esk_bed_crash(&bed);
-        held = bed_whole();
+        esk_model_series_crash(&model);
+        held = model_series_whole();
     }
-    if (held && esk_sim_violations(bed.sim) > 0) {
-        held = esk_bed_fail(&bed, "%s", esk_sim_violation(bed.sim));
+    if (held && esk_sim_violations(model.sim) > 0) {
+        held =
+            esk_model_series_fail(&model, "%s", esk_sim_violation(model.sim));
     }
-    tally_add(config->name, state, read, how, held, bed.why);
+    tally_add(config->name, state, read, how, held, model.why);
     return true;
 }
 
 /// Runs the workload to its next state, where a cut ends it: before a program
 /// or an erase, or, every other time, in the middle of one.
 static void series_proceed(const struct cut_config *config, uint32_t state) {
-    uint64_t end = esk_sim_op_count(bed.sim) + config->ops / states();
-    while (esk_sim_op_count(bed.sim) < end) {
-        ESK_CHECK_INT(cut_step(config, &bed, &side), ESK_OK);
+    uint64_t end = esk_sim_op_count(model.sim) + config->ops / states();
+    while (esk_sim_op_count(model.sim) < end) {
+        ESK_CHECK_INT(cut_step(config, &model, &side), ESK_OK);
     }
-    esk_sim_cut_at(bed.sim, esk_sim_op_count(bed.sim) + 1,
+    esk_sim_cut_at(model.sim, esk_sim_op_count(model.sim) + 1,
                    state % 2 == 0 ? ESK_SIM_CUT_BEFORE : ESK_SIM_CUT_DRAWN);
-    for (uint32_t i = 0; i < STEPS_MOST && esk_sim_is_on(bed.sim); i++) {
-        (void)cut_step(config, &bed, &side);
+    for (uint32_t i = 0; i < STEPS_MOST && esk_sim_is_on(model.sim); i++) {
+        (void)cut_step(config, &model, &side);
     }
 }
 
 static void series_run(const struct cut_config *config) {
     struct esk_device front;
     ESK_CONTEXT("%s", config->name);
-    ESK_CHECK_HELD(cut_bed_make(config, &bed, &side, 1), bed.why);
-    failing_device_make(&front, bed.device);
-    bed.device = &front;
-    esk_bed_crash(&bed);
-    ESK_CHECK_HELD(bed_whole(), bed.why);
-    esk_bed_save_make(&bed_save, &bed);
+    ESK_CHECK_HELD(cut_model_series_make(config, &model, &side, 1), model.why);
+    failing_device_make(&front, model.device);
+    model.device = &front;
+    esk_model_series_crash(&model);
+    ESK_CHECK_HELD(model_series_whole(), model.why);
+    esk_model_series_save_make(&model_series_save, &model);
     for (uint32_t state = 0; state < states(); state++) {
         series_proceed(config, state);
-        esk_bed_keep(&bed_save, &bed);
+        esk_model_series_keep(&model_series_save, &model);
         side_save = side;
         for (uint32_t way = 0; way < WAYS; way++) {
             uint32_t read = 1;
@@ -151,14 +155,14 @@ static void series_run(const struct cut_config *config) {
                 read++;
             }
         }
-        esk_bed_restore(&bed, &bed_save);
+        esk_model_series_restore(&model, &model_series_save);
         side = side_save;
-        esk_bed_crash(&bed);
-        ESK_CHECK_HELD(bed_whole(), bed.why);
+        esk_model_series_crash(&model);
+        ESK_CHECK_HELD(model_series_whole(), model.why);
     }
-    esk_bed_save_free(&bed_save);
+    esk_model_series_save_free(&model_series_save);
     cut_side_free(&side);
-    esk_bed_free(&bed);
+    esk_model_series_free(&model);
 }
 
 ESK_TEST(series_is_whole_or_not_opened_when_a_read_of_its_mount_is_wrong) {
@@ -169,121 +173,129 @@ ESK_TEST(series_is_whole_or_not_opened_when_a_read_of_its_mount_is_wrong) {
     tally_check();
 }
 
-static struct esk_bush bush;
-static struct esk_bush bush_kept;
-static struct esk_sim *bush_medium; ///< as the cut left it
+static struct esk_model_tree tree_model;
+static struct esk_model_tree model_tree_kept;
+static struct esk_sim *model_tree_medium; ///< as the cut left it
 
-static int bush_mount(void) {
-    ESK_TRY(esk_volume_mount(&bush.volume, bush.device, 0, bush.page));
-    return esk_bush_open(&bush);
+static int model_tree_mount(void) {
+    ESK_TRY(esk_volume_mount(&tree_model.volume, tree_model.device, 0,
+                             tree_model.page));
+    return esk_model_tree_open(&tree_model);
 }
 
-/// Mounts and holds the tree against the model.
-static bool bush_whole(void) {
-    int status = bush_mount();
+/// Mounts and holds the tree against the expected.
+static bool model_tree_whole(void) {
+    int status = model_tree_mount();
     if (status != ESK_OK) {
-        return esk_bush_fail(&bush, "mount: %s", esk_status_text(status));
+        return esk_model_tree_fail(&tree_model, "mount: %s",
+                                   esk_status_text(status));
     }
-    return esk_bush_verify(&bush);
+    return esk_model_tree_verify(&tree_model);
 }
 
-static bool bush_goes_on(void) {
+static bool model_tree_goes_on(void) {
     int status = ESK_OK;
     for (uint32_t i = 0; i < PUTS_MORE && status == ESK_OK; i++) {
-        status = esk_bush_put(&bush, esk_bush_random(&bush, bush.range));
+        status = esk_model_tree_put(
+            &tree_model, esk_model_tree_random(&tree_model, tree_model.range));
     }
     status = status == ESK_FULL ? ESK_OK : status;
     if (status == ESK_OK) {
-        status = esk_tree_sync(bush.tree);
+        status = esk_tree_sync(tree_model.tree);
     }
     if (status != ESK_OK) {
-        return esk_bush_fail(&bush, "going on: %s", esk_status_text(status));
+        return esk_model_tree_fail(&tree_model, "going on: %s",
+                                   esk_status_text(status));
     }
-    return bush_whole();
+    return model_tree_whole();
 }
 
 /// As series_try.
 static bool tree_try(const char *name, uint32_t state, uint32_t read,
                      enum read_failure how) {
     bool held = true;
-    esk_sim_restore(bush.sim, bush_medium);
-    bush = bush_kept;
+    esk_sim_restore(tree_model.sim, model_tree_medium);
+    tree_model = model_tree_kept;
     fail_from(read, 0, how);
-    int status = bush_mount();
+    int status = model_tree_mount();
     if (!fail_end()) {
         return false;
     }
     if (status == ESK_OK) {
-        held = esk_bush_verify(&bush) && bush_goes_on();
+        held = esk_model_tree_verify(&tree_model) && model_tree_goes_on();
     } else {
         tally.refused++;
-        held = bush_whole();
+        held = model_tree_whole();
     }
-    if (held && esk_sim_violations(bush.sim) > 0) {
-        held = esk_bush_fail(&bush, "%s", esk_sim_violation(bush.sim));
+    if (held && esk_sim_violations(tree_model.sim) > 0) {
+        held = esk_model_tree_fail(&tree_model, "%s",
+                                   esk_sim_violation(tree_model.sim));
     }
-    tally_add(name, state, read, how, held, bush.why);
+    tally_add(name, state, read, how, held, tree_model.why);
     return true;
 }
 
 /// Runs the workload to where a cut ends it: at any of its programs, or, where
 /// there are batches, in every third state at one of a commit.
 static void tree_proceed(uint32_t calls, uint32_t state) {
-    bool commits = bush.table.batch_pages > 0 && state % 3 == 2;
+    bool commits = tree_model.table.batch_pages > 0 && state % 3 == 2;
     for (uint32_t i = 0; i < calls; i++) {
-        ESK_CHECK_HELD(esk_bush_call(&bush), bush.why);
+        ESK_CHECK_HELD(esk_model_tree_call(&tree_model), tree_model.why);
     }
-    ESK_CHECK(esk_bush_remount(&bush));
-    commits = commits && esk_tree_begin(bush.tree, 0) == ESK_OK;
+    ESK_CHECK(esk_model_tree_remount(&tree_model));
+    commits = commits && esk_tree_begin(tree_model.tree, 0) == ESK_OK;
     for (uint32_t i = 0; i < CHANGES && commits; i++) {
-        (void)esk_bush_put(&bush, esk_bush_random(&bush, bush.range));
+        (void)esk_model_tree_put(
+            &tree_model, esk_model_tree_random(&tree_model, tree_model.range));
     }
-    esk_sim_cut_at(bush.sim,
-                   esk_sim_op_count(bush.sim) + 1 +
-                       esk_bush_random(&bush, CUT_WITHIN),
-                   bush.table.store == ESK_STORE_INPLACE ? ESK_SIM_CUT_AFTER
-                                                         : ESK_SIM_CUT_DRAWN);
+    esk_sim_cut_at(tree_model.sim,
+                   esk_sim_op_count(tree_model.sim) + 1 +
+                       esk_model_tree_random(&tree_model, CUT_WITHIN),
+                   tree_model.table.store == ESK_STORE_INPLACE
+                       ? ESK_SIM_CUT_AFTER
+                       : ESK_SIM_CUT_DRAWN);
     if (commits) {
-        (void)esk_tree_commit(bush.tree);
+        (void)esk_tree_commit(tree_model.tree);
     }
-    for (uint32_t i = 0; i < CALLS_MOST && esk_sim_is_on(bush.sim); i++) {
-        (void)esk_bush_call(&bush);
+    for (uint32_t i = 0; i < CALLS_MOST && esk_sim_is_on(tree_model.sim); i++) {
+        (void)esk_model_tree_call(&tree_model);
     }
-    esk_sim_power_on(bush.sim);
-    esk_sim_cut_at(bush.sim, 0, ESK_SIM_CUT_NONE);
-    bush.in_batch = false;
+    esk_sim_power_on(tree_model.sim);
+    esk_sim_cut_at(tree_model.sim, 0, ESK_SIM_CUT_NONE);
+    tree_model.in_batch = false;
 }
 
-/// Makes what a mount finds the model.
+/// Makes what a mount finds the expected.
 static void model_read(void) {
-    static uint32_t versions[ESK_BUSH_KEYS_MAX];
-    ESK_CHECK_INT(bush_mount(), ESK_OK);
-    ESK_CHECK_HELD(esk_bush_read_all(&bush, versions), bush.why);
-    esk_bush_model_set(&bush, versions);
+    static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
+    ESK_CHECK_INT(model_tree_mount(), ESK_OK);
+    ESK_CHECK_HELD(esk_model_tree_read_all(&tree_model, versions),
+                   tree_model.why);
+    esk_model_tree_model_set(&tree_model, versions);
 }
 
 static void tree_run(const struct cut_tree *on) {
     ESK_CONTEXT("%s", on->name);
-    ESK_CHECK_INT(cut_tree_make(on, &bush, 1), ESK_OK);
-    bush_front(&bush);
-    ESK_CHECK_INT(esk_sim_clone(&bush_medium, bush.sim), ESK_OK);
+    ESK_CHECK_INT(cut_tree_make(on, &tree_model, 1), ESK_OK);
+    model_tree_front(&tree_model);
+    ESK_CHECK_INT(esk_sim_clone(&model_tree_medium, tree_model.sim), ESK_OK);
     for (uint32_t state = 0; state < states(); state++) {
         tree_proceed(state == 0 ? on->prefill : CALLS_BETWEEN, state);
-        esk_sim_restore(bush_medium, bush.sim);
+        esk_sim_restore(model_tree_medium, tree_model.sim);
         model_read();
-        bush_kept = bush;
+        model_tree_kept = tree_model;
         for (uint32_t way = 0; way < WAYS; way++) {
             uint32_t read = 1;
             while (tree_try(on->name, state, read, ways[way])) {
                 read++;
             }
         }
-        esk_sim_restore(bush.sim, bush_medium);
-        bush = bush_kept;
-        ESK_CHECK_HELD(bush_whole(), bush.why);
+        esk_sim_restore(tree_model.sim, model_tree_medium);
+        tree_model = model_tree_kept;
+        ESK_CHECK_HELD(model_tree_whole(), tree_model.why);
     }
-    esk_sim_destroy(bush_medium);
-    esk_bush_free(&bush);
+    esk_sim_destroy(model_tree_medium);
+    esk_model_tree_free(&tree_model);
 }
 
 ESK_TEST(tree_is_whole_or_not_opened_when_a_read_of_its_mount_is_wrong) {

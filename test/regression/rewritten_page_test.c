@@ -24,27 +24,27 @@ static uint32_t number_of(uint32_t key) {
 }
 
 /// Rows of `level` up to `key_max`, newest first.
-static uint32_t count_level(struct esk_rig *rig, int16_t level,
+static uint32_t count_level(struct esk_fixture *fixture, int16_t level,
                             uint32_t key_max) {
     struct esk_query query = {
         .backward = true, .has_key_max = true, .key_max = key_max};
-    return level_count(rig, level, &query, number_of);
+    return level_count(fixture, level, &query, number_of);
 }
 
 /// Appends rows; the page that row `rewritten` is on is written twice.
-static void fill(struct esk_rig *rig, uint32_t rewritten) {
+static void fill(struct esk_fixture *fixture, uint32_t rewritten) {
     /* The second program of the page's completion. */
     const struct esk_sim_failures failures = {
         .transfer = {.burst_start = 1, .burst_length = 1}};
     for (uint32_t number = 1; number <= ROWS; number++) {
-        ESK_CHECK_INT(level_append(rig, key_of(number), number), ESK_OK);
+        ESK_CHECK_INT(level_append(fixture, key_of(number), number), ESK_OK);
         if (number == rewritten) {
-            ESK_CHECK_INT(esk_series_sync(rig->series), ESK_OK);
-            esk_sim_failures_set(rig->sim, &failures);
+            ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
+            esk_sim_failures_set(fixture->sim, &failures);
         }
     }
-    ESK_CHECK_INT(esk_series_sync(rig->series), ESK_OK);
-    ESK_CHECK_INT(rig->series->stats.program_failures, 1);
+    ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
+    ESK_CHECK_INT(fixture->series->stats.program_failures, 1);
 }
 
 ESK_TEST(backward_value_query_finds_rows_of_a_page_written_twice) {
@@ -54,17 +54,18 @@ ESK_TEST(backward_value_query_finds_rows_of_a_page_written_twice) {
     spec.data_blocks = 8;
     spec.index_blocks = 4;
     for (uint32_t rewritten = 50; rewritten < ROWS - 60; rewritten += 7) {
-        struct esk_rig rig;
-        level_start(&rig, &rig_nor, &spec, &config);
-        fill(&rig, rewritten);
+        struct esk_fixture fixture;
+        level_start(&fixture, &fixture_nor, &spec, &config);
+        fill(&fixture, rewritten);
         int16_t level = level_of(rewritten);
         uint32_t expected = 0;
         for (uint32_t number = 1; number <= ROWS; number++) {
             expected += level_of(number) == level ? 1 : 0;
             ESK_CONTEXT("row %u sealed, rows to %u", rewritten, number);
-            ESK_CHECK_INT(count_level(&rig, level, key_of(number)), expected);
+            ESK_CHECK_INT(count_level(&fixture, level, key_of(number)),
+                          expected);
         }
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 

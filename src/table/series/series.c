@@ -56,10 +56,9 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
 }
 
 int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next) {
-    const struct esk_device *device = series->volume->device;
     if ((series->dirty & after) != 0 &&
-        (device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
-        ESK_TRY(device->ops->sync(device));
+        esk_region_overwrites(&series->data.region)) {
+        ESK_TRY(esk_region_sync(&series->data.region));
         series->dirty = 0;
     }
     series->dirty = (uint8_t)(series->dirty | next);
@@ -251,9 +250,14 @@ static int ring_mount(struct esk_series *series, struct esk_ring *ring,
     return esk_ring_mount(ring, series->volume, &config, &series->stats, page);
 }
 
-/// The newest row on the medium: its key and ordinal. Returns ESK_OK;
-/// ESK_E_IO.
-static int newest_find(struct esk_series *series) {
+/// Finds the newest row on the medium: its key and ordinal; and how many pages
+/// behind it hold bytes that are not valid, one that is valid in part included.
+/// position  out: of its page; the ring's tail when there is none.
+/// Returns ESK_OK; ESK_E_IO.
+static int newest_find(struct esk_series *series, uint32_t *position) {
+    uint32_t partial = series->stats.partial;
+    uint32_t unread = 0;
+    *position = series->data.tail;
     for (uint32_t at = series->data.head; at > series->data.tail; at--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -262,6 +266,9 @@ static int newest_find(struct esk_series *series) {
         if (status == ESK_E_IO) {
             return status;
         }
+        unread += status == ESK_E_CORRUPT ? 1 : 0;
+        unread += status == ESK_OK ? series->stats.partial - partial : 0;
+        series->unread = (uint8_t)(unread < UINT8_MAX ? unread : UINT8_MAX);
         if (status != ESK_OK) {
             continue;
         }
@@ -274,9 +281,30 @@ static int newest_find(struct esk_series *series) {
             series->has_newest = true;
         }
         esk_pool_unpin(&series->pool, frame);
+        *position = at - 1;
         if (count > 0) {
             return ESK_OK;
         }
+    }
+    return ESK_OK;
+}
+
+/// Brings the key index back. Where that moves the head, because index pages
+/// know of data pages that were lost, the newest row is found again; the
+/// ordinals of the rows skip a row for each lost page, so that every reader
+/// sees that rows are missing.
+static int keys_recover(struct esk_series *series) {
+    uint32_t head = series->data.head;
+    uint32_t newest = 0;
+    ESK_TRY(newest_find(series, &newest));
+    if (series->parts->keys == NULL) {
+        return ESK_OK;
+    }
+    ESK_TRY(series->parts->keys->recover(series));
+    uint32_t moved = series->data.head - head;
+    if (moved > 0) {
+        ESK_TRY(newest_find(series, &newest));
+        series->ordinal += newest < head ? moved : 0;
     }
     return ESK_OK;
 }
@@ -319,10 +347,7 @@ static int series_mount(struct esk_series *series,
     if (series->var != NULL) {
         ESK_TRY(series->parts->var->recover(series));
     }
-    ESK_TRY(newest_find(series));
-    if (series->parts->keys != NULL) {
-        series->parts->keys->recover(series);
-    }
+    ESK_TRY(keys_recover(series));
     if ((series->volume->device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
         /* What a program that ended left in a cache may still be there. */
         series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
@@ -457,7 +482,7 @@ uint16_t esk_series_row_bytes(const struct esk_series *series) {
 
 void esk_series_stats(const struct esk_series *series,
                       struct esk_series_stats *stats) {
-    const struct esk_ring_stats *rings = &series->stats;
+    const struct esk_region_stats *rings = &series->stats;
     memset(stats, 0, sizeof *stats);
     stats->pages = series->data.head - series->data.tail;
     if (series->parts->log != NULL) {
@@ -474,6 +499,7 @@ void esk_series_stats(const struct esk_series *series,
     stats->program_failures = rings->program_failures;
     stats->erase_failures = rings->erase_failures;
     stats->blocks_skipped = rings->blocks_skipped;
+    stats->newest_unread = series->unread;
     if (series->parts->keys == NULL) {
         return;
     }

@@ -24,12 +24,12 @@
 #include "base/bytes.h"
 #include "base/order.h"
 #include "esker/series.h"
-#include "flash/index_page_format.h"
 #include "flash/ring.h"
-#include "flash/volume.h"
 #include "index/spline/spline.h"
 #include "index/summary/summary.h"
 #include "pool/pool.h"
+#include "volume/index_page_format.h"
+#include "volume/volume.h"
 
 enum {
     ESK_SERIES_NO_VAR = UINT16_MAX,  ///< var_offset of a table without one
@@ -61,13 +61,14 @@ struct esk_series {
     uint8_t group_pages;
     uint8_t run_pages;
     bool has_newest;
+    uint8_t unread;   ///< newest pages that the mount could not read
     uint8_t dirty;    ///< enum esk_series_dirty: programmed since the last sync
     esk_key newest;   ///< key of the newest row
     esk_key floor;    ///< rows with smaller keys are dropped; 0: none
     uint32_t ordinal; ///< of the write page's first row
     struct esk_ring data;
     struct esk_pool pool;
-    struct esk_ring_stats stats;
+    struct esk_region_stats stats;
 
     struct esk_ring *var;               ///< NULL without a variable column
     struct esk_summary_column *columns; ///< indexed columns
@@ -206,7 +207,7 @@ int esk_series_index_append(struct esk_series *series, uint8_t *page,
 
 /// Rebuilds spline, group and run from the index ring and the data pages
 /// after the last run page.
-void esk_series_recover(struct esk_series *series);
+int esk_series_recover(struct esk_series *series);
 
 /* series_tiles.c, series_tiles_recover.c */
 
@@ -270,8 +271,8 @@ struct esk_series_keys {
     /// Makes the spline of `bytes` bytes at `memory`, empty.
     void (*init)(struct esk_series *series, void *memory, uint16_t bytes,
                  uint8_t error_16ths);
-    /// Brings it back at mount.
-    void (*recover)(struct esk_series *series);
+    /// Brings it back at mount; data.head may rise. Returns ESK_OK; ESK_E_IO.
+    int (*recover)(struct esk_series *series);
     /// Takes note of a data page just programmed.
     void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
     /// Sets `position` to the data page to try first for `key`, reading tiles;
@@ -283,7 +284,7 @@ struct esk_series_keys {
 
 /// The index log.
 struct esk_series_log {
-    void (*recover)(struct esk_series *series); ///< esk_series_recover
+    int (*recover)(struct esk_series *series); ///< esk_series_recover
     /// esk_series_index_add
     void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
     /// esk_series_tiles_find

@@ -7,8 +7,8 @@
 /// what the index says of its page. A cut between them leaves bytes nobody
 /// names, or a page the next mount adds to the index itself.
 #include "flash/device_page.h"
-#include "flash/volume.h"
 #include "table/series/series.h"
+#include "volume/volume.h"
 
 /// Programs the write page and starts an empty one.
 static int write_page_flush(struct esk_series *series) {
@@ -98,7 +98,6 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 }
 
 int esk_series_sync(struct esk_series *series) {
-    const struct esk_device *device = series->volume->device;
     if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_OK;
     }
@@ -117,7 +116,7 @@ int esk_series_sync(struct esk_series *series) {
         }
     }
     if ((series->dirty & (ESK_SERIES_DATA | ESK_SERIES_VAR)) != 0) {
-        ESK_TRY(device->ops->sync(device));
+        ESK_TRY(esk_region_sync(&series->data.region));
         series->dirty = 0;
     }
     return ESK_OK;

@@ -14,6 +14,7 @@ struct check {
     esk_key last;
     uint32_t ordinal;  ///< expected of the next page's first row
     uint32_t kept;     ///< data positions below may be erased already
+    uint32_t values;   ///< value positions below may be erased already
     uint32_t previous; ///< the last one that proved itself
     uint32_t unread;   ///< pages since then that hold bytes and prove nothing
     bool known;        ///< `ordinal` is
@@ -31,11 +32,30 @@ static bool pinned(struct esk_series *series, struct esk_ring *ring,
     return status == ESK_OK;
 }
 
+/// Finds the position that values may be erased before: a ring that dropped
+/// values may begin with blocks whose erase failed, or was cut.
+static void values_begin(struct esk_series *series, struct check *check) {
+    struct esk_ring *ring = series->var;
+    uint32_t at = ring->tail;
+    bool found = at == 0;
+    while (!found && at < ring->head) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        found = pinned(series, ring, at, &page, &frame, check);
+        if (found) {
+            esk_pool_unpin(&series->pool, frame);
+        } else {
+            at = esk_ring_skip(ring, at);
+        }
+    }
+    uint32_t kept = esk_series_kept_from(ring);
+    check->values = at > kept ? at : kept;
+}
+
 /// Counts the values that cannot be read whole of a page's rows from `first`
 /// on: those before were erased, and their values may be gone already.
 static void values_check(struct esk_series *series, uint32_t position,
                          uint16_t first, uint16_t count, struct check *check) {
-    uint32_t kept = esk_series_kept_from(series->var);
     for (uint16_t i = first; i < count; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -54,9 +74,10 @@ static void values_check(struct esk_series *series, uint32_t position,
                          ? ESK_OK
                          : series->parts->var->read(series, reference,
                                                     bytes - 1, &byte, 1, &got);
+        check->failed = check->failed || status == ESK_E_IO;
         /* A value that its ring dropped to make room is not missing. */
         if (status != ESK_OK && status != ESK_NOT_FOUND &&
-            esk_load_u32(reference) >= kept) {
+            esk_load_u32(reference) >= check->values) {
             check->report->values_missing++;
         }
     }
@@ -83,7 +104,7 @@ static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
 /// no row was erased, and no block can have been asked to give way.
 static bool begins_at_first(const struct esk_series *series) {
     const struct esk_ring *ring = &series->data;
-    uint32_t pages = ring->volume->device->geometry.block_pages;
+    uint32_t pages = ring->region.volume->device->geometry.block_pages;
     return series->floor == 0 &&
            (ring->refuse ||
             ring->ready + AHEAD_MAX * pages <= esk_ring_pages(ring));
@@ -268,13 +289,20 @@ int esk_series_check(struct esk_series *series,
                           .kept = esk_series_kept_from(&series->data),
                           .known = begins_at_first(series)};
     memset(report, 0, sizeof *report);
+    report->newest_unread = series->unread;
+    if (series->var_page != NULL) {
+        values_begin(series, &check);
+    }
     data_check(series, &check);
     if (series->parts->log != NULL) {
         index_check(series, &check);
+    }
+    if (check.failed) {
+        return ESK_E_IO; /* what was not read is not known to be damaged */
     }
     if (check.wrong || report->rows_missing > 0 || report->pages_damaged > 0 ||
         report->index_wrong > 0 || report->values_missing > 0) {
         return ESK_E_CORRUPT;
     }
-    return check.failed ? ESK_E_IO : ESK_OK;
+    return ESK_OK;
 }

@@ -4,7 +4,7 @@
 /// esk_series_check finds what is wrong, and nothing else.
 #include "table/series/series.h"
 
-#include "test/harness/rig.h"
+#include "test/harness/fixture.h"
 
 static const struct esk_column columns[] = {
     {.name = "at", .type = ESK_TYPE_U32},
@@ -28,46 +28,50 @@ static const struct esk_table_spec spec = {.name = "log",
 
 enum { ROW_BYTES = 18, PAGE_ROWS = (256 - 16) / ROW_BYTES, ROWS = 500 };
 
-static void start(struct esk_rig *rig) {
-    rig_start(rig, &rig_nor, NULL);
-    rig_create(rig, &spec);
-    rig_open(rig, "log", NULL);
+static void start(struct esk_fixture *fixture) {
+    fixture_start(fixture, &fixture_nor, NULL);
+    fixture_create(fixture, &spec);
+    fixture_open(fixture, "log", NULL);
     for (uint32_t key = 1; key <= ROWS; key++) {
         uint8_t row[ROW_BYTES] = {0};
         esk_store_u32(row, key);
         esk_store_u16(row + 4, (uint16_t)(key / 9));
-        ESK_CHECK_INT(esk_series_append_var(rig->series, row, row, 17), ESK_OK);
+        ESK_CHECK_INT(esk_series_append_var(fixture->series, row, row, 17),
+                      ESK_OK);
     }
-    ESK_CHECK_INT(esk_series_sync(rig->series), ESK_OK);
+    ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
 }
 
-static int check(struct esk_rig *rig, struct esk_series_report *report) {
+static int check(struct esk_fixture *fixture,
+                 struct esk_series_report *report) {
     memset(report, 0xEE, sizeof *report);
-    return esk_series_check(rig->series, report);
+    return esk_series_check(fixture->series, report);
 }
 
-static void damage(struct esk_rig *rig, const struct esk_ring *ring,
+static void damage(struct esk_fixture *fixture, const struct esk_ring *ring,
                    uint32_t position) {
-    ESK_CHECK_INT(esk_sim_flip(rig->sim, esk_ring_page(ring, position), 999),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_sim_flip(fixture->sim, esk_ring_page(ring, position), 999), ESK_OK);
 }
 
 /// Changes bytes of a page and puts its checksum right again.
-static void forge(struct esk_rig *rig, const struct esk_ring *ring,
+static void forge(struct esk_fixture *fixture, const struct esk_ring *ring,
                   uint32_t position, uint16_t offset, uint8_t byte) {
     esk_page_id id = esk_ring_page(ring, position);
-    ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
-    memset(rig->page + offset, byte, 1);
-    esk_envelope_close(&ring->envelope, rig->page, esk_page_count(rig->page));
-    ESK_CHECK_INT(esk_sim_poke(rig->sim, id, 0, rig->page, 256), ESK_OK);
+    ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
+    memset(fixture->page + offset, byte, 1);
+    esk_envelope_close(&ring->region.envelope, fixture->page,
+                       esk_page_count(fixture->page));
+    ESK_CHECK_INT(esk_sim_poke(fixture->sim, id, 0, fixture->page, 256),
+                  ESK_OK);
 }
 
 ESK_TEST(check_of_a_sound_table_counts_its_rows_and_pages) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    start(&rig);
+    start(&fixture);
     for (int reboots = 0; reboots < 2; reboots++) {
-        ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+        ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
         ESK_CHECK_INT(report.rows, ROWS);
         ESK_CHECK(report.pages >= ROWS / PAGE_ROWS);
         ESK_CHECK(report.index_pages > 5);
@@ -75,111 +79,111 @@ ESK_TEST(check_of_a_sound_table_counts_its_rows_and_pages) {
                           report.index_damaged + report.index_wrong +
                           report.values_missing,
                       0);
-        rig_reboot(&rig);
+        fixture_reboot(&fixture);
     }
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_of_an_empty_table_finds_nothing) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    rig_start(&rig, &rig_nor, NULL);
-    rig_create(&rig, &spec);
-    rig_open(&rig, "log", NULL);
-    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
     ESK_CHECK_INT(report.rows + report.pages, 0);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_counts_a_damaged_data_page_and_its_rows) {
     static const uint32_t positions[] = {3, 37};
     for (int i = 0; i < 2; i++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         struct esk_series_report report;
         ESK_CONTEXT("page %u", positions[i]);
-        start(&rig);
-        damage(&rig, &rig.series->data, positions[i]);
-        ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+        start(&fixture);
+        damage(&fixture, &fixture.series->data, positions[i]);
+        ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
         ESK_CHECK_INT(report.pages_damaged, 1);
         ESK_CHECK_INT(report.rows_missing, PAGE_ROWS);
         ESK_CHECK_INT(report.rows, ROWS - PAGE_ROWS);
         ESK_CHECK_INT(report.index_wrong, 0);
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
 ESK_TEST(check_knows_damage_at_the_beginning_until_rows_were_dropped) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    start(&rig);
-    rig.series->data.refuse = true; /* so that none is dropped unasked */
+    start(&fixture);
+    fixture.series->data.refuse = true; /* so that none is dropped unasked */
     for (uint32_t position = 0; position < 3; position++) {
-        damage(&rig, &rig.series->data, position);
+        damage(&fixture, &fixture.series->data, position);
     }
-    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
     ESK_CHECK_INT(report.pages_damaged, 3);
     ESK_CHECK_INT(report.rows_missing, 3 * PAGE_ROWS);
     ESK_CHECK_INT(report.rows, ROWS - 3 * PAGE_ROWS);
-    ESK_CHECK_INT(esk_series_erase_before(rig.series, 10 * PAGE_ROWS + 1),
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, 10 * PAGE_ROWS + 1),
                   ESK_OK);
-    damage(&rig, &rig.series->data, rig.series->data.tail);
-    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    damage(&fixture, &fixture.series->data, fixture.series->data.tail);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
     ESK_CHECK_INT(report.pages_torn, 1);
     ESK_CHECK_INT(report.rows_missing, 0);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_counts_rows_missing_at_the_end) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    start(&rig);
+    start(&fixture);
     uint8_t row[ROW_BYTES] = {0};
     /* The newest page on the medium: the sealed one is in RAM as well. */
-    uint32_t last = rig.series->data.head - 1;
-    damage(&rig, &rig.series->data, last);
+    uint32_t last = fixture.series->data.head - 1;
+    damage(&fixture, &fixture.series->data, last);
     esk_store_u32(row, ROWS + 1);
-    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
     ESK_CHECK_INT(report.rows_missing, PAGE_ROWS);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_counts_damaged_index_pages) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    start(&rig);
-    damage(&rig, &rig.series->index, 2);
-    damage(&rig, &rig.series->index, 4);
+    start(&fixture);
+    damage(&fixture, &fixture.series->index, 2);
+    damage(&fixture, &fixture.series->index, 4);
     /* They cost reads, no row. */
-    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
     ESK_CHECK_INT(report.index_damaged, 2);
     ESK_CHECK_INT(report.rows_missing, 0);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_counts_index_entries_that_would_miss_a_row) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    start(&rig);
+    start(&fixture);
     /* The smallest value of the first entry of the first run page. */
-    forge(&rig, &rig.series->index, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
-    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    forge(&fixture, &fixture.series->index, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
     ESK_CHECK_INT(report.index_wrong, 1);
     ESK_CHECK_INT(report.index_damaged, 0);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_with_an_unsound_index_survives_a_read_that_fails) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
     bool failed = true;
-    start(&rig);
-    forge(&rig, &rig.series->index, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
-    forge(&rig, &rig.series->index, rig.series->index.head - 1,
+    start(&fixture);
+    forge(&fixture, &fixture.series->index, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
+    forge(&fixture, &fixture.series->index, fixture.series->index.head - 1,
           ESK_INDEX_KNOTS + 1, 0xFF);
     for (uint32_t read = 1; failed; read++) {
         ESK_CONTEXT("read %u fails", read);
         read_fails = read;
-        int status = esk_series_check(rig.series, &report);
+        int status = esk_series_check(fixture.series, &report);
         failed = read_fails == 0;
         read_fails = 0;
         ESK_CHECK_INT(status,
@@ -187,55 +191,56 @@ ESK_TEST(check_with_an_unsound_index_survives_a_read_that_fails) {
         ESK_CHECK(report.index_wrong <= 1);
         ESK_CHECK(failed || report.index_wrong == 1);
     }
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_counts_values_that_cannot_be_read) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    start(&rig);
-    damage(&rig, rig.series->var, 3);
-    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    start(&fixture);
+    damage(&fixture, fixture.series->var, 3);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
     ESK_CHECK(report.values_missing >= 240 / 17);
     ESK_CHECK(report.values_missing <= 240 / 17 + 2);
     ESK_CHECK_INT(report.rows, ROWS);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_finds_rows_out_of_order) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    start(&rig);
-    forge(&rig, &rig.series->data, 2, ESK_ENVELOPE_BYTES + 2 * ROW_BYTES, 0);
-    ESK_CHECK_INT(check(&rig, &report), ESK_E_CORRUPT);
+    start(&fixture);
+    forge(&fixture, &fixture.series->data, 2,
+          ESK_ENVELOPE_BYTES + 2 * ROW_BYTES, 0);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
     ESK_CHECK_INT(report.rows, ROWS - 1);
     ESK_CHECK_INT(report.pages_damaged, 0);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_leaves_out_rows_that_were_erased) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
     uint32_t count = 0;
-    start(&rig);
-    ESK_CHECK_INT(esk_series_erase_before(rig.series, 250), ESK_OK);
-    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
-    ESK_CHECK_INT(esk_series_count(rig.series, &count), ESK_OK);
+    start(&fixture);
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, 250), ESK_OK);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
+    ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
     ESK_CHECK_INT(count, ROWS - 249);
     ESK_CHECK_INT(report.rows, count);
-    ESK_CHECK_INT(esk_series_erase_before(rig.series, 5000), ESK_OK);
-    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, 5000), ESK_OK);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
     ESK_CHECK_INT(report.rows, 0);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 /// Appends rows from `key` on until the power goes; returns the next key.
-static uint32_t append_to_cut(struct esk_rig *rig, uint32_t key) {
+static uint32_t append_to_cut(struct esk_fixture *fixture, uint32_t key) {
     int status = ESK_OK;
     while (status == ESK_OK) {
         uint8_t row[ROW_BYTES] = {0};
         esk_store_u32(row, key);
-        status = esk_series_append_var(rig->series, row, row, 17);
+        status = esk_series_append_var(fixture->series, row, row, 17);
         key += status == ESK_OK ? 1 : 0;
     }
     return key;
@@ -244,61 +249,58 @@ static uint32_t append_to_cut(struct esk_rig *rig, uint32_t key) {
 ESK_TEST(check_calls_no_page_damaged_that_a_cut_tore) {
     uint32_t torn = 0;
     for (uint32_t cut = 0; cut < 60; cut++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         struct esk_series_report report;
         uint32_t count = 0;
         ESK_CONTEXT("cut at operation %u", cut);
-        start(&rig);
-        esk_sim_cut_at(rig.sim, esk_sim_op_count(rig.sim) + cut,
+        start(&fixture);
+        esk_sim_cut_at(fixture.sim, esk_sim_op_count(fixture.sim) + cut,
                        ESK_SIM_CUT_SUBSET);
-        uint32_t key = append_to_cut(&rig, ROWS + 1);
-        rig_reboot(&rig);
+        uint32_t key = append_to_cut(&fixture, ROWS + 1);
+        fixture_reboot(&fixture);
         for (int after = 0; after < 2; after++) {
-            ESK_CHECK_INT(check(&rig, &report), ESK_OK);
+            ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
             ESK_CHECK_INT(report.pages_damaged, 0);
-            ESK_CHECK_INT(esk_series_count(rig.series, &count), ESK_OK);
+            ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
             ESK_CHECK_INT(report.rows, count);
             torn += report.pages_torn;
             for (uint32_t i = 0; i < 40; i++) {
                 uint8_t row[ROW_BYTES] = {0};
                 esk_store_u32(row, key++);
-                ESK_CHECK_INT(esk_series_append_var(rig.series, row, row, 17),
-                              ESK_OK);
+                ESK_CHECK_INT(
+                    esk_series_append_var(fixture.series, row, row, 17),
+                    ESK_OK);
             }
         }
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
     ESK_CHECK(torn > 0);
 }
 
 ESK_TEST(check_on_a_device_that_cannot_read_reports_damage) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_report report;
-    start(&rig);
-    esk_sim_power_off(rig.sim);
-    ESK_CHECK_INT(esk_series_check(rig.series, &report), ESK_E_IO);
-    rig_end(&rig);
+    start(&fixture);
+    esk_sim_power_off(fixture.sim);
+    ESK_CHECK_INT(esk_series_check(fixture.series, &report), ESK_E_IO);
+    fixture_end(&fixture);
 }
 
-ESK_TEST(check_survives_any_single_read_that_fails) {
-    struct esk_rig rig;
+ESK_TEST(check_says_io_when_any_read_fails) {
+    struct esk_fixture fixture;
     struct esk_series_report report;
     bool failed = true;
-    start(&rig);
+    start(&fixture);
     for (uint32_t read = 1; failed; read += 1 + read / 40) {
         ESK_CONTEXT("read %u fails", read);
-        read_fails = read;
-        int status = esk_series_check(rig.series, &report);
-        failed = read_fails == 0;
-        read_fails = 0;
-        /* A page of rows or values that cannot be read is a lost one. */
-        ESK_CHECK_INT(status, !failed                   ? ESK_OK
-                              : status == ESK_E_CORRUPT ? ESK_E_CORRUPT
-                                                        : ESK_E_IO);
+        fail_from(read, 0, READ_BROKEN);
+        int status = esk_series_check(fixture.series, &report);
+        failed = fail_end();
+        ESK_CHECK_INT(status, failed ? ESK_E_IO : ESK_OK);
         ESK_CHECK_INT(report.index_wrong, 0);
     }
-    ESK_CHECK_INT(check(&rig, &report), ESK_OK);
-    rig_end(&rig);
+    ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
+    fixture_end(&fixture);
 }
 
 ESK_TEST_MAIN()

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "test/harness/rig.h"
+#include "test/harness/fixture.h"
 
 /// A column of every numeric type, and one of each other kind.
 enum { KEY, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, TAG, COLUMNS };
@@ -112,27 +112,29 @@ static bool row_wanted(const uint8_t *row, const struct esk_query *query) {
 
 /// Runs `query` both ways over keys first .. last and holds it against every
 /// row. Returns how many rows it gave.
-static uint32_t check_query(struct esk_rig *rig, struct esk_query *query,
-                            uint32_t first, uint32_t last) {
+static uint32_t check_query(struct esk_fixture *fixture,
+                            struct esk_query *query, uint32_t first,
+                            uint32_t last) {
     uint32_t rows = 0;
     for (int backward = 0; backward < 2; backward++) {
         struct esk_series_cursor cursor;
         uint8_t expected[ROW_BYTES];
         uint8_t row[ROW_BYTES];
         query->backward = backward == 1;
-        ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, query),
+        ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, query),
                       ESK_OK);
         for (uint32_t i = 0; i <= last - first; i++) {
             row_make(backward == 1 ? last - i : first + i, expected);
             if (row_wanted(expected, query)) {
-                ESK_CHECK_INT(esk_series_cursor_next(rig->series, &cursor, row),
-                              ESK_OK);
+                ESK_CHECK_INT(
+                    esk_series_cursor_next(fixture->series, &cursor, row),
+                    ESK_OK);
                 ESK_CHECK_BYTES(row, expected, ROW_BYTES);
                 rows++;
             }
         }
         for (int again = 0; again < 2; again++) {
-            ESK_CHECK_INT(esk_series_cursor_next(rig->series, &cursor, row),
+            ESK_CHECK_INT(esk_series_cursor_next(fixture->series, &cursor, row),
                           ESK_END);
         }
         ESK_CHECK_INT(esk_series_cursor_damaged(&cursor), 0);
@@ -143,8 +145,9 @@ static uint32_t check_query(struct esk_rig *rig, struct esk_query *query,
 static const uint8_t u8_edges[] = {20, 40, 60, 80, 100};
 
 /// `how`: 0 no index, 1 zone maps only, 2 learned buckets, 3 given ones.
-static void start(struct esk_rig *rig, const struct esk_geometry *geometry,
-                  uint8_t column, uint8_t how, uint32_t rows) {
+static void start(struct esk_fixture *fixture,
+                  const struct esk_geometry *geometry, uint8_t column,
+                  uint8_t how, uint32_t rows) {
     struct esk_index_spec indexes[] = {
         {.column = column, .bitmap_bits = how >= 2 ? 16 : 0},
         {.column = U8, .bitmap_bits = 8, .edges = u8_edges, .edge_count = 5},
@@ -159,13 +162,13 @@ static void start(struct esk_rig *rig, const struct esk_geometry *geometry,
                                   .group_pages = 4,
                                   .run_pages = 5};
     struct esk_volume_config config = {.tables_max = 3};
-    rig_start(rig, geometry, &config);
-    rig_create(rig, &spec);
-    rig_open(rig, "log", NULL);
+    fixture_start(fixture, geometry, &config);
+    fixture_create(fixture, &spec);
+    fixture_open(fixture, "log", NULL);
     for (uint32_t key = 1; key <= rows; key++) {
         uint8_t row[ROW_BYTES];
         row_make(key, row);
-        ESK_CHECK_INT(esk_series_append(rig->series, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_append(fixture->series, row), ESK_OK);
     }
 }
 
@@ -198,8 +201,8 @@ ESK_TEST(cursor_gives_exactly_the_rows_within_key_bounds) {
         {0, 0},     {1, 1},      {1, 700},   {0, 9999},  {350, 350},
         {349, 351}, {690, 9999}, {700, 700}, {701, 900}, {5, 4},
     };
-    struct esk_rig rig;
-    start(&rig, &rig_nor, I32, 0, 700);
+    struct esk_fixture fixture;
+    start(&fixture, &fixture_nor, I32, 0, 700);
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         for (uint8_t which = 0; which < 4; which++) {
             struct esk_query query = {.has_key_min = (which & 1) != 0,
@@ -207,10 +210,10 @@ ESK_TEST(cursor_gives_exactly_the_rows_within_key_bounds) {
                                       .key_min = bounds[i][0],
                                       .key_max = bounds[i][1]};
             ESK_CONTEXT("bounds %zu, which %u", i, which);
-            check_query(&rig, &query, 1, 700);
+            check_query(&fixture, &query, 1, 700);
         }
     }
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_gives_exactly_the_rows_in_a_range_of_every_type) {
@@ -220,11 +223,11 @@ ESK_TEST(cursor_gives_exactly_the_rows_in_a_range_of_every_type) {
     };
     for (uint8_t column = I8; column <= F64; column++) {
         for (uint8_t how = 0; how < 4; how++) {
-            struct esk_rig rig;
+            struct esk_fixture fixture;
             if (column == U8 && how == 3) {
                 continue;
             }
-            start(&rig, &rig_nand, column, how, ROWS_MAX);
+            start(&fixture, &fixture_nand, column, how, ROWS_MAX);
             for (int reboots = 0; reboots < 2; reboots++) {
                 uint32_t rows = 0;
                 for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
@@ -234,25 +237,25 @@ ESK_TEST(cursor_gives_exactly_the_rows_in_a_range_of_every_type) {
                     ESK_CONTEXT("column %s, index %u, range %zu",
                                 columns[column].name, how, i);
                     range_set(&range, column, ranges[i][0], ranges[i][1]);
-                    rows += check_query(&rig, &query, 1, ROWS_MAX);
+                    rows += check_query(&fixture, &query, 1, ROWS_MAX);
                     range.has_lo = false;
-                    rows += check_query(&rig, &query, 1, ROWS_MAX);
+                    rows += check_query(&fixture, &query, 1, ROWS_MAX);
                     range.has_lo = true;
                     range.has_hi = false;
-                    rows += check_query(&rig, &query, 1, ROWS_MAX);
+                    rows += check_query(&fixture, &query, 1, ROWS_MAX);
                 }
                 ESK_CHECK(rows > ROWS_MAX);
-                ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-                rig_reboot(&rig);
+                ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+                fixture_reboot(&fixture);
             }
-            rig_end(&rig);
+            fixture_end(&fixture);
         }
     }
 }
 
 ESK_TEST(cursor_meets_every_one_of_several_ranges) {
-    struct esk_rig rig;
-    start(&rig, &rig_nor, I32, 3, ROWS_MAX);
+    struct esk_fixture fixture;
+    start(&fixture, &fixture_nor, I32, 3, ROWS_MAX);
     static const uint8_t others[] = {U8, F32, KEY, I64};
     for (int i = 0; i < 4; i++) {
         struct esk_range ranges[3];
@@ -264,199 +267,203 @@ ESK_TEST(cursor_meets_every_one_of_several_ranges) {
         range_set(&ranges[0], I32, -20, 30);
         range_set(&ranges[1], others[i], -10, 40);
         range_set(&ranges[2], I32, 0, 120);
-        ESK_CHECK(check_query(&rig, &query, 1, ROWS_MAX) > 0 ||
+        ESK_CHECK(check_query(&fixture, &query, 1, ROWS_MAX) > 0 ||
                   others[i] == KEY);
     }
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_by_value_reads_few_pages_for_rare_values) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_stats before;
     struct esk_series_stats after;
     struct esk_range range;
     struct esk_query query = {.ranges = &range, .range_count = 1};
-    start(&rig, &rig_nand, I32, 2, ROWS_MAX);
+    start(&fixture, &fixture_nand, I32, 2, ROWS_MAX);
     range_set(&range, I32, 120, 120);
-    esk_series_stats(rig.series, &before);
-    uint32_t rows = check_query(&rig, &query, 1, ROWS_MAX);
-    esk_series_stats(rig.series, &after);
+    esk_series_stats(fixture.series, &before);
+    uint32_t rows = check_query(&fixture, &query, 1, ROWS_MAX);
+    esk_series_stats(fixture.series, &after);
     ESK_CHECK_INT(rows, 10);
     ESK_CHECK(after.page_reads - before.page_reads < before.pages / 2);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_treats_the_two_zeros_as_one_and_no_nan_matches) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_range range = {.column = F32, .has_lo = true, .has_hi = true};
     struct esk_query query = {.ranges = &range, .range_count = 1};
-    start(&rig, &rig_nor, F32, 2, 1000);
+    start(&fixture, &fixture_nor, F32, 2, 1000);
     range.lo.f32 = -0.0f;
     range.hi.f32 = -0.0f;
-    uint32_t zeros = check_query(&rig, &query, 1, 1000);
+    uint32_t zeros = check_query(&fixture, &query, 1, 1000);
     range.lo.f32 = 0.0f;
     range.hi.f32 = 0.0f;
-    ESK_CHECK_INT(check_query(&rig, &query, 1, 1000), zeros);
+    ESK_CHECK_INT(check_query(&fixture, &query, 1, 1000), zeros);
     ESK_CHECK(zeros >= 10);
     range.lo.f32 = -INFINITY;
     range.hi.f32 = INFINITY;
-    ESK_CHECK_INT(check_query(&rig, &query, 1, 1000), 1000 - 10);
+    ESK_CHECK_INT(check_query(&fixture, &query, 1, 1000), 1000 - 10);
     range.hi.f32 = NAN;
-    ESK_CHECK_INT(check_query(&rig, &query, 1, 1000), 0);
+    ESK_CHECK_INT(check_query(&fixture, &query, 1, 1000), 0);
     range.has_hi = false;
     range.lo.f32 = NAN;
-    ESK_CHECK_INT(check_query(&rig, &query, 1, 1000), 0);
-    rig_end(&rig);
+    ESK_CHECK_INT(check_query(&fixture, &query, 1, 1000), 0);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_clamps_bounds_outside_the_columns_type) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     static const int64_t bounds[][2] = {
         {INT64_MIN, INT64_MAX},
         {-129, 128},
         {128, INT64_MAX},
         {INT64_MIN, -129},
     };
-    start(&rig, &rig_nor, I8, 2, 500);
+    start(&fixture, &fixture_nor, I8, 2, 500);
     for (size_t i = 0; i < 4; i++) {
         struct esk_range range = {.column = I8, .has_lo = true, .has_hi = true};
         struct esk_query query = {.ranges = &range, .range_count = 1};
         ESK_CONTEXT("bounds %zu", i);
         range.lo.i = bounds[i][0];
         range.hi.i = bounds[i][1];
-        ESK_CHECK_INT(check_query(&rig, &query, 1, 500), i < 2 ? 500 : 0);
+        ESK_CHECK_INT(check_query(&fixture, &query, 1, 500), i < 2 ? 500 : 0);
     }
     struct esk_range range = {.column = U8, .has_lo = true};
     struct esk_query query = {.ranges = &range, .range_count = 1};
     range.lo.u = 256;
-    ESK_CHECK_INT(check_query(&rig, &query, 1, 500), 0);
-    rig_end(&rig);
+    ESK_CHECK_INT(check_query(&fixture, &query, 1, 500), 0);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_open_refuses_columns_it_cannot_compare) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_cursor cursor;
     static const uint8_t odd[] = {TAG, COLUMNS, 255};
-    start(&rig, &rig_nor, I8, 1, 10);
+    start(&fixture, &fixture_nor, I8, 1, 10);
     for (int i = 0; i < 3; i++) {
         struct esk_range range = {.column = odd[i]};
         struct esk_query query = {.ranges = &range, .range_count = 1};
-        ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                       ESK_E_INVALID);
     }
     struct esk_range range = {.column = U32};
     struct esk_query query = {.ranges = &range, .range_count = 1};
-    esk_sim_power_off(rig.sim);
-    ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
+    esk_sim_power_off(fixture.sim);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                   ESK_E_IO);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_sees_rows_appended_and_synced_while_it_runs) {
     for (int by_value = 0; by_value < 2; by_value++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         struct esk_series_cursor cursor;
         struct esk_range range;
         struct esk_query query = {.ranges = &range,
                                   .range_count = by_value == 1};
         uint8_t row[ROW_BYTES];
         uint32_t appended = 1;
-        start(&rig, &rig_nand, I32, 2, 1);
+        start(&fixture, &fixture_nand, I32, 2, 1);
         range_set(&range, I32, -60, 130);
-        ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                       ESK_OK);
         for (uint32_t key = 1; key <= 600; key++) {
             ESK_CONTEXT("by value %d, key %u", by_value, key);
-            ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row),
+            ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
                           ESK_OK);
             ESK_CHECK_INT(esk_load_u32(row), key);
             for (uint32_t more = key % 7 == 0 ? 13 : 0; more > 0; more--) {
                 row_make(++appended, row);
-                ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
+                ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
             }
             if (key % 5 == 0) {
-                ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
+                ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
             }
             if (key == appended) {
-                ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row),
-                              ESK_END);
+                ESK_CHECK_INT(
+                    esk_series_cursor_next(fixture.series, &cursor, row),
+                    ESK_END);
                 row_make(++appended, row);
-                ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
+                ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
             }
         }
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
 ESK_TEST(cursor_going_back_is_not_upset_by_appends) {
     for (int by_value = 0; by_value < 2; by_value++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         struct esk_series_cursor cursor;
         struct esk_range range;
         struct esk_query query = {
             .ranges = &range, .range_count = by_value == 1, .backward = true};
         uint8_t row[ROW_BYTES];
-        start(&rig, &rig_nor, I32, 2, 300);
+        start(&fixture, &fixture_nor, I32, 2, 300);
         range_set(&range, I32, -60, 130);
-        ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                       ESK_OK);
         for (uint32_t key = 300; key > 0; key--) {
             ESK_CONTEXT("by value %d, key %u", by_value, key);
-            ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row),
+            ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
                           ESK_OK);
             ESK_CHECK_INT(esk_load_u32(row), key);
             row_make(601 - key, row);
-            ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
+            ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
         }
-        ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row),
+        ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
                       ESK_END);
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
 ESK_TEST(cursor_says_stale_once_when_rows_ahead_of_it_were_dropped) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_cursor cursor;
     struct esk_series_cursor fresh;
     uint8_t row[ROW_BYTES];
-    start(&rig, &rig_nor, I32, 2, 500);
-    ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, NULL), ESK_OK);
-    ESK_CHECK_INT(esk_series_cursor_open(rig.series, &fresh, NULL), ESK_OK);
-    ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row), ESK_OK);
+    start(&fixture, &fixture_nor, I32, 2, 500);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, NULL),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &fresh, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row), ESK_OK);
     for (uint32_t key = 501; key <= 2000; key++) {
         row_make(key, row);
-        ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
     }
-    ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row),
+    ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
                   ESK_E_STALE);
-    ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row), ESK_OK);
     uint32_t first = esk_load_u32(row);
-    ESK_CHECK_INT(esk_series_oldest(rig.series, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_oldest(fixture.series, row), ESK_OK);
     ESK_CHECK_INT(esk_load_u32(row), first);
-    ESK_CHECK_INT(esk_series_cursor_next(rig.series, &fresh, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &fresh, row), ESK_OK);
     ESK_CHECK_INT(esk_load_u32(row), first);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_going_back_ends_where_rows_were_dropped) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_cursor cursor;
     struct esk_query query = {
         .backward = true, .has_key_max = true, .key_max = 100};
     uint8_t row[ROW_BYTES];
-    start(&rig, &rig_nor, I32, 1, 500);
-    ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query), ESK_OK);
-    ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row), ESK_OK);
+    start(&fixture, &fixture_nor, I32, 1, 500);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row), ESK_OK);
     ESK_CHECK_INT(esk_load_u32(row), 100);
-    ESK_CHECK_INT(esk_series_erase_before(rig.series, 400), ESK_OK);
-    ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row), ESK_END);
-    rig_end(&rig);
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, 400), ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
+                  ESK_END);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_passes_over_damaged_pages_and_counts_them) {
     for (int by_value = 0; by_value < 2; by_value++) {
         for (int backward = 0; backward < 2; backward++) {
-            struct esk_rig rig;
+            struct esk_fixture fixture;
             struct esk_series_cursor cursor;
             struct esk_range range;
             struct esk_query query = {.ranges = &range,
@@ -465,77 +472,80 @@ ESK_TEST(cursor_passes_over_damaged_pages_and_counts_them) {
             uint8_t row[ROW_BYTES];
             uint32_t rows = 0;
             ESK_CONTEXT("by value %d, backward %d", by_value, backward);
-            start(&rig, &rig_nor, I32, 2, 102); /* 5 rows a page */
+            start(&fixture, &fixture_nor, I32, 2, 102); /* 5 rows a page */
             range_set(&range, I32, -60, 130);
             for (uint32_t position = 0; position < 20; position += 7) {
-                uint32_t page = esk_ring_page(&rig.series->data, position);
+                uint32_t page = esk_ring_page(&fixture.series->data, position);
                 memset(row, 0xFF, sizeof row);
                 for (uint16_t at = 0; position == 7 && at < 256; at += 16) {
-                    esk_sim_poke(rig.sim, page, at, row, 16); /* erased */
+                    esk_sim_poke(fixture.sim, page, at, row, 16); /* erased */
                 }
                 if (position != 7) {
-                    ESK_CHECK_INT(esk_sim_flip(rig.sim, page, 999), ESK_OK);
+                    ESK_CHECK_INT(esk_sim_flip(fixture.sim, page, 999), ESK_OK);
                 }
             }
-            ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
-                          ESK_OK);
-            while (esk_series_cursor_next(rig.series, &cursor, row) == ESK_OK) {
+            ESK_CHECK_INT(
+                esk_series_cursor_open(fixture.series, &cursor, &query),
+                ESK_OK);
+            while (esk_series_cursor_next(fixture.series, &cursor, row) ==
+                   ESK_OK) {
                 rows++;
             }
             ESK_CHECK_INT(rows, 102 - 3 * 5);
             ESK_CHECK_INT(esk_series_cursor_damaged(&cursor), 3);
-            rig_end(&rig);
+            fixture_end(&fixture);
         }
     }
 }
 
 ESK_TEST(cursor_reports_a_device_that_cannot_read_and_goes_on_after_it) {
     for (int backward = 0; backward < 2; backward++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         struct esk_series_cursor cursor;
         struct esk_query query = {.backward = backward == 1};
         uint8_t row[ROW_BYTES];
-        start(&rig, &rig_nor, I32, 1, 100);
-        ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
+        start(&fixture, &fixture_nor, I32, 1, 100);
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                       ESK_OK);
-        esk_sim_power_off(rig.sim);
+        esk_sim_power_off(fixture.sim);
         int status = ESK_OK;
         for (int i = 0; i < 10 && status == ESK_OK; i++) {
-            status = esk_series_cursor_next(rig.series, &cursor, row);
+            status = esk_series_cursor_next(fixture.series, &cursor, row);
         }
         ESK_CHECK_INT(status, ESK_E_IO);
-        esk_sim_power_on(rig.sim);
-        ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row), ESK_OK);
-        rig_end(&rig);
+        esk_sim_power_on(fixture.sim);
+        ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
+                      ESK_OK);
+        fixture_end(&fixture);
     }
 }
 
 ESK_TEST(cursor_by_value_stays_exact_with_damaged_index_pages) {
     for (uint32_t damaged = 0; damaged < 12; damaged++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         struct esk_range range;
         struct esk_query query = {.ranges = &range, .range_count = 1};
         ESK_CONTEXT("index pages from %u on damaged", damaged);
-        start(&rig, &rig_nor, I32, 2, 600);
-        for (uint32_t at = damaged; at < rig.series->index.head;
+        start(&fixture, &fixture_nor, I32, 2, 600);
+        for (uint32_t at = damaged; at < fixture.series->index.head;
              at += 1 + damaged % 5) {
-            ESK_CHECK_INT(esk_sim_flip(rig.sim,
-                                       esk_ring_page(&rig.series->index, at),
-                                       999),
-                          ESK_OK);
+            ESK_CHECK_INT(
+                esk_sim_flip(fixture.sim,
+                             esk_ring_page(&fixture.series->index, at), 999),
+                ESK_OK);
         }
         for (int reboots = 0; reboots < 2; reboots++) {
             range_set(&range, I32, -45, -43);
-            check_query(&rig, &query, 1, 600);
+            check_query(&fixture, &query, 1, 600);
             range_set(&range, I32, 120, 120);
-            check_query(&rig, &query, 1, 600);
+            check_query(&fixture, &query, 1, 600);
             query.has_key_min = reboots == 1;
             query.key_min = 250;
-            check_query(&rig, &query, 1, 600);
-            ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-            rig_reboot(&rig);
+            check_query(&fixture, &query, 1, 600);
+            ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+            fixture_reboot(&fixture);
         }
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
@@ -550,54 +560,54 @@ ESK_TEST(cursor_by_value_walks_runs_of_more_than_64_pages) {
                                   .data_blocks = 30,
                                   .index_blocks = 3,
                                   .run_pages = 100};
-    struct esk_geometry geometry = rig_nand;
-    struct esk_rig rig;
+    struct esk_geometry geometry = fixture_nand;
+    struct esk_fixture fixture;
     geometry.page_bytes = 1024;
     geometry.program_bytes = 1024;
-    rig_start(&rig, &geometry, NULL);
-    rig_create(&rig, &spec);
-    rig_open(&rig, "log", NULL);
+    fixture_start(&fixture, &geometry, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
     for (uint32_t key = 1; key <= 6000; key++) {
         uint8_t row[ROW_BYTES];
         row_make(key, row);
-        ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
     }
     struct esk_range range;
     struct esk_query query = {.ranges = &range, .range_count = 1};
     range_set(&range, I32, -60, 130);
-    check_query(&rig, &query, 1, 6000);
+    check_query(&fixture, &query, 1, 6000);
     range_set(&range, I32, 120, 120);
-    check_query(&rig, &query, 1, 6000);
+    check_query(&fixture, &query, 1, 6000);
     /* A run page that is lost while a cursor stands on it. */
     for (int backward = 0; backward < 2; backward++) {
         struct esk_series_cursor cursor;
         uint8_t row[ROW_BYTES];
         query.backward = backward == 1;
         range_set(&range, I32, -60, 130);
-        ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                       ESK_OK);
         for (uint32_t i = 1; i <= 6000; i++) {
             uint32_t key = backward == 1 ? 6001 - i : i;
             ESK_CONTEXT("key %u", key);
-            ESK_CHECK_INT(esk_series_cursor_next(rig.series, &cursor, row),
+            ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
                           ESK_OK);
             ESK_CHECK_INT(esk_load_u32(row), key);
             if (i == 100) {
-                ESK_CHECK_INT(esk_sim_flip(rig.sim,
-                                           esk_ring_page(&rig.series->index,
+                ESK_CHECK_INT(esk_sim_flip(fixture.sim,
+                                           esk_ring_page(&fixture.series->index,
                                                          (uint32_t)backward),
                                            999),
                               ESK_OK);
             }
         }
     }
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(cursor_by_value_is_exact_when_a_read_fails_on_the_way) {
     for (uint32_t read = 1; read < 120; read += 3) {
         for (int backward = 0; backward < 2; backward++) {
-            struct esk_rig rig;
+            struct esk_fixture fixture;
             struct esk_range range;
             struct esk_query query = {
                 .ranges = &range, .range_count = 1, .backward = backward == 1};
@@ -606,51 +616,52 @@ ESK_TEST(cursor_by_value_is_exact_when_a_read_fails_on_the_way) {
             uint32_t rows = 0;
             int status = ESK_OK;
             ESK_CONTEXT("read %u fails, backward %d", read, backward);
-            start(&rig, &rig_nor, I32, 2, 600);
+            start(&fixture, &fixture_nor, I32, 2, 600);
             range_set(&range, I32, -45, -40);
-            ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
-                          ESK_OK);
+            ESK_CHECK_INT(
+                esk_series_cursor_open(fixture.series, &cursor, &query),
+                ESK_OK);
             read_fails = read;
             while (status == ESK_OK || status == ESK_E_IO) {
-                status = esk_series_cursor_next(rig.series, &cursor, row);
+                status = esk_series_cursor_next(fixture.series, &cursor, row);
                 rows += status == ESK_OK;
             }
             read_fails = 0;
             ESK_CHECK_INT(status, ESK_END);
-            uint32_t all = check_query(&rig, &query, 1, 600);
+            uint32_t all = check_query(&fixture, &query, 1, 600);
             ESK_CHECK(rows <= all);
             ESK_CHECK(rows + 5 * esk_series_cursor_damaged(&cursor) >= all);
-            rig_end(&rig);
+            fixture_end(&fixture);
         }
     }
 }
 
 ESK_TEST(cursor_by_value_reaches_the_rows_in_ram_over_pages_given_up) {
     for (int backward = 0; backward < 2; backward++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         struct esk_range range;
         struct esk_query query = {.ranges = &range, .range_count = 1};
         uint8_t row[ROW_BYTES];
         uint32_t key = 101;
-        start(&rig, &rig_nor, I32, 2, 100);
+        start(&fixture, &fixture_nor, I32, 2, 100);
         struct esk_sim_failures failures = {.program = {.every = 1}};
-        esk_sim_failures_set(rig.sim, &failures);
+        esk_sim_failures_set(fixture.sim, &failures);
         int status = ESK_OK;
         for (; status == ESK_OK; key++) {
             row_make(key, row);
-            status = esk_series_append(rig.series, row);
+            status = esk_series_append(fixture.series, row);
         }
         range_set(&range, I32, -60, 130);
         struct esk_series_cursor cursor;
         uint32_t rows = 0;
         query.backward = backward == 1;
-        ESK_CHECK_INT(esk_series_cursor_open(rig.series, &cursor, &query),
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                       ESK_OK);
-        while (esk_series_cursor_next(rig.series, &cursor, row) == ESK_OK) {
+        while (esk_series_cursor_next(fixture.series, &cursor, row) == ESK_OK) {
             rows++;
         }
         ESK_CHECK_INT(rows, key - 2);
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
@@ -658,46 +669,48 @@ ESK_TEST(cursor_by_value_stays_exact_with_index_pages_that_cannot_be) {
     static const uint16_t fields[] = {ESK_INDEX_KNOTS, ESK_INDEX_ENTRIES};
     for (int f = 0; f < 2; f++) {
         for (uint32_t at = 0; at < 8; at++) {
-            struct esk_rig rig;
+            struct esk_fixture fixture;
             struct esk_range range;
             struct esk_query query = {.ranges = &range, .range_count = 1};
             ESK_CONTEXT("field %d of index page %u", f, at);
-            start(&rig, &rig_nor, I32, 2, 600);
-            const struct esk_ring *ring = &rig.series->index;
+            start(&fixture, &fixture_nor, I32, 2, 600);
+            const struct esk_ring *ring = &fixture.series->index;
             esk_page_id id = esk_ring_page(ring, at);
-            ESK_CHECK_INT(esk_sim_peek(rig.sim, id, rig.page), ESK_OK);
-            esk_store_u16(rig.page + fields[f], 0xFFFF);
-            esk_envelope_close(&ring->envelope, rig.page,
-                               esk_page_count(rig.page));
-            ESK_CHECK_INT(esk_sim_poke(rig.sim, id, 0, rig.page, 256), ESK_OK);
+            ESK_CHECK_INT(esk_sim_peek(fixture.sim, id, fixture.page), ESK_OK);
+            esk_store_u16(fixture.page + fields[f], 0xFFFF);
+            esk_envelope_close(&ring->region.envelope, fixture.page,
+                               esk_page_count(fixture.page));
+            ESK_CHECK_INT(esk_sim_poke(fixture.sim, id, 0, fixture.page, 256),
+                          ESK_OK);
             range_set(&range, I32, -45, -43);
-            check_query(&rig, &query, 1, 600);
+            check_query(&fixture, &query, 1, 600);
             range_set(&range, I32, 120, 120);
-            check_query(&rig, &query, 1, 600);
-            rig_end(&rig);
+            check_query(&fixture, &query, 1, 600);
+            fixture_end(&fixture);
         }
     }
 }
 
 ESK_TEST(cursor_by_value_is_exact_after_dropping_and_erasing) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_range range;
     struct esk_query query = {.ranges = &range, .range_count = 1};
     uint8_t row[ROW_BYTES];
-    start(&rig, &rig_nor, I32, 2, 2500);
+    start(&fixture, &fixture_nor, I32, 2, 2500);
     for (uint32_t round = 0; round < 4; round++) {
-        ESK_CHECK_INT(esk_series_oldest(rig.series, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_oldest(fixture.series, row), ESK_OK);
         uint32_t first = esk_load_u32(row);
         ESK_CONTEXT("round %u, oldest %u", round, first);
         range_set(&range, I32, -10, -8);
-        check_query(&rig, &query, first, 2500);
+        check_query(&fixture, &query, first, 2500);
         range_set(&range, I32, 120, 120);
-        check_query(&rig, &query, first, 2500);
-        ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-        ESK_CHECK_INT(esk_series_erase_before(rig.series, first + 77), ESK_OK);
-        rig_reboot(&rig);
+        check_query(&fixture, &query, first, 2500);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+        ESK_CHECK_INT(esk_series_erase_before(fixture.series, first + 77),
+                      ESK_OK);
+        fixture_reboot(&fixture);
     }
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST_MAIN()

@@ -5,9 +5,9 @@
 /// index pages that nobody vouches for.
 #include "table/series/series.h"
 
-#include "flash/volume.h"
-#include "flash/volume_format.h"
-#include "test/harness/rig.h"
+#include "test/harness/fixture.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
 
 static const struct esk_column columns[] = {
     {.name = "at", .type = ESK_TYPE_U32},
@@ -33,32 +33,33 @@ static const struct esk_table_spec spec = {.name = "log",
 
 enum { ROW_BYTES = 18 };
 
-static int append(struct esk_rig *rig, uint32_t key) {
+static int append(struct esk_fixture *fixture, uint32_t key) {
     uint8_t row[ROW_BYTES] = {0};
     esk_store_u32(row, key * key);
     esk_store_u16(row + 4, (uint16_t)(key / 9));
-    if (rig->series->var_page == NULL) {
-        return esk_series_append(rig->series, row);
+    if (fixture->series->var_page == NULL) {
+        return esk_series_append(fixture->series, row);
     }
-    return esk_series_append_var(rig->series, row, row, key % ROW_BYTES);
+    return esk_series_append_var(fixture->series, row, row, key % ROW_BYTES);
 }
 
-static void start(struct esk_rig *rig, const struct esk_table_spec *table,
+static void start(struct esk_fixture *fixture,
+                  const struct esk_table_spec *table,
                   const struct esk_series_config *config, uint32_t rows) {
-    rig_start(rig, &rig_nor, NULL);
-    rig_create(rig, table);
-    rig_open(rig, "log", config);
+    fixture_start(fixture, &fixture_nor, NULL);
+    fixture_create(fixture, table);
+    fixture_open(fixture, "log", config);
     for (uint32_t key = 1; key <= rows; key++) {
-        ESK_CHECK_INT(append(rig, key), ESK_OK);
+        ESK_CHECK_INT(append(fixture, key), ESK_OK);
     }
-    ESK_CHECK_INT(esk_series_sync(rig->series), ESK_OK);
+    ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
 }
 
 /// Every row by key and by value.
-static void check_rows(struct esk_rig *rig, uint32_t rows) {
+static void check_rows(struct esk_fixture *fixture, uint32_t rows) {
     uint8_t row[ROW_BYTES];
     for (uint32_t key = 1; key <= rows; key += 7) {
-        ESK_CHECK_INT(esk_series_get(rig->series, key * key, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_get(fixture->series, key * key, row), ESK_OK);
     }
     struct esk_range range = {.column = 1, .has_lo = true, .has_hi = true};
     struct esk_query query = {.ranges = &range, .range_count = 1};
@@ -66,8 +67,9 @@ static void check_rows(struct esk_rig *rig, uint32_t rows) {
     uint32_t found = 0;
     range.lo.i = 15;
     range.hi.i = 25;
-    ESK_CHECK_INT(esk_series_cursor_open(rig->series, &cursor, &query), ESK_OK);
-    while (esk_series_cursor_next(rig->series, &cursor, row) == ESK_OK) {
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, &query),
+                  ESK_OK);
+    while (esk_series_cursor_next(fixture->series, &cursor, row) == ESK_OK) {
         found++;
     }
     ESK_CHECK_INT(found, rows < 234 ? rows - 134 : 99);
@@ -87,23 +89,25 @@ ESK_TEST(open_needs_the_arena_that_arena_bytes_says_to_the_byte) {
         {.key_index_bytes = 1000},
         {.key_index_bytes = 1}};
     for (int i = 0; i < 4; i++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         ESK_CONTEXT("config %d", i);
-        start(&rig, &spec, &configs[i], 300);
-        esk_series_close(rig.series);
+        start(&fixture, &spec, &configs[i], 300);
+        esk_series_close(fixture.series);
         struct esk_series *series = NULL;
-        for (uint32_t bytes = 0; bytes < rig.arena_bytes; bytes += 8) {
-            ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log",
-                                          &configs[i], rig.arena, bytes),
+        for (uint32_t bytes = 0; bytes < fixture.arena_bytes; bytes += 8) {
+            ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log",
+                                          &configs[i], fixture.arena, bytes),
                           ESK_E_NO_MEMORY);
         }
-        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", &configs[i],
-                                      rig.arena, rig.arena_bytes - 1),
+        ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log",
+                                      &configs[i], fixture.arena,
+                                      fixture.arena_bytes - 1),
                       ESK_E_NO_MEMORY);
-        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", &configs[i],
-                                      rig.arena, rig.arena_bytes),
+        ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log",
+                                      &configs[i], fixture.arena,
+                                      fixture.arena_bytes),
                       ESK_OK);
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
@@ -111,33 +115,34 @@ ESK_TEST(open_with_the_fewest_frames_serves_every_call) {
     for (uint8_t which = 0; which < 4; which++) {
         struct esk_table_spec table = spec;
         struct esk_table_info info;
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         struct esk_series_report report;
         uint32_t count = 0;
         ESK_CONTEXT("table %u", which);
         table.index_count = which & 1u;
         table.column_count = (which & 2u) != 0 ? 3 : 2;
-        rig_start(&rig, &rig_nor, NULL);
-        rig_create(&rig, &table);
-        rig_open(&rig, "log", NULL);
-        ESK_CHECK_INT(esk_volume_find(&rig.volume, "log", &info, rig.page),
-                      ESK_OK);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        fixture_create(&fixture, &table);
+        fixture_open(&fixture, "log", NULL);
+        ESK_CHECK_INT(
+            esk_volume_find(&fixture.volume, "log", &info, fixture.page),
+            ESK_OK);
         ESK_CHECK_INT(esk_series_frames_min(&info),
                       2 + (which & 1u) + (which >> 1));
         for (uint32_t key = 1; key <= 600; key++) {
             uint8_t row[ROW_BYTES] = {0};
             esk_store_u32(row, key * key);
             esk_store_u16(row + 4, (uint16_t)(key / 9));
-            ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
+            ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
         }
-        ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-        rig_reboot(&rig);
-        check_rows(&rig, 600);
-        ESK_CHECK_INT(esk_series_check(rig.series, &report), ESK_OK);
-        ESK_CHECK_INT(esk_series_erase_before(rig.series, 400), ESK_OK);
-        ESK_CHECK_INT(esk_series_count(rig.series, &count), ESK_OK);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+        fixture_reboot(&fixture);
+        check_rows(&fixture, 600);
+        ESK_CHECK_INT(esk_series_check(fixture.series, &report), ESK_OK);
+        ESK_CHECK_INT(esk_series_erase_before(fixture.series, 400), ESK_OK);
+        ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
         ESK_CHECK_INT(count, 581);
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
@@ -154,78 +159,80 @@ ESK_TEST(open_options_change_costs_and_no_row) {
         {.key_index_bytes = 48, .key_error_16ths = 1},
     };
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         ESK_CONTEXT("config %zu", i);
-        start(&rig, &spec, &configs[i], 800);
-        check_rows(&rig, 800);
-        ESK_CHECK_INT(esk_volume_step(&rig.volume, 20, NULL), ESK_OK);
-        rig_reboot(&rig);
-        check_rows(&rig, 800);
+        start(&fixture, &spec, &configs[i], 800);
+        check_rows(&fixture, 800);
+        ESK_CHECK_INT(esk_volume_step(&fixture.volume, 20, NULL), ESK_OK);
+        fixture_reboot(&fixture);
+        check_rows(&fixture, 800);
         for (uint32_t key = 801; key <= 1100; key++) {
-            ESK_CHECK_INT(append(&rig, key), ESK_OK);
+            ESK_CHECK_INT(append(&fixture, key), ESK_OK);
         }
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
 ESK_TEST(open_says_what_it_cannot_open) {
-    struct esk_rig rig;
-    start(&rig, &spec, NULL, 10);
-    ESK_CHECK_INT(rig_try_open(&rig, "other", NULL), ESK_NOT_FOUND);
-    esk_series_close(rig.series);
+    struct esk_fixture fixture;
+    start(&fixture, &spec, NULL, 10);
+    ESK_CHECK_INT(fixture_try_open(&fixture, "other", NULL), ESK_NOT_FOUND);
+    esk_series_close(fixture.series);
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&rig.volume, "log", &info, rig.page), ESK_OK);
-    esk_sim_power_off(rig.sim);
-    ESK_CHECK_INT(esk_series_arena_bytes(&rig.volume, &info, NULL, rig.page),
-                  0);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
+                  ESK_OK);
+    esk_sim_power_off(fixture.sim);
+    ESK_CHECK_INT(
+        esk_series_arena_bytes(&fixture.volume, &info, NULL, fixture.page), 0);
     struct esk_series *series = NULL;
-    ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", NULL, rig.arena,
-                                  rig.arena_bytes),
+    ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log", NULL,
+                                  fixture.arena, fixture.arena_bytes),
                   ESK_E_IO);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(open_of_two_tables_on_one_volume_keeps_them_apart) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_table_spec second = spec;
     second.name = "second";
     second.data_blocks = 6;
-    start(&rig, &spec, NULL, 50);
-    rig_create(&rig, &second);
-    struct esk_series *first = rig.series;
-    void *arena = rig.arena;
-    rig.arena = NULL;
-    rig_open(&rig, "second", NULL);
+    start(&fixture, &spec, NULL, 50);
+    fixture_create(&fixture, &second);
+    struct esk_series *first = fixture.series;
+    void *arena = fixture.arena;
+    fixture.arena = NULL;
+    fixture_open(&fixture, "second", NULL);
     for (uint32_t key = 1; key <= 400; key++) {
-        ESK_CHECK_INT(append(&rig, key), ESK_OK);
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
     }
     uint32_t count = 0;
     ESK_CHECK_INT(esk_series_count(first, &count), ESK_OK);
     ESK_CHECK_INT(count, 50);
-    ESK_CHECK_INT(esk_series_count(rig.series, &count), ESK_OK);
+    ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
     ESK_CHECK_INT(count, 400);
     esk_series_close(first);
-    esk_series_close(rig.series);
-    ESK_CHECK(rig.volume.rings == NULL);
+    esk_series_close(fixture.series);
+    ESK_CHECK(fixture.volume.rings == NULL);
     free(arena);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 /* --------------------------------------------------------- from a forger */
 
-static void descriptor_forge(struct esk_rig *rig, uint16_t at,
+static void descriptor_forge(struct esk_fixture *fixture, uint16_t at,
                              const uint8_t *bytes, uint16_t count) {
     for (uint8_t half = 0; half < 2; half++) {
         esk_page_id id = 0;
-        ESK_CHECK_INT(esk_half_page(&rig->volume, half, 0, &id), ESK_OK);
-        ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
-        struct esk_envelope envelope =
-            esk_catalog_envelope(&rig->volume, rig->page[ESK_ENVELOPE_TABLE]);
-        memcpy(rig->page + ESK_ENVELOPE_BYTES + at, bytes, count);
-        esk_envelope_close(&envelope, rig->page, esk_page_count(rig->page));
-        ESK_CHECK_INT(
-            esk_sim_poke(rig->sim, id, 0, rig->page, envelope.page_bytes),
-            ESK_OK);
+        ESK_CHECK_INT(esk_half_page(&fixture->volume, half, 0, &id), ESK_OK);
+        ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
+        struct esk_envelope envelope = esk_catalog_envelope(
+            &fixture->volume, fixture->page[ESK_ENVELOPE_TABLE]);
+        memcpy(fixture->page + ESK_ENVELOPE_BYTES + at, bytes, count);
+        esk_envelope_close(&envelope, fixture->page,
+                           esk_page_count(fixture->page));
+        ESK_CHECK_INT(esk_sim_poke(fixture->sim, id, 0, fixture->page,
+                                   envelope.page_bytes),
+                      ESK_OK);
     }
 }
 
@@ -263,31 +270,33 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
         {ESK_DESCRIPTOR_BLOCKS + 8, {0, 0, 0, 0}, 4, ESK_E_CORRUPT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         static uint64_t arena[4096];
         struct esk_series *series = NULL;
         ESK_CONTEXT("case %zu", i);
-        start(&rig, &spec, NULL, 10);
-        esk_series_close(rig.series);
-        descriptor_forge(&rig, cases[i].at, cases[i].bytes, cases[i].count);
-        rig_mount(&rig);
-        ESK_CHECK_INT(esk_series_open(&series, &rig.volume, "log", NULL, arena,
-                                      sizeof arena),
+        start(&fixture, &spec, NULL, 10);
+        esk_series_close(fixture.series);
+        descriptor_forge(&fixture, cases[i].at, cases[i].bytes, cases[i].count);
+        fixture_mount(&fixture);
+        ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log", NULL,
+                                      arena, sizeof arena),
                       cases[i].status);
-        ESK_CHECK(rig.volume.rings == NULL);
-        rig_end(&rig);
+        ESK_CHECK(fixture.volume.rings == NULL);
+        fixture_end(&fixture);
     }
 }
 
 /// Changes an index page and puts its checksum right again.
-static void index_forge(struct esk_rig *rig, uint32_t position, uint16_t offset,
-                        const uint8_t *bytes, uint16_t count) {
-    const struct esk_ring *ring = &rig->series->index;
+static void index_forge(struct esk_fixture *fixture, uint32_t position,
+                        uint16_t offset, const uint8_t *bytes, uint16_t count) {
+    const struct esk_ring *ring = &fixture->series->index;
     esk_page_id id = esk_ring_page(ring, position);
-    ESK_CHECK_INT(esk_sim_peek(rig->sim, id, rig->page), ESK_OK);
-    memcpy(rig->page + offset, bytes, count);
-    esk_envelope_close(&ring->envelope, rig->page, esk_page_count(rig->page));
-    ESK_CHECK_INT(esk_sim_poke(rig->sim, id, 0, rig->page, 256), ESK_OK);
+    ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
+    memcpy(fixture->page + offset, bytes, count);
+    esk_envelope_close(&ring->region.envelope, fixture->page,
+                       esk_page_count(fixture->page));
+    ESK_CHECK_INT(esk_sim_poke(fixture->sim, id, 0, fixture->page, 256),
+                  ESK_OK);
 }
 
 ESK_TEST(open_bears_index_pages_that_cannot_be) {
@@ -308,48 +317,49 @@ ESK_TEST(open_bears_index_pages_that_cannot_be) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (uint32_t back = 1; back < 9; back++) {
-            struct esk_rig rig;
+            struct esk_fixture fixture;
             uint8_t row[ROW_BYTES];
             ESK_CONTEXT("case %zu, %u pages back", i, back);
-            start(&rig, plain_spec(), NULL, 900);
-            index_forge(&rig, rig.series->index.head - back, cases[i].at,
-                        cases[i].bytes, cases[i].count);
-            rig_reboot(&rig);
+            start(&fixture, plain_spec(), NULL, 900);
+            index_forge(&fixture, fixture.series->index.head - back,
+                        cases[i].at, cases[i].bytes, cases[i].count);
+            fixture_reboot(&fixture);
             for (uint32_t key = 1; key <= 900; key += 13) {
-                ESK_CHECK_INT(esk_series_get(rig.series, key * key, row),
+                ESK_CHECK_INT(esk_series_get(fixture.series, key * key, row),
                               ESK_OK);
             }
-            ESK_CHECK_INT(append(&rig, 901), ESK_OK);
-            rig_end(&rig);
+            ESK_CHECK_INT(append(&fixture, 901), ESK_OK);
+            fixture_end(&fixture);
         }
     }
 }
 
 ESK_TEST(open_gives_up_positions_that_only_the_index_remembers) {
     for (int with_index = 0; with_index < 2; with_index++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         uint8_t row[ROW_BYTES];
         uint32_t rows = 600;
         ESK_CONTEXT("value index %d", with_index);
-        start(&rig, with_index == 1 ? &spec : plain_spec(), NULL, rows);
-        uint32_t head = rig.series->data.head;
+        start(&fixture, with_index == 1 ? &spec : plain_spec(), NULL, rows);
+        uint32_t head = fixture.series->data.head;
         /* The data blocks are lost, the index blocks are not. */
-        for (uint32_t i = 0; i < rig.series->data.pages / 8; i++) {
-            ESK_CHECK_INT(rig.device->ops->erase(
-                              rig.device, rig.series->data.first_page / 8 + i),
+        for (uint32_t i = 0; i < fixture.series->data.region.pages / 8; i++) {
+            ESK_CHECK_INT(fixture.device->ops->erase(
+                              fixture.device,
+                              fixture.series->data.region.first_page / 8 + i),
                           ESK_OK);
         }
-        rig_reboot(&rig);
-        ESK_CHECK(rig.series->data.head + 12 >= head);
-        ESK_CHECK_INT(esk_series_newest(rig.series, row), ESK_NOT_FOUND);
+        fixture_reboot(&fixture);
+        ESK_CHECK(fixture.series->data.head + 12 >= head);
+        ESK_CHECK_INT(esk_series_newest(fixture.series, row), ESK_NOT_FOUND);
         for (uint32_t key = 1; key <= rows; key++) {
-            ESK_CHECK_INT(append(&rig, key), ESK_OK);
+            ESK_CHECK_INT(append(&fixture, key), ESK_OK);
         }
-        check_rows(&rig, rows);
-        ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-        rig_reboot(&rig);
-        check_rows(&rig, rows);
-        rig_end(&rig);
+        check_rows(&fixture, rows);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+        fixture_reboot(&fixture);
+        check_rows(&fixture, rows);
+        fixture_end(&fixture);
     }
 }
 
@@ -364,18 +374,19 @@ static uint32_t rough_key(uint32_t number) {
                          : pairs + ROWS * DENSE + row * SPARSE;
 }
 
-static void append_rough(struct esk_rig *rig, uint32_t first, uint32_t last) {
+static void append_rough(struct esk_fixture *fixture, uint32_t first,
+                         uint32_t last) {
     for (uint32_t number = first; number <= last; number++) {
         uint8_t row[ROW_BYTES] = {0};
         esk_store_u32(row, rough_key(number));
-        ESK_CHECK_INT(esk_series_append(rig->series, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_append(fixture->series, row), ESK_OK);
     }
 }
 
-static void check_rough(struct esk_rig *rig, uint32_t last) {
+static void check_rough(struct esk_fixture *fixture, uint32_t last) {
     for (uint32_t number = 1; number <= last; number += 5) {
         uint8_t row[ROW_BYTES];
-        ESK_CHECK_INT(esk_series_get(rig->series, rough_key(number), row),
+        ESK_CHECK_INT(esk_series_get(fixture->series, rough_key(number), row),
                       ESK_OK);
     }
 }
@@ -386,32 +397,34 @@ ESK_TEST(open_finds_rough_keys_again_with_the_smallest_spline) {
     for (int damage = 0; damage < 3; damage++) {
         for (uint16_t run = 4; run <= 64; run *= 16) {
             struct esk_table_spec table = spec;
-            struct esk_rig rig;
+            struct esk_fixture fixture;
             ESK_CONTEXT("damage %d, run pages %u", damage, run);
             table.run_pages = (uint8_t)run;
-            start(&rig, &table, &config, 0);
+            start(&fixture, &table, &config, 0);
             if (damage == 1) { /* the index region is worn */
                 for (uint32_t i = 0; i < table.index_blocks; i++) {
-                    esk_sim_block_fail(rig.sim,
-                                       rig.series->index.first_page / 8 + i);
+                    esk_sim_block_fail(
+                        fixture.sim,
+                        fixture.series->index.region.first_page / 8 + i);
                 }
             }
-            append_rough(&rig, 1, 1400);
-            ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-            check_rough(&rig, 1400);
-            for (uint32_t at = rig.series->index.tail;
-                 damage == 2 && at < rig.series->index.head; at += 3) {
+            append_rough(&fixture, 1, 1400);
+            ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+            check_rough(&fixture, 1400);
+            for (uint32_t at = fixture.series->index.tail;
+                 damage == 2 && at < fixture.series->index.head; at += 3) {
                 ESK_CHECK_INT(
-                    esk_sim_flip(rig.sim, esk_ring_page(&rig.series->index, at),
+                    esk_sim_flip(fixture.sim,
+                                 esk_ring_page(&fixture.series->index, at),
                                  999),
                     ESK_OK);
             }
-            check_rough(&rig, 1400);
-            rig_reboot(&rig);
-            check_rough(&rig, 1400);
-            append_rough(&rig, 1401, 1450);
-            check_rough(&rig, 1450);
-            rig_end(&rig);
+            check_rough(&fixture, 1400);
+            fixture_reboot(&fixture);
+            check_rough(&fixture, 1400);
+            append_rough(&fixture, 1401, 1450);
+            check_rough(&fixture, 1450);
+            fixture_end(&fixture);
         }
     }
 }
@@ -420,17 +433,17 @@ ESK_TEST(open_tile_that_changed_is_not_continued) {
     static const struct esk_series_config config = {.key_index_bytes = 48,
                                                     .key_error_16ths = 1};
     static const uint8_t knots[] = {1, 0};
-    struct esk_rig rig;
-    start(&rig, &spec, &config, 0);
-    append_rough(&rig, 1, 700);
+    struct esk_fixture fixture;
+    start(&fixture, &spec, &config, 0);
+    append_rough(&fixture, 1, 700);
     for (uint32_t number = 700; number < 1400; number += 100) {
-        uint32_t tile = rig.series->spline.tile[0].open_position;
-        ESK_CHECK(tile < rig.series->index.head);
-        index_forge(&rig, tile, ESK_INDEX_KNOTS, knots, 2);
-        append_rough(&rig, number + 1, number + 100);
+        uint32_t tile = fixture.series->spline.tile[0].open_position;
+        ESK_CHECK(tile < fixture.series->index.head);
+        index_forge(&fixture, tile, ESK_INDEX_KNOTS, knots, 2);
+        append_rough(&fixture, number + 1, number + 100);
     }
-    check_rough(&rig, 1400);
-    rig_end(&rig);
+    check_rough(&fixture, 1400);
+    fixture_end(&fixture);
 }
 
 /// Small pages and wide keys: unsaved knots alone can fill a run page.
@@ -443,79 +456,81 @@ ESK_TEST(open_with_small_pages_and_a_worn_index_finds_every_key) {
                                                 .data_blocks = 12,
                                                 .index_blocks = 4};
     for (uint64_t every = 1; every < 6; every += 2) {
-        struct esk_geometry geometry = rig_nor;
-        struct esk_rig rig;
+        struct esk_geometry geometry = fixture_nor;
+        struct esk_fixture fixture;
         struct esk_sim_failures failures = {
             .program = {.every = (uint32_t)every * 4}};
         geometry.page_bytes = 128;
-        rig_start(&rig, &geometry, NULL);
-        rig_create(&rig, &table);
-        rig_open(&rig, "log", NULL);
+        fixture_start(&fixture, &geometry, NULL);
+        fixture_create(&fixture, &table);
+        fixture_open(&fixture, "log", NULL);
         for (uint32_t i = 0; i < 4; i++) {
-            esk_sim_block_fail(rig.sim, rig.series->index.first_page / 8 + i);
+            esk_sim_block_fail(fixture.sim,
+                               fixture.series->index.region.first_page / 8 + i);
         }
         uint8_t row[8];
         for (uint64_t number = 1; number <= 600; number++) {
             esk_store_u64(row, (uint64_t)rough_key((uint32_t)number) << 20);
-            ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
+            ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
         }
-        esk_sim_failures_set(rig.sim, &failures);
+        esk_sim_failures_set(fixture.sim, &failures);
         for (uint64_t number = 1; number <= 600; number += 7) {
             ESK_CHECK_INT(
-                esk_series_get(rig.series,
+                esk_series_get(fixture.series,
                                (esk_key)rough_key((uint32_t)number) << 20, row),
                 ESK_OK);
         }
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
 ESK_TEST(open_reports_any_single_read_that_fails_and_opens_the_next_time) {
     for (uint8_t which = 0; which < 2; which++) {
-        struct esk_rig rig;
-        start(&rig, which == 0 ? &spec : plain_spec(), NULL, 700);
+        struct esk_fixture fixture;
+        start(&fixture, which == 0 ? &spec : plain_spec(), NULL, 700);
         bool failed = true;
         for (uint32_t read = 1; failed; read++) {
             ESK_CONTEXT("table %u, read %u fails", which, read);
-            esk_series_close(rig.series);
-            rig_mount(&rig);
+            esk_series_close(fixture.series);
+            fixture_mount(&fixture);
             read_fails = read;
-            int status = esk_series_open(&rig.series, &rig.volume, "log", NULL,
-                                         rig.arena, rig.arena_bytes);
+            int status =
+                esk_series_open(&fixture.series, &fixture.volume, "log", NULL,
+                                fixture.arena, fixture.arena_bytes);
             failed = read_fails == 0;
             read_fails = 0;
             ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
             if (status != ESK_OK) {
-                ESK_CHECK(rig.volume.rings == NULL);
-                rig_open(&rig, "log", NULL);
+                ESK_CHECK(fixture.volume.rings == NULL);
+                fixture_open(&fixture, "log", NULL);
             }
             if (read % 9 == 0 || !failed) {
-                check_rows(&rig, 700);
+                check_rows(&fixture, 700);
             }
         }
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
 ESK_TEST(open_recovers_the_index_whatever_page_of_it_is_lost) {
     for (uint32_t back = 1; back < 24; back++) {
-        struct esk_rig rig;
+        struct esk_fixture fixture;
         ESK_CONTEXT("from %u index pages back", back);
-        start(&rig, &spec, NULL, 900);
-        uint32_t head = rig.series->index.head;
+        start(&fixture, &spec, NULL, 900);
+        uint32_t head = fixture.series->index.head;
         for (uint32_t at = head - back; at < head; at += 1 + back % 3) {
-            ESK_CHECK_INT(esk_sim_flip(rig.sim,
-                                       esk_ring_page(&rig.series->index, at),
-                                       999),
-                          ESK_OK);
+            ESK_CHECK_INT(
+                esk_sim_flip(fixture.sim,
+                             esk_ring_page(&fixture.series->index, at), 999),
+                ESK_OK);
         }
-        rig_reboot(&rig);
-        check_rows(&rig, 900);
+        fixture_reboot(&fixture);
+        check_rows(&fixture, 900);
         for (uint32_t key = 901; key <= 1000; key++) {
-            ESK_CHECK_INT(append(&rig, key), ESK_OK);
+            ESK_CHECK_INT(append(&fixture, key), ESK_OK);
         }
-        check_rows(&rig, 1000);
-        rig_end(&rig);
+        check_rows(&fixture, 1000);
+        fixture_end(&fixture);
     }
 }
 

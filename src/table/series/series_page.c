@@ -74,10 +74,11 @@ uint8_t *esk_series_tile_knots(const struct esk_series *series, uint8_t *page,
 }
 
 uint32_t esk_series_kept_from(const struct esk_ring *ring) {
-    const struct esk_geometry *geometry = &ring->volume->device->geometry;
+    const struct esk_geometry *geometry =
+        &ring->region.volume->device->geometry;
     uint32_t pages = geometry->block_pages;
     uint32_t blocks = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 1;
-    if (ring->refuse || ring->ready < ring->pages - pages) {
+    if (ring->refuse || ring->ready < ring->region.pages - pages) {
         return 0;
     }
     return (ring->tail / pages + blocks) * pages;

@@ -7,8 +7,8 @@
 /// A range is resolved once, when the cursor opens: where its column is, its
 /// type, and its bounds as unsigned numbers. A bound outside of the type's
 /// values is clamped, or says that no row can match.
-#include "flash/volume.h"
 #include "table/series/series.h"
+#include "volume/volume.h"
 
 /// Finds the type and place of a range's column, and its value index.
 static int range_resolve(struct esk_series *series, struct esk_range *range) {

@@ -199,13 +199,13 @@ static bool page_holds(uint32_t first, uint16_t count, uint32_t stream) {
 /// reference may name a bad block that the tail has passed since: then the
 /// page at the tail says whether the value was dropped.
 /// Returns  ESK_OK; ESK_NOT_FOUND when it was dropped; ESK_E_CORRUPT when it
-///          is lost.
+///          is lost; ESK_E_IO.
 static int var_find(struct esk_series *series, uint32_t *position,
                     uint32_t stream, struct var_page *found) {
     const struct esk_ring *ring = series->var;
     int lost = ESK_E_CORRUPT;
     if (*position < ring->tail) {
-        if (ring->tail - *position > ring->pages) {
+        if (ring->tail - *position > ring->region.pages) {
             return ESK_NOT_FOUND;
         }
         *position = ring->tail;
@@ -216,8 +216,12 @@ static int var_find(struct esk_series *series, uint32_t *position,
     }
     while (*position < ring->head) {
         uint8_t *page = NULL;
-        if (esk_series_pin(series, ring, *position, &page, &found->frame) !=
-            ESK_OK) {
+        int status =
+            esk_series_pin(series, ring, *position, &page, &found->frame);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status != ESK_OK) {
             *position = esk_ring_skip(ring, *position);
             continue;
         }

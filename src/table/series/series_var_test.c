@@ -4,7 +4,7 @@
 /// The variable-length column.
 #include "table/series/series.h"
 
-#include "test/harness/rig.h"
+#include "test/harness/fixture.h"
 
 static const struct esk_column columns[] = {
     {.name = "note", .type = ESK_TYPE_VAR},
@@ -19,8 +19,8 @@ static const struct esk_table_spec spec = {.name = "log",
                                            .index_blocks = 3,
                                            .var_blocks = 20};
 
-static const struct esk_geometry *const media[] = {&rig_nor, &rig_nand,
-                                                   &rig_sd};
+static const struct esk_geometry *const media[] = {&fixture_nor, &fixture_nand,
+                                                   &fixture_sd};
 
 enum { ROW_BYTES = 16, VALUE_BYTES_MAX = 3000 };
 
@@ -38,34 +38,36 @@ static uint32_t value_make(uint32_t key) {
     return length;
 }
 
-static int append(struct esk_rig *rig, uint32_t key) {
+static int append(struct esk_fixture *fixture, uint32_t key) {
     uint8_t row[ROW_BYTES];
     uint32_t length = value_make(key);
     memset(row, 0xDD, sizeof row);
     esk_store_u32(row + 12, key);
-    return esk_series_append_var(rig->series, row, value, length);
+    return esk_series_append_var(fixture->series, row, value, length);
 }
 
-static void start(struct esk_rig *rig, const struct esk_geometry *geometry) {
-    rig_start(rig, geometry, NULL);
-    rig_create(rig, &spec);
-    rig_open(rig, "log", NULL);
+static void start(struct esk_fixture *fixture,
+                  const struct esk_geometry *geometry) {
+    fixture_start(fixture, geometry, NULL);
+    fixture_create(fixture, &spec);
+    fixture_open(fixture, "log", NULL);
 }
 
 /// Reads the value of `key` in pieces of `piece` bytes and compares it.
-static void check_value(struct esk_rig *rig, uint32_t key, uint32_t piece) {
+static void check_value(struct esk_fixture *fixture, uint32_t key,
+                        uint32_t piece) {
     uint8_t row[ROW_BYTES];
     uint32_t length = 0;
     uint32_t expected = value_make(key);
-    ESK_CHECK_INT(esk_series_get(rig->series, key, row), ESK_OK);
-    ESK_CHECK_INT(esk_series_var_bytes(rig->series, row, &length), ESK_OK);
+    ESK_CHECK_INT(esk_series_get(fixture->series, key, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_var_bytes(fixture->series, row, &length), ESK_OK);
     ESK_CHECK_INT(length, expected);
     for (uint32_t at = 0; at <= length; at += piece) {
         uint32_t got = 99;
         uint32_t left = length - at < piece ? length - at : piece;
-        ESK_CHECK_INT(
-            esk_series_var_read(rig->series, row, at, got_bytes, piece, &got),
-            ESK_OK);
+        ESK_CHECK_INT(esk_series_var_read(fixture->series, row, at, got_bytes,
+                                          piece, &got),
+                      ESK_OK);
         ESK_CHECK_INT(got, left);
         ESK_CHECK_BYTES(got_bytes, value + at, got);
     }
@@ -74,72 +76,72 @@ static void check_value(struct esk_rig *rig, uint32_t key, uint32_t piece) {
 ESK_TEST(var_values_of_any_length_read_back_whole_and_in_pieces) {
     static const uint32_t pieces[] = {1, 7, 240, 4096};
     for (int m = 0; m < 3; m++) {
-        struct esk_rig rig;
-        start(&rig, media[m]);
+        struct esk_fixture fixture;
+        start(&fixture, media[m]);
         for (uint32_t key = 1; key <= 42; key++) {
-            ESK_CHECK_INT(append(&rig, key), ESK_OK);
+            ESK_CHECK_INT(append(&fixture, key), ESK_OK);
             if (key % 9 == 0) {
-                ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
+                ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
             }
         }
         for (int reboots = 0; reboots < 2; reboots++) {
             for (uint32_t key = 1; key <= 42; key++) {
                 ESK_CONTEXT("medium %d, key %u, reboots %d", m, key, reboots);
-                check_value(&rig, key, pieces[key % 4]);
+                check_value(&fixture, key, pieces[key % 4]);
             }
-            ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
-            rig_reboot(&rig);
+            ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+            fixture_reboot(&fixture);
         }
-        rig_end(&rig);
+        fixture_end(&fixture);
     }
 }
 
 ESK_TEST(var_pages_are_counted_as_the_values_fill_them) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_series_stats stats;
     uint32_t bytes = 0;
-    start(&rig, &rig_nor);
+    start(&fixture, &fixture_nor);
     for (uint32_t key = 1; key <= 42; key++) {
         bytes += value_make(key);
-        ESK_CHECK_INT(append(&rig, key), ESK_OK);
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
     }
-    esk_series_stats(rig.series, &stats);
-    ESK_CHECK(stats.var_pages >= bytes / rig_nor.page_bytes);
-    ESK_CHECK(stats.var_pages <= 1 + bytes / (rig_nor.page_bytes - 32u));
-    rig_end(&rig);
+    esk_series_stats(fixture.series, &stats);
+    ESK_CHECK(stats.var_pages >= bytes / fixture_nor.page_bytes);
+    ESK_CHECK(stats.var_pages <= 1 + bytes / (fixture_nor.page_bytes - 32u));
+    fixture_end(&fixture);
 }
 
 ESK_TEST(var_read_past_the_end_gives_no_bytes) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     uint8_t row[ROW_BYTES];
     uint32_t got = 99;
-    start(&rig, &rig_nor);
-    ESK_CHECK_INT(append(&rig, 2), ESK_OK);
-    ESK_CHECK_INT(esk_series_get(rig.series, 2, row), ESK_OK);
+    start(&fixture, &fixture_nor);
+    ESK_CHECK_INT(append(&fixture, 2), ESK_OK);
+    ESK_CHECK_INT(esk_series_get(fixture.series, 2, row), ESK_OK);
     for (uint32_t offset = 5; offset < 8; offset++) {
-        ESK_CHECK_INT(
-            esk_series_var_read(rig.series, row, offset, got_bytes, 9, &got),
-            ESK_OK);
+        ESK_CHECK_INT(esk_series_var_read(fixture.series, row, offset,
+                                          got_bytes, 9, &got),
+                      ESK_OK);
         ESK_CHECK_INT(got, 0);
     }
-    ESK_CHECK_INT(esk_series_var_read(rig.series, row, UINT32_MAX, got_bytes,
-                                      UINT32_MAX, &got),
+    ESK_CHECK_INT(esk_series_var_read(fixture.series, row, UINT32_MAX,
+                                      got_bytes, UINT32_MAX, &got),
                   ESK_OK);
     ESK_CHECK_INT(got, 0);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(var_slot_of_a_plain_append_is_an_empty_value) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     uint8_t row[ROW_BYTES];
     uint32_t length = 99;
-    start(&rig, &rig_nor);
+    start(&fixture, &fixture_nor);
     memset(row, 0xDD, sizeof row);
-    ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
-    ESK_CHECK_INT(esk_series_newest(rig.series, row), ESK_OK);
-    ESK_CHECK_INT(esk_series_var_bytes(rig.series, row, &length), ESK_OK);
+    ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_newest(fixture.series, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_var_bytes(fixture.series, row, &length), ESK_OK);
     ESK_CHECK_INT(length, 0);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(var_calls_need_a_variable_column) {
@@ -147,37 +149,37 @@ ESK_TEST(var_calls_need_a_variable_column) {
                                                 .columns = columns + 1,
                                                 .column_count = 1,
                                                 .data_blocks = 2};
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     uint8_t row[4] = {1};
     uint32_t length = 0;
-    rig_start(&rig, &rig_nor, NULL);
-    rig_create(&rig, &plain);
-    rig_open(&rig, "plain", NULL);
-    ESK_CHECK_INT(esk_series_append_var(rig.series, row, row, 1),
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &plain);
+    fixture_open(&fixture, "plain", NULL);
+    ESK_CHECK_INT(esk_series_append_var(fixture.series, row, row, 1),
                   ESK_E_UNSUPPORTED);
-    ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
-    ESK_CHECK_INT(esk_series_var_bytes(rig.series, row, &length),
+    ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_var_bytes(fixture.series, row, &length),
                   ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(
-        esk_series_var_read(rig.series, row, 0, got_bytes, 1, &length),
+        esk_series_var_read(fixture.series, row, 0, got_bytes, 1, &length),
         ESK_E_UNSUPPORTED);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(var_values_whose_pages_were_dropped_are_not_found) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     uint8_t row[ROW_BYTES];
     uint32_t got = 0;
     uint32_t dropped = 0;
-    start(&rig, &rig_nor);
+    start(&fixture, &fixture_nor);
     for (uint32_t key = 1; key <= 200; key++) {
-        ESK_CHECK_INT(append(&rig, key), ESK_OK);
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
     }
     for (uint32_t key = 1; key <= 200; key++) {
         uint32_t length = value_make(key);
         ESK_CONTEXT("key %u", key);
-        ESK_CHECK_INT(esk_series_get(rig.series, key, row), ESK_OK);
-        int status = esk_series_var_read(rig.series, row, 0, got_bytes,
+        ESK_CHECK_INT(esk_series_get(fixture.series, key, row), ESK_OK);
+        int status = esk_series_var_read(fixture.series, row, 0, got_bytes,
                                          sizeof got_bytes, &got);
         ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
         if (status == ESK_OK) {
@@ -188,82 +190,86 @@ ESK_TEST(var_values_whose_pages_were_dropped_are_not_found) {
     }
     ESK_CHECK(dropped > 20);
     ESK_CHECK(dropped < 180);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(var_value_with_a_lost_page_is_corrupt_and_its_neighbours_are_not) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     uint8_t row[ROW_BYTES];
     uint32_t got = 0;
-    start(&rig, &rig_nor);
+    start(&fixture, &fixture_nor);
     for (uint32_t key = 1; key <= 27; key++) {
-        ESK_CHECK_INT(append(&rig, key), ESK_OK);
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
     }
     /* Key 13 has 3,000 bytes; lose a page from its middle. */
-    ESK_CHECK_INT(esk_series_get(rig.series, 13, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_get(fixture.series, 13, row), ESK_OK);
     uint32_t position = esk_load_u32(row) + 5;
-    ESK_CHECK_INT(
-        esk_sim_flip(rig.sim, esk_ring_page(rig.series->var, position), 999),
-        ESK_OK);
-    ESK_CHECK_INT(esk_series_var_read(rig.series, row, 0, got_bytes,
+    ESK_CHECK_INT(esk_sim_flip(fixture.sim,
+                               esk_ring_page(fixture.series->var, position),
+                               999),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_var_read(fixture.series, row, 0, got_bytes,
                                       sizeof got_bytes, &got),
                   ESK_E_CORRUPT);
-    check_value(&rig, 12, 100);
-    check_value(&rig, 14, 100);
-    check_value(&rig, 27, 100);
-    rig_end(&rig);
+    check_value(&fixture, 12, 100);
+    check_value(&fixture, 14, 100);
+    check_value(&fixture, 27, 100);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(var_reference_that_names_nothing_is_corrupt) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     uint8_t row[ROW_BYTES];
     uint32_t got = 0;
-    start(&rig, &rig_nor);
-    ESK_CHECK_INT(append(&rig, 3), ESK_OK);
-    ESK_CHECK_INT(esk_series_get(rig.series, 3, row), ESK_OK);
+    start(&fixture, &fixture_nor);
+    ESK_CHECK_INT(append(&fixture, 3), ESK_OK);
+    ESK_CHECK_INT(esk_series_get(fixture.series, 3, row), ESK_OK);
     esk_store_u32(row + 4, 5000);
-    ESK_CHECK_INT(esk_series_var_read(rig.series, row, 0, got_bytes, 9, &got),
-                  ESK_E_CORRUPT);
-    rig_end(&rig);
+    ESK_CHECK_INT(
+        esk_series_var_read(fixture.series, row, 0, got_bytes, 9, &got),
+        ESK_E_CORRUPT);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(var_write_goes_on_over_bad_blocks_and_failing_programs) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     struct esk_table_info info;
-    start(&rig, &rig_nor);
-    ESK_CHECK_INT(esk_volume_find(&rig.volume, "log", &info, rig.page), ESK_OK);
-    ESK_CHECK_INT(rig.device->ops->block_mark_bad(rig.device, info.block[2]),
+    start(&fixture, &fixture_nor);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
                   ESK_OK);
+    ESK_CHECK_INT(
+        fixture.device->ops->block_mark_bad(fixture.device, info.block[2]),
+        ESK_OK);
     struct esk_sim_failures failures = {.program = {.every = 80}};
-    esk_sim_failures_set(rig.sim, &failures);
+    esk_sim_failures_set(fixture.sim, &failures);
     for (uint32_t key = 1; key <= 42; key++) {
-        ESK_CHECK_INT(append(&rig, key), ESK_OK);
-        ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
     }
     for (int reboots = 0; reboots < 2; reboots++) {
         for (uint32_t key = 1; key <= 42; key++) {
             ESK_CONTEXT("key %u, reboots %d", key, reboots);
-            check_value(&rig, key, 500);
+            check_value(&fixture, key, 500);
         }
-        esk_sim_failures_set(rig.sim, NULL);
-        rig_reboot(&rig);
+        esk_sim_failures_set(fixture.sim, NULL);
+        fixture_reboot(&fixture);
     }
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(var_append_fails_whole_when_the_medium_is_dead) {
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     uint32_t count = 0;
-    start(&rig, &rig_nand);
-    ESK_CHECK_INT(append(&rig, 2), ESK_OK);
+    start(&fixture, &fixture_nand);
+    ESK_CHECK_INT(append(&fixture, 2), ESK_OK);
     struct esk_sim_failures failures = {.program = {.every = 1}};
-    esk_sim_failures_set(rig.sim, &failures);
-    ESK_CHECK(append(&rig, 13) < 0);
-    ESK_CHECK(esk_series_sync(rig.series) < 0);
-    ESK_CHECK_INT(esk_series_count(rig.series, &count), ESK_OK);
+    esk_sim_failures_set(fixture.sim, &failures);
+    ESK_CHECK(append(&fixture, 13) < 0);
+    ESK_CHECK(esk_series_sync(fixture.series) < 0);
+    ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
     ESK_CHECK_INT(count, 1);
-    check_value(&rig, 2, 9);
-    rig_end(&rig);
+    check_value(&fixture, 2, 9);
+    fixture_end(&fixture);
 }
 
 /// A refusing table whose values fill up first takes rows again once rows
@@ -272,67 +278,68 @@ ESK_TEST(var_ring_that_refuses_gives_way_to_erase_before) {
     for (int m = 0; m < 3; m++) {
         for (int reboot = 0; reboot < 2; reboot++) {
             struct esk_table_spec refusing = spec;
-            struct esk_rig rig;
+            struct esk_fixture fixture;
             uint32_t key = 1;
             ESK_CONTEXT("medium %d, reboot %d", m, reboot);
             refusing.full_policy = ESK_FULL_REFUSE;
             refusing.var_blocks = 4;
-            rig_start(&rig, media[m], NULL);
-            rig_create(&rig, &refusing);
-            rig_open(&rig, "log", NULL);
-            while (append(&rig, key) == ESK_OK) {
+            fixture_start(&fixture, media[m], NULL);
+            fixture_create(&fixture, &refusing);
+            fixture_open(&fixture, "log", NULL);
+            while (append(&fixture, key) == ESK_OK) {
                 key++;
             }
-            ESK_CHECK_INT(append(&rig, key), ESK_FULL);
-            ESK_CHECK_INT(esk_series_sync(rig.series), ESK_OK);
+            ESK_CHECK_INT(append(&fixture, key), ESK_FULL);
+            ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
             for (uint32_t at = 1; at < key; at++) {
-                check_value(&rig, at, 500);
+                check_value(&fixture, at, 500);
             }
             uint32_t middle = key - key / 4;
-            ESK_CHECK_INT(esk_series_erase_before(rig.series, middle), ESK_OK);
+            ESK_CHECK_INT(esk_series_erase_before(fixture.series, middle),
+                          ESK_OK);
             if (reboot == 1) {
-                rig_reboot(&rig);
+                fixture_reboot(&fixture);
             }
             uint32_t end = key;
-            while (append(&rig, end) == ESK_OK) {
+            while (append(&fixture, end) == ESK_OK) {
                 end++;
             }
             ESK_CHECK(end > key);
             for (uint32_t at = middle; at < end; at++) {
-                check_value(&rig, at, 500);
+                check_value(&fixture, at, 500);
             }
-            ESK_CHECK_INT(esk_series_erase_before(rig.series, end), ESK_OK);
-            ESK_CHECK_INT(append(&rig, end), ESK_OK);
-            rig_end(&rig);
+            ESK_CHECK_INT(esk_series_erase_before(fixture.series, end), ESK_OK);
+            ESK_CHECK_INT(append(&fixture, end), ESK_OK);
+            fixture_end(&fixture);
         }
     }
 }
 
 ESK_TEST(var_ring_that_refuses_looks_for_values_over_many_rows_without) {
     struct esk_table_spec refusing = spec;
-    struct esk_rig rig;
+    struct esk_fixture fixture;
     uint8_t row[ROW_BYTES] = {0};
     refusing.full_policy = ESK_FULL_REFUSE;
     refusing.var_blocks = 2;
-    rig_start(&rig, &rig_nor, NULL);
-    rig_create(&rig, &refusing);
-    rig_open(&rig, "log", NULL);
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &refusing);
+    fixture_open(&fixture, "log", NULL);
     for (uint32_t key = 1; key <= 600; key++) {
         esk_store_u32(row + 12, key * 14);
-        ESK_CHECK_INT(esk_series_append(rig.series, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
     }
     for (uint32_t erased = 5; erased < 10000; erased += 700) {
-        ESK_CHECK_INT(esk_series_erase_before(rig.series, erased), ESK_OK);
+        ESK_CHECK_INT(esk_series_erase_before(fixture.series, erased), ESK_OK);
         read_fails = 3;
-        (void)esk_series_erase_before(rig.series, erased + 1);
+        (void)esk_series_erase_before(fixture.series, erased + 1);
         read_fails = 0;
     }
     uint32_t key = 10001;
-    while (append(&rig, key) == ESK_OK) {
+    while (append(&fixture, key) == ESK_OK) {
         key++;
     }
     ESK_CHECK(key > 10003);
-    rig_end(&rig);
+    fixture_end(&fixture);
 }
 
 ESK_TEST_MAIN()

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/inline.h"
-#include "flash/volume.h"
+#include "volume/volume.h"
 
 enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
 

@@ -120,7 +120,7 @@ struct esk_tree {
     struct esk_ring ring; ///< inplace: head is the first page never used
     struct esk_pool pool;
     struct esk_tree_path path; ///< of the call under way, but a cursor's
-    struct esk_ring_stats stats;
+    struct esk_region_stats stats;
     uint32_t splits;
     uint32_t merges;
     /* An open has no room for what comes after the last that it uses. */

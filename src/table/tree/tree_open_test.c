@@ -4,37 +4,37 @@
 /// What a tree is opened with: stores, catalogs that lie, small regions.
 #include <math.h>
 
-#include "test/harness/bush_rig.h"
+#include "test/harness/tree_fixture.h"
 
 ESK_TEST(tree_is_not_opened_with_a_store_it_was_not_made_with) {
-    struct esk_bush bush;
-    struct esk_bush_table table = bush_plain(ESK_STORE_MU);
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
     struct esk_table_info info;
     struct esk_tree *tree = NULL;
-    bush_start(&bush, &table);
-    esk_tree_close(bush.tree);
-    ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
+    model_tree_start(&model, &table);
+    esk_tree_close(model.tree);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
                   ESK_OK);
     const struct esk_node_store *const wrong[] = {
         NULL, &esk_store_inplace, &esk_store_journaled, &esk_store_wandering};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct esk_tree_config config = {.store = wrong[i]};
         ESK_CHECK_INT(
-            esk_tree_arena_bytes(&bush.volume, &info, &config, bush.page), 0);
-        ESK_CHECK_INT(esk_tree_open(&tree, &bush.volume, "bush", &config,
-                                    bush.arena, bush.arena_bytes),
+            esk_tree_arena_bytes(&model.volume, &info, &config, model.page), 0);
+        ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
+                                    model.arena, model.arena_bytes),
                       ESK_E_UNSUPPORTED);
     }
-    ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
-    esk_bush_free(&bush);
+    ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(catalog_that_lies_about_rows_or_shares_makes_no_layout) {
-    struct esk_bush bush;
-    struct esk_bush_table table = bush_plain(ESK_STORE_MU);
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
     struct esk_table_info sound;
-    bush_start(&bush, &table);
-    ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &sound, bush.page),
+    model_tree_start(&model, &table);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &sound, model.page),
                   ESK_OK);
     struct esk_table_info lies[6];
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -48,11 +48,11 @@ ESK_TEST(catalog_that_lies_about_rows_or_shares_makes_no_layout) {
     lies[5].row_bytes = 400; /* two do not fit a leaf */
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         ESK_CONTEXT("lie %u", (unsigned)i);
-        ESK_CHECK_INT(esk_tree_arena_bytes(&bush.volume, &lies[i], &bush.config,
-                                           bush.page),
+        ESK_CHECK_INT(esk_tree_arena_bytes(&model.volume, &lies[i],
+                                           &model.config, model.page),
                       0);
     }
-    esk_bush_free(&bush);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(tree_keeps_as_many_blocks_erased_as_it_is_asked_to) {
@@ -61,20 +61,20 @@ ESK_TEST(tree_keeps_as_many_blocks_erased_as_it_is_asked_to) {
         uint8_t kept;
     } cases[] = {{0, 1}, {3, 3}, {200, 8}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct esk_bush bush;
+        struct esk_model_tree model;
         struct esk_tree_stats stats;
-        struct esk_bush_table table = bush_plain(ESK_STORE_MU);
+        struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
         ESK_CONTEXT("%u blocks ahead", cases[i].asked);
-        bush_start(&bush, &table);
-        ESK_CHECK_INT(esk_bush_put(&bush, 1), ESK_OK);
-        bush.config.erase_ahead = cases[i].asked;
-        ESK_CHECK(esk_bush_remount(&bush));
+        model_tree_start(&model, &table);
+        ESK_CHECK_INT(esk_model_tree_put(&model, 1), ESK_OK);
+        model.config.erase_ahead = cases[i].asked;
+        ESK_CHECK(esk_model_tree_remount(&model));
         for (uint32_t step = 0; step < 20; step++) {
-            ESK_CHECK_INT(esk_volume_step(&bush.volume, 20, NULL), ESK_OK);
+            ESK_CHECK_INT(esk_volume_step(&model.volume, 20, NULL), ESK_OK);
         }
-        esk_tree_stats(bush.tree, &stats);
+        esk_tree_stats(model.tree, &stats);
         ESK_CHECK_INT(stats.block_erases, cases[i].kept);
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 
@@ -82,46 +82,46 @@ ESK_TEST(tree_keeps_as_many_blocks_erased_as_it_is_asked_to) {
 ESK_TEST(tree_of_few_blocks_is_full_early_and_still_reads) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
         for (uint32_t blocks = 2; blocks <= 6; blocks++) {
-            struct esk_bush bush;
-            struct esk_bush_table table = bush_plain(store);
+            struct esk_model_tree model;
+            struct esk_model_tree_table table = model_tree_plain(store);
             uint32_t full = 0;
             table.blocks = blocks;
             ESK_CONTEXT("store %u, %u blocks", store, blocks);
-            bush_start(&bush, &table);
+            model_tree_start(&model, &table);
             for (uint32_t i = 0; i < 600; i++) {
-                int status =
-                    esk_bush_put(&bush, esk_bush_random(&bush, bush.range));
+                int status = esk_model_tree_put(
+                    &model, esk_model_tree_random(&model, model.range));
                 ESK_CHECK(status == ESK_OK || status == ESK_FULL);
                 full += status == ESK_FULL ? 1 : 0;
             }
             ESK_CHECK(full > 0 || blocks > 2);
-            bush_verify_again(&bush);
-            esk_bush_free(&bush);
+            model_tree_verify_again(&model);
+            esk_model_tree_free(&model);
         }
     }
 }
 
 ESK_TEST(put_many_stops_before_a_key_that_is_no_number) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
-        struct esk_bush bush;
+        struct esk_model_tree model;
         uint8_t rows[10 * 32];
         float nan = NAN;
         uint32_t done = 0;
         uint32_t count = 0;
-        struct esk_bush_table table = bush_plain(store);
+        struct esk_model_tree_table table = model_tree_plain(store);
         table.key_type = ESK_TYPE_F32;
         ESK_CONTEXT("store %u", store);
-        bush_start(&bush, &table);
+        model_tree_start(&model, &table);
         for (uint32_t i = 0; i < 10; i++) {
-            esk_bush_row(&bush, i, 1, rows + (size_t)i * 32);
+            esk_model_tree_row(&model, i, 1, rows + (size_t)i * 32);
         }
         memcpy(rows + 6 * 32 + 4, &nan, sizeof nan);
-        ESK_CHECK_INT(esk_tree_put_many(bush.tree, rows, 10, &done),
+        ESK_CHECK_INT(esk_tree_put_many(model.tree, rows, 10, &done),
                       ESK_E_INVALID);
         ESK_CHECK_INT(done, 6);
-        ESK_CHECK_INT(esk_tree_count(bush.tree, &count), ESK_OK);
+        ESK_CHECK_INT(esk_tree_count(model.tree, &count), ESK_OK);
         ESK_CHECK_INT(count, 6);
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 

@@ -157,7 +157,7 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     made->tree.lru_n = is_lru_n(tree, config);
     made->tree.broken = true;
     made->tree.ring = tree->ring;
-    made->tree.ring.stats = &made->tree.stats;
+    made->tree.ring.region.stats = &made->tree.stats;
     esk_pool_init(&made->tree.pool, memory.pool, tree->pool.page_bytes,
                   frames(config));
     made->changes = tree->changes - 1u;

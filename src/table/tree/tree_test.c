@@ -4,13 +4,13 @@
 /// What trees refuse, what calls cost, and where cursors and batches end.
 #include <math.h>
 
-#include "test/harness/bush_rig.h"
+#include "test/harness/tree_fixture.h"
 
 ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
-    struct esk_bush bush;
-    struct esk_bush_table table = bush_plain(ESK_STORE_MU);
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
     struct esk_fault fault = {0, 0};
-    bush_start(&bush, &table);
+    model_tree_start(&model, &table);
     struct esk_column columns[] = {
         {.name = "k", .type = ESK_TYPE_F32},
         {.name = "v", .type = ESK_TYPE_BYTES, .bytes = 16},
@@ -23,18 +23,18 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
                                   .store = ESK_STORE_MU};
     struct esk_table_spec bad = spec;
     bad.column_count = 3;
-    ESK_CHECK_INT(esk_tree_create(&bush.volume, &bad, &fault, bush.page),
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
                   ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     ESK_CHECK_INT(fault.column, 2);
     bad.key_column = 2;
-    ESK_CHECK_INT(esk_tree_create(&bush.volume, &bad, &fault, bush.page),
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
                   ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
     bad = spec;
     bad.indexes = &index;
     bad.index_count = 1;
-    ESK_CHECK_INT(esk_tree_create(&bush.volume, &bad, &fault, bush.page),
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
                   ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_INDEX_COLUMN);
     static const uint8_t stores[][2] = {
@@ -43,71 +43,71 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
         bad = spec;
         bad.store = stores[i][0];
         bad.k_percent = stores[i][1];
-        ESK_CHECK_INT(esk_tree_create(&bush.volume, &bad, &fault, bush.page),
+        ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
                       ESK_E_SCHEMA);
         ESK_CHECK_INT(fault.kind, ESK_FAULT_STORE);
     }
     columns[1].bytes = 250;
-    ESK_CHECK_INT(esk_tree_create(&bush.volume, &spec, NULL, bush.page),
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, NULL, model.page),
                   ESK_E_SCHEMA);
-    ESK_CHECK_INT(esk_tree_create(&bush.volume, &spec, &fault, bush.page),
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault, model.page),
                   ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_TOO_WIDE);
     columns[1].bytes = 16;
     spec.store = ESK_STORE_INPLACE;
-    ESK_CHECK_INT(esk_tree_create(&bush.volume, &spec, &fault, bush.page),
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault, model.page),
                   ESK_E_UNSUPPORTED);
     spec.store = ESK_STORE_MU;
-    spec.name = "bush";
-    ESK_CHECK_INT(esk_tree_create(&bush.volume, &spec, &fault, bush.page),
+    spec.name = "model";
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault, model.page),
                   ESK_E_EXISTS);
-    esk_bush_free(&bush);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
-    struct esk_bush bush;
-    struct esk_bush_table table = bush_plain(ESK_STORE_MU);
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
     struct esk_tree *tree = NULL;
     table.blocks = 30;
-    bush_start(&bush, &table);
-    ESK_CHECK_INT(esk_tree_row_bytes(bush.tree), 32);
-    esk_tree_close(bush.tree);
+    model_tree_start(&model, &table);
+    ESK_CHECK_INT(esk_tree_row_bytes(model.tree), 32);
+    esk_tree_close(model.tree);
     struct esk_tree_config config = {.store = &esk_store_mu};
-    uint32_t bytes = bush.arena_bytes;
+    uint32_t bytes = model.arena_bytes;
     ESK_CHECK_INT(
-        esk_tree_open(&tree, &bush.volume, "bush", &config, bush.arena, 511),
+        esk_tree_open(&tree, &model.volume, "model", &config, model.arena, 511),
         ESK_E_NO_MEMORY);
-    ESK_CHECK_INT(esk_tree_open(&tree, &bush.volume, "bush", &config,
-                                bush.arena, bytes - 1),
+    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
+                                model.arena, bytes - 1),
                   ESK_E_NO_MEMORY);
-    ESK_CHECK_INT(
-        esk_tree_open(&tree, &bush.volume, "none", &config, bush.arena, bytes),
-        ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "none", &config,
+                                model.arena, bytes),
+                  ESK_NOT_FOUND);
     config.store = &esk_store_wandering;
-    ESK_CHECK_INT(
-        esk_tree_open(&tree, &bush.volume, "bush", &config, bush.arena, bytes),
-        ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
+                                model.arena, bytes),
+                  ESK_E_UNSUPPORTED);
     config.store = NULL;
-    ESK_CHECK_INT(
-        esk_tree_open(&tree, &bush.volume, "bush", &config, bush.arena, bytes),
-        ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
+                                model.arena, bytes),
+                  ESK_E_UNSUPPORTED);
     struct esk_column column = {.name = "k", .type = ESK_TYPE_U32};
     struct esk_table_spec series = {
         .name = "log", .columns = &column, .column_count = 1};
-    ESK_CHECK_INT(esk_volume_create(&bush.volume, ESK_TABLE_SERIES, &series,
-                                    NULL, bush.page),
+    ESK_CHECK_INT(esk_volume_create(&model.volume, ESK_TABLE_SERIES, &series,
+                                    NULL, model.page),
                   ESK_OK);
     config.store = &esk_store_mu;
     ESK_CHECK_INT(
-        esk_tree_open(&tree, &bush.volume, "log", &config, bush.arena, bytes),
+        esk_tree_open(&tree, &model.volume, "log", &config, model.arena, bytes),
         ESK_E_UNSUPPORTED);
     config.erase_ahead = 200;
     config.policy = ESK_TREE_LRU_N;
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&bush.volume, "bush", &info, bush.page),
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
                   ESK_OK);
     uint32_t more =
-        esk_tree_arena_bytes(&bush.volume, &info, &config, bush.page);
+        esk_tree_arena_bytes(&model.volume, &info, &config, model.page);
     ESK_CHECK(more > bytes);
     const struct esk_table_info sound = info;
     static const struct {
@@ -123,63 +123,63 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
         info.group_pages = wrong[i].k_percent;
         ESK_CONTEXT("catalog %zu", i);
         ESK_CHECK_INT(
-            esk_tree_arena_bytes(&bush.volume, &info, &config, bush.page), 0);
+            esk_tree_arena_bytes(&model.volume, &info, &config, model.page), 0);
     }
-    esk_bush_free(&bush);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(tree_refuses_a_nan_and_calls_out_of_turn) {
-    struct esk_bush bush;
-    struct esk_bush_table table = bush_plain(ESK_STORE_WANDERING);
-    uint8_t row[ESK_BUSH_ROW_BYTES_MAX] = {0};
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = model_tree_plain(ESK_STORE_WANDERING);
+    uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX] = {0};
     float nan = NAN;
     table.key_type = ESK_TYPE_F32;
-    bush_start(&bush, &table);
-    bush_puts(&bush, 40);
+    model_tree_start(&model, &table);
+    model_tree_puts(&model, 40);
     memcpy(row + 4, &nan, sizeof nan);
-    ESK_CHECK_INT(esk_tree_put(bush.tree, row), ESK_E_INVALID);
-    ESK_CHECK_INT(esk_tree_delete(bush.tree, &nan), ESK_E_INVALID);
-    ESK_CHECK_INT(esk_tree_get(bush.tree, &nan, row), ESK_NOT_FOUND);
-    uint8_t rows[3][ESK_BUSH_ROW_BYTES_MAX / 64];
+    ESK_CHECK_INT(esk_tree_put(model.tree, row), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_tree_delete(model.tree, &nan), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_tree_get(model.tree, &nan, row), ESK_NOT_FOUND);
+    uint8_t rows[3][ESK_MODEL_TREE_ROW_BYTES_MAX / 64];
     uint32_t done = 0;
-    esk_bush_row(&bush, 7, 90, rows[0]);
-    memcpy(row, rows[0], bush.row_bytes);
-    esk_bush_row(&bush, 8, 90, row + bush.row_bytes);
-    memcpy(row + bush.row_bytes + 4, &nan, sizeof nan);
-    ESK_CHECK_INT(esk_tree_put_many(bush.tree, row, 2, &done), ESK_E_INVALID);
+    esk_model_tree_row(&model, 7, 90, rows[0]);
+    memcpy(row, rows[0], model.row_bytes);
+    esk_model_tree_row(&model, 8, 90, row + model.row_bytes);
+    memcpy(row + model.row_bytes + 4, &nan, sizeof nan);
+    ESK_CHECK_INT(esk_tree_put_many(model.tree, row, 2, &done), ESK_E_INVALID);
     ESK_CHECK_INT(done, 1);
-    ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_E_INVALID);
-    ESK_CHECK_INT(esk_tree_abort(bush.tree), ESK_E_INVALID);
-    ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_OK);
-    ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_E_INVALID);
-    ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_OK);
-    ESK_CHECK_INT(esk_tree_put_many(bush.tree, row, 0, NULL), ESK_OK);
-    esk_bush_free(&bush);
+    ESK_CHECK_INT(esk_tree_commit(model.tree), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_tree_abort(model.tree), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_tree_begin(model.tree, 0), ESK_OK);
+    ESK_CHECK_INT(esk_tree_begin(model.tree, 0), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_tree_commit(model.tree), ESK_OK);
+    ESK_CHECK_INT(esk_tree_put_many(model.tree, row, 0, NULL), ESK_OK);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST(tree_on_a_read_only_volume_reads_and_refuses_changes) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
-        struct esk_bush bush;
-        struct esk_bush_table table = bush_plain(store);
-        uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
-        bush_start(&bush, &table);
-        bush_puts(&bush, 200);
-        esk_tree_close(bush.tree);
-        uint64_t ops = esk_sim_op_count(bush.sim);
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = model_tree_plain(store);
+        uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
+        model_tree_start(&model, &table);
+        model_tree_puts(&model, 200);
+        esk_tree_close(model.tree);
+        uint64_t ops = esk_sim_op_count(model.sim);
         ESK_CHECK_INT(
-            esk_volume_mount(&bush.volume, bush.device,
+            esk_volume_mount(&model.volume, model.device,
                              ESK_MOUNT_READ_ONLY | ESK_MOUNT_TRUST_LOADS,
-                             bush.page),
+                             model.page),
             ESK_OK);
-        ESK_CHECK_INT(esk_bush_open(&bush), ESK_OK);
-        esk_bush_row(&bush, 3, 9, row);
-        ESK_CHECK_INT(esk_tree_put(bush.tree, row), ESK_E_READ_ONLY);
-        ESK_CHECK_INT(esk_tree_delete(bush.tree, row + 4), ESK_E_READ_ONLY);
-        ESK_CHECK_INT(esk_tree_begin(bush.tree, 0), ESK_E_READ_ONLY);
-        ESK_CHECK_INT(esk_tree_sync(bush.tree), ESK_OK);
-        ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
-        ESK_CHECK_INT(esk_sim_op_count(bush.sim), ops);
-        esk_bush_free(&bush);
+        ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
+        esk_model_tree_row(&model, 3, 9, row);
+        ESK_CHECK_INT(esk_tree_put(model.tree, row), ESK_E_READ_ONLY);
+        ESK_CHECK_INT(esk_tree_delete(model.tree, row + 4), ESK_E_READ_ONLY);
+        ESK_CHECK_INT(esk_tree_begin(model.tree, 0), ESK_E_READ_ONLY);
+        ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
+        ESK_CHECK_HELD(esk_model_tree_verify(&model), model.why);
+        ESK_CHECK_INT(esk_sim_op_count(model.sim), ops);
+        esk_model_tree_free(&model);
     }
 }
 
@@ -195,15 +195,15 @@ ESK_TEST(tree_change_costs_what_its_store_promises) {
                  {ESK_STORE_WANDERING, 1, 0, 1},
                  {ESK_STORE_MU, 0, 1, 1}};
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
-        struct esk_bush bush;
-        struct esk_bush_table table = bush_plain(costs[i].store);
-        bush_start(&bush, &table);
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = model_tree_plain(costs[i].store);
+        model_tree_start(&model, &table);
         for (uint32_t n = 0; n < 250; n++) {
             struct esk_tree_stats before;
             struct esk_tree_stats after;
-            esk_tree_stats(bush.tree, &before);
-            bush_puts(&bush, 1);
-            esk_tree_stats(bush.tree, &after);
+            esk_tree_stats(model.tree, &before);
+            model_tree_puts(&model, 1);
+            esk_tree_stats(model.tree, &after);
             uint32_t programs = after.page_programs - before.page_programs;
             uint32_t grown = (uint32_t)(after.height - before.height);
             uint32_t splits = after.splits - before.splits;
@@ -215,141 +215,145 @@ ESK_TEST(tree_change_costs_what_its_store_promises) {
                           costs[i].a_split * splits + grown);
             ESK_CHECK(programs >= costs[i].once);
         }
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(tree_get_reads_a_node_a_level_and_keeps_the_root) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
-        struct esk_bush bush;
-        struct esk_bush_table table = bush_plain(store);
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = model_tree_plain(store);
         struct esk_tree_stats before;
         struct esk_tree_stats after;
-        uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
+        uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
         uint8_t key[8];
-        bush_start(&bush, &table);
-        bush_puts(&bush, 400);
-        esk_bush_key(&bush, 1, key);
-        (void)esk_tree_get(bush.tree, key, row);
+        model_tree_start(&model, &table);
+        model_tree_puts(&model, 400);
+        esk_model_tree_key(&model, 1, key);
+        (void)esk_tree_get(model.tree, key, row);
         for (uint32_t i = 0; i < 100; i++) {
-            esk_bush_key(&bush, esk_bush_random(&bush, 300), key);
-            esk_tree_stats(bush.tree, &before);
-            (void)esk_tree_get(bush.tree, key, row);
-            esk_tree_stats(bush.tree, &after);
+            esk_model_tree_key(&model, esk_model_tree_random(&model, 300), key);
+            esk_tree_stats(model.tree, &before);
+            (void)esk_tree_get(model.tree, key, row);
+            esk_tree_stats(model.tree, &after);
             ESK_CHECK(after.height >= 2);
             ESK_CHECK(after.page_reads - before.page_reads < after.height);
         }
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(tree_fills_leaves_to_the_brim_where_keys_rise) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
-        struct esk_bush bush;
-        struct esk_bush_table table = bush_plain(store);
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = model_tree_plain(store);
         struct esk_tree_report report;
         uint8_t rows[300 * 32];
         uint32_t done = 0;
         for (uint32_t many = 1; many <= 300; many += 299) {
             ESK_CONTEXT("store %u, %u rows a call", store, many);
-            bush_start(&bush, &table);
+            model_tree_start(&model, &table);
             for (uint32_t n = 0; n < 300; n++) {
-                esk_bush_row(&bush, n, 1, rows + n * bush.row_bytes);
-                bush.model.version[n] = 1;
+                esk_model_tree_row(&model, n, 1, rows + n * model.row_bytes);
+                model.expected.version[n] = 1;
             }
-            bush.model.rows = 300;
+            model.expected.rows = 300;
             for (uint32_t n = 0; n < 300; n += many) {
-                ESK_CHECK_INT(esk_tree_put_many(bush.tree,
-                                                rows + n * bush.row_bytes, many,
-                                                &done),
+                ESK_CHECK_INT(esk_tree_put_many(model.tree,
+                                                rows + n * model.row_bytes,
+                                                many, &done),
                               ESK_OK);
                 ESK_CHECK_INT(done, many);
             }
-            ESK_CHECK_INT(esk_tree_check(bush.tree, &report), ESK_OK);
+            ESK_CHECK_INT(esk_tree_check(model.tree, &report), ESK_OK);
             uint32_t fill = store == ESK_STORE_MU ? 7 : 15;
             ESK_CHECK(report.leaves <= (300 + fill - 1) / fill + 1);
             struct esk_tree_stats stats;
-            esk_tree_stats(bush.tree, &stats);
+            esk_tree_stats(model.tree, &stats);
             uint32_t a_leaf = store == ESK_STORE_JOURNALED   ? 6
                               : store == ESK_STORE_WANDERING ? stats.height + 1u
                                                              : 3;
             ESK_CHECK(many == 1 ||
                       stats.page_programs <= report.leaves * a_leaf);
-            ESK_CHECK_HELD(esk_bush_verify(&bush), bush.why);
-            esk_bush_free(&bush);
+            ESK_CHECK_HELD(esk_model_tree_verify(&model), model.why);
+            esk_model_tree_free(&model);
         }
     }
 }
 
 ESK_TEST(cursor_goes_on_after_changes_or_says_that_it_is_stale) {
     for (uint16_t bytes = 3; bytes <= 20; bytes = (uint16_t)(bytes + 17)) {
-        struct esk_bush bush;
-        struct esk_bush_table table = bush_plain(ESK_STORE_WANDERING);
+        struct esk_model_tree model;
+        struct esk_model_tree_table table =
+            model_tree_plain(ESK_STORE_WANDERING);
         struct esk_tree_cursor cursor;
-        uint8_t row[ESK_BUSH_ROW_BYTES_MAX];
-        uint8_t expected[ESK_BUSH_ROW_BYTES_MAX];
+        uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
+        uint8_t expected[ESK_MODEL_TREE_ROW_BYTES_MAX];
         table.key_type = ESK_TYPE_BYTES;
         table.key_bytes = bytes;
         table.pad_bytes = 8;
-        bush_start(&bush, &table);
+        model_tree_start(&model, &table);
         for (uint32_t n = 0; n < 300; n += 3) {
-            ESK_CHECK_INT(esk_bush_put(&bush, n), ESK_OK);
+            ESK_CHECK_INT(esk_model_tree_put(&model, n), ESK_OK);
         }
         for (uint32_t backward = 0; backward < 2; backward++) {
             struct esk_tree_query query = {.backward = backward != 0};
-            esk_tree_cursor_open(bush.tree, &cursor, &query);
+            esk_tree_cursor_open(model.tree, &cursor, &query);
             for (uint32_t n = 0; n < 100; n++) {
                 uint32_t number = backward != 0 ? 297 - 3 * n : 3 * n;
-                int status = esk_tree_cursor_next(bush.tree, &cursor, row);
+                int status = esk_tree_cursor_next(model.tree, &cursor, row);
                 if (n == 51 && bytes > ESK_TREE_CURSOR_KEY_BYTES) {
                     ESK_CHECK_INT(status, ESK_E_STALE);
                     break;
                 }
                 ESK_CHECK_INT(status, ESK_OK);
-                esk_bush_row(&bush, number, bush.model.version[number],
-                             expected);
-                ESK_CHECK_BYTES(row, expected, bush.row_bytes);
+                esk_model_tree_row(&model, number,
+                                   model.expected.version[number], expected);
+                ESK_CHECK_BYTES(row, expected, model.row_bytes);
                 if (n == 50) {
                     /* The row it is at goes, and one behind it comes. */
-                    ESK_CHECK_INT(esk_bush_delete(&bush, number), ESK_OK);
+                    ESK_CHECK_INT(esk_model_tree_delete(&model, number),
+                                  ESK_OK);
                     number = backward != 0 ? number + 1 : number - 1;
-                    ESK_CHECK_INT(esk_bush_put(&bush, number), ESK_OK);
+                    ESK_CHECK_INT(esk_model_tree_put(&model, number), ESK_OK);
                 }
                 ESK_CHECK(n != 99 || bytes < 16);
             }
             if (bytes < 16) {
-                ESK_CHECK_INT(esk_tree_cursor_next(bush.tree, &cursor, row),
+                ESK_CHECK_INT(esk_tree_cursor_next(model.tree, &cursor, row),
                               ESK_END);
-                ESK_CHECK_INT(esk_tree_cursor_next(bush.tree, &cursor, row),
+                ESK_CHECK_INT(esk_tree_cursor_next(model.tree, &cursor, row),
                               ESK_END);
             }
-            ESK_CHECK_INT(esk_bush_put(&bush, 150), ESK_OK);
-            ESK_CHECK_INT(esk_bush_put(&bush, 147), ESK_OK);
-            (void)esk_bush_delete(&bush, 148);
-            (void)esk_bush_delete(&bush, 149);
+            ESK_CHECK_INT(esk_model_tree_put(&model, 150), ESK_OK);
+            ESK_CHECK_INT(esk_model_tree_put(&model, 147), ESK_OK);
+            (void)esk_model_tree_delete(&model, 148);
+            (void)esk_model_tree_delete(&model, 149);
         }
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(batch_is_refused_or_given_the_room_it_asks_for) {
-    struct esk_bush bush;
-    struct esk_bush_table table = bush_plain(ESK_STORE_MU);
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
     table.blocks = 40;
-    bush_start(&bush, &table);
+    model_tree_start(&model, &table);
     /* A ring that went round has only the collector's room left. */
     for (uint32_t i = 0; i < 1200; i++) {
-        ESK_CHECK_INT(esk_bush_put(&bush, esk_bush_random(&bush, 100)), ESK_OK);
+        ESK_CHECK_INT(
+            esk_model_tree_put(&model, esk_model_tree_random(&model, 100)),
+            ESK_OK);
     }
-    ESK_CHECK_INT(esk_tree_begin(bush.tree, 1000000), ESK_FULL);
-    ESK_CHECK_INT(esk_tree_begin(bush.tree, 310), ESK_FULL);
-    ESK_CHECK_INT(esk_tree_begin(bush.tree, 120), ESK_OK);
+    ESK_CHECK_INT(esk_tree_begin(model.tree, 1000000), ESK_FULL);
+    ESK_CHECK_INT(esk_tree_begin(model.tree, 310), ESK_FULL);
+    ESK_CHECK_INT(esk_tree_begin(model.tree, 120), ESK_OK);
     for (uint32_t i = 0; i < 100; i++) {
-        ESK_CHECK_INT(esk_bush_put(&bush, i), ESK_OK);
+        ESK_CHECK_INT(esk_model_tree_put(&model, i), ESK_OK);
     }
-    ESK_CHECK_INT(esk_tree_commit(bush.tree), ESK_OK);
-    bush_verify_again(&bush);
-    esk_bush_free(&bush);
+    ESK_CHECK_INT(esk_tree_commit(model.tree), ESK_OK);
+    model_tree_verify_again(&model);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST_MAIN()

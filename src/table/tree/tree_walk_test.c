@@ -2,14 +2,15 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Walks tell every node once, say what cannot be read, and go on after it.
-#include "test/harness/bush_rig.h"
+#include "test/harness/tree_fixture.h"
 
-/// A bush of `store` with `count` puts of random keys.
-static void bush_grow(struct esk_bush *bush, uint8_t store, uint32_t count) {
-    struct esk_bush_table table = bush_plain(store);
+/// A model of `store` with `count` puts of random keys.
+static void model_tree_grow(struct esk_model_tree *model, uint8_t store,
+                            uint32_t count) {
+    struct esk_model_tree_table table = model_tree_plain(store);
     table.key_range = 900;
-    bush_start(bush, &table);
-    bush_puts(bush, count);
+    model_tree_start(model, &table);
+    model_tree_puts(model, count);
 }
 
 /// What a walk to its end adds up to.
@@ -21,16 +22,16 @@ struct sums {
     uint32_t damaged;
 };
 
-static struct sums walk_all(struct esk_bush *bush) {
+static struct sums walk_all(struct esk_model_tree *model) {
     struct sums sums = {0};
     struct esk_tree_walk walk;
     struct esk_tree_node node;
     struct esk_tree_stats stats;
     uint8_t level = 0;
-    int status = esk_tree_walk_open(bush->tree, &walk);
-    esk_tree_stats(bush->tree, &stats);
+    int status = esk_tree_walk_open(model->tree, &walk);
+    esk_tree_stats(model->tree, &stats);
     while (status == ESK_OK) {
-        status = esk_tree_walk_next(bush->tree, &walk, &node);
+        status = esk_tree_walk_next(model->tree, &walk, &node);
         if (status != ESK_OK) {
             break;
         }
@@ -47,111 +48,111 @@ static struct sums walk_all(struct esk_bush *bush) {
         sums.children += level > 1 ? node.count : 0;
     }
     ESK_CHECK_INT(status, ESK_END);
-    ESK_CHECK_INT(esk_tree_walk_next(bush->tree, &walk, &node), ESK_END);
+    ESK_CHECK_INT(esk_tree_walk_next(model->tree, &walk, &node), ESK_END);
     ESK_CHECK(walk.pages <= walk.pages_max);
     return sums;
 }
 
 ESK_TEST(tree_walk_tells_every_node_once) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
-        struct esk_bush bush;
+        struct esk_model_tree model;
         struct esk_tree_report report;
-        bush_grow(&bush, store, 1200);
-        struct sums sums = walk_all(&bush);
-        ESK_CHECK_INT(esk_tree_check(bush.tree, &report), ESK_OK);
+        model_tree_grow(&model, store, 1200);
+        struct sums sums = walk_all(&model);
+        ESK_CHECK_INT(esk_tree_check(model.tree, &report), ESK_OK);
         ESK_CHECK(report.leaves > 10);
         ESK_CHECK_INT(sums.nodes, report.nodes);
         ESK_CHECK_INT(sums.leaves, report.leaves);
-        ESK_CHECK_INT(sums.rows, bush.model.rows);
+        ESK_CHECK_INT(sums.rows, model.expected.rows);
         ESK_CHECK_INT(sums.children, sums.nodes - 1);
         ESK_CHECK_INT(sums.damaged, 0);
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(tree_walk_of_an_empty_tree_ends_at_once) {
     for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
-        struct esk_bush bush;
-        bush_grow(&bush, store, 0);
-        ESK_CHECK_INT(walk_all(&bush).nodes, 0);
-        esk_bush_free(&bush);
+        struct esk_model_tree model;
+        model_tree_grow(&model, store, 0);
+        ESK_CHECK_INT(walk_all(&model).nodes, 0);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(tree_walk_is_stale_after_a_change) {
-    struct esk_bush bush;
+    struct esk_model_tree model;
     struct esk_tree_walk walk;
     struct esk_tree_node node;
-    bush_grow(&bush, ESK_STORE_MU, 300);
-    ESK_CHECK_INT(esk_tree_walk_open(bush.tree, &walk), ESK_OK);
-    ESK_CHECK_INT(esk_tree_walk_next(bush.tree, &walk, &node), ESK_OK);
-    ESK_CHECK_INT(esk_bush_put(&bush, 7), ESK_OK);
-    ESK_CHECK_INT(esk_tree_walk_next(bush.tree, &walk, &node), ESK_E_STALE);
-    esk_bush_free(&bush);
+    model_tree_grow(&model, ESK_STORE_MU, 300);
+    ESK_CHECK_INT(esk_tree_walk_open(model.tree, &walk), ESK_OK);
+    ESK_CHECK_INT(esk_tree_walk_next(model.tree, &walk, &node), ESK_OK);
+    ESK_CHECK_INT(esk_model_tree_put(&model, 7), ESK_OK);
+    ESK_CHECK_INT(esk_tree_walk_next(model.tree, &walk, &node), ESK_E_STALE);
+    esk_model_tree_free(&model);
 }
 
 /// The device page of node address `address`.
-static esk_page_id page_of(struct esk_bush *bush, uint32_t address) {
+static esk_page_id page_of(struct esk_model_tree *model, uint32_t address) {
     struct esk_table_info info;
     struct esk_tree_walk walk;
-    ESK_CHECK_INT(esk_volume_find(&bush->volume, "bush", &info, bush->page),
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info, model->page),
                   ESK_OK);
-    ESK_CHECK_INT(esk_tree_walk_open(bush->tree, &walk), ESK_OK);
-    return info.block[0] * bush->device->geometry.block_pages +
+    ESK_CHECK_INT(esk_tree_walk_open(model->tree, &walk), ESK_OK);
+    return info.block[0] * model->device->geometry.block_pages +
            address % walk.pages_max;
 }
 
 ESK_TEST(tree_walk_says_what_is_damaged_and_goes_on) {
     static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_WANDERING};
     for (size_t i = 0; i < sizeof stores; i++) {
-        struct esk_bush bush;
+        struct esk_model_tree model;
         struct esk_tree_walk walk;
         struct esk_tree_node node;
         uint8_t junk[64] = {1, 2, 3};
-        bush_grow(&bush, stores[i], 900);
-        struct sums before = walk_all(&bush);
+        model_tree_grow(&model, stores[i], 900);
+        struct sums before = walk_all(&model);
         // The last leaf is one of many, and not below the newest root alone.
-        ESK_CHECK_INT(esk_tree_walk_open(bush.tree, &walk), ESK_OK);
+        ESK_CHECK_INT(esk_tree_walk_open(model.tree, &walk), ESK_OK);
         do {
-            ESK_CHECK_INT(esk_tree_walk_next(bush.tree, &walk, &node), ESK_OK);
+            ESK_CHECK_INT(esk_tree_walk_next(model.tree, &walk, &node), ESK_OK);
         } while (node.level > 1);
-        ESK_CHECK_INT(esk_sim_poke(bush.sim, page_of(&bush, node.address), 16,
+        ESK_CHECK_INT(esk_sim_poke(model.sim, page_of(&model, node.address), 16,
                                    junk, sizeof junk),
                       ESK_OK);
-        ESK_CHECK(esk_bush_remount(&bush));
-        struct sums after = walk_all(&bush);
+        ESK_CHECK(esk_model_tree_remount(&model));
+        struct sums after = walk_all(&model);
         ESK_CHECK_INT(after.damaged, 1);
         ESK_CHECK_INT(after.nodes, before.nodes);
         ESK_CHECK_INT(after.rows, before.rows - node.count);
-        esk_bush_free(&bush);
+        esk_model_tree_free(&model);
     }
 }
 
 ESK_TEST(tree_walk_goes_on_after_a_read_that_failed) {
-    struct esk_bush bush;
-    bush_grow(&bush, ESK_STORE_WANDERING, 900);
-    struct sums whole = walk_all(&bush);
+    struct esk_model_tree model;
+    model_tree_grow(&model, ESK_STORE_WANDERING, 900);
+    struct sums whole = walk_all(&model);
     struct esk_device front;
-    failing_device_make(&front, bush.device);
-    bush.device = &front;
-    ESK_CHECK(esk_bush_remount(&bush));
+    failing_device_make(&front, model.device);
+    model.device = &front;
+    ESK_CHECK(esk_model_tree_remount(&model));
     struct esk_tree_walk walk;
     struct esk_tree_node node;
     uint32_t failures = 0;
     uint32_t nodes = 0;
-    ESK_CHECK_INT(esk_tree_walk_open(bush.tree, &walk), ESK_OK);
+    ESK_CHECK_INT(esk_tree_walk_open(model.tree, &walk), ESK_OK);
     int status = ESK_OK;
     while (status != ESK_END) {
         // Every other call the next read fails, whatever it is for.
         read_fails = status == ESK_OK ? 1 : 0;
-        status = esk_tree_walk_next(bush.tree, &walk, &node);
+        status = esk_tree_walk_next(model.tree, &walk, &node);
         failures += status == ESK_E_IO;
         nodes += status == ESK_OK;
         ESK_CHECK(status == ESK_OK || status == ESK_E_IO || status == ESK_END);
     }
     ESK_CHECK(failures > whole.leaves / 2);
     ESK_CHECK_INT(nodes, whole.nodes);
-    esk_bush_free(&bush);
+    esk_model_tree_free(&model);
 }
 
 ESK_TEST_MAIN()

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "flash/region.h"
+
+#include "base/inline.h"
+
+enum {
+    LOOKS_MAX = 3, ///< reads of a page whose first two differ
+    TRANSFERS = 2, ///< tries of a transfer
+    PIECE_BYTES = 8,
+};
+
+static const struct esk_device *device_of(const struct esk_region *region) {
+    return region->volume->device;
+}
+
+/// Reads `bytes` bytes at `offset`. A transfer that fails is tried once more.
+static int bytes_read(const struct esk_region *region, esk_page_id page,
+                      uint16_t offset, uint8_t *buffer, uint16_t bytes) {
+    const struct esk_device *device = device_of(region);
+    int status = ESK_E_IO;
+    for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
+        status = device->ops->read(device, page, offset, buffer, bytes);
+    }
+    return status == ESK_OK || status == ESK_E_CORRUPT ? status : ESK_E_IO;
+}
+
+/// Reads page `page` once. As esk_region_read.
+static int page_read(const struct esk_region *region, esk_page_id page,
+                     uint32_t sequence, uint8_t *buffer, bool verify,
+                     uint16_t *proven) {
+    const struct esk_envelope *envelope = &region->envelope;
+    *proven = 0;
+    region->stats->reads++;
+    ESK_TRY(bytes_read(region, page, 0, buffer, envelope->page_bytes));
+    uint16_t elements = esk_envelope_check(envelope, buffer, !verify);
+    if (elements > 0 && (sequence == ESK_SEQUENCE_ANY ||
+                         esk_page_sequence(buffer) == sequence)) {
+        *proven = elements;
+        return ESK_OK;
+    }
+    return esk_bytes_are(buffer, envelope->page_bytes, envelope->erased_value)
+               ? ESK_NOT_FOUND
+               : ESK_E_CORRUPT;
+}
+
+int esk_region_read(const struct esk_region *region, esk_page_id page,
+                    uint32_t sequence, uint8_t *buffer, bool verify,
+                    uint16_t *proven) {
+    int status = ESK_E_CORRUPT;
+    uint16_t before = 0;
+    bool erased = true; /* each time */
+    for (uint8_t look = 0; look < LOOKS_MAX; look++) {
+        status = page_read(region, page, sequence, buffer, verify, proven);
+        if (status == ESK_E_IO || *proven == ESK_PROVEN_ALL ||
+            (look > 0 && *proven >= before)) {
+            break;
+        }
+        erased = erased && status == ESK_NOT_FOUND;
+        before = *proven;
+    }
+    if (status == ESK_NOT_FOUND && !erased) {
+        status = ESK_E_CORRUPT;
+    }
+    region->stats->partial +=
+        status == ESK_OK && *proven != ESK_PROVEN_ALL ? 1 : 0;
+    return status;
+}
+
+/// Bits of `byte` that are neither erased nor those of `value`: none in a byte
+/// that was programmed with `value`, whole or until a cut.
+static uint8_t odd_bits(uint8_t byte, uint8_t value, uint8_t erased) {
+    return (uint8_t)((byte ^ value) & (byte ^ erased));
+}
+
+int esk_region_header(const struct esk_region *region, esk_page_id page,
+                      enum esk_header *header, uint32_t *sequence) {
+    const struct esk_envelope *envelope = &region->envelope;
+    uint8_t bytes[ESK_ENVELOPE_BYTES];
+    region->stats->headers++;
+    int status = bytes_read(region, page, 0, bytes, sizeof bytes);
+    *header = ESK_HEADER_OTHER;
+    if (status != ESK_OK) {
+        return status == ESK_E_CORRUPT ? ESK_OK : status;
+    }
+    *sequence = esk_page_sequence(bytes);
+    uint8_t erased = envelope->erased_value;
+    uint16_t odd = odd_bits(bytes[ESK_ENVELOPE_KIND], envelope->kind, erased);
+    odd = (uint16_t)(odd << 8 | odd_bits(bytes[ESK_ENVELOPE_TABLE],
+                                         envelope->table, erased));
+    if (esk_bytes_are(bytes, sizeof bytes, erased)) {
+        *header = ESK_HEADER_BLANK;
+    } else if ((odd & (odd - 1u)) == 0) {
+        *header = ESK_HEADER_PAGE; /* one flipped bit hides no valid page */
+    }
+    return ESK_OK;
+}
+
+int esk_region_prove(const struct esk_region *region, esk_page_id page) {
+    const struct esk_envelope *envelope = &region->envelope;
+    uint8_t closing[ESK_ENVELOPE_OPENING];
+    uint8_t piece[PIECE_BYTES];
+    ESK_TRY(bytes_read(region, page, 0, closing, sizeof closing));
+    uint32_t sum = esk_envelope_sum_begin(envelope, closing);
+    /* A page is a multiple of a piece. */
+    for (uint16_t at = sizeof closing; at < envelope->page_bytes;
+         at = (uint16_t)(at + sizeof piece)) {
+        ESK_TRY(bytes_read(region, page, at, piece, sizeof piece));
+        sum = esk_envelope_sum_add(envelope, sum, piece, sizeof piece);
+    }
+    return closing[ESK_ENVELOPE_KIND] == envelope->kind &&
+                   closing[ESK_ENVELOPE_TABLE] == envelope->table &&
+                   esk_load_u32(closing) == esk_envelope_sum_end(envelope, sum)
+               ? ESK_OK
+               : ESK_E_CORRUPT;
+}
+
+int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
+                         uint16_t from, uint16_t to) {
+    uint8_t erased = region->envelope.erased_value;
+    uint8_t byte = erased;
+    for (; from < to && byte == erased; from++) {
+        int status = bytes_read(region, page, from, &byte, 1);
+        if (status != ESK_OK) {
+            return status == ESK_E_IO ? ESK_E_IO : ESK_NOT_FOUND;
+        }
+    }
+    return byte == erased ? ESK_OK : ESK_NOT_FOUND;
+}
+
+bool esk_region_block_is_bad(const struct esk_region *region, uint32_t block) {
+    const struct esk_device *device = device_of(region);
+    bool bad = false;
+    return device->ops->block_is_bad != NULL &&
+           device->ops->block_is_bad(device, block, &bad) == ESK_OK && bad;
+}
+
+/// What to say of a program or an erase in block `block` that ended with
+/// `status`.
+static int medium_status(const struct esk_region *region, uint32_t block,
+                         int status) {
+    const struct esk_device *device = device_of(region);
+    if (status == ESK_E_MEDIUM && device->ops->block_mark_bad != NULL) {
+        (void)device->ops->block_mark_bad(device, block);
+    }
+    return status == ESK_OK || status == ESK_E_MEDIUM ? status : ESK_E_IO;
+}
+
+/// Takes note that the medium is about to change. Returns ESK_OK;
+/// ESK_E_READ_ONLY.
+static int change_begin(const struct esk_region *region) {
+    if ((region->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    region->volume->is_synced = false;
+    return ESK_OK;
+}
+
+int esk_region_program(const struct esk_region *region, esk_page_id page,
+                       const uint8_t *bytes, uint16_t from, uint16_t to) {
+    const struct esk_device *device = device_of(region);
+    ESK_TRY(change_begin(region));
+    int status = device->ops->program(device, page, from, bytes + from,
+                                      (uint16_t)(to - from));
+    region->stats->program_failures += status != ESK_OK ? 1 : 0;
+    return medium_status(region, page / device->geometry.block_pages, status);
+}
+
+int esk_region_erase(const struct esk_region *region, uint32_t block) {
+    const struct esk_device *device = device_of(region);
+    int status = ESK_E_IO;
+    ESK_TRY(change_begin(region));
+    for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
+        status =
+            medium_status(region, block, device->ops->erase(device, block));
+        region->stats->erases += status == ESK_OK ? 1 : 0;
+        region->stats->erase_failures += status != ESK_OK ? 1 : 0;
+    }
+    return status;
+}
+
+int esk_region_sync(const struct esk_region *region) {
+    const struct esk_device *device = device_of(region);
+    if (region->volume->is_synced) {
+        return ESK_OK;
+    }
+    ESK_TRY(device->ops->sync(device));
+    region->volume->is_synced = true;
+    return ESK_OK;
+}
+
+int esk_region_barrier(const struct esk_region *region) {
+    return esk_region_overwrites(region) ? esk_region_sync(region) : ESK_OK;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The region: a run of blocks of one owner, and the only door to the medium.
+/// Nothing else in src/ calls a device's read, program, erase or sync.
+///
+/// Rules that are written here and nowhere else
+///  1. A valid page is conclusive. Anything else may be a transient read
+///     error: the page is read again until two reads agree.
+///  2. A failed transfer is tried once more. After that the answer is
+///     ESK_E_IO, never "damaged" or "erased".
+///  3. ESK_E_MEDIUM from a program or an erase marks the block bad.
+///  4. On a medium that keeps writes back (ESK_MEDIUM_OVERWRITE) a barrier
+///     makes durable what was programmed before it.
+#ifndef ESK_FLASH_REGION_H
+#define ESK_FLASH_REGION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/volume.h"
+#include "flash/envelope.h"
+
+/// A sequence number that no page has: esk_region_read takes any.
+#define ESK_SEQUENCE_ANY UINT32_MAX
+
+/// What was done in the regions of one table since it was opened.
+struct esk_region_stats {
+    uint32_t reads;   ///< whole pages
+    uint32_t headers; ///< reads of ESK_ENVELOPE_BYTES bytes
+    uint32_t programs;
+    uint32_t erases;
+    uint32_t damaged; ///< reads of a ring that ended in ESK_E_CORRUPT
+    uint32_t partial; ///< valid pages with bytes behind that prove nothing
+    uint32_t program_failures;
+    uint32_t erase_failures;
+    uint32_t blocks_skipped;
+};
+
+struct esk_region {
+    struct esk_volume *volume;      ///< its device, flags and checksum
+    struct esk_region_stats *stats; ///< shared by the regions of a table
+    struct esk_envelope envelope;   ///< what its pages have to prove
+    uint32_t first_page;            ///< on the device
+    uint32_t pages;                 ///< a multiple of the pages of a block
+};
+
+/// What the first bytes of a page say, before it is verified.
+enum esk_header {
+    ESK_HEADER_BLANK, ///< all erased
+    ESK_HEADER_OTHER, ///< not blank, and not a page of this region
+    ESK_HEADER_PAGE,  ///< a page of this region, complete or begun, if valid
+};
+
+static inline const struct esk_geometry *
+esk_region_geometry(const struct esk_region *region) {
+    return &region->volume->device->geometry;
+}
+
+/// Whether writes may be kept back, reordered, and made over older pages.
+static inline bool esk_region_overwrites(const struct esk_region *region) {
+    return (esk_region_geometry(region)->flags & ESK_MEDIUM_OVERWRITE) != 0;
+}
+
+/// Reads page `page` of the device until the verdict is sure.
+///
+/// sequence  the number the page has to have; ESK_SEQUENCE_ANY: any.
+/// verify    false: the checksum of a page that looks complete is not
+///           computed.
+/// proven    out: as esk_envelope_check; less than ESK_PROVEN_ALL with ESK_OK:
+///           the page holds bytes that prove nothing behind what is valid.
+/// Returns   ESK_OK, valid; ESK_NOT_FOUND, erased; ESK_E_CORRUPT, neither;
+///           ESK_E_IO.
+/// Costs     1 read of a valid page; else 2, or 3 when the first two differ.
+int esk_region_read(const struct esk_region *region, esk_page_id page,
+                    uint32_t sequence, uint8_t *buffer, bool verify,
+                    uint16_t *proven);
+
+/// Reads the first bytes of page `page`.
+///
+/// sequence  out: the number the page has, if ESK_HEADER_PAGE.
+/// header    out.
+/// Returns   ESK_OK; ESK_E_IO. Bytes beyond ECC are ESK_HEADER_OTHER.
+/// Costs     1 read of ESK_ENVELOPE_BYTES bytes.
+int esk_region_header(const struct esk_region *region, esk_page_id page,
+                      enum esk_header *header, uint32_t *sequence);
+
+/// Whether page `page` is complete and valid, by a buffer of a few bytes.
+/// Returns ESK_OK; ESK_E_CORRUPT when it is not; ESK_E_IO.
+/// Costs   1 read of the page, in pieces.
+int esk_region_prove(const struct esk_region *region, esk_page_id page);
+
+/// Whether bytes [from, to) of page `page` read as erased.
+/// Returns ESK_OK; ESK_NOT_FOUND when they do not; ESK_E_IO.
+int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
+                         uint16_t from, uint16_t to);
+
+/// Programs bytes [from, to) of `bytes`, a whole page, on page `page`.
+/// Returns ESK_OK; ESK_E_MEDIUM, the block is marked; ESK_E_IO, what the
+/// medium did is not known; ESK_E_READ_ONLY.
+int esk_region_program(const struct esk_region *region, esk_page_id page,
+                       const uint8_t *bytes, uint16_t from, uint16_t to);
+
+/// Erases block `block` of the device. As esk_region_program.
+int esk_region_erase(const struct esk_region *region, uint32_t block);
+
+/// Whether block `block` of the device is marked bad. A mark that cannot be
+/// read is no mark: the erase that follows decides.
+bool esk_region_block_is_bad(const struct esk_region *region, uint32_t block);
+
+/// Whether the medium can keep a mark of a bad block.
+static inline bool esk_region_keeps_marks(const struct esk_region *region) {
+    return region->volume->device->ops->block_is_bad != NULL;
+}
+
+/// Makes every completed program and erase of the volume durable.
+/// Returns ESK_OK; ESK_E_IO.
+int esk_region_sync(const struct esk_region *region);
+
+/// Keeps what is programmed from now on from outliving what was programmed
+/// before. A medium that takes programs in order needs nothing.
+/// Returns ESK_OK; ESK_E_IO.
+int esk_region_barrier(const struct esk_region *region);
+
+#endif

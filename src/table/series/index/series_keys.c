@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The key index as a part: a spline in RAM.
+///
+/// With the index log it is exact: the log keeps every knot, in its pages and
+/// in tiles. Without, an open samples the data pages, and what RAM has no room
+/// for makes the spline coarser.
+#include "table/series/series.h"
+
+enum { SAMPLES_MAX = 64 };
+
+static void spline_init(struct esk_series *series, void *memory, uint16_t bytes,
+                        uint8_t error_16ths) {
+    esk_spline_init(&series->spline, memory, bytes, series->key_bytes,
+                    error_16ths);
+}
+
+/// Asks the spline and, where it says so, tiles.
+static void spline_guess(struct esk_series *series, esk_key key,
+                         uint32_t *position) {
+    struct esk_spline_hit hit;
+    int status = esk_spline_find(&series->spline, key, &hit);
+    if (status == ESK_OK && hit.level > 0) {
+        status = series->parts->log->find(series, key, &hit);
+    }
+    if (status == ESK_OK) {
+        *position = hit.position;
+    }
+}
+
+static void spline_trim(struct esk_series *series) {
+    esk_spline_trim(&series->spline, series->data.tail,
+                    series->parts->log != NULL ? series->index.tail : 0);
+}
+
+/// Adds a data page to the spline; nothing is saved.
+static void page_add(struct esk_series *series, uint32_t position,
+                     uint8_t *page) {
+    esk_key key =
+        esk_series_row_key(series, esk_series_page_row(series, page, 0));
+    while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
+        esk_spline_ease(&series->spline);
+    }
+}
+
+/// Makes the spline of data pages at even distances: every page's place is
+/// as near to the line as the data is even.
+static void pages_sample(struct esk_series *series) {
+    uint32_t at = series->data.tail;
+    uint32_t step = (series->data.head - at) / SAMPLES_MAX + 1;
+    for (; at < series->data.head; at += step) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        if (esk_series_pin(series, &series->data, at, &page, &frame) ==
+            ESK_OK) {
+            page_add(series, at, page);
+            esk_pool_unpin(&series->pool, frame);
+        }
+    }
+}
+
+static int keys_recover(struct esk_series *series) {
+    if (series->parts->log != NULL) {
+        ESK_TRY(series->parts->log->recover(series));
+    } else {
+        pages_sample(series);
+    }
+    spline_trim(series);
+    return ESK_OK;
+}
+
+static void keys_add(struct esk_series *series, uint32_t position,
+                     uint8_t *page) {
+    if (series->parts->log != NULL) {
+        series->parts->log->add(series, position, page);
+    } else {
+        page_add(series, position, page);
+    }
+    spline_trim(series);
+}
+
+const struct esk_series_keys esk_series_part_keys = {
+    .init = spline_init,
+    .recover = keys_recover,
+    .add = keys_add,
+    .guess = spline_guess,
+    .trim = spline_trim,
+};

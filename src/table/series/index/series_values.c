@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The value indexes as a part: which columns they are of, and the entries
+/// that tell of a run's pages and of a group's runs.
+#include "table/series/series.h"
+#include "volume/schema_plan.h"
+
+/// Takes an index's edges and turns them into order form at `edges`.
+static int edges_take(struct esk_descriptor *descriptor, uint8_t type,
+                      uint8_t count, uint8_t *edges) {
+    uint8_t width = esk_order_width(type);
+    for (uint8_t i = 0; i < count; i++) {
+        uint8_t wide[8];
+        ESK_TRY(esk_descriptor_edges(descriptor, wide, width));
+        esk_store_u64(wide, esk_order_load(type, wide));
+        memcpy(edges + (uint16_t)i * width, wide, width);
+    }
+    return ESK_OK;
+}
+
+/// Enters column `spec` as indexed column `index`; its edges go to `edges`.
+static int column_take(struct esk_series *series, uint8_t index,
+                       struct esk_descriptor *descriptor,
+                       const struct esk_index_spec *spec,
+                       const struct esk_series_layout *layout, uint8_t *edges) {
+    struct esk_summary_column *column = &series->columns[index];
+    series->column_numbers[index] = spec->column;
+    column->offset = layout->offset[spec->column];
+    column->type = layout->type[spec->column];
+    column->width = esk_order_width(column->type);
+    column->bitmap_bits = spec->bitmap_bits;
+    column->edge_count = spec->edge_count;
+    column->edges = spec->edge_count > 0 ? edges : NULL;
+    return edges_take(descriptor, column->type, spec->edge_count, edges);
+}
+
+static int columns_read(struct esk_series *series,
+                        struct esk_descriptor *descriptor,
+                        const struct esk_table_info *info,
+                        struct esk_series_layout *layout, uint8_t *edges) {
+    for (uint8_t i = 0; i < info->index_count; i++) {
+        struct esk_index_spec spec;
+        ESK_TRY(esk_descriptor_index(descriptor, &spec));
+        if (spec.column >= info->column_count ||
+            !esk_index_is_sound(&spec, layout->type[spec.column])) {
+            return ESK_E_CORRUPT;
+        }
+        uint8_t width = esk_order_width(layout->type[spec.column]);
+        uint16_t bytes = (uint16_t)(spec.edge_count * width);
+        if (series == NULL) {
+            ESK_TRY(esk_descriptor_edges(descriptor, NULL, bytes));
+        } else {
+            ESK_TRY(column_take(series, i, descriptor, &spec, layout,
+                                edges + layout->edges_bytes));
+        }
+        layout->edges_bytes = (uint16_t)(layout->edges_bytes + bytes);
+        layout->entry_bytes = (uint16_t)(layout->entry_bytes + 2u * width +
+                                         spec.bitmap_bits / 8u);
+    }
+    return ESK_OK;
+}
+
+static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
+    const struct esk_summary_column *columns = series->columns;
+    uint8_t count = series->column_count;
+    uint8_t *entry = series->run_page + ESK_INDEX_RUN_BODY +
+                     (uint16_t)(series->run_count * series->entry_bytes);
+    if (page != NULL) {
+        esk_summary_fold(columns, count, entry, page + ESK_ENVELOPE_BYTES,
+                         esk_page_count(page), series->row_bytes);
+    } else if (any) {
+        esk_summary_widen(columns, count, entry);
+    } else {
+        esk_summary_clear(columns, count, entry);
+    }
+}
+
+static void group_note(struct esk_series *series, uint32_t position,
+                       const uint8_t *entries, uint16_t count, bool any) {
+    uint32_t group = position / series->group_pages;
+    uint8_t slot = (uint8_t)(position % series->group_pages);
+    uint16_t bytes = series->entry_bytes;
+    uint8_t last = (uint8_t)(series->group_pages - 1);
+
+    if (group != series->group_number) {
+        series->group_number = group;
+        for (uint8_t i = 0; i < last; i++) {
+            esk_summary_clear(series->columns, series->column_count,
+                              series->group + (uint16_t)i * bytes);
+        }
+    }
+    if (slot == last) {
+        return;
+    }
+    uint8_t *entry = series->group + (uint16_t)slot * bytes;
+    for (uint16_t i = 0; i < count; i++) {
+        esk_summary_merge(series->columns, series->column_count, entry,
+                          entries + (uint32_t)i * bytes);
+    }
+    if (any) {
+        esk_summary_widen(series->columns, series->column_count, entry);
+    }
+}
+
+static bool entry_admits(const struct esk_series *series, const uint8_t *entry,
+                         uint8_t index, uint64_t order) {
+    struct esk_summary_range range = {.index = index, .lo = order, .hi = order};
+    return esk_summary_may_match(series->columns, series->column_count, entry,
+                                 &range, 1);
+}
+
+const struct esk_series_values esk_series_part_values = {
+    .columns = columns_read,
+    .entry = entry_set,
+    .group = group_note,
+    .admits = entry_admits,
+    .forward = esk_series_plan_forward,
+    .backward = esk_series_plan_backward,
+};

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Stores whose nodes move: every change appends pages to the table's ring.
+///
+///     wandering   | leaf | inner | root |  | leaf | inner | root |
+///     mu          | leaf inner root |  | leaf inner root |
+///
+/// The page with the root is the last of a change and has the commit flag;
+/// each page names, in its aux, the root that was in effect before. So a
+/// mount takes the newest page that proves itself: it is a root in effect, or
+/// names one. Rolling an incomplete change or batch back is one step.
+///
+/// mu: a page holds a node and some of its ancestors, in levels without a
+/// gap (the descendant-ancestor relationship, mutree-2007 section 3.3). A
+/// child in the same page is named SELF, so that a page that fails to program
+/// goes to the next position as it is.
+#include "table/tree/moving/cow.h"
+#include "base/inline.h"
+
+int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
+                        uint32_t *address) {
+    bool commit = root && !tree->in_batch;
+    uint16_t bytes = tree->ring.region.envelope.page_bytes;
+    page[ESK_TREE_PAGE_FLAGS] = commit ? ESK_TREE_PAGE_COMMIT : 0;
+    ESK_TRY(esk_ring_append(&tree->ring, page,
+                            (uint16_t)(bytes - ESK_ENVELOPE_BYTES),
+                            tree->committed, address));
+    if (root) {
+        tree->now.root = *address;
+    }
+    if (commit) {
+        tree->committed = *address;
+    }
+    return ESK_OK;
+}
+
+/// Fills in the head of the page in `frame` and appends it, or keeps it.
+static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
+                       uint8_t top, bool root, uint32_t *address) {
+    uint8_t *page = esk_pool_page(&tree->pool, frame);
+    page[ESK_TREE_PAGE_LOW] = low;
+    page[ESK_TREE_PAGE_TOP] = top;
+    page[ESK_TREE_PAGE_HEIGHT] = tree->now.height;
+    esk_store_u32(page + ESK_TREE_PAGE_ROWS, tree->now.rows);
+    esk_store_u32(page + ESK_TREE_PAGE_NODES, tree->now.nodes);
+    if (tree->kept == NULL || tree->kept->through) {
+        return esk_tree_page_write(tree, page, root, address);
+    }
+    ESK_TRY(tree->write_cache->keep(tree, frame, root, address));
+    if (root) {
+        tree->now.root = *address;
+    }
+    return ESK_OK;
+}
+
+static int cow_load(void *context, uint32_t tag, uint8_t *page) {
+    struct esk_tree *tree = context;
+    bool verify = (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0;
+    int status = esk_ring_read(&tree->ring, tag, page, verify);
+    if (status == ESK_NOT_FOUND ||
+        (status == ESK_OK && (tree->load_level < page[ESK_TREE_PAGE_LOW] ||
+                              tree->load_level > page[ESK_TREE_PAGE_TOP]))) {
+        tree->stats.damaged++;
+        return ESK_E_CORRUPT;
+    }
+    return status;
+}
+
+/// The inner nodes of a tree whose root is on `page`, as far as that tells.
+static uint32_t inner_of(const struct esk_tree *tree, uint8_t *page) {
+    struct esk_btree_node root;
+    uint8_t height = tree->now.height;
+    esk_btree_view(&tree->layout, page, height, height, &root);
+    if (height > 3 || esk_btree_count(&root) > root.capacity) {
+        return UINT32_MAX;
+    }
+    return height < 3 ? height - 1u : 1u + esk_btree_count(&root);
+}
+
+/// Takes the tree's state from the page of a root.
+static int root_decode(struct esk_tree *tree, uint8_t *page) {
+    uint8_t height = page[ESK_TREE_PAGE_HEIGHT];
+    if (height == 0 || height > tree->layout.height_max) {
+        return ESK_E_CORRUPT;
+    }
+    tree->now.height = height;
+    tree->now.rows = esk_load_u32(page + ESK_TREE_PAGE_ROWS);
+    tree->now.nodes = esk_load_u32(page + ESK_TREE_PAGE_NODES);
+    tree->now.inner = inner_of(tree, page);
+    return ESK_OK;
+}
+
+/// The newest root in effect. A page that cannot be read is passed over: the
+/// changes it made are lost with it.
+static int cow_mount(struct esk_tree *tree,
+                     const struct esk_ring_config *region, uint8_t *page) {
+    struct esk_ring *ring = &tree->ring;
+    ESK_TRY(esk_ring_mount(ring, tree->volume, region, &tree->stats, page));
+    ring->collect = esk_tree_collect_step;
+    ring->owner = tree;
+    uint32_t at = ring->head;
+    tree->now.height = 1;
+    tree->now.rows = 0;
+    tree->now.nodes = 0;
+    tree->now.inner = 0;
+    tree->now.root = ESK_PAGE_NONE;
+    while (at > ring->tail && tree->now.root == ESK_PAGE_NONE) {
+        at--;
+        int status = esk_ring_read(ring, at, page, true);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status != ESK_OK) {
+            continue;
+        }
+        uint32_t root = esk_page_aux(page);
+        if ((page[ESK_TREE_PAGE_FLAGS] & ESK_TREE_PAGE_COMMIT) != 0) {
+            ESK_TRY(root_decode(tree, page));
+            tree->now.root = at;
+        } else if (root == ESK_PAGE_NONE) {
+            break;
+        } else if (root < at) {
+            at = root + 1;
+        }
+    }
+    tree->committed = tree->now.root;
+    return ESK_OK;
+}
+
+/// Takes note of one node less, of `level`.
+static ESK_OUT_OF_LINE void node_gone(struct esk_tree *tree, uint8_t level) {
+    tree->now.nodes--;
+    tree->now.inner -= level > 1 && tree->now.inner != UINT32_MAX ? 1 : 0;
+}
+
+/// Takes levels off while the root has one child, which becomes the root.
+/// (mu-Tree, Algorithm 5.) After a merge it may already be in tree->page.
+static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
+                       struct esk_btree_node *node) {
+    while (tree->now.height > 1 && esk_btree_count(node) <= 1) {
+        uint32_t child = esk_load_u32(esk_btree_child(node, 0));
+        uint8_t level = (uint8_t)(tree->now.height - 1u);
+        bool here = tree->page != NULL && child == ESK_BTREE_SELF;
+        esk_tree_replace(tree, work->address, work->level);
+        esk_tree_work_drop(tree, work);
+        if (child == ESK_BTREE_SELF && !here) {
+            return ESK_E_CORRUPT;
+        }
+        node_gone(tree, tree->now.height);
+        tree->now.height = level;
+        if (!here) {
+            tree->page_low = level;
+            tree->path.address[level - 1] = child;
+        }
+        if (tree->page != NULL && !here) {
+            struct esk_tree_edit gather = {.level = level};
+            struct esk_tree_path path;
+            tree->now.root = child;
+            ESK_TRY(esk_tree_descend(tree, &path, NULL, ESK_TREE_FIRST, level,
+                                     &gather));
+        }
+        ESK_TRY(esk_tree_work_open(tree, level, work, node));
+        ESK_TRY(esk_tree_work_own(tree, work, node));
+    }
+    return ESK_OK;
+}
+
+/// Drops a node that became empty, or takes levels off a root.
+static int cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
+                      struct esk_btree_node *node, struct esk_tree_edit *edit) {
+    if (work->level == tree->now.height) {
+        return root_shrink(tree, work, node);
+    }
+    if (esk_btree_count(node) == 0) {
+        esk_tree_replace(tree, work->address, work->level);
+        esk_tree_work_drop(tree, work);
+        edit->child_gone = true;
+        edit->has_right = false;
+        node_gone(tree, work->level);
+        tree->page_low = (uint8_t)(work->level + 1u);
+    }
+    return ESK_OK;
+}
+
+/// Releases a node that is now at `address`.
+static void work_placed(struct esk_tree *tree, struct esk_tree_work *work,
+                        uint32_t address) {
+    esk_pool_tag(&tree->pool, work->frame, address);
+    esk_tree_unpin(tree, work);
+}
+
+static int wandering_place(struct esk_tree *tree, struct esk_tree_work *work,
+                           bool root, uint32_t *address) {
+    esk_tree_replace(tree, work->address, work->level);
+    ESK_TRY(page_append(tree, work->frame, work->level, work->level, root,
+                        address));
+    work_placed(tree, work, *address);
+    return ESK_OK;
+}
+
+static int wandering_split(struct esk_tree *tree, struct esk_tree_work *left,
+                           struct esk_tree_work *right, bool changed,
+                           uint32_t *left_address, uint32_t *right_address) {
+    ESK_TRY(wandering_place(tree, right, false, right_address));
+    if (changed) {
+        return wandering_place(tree, left, false, left_address);
+    }
+    *left_address = left->address;
+    esk_tree_unpin(tree, left);
+    return ESK_OK;
+}
+
+static int mu_place(struct esk_tree *tree, struct esk_tree_work *work,
+                    bool root, uint32_t *address) {
+    *address = ESK_BTREE_SELF;
+    esk_tree_replace(tree, work->address, work->level);
+    if (!root) {
+        return ESK_OK;
+    }
+    ESK_TRY(page_append(tree, tree->frame, tree->page_low, work->level, true,
+                        address));
+    esk_pool_tag(&tree->pool, tree->frame, *address);
+    return ESK_OK;
+}
+
+/// Whether the node of `level` in `page` has a child in its own page.
+static bool has_self(const struct esk_tree *tree, uint8_t *page,
+                     uint8_t level) {
+    struct esk_btree_node node;
+    if (level == 1) {
+        return false;
+    }
+    esk_btree_view(&tree->layout, page, level, tree->now.height, &node);
+    uint16_t index = esk_btree_count(&node);
+    while (index > 0) {
+        index--;
+        if (esk_load_u32(esk_btree_child(&node, index)) == ESK_BTREE_SELF) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void bytes_swap(uint8_t *a, uint8_t *b, uint16_t count) {
+    for (uint16_t i = 0; i < count; i++) {
+        uint8_t kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+/// Of the two nodes the one that has the child in tree->page stays with it,
+/// and the page is appended. The other one begins the next page, which goes
+/// on up (Algorithm 4, lines 25 to 33). A left node that did not change stays
+/// where it is, and nothing is appended.
+static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
+                    struct esk_tree_work *right, bool changed,
+                    uint32_t *left_address, uint32_t *right_address) {
+    uint8_t level = left->level;
+    uint16_t at = tree->layout.offset[level - 1];
+    uint16_t bytes = (uint16_t)(tree->layout.offset[level] - at);
+    uint32_t address = left->address;
+    bool swap = has_self(tree, right->page, level);
+    if (changed) {
+        if (swap) {
+            bytes_swap(left->page + at, right->page + at, bytes);
+        }
+        esk_tree_replace(tree, left->address, level);
+        ESK_TRY(page_append(tree, tree->frame, tree->page_low, level, false,
+                            &address));
+        tree->page_low = level;
+        *left_address = swap ? ESK_BTREE_SELF : address;
+        *right_address = swap ? address : ESK_BTREE_SELF;
+    } else {
+        *left_address = address;
+        *right_address = ESK_BTREE_SELF;
+    }
+    memcpy(left->page + at, right->page + at, bytes);
+    esk_tree_unpin(tree, right);
+    return ESK_OK;
+}
+
+/// Copies a node of the path into tree->page, where its children are named
+/// by address: the page they shared is another one now.
+static void node_gather(struct esk_tree *tree,
+                        const struct esk_btree_node *from, uint8_t level,
+                        uint32_t address) {
+    struct esk_btree_node to;
+    uint16_t count = esk_btree_count(from);
+    esk_btree_view(&tree->layout, tree->page, level, tree->now.height, &to);
+    esk_bytes_copy(to.count, from->count,
+                   (uint16_t)(ESK_TREE_NODE_HEAD + count * from->bytes));
+    uint8_t *child = esk_btree_child(&to, 0);
+    for (uint16_t i = 0; level > 1 && i < count; i++) {
+        if (esk_load_u32(child) == ESK_BTREE_SELF) {
+            esk_store_u32(child, address);
+        }
+        child += to.bytes;
+    }
+}
+
+/// Takes the page that the path is gathered in; the root stays in RAM.
+static int mu_take(struct esk_tree *tree) {
+    struct esk_tree_work root = {.pinned = false};
+    struct esk_btree_node node;
+    if (tree->now.root != ESK_PAGE_NONE) {
+        ESK_TRY(
+            esk_tree_pin(tree, tree->now.root, tree->now.height, &root, &node));
+    }
+    int status = esk_pool_take(&tree->pool, &tree->page, &tree->frame);
+    esk_tree_unpin(tree, &root);
+    return status;
+}
+
+/// A class a level; the root's slot is all that is left of a frame.
+static void mu_pool_carve(struct esk_tree *tree) {
+    struct esk_pool *pool = &tree->pool;
+    uint32_t hits = pool->hits;
+    uint32_t misses = pool->misses;
+    uint8_t classes = tree->now.height;
+    for (uint8_t i = 0; i < classes; i++) {
+        tree->pool_offsets[i] = tree->layout.offset[i];
+    }
+    tree->pool_offsets[classes] = pool->page_bytes;
+    esk_pool_init_classes(pool, pool->tags, pool->page_bytes, pool->frames,
+                          classes, tree->pool_offsets);
+    pool->hits = hits;
+    pool->misses = misses;
+}
+
+static void wandering_layout(struct esk_btree_layout *layout,
+                             uint16_t page_bytes, uint8_t k_percent) {
+    (void)k_percent;
+    layout->counts_inside = true;
+    esk_btree_layout_whole(layout, ESK_TREE_PAGE_BODY, page_bytes);
+}
+
+static void mu_layout(struct esk_btree_layout *layout, uint16_t page_bytes,
+                      uint8_t k_percent) {
+    layout->counts_inside = true;
+    esk_btree_layout_shared(layout, page_bytes, k_percent);
+}
+
+const struct esk_node_store esk_store_wandering = {
+    .layout = wandering_layout,
+    .load = cow_load,
+    .mount = cow_mount,
+    .begin = esk_tree_collect_for,
+    .nodes_max = esk_tree_nodes_max,
+    .place = wandering_place,
+    .split = wandering_split,
+    .settle = cow_settle,
+    .sweep = esk_tree_sweep_wandering,
+    .id = ESK_STORE_WANDERING,
+};
+
+const struct esk_node_store esk_store_mu = {
+    .layout = mu_layout,
+    .load = cow_load,
+    .mount = cow_mount,
+    .begin = esk_tree_collect_for,
+    .nodes_max = esk_tree_nodes_max,
+    .place = mu_place,
+    .split = mu_split,
+    .settle = cow_settle,
+    .take = mu_take,
+    .gather = node_gather,
+    .pool_carve = mu_pool_carve,
+    .sweep = esk_tree_sweep_mu,
+    .id = ESK_STORE_MU,
+    .flags = ESK_STORE_SHARES,
+};

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The write cache of moving trees: pages that a change would append wait in
+/// their frames, pinned (mutree-2007, section 5.3).
+///
+///     put a    | leaf 1 | inner 1 | root |
+///     put b    | leaf 1 | inner 1 |        | leaf 2 | inner 2 | root' |
+///     flush    leaf 1, inner 1, leaf 2, inner 2, root'   --> ring's head
+///
+/// A page that waits has the address of its frame, which no position is, so
+/// it is found where every page is: in the pool. A change replaces what it
+/// changes, here as on the medium: it works on copies, so it can fail and
+/// nothing has happened, and what it replaced leaves the cache unwritten.
+///
+/// Invariants
+///  1. Pages wait in the order they were made in. A page names older ones
+///     only, so that is an order to write them in: each gets its position, and
+///     the pages behind it hear of that.
+///  2. The youngest page has the root. Only it takes effect, so a cut leaves
+///     the tree of a flush, whole.
+///  3. Between changes at most `most` pages wait, and a frame or two are left
+///     for reads. A change that finds none left is made anew without a cache,
+///     after a flush.
+#include "table/tree/moving/cow.h"
+
+static uint8_t *page_of(const struct esk_tree *tree, uint8_t frame) {
+    return esk_pool_page(&tree->pool, frame);
+}
+
+static uint32_t address_of(uint8_t frame) {
+    return ESK_TREE_KEPT_FIRST + frame;
+}
+
+/// Lets go of the page at `at` of the list; the caller closes the gap.
+static void page_drop(struct esk_tree *tree, uint8_t at) {
+    uint8_t frame = tree->kept->pages[at].frame;
+    esk_pool_forget(&tree->pool, address_of(frame));
+    esk_pool_unpin(&tree->pool, frame);
+}
+
+/// Names the child at `from` by `to` in the pages from `at` on.
+static void parents_point(struct esk_tree *tree, uint8_t at, uint32_t from,
+                          uint32_t to) {
+    for (; at < tree->kept->count; at++) {
+        uint8_t *page = page_of(tree, tree->kept->pages[at].frame);
+        uint8_t level = page[ESK_TREE_PAGE_LOW];
+        level = level == 1 ? 2 : level;
+        for (; level <= page[ESK_TREE_PAGE_TOP]; level++) {
+            struct esk_btree_node node;
+            esk_btree_view(&tree->layout, page, level,
+                           page[ESK_TREE_PAGE_HEIGHT], &node);
+            for (uint16_t i = 0; i < esk_btree_count(&node); i++) {
+                uint8_t *child = esk_btree_child(&node, i);
+                if (esk_load_u32(child) == from) {
+                    esk_store_u32(child, to);
+                }
+            }
+        }
+    }
+}
+
+static int cache_flush(struct esk_tree *tree) {
+    struct esk_tree_kept *kept = tree->kept;
+    uint8_t done = 0;
+    int status = ESK_OK;
+    while (done < kept->count && status == ESK_OK) {
+        uint8_t frame = kept->pages[done].frame;
+        uint32_t from = address_of(frame);
+        uint32_t to = 0;
+        status = esk_tree_page_write(tree, page_of(tree, frame),
+                                     tree->now.root == from, &to);
+        if (status == ESK_OK) {
+            esk_pool_rename(&tree->pool, frame, from, to);
+            esk_pool_unpin(&tree->pool, frame);
+            done++;
+            parents_point(tree, done, from, to);
+            tree->changes++; /* no path is to be trusted */
+        }
+    }
+    kept->count = (uint8_t)(kept->count - done);
+    memmove(kept->pages, kept->pages + done, kept->count * sizeof *kept->pages);
+    return status;
+}
+
+static int cache_begin(struct esk_tree *tree, bool through) {
+    struct esk_tree_kept *kept = tree->kept;
+    uint8_t height = tree->now.height;
+    uint8_t pages = height;
+    if (through) {
+        tree->splits = kept->splits;
+        tree->merges = kept->merges;
+    }
+    kept->splits = tree->splits;
+    kept->merges = tree->merges;
+    kept->made = 0;
+    kept->replaced = 0;
+    kept->height = height;
+    if (esk_tree_shares(tree)) {
+        pages = 1;
+    }
+    kept->through = through || pages > kept->most;
+    if (kept->count > 0) {
+        /* The root that waits is replaced. */
+        uint8_t more = esk_tree_shares(tree) ? 1 : (uint8_t)(height - 1u);
+        if (kept->through || kept->count + more > kept->most) {
+            ESK_TRY(cache_flush(tree));
+        }
+    }
+    if (kept->count == 0) {
+        kept->written = tree->now;
+    }
+    return ESK_OK;
+}
+
+static int cache_own(struct esk_tree *tree, struct esk_tree_work *work,
+                     struct esk_btree_node *node) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    memcpy(page, work->page, tree->pool.page_bytes);
+    esk_tree_unpin(tree, work);
+    work->page = page;
+    work->frame = frame;
+    work->pinned = true;
+    esk_btree_view(&tree->layout, page, work->level, tree->now.height, node);
+    return ESK_OK;
+}
+
+static int cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
+                      uint32_t *address) {
+    struct esk_tree_kept *kept = tree->kept;
+    struct esk_pool *pool = &tree->pool;
+    if (kept->count - kept->replaced >= kept->most ||
+        (tree->lru_n && kept->height != tree->now.height)) {
+        /* The pool is about to be carved anew, so nothing may wait in it. */
+        return ESK_E_NO_MEMORY;
+    }
+    if (tree->page != NULL && !root) {
+        /* The page goes on up the path, and is another one then. */
+        uint8_t *copy = NULL;
+        ESK_TRY(esk_pool_take(pool, &copy, &frame));
+        memcpy(copy, tree->page, pool->page_bytes);
+    } else {
+        esk_pool_hold(pool, frame);
+    }
+    *address = address_of(frame);
+    esk_pool_tag(pool, frame, *address);
+    kept->pages[kept->count].frame = frame;
+    kept->pages[kept->count].replaced = false;
+    kept->count++;
+    kept->made++;
+    return ESK_OK;
+}
+
+static void cache_replace(struct esk_tree *tree, uint32_t address,
+                          uint8_t level) {
+    struct esk_tree_kept *kept = tree->kept;
+    for (uint8_t i = 0; i < kept->count; i++) {
+        uint8_t frame = kept->pages[i].frame;
+        /* A page lives as long as its lowest node (section 3.3). */
+        if (address_of(frame) == address && !kept->pages[i].replaced &&
+            page_of(tree, frame)[ESK_TREE_PAGE_LOW] == level) {
+            kept->pages[i].replaced = true;
+            kept->replaced++;
+        }
+    }
+}
+
+static void cache_end(struct esk_tree *tree, bool failed) {
+    struct esk_tree_kept *kept = tree->kept;
+    uint8_t count = 0;
+    uint8_t made_from = (uint8_t)(kept->count - kept->made);
+    for (uint8_t i = 0; i < kept->count; i++) {
+        bool goes = failed ? i >= made_from : kept->pages[i].replaced;
+        if (goes) {
+            page_drop(tree, i);
+        } else {
+            kept->pages[count].frame = kept->pages[i].frame;
+            kept->pages[count].replaced = false;
+            count++;
+        }
+    }
+    kept->count = count;
+    kept->made = 0;
+    kept->replaced = 0;
+}
+
+static void cache_drop(struct esk_tree *tree) {
+    tree->kept->made = tree->kept->count;
+    cache_end(tree, true);
+}
+
+const struct esk_tree_write_cache esk_write_cache = {
+    .begin = cache_begin,
+    .own = cache_own,
+    .keep = cache_keep,
+    .replace = cache_replace,
+    .end = cache_end,
+    .flush = cache_flush,
+    .drop = cache_drop,
+};

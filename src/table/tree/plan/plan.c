@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The model behind esk_tree_plan.
+///
+///     page:  | envelope | root ... | level 2: k(1-k) | level 1: k      |
+///
+/// Entries a node follow from its bytes; a product of them over the levels
+/// gives rows. Three products matter:
+///
+///     full nodes                the most rows of a height: the least height
+///     2 * half-full nodes       the least rows of a height: the most height
+///     full root * half-full     what a height holds however rows arrive
+///
+/// A tree can stop growing: with a large k the root gets no room for two
+/// children. So the third product, over the heights that can be, is what a k
+/// is good for.
+#include "esker/status.h"
+#include "esker/tree_plan.h"
+#include "flash/envelope_format.h"
+#include "index/btree/btree_format.h"
+#include "table/tree/plan/collector.h"
+
+enum {
+    PERCENT = 100,
+    MILLI = 1000,
+    STEP_COUNT = 20,  ///< of the table below
+    ROUNDS = 8,       ///< of an iteration that falls fast
+    SPARE_BLOCKS = 2, ///< one written, one erased ahead
+};
+
+/// Share of pages still live when their turn comes, in thousandths, by the
+/// share of live pages in the region, in steps of 1 / STEP_COUNT: the root
+/// v of v = exp((v - 1) / u), rounded up. Pages die by uniformly random
+/// updates and the oldest block is regained first.
+static const uint16_t live_milli[STEP_COUNT + 1] = {
+    0,   1,   1,   2,   7,   20,  41,  71,  108, 152,  204,
+    261, 325, 394, 467, 546, 629, 716, 807, 902, 1000,
+};
+
+static uint32_t product(uint32_t left, uint32_t right) {
+    if (left != 0 && right > UINT32_MAX / left) {
+        return UINT32_MAX;
+    }
+    return left * right;
+}
+
+static uint32_t ratio_up(uint32_t left, uint32_t right) {
+    return left / right + (left % right != 0);
+}
+
+/// `value` * `factor` / `divisor`, at most UINT32_MAX.
+static uint32_t scaled(uint32_t value, uint32_t factor, uint32_t divisor) {
+    uint64_t result = (uint64_t)value * factor / divisor;
+    return result < UINT32_MAX ? (uint32_t)result : UINT32_MAX;
+}
+
+static int overwrites(const struct esk_tree_need *need) {
+    return need->store == ESK_STORE_INPLACE ||
+           need->store == ESK_STORE_JOURNALED;
+}
+
+static uint16_t entries_in(const struct esk_tree_need *need, uint8_t level,
+                           uint16_t bytes) {
+    if (bytes <= need->node_header_bytes) {
+        return 0;
+    }
+    return (uint16_t)((uint16_t)(bytes - need->node_header_bytes) /
+                      (level == 1 ? need->leaf_entry_bytes
+                                  : need->index_entry_bytes));
+}
+
+/// The level's part of what the levels below it left.
+static uint16_t part_of(uint16_t rest, uint8_t k_percent) {
+    return (uint16_t)((uint32_t)rest * k_percent / (uint32_t)PERCENT);
+}
+
+uint16_t esk_tree_plan_entries(const struct esk_tree_need *need,
+                               uint8_t k_percent, uint8_t level,
+                               uint8_t height) {
+    uint16_t rest = (uint16_t)(need->page_bytes - need->page_header_bytes);
+    if (need->store != ESK_STORE_MU) {
+        return entries_in(need, level, rest);
+    }
+    for (uint8_t i = 1; i < level; i++) {
+        rest = (uint16_t)(rest - part_of(rest, k_percent));
+    }
+    uint16_t part = part_of(rest, k_percent);
+    uint16_t inner = entries_in(need, level, part);
+    if (level < height) {
+        return inner;
+    }
+    /* A root that can still be split fits two nodes of its level. */
+    uint16_t whole = entries_in(need, level, rest);
+    uint16_t above =
+        entries_in(need, (uint8_t)(level + 1), (uint16_t)(rest - part));
+    return inner < 2 || above < 2 || whole / 2u <= inner
+               ? whole
+               : (uint16_t)(2u * inner);
+}
+
+void esk_tree_plan_headers(struct esk_tree_need *need) {
+    need->page_header_bytes = ESK_ENVELOPE_BYTES;
+    need->node_header_bytes = 0;
+    if (!overwrites(need)) {
+        need->page_header_bytes = ESK_TREE_PAGE_BODY;
+        need->node_header_bytes = ESK_TREE_NODE_HEAD;
+    }
+}
+
+/// What a node that came from a split holds at least.
+static uint16_t half(uint16_t entries) {
+    return (uint16_t)((entries + 1u) / 2u);
+}
+
+/// Whether a tree can have `height`: every node takes two entries.
+static int height_can_be(const struct esk_tree_need *need, uint8_t k_percent,
+                         uint8_t height) {
+    for (uint8_t level = 1; level <= height; level++) {
+        if (esk_tree_plan_entries(need, k_percent, level, height) < 2) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/// Rows of a tree of `height` whose root is full and whose other nodes are
+/// filled to `fill` percent; 0: as a split leaves them.
+static uint32_t rows_of(const struct esk_tree_need *need, uint8_t k_percent,
+                        uint8_t height, uint8_t fill) {
+    uint32_t rows = esk_tree_plan_entries(need, k_percent, height, height);
+    for (uint8_t level = 1; level < height; level++) {
+        uint16_t entries =
+            esk_tree_plan_entries(need, k_percent, level, height);
+        uint32_t held = scaled(entries, fill, PERCENT);
+        rows = product(rows, held > half(entries) ? held : half(entries));
+    }
+    return rows;
+}
+
+/// The largest number of rows that a height holds in any case. A root that
+/// filled up at one height has its rows at the next one too, so the largest
+/// of all heights counts.
+static uint32_t rows_sure(const struct esk_tree_need *need, uint8_t k_percent) {
+    uint32_t most = 0;
+    for (uint8_t height = 1; height <= ESK_TREE_PLAN_HEIGHT_MAX &&
+                             height_can_be(need, k_percent, height);
+         height++) {
+        uint32_t rows = rows_of(need, k_percent, height, 0);
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
+/// The height of a tree of nodes filled to `fill` percent; the last that
+/// can be when none holds the rows.
+static uint8_t height_at(const struct esk_tree_need *need, uint8_t k_percent,
+                         uint8_t fill) {
+    uint8_t height = 1;
+    while (height < ESK_TREE_PLAN_HEIGHT_MAX &&
+           rows_of(need, k_percent, height, fill) < need->rows &&
+           height_can_be(need, k_percent, (uint8_t)(height + 1))) {
+        height++;
+    }
+    return height;
+}
+
+/// The largest height that a tree of the rows can have: its root has two
+/// children and every other node is half full.
+static uint8_t height_most(const struct esk_tree_need *need,
+                           uint8_t k_percent) {
+    uint32_t least = 2;
+    uint8_t height = 1;
+    while (height < ESK_TREE_PLAN_HEIGHT_MAX &&
+           height_can_be(need, k_percent, (uint8_t)(height + 1))) {
+        uint16_t entries = esk_tree_plan_entries(need, k_percent, height,
+                                                 (uint8_t)(height + 1));
+        least = product(least, half(entries));
+        if (least > need->rows) {
+            break;
+        }
+        height++;
+    }
+    return height;
+}
+
+int esk_tree_plan_best_k(const struct esk_tree_need *need, uint8_t *k_percent) {
+    for (uint8_t k = ESK_TREE_PLAN_K_MAX; k >= ESK_TREE_PLAN_K_MIN; k--) {
+        if (rows_sure(need, k) >= need->rows &&
+            (need->height_most == 0 ||
+             height_most(need, k) <= need->height_most)) {
+            *k_percent = k;
+            return ESK_OK;
+        }
+    }
+    return ESK_NOT_FOUND;
+}
+
+/// Splits an insert causes on average, in millionths, over all levels: a
+/// level's nodes are as many as its entries over the entries a node.
+static uint32_t splits_ppm(const struct esk_tree_need *need, uint8_t k_percent,
+                           uint8_t height, uint8_t fill) {
+    uint32_t ppm = (uint32_t)MILLI * MILLI;
+    uint32_t sum = 0;
+    for (uint8_t level = 1; level < height; level++) {
+        uint16_t entries =
+            esk_tree_plan_entries(need, k_percent, level, height);
+        ppm = scaled(ppm, PERCENT, (uint32_t)entries * fill);
+        sum += ppm;
+    }
+    return sum;
+}
+
+static void programs_fill(const struct esk_tree_need *need,
+                          struct esk_tree_plan *plan, uint8_t fill) {
+    uint32_t splits = splits_ppm(need, plan->k_percent, plan->height, fill);
+    uint32_t path = 1;
+    uint32_t of_split = 1;
+    if (need->store == ESK_STORE_WANDERING) {
+        path = plan->height;
+    }
+    if (overwrites(need)) {
+        of_split = 2; /* the right node and the parent */
+    }
+    plan->programs_milli =
+        path * (uint32_t)MILLI + (of_split * splits + 500) / MILLI;
+    if (need->store == ESK_STORE_JOURNALED) {
+        plan->programs_milli *= 2;
+    }
+}
+
+/// Pages of the tree, nodes filled to `fill` percent.
+static uint32_t pages_of(const struct esk_tree_need *need, uint8_t k_percent,
+                         uint8_t height, uint8_t fill) {
+    uint32_t nodes = need->rows;
+    uint32_t pages = 0;
+    for (uint8_t level = 1; level <= height; level++) {
+        uint64_t held = (uint64_t)fill *
+                        esk_tree_plan_entries(need, k_percent, level, height);
+        nodes = (uint32_t)(((uint64_t)nodes * PERCENT + held - 1) / held);
+        pages += nodes;
+        /* A leaf's page has the nodes above it. */
+        if (need->store == ESK_STORE_MU || nodes == 1) {
+            break;
+        }
+    }
+    return pages;
+}
+
+/// The share of live pages at their turn, `share_milli` of them live in all:
+/// less than a whole.
+static uint32_t live_at_turn(uint32_t share_milli) {
+    uint32_t width = (uint32_t)MILLI / STEP_COUNT;
+    uint32_t step = share_milli / width;
+    uint32_t low = live_milli[step];
+    uint32_t high = live_milli[step + 1];
+    return low + ratio_up((high - low) * (share_milli % width), width);
+}
+
+/// Windows a lap of the collector of a wandering tree.
+static uint32_t windows(const struct esk_tree_need *need) {
+    return esk_collector_windows(esk_tree_plan_entries(need, PERCENT, 2, 3));
+}
+
+/// Pages that a lap of a wandering tree's collector writes beside the live
+/// ones: per window its inner nodes, nearly, and paths.
+static uint32_t paths_pages(const struct esk_tree_need *need,
+                            const struct esk_tree_plan *plan) {
+    uint32_t inner =
+        1u + plan->pages / half(esk_tree_plan_entries(need, PERCENT, 2, 3));
+    inner += inner * plan->height / ESK_COLLECTOR_PARENTS + plan->height;
+    return product(windows(need), inner);
+}
+
+/// The region whose ring takes all nodes and keeps free what its collector
+/// asks for: esk_tree_nodes_max, the other way round.
+static uint32_t blocks_least(const struct esk_tree_need *need,
+                             const struct esk_tree_plan *plan) {
+    uint32_t block = need->block_pages;
+    uint32_t pages = plan->pages;
+    uint32_t whole = ESK_COLLECTOR_SLACK;
+    /* All but slack and spare, and four blocks. */
+    uint32_t share = whole - 1u - whole / ESK_COLLECTOR_SPARE;
+    if (need->store == ESK_STORE_MU) {
+        pages = scaled(pages + product(4, block), whole, share) + 1u;
+    }
+    if (need->store == ESK_STORE_WANDERING) {
+        /* And but a window, the gain and paths. */
+        uint32_t count = windows(need);
+        uint32_t least = product(ESK_COLLECTOR_PATHS, plan->height);
+        share -= whole / ESK_COLLECTOR_GAIN;
+        pages += paths_pages(need, plan) + product(4, block) + least;
+        pages = scaled(pages, whole * count, share * count - whole) + 1u;
+    }
+    return ratio_up(pages, block) + SPARE_BLOCKS;
+}
+
+/// The share of live leaves at their turn, in a ring of `total` pages. A
+/// wandering update writes a path, whose inner nodes are soon dead; a moved
+/// leaf brings little of it along. The smallest root is wanted: the sum of
+/// updates and moves falls from all paths to it.
+static uint32_t leaves_at_turn(const struct esk_tree_need *need,
+                               const struct esk_tree_plan *plan,
+                               uint32_t total) {
+    uint32_t live = 0;
+    uint32_t path = need->store == ESK_STORE_WANDERING ? plan->height : 1u;
+    for (uint8_t i = 0; i < ROUNDS; i++) {
+        uint32_t milli = path * (uint32_t)MILLI - (path - 1u) * live;
+        uint32_t round = scaled(plan->pages, milli, MILLI);
+        if (round >= total) {
+            return MILLI;
+        }
+        live = live_at_turn(scaled(round, MILLI, total));
+    }
+    return live;
+}
+
+/// What regaining space adds. In a round of the ring every page comes to
+/// its turn once, so at most `pages` of them are moved, and a wandering
+/// tree's paths.
+static void regain_fill(const struct esk_tree_need *need,
+                        struct esk_tree_plan *plan) {
+    uint32_t blocks = need->blocks != 0 ? need->blocks : plan->blocks_least;
+    uint32_t total = product(blocks, need->block_pages);
+    uint32_t moved = plan->pages;
+    uint32_t a_move = plan->programs_milli;
+    plan->programs_gc_milli = plan->programs_milli;
+    plan->programs_most_milli = plan->programs_milli;
+    if (overwrites(need)) {
+        return;
+    }
+    if (need->store == ESK_STORE_WANDERING) {
+        uint32_t paths = paths_pages(need, plan);
+        total -= total / windows(need);
+        total = paths < total ? total - paths : 0;
+        a_move = MILLI;
+    }
+    uint32_t live = leaves_at_turn(need, plan, total);
+    plan->programs_gc_milli = UINT32_MAX;
+    if (live < MILLI) {
+        plan->programs_gc_milli =
+            plan->programs_milli + scaled(a_move, live, (uint32_t)MILLI - live);
+    }
+    plan->programs_most_milli =
+        moved >= total ? UINT32_MAX
+                       : scaled(plan->programs_milli, total, total - moved);
+}
+
+static void life_fill(const struct esk_tree_need *need,
+                      struct esk_tree_plan *plan) {
+    uint32_t blocks = need->blocks != 0 ? need->blocks : plan->blocks_least;
+    uint64_t programs =
+        (uint64_t)product(blocks, need->block_pages) * need->endurance;
+    uint64_t a_day = (uint64_t)need->updates_a_day * plan->programs_most_milli;
+    plan->life_days = 0;
+    if (a_day == 0 || need->endurance == 0 ||
+        plan->programs_most_milli == UINT32_MAX) {
+        return;
+    }
+    /* a_day is in thousandths of a program. */
+    uint64_t days = programs > UINT64_MAX / MILLI ? programs / a_day * MILLI
+                                                  : programs * MILLI / a_day;
+    plan->life_days =
+        days < ESK_TREE_PLAN_DAYS_MAX ? (uint32_t)days : ESK_TREE_PLAN_DAYS_MAX;
+}
+
+/// Whether `need` makes sense.
+static int need_is_good(const struct esk_tree_need *need) {
+    return need->rows != 0 && need->block_pages != 0 &&
+           need->page_bytes > need->page_header_bytes &&
+           need->leaf_entry_bytes != 0 && need->index_entry_bytes != 0 &&
+           need->store >= ESK_STORE_INPLACE && need->store <= ESK_STORE_MU &&
+           need->k_percent < PERCENT && need->fill_percent <= PERCENT &&
+           (need->fill_percent == 0 || need->fill_percent >= PERCENT / 2);
+}
+
+int esk_tree_plan(const struct esk_tree_need *need,
+                  struct esk_tree_plan *plan) {
+    uint8_t k = need->k_percent;
+    uint8_t fill = need->fill_percent != 0 ? need->fill_percent
+                                           : (uint8_t)ESK_TREE_PLAN_FILL_RANDOM;
+    if (!need_is_good(need)) {
+        return ESK_E_INVALID;
+    }
+    if (need->store != ESK_STORE_MU) {
+        k = PERCENT;
+    } else if (k == 0) {
+        ESK_TRY(esk_tree_plan_best_k(need, &k));
+    }
+    plan->k_percent = k;
+    plan->rows_sure = rows_sure(need, k);
+    plan->height = height_at(need, k, fill);
+    plan->height_least = height_at(need, k, PERCENT);
+    plan->height_most = height_most(need, k);
+    if (plan->rows_sure < need->rows) {
+        return ESK_NOT_FOUND;
+    }
+    plan->leaf_entries = esk_tree_plan_entries(need, k, 1, plan->height);
+    plan->pages_least = pages_of(need, k, plan->height_least, PERCENT);
+    plan->pages = pages_of(need, k, plan->height, fill);
+    plan->blocks_least = blocks_least(need, plan);
+    programs_fill(need, plan, fill);
+    regain_fill(need, plan);
+    life_fill(need, plan);
+    return ESK_OK;
+}

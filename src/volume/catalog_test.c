@@ -1,0 +1,704 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "test/harness/fixture.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
+
+static const struct esk_column columns[] = {
+    {.name = "heat", .unit = "degC", .type = ESK_TYPE_F32},
+    {.name = "at", .unit = "ms", .type = ESK_TYPE_I64},
+    {.name = "gate", .type = ESK_TYPE_U8},
+    {.name = "tag", .unit = "", .type = ESK_TYPE_BYTES, .bytes = 5},
+    {.name = "note", .type = ESK_TYPE_VAR},
+};
+
+static const uint8_t gate_edges[] = {10, 20, 30};
+
+static const struct esk_index_spec indexes[] = {
+    {.column = 0, .bitmap_bits = 16},
+    {.column = 2, .bitmap_bits = 8, .edges = gate_edges, .edge_count = 3},
+};
+
+static const struct esk_table_spec spec = {
+    .name = "log",
+    .columns = columns,
+    .indexes = indexes,
+    .column_count = 5,
+    .key_column = 1,
+    .index_count = 2,
+    .full_policy = ESK_FULL_REFUSE,
+    .group_pages = 5,
+    .run_pages = 3,
+    .data_blocks = 4,
+    .index_blocks = 3,
+    .var_blocks = 2,
+};
+
+static struct esk_table_spec named(const char *name) {
+    struct esk_table_spec copy = spec;
+    copy.name = name;
+    return copy;
+}
+
+static int create(struct esk_fixture *fixture,
+                  const struct esk_table_spec *table) {
+    return esk_volume_create(&fixture->volume, ESK_TABLE_SERIES, table, NULL,
+                             fixture->page);
+}
+
+static int find(struct esk_fixture *fixture, const char *name,
+                struct esk_table_info *info) {
+    return esk_volume_find(&fixture->volume, name, info, fixture->page);
+}
+
+static int column_of(struct esk_fixture *fixture,
+                     const struct esk_table_info *info, uint8_t index,
+                     struct esk_column_info *column) {
+    return esk_volume_column(&fixture->volume, info, index, column,
+                             fixture->page);
+}
+
+ESK_TEST(catalog_gives_back_the_table_that_was_created) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    for (int mounts = 0; mounts < 2; mounts++) {
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        ESK_CHECK_TEXT(info.name, "log");
+        ESK_CHECK_INT(info.kind, ESK_TABLE_SERIES);
+        ESK_CHECK_INT(info.id, 1);
+        ESK_CHECK_INT(info.column_count, 5);
+        ESK_CHECK_INT(info.key_column, 1);
+        ESK_CHECK_INT(info.index_count, 2);
+        ESK_CHECK_INT(info.full_policy, ESK_FULL_REFUSE);
+        ESK_CHECK_INT(info.group_pages, 5);
+        ESK_CHECK_INT(info.run_pages, 3);
+        ESK_CHECK_INT(info.row_bytes, 30);
+        ESK_CHECK_INT(info.blocks[0], 4);
+        ESK_CHECK_INT(info.blocks[1], 3);
+        ESK_CHECK_INT(info.blocks[2], 2);
+        ESK_CHECK_INT(info.block[1], info.block[0] + 4);
+        ESK_CHECK_INT(info.block[2], info.block[1] + 3);
+        ESK_CHECK(!info.floor_set);
+        fixture_mount(&fixture);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_gives_back_columns_and_indexes) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+    uint16_t offset = 0;
+    for (uint8_t i = 0; i < 5; i++) {
+        struct esk_column_info column;
+        ESK_CONTEXT("column %u", i);
+        ESK_CHECK_INT(column_of(&fixture, &info, i, &column), ESK_OK);
+        ESK_CHECK_TEXT(column.name, columns[i].name);
+        ESK_CHECK_TEXT(column.unit,
+                       columns[i].unit == NULL ? "" : columns[i].unit);
+        ESK_CHECK_INT(column.type, columns[i].type);
+        ESK_CHECK_INT(column.offset, offset);
+        offset = (uint16_t)(offset + column.bytes);
+    }
+    for (uint8_t i = 0; i < 2; i++) {
+        struct esk_index_spec index;
+        uint8_t edges[3] = {0};
+        ESK_CONTEXT("index %u", i);
+        ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, i, &index, edges,
+                                       sizeof edges, fixture.page),
+                      ESK_OK);
+        ESK_CHECK_INT(index.column, indexes[i].column);
+        ESK_CHECK_INT(index.bitmap_bits, indexes[i].bitmap_bits);
+        ESK_CHECK_INT(index.edge_count, indexes[i].edge_count);
+        ESK_CHECK_INT(index.edges != NULL, i == 1);
+        ESK_CHECK_BYTES(edges, gate_edges, i == 1 ? 3 : 0);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_says_what_is_past_the_last_column_index_and_buffer) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_column_info column;
+    struct esk_index_spec index;
+    uint8_t edges[3];
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+    ESK_CHECK_INT(column_of(&fixture, &info, 5, &column), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 2, &index, edges, 3,
+                                   fixture.page),
+                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 1, &index, edges, 2,
+                                   fixture.page),
+                  ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0,
+                                   fixture.page),
+                  ESK_OK);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_lists_tables_in_order_and_then_ends) {
+    static const char *const names[] = {"a", "b", "c"};
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    uint16_t cursor = 0;
+    fixture_start(&fixture, &fixture_nor,
+                  &(struct esk_volume_config){.tables_max = 3});
+    ESK_CHECK_INT(
+        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
+        ESK_END);
+    for (int i = 0; i < 3; i++) {
+        struct esk_table_spec table = named(names[i]);
+        ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
+    }
+    for (int i = 0; i < 3; i++) {
+        ESK_CHECK_INT(
+            esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
+            ESK_OK);
+        ESK_CHECK_TEXT(info.name, names[i]);
+        ESK_CHECK_INT(info.id, i + 1);
+    }
+    ESK_CHECK_INT(
+        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
+        ESK_END);
+    ESK_CHECK_INT(esk_catalog_find(&fixture.volume, 2, &info, fixture.page),
+                  ESK_OK);
+    ESK_CHECK_TEXT(info.name, "b");
+    ESK_CHECK_INT(esk_catalog_find(&fixture.volume, 9, &info, fixture.page),
+                  ESK_NOT_FOUND);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_refuses_a_name_that_is_taken_and_drops_only_what_is_there) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    ESK_CHECK_INT(create(&fixture, &spec), ESK_E_EXISTS);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "other", fixture.page),
+                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
+                  ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_NOT_FOUND);
+    fixture_mount(&fixture);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_NOT_FOUND);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_refuses_a_schema_with_the_fault_and_stores_nothing) {
+    struct esk_fixture fixture;
+    struct esk_fault fault = {0, 0};
+    struct esk_table_spec bad = spec;
+    bad.key_column = 3;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    uint64_t ops = esk_sim_op_count(fixture.sim);
+    ESK_CHECK_INT(esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &bad,
+                                    &fault, fixture.page),
+                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
+    ESK_CHECK_INT(fault.column, 3);
+    ESK_CHECK_INT(create(&fixture, &bad), ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_volume_create(&fixture.volume, ESK_TABLE_KV, &spec, NULL,
+                                    fixture.page),
+                  ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_sim_op_count(fixture.sim), ops);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_entry_runs_over_several_small_pages) {
+    static char names[40][ESK_NAME_BYTES_MAX + 1];
+    static struct esk_column many[40];
+    uint8_t edges[2][63 * 8];
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    for (uint8_t i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof names[i], "column number %u of forty ...", i);
+        many[i] = (struct esk_column){
+            .name = names[i], .unit = "a unit", .type = ESK_TYPE_U32};
+    }
+    many[7].type = ESK_TYPE_U64;
+    for (uint8_t i = 0; i < 63; i++) {
+        esk_store_u32(edges[0] + i * 4, i * 3u);
+        esk_store_u64(edges[1] + i * 8, i * 5u);
+    }
+    struct esk_index_spec wide[] = {
+        {.column = 3, .bitmap_bits = 64, .edges = edges[0], .edge_count = 63},
+        {.column = 7, .bitmap_bits = 64, .edges = edges[1], .edge_count = 63}};
+    struct esk_table_spec table = {.name = "wide",
+                                   .columns = many,
+                                   .indexes = wide,
+                                   .column_count = 40,
+                                   .index_count = 2,
+                                   .data_blocks = 2};
+    struct esk_volume_config config = {.tables_max = 5};
+    fixture_start(&fixture, &fixture_nor, &config);
+    struct esk_table_spec before = named("before");
+    struct esk_table_spec after = named("after");
+    ESK_CHECK_INT(create(&fixture, &before), ESK_OK);
+    ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
+    ESK_CHECK_INT(create(&fixture, &after), ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "before", fixture.page),
+                  ESK_OK);
+    fixture_mount(&fixture);
+    ESK_CHECK_INT(find(&fixture, "after", &info), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "wide", &info), ESK_OK);
+    ESK_CHECK(info.descriptor_pages > 8);
+    for (uint8_t i = 0; i < 40; i++) {
+        struct esk_column_info column;
+        ESK_CHECK_INT(column_of(&fixture, &info, i, &column), ESK_OK);
+        ESK_CHECK_TEXT(column.name, names[i]);
+    }
+    for (uint8_t i = 0; i < 2; i++) {
+        struct esk_index_spec index;
+        uint8_t got[63 * 8];
+        ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, i, &index, got,
+                                       sizeof got, fixture.page),
+                      ESK_OK);
+        ESK_CHECK_BYTES(got, edges[i], i == 0 ? 63 * 4 : 63 * 8);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_volume_config config = {.tables_max = 3};
+    struct esk_fault fault = {0, 0};
+    int status = ESK_OK;
+    uint32_t tables = 0;
+    struct esk_geometry geometry = fixture_nor;
+    geometry.block_count = 400;
+    geometry.block_pages = 4;
+    fixture_start(&fixture, &geometry, &config);
+    for (; status == ESK_OK; tables++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%u", tables);
+        struct esk_table_spec table = named(name);
+        status = esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &table,
+                                   &fault, fixture.page);
+    }
+    ESK_CHECK_INT(status, ESK_E_NO_SPACE);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
+    ESK_CHECK_INT(tables, config.tables_max + 1);
+    ESK_CHECK_INT(find(&fixture, "t0", &info), ESK_OK);
+    fixture_mount(&fixture);
+    ESK_CHECK_INT(find(&fixture, "t1", &info), ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "t0", fixture.page), ESK_OK);
+    struct esk_table_spec again = named("again");
+    ESK_CHECK_INT(create(&fixture, &again), ESK_OK);
+    ESK_CHECK_INT(fixture.volume.half_valid, 3);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
+    struct esk_fixture fixture;
+    struct esk_volume_config config = {.tables_max = 1};
+    struct esk_fault fault = {0, 0};
+    struct esk_table_spec table = named("wide");
+    struct esk_column many[ESK_COLUMN_COUNT_MAX];
+    char names[ESK_COLUMN_COUNT_MAX][ESK_NAME_BYTES_MAX + 1];
+    fixture_start(&fixture, &fixture_nor, &config);
+    for (uint8_t i = 0; i < ESK_COLUMN_COUNT_MAX; i++) {
+        snprintf(names[i], sizeof names[i], "column_%u_of_a_sensor_array", i);
+        many[i] = (struct esk_column){names[i], "metres above the sea",
+                                      i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8, 0};
+    }
+    table.columns = many;
+    table.column_count = ESK_COLUMN_COUNT_MAX;
+    table.key_column = 0;
+    table.index_count = 0;
+    ESK_CHECK_INT(esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &table,
+                                    &fault, fixture.page),
+                  ESK_E_NO_SPACE);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
+    struct esk_table_spec small = named("small");
+    ESK_CHECK_INT(create(&fixture, &small), ESK_OK);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_gives_regions_that_do_not_overlap_and_reuses_freed_ones) {
+    struct esk_fixture fixture;
+    struct esk_table_info a;
+    struct esk_table_info b;
+    struct esk_table_info c;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    struct esk_table_spec tables[] = {named("a"), named("b"), named("c")};
+    ESK_CHECK_INT(create(&fixture, &tables[0]), ESK_OK);
+    ESK_CHECK_INT(create(&fixture, &tables[1]), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "a", &a), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "b", &b), ESK_OK);
+    ESK_CHECK_INT(a.block[0], 2 * fixture.volume.half_blocks);
+    ESK_CHECK_INT(b.block[0], a.block[0] + 9);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "a", fixture.page), ESK_OK);
+    ESK_CHECK_INT(create(&fixture, &tables[2]), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "c", &c), ESK_OK);
+    ESK_CHECK_INT(c.block[0], a.block[0]);
+    ESK_CHECK_INT(c.id, 3);
+    ESK_CHECK(c.seed != a.seed);
+    /* One block more than the hole has goes behind the others. */
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "c", fixture.page), ESK_OK);
+    tables[0].data_blocks++;
+    ESK_CHECK_INT(create(&fixture, &tables[0]), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "a", &a), ESK_OK);
+    ESK_CHECK_INT(a.block[0], b.block[0] + 9);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_gives_a_table_what_is_left_of_the_device) {
+    static const uint8_t with_var[] = {0, 1};
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t asked = 0; asked <= 3; asked += 3) {
+            struct esk_fixture fixture;
+            struct esk_table_info info;
+            struct esk_table_spec table = spec;
+            ESK_CONTEXT("var %u, asked %u", with_var[i], asked);
+            table.column_count = with_var[i] ? 5 : 4;
+            table.data_blocks = 0;
+            table.run_pages = 0;
+            table.index_blocks = asked;
+            table.var_blocks = asked;
+            fixture_start(&fixture, &fixture_nor, NULL);
+            ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
+            ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+            ESK_CHECK_INT(2 * fixture.volume.half_blocks + info.blocks[0] +
+                              info.blocks[1] + info.blocks[2],
+                          64);
+            ESK_CHECK(info.blocks[0] > info.blocks[1]);
+            ESK_CHECK_INT(info.blocks[2] > 0, with_var[i]);
+            ESK_CHECK(asked == 0 || info.blocks[1] == asked);
+            struct esk_table_spec second = named("second");
+            ESK_CHECK_INT(create(&fixture, &second), ESK_E_NO_SPACE);
+            second.data_blocks = 0;
+            ESK_CHECK_INT(create(&fixture, &second), ESK_E_NO_SPACE);
+            fixture_end(&fixture);
+        }
+    }
+}
+
+ESK_TEST(catalog_derives_index_and_var_regions_from_the_data_region) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_table_spec table = spec;
+    table.index_blocks = 0;
+    table.var_blocks = 0;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+    ESK_CHECK_INT(info.blocks[0], 4);
+    ESK_CHECK(info.blocks[1] >= 3);
+    ESK_CHECK_INT(info.blocks[2], 4);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_refuses_regions_that_leave_a_ring_under_two_blocks) {
+    static const uint32_t asked[][2] = {{100, 0}, {0, 100}, {52, 0}, {0, 52}};
+    for (int i = 0; i < 4; i++) {
+        struct esk_fixture fixture;
+        struct esk_table_spec table = spec;
+        ESK_CONTEXT("case %d", i);
+        table.data_blocks = 0;
+        table.index_blocks = asked[i][0];
+        table.var_blocks = asked[i][1];
+        fixture_start(&fixture, &fixture_nor, NULL);
+        ESK_CHECK_INT(create(&fixture, &table), ESK_E_NO_SPACE);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(catalog_ids_go_round_past_zero_and_those_in_use) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_table_spec kept = named("kept");
+    fixture_start(&fixture, &fixture_nor, NULL);
+    ESK_CHECK_INT(create(&fixture, &kept), ESK_OK);
+    for (int i = 2; i <= 300; i++) {
+        ESK_CONTEXT("table %d", i);
+        ESK_CHECK_INT(create(&fixture, &spec), ESK_OK);
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        ESK_CHECK_INT(info.id, i < 256 ? i : i - 254);
+        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
+                      ESK_OK);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_commit_works_around_failing_programs_and_erases) {
+    for (uint32_t at = 0; at < 6; at++) {
+        struct esk_sim_failure one = {.burst_start = at, .burst_length = 1};
+        struct esk_sim_failures cases[] = {{.program = one}, {.erase = one}};
+        for (int i = 0; i < 2; i++) {
+            struct esk_fixture fixture;
+            struct esk_table_info info;
+            ESK_CONTEXT("operation %u, %s", at, i == 0 ? "program" : "erase");
+            fixture_start(&fixture, &fixture_nor, NULL);
+            esk_sim_failures_set(fixture.sim, &cases[i]);
+            fixture_create(&fixture, &spec);
+            ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+            fixture_mount(&fixture);
+            ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+            fixture_end(&fixture);
+        }
+    }
+}
+
+ESK_TEST(catalog_commit_that_cannot_be_written_leaves_the_old_catalog) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_table_spec other = named("other");
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    struct esk_sim_failures failures = {.program = {.every = 1}};
+    esk_sim_failures_set(fixture.sim, &failures);
+    ESK_CHECK(create(&fixture, &other) < 0);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "other", &info), ESK_NOT_FOUND);
+    esk_sim_failures_set(fixture.sim, NULL);
+    fixture_mount(&fixture);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "other", &info), ESK_NOT_FOUND);
+    fixture_end(&fixture);
+}
+
+/// A chip that marks no blocks: a failing erase ends the commit.
+ESK_TEST(catalog_commit_fails_on_a_failing_erase_where_blocks_have_no_marks) {
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    struct esk_device_ops ops = *fixture.device->ops;
+    struct esk_device plain = *fixture.device;
+    ops.block_is_bad = NULL;
+    ops.block_mark_bad = NULL;
+    plain.ops = &ops;
+    struct esk_volume_config config = {.tables_max = 2};
+    ESK_CHECK_INT(esk_volume_format(&plain, &config, fixture.page), ESK_OK);
+    fixture.device = &plain;
+    fixture_mount(&fixture);
+    struct esk_sim_failures failures = {.erase = {.every = 1}};
+    esk_sim_failures_set(fixture.sim, &failures);
+    ESK_CHECK_INT(create(&fixture, &spec), ESK_E_IO);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_page_lost_in_one_half_is_read_from_the_other) {
+    for (uint8_t half = 0; half < 2; half++) {
+        struct esk_fixture fixture;
+        struct esk_table_info info;
+        struct esk_column_info column;
+        esk_page_id id = 0;
+        ESK_CONTEXT("half %u", half);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        fixture_create(&fixture, &spec);
+        ESK_CHECK_INT(esk_half_page(&fixture.volume, half, 0, &id), ESK_OK);
+        ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 999), ESK_OK);
+        fixture_mount(&fixture);
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        ESK_CHECK_INT(column_of(&fixture, &info, 4, &column), ESK_OK);
+        /* A commit heals it. */
+        ESK_CHECK_INT(
+            esk_catalog_set_tail(&fixture.volume, info.id, 5, 6, fixture.page),
+            ESK_OK);
+        fixture_mount(&fixture);
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        ESK_CHECK_INT(info.tail_hint, 5);
+        ESK_CHECK_INT(info.floor_key, 6);
+        ESK_CHECK(info.floor_set);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_column_info column;
+    struct esk_index_spec index;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+    for (uint8_t half = 0; half < 2; half++) {
+        esk_page_id id = 0;
+        ESK_CHECK_INT(esk_half_page(&fixture.volume, half, 0, &id), ESK_OK);
+        ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 999), ESK_OK);
+    }
+    struct esk_table_spec other = named("other");
+    ESK_CHECK_INT(column_of(&fixture, &info, 0, &column), ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0,
+                                   fixture.page),
+                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_E_CORRUPT);
+    ESK_CHECK_INT(create(&fixture, &other), ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
+                  ESK_E_CORRUPT);
+    esk_sim_power_off(fixture.sim);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_E_IO);
+    fixture_end(&fixture);
+}
+
+/* ------------------------------------------------ descriptors from a forger */
+
+/// Overwrites bytes of descriptor page `index` in both halves, with the
+/// checksum put right again. `at` counts from the descriptor's beginning.
+static void descriptor_forge(struct esk_fixture *fixture, uint32_t index,
+                             uint16_t at, const void *bytes, uint16_t count) {
+    for (uint8_t half = 0; half < 2; half++) {
+        esk_page_id id = 0;
+        ESK_CHECK_INT(
+            esk_half_page(&fixture->volume, half, (uint16_t)index, &id),
+            ESK_OK);
+        ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
+        struct esk_envelope envelope = esk_catalog_envelope(
+            &fixture->volume, fixture->page[ESK_ENVELOPE_TABLE]);
+        memcpy(fixture->page + ESK_ENVELOPE_BYTES + at, bytes, count);
+        esk_envelope_close(&envelope, fixture->page,
+                           esk_page_count(fixture->page));
+        ESK_CHECK_INT(esk_sim_poke(fixture->sim, id, 0, fixture->page,
+                                   envelope.page_bytes),
+                      ESK_OK);
+    }
+}
+
+/// Where the parts of the descriptor of "log" are.
+enum {
+    COLUMNS = ESK_DESCRIPTOR_NAME + 1 + 3,
+    GATE = COLUMNS + (5 + 4 + 4) + (5 + 2 + 2),
+    INDEXES = GATE + (5 + 4) + (5 + 3) + (5 + 4),
+};
+
+ESK_TEST(catalog_reports_a_descriptor_whose_bytes_cannot_be) {
+    static const struct {
+        uint16_t at;
+        uint8_t byte;
+        int found, column, index;
+    } cases[] = {
+        {ESK_DESCRIPTOR_CODEC, 1, ESK_E_UNSUPPORTED, ESK_OK, ESK_OK},
+        {ESK_DESCRIPTOR_NAME, 32, ESK_E_CORRUPT, ESK_OK, ESK_OK},
+        {ESK_DESCRIPTOR_NAME, 31, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {ESK_DESCRIPTOR_COLUMN_COUNT, 200, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {ESK_DESCRIPTOR_ROW_BYTES, 12, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS, 99, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + 1, 0, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + 1, 3, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + 3, 40, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + 4, 40, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {INDEXES, 77, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {INDEXES, 3, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {INDEXES + 1, 9, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {INDEXES + 2, 16, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_fixture fixture;
+        struct esk_table_info info;
+        struct esk_table_info forged;
+        struct esk_column_info column;
+        struct esk_index_spec index;
+        uint8_t edges[63];
+        ESK_CONTEXT("case %zu", i);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        fixture_create(&fixture, &spec);
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        descriptor_forge(&fixture, 0, cases[i].at, &cases[i].byte, 1);
+        uint16_t cursor = 0;
+        ESK_CHECK_INT(
+            esk_volume_list(&fixture.volume, &cursor, &forged, fixture.page),
+            cases[i].found);
+        if (cases[i].found == ESK_OK) {
+            info = forged;
+        }
+        int expected = cases[i].column;
+        ESK_CHECK_INT(column_of(&fixture, &info, 2, &column), expected);
+        ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 1, &index, edges,
+                                       sizeof edges, fixture.page),
+                      cases[i].index);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(catalog_descriptor_cut_off_at_its_last_page_is_corrupt) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_column_info column;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+    info.descriptor_pages = 0;
+    ESK_CHECK_INT(column_of(&fixture, &info, 0, &column), ESK_E_CORRUPT);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_table_made_after_a_drop_sees_no_old_row) {
+    struct esk_fixture fixture;
+    uint8_t row[30] = {0};
+    uint32_t count = 9;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
+    for (uint32_t i = 0; i < 100; i++) {
+        esk_store_u64(row + 4, i);
+        ESK_CHECK_INT(esk_series_append_var(fixture.series, row, row, 20),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    esk_series_close(fixture.series);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
+                  ESK_OK);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
+    ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
+    ESK_CHECK_INT(count, 0);
+    ESK_CHECK_INT(esk_series_newest(fixture.series, row), ESK_NOT_FOUND);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_calls_report_any_page_that_cannot_be_read) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_table_spec other = named("other");
+    static const struct esk_geometry small = ESK_NOR(128, 8, 128);
+    bool failed = true;
+    fixture_start(&fixture, &small,
+                  NULL); /* descriptors of more than one page */
+    fixture_create(&fixture, &spec);
+    for (uint32_t read = 1; failed; read++) {
+        struct esk_index_spec index;
+        uint8_t edges[3];
+        ESK_CONTEXT("read %u fails", read);
+        reads_failed = 0;
+        read_fails = read;
+        read_fails_more = 3; /* of each half, twice */
+        int status = create(&fixture, &other);
+        failed = reads_failed > 0;
+        read_fails = read;
+        read_fails_more = 3;
+        int found = find(&fixture, "log", &info);
+        read_fails = 0;
+        read_fails_more = 0;
+        ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
+        ESK_CHECK(found != ESK_OK ||
+                  esk_volume_index(&fixture.volume, &info, 1, &index, edges, 3,
+                                   fixture.page) == ESK_OK);
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        read_fails = read;
+        found = esk_volume_index(&fixture.volume, &info, 1, &index, edges, 3,
+                                 fixture.page);
+        ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
+        read_fails = 0;
+        ESK_CHECK(status == ESK_OK || status == ESK_E_IO ||
+                  status == ESK_E_CORRUPT);
+        fixture_mount(&fixture);
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        found = find(&fixture, "other", &info);
+        ESK_CHECK_INT(found, status == ESK_OK ? ESK_OK : ESK_NOT_FOUND);
+        if (found == ESK_OK) {
+            ESK_CHECK_INT(
+                esk_volume_drop(&fixture.volume, "other", fixture.page),
+                ESK_OK);
+        }
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST_MAIN()

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Where an index page's fields are; FORMAT.md, "Index page".
+#ifndef ESK_VOLUME_INDEX_PAGE_FORMAT_H
+#define ESK_VOLUME_INDEX_PAGE_FORMAT_H
+
+/// In a page of kind ESK_PAGE_INDEX. The envelope's count is the payload
+/// bytes in use, its aux the first data position the page vouches for.
+enum esk_index_offset {
+    ESK_INDEX_START = 16,       ///< u32, data position of the first entry
+    ESK_INDEX_ENTRIES = 20,     ///< u16, entries: data pages, or index pages
+    ESK_INDEX_KNOTS = 22,       ///< u16, entries of the knots section
+    ESK_INDEX_ROLE = 24,        ///< u8, enum esk_index_role
+    ESK_INDEX_LEVEL = 25,       ///< u8, level of the knots section
+    ESK_INDEX_FLAGS = 26,       ///< u8, enum esk_index_flags
+    ESK_INDEX_ERROR = 27,       ///< u8, the spline's error bound in 1/16 page
+    ESK_INDEX_RUN_BODY = 28,    ///< entries of a run page begin here
+    ESK_INDEX_TILE_PREV = 28,   ///< u32, closed tile of this level before it
+    ESK_INDEX_TILE_OPEN_0 = 32, ///< u32, open tile of level 0
+    ESK_INDEX_TILE_OPEN_1 = 36, ///< u32, open tile of level 1
+    ESK_INDEX_TILE_BODY = 40,   ///< entries of other index pages begin here
+};
+
+enum esk_index_role {
+    ESK_INDEX_RUN = 1,   ///< entries for a run of data pages
+    ESK_INDEX_GROUP = 2, ///< entries for the index pages before it; a tile
+    ESK_INDEX_TILE = 3,  ///< a tile only
+};
+
+enum esk_index_flags {
+    ESK_INDEX_GAP_EMPTY = 1, ///< pages from aux to start hold no rows
+    ESK_INDEX_TIP = 2,       ///< the knots section ends with the tip
+};
+
+#endif

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Superblocks and meta halves.
+///
+///     | half 0                    | half 1                    | tables ...
+///     | descriptors ...      | S  | descriptors ...      | S  |
+///
+/// The superblock S is the last page of the half's last used block, so it is
+/// programmed after every descriptor, with a device sync between them where a
+/// medium may reorder: a half whose superblock proves itself is whole. The
+/// other half is rewritten first, then this one, so that in rest both hold the
+/// same catalog.
+#include "volume/volume.h"
+
+#include "base/crc.h"
+#include "base/inline.h"
+#include "flash/device_page.h"
+#include "flash/ring.h"
+#include "volume/volume_format.h"
+
+enum {
+    MOUNT_BLOCKS_MAX = 64, ///< blocks searched for a superblock
+    TABLES_MAX_DEFAULT = 8,
+    DESCRIPTOR_BYTES_MEAN = 768, ///< meta space a table is given
+    HALF_SPARE_BLOCKS = 2,       ///< of a half, where blocks go bad
+    HALF_TRIES = 3,
+};
+
+static struct esk_envelope super_envelope(const struct esk_device *device) {
+    struct esk_envelope envelope = {
+        .page_bytes = device->geometry.page_bytes,
+        .unit = 1,
+        .checksum = ESK_CHECKSUM_CRC32C,
+        .kind = ESK_PAGE_SUPERBLOCK,
+        .erased_value = device->geometry.erased_value,
+    };
+    return envelope;
+}
+
+struct esk_envelope esk_catalog_envelope(const struct esk_volume *volume,
+                                         uint8_t table) {
+    struct esk_envelope envelope = super_envelope(volume->device);
+    envelope.seed = volume->seed;
+    envelope.kind = ESK_PAGE_CATALOG;
+    envelope.table = table;
+    return envelope;
+}
+
+int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
+                  esk_page_id *page) {
+    const struct esk_device *device = volume->device;
+    uint16_t pages = device->geometry.block_pages;
+    uint16_t skip = index / pages;
+    uint32_t block = (uint32_t)half * volume->half_blocks;
+    uint32_t end = block + volume->half_blocks;
+
+    for (; block < end; block++) {
+        if (esk_device_block_is_bad(device, block)) {
+            continue;
+        }
+        if (skip == 0) {
+            *page = block * pages + (uint16_t)(index % pages);
+            return ESK_OK;
+        }
+        skip--;
+    }
+    return ESK_E_WORN;
+}
+
+int esk_half_erase(struct esk_volume *volume, uint8_t half) {
+    const struct esk_device *device = volume->device;
+    uint32_t start = (uint32_t)half * volume->half_blocks;
+    esk_page_id last = 0;
+
+    volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
+    for (uint32_t i = 0; i < volume->half_blocks; i++) {
+        if (esk_device_block_is_bad(device, start + i)) {
+            continue;
+        }
+        int status = device->ops->erase(device, start + i);
+        if (status == ESK_E_MEDIUM && device->ops->block_mark_bad != NULL) {
+            esk_device_block_mark_bad(device, start + i);
+        } else if (status != ESK_OK) {
+            return ESK_E_IO;
+        }
+    }
+    return esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u),
+                         &last);
+}
+
+int esk_half_program(const struct esk_volume *volume, uint8_t half,
+                     uint16_t index, const uint8_t *bytes) {
+    const struct esk_device *device = volume->device;
+    esk_page_id page = 0;
+    ESK_TRY(esk_half_page(volume, half, index, &page));
+    int status = device->ops->program(device, page, 0, bytes,
+                                      device->geometry.page_bytes);
+    if (status == ESK_E_MEDIUM) {
+        esk_device_block_mark_bad(device, page / device->geometry.block_pages);
+    }
+    return status == ESK_OK ? ESK_OK : ESK_E_IO;
+}
+
+static void super_encode(const struct esk_volume *volume, uint8_t *page) {
+    const struct esk_geometry *geometry = &volume->device->geometry;
+    struct esk_envelope envelope = super_envelope(volume->device);
+
+    memset(page, 0, geometry->page_bytes);
+    memcpy(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
+           sizeof ESK_SUPER_MAGIC_TEXT);
+    esk_store_u16(page + ESK_SUPER_VERSION, ESK_FORMAT_VERSION);
+    page[ESK_SUPER_CHECKSUM] = volume->checksum;
+    page[ESK_SUPER_TABLES_MAX] = volume->tables_max;
+    memcpy(page + ESK_SUPER_UUID, volume->uuid, sizeof volume->uuid);
+    esk_store_u32(page + ESK_SUPER_BLOCK_COUNT, geometry->block_count);
+    esk_store_u16(page + ESK_SUPER_BLOCK_PAGES, geometry->block_pages);
+    esk_store_u16(page + ESK_SUPER_PAGE_BYTES, geometry->page_bytes);
+    esk_store_u16(page + ESK_SUPER_SPARE_BYTES, geometry->spare_bytes);
+    esk_store_u16(page + ESK_SUPER_PROGRAM_BYTES, geometry->program_bytes);
+    page[ESK_SUPER_PROGRAMS_MAX] = geometry->programs_per_page_max;
+    page[ESK_SUPER_ERASED_VALUE] = geometry->erased_value;
+    page[ESK_SUPER_MEDIUM_FLAGS] = geometry->flags;
+    page[ESK_SUPER_TABLE_NEXT] = volume->table_next;
+    esk_store_u32(page + ESK_SUPER_SEED, volume->seed);
+    esk_store_u32(page + ESK_SUPER_HALF_BLOCKS, volume->half_blocks);
+    esk_store_u16(page + ESK_SUPER_HALF_PAGES, volume->half_pages);
+    esk_store_u16(page + ESK_SUPER_CATALOG_PAGES, volume->catalog_pages);
+    esk_envelope_open(page, volume->commit, 0);
+    esk_envelope_close(&envelope, page, ESK_SUPER_END - ESK_ENVELOPE_BYTES);
+}
+
+int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
+    const struct esk_device *device = volume->device;
+    super_encode(volume, page);
+    if ((device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        /* It must not be there before the descriptors, nor outlive them: the
+           next commit may have the same number. */
+        ESK_TRY(device->ops->sync(device));
+    }
+    ESK_TRY(esk_half_program(volume, half, (uint16_t)(volume->half_pages - 1u),
+                             page));
+    ESK_TRY(device->ops->sync(device));
+    volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
+    volume->half_newest = half;
+    return ESK_OK;
+}
+
+/// Whether the halves that are valid prove every page of the catalog.
+/// Returns ESK_OK when they do; ESK_E_CORRUPT; ESK_E_IO.
+static int catalog_prove(const struct esk_volume *volume, uint8_t *page) {
+    for (uint16_t p = 0; p < volume->catalog_pages; p++) {
+        ESK_TRY(esk_catalog_read(volume, p, page));
+    }
+    return volume->half_valid != 0 ? ESK_OK : ESK_E_CORRUPT;
+}
+
+bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
+                       uint8_t *page) {
+    struct esk_volume alone = *volume;
+    alone.half_newest = half;
+    alone.half_valid = (uint8_t)(volume->half_valid & (1u << half));
+    return catalog_prove(&alone, page) == ESK_OK;
+}
+
+int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
+    uint8_t from = volume->half_newest;
+    uint8_t to = (uint8_t)(1 - from);
+    int status = ESK_E_IO;
+
+    for (uint8_t i = 0; i < HALF_TRIES && status != ESK_OK; i++) {
+        ESK_TRY(esk_half_erase(volume, to));
+        status = ESK_OK;
+        for (uint16_t p = 0; p < volume->catalog_pages; p++) {
+            status = esk_catalog_read(volume, p, page);
+            if (status == ESK_OK) {
+                status = esk_half_program(volume, to, p, page);
+            }
+            if (status != ESK_OK) {
+                break;
+            }
+        }
+        if (status == ESK_OK) {
+            status = esk_half_seal(volume, to, page);
+        }
+    }
+    return status;
+}
+
+/// Reads the superblock at `id`.
+/// Returns ESK_OK; ESK_NOT_FOUND when it is none; ESK_E_CORRUPT when it was
+/// one; ESK_E_VERSION; ESK_E_IO.
+static int super_read(const struct esk_device *device, esk_page_id id,
+                      uint8_t *page) {
+    struct esk_envelope envelope = super_envelope(device);
+    ESK_TRY(esk_device_read_page_surely(device, id, page));
+    bool proven = esk_envelope_check(&envelope, page, false);
+    bool magic = memcmp(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
+                        sizeof ESK_SUPER_MAGIC_TEXT) == 0;
+    if (!proven || !magic) {
+        return magic ? ESK_E_CORRUPT : ESK_NOT_FOUND;
+    }
+    return esk_load_u16(page + ESK_SUPER_VERSION) == ESK_FORMAT_VERSION
+               ? ESK_OK
+               : ESK_E_VERSION;
+}
+
+/// Whether the superblock in `page` was made for this geometry. Spare area
+/// and program unit may differ: a host reads the same bytes from a file.
+static ESK_OUT_OF_LINE bool super_fits(const struct esk_geometry *geometry,
+                                       const uint8_t *page) {
+    uint32_t half_blocks = esk_load_u32(page + ESK_SUPER_HALF_BLOCKS);
+    uint16_t half_pages = esk_load_u16(page + ESK_SUPER_HALF_PAGES);
+    return esk_load_u32(page + ESK_SUPER_BLOCK_COUNT) ==
+               geometry->block_count &&
+           esk_load_u16(page + ESK_SUPER_BLOCK_PAGES) ==
+               geometry->block_pages &&
+           esk_load_u16(page + ESK_SUPER_PAGE_BYTES) == geometry->page_bytes &&
+           page[ESK_SUPER_ERASED_VALUE] == geometry->erased_value &&
+           half_blocks > 0 && half_blocks <= geometry->block_count / 2 &&
+           half_pages > 0 &&
+           half_pages <= half_blocks * geometry->block_pages &&
+           esk_load_u16(page + ESK_SUPER_CATALOG_PAGES) < half_pages &&
+           page[ESK_SUPER_CHECKSUM] <= ESK_CHECKSUM_NONE;
+}
+
+ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
+                                         const uint8_t *page) {
+    volume->seed = esk_load_u32(page + ESK_SUPER_SEED);
+    volume->commit = esk_page_sequence(page);
+    volume->half_blocks = esk_load_u32(page + ESK_SUPER_HALF_BLOCKS);
+    volume->half_pages = esk_load_u16(page + ESK_SUPER_HALF_PAGES);
+    volume->catalog_pages = esk_load_u16(page + ESK_SUPER_CATALOG_PAGES);
+    volume->checksum = page[ESK_SUPER_CHECKSUM];
+    volume->table_next = page[ESK_SUPER_TABLE_NEXT];
+    volume->tables_max = page[ESK_SUPER_TABLES_MAX];
+    memcpy(volume->uuid, page + ESK_SUPER_UUID, sizeof volume->uuid);
+}
+
+/// The same, and ESK_E_GEOMETRY when it was made for another geometry.
+ESK_OUT_OF_LINE static int super_take(const struct esk_device *device,
+                                      esk_page_id id, uint8_t *page) {
+    int status = super_read(device, id, page);
+    if (status == ESK_OK && !super_fits(&device->geometry, page)) {
+        return ESK_E_GEOMETRY;
+    }
+    return status;
+}
+
+/// Finds a first superblock: the last page of one of the first blocks.
+/// Returns ESK_OK with `page` holding it, or the most telling failure.
+static int super_find(const struct esk_device *device, uint8_t *page) {
+    const struct esk_geometry *geometry = &device->geometry;
+    int worst = ESK_NOT_FOUND;
+    uint32_t blocks = geometry->block_count < MOUNT_BLOCKS_MAX
+                          ? geometry->block_count
+                          : MOUNT_BLOCKS_MAX;
+
+    for (uint32_t block = 0; block < blocks; block++) {
+        esk_page_id id = (block + 1) * geometry->block_pages - 1;
+        int status = super_take(device, id, page);
+        if (status == ESK_OK) {
+            return ESK_OK;
+        }
+        bool told = worst == ESK_E_GEOMETRY || worst == ESK_E_VERSION ||
+                    (worst == ESK_E_IO && status == ESK_E_CORRUPT);
+        if (status != ESK_NOT_FOUND && !told) {
+            worst = status;
+        }
+    }
+    return worst;
+}
+
+/// Takes half `half` for the volume's newest and only one, if its superblock
+/// is one of this volume. Its commit is the volume's then.
+/// Returns ESK_OK; ESK_E_CORRUPT when it is none; ESK_E_IO.
+static int half_take(struct esk_volume *volume, uint8_t half, uint8_t *page) {
+    esk_page_id id = 0;
+    if (esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u), &id) !=
+        ESK_OK) {
+        return ESK_E_CORRUPT;
+    }
+    int status = ESK_E_CORRUPT;
+    for (uint8_t look = 0; look < 2 && status != ESK_OK; look++) {
+        status = super_take(volume->device, id, page);
+    }
+    if (status == ESK_E_IO) {
+        return status;
+    }
+    if (status != ESK_OK ||
+        esk_load_u32(page + ESK_SUPER_SEED) != volume->seed) {
+        return ESK_E_CORRUPT;
+    }
+    super_decode(volume, page);
+    volume->half_newest = half;
+    volume->half_valid = (uint8_t)(1u << half);
+    return ESK_OK;
+}
+
+/// Of two commits the newer one counts, unless only the older one is whole: a
+/// commit that failed may leave its superblock when it is erased again.
+static int half_choose(struct esk_volume *volume, uint8_t newer,
+                       uint8_t *page) {
+    int status = ESK_E_CORRUPT;
+    for (uint8_t i = 0; i < 3 && status != ESK_OK && status != ESK_E_IO; i++) {
+        /* The newer one, the older one, the newer one whatever it is. */
+        status = half_take(volume, (uint8_t)(newer ^ (i & 1u)), page);
+        if (status == ESK_OK && i < 2) {
+            status = catalog_prove(volume, page);
+        }
+    }
+    return status;
+}
+
+int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
+                     uint8_t flags, uint8_t *page) {
+    ESK_TRY(esk_geometry_check(&device->geometry));
+    memset(volume, 0, sizeof *volume);
+    volume->device = device;
+    volume->flags = flags;
+    ESK_TRY(super_find(device, page));
+    super_decode(volume, page);
+
+    /* A half whose transfer failed may be the newer one. */
+    int second = half_take(volume, 1, page);
+    uint32_t second_commit = volume->commit;
+    int first = second == ESK_E_IO ? ESK_E_IO : half_take(volume, 0, page);
+    if (first == ESK_E_IO) {
+        return ESK_E_IO;
+    }
+    if (first != ESK_OK || second != ESK_OK) {
+        return first == ESK_OK ? first : second;
+    }
+    if (volume->commit != second_commit) {
+        return half_choose(volume, second_commit > volume->commit, page);
+    }
+    volume->half_valid = 3;
+    return ESK_OK;
+}
+
+int esk_volume_format(const struct esk_device *device,
+                      const struct esk_volume_config *config, uint8_t *page) {
+    const struct esk_geometry *geometry = &device->geometry;
+    struct esk_volume volume = {.device = device};
+
+    ESK_TRY(esk_geometry_check(geometry));
+    if (config->checksum > ESK_CHECKSUM_NONE) {
+        return ESK_E_INVALID;
+    }
+    volume.checksum = config->checksum;
+    volume.tables_max =
+        config->tables_max != 0 ? config->tables_max : TABLES_MAX_DEFAULT;
+    memcpy(volume.uuid, config->uuid, sizeof volume.uuid);
+    volume.seed = ~esk_crc32c(~0u, config->uuid, sizeof config->uuid);
+    volume.table_next = 1;
+    /* Numbers go on from a volume that was here before, so that no page of
+       its tables can prove itself to a table of this one. */
+    if (super_find(device, page) == ESK_OK) {
+        volume.commit = esk_page_sequence(page);
+    }
+    volume.commit++;
+
+    uint32_t a_table = (DESCRIPTOR_BYTES_MEAN + geometry->page_bytes - 1u) /
+                       geometry->page_bytes;
+    uint32_t pages = a_table * volume.tables_max + 1;
+    uint32_t blocks =
+        (pages + geometry->block_pages - 1) / geometry->block_pages;
+    bool go_bad = device->ops->block_is_bad != NULL;
+    volume.half_blocks = blocks + (go_bad ? HALF_SPARE_BLOCKS : 0u);
+    if (blocks * geometry->block_pages > UINT16_MAX ||
+        volume.half_blocks > MOUNT_BLOCKS_MAX / 2) {
+        return ESK_E_INVALID;
+    }
+    volume.half_pages = (uint16_t)(blocks * geometry->block_pages);
+    if (geometry->block_count < 2 * volume.half_blocks + 4) {
+        return ESK_E_NO_SPACE;
+    }
+    int status = ESK_E_IO;
+    for (uint8_t i = 0; i < HALF_TRIES && status != ESK_OK; i++) {
+        status = esk_half_erase(&volume, 0);
+        if (status == ESK_OK) {
+            status = esk_half_seal(&volume, 0, page);
+        }
+    }
+    if (status == ESK_OK) {
+        status = esk_half_mirror(&volume, page);
+    }
+    return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
+}
+
+int esk_table_find(const struct esk_volume *volume, const char *name,
+                   struct esk_table_info *info, void *arena,
+                   uint32_t arena_bytes) {
+    const struct esk_ring *ring = volume->rings;
+    for (; ring != NULL; ring = ring->next) {
+        if ((uintptr_t)ring - (uintptr_t)arena < arena_bytes) {
+            return ESK_E_BUSY;
+        }
+    }
+    ESK_TRY(esk_volume_find(volume, name, info, arena));
+    for (ring = volume->rings; ring != NULL; ring = ring->next) {
+        if (ring->region.envelope.table == info->id) {
+            return ESK_E_BUSY;
+        }
+    }
+    return ESK_OK;
+}
+
+int esk_volume_step(struct esk_volume *volume, uint16_t budget,
+                    uint16_t *done) {
+    uint16_t erased = 0;
+    if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    for (struct esk_ring *ring = volume->rings; ring != NULL;
+         ring = ring->next) {
+        bool more = true;
+        while (more && erased < budget) {
+            ESK_TRY(esk_ring_step(ring, &more));
+            erased = (uint16_t)(erased + (more ? 1 : 0));
+        }
+    }
+    if (done != NULL) {
+        *done = erased;
+    }
+    return ESK_OK;
+}
+
+void esk_volume_unmount(struct esk_volume *volume) {
+    memset(volume, 0, sizeof *volume);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A model: a series table on a simulated medium beside a plain array of
+/// what it has to hold.
+///
+///     model  --append, sync, crash, recover-->  series table on a simulator
+///      |                                          |
+///      expected: rows appended, last synced       verify: table against rows
+///
+/// A row's bytes follow from its key and its generation, which rises with
+/// each power cut: a row that a cut took and a later one with the same key
+/// differ, so stale bytes never pass for new ones.
+///
+/// What a table must hold after any number of cuts, and what
+/// esk_model_series_verify checks:
+///
+///  1. Every row that sync acknowledged and that retention keeps, byte for
+///     byte, with its variable value.
+///  2. Of the rows after the last sync, a prefix in order. Rows that were read
+///     after a cut count as synced; where the medium caches and its power
+///     stayed on, only the next sync makes them so.
+///  3. Nothing else: no row that was never accepted, none twice, none out of
+///     order, none below an erase_before that was acknowledged.
+///  4. Every way to read gives the same rows: forward, backward, by value,
+///     get, floor, ceiling, count; esk_series_check finds nothing wrong.
+///
+/// What retention keeps. A refusing table: everything. A table that drops:
+/// with the head at position H of a ring of B blocks of P pages, of which
+/// `bad` are bad, and with `ahead` blocks erased ahead by esk_volume_step,
+///
+///     every position from  roundup(H, P) + P * max(ahead, due) + P * bad
+///                          - B * P  on
+///
+/// where `due` is 1 when H is at a block's beginning and 0 otherwise: at
+/// least B - 1 - ahead - bad blocks of the newest pages. Values likewise, in
+/// their own ring.
+#ifndef ESK_TEST_MODEL_SERIES_H
+#define ESK_TEST_MODEL_SERIES_H
+
+#include "esker/esker.h"
+#include "port/sim/sim.h"
+
+enum {
+    ESK_MODEL_SERIES_ROWS_MAX = 8192,
+    ESK_MODEL_SERIES_ROW_BYTES_MAX = 1200,
+    ESK_MODEL_SERIES_VALUE_BYTES_MAX = 16384,
+};
+
+/// The table of a model: what its columns and options are. Zero: plain.
+struct esk_model_series_table {
+    bool wide_key;    ///< an i64 key with negative values, else u32
+    bool edges_given; ///< of the first index; else learned
+    bool has_var;
+    bool no_marks;       ///< the driver keeps no bad-block marks
+    uint8_t index_count; ///< 0, 1 (v: i32) or 2 (v, and w: i16)
+    uint8_t full_policy; ///< enum esk_full_policy
+    uint8_t group_pages;
+    uint8_t run_pages;
+    uint8_t checksum;    ///< enum esk_checksum
+    uint8_t erase_ahead; ///< of esk_series_config
+    uint16_t pad_bytes;  ///< width of a bytes column; 0: none
+    uint16_t key_index_bytes;
+    uint16_t value_bytes; ///< most bytes of an ordinary value
+    uint32_t data_blocks;
+    uint32_t index_blocks;
+    uint32_t var_blocks;
+    const struct esk_series_parts *parts; ///< opened with; NULL: all
+};
+
+/// One row as it was accepted.
+struct esk_model_series_row {
+    int64_t key;
+    uint32_t generation;
+    uint32_t position;     ///< of its page, or one not above it
+    uint32_t var_position; ///< of its value's first page, likewise
+    int32_t v;
+    int16_t w;
+};
+
+/// What the table has to hold.
+struct esk_model_series_expected {
+    uint64_t random; ///< the workload's generator
+    int64_t key_next;
+    int64_t floor;       ///< rows below are dropped
+    int64_t floor_maybe; ///< the same, if the last erase_before took effect
+    uint32_t count;      ///< rows accepted
+    uint32_t synced;     ///< of these, acknowledged by sync
+    uint32_t placed;     ///< of these, in a page that is complete
+    uint32_t keep;       ///< positions from here on are retained
+    uint32_t var_keep;
+    uint32_t data_head; ///< before the call that is under way
+    uint32_t var_head;
+    uint32_t generation;
+    uint32_t ahead; ///< blocks that steps may have erased ahead
+    uint32_t laps;  ///< of the data ring, so far
+    bool has_floor;
+    bool has_floor_maybe;
+    bool crashed; ///< since the last verify
+    bool kept;    ///< that crash left the medium its power, and its cache
+    struct esk_model_series_row rows[ESK_MODEL_SERIES_ROWS_MAX];
+};
+
+struct esk_model_series {
+    struct esk_sim *sim;             ///< NULL after esk_model_series_make_on
+    const bool *on;                  ///< power, where there is no simulator
+    const struct esk_device *device; ///< the simulator's, or one around it
+    struct esk_device_ops ops_unmarked;
+    struct esk_device device_unmarked;
+    struct esk_model_series_table table;
+    struct esk_volume volume;
+    struct esk_series *series; ///< NULL while closed
+    void *arena;
+    uint32_t arena_bytes;
+    uint8_t *page;
+    uint8_t *value; ///< scratch for a value
+    uint8_t *readback;
+    uint32_t *found; ///< scratch: the rows that the last verify found
+    uint32_t found_count;
+    uint32_t seen;           ///< the model's rows up to the newest one read
+    uint32_t optional;       ///< rows found that retention no longer keeps
+    uint32_t values_damaged; ///< of rows whose values may be dropped
+    uint32_t pages_passed;   ///< by the last scan, as its cursor says
+    bool has_gap;            ///< more than were read and proved nothing
+    int64_t lowest;          ///< lowest key found
+    struct esk_column columns[6];
+    struct esk_index_spec indexes[2];
+    int32_t edges[7];
+    uint8_t column_count;
+    uint8_t key_column;
+    uint8_t v_column;
+    uint8_t w_column;
+    uint8_t var_column;
+    uint8_t pad_column;
+    uint16_t row_bytes;
+    uint32_t bad_blocks; ///< in the data region
+    uint32_t var_bad_blocks;
+    uint32_t data_block; ///< first block of the data region
+    uint32_t index_block;
+    uint32_t var_block;
+    uint32_t index_blocks;
+    uint32_t var_blocks;
+    bool caches;  ///< a cut may take what was programmed since the last sync
+    bool lenient; ///< pages may be damaged: rows may be missing, never wrong
+    struct esk_model_series_expected *expected;
+    char why[320]; ///< what the last failed call found
+};
+
+/// Everything of a model that a power cut or a call can change.
+struct esk_model_series_save {
+    struct esk_sim *sim;
+    struct esk_volume volume;
+    struct esk_series *series;
+    void *arena;
+    struct esk_model_series_expected *expected;
+};
+
+/// Makes a formatted volume with the table `log` on a simulator of `config`,
+/// and opens it. Returns ESK_OK or the status of the call that failed.
+int esk_model_series_make(struct esk_model_series *model,
+                          const struct esk_model_series_table *table,
+                          const struct esk_sim_config *config, uint64_t seed);
+
+/// The same on any erased device, which the caller keeps: then model->sim is
+/// NULL, no save can be made, and a crash leaves the power to the caller.
+/// on    kept: whether the device has power.
+int esk_model_series_make_on(struct esk_model_series *model,
+                             const struct esk_model_series_table *table,
+                             const struct esk_device *device, const bool *on,
+                             uint64_t seed);
+
+void esk_model_series_free(struct esk_model_series *model);
+
+/// Makes room for a save of `model`; esk_model_series_save_free frees it.
+void esk_model_series_save_make(struct esk_model_series_save *save,
+                                const struct esk_model_series *model);
+void esk_model_series_save_free(struct esk_model_series_save *save);
+
+/// Keeps the model's state in `save`, and puts it back.
+void esk_model_series_keep(struct esk_model_series_save *save,
+                           const struct esk_model_series *model);
+void esk_model_series_restore(struct esk_model_series *model,
+                              const struct esk_model_series_save *save);
+
+/// The next random number of the model's workload, below `bound`.
+uint32_t esk_model_series_random(struct esk_model_series *model,
+                                 uint32_t bound);
+
+/// Appends the next row. As esk_series_append.
+int esk_model_series_append(struct esk_model_series *model);
+
+/// Appends `count` rows, or up to the first status that is not ESK_OK.
+int esk_model_series_append_many(struct esk_model_series *model,
+                                 uint32_t count);
+
+int esk_model_series_sync(struct esk_model_series *model);
+
+/// Does up to `budget` steps of the volume.
+int esk_model_series_step(struct esk_model_series *model, uint16_t budget);
+
+/// Erases the rows before about `eighths` in eight of what there is.
+int esk_model_series_erase_before(struct esk_model_series *model,
+                                  uint32_t eighths);
+
+/// Forgets all RAM, as a power cut does, and brings the power back.
+void esk_model_series_crash(struct esk_model_series *model);
+
+/// Mounts and opens. Returns ESK_OK or what failed, with model->why.
+int esk_model_series_recover(struct esk_model_series *model);
+
+/// Holds the open table against the expected, then takes the rows it lost off
+/// the model's end. `full` asks for every way to read. False: model->why.
+bool esk_model_series_verify(struct esk_model_series *model, bool full);
+
+/// Writes the row that follows from `row` into `bytes`, its variable
+/// reference zero.
+void esk_model_series_row_fill(const struct esk_model_series *model,
+                               const struct esk_model_series_row *row,
+                               uint8_t *bytes);
+
+/// Writes the row's value into `bytes` and returns its length.
+uint32_t esk_model_series_value_fill(const struct esk_model_series *model,
+                                     const struct esk_model_series_row *row,
+                                     uint8_t *bytes);
+
+/// Whether `bytes` is a row of the model from row `from` on; its number goes
+/// to `index`. Clears the variable reference in `bytes` first.
+bool esk_model_series_row_find(const struct esk_model_series *model,
+                               uint8_t *bytes, uint32_t from, uint32_t *index);
+
+/// Notes why a check failed; returns false.
+__attribute__((format(printf, 2, 3))) bool
+esk_model_series_fail(struct esk_model_series *model, const char *format, ...);
+
+/// Positions from here on are retained; see the head of this file.
+uint32_t esk_model_series_retained(uint32_t head, uint32_t pages,
+                                   uint32_t blocks, uint32_t ahead,
+                                   uint32_t bad);
+
+/// Tells the model where the rings' heads are, before and after a call.
+void esk_model_series_note_heads(struct esk_model_series *model);
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The model's rows: what they hold, and the calls that change the table.
+#include <string.h>
+
+#include "base/bytes.h"
+#include "table/series/series.h"
+#include "test/harness/model_series.h"
+
+static uint64_t mix(uint64_t z) {
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static uint64_t row_hash(const struct esk_model_series_row *row,
+                         uint32_t salt) {
+    return mix(((uint64_t)row->key << 20) + ((uint64_t)row->generation << 8) +
+               salt);
+}
+
+/// v walks slowly, so that zone maps narrow; w jumps, so that bitmaps do.
+static void row_numbers(struct esk_model_series_row *row) {
+    int32_t phase = (int32_t)(((row->key % 400) + 400) % 400);
+    uint32_t noise = (uint32_t)row_hash(row, 1);
+    int32_t wave = phase < 200 ? phase : 400 - phase;
+    row->v = wave * 12 + (int32_t)(noise % 64) - 40;
+    row->w = (int16_t)((int32_t)(noise >> 8) % 8 * 100 +
+                       (int32_t)(noise >> 16 & 15u) - 400);
+}
+
+static void bytes_fill(const struct esk_model_series_row *row, uint32_t salt,
+                       uint8_t *bytes, uint32_t count) {
+    for (uint32_t i = 0; i < count; i += 8) {
+        uint8_t eight[8];
+        uint32_t part = count - i < 8 ? count - i : 8;
+        esk_store_u64(eight, row_hash(row, salt + i));
+        memcpy(bytes + i, eight, part);
+    }
+}
+
+void esk_model_series_row_fill(const struct esk_model_series *model,
+                               const struct esk_model_series_row *row,
+                               uint8_t *bytes) {
+    const struct esk_column *columns = model->columns;
+    uint8_t *key = bytes + esk_row_offset(columns, model->key_column);
+    memset(bytes, 0, model->row_bytes);
+    esk_store_u32(bytes + esk_row_offset(columns, model->v_column),
+                  (uint32_t)row->v);
+    esk_store_u16(bytes + esk_row_offset(columns, model->w_column),
+                  (uint16_t)row->w);
+    if (model->table.wide_key) {
+        esk_store_u64(key, (uint64_t)row->key);
+    } else {
+        esk_store_u32(key, (uint32_t)row->key);
+    }
+    if (model->table.pad_bytes > 0) {
+        bytes_fill(row, 64, bytes + esk_row_offset(columns, model->pad_column),
+                   model->table.pad_bytes);
+    }
+}
+
+uint32_t esk_model_series_value_fill(const struct esk_model_series *model,
+                                     const struct esk_model_series_row *row,
+                                     uint8_t *bytes) {
+    uint32_t page = model->device->geometry.page_bytes;
+    uint32_t choice = (uint32_t)row_hash(row, 2);
+    uint32_t most = model->table.value_bytes;
+    uint32_t count = choice >> 8 & 0xFFFFu;
+    if (choice % 8 == 0) {
+        count = 0;
+    } else if (choice % 32 == 1) {
+        count = page + count % (page + page / 2); /* over two or three pages */
+    } else {
+        count = count % (most + 1);
+    }
+    if (count > ESK_MODEL_SERIES_VALUE_BYTES_MAX) {
+        count = ESK_MODEL_SERIES_VALUE_BYTES_MAX;
+    }
+    bytes_fill(row, 4096, bytes, count);
+    return count;
+}
+
+bool esk_model_series_row_find(const struct esk_model_series *model,
+                               uint8_t *bytes, uint32_t from, uint32_t *index) {
+    const struct esk_model_series_expected *expected = model->expected;
+    uint8_t wanted_row[ESK_MODEL_SERIES_ROW_BYTES_MAX];
+    const uint8_t *key =
+        bytes + esk_row_offset(model->columns, model->key_column);
+    int64_t wanted = model->table.wide_key ? (int64_t)esk_load_u64(key)
+                                           : (int64_t)esk_load_u32(key);
+    uint32_t low = from;
+    uint32_t high = expected->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (expected->rows[middle].key < wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *index = low;
+    if (low == expected->count || expected->rows[low].key != wanted) {
+        return false;
+    }
+    if (model->table.has_var) {
+        memset(bytes + esk_row_offset(model->columns, model->var_column), 0,
+               ESK_VAR_REF_BYTES);
+    }
+    esk_model_series_row_fill(model, &expected->rows[low], wanted_row);
+    return memcmp(bytes, wanted_row, model->row_bytes) == 0;
+}
+
+/// The rows that were in the page in RAM are where the head was.
+static void rows_place(struct esk_model_series *model, uint32_t before) {
+    struct esk_model_series_expected *expected = model->expected;
+    uint32_t head = model->series->data.head;
+    if (head == before || model->series->data.open_bytes != 0 ||
+        model->series->write_count > 0) {
+        return;
+    }
+    for (; expected->placed < expected->count; expected->placed++) {
+        expected->rows[expected->placed].position = head - 1;
+    }
+}
+
+/// Takes rows off the model's front that no page can hold any more.
+static void model_prune(struct esk_model_series_expected *expected) {
+    uint32_t gone = 0;
+    if (expected->count < ESK_MODEL_SERIES_ROWS_MAX) {
+        return;
+    }
+    while (gone < expected->placed && gone < expected->synced &&
+           expected->rows[gone].position < expected->keep) {
+        gone++;
+    }
+    /* Rows of the blocks just dropped may still be readable: keep some. */
+    gone = gone / 2;
+    memmove(expected->rows, expected->rows + gone,
+            (expected->count - gone) * sizeof expected->rows[0]);
+    expected->count -= gone;
+    expected->placed -= gone;
+    expected->synced -= gone;
+}
+
+static bool power_is_on(const struct esk_model_series *model) {
+    return model->sim != NULL ? esk_sim_is_on(model->sim) : *model->on;
+}
+
+int esk_model_series_append(struct esk_model_series *model) {
+    struct esk_model_series_expected *expected = model->expected;
+    uint8_t bytes[ESK_MODEL_SERIES_ROW_BYTES_MAX];
+    model_prune(expected);
+    if (expected->count == ESK_MODEL_SERIES_ROWS_MAX) {
+        return ESK_E_LIMIT;
+    }
+    struct esk_model_series_row row = {
+        .key = expected->key_next,
+        .generation = expected->generation,
+    };
+    row_numbers(&row);
+    esk_model_series_row_fill(model, &row, bytes);
+    esk_model_series_note_heads(model);
+    uint32_t before = expected->data_head;
+    uint32_t ordinal = model->series->ordinal;
+    row.position = expected->data_head; /* or further, by failures */
+    row.var_position = expected->var_head;
+    int status = ESK_OK;
+    if (model->table.has_var) {
+        uint32_t count = esk_model_series_value_fill(model, &row, model->value);
+        status =
+            esk_series_append_var(model->series, bytes, model->value, count);
+    } else {
+        status = esk_series_append(model->series, bytes);
+    }
+    if (model->series->ordinal != ordinal && power_is_on(model)) {
+        /* The page in RAM was programmed to make room for this row. */
+        uint32_t head = model->series->data.head;
+        for (; expected->placed < expected->count; expected->placed++) {
+            expected->rows[expected->placed].position =
+                head > before ? head - 1 : before;
+        }
+    }
+    if (status == ESK_OK) {
+        expected->rows[expected->count] = row;
+        expected->count++;
+        expected->key_next = row.key + 1 + (int64_t)(row_hash(&row, 3) % 4);
+        esk_model_series_note_heads(model);
+    }
+    return status;
+}
+
+int esk_model_series_append_many(struct esk_model_series *model,
+                                 uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        ESK_TRY(esk_model_series_append(model));
+    }
+    return ESK_OK;
+}
+
+int esk_model_series_sync(struct esk_model_series *model) {
+    esk_model_series_note_heads(model);
+    uint32_t before = model->expected->data_head;
+    int status = esk_series_sync(model->series);
+    if (status == ESK_OK) {
+        rows_place(model, before);
+        model->expected->synced = model->expected->count;
+        esk_model_series_note_heads(model);
+    }
+    return status;
+}
+
+int esk_model_series_step(struct esk_model_series *model, uint16_t budget) {
+    uint8_t ahead = model->table.erase_ahead;
+    uint32_t most = model->table.data_blocks - 2;
+    model->expected->ahead = ahead == 0 ? 1 : ahead;
+    if (model->expected->ahead > most && most < model->var_blocks) {
+        model->expected->ahead = most;
+    }
+    esk_model_series_note_heads(model);
+    return esk_volume_step(&model->volume, budget, NULL);
+}
+
+int esk_model_series_erase_before(struct esk_model_series *model,
+                                  uint32_t eighths) {
+    struct esk_model_series_expected *expected = model->expected;
+    if (expected->count == 0) {
+        return ESK_OK;
+    }
+    uint32_t index = (expected->count - 1) * eighths / 8;
+    int64_t key = eighths >= 8 ? expected->key_next : expected->rows[index].key;
+    expected->floor_maybe = key;
+    expected->has_floor_maybe = true;
+    esk_model_series_note_heads(model);
+    int status = esk_series_erase_before(model->series, (esk_key)key);
+    if (status == ESK_OK) {
+        if (!expected->has_floor || key > expected->floor) {
+            expected->floor = key;
+        }
+        expected->has_floor = true;
+        expected->has_floor_maybe = false;
+    }
+    return status;
+}
