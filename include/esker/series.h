@@ -195,13 +195,13 @@ uint8_t esk_series_frames_min(const struct esk_table_info *info);
 /// catalog cannot be read. Fewer parts need no more.
 ///
 /// page     scratch, geometry.page_bytes bytes.
-uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
+uint32_t esk_series_arena_bytes(struct esk_volume *volume,
                                 const struct esk_table_info *info,
                                 const struct esk_series_config *config,
                                 uint8_t *page);
 
 /// The same for esk_series_open_with; 0 also when `parts` cannot serve it.
-uint32_t esk_series_arena_bytes_with(const struct esk_volume *volume,
+uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
                                      const struct esk_series_parts *parts,
                                      const struct esk_table_info *info,
                                      const struct esk_series_config *config,

@@ -204,7 +204,7 @@ int esk_tree_create(struct esk_volume *volume,
 /// catalog cannot be read, or the table is not of the config's store.
 ///
 /// page     scratch, geometry.page_bytes bytes.
-uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
+uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
                               const struct esk_table_info *info,
                               const struct esk_tree_config *config,
                               uint8_t *page);

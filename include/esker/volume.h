@@ -145,27 +145,46 @@ int esk_volume_drop(struct esk_volume *volume, const char *name, uint8_t *page);
 
 /// Lists tables: set *cursor to 0, call until ESK_END.
 /// Returns  ESK_OK with `info` filled in; ESK_END; ESK_E_CORRUPT; ESK_E_IO.
-int esk_volume_list(const struct esk_volume *volume, uint16_t *cursor,
+int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
                     struct esk_table_info *info, uint8_t *page);
 
 /// Finds table `name`.
 /// Returns  ESK_OK with `info` filled in; ESK_NOT_FOUND; ESK_E_IO.
-int esk_volume_find(const struct esk_volume *volume, const char *name,
+int esk_volume_find(struct esk_volume *volume, const char *name,
                     struct esk_table_info *info, uint8_t *page);
 
 /// Reads column `index` of the table that `info` describes.
 /// Returns  ESK_OK; ESK_NOT_FOUND past the last column; ESK_E_CORRUPT.
-int esk_volume_column(const struct esk_volume *volume,
+int esk_volume_column(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
                       struct esk_column_info *column, uint8_t *page);
 
 /// Reads value index `index` of the table: its column, its bitmap width, and
 /// up to ESK_EDGE_COUNT_MAX edges (column-width bytes each) into `edges`.
 /// Returns  ESK_OK; ESK_NOT_FOUND past the last; ESK_E_CORRUPT.
-int esk_volume_index(const struct esk_volume *volume,
+int esk_volume_index(struct esk_volume *volume,
                      const struct esk_table_info *info, uint8_t index,
                      struct esk_index_spec *spec, void *edges,
                      uint16_t edges_bytes, uint8_t *page);
+
+/// What esk_volume_check found.
+struct esk_volume_report {
+    uint16_t pages;        ///< of the catalog
+    uint16_t pages_single; ///< that only one of the two copies proves
+    uint16_t pages_lost;   ///< that neither proves: tables are lost
+    uint8_t halves_lost;   ///< copies without a valid superblock of the newest
+                           ///< commit, as a cut in a change leaves one
+};
+
+/// Reads both copies of the catalog. What one copy lacks costs nothing yet;
+/// the next change of the catalog writes both anew.
+///
+/// report   out.
+/// page     scratch, geometry.page_bytes bytes.
+/// Returns  ESK_OK when each page is proven by a copy; ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    2 reads a catalog page.
+int esk_volume_check(struct esk_volume *volume,
+                     struct esk_volume_report *report, uint8_t *page);
 
 /// Does up to `budget` block erases that later appends would have to wait
 /// for, across the open tables.

@@ -53,7 +53,7 @@ from eskerdb.schema import Column, Index
 from eskerdb.series import Report, Series, Stats
 from eskerdb.tree import Node, Reader, Shape, Tree, TreeReport, TreeStats
 from eskerdb.value import Value
-from eskerdb.volume import Table, Volume, open
+from eskerdb.volume import Table, Volume, VolumeReport, open
 
 try:
     __version__ = version("eskerdb")
@@ -102,6 +102,7 @@ __all__ = [
     "Value",
     "VersionError",
     "Volume",
+    "VolumeReport",
     "Wear",
     "Worn",
     "open",

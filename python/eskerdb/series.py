@@ -33,6 +33,7 @@ class Stats:
     index_failures: int
     knots: int
     key_error_16ths: int
+    newest_unread: int
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,11 @@ class Report:
     """What check() found.
 
     ok       nothing that was acknowledged is missing, and reads are exact;
-             pages_torn and index_damaged do not count against it
+             pages_torn, index_damaged and newest_unread do not count
+             against it
+    newest_unread
+             newest pages that do not read: torn by a power cut, or damaged,
+             and then synced rows are lost
     """
 
     ok: bool
@@ -53,6 +58,7 @@ class Report:
     index_damaged: int
     index_wrong: int
     values_missing: int
+    newest_unread: int
 
 
 class Series(WritableTable):

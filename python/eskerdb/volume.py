@@ -71,6 +71,20 @@ _COLUMN_FAULTS = {
 
 
 @dataclass(frozen=True)
+class VolumeReport:
+    """What check() found in the catalog.
+
+    pages         of the catalog
+    pages_single  that only one of the two copies proves
+    halves_lost   copies without a valid superblock of the newest commit
+    """
+
+    pages: int
+    pages_single: int
+    halves_lost: int
+
+
+@dataclass(frozen=True)
 class Table:
     """One catalog entry.
 
@@ -384,6 +398,22 @@ class Volume:
                 return result
             self._check(status, "list tables")
             result.append(self._table(info))
+
+    def check(self) -> VolumeReport:
+        """Reads both copies of the catalog.
+
+        Raises Corrupt when neither proves a page, DeviceError.
+        """
+        found = ffi.new("struct esk_volume_report *")
+        self._check(
+            lib.esk_py_volume_check(self._handle, self._mount, found),
+            "check the catalog",
+        )
+        return VolumeReport(
+            pages=found.pages,
+            pages_single=found.pages_single,
+            halves_lost=found.halves_lost,
+        )
 
     def table(self, name: str) -> Table:
         """Finds a table's catalog entry. Raises NotFound, DeviceError."""

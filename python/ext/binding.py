@@ -75,6 +75,13 @@ struct esk_volume {
     uint8_t flags;
     ...;
 };
+struct esk_volume_report {
+    uint16_t pages;
+    uint16_t pages_single;
+    uint16_t pages_lost;
+    uint8_t halves_lost;
+    ...;
+};
 struct esk_table_info {
     char name[...];
     uint8_t id;
@@ -143,6 +150,7 @@ struct esk_series_stats {
     uint32_t index_failures;
     uint16_t knots;
     uint8_t key_error_16ths;
+    uint8_t newest_unread;
     ...;
 };
 struct esk_series_report {
@@ -155,6 +163,7 @@ struct esk_series_report {
     uint32_t index_damaged;
     uint32_t index_wrong;
     uint32_t values_missing;
+    uint32_t newest_unread;
     ...;
 };
 struct esk_tree_config {

@@ -116,6 +116,8 @@ int esk_py_volume_drop(struct esk_py_device *device, uint32_t mount,
                        const char *name);
 int esk_py_volume_list(struct esk_py_device *device, uint32_t mount,
                        uint16_t *cursor, struct esk_table_info *info);
+int esk_py_volume_check(struct esk_py_device *device, uint32_t mount,
+                        struct esk_volume_report *report);
 int esk_py_volume_find(struct esk_py_device *device, uint32_t mount,
                        const char *name, struct esk_table_info *info);
 int esk_py_volume_column(struct esk_py_device *device, uint32_t mount,

@@ -147,6 +147,14 @@ int esk_py_volume_list(struct esk_py_device *device, uint32_t mount,
     return status;
 }
 
+int esk_py_volume_check(struct esk_py_device *device, uint32_t mount,
+                        struct esk_volume_report *report) {
+    ESK_TRY(esk_py_volume_enter(device, mount));
+    int status = esk_volume_check(&device->volume, report, device->page);
+    esk_py_device_leave(device);
+    return status;
+}
+
 int esk_py_volume_find(struct esk_py_device *device, uint32_t mount,
                        const char *name, struct esk_table_info *info) {
     ESK_TRY(esk_py_volume_enter(device, mount));

@@ -7,33 +7,34 @@
 /// once through in one page of scratch RAM, each page from whichever half
 /// still proves it.
 #include "base/inline.h"
-#include "flash/device_page.h"
 #include "volume/schema_plan.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
-int esk_catalog_read(const struct esk_volume *volume, uint16_t index,
-                     uint8_t *page) {
+int esk_half_read(struct esk_volume *volume, uint8_t half, uint16_t index,
+                  uint8_t *page) {
+    struct esk_meta meta;
+    esk_page_id id = 0;
+    uint16_t proven = 0;
+    esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
+    if ((volume->half_valid & (1u << half)) == 0 ||
+        esk_half_page(volume, half, index, &id) != ESK_OK) {
+        return ESK_E_CORRUPT;
+    }
+    int status =
+        esk_region_read(&meta.region, id, volume->commit, page, true, &proven);
+    return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
+}
+
+int esk_catalog_read(struct esk_volume *volume, uint16_t index, uint8_t *page) {
     int status = ESK_E_CORRUPT;
-    /* Each half twice: a read may be wrong once. */
-    for (uint8_t i = 0; i < 4; i++) {
-        uint8_t half = (uint8_t)(volume->half_newest ^ (i & 1u));
-        esk_page_id id = 0;
-        if ((volume->half_valid & (1u << half)) == 0 ||
-            esk_half_page(volume, half, index, &id) != ESK_OK) {
-            continue;
-        }
-        int read = esk_device_read_page(volume->device, id, page);
-        if (read != ESK_OK) {
-            status = read;
-            continue;
-        }
-        struct esk_envelope envelope =
-            esk_catalog_envelope(volume, page[ESK_ENVELOPE_TABLE]);
-        if (esk_envelope_check(&envelope, page, false) &&
-            esk_page_sequence(page) == volume->commit) {
+    for (uint8_t i = 0; i < 2; i++) {
+        uint8_t half = (uint8_t)(volume->half_newest ^ i);
+        int read = esk_half_read(volume, half, index, page);
+        if (read == ESK_OK) {
             return ESK_OK;
         }
+        status = read == ESK_E_IO ? ESK_E_IO : status;
     }
     return status;
 }
@@ -47,7 +48,7 @@ static void reader_page(struct esk_descriptor *reader) {
 }
 
 static void reader_start(struct esk_descriptor *reader,
-                         const struct esk_volume *volume,
+                         struct esk_volume *volume,
                          const struct esk_table_info *info, uint8_t *page) {
     reader->volume = volume;
     reader->page = page;
@@ -124,14 +125,13 @@ static int info_decode(struct esk_descriptor *reader,
     return reader->status;
 }
 
-int esk_volume_list(const struct esk_volume *volume, uint16_t *cursor,
+int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
                     struct esk_table_info *info, uint8_t *page) {
     uint16_t at = *cursor;
     if (at >= volume->catalog_pages) {
         return ESK_END;
     }
     ESK_TRY(esk_catalog_read(volume, at, page));
-    uint8_t table = page[ESK_ENVELOPE_TABLE];
     uint16_t end = (uint16_t)(at + 1);
     int status = ESK_OK;
     while (end < volume->catalog_pages) {
@@ -139,7 +139,7 @@ int esk_volume_list(const struct esk_volume *volume, uint16_t *cursor,
         if (status == ESK_E_IO) {
             return status;
         }
-        if (status != ESK_OK || page[ESK_ENVELOPE_TABLE] != table) {
+        if (status != ESK_OK || esk_page_aux(page) == 0) {
             break;
         }
         end++;
@@ -154,7 +154,7 @@ int esk_volume_list(const struct esk_volume *volume, uint16_t *cursor,
 }
 
 /// Finds the table with name `name` or, when that is NULL, with id `id`.
-ESK_OUT_OF_LINE static int table_find(const struct esk_volume *volume,
+ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
                                       const char *name, uint8_t id,
                                       struct esk_table_info *info,
                                       uint8_t *page) {
@@ -170,18 +170,18 @@ ESK_OUT_OF_LINE static int table_find(const struct esk_volume *volume,
     }
 }
 
-int esk_volume_find(const struct esk_volume *volume, const char *name,
+int esk_volume_find(struct esk_volume *volume, const char *name,
                     struct esk_table_info *info, uint8_t *page) {
     return table_find(volume, name, 0, info, page);
 }
 
-int esk_catalog_find(const struct esk_volume *volume, uint8_t id,
+int esk_catalog_find(struct esk_volume *volume, uint8_t id,
                      struct esk_table_info *info, uint8_t *page) {
     return table_find(volume, NULL, id, info, page);
 }
 
 int esk_descriptor_open(struct esk_descriptor *descriptor,
-                        const struct esk_volume *volume,
+                        struct esk_volume *volume,
                         const struct esk_table_info *info, uint8_t *page) {
     reader_start(descriptor, volume, info, page);
     reader_take(descriptor, NULL,
@@ -228,7 +228,7 @@ int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
     return descriptor->status;
 }
 
-int esk_catalog_column(const struct esk_volume *volume,
+int esk_catalog_column(struct esk_volume *volume,
                        const struct esk_table_info *info, uint8_t index,
                        struct esk_column_place *column, char *name, char *unit,
                        uint8_t *page) {
@@ -243,7 +243,7 @@ int esk_catalog_column(const struct esk_volume *volume,
     return ESK_OK;
 }
 
-int esk_volume_column(const struct esk_volume *volume,
+int esk_volume_column(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
                       struct esk_column_info *column, uint8_t *page) {
     struct esk_column_place place;
@@ -255,7 +255,7 @@ int esk_volume_column(const struct esk_volume *volume,
     return ESK_OK;
 }
 
-int esk_volume_index(const struct esk_volume *volume,
+int esk_volume_index(struct esk_volume *volume,
                      const struct esk_table_info *info, uint8_t index,
                      struct esk_index_spec *spec, void *edges,
                      uint16_t edges_bytes, uint8_t *page) {

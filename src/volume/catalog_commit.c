@@ -10,7 +10,6 @@
 /// Mounting and opening need none of this: firmware that names no call that
 /// changes the catalog does not link it.
 #include "base/crc.h"
-#include "flash/device_page.h"
 #include "volume/schema_plan.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
@@ -29,33 +28,40 @@ struct catalog_change {
 
 /// Writes a descriptor's bytes across pages of a half.
 struct descriptor_writer {
-    const struct esk_volume *volume;
+    struct esk_volume *volume;
     uint8_t *page;
     uint16_t index; ///< catalog page being filled
     uint16_t offset;
     uint8_t half;
-    uint8_t table;
     uint8_t part;
     int status;
 };
 
+/// Closes `page`, number `part` of its descriptor with `count` bytes of it, and
+/// programs it as page `index` of half `half`.
+static int page_write(struct esk_volume *volume, uint8_t half, uint16_t index,
+                      uint8_t *page, uint16_t count, uint32_t part) {
+    struct esk_meta meta;
+    esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
+    esk_envelope_open(page, volume->commit, part);
+    esk_envelope_close(&meta.region.envelope, page, count);
+    return esk_half_program(volume, half, index, page);
+}
+
 static void writer_flush(struct descriptor_writer *writer) {
-    const struct esk_volume *volume = writer->volume;
-    struct esk_envelope envelope = esk_catalog_envelope(volume, writer->table);
+    struct esk_volume *volume = writer->volume;
 
     if (writer->index + 1u >= volume->half_pages) {
         writer->status = ESK_E_NO_SPACE;
         return;
     }
-    esk_envelope_open(writer->page, volume->commit, writer->part);
-    esk_envelope_close(&envelope, writer->page,
-                       (uint16_t)(writer->offset - ESK_ENVELOPE_BYTES));
-    writer->status =
-        esk_half_program(volume, writer->half, writer->index, writer->page);
+    writer->status = page_write(
+        volume, writer->half, writer->index, writer->page,
+        (uint16_t)(writer->offset - ESK_ENVELOPE_BYTES), writer->part);
     writer->index++;
     writer->part++;
     writer->offset = ESK_ENVELOPE_BYTES;
-    memset(writer->page, 0, envelope.page_bytes);
+    memset(writer->page, 0, volume->device->geometry.page_bytes);
 }
 
 static void writer_put(struct descriptor_writer *writer, const void *in,
@@ -144,25 +150,27 @@ static void patch_tail(uint8_t *page, const struct catalog_change *change) {
 
 /// Writes the catalog that `change` makes of `old` into half `half` of
 /// `volume`, whose commit number is the new one already.
-static int change_write(const struct esk_volume *old, struct esk_volume *volume,
+static int change_write(struct esk_volume *old, struct esk_volume *volume,
                         uint8_t half, const struct catalog_change *change,
                         uint8_t *page) {
     uint16_t next = 0;
+    uint8_t table = 0;
 
     ESK_TRY(esk_half_erase(volume, half));
     for (uint16_t p = 0; p < old->catalog_pages; p++) {
         ESK_TRY(esk_catalog_read(old, p, page));
-        uint8_t table = page[ESK_ENVELOPE_TABLE];
-        if (table == change->drop) {
+        uint32_t part = esk_page_aux(page);
+        if (part == 0) {
+            table = page[ESK_ENVELOPE_BYTES + ESK_DESCRIPTOR_ID];
+        }
+        if (change->drop != 0 && table == change->drop) {
             continue;
         }
-        if (table == change->patch && esk_page_aux(page) == 0) {
+        if (part == 0 && change->patch != 0 && table == change->patch) {
             patch_tail(page, change);
         }
-        struct esk_envelope envelope = esk_catalog_envelope(volume, table);
-        esk_envelope_open(page, volume->commit, esk_page_aux(page));
-        esk_envelope_close(&envelope, page, esk_page_count(page));
-        ESK_TRY(esk_half_program(volume, half, next, page));
+        ESK_TRY(
+            page_write(volume, half, next, page, esk_page_count(page), part));
         next++;
     }
     if (change->spec != NULL) {
@@ -172,7 +180,6 @@ static int change_write(const struct esk_volume *old, struct esk_volume *volume,
             .index = next,
             .offset = ESK_ENVELOPE_BYTES,
             .half = half,
-            .table = change->added->id,
         };
         memset(page, 0, volume->device->geometry.page_bytes);
         writer_put_table(&writer, change->spec, change->added);
@@ -193,13 +200,14 @@ static int catalog_commit(struct esk_volume *volume,
     if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (!esk_half_is_whole(volume, volume->half_newest, page) &&
-        esk_half_is_whole(volume, half, page)) {
+    if (esk_half_prove(volume, volume->half_newest, page) != ESK_OK &&
+        esk_half_prove(volume, half, page) == ESK_OK) {
         half = volume->half_newest;
     }
     for (uint8_t i = 0; i < COMMIT_TRIES && status == ESK_E_IO; i++) {
         struct esk_volume next = *volume;
         volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
+        volume->is_synced = false; /* what `next` programs is not */
         next.half_valid = 0;
         next.commit++;
         if (change->spec != NULL) {
@@ -234,7 +242,7 @@ int esk_volume_drop(struct esk_volume *volume, const char *name,
 
 /// Finds the first free run of `blocks` blocks; 0 asks for the longest run,
 /// whose length goes to `blocks`.
-static int region_find(const struct esk_volume *volume, uint32_t *blocks,
+static int region_find(struct esk_volume *volume, uint32_t *blocks,
                        uint32_t *block, uint8_t *page) {
     uint32_t end = volume->device->geometry.block_count;
     uint32_t at = 2 * volume->half_blocks;
@@ -280,7 +288,7 @@ static int region_find(const struct esk_volume *volume, uint32_t *blocks,
 /// Blocks for index pages beside `data` blocks of rows: a run page for every
 /// run_pages data pages, group pages, half as much again for saved knots, and
 /// two blocks that are always being erased.
-static uint32_t index_blocks(const struct esk_volume *volume,
+static uint32_t index_blocks(struct esk_volume *volume,
                              const struct esk_table_info *info, uint32_t data) {
     uint32_t pages = volume->device->geometry.block_pages;
     uint32_t runs = data * pages / info->run_pages + 1;
@@ -289,7 +297,7 @@ static uint32_t index_blocks(const struct esk_volume *volume,
 }
 
 /// Splits what is left of the device among data, index and var regions.
-static void region_split(const struct esk_volume *volume,
+static void region_split(struct esk_volume *volume,
                          const struct esk_table_spec *spec,
                          struct esk_table_info *info, uint32_t total,
                          bool has_var) {
@@ -305,7 +313,7 @@ static void region_split(const struct esk_volume *volume,
     info->blocks[0] = index < data ? data - index : 0;
 }
 
-static int regions_place(const struct esk_volume *volume,
+static int regions_place(struct esk_volume *volume,
                          const struct esk_table_spec *spec,
                          struct esk_table_info *info, uint8_t *page) {
     bool has_var = false;
@@ -343,7 +351,7 @@ static int regions_place(const struct esk_volume *volume,
 }
 
 /// An id no table has; ids go round.
-static int id_find(const struct esk_volume *volume, struct esk_table_info *info,
+static int id_find(struct esk_volume *volume, struct esk_table_info *info,
                    uint8_t *page) {
     struct esk_table_info other;
     int status = ESK_OK; /* taken: 0 is the volume's */
@@ -361,7 +369,7 @@ static int id_find(const struct esk_volume *volume, struct esk_table_info *info,
 
 /// Whether one more table is within what the volume was formatted for.
 /// Returns ESK_OK; ESK_E_NO_SPACE; ESK_E_CORRUPT; ESK_E_IO.
-static int tables_count_check(const struct esk_volume *volume, uint8_t *page) {
+static int tables_count_check(struct esk_volume *volume, uint8_t *page) {
     struct esk_table_info info;
     uint16_t cursor = 0;
     int status = ESK_OK;

@@ -493,9 +493,17 @@ ESK_TEST(catalog_page_lost_in_one_half_is_read_from_the_other) {
         ESK_CONTEXT("half %u", half);
         fixture_start(&fixture, &fixture_nor, NULL);
         fixture_create(&fixture, &spec);
+        struct esk_volume_report report;
         ESK_CHECK_INT(esk_half_page(&fixture.volume, half, 0, &id), ESK_OK);
+        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
+                      ESK_OK);
+        ESK_CHECK_INT(report.pages_single, 0);
         ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 999), ESK_OK);
         fixture_mount(&fixture);
+        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
+                      ESK_OK);
+        ESK_CHECK_INT(report.pages_single, 1);
+        ESK_CHECK_INT(report.pages, fixture.volume.catalog_pages);
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
         ESK_CHECK_INT(column_of(&fixture, &info, 4, &column), ESK_OK);
         /* A commit heals it. */
@@ -524,6 +532,11 @@ ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
         ESK_CHECK_INT(esk_half_page(&fixture.volume, half, 0, &id), ESK_OK);
         ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 999), ESK_OK);
     }
+    struct esk_volume_report report;
+    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
+                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(report.pages_lost, 1);
+    ESK_CHECK_INT(report.halves_lost, 0);
     struct esk_table_spec other = named("other");
     ESK_CHECK_INT(column_of(&fixture, &info, 0, &column), ESK_E_CORRUPT);
     ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0,
@@ -550,13 +563,13 @@ static void descriptor_forge(struct esk_fixture *fixture, uint32_t index,
             esk_half_page(&fixture->volume, half, (uint16_t)index, &id),
             ESK_OK);
         ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
-        struct esk_envelope envelope = esk_catalog_envelope(
-            &fixture->volume, fixture->page[ESK_ENVELOPE_TABLE]);
+        struct esk_meta meta;
+        esk_meta_open(&meta, &fixture->volume, ESK_PAGE_CATALOG);
         memcpy(fixture->page + ESK_ENVELOPE_BYTES + at, bytes, count);
-        esk_envelope_close(&envelope, fixture->page,
+        esk_envelope_close(&meta.region.envelope, fixture->page,
                            esk_page_count(fixture->page));
         ESK_CHECK_INT(esk_sim_poke(fixture->sim, id, 0, fixture->page,
-                                   envelope.page_bytes),
+                                   meta.region.envelope.page_bytes),
                       ESK_OK);
     }
 }

@@ -15,7 +15,6 @@
 
 #include "base/crc.h"
 #include "base/inline.h"
-#include "flash/device_page.h"
 #include "flash/ring.h"
 #include "volume/volume_format.h"
 
@@ -27,36 +26,32 @@ enum {
     HALF_TRIES = 3,
 };
 
-static struct esk_envelope super_envelope(const struct esk_device *device) {
-    struct esk_envelope envelope = {
-        .page_bytes = device->geometry.page_bytes,
-        .unit = 1,
-        .checksum = ESK_CHECKSUM_CRC32C,
-        .kind = ESK_PAGE_SUPERBLOCK,
-        .erased_value = device->geometry.erased_value,
-    };
-    return envelope;
+void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
+                   uint8_t kind) {
+    const struct esk_geometry *geometry = &volume->device->geometry;
+    struct esk_envelope *envelope = &meta->region.envelope;
+    memset(meta, 0, sizeof *meta);
+    meta->region.volume = volume;
+    meta->region.stats = &meta->stats;
+    envelope->page_bytes = geometry->page_bytes;
+    envelope->erased_value = geometry->erased_value;
+    envelope->unit = 1;
+    envelope->checksum = ESK_CHECKSUM_CRC32C;
+    envelope->kind = kind;
+    envelope->seed = kind == ESK_PAGE_CATALOG ? volume->seed : 0;
 }
 
-struct esk_envelope esk_catalog_envelope(const struct esk_volume *volume,
-                                         uint8_t table) {
-    struct esk_envelope envelope = super_envelope(volume->device);
-    envelope.seed = volume->seed;
-    envelope.kind = ESK_PAGE_CATALOG;
-    envelope.table = table;
-    return envelope;
-}
-
-int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
+int esk_half_page(struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_page_id *page) {
-    const struct esk_device *device = volume->device;
-    uint16_t pages = device->geometry.block_pages;
+    uint16_t pages = volume->device->geometry.block_pages;
     uint16_t skip = index / pages;
     uint32_t block = (uint32_t)half * volume->half_blocks;
     uint32_t end = block + volume->half_blocks;
+    struct esk_meta meta;
 
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     for (; block < end; block++) {
-        if (esk_device_block_is_bad(device, block)) {
+        if (esk_region_block_is_bad(&meta.region, block)) {
             continue;
         }
         if (skip == 0) {
@@ -69,19 +64,20 @@ int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
 }
 
 int esk_half_erase(struct esk_volume *volume, uint8_t half) {
-    const struct esk_device *device = volume->device;
     uint32_t start = (uint32_t)half * volume->half_blocks;
     esk_page_id last = 0;
+    struct esk_meta meta;
+    esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
 
     volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
     for (uint32_t i = 0; i < volume->half_blocks; i++) {
-        if (esk_device_block_is_bad(device, start + i)) {
+        if (esk_region_block_is_bad(&meta.region, start + i)) {
             continue;
         }
-        int status = device->ops->erase(device, start + i);
-        if (status == ESK_E_MEDIUM && device->ops->block_mark_bad != NULL) {
-            esk_device_block_mark_bad(device, start + i);
-        } else if (status != ESK_OK) {
+        int status = esk_region_erase(&meta.region, start + i);
+        bool is_marked =
+            status == ESK_E_MEDIUM && esk_region_keeps_marks(&meta.region);
+        if (status != ESK_OK && !is_marked) {
             return ESK_E_IO;
         }
     }
@@ -89,22 +85,20 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half) {
                          &last);
 }
 
-int esk_half_program(const struct esk_volume *volume, uint8_t half,
-                     uint16_t index, const uint8_t *bytes) {
-    const struct esk_device *device = volume->device;
+int esk_half_program(struct esk_volume *volume, uint8_t half, uint16_t index,
+                     const uint8_t *bytes) {
     esk_page_id page = 0;
+    struct esk_meta meta;
+    esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
     ESK_TRY(esk_half_page(volume, half, index, &page));
-    int status = device->ops->program(device, page, 0, bytes,
-                                      device->geometry.page_bytes);
-    if (status == ESK_E_MEDIUM) {
-        esk_device_block_mark_bad(device, page / device->geometry.block_pages);
-    }
+    int status = esk_region_program(&meta.region, page, bytes, 0,
+                                    meta.region.envelope.page_bytes);
     return status == ESK_OK ? ESK_OK : ESK_E_IO;
 }
 
-static void super_encode(const struct esk_volume *volume, uint8_t *page) {
+static void super_encode(const struct esk_region *region, uint8_t *page) {
+    const struct esk_volume *volume = region->volume;
     const struct esk_geometry *geometry = &volume->device->geometry;
-    struct esk_envelope envelope = super_envelope(volume->device);
 
     memset(page, 0, geometry->page_bytes);
     memcpy(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
@@ -127,40 +121,30 @@ static void super_encode(const struct esk_volume *volume, uint8_t *page) {
     esk_store_u16(page + ESK_SUPER_HALF_PAGES, volume->half_pages);
     esk_store_u16(page + ESK_SUPER_CATALOG_PAGES, volume->catalog_pages);
     esk_envelope_open(page, volume->commit, 0);
-    esk_envelope_close(&envelope, page, ESK_SUPER_END - ESK_ENVELOPE_BYTES);
+    esk_envelope_close(&region->envelope, page,
+                       ESK_SUPER_END - ESK_ENVELOPE_BYTES);
 }
 
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
-    const struct esk_device *device = volume->device;
-    super_encode(volume, page);
-    if ((device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
-        /* It must not be there before the descriptors, nor outlive them: the
-           next commit may have the same number. */
-        ESK_TRY(device->ops->sync(device));
-    }
+    struct esk_meta meta;
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
+    super_encode(&meta.region, page);
+    /* It must not be there before the descriptors, nor outlive them: the next
+       commit may have the same number. */
+    ESK_TRY(esk_region_barrier(&meta.region));
     ESK_TRY(esk_half_program(volume, half, (uint16_t)(volume->half_pages - 1u),
                              page));
-    ESK_TRY(device->ops->sync(device));
+    ESK_TRY(esk_region_sync(&meta.region));
     volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
     volume->half_newest = half;
     return ESK_OK;
 }
 
-/// Whether the halves that are valid prove every page of the catalog.
-/// Returns ESK_OK when they do; ESK_E_CORRUPT; ESK_E_IO.
-static int catalog_prove(const struct esk_volume *volume, uint8_t *page) {
+int esk_half_prove(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     for (uint16_t p = 0; p < volume->catalog_pages; p++) {
-        ESK_TRY(esk_catalog_read(volume, p, page));
+        ESK_TRY(esk_half_read(volume, half, p, page));
     }
-    return volume->half_valid != 0 ? ESK_OK : ESK_E_CORRUPT;
-}
-
-bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
-                       uint8_t *page) {
-    struct esk_volume alone = *volume;
-    alone.half_newest = half;
-    alone.half_valid = (uint8_t)(volume->half_valid & (1u << half));
-    return catalog_prove(&alone, page) == ESK_OK;
+    return (volume->half_valid & (1u << half)) != 0 ? ESK_OK : ESK_E_CORRUPT;
 }
 
 int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
@@ -190,16 +174,21 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
 /// Reads the superblock at `id`.
 /// Returns ESK_OK; ESK_NOT_FOUND when it is none; ESK_E_CORRUPT when it was
 /// one; ESK_E_VERSION; ESK_E_IO.
-static int super_read(const struct esk_device *device, esk_page_id id,
+static int super_read(struct esk_volume *volume, esk_page_id id,
                       uint8_t *page) {
-    struct esk_envelope envelope = super_envelope(device);
-    ESK_TRY(esk_device_read_page_surely(device, id, page));
-    bool proven = esk_envelope_check(&envelope, page, false);
-    bool magic = memcmp(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
-                        sizeof ESK_SUPER_MAGIC_TEXT) == 0;
-    if (!proven || !magic) {
-        return magic ? ESK_E_CORRUPT : ESK_NOT_FOUND;
+    struct esk_meta meta;
+    uint16_t proven = 0;
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
+    int status = esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true,
+                                 &proven);
+    if (status == ESK_E_IO) {
+        return status;
     }
+    if (memcmp(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
+               sizeof ESK_SUPER_MAGIC_TEXT) != 0) {
+        return ESK_NOT_FOUND;
+    }
+    ESK_TRY(status);
     return esk_load_u16(page + ESK_SUPER_VERSION) == ESK_FORMAT_VERSION
                ? ESK_OK
                : ESK_E_VERSION;
@@ -238,10 +227,10 @@ ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
 }
 
 /// The same, and ESK_E_GEOMETRY when it was made for another geometry.
-ESK_OUT_OF_LINE static int super_take(const struct esk_device *device,
-                                      esk_page_id id, uint8_t *page) {
-    int status = super_read(device, id, page);
-    if (status == ESK_OK && !super_fits(&device->geometry, page)) {
+ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
+                                      uint8_t *page) {
+    int status = super_read(volume, id, page);
+    if (status == ESK_OK && !super_fits(&volume->device->geometry, page)) {
         return ESK_E_GEOMETRY;
     }
     return status;
@@ -249,8 +238,8 @@ ESK_OUT_OF_LINE static int super_take(const struct esk_device *device,
 
 /// Finds a first superblock: the last page of one of the first blocks.
 /// Returns ESK_OK with `page` holding it, or the most telling failure.
-static int super_find(const struct esk_device *device, uint8_t *page) {
-    const struct esk_geometry *geometry = &device->geometry;
+static int super_find(struct esk_volume *volume, uint8_t *page) {
+    const struct esk_geometry *geometry = &volume->device->geometry;
     int worst = ESK_NOT_FOUND;
     uint32_t blocks = geometry->block_count < MOUNT_BLOCKS_MAX
                           ? geometry->block_count
@@ -258,7 +247,7 @@ static int super_find(const struct esk_device *device, uint8_t *page) {
 
     for (uint32_t block = 0; block < blocks; block++) {
         esk_page_id id = (block + 1) * geometry->block_pages - 1;
-        int status = super_take(device, id, page);
+        int status = super_take(volume, id, page);
         if (status == ESK_OK) {
             return ESK_OK;
         }
@@ -280,10 +269,7 @@ static int half_take(struct esk_volume *volume, uint8_t half, uint8_t *page) {
         ESK_OK) {
         return ESK_E_CORRUPT;
     }
-    int status = ESK_E_CORRUPT;
-    for (uint8_t look = 0; look < 2 && status != ESK_OK; look++) {
-        status = super_take(volume->device, id, page);
-    }
+    int status = super_take(volume, id, page);
     if (status == ESK_E_IO) {
         return status;
     }
@@ -306,7 +292,7 @@ static int half_choose(struct esk_volume *volume, uint8_t newer,
         /* The newer one, the older one, the newer one whatever it is. */
         status = half_take(volume, (uint8_t)(newer ^ (i & 1u)), page);
         if (status == ESK_OK && i < 2) {
-            status = catalog_prove(volume, page);
+            status = esk_half_prove(volume, volume->half_newest, page);
         }
     }
     return status;
@@ -318,7 +304,7 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     memset(volume, 0, sizeof *volume);
     volume->device = device;
     volume->flags = flags;
-    ESK_TRY(super_find(device, page));
+    ESK_TRY(super_find(volume, page));
     super_decode(volume, page);
 
     /* A half whose transfer failed may be the newer one. */
@@ -355,7 +341,7 @@ int esk_volume_format(const struct esk_device *device,
     volume.table_next = 1;
     /* Numbers go on from a volume that was here before, so that no page of
        its tables can prove itself to a table of this one. */
-    if (super_find(device, page) == ESK_OK) {
+    if (super_find(&volume, page) == ESK_OK) {
         volume.commit = esk_page_sequence(page);
     }
     volume.commit++;
@@ -388,7 +374,7 @@ int esk_volume_format(const struct esk_device *device,
     return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
 }
 
-int esk_table_find(const struct esk_volume *volume, const char *name,
+int esk_table_find(struct esk_volume *volume, const char *name,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes) {
     const struct esk_ring *ring = volume->rings;

@@ -6,15 +6,21 @@
 #define ESK_VOLUME_VOLUME_H
 
 #include "esker/volume.h"
-#include "flash/envelope.h"
+#include "flash/region.h"
 
-/// The envelope of descriptor pages (`table` 0 accepts none).
-struct esk_envelope esk_catalog_envelope(const struct esk_volume *volume,
-                                         uint8_t table);
+/// The door to the pages of one kind in the meta halves.
+struct esk_meta {
+    struct esk_region region;
+    struct esk_region_stats stats;
+};
+
+/// kind  ESK_PAGE_SUPERBLOCK or ESK_PAGE_CATALOG.
+void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
+                   uint8_t kind);
 
 /// Finds the device page that is number `index` of meta half `half`, passing
 /// over bad blocks. Returns ESK_OK; ESK_E_WORN.
-int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
+int esk_half_page(struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_page_id *page);
 
 /// Erases every block of half `half` that can be erased.
@@ -23,13 +29,13 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half);
 
 /// Programs `bytes`, one page, as number `index` of half `half`.
 /// Returns ESK_OK; ESK_E_IO: again, from the half's erase; ESK_E_WORN.
-int esk_half_program(const struct esk_volume *volume, uint8_t half,
-                     uint16_t index, const uint8_t *bytes);
+int esk_half_program(struct esk_volume *volume, uint8_t half, uint16_t index,
+                     const uint8_t *bytes);
 
 /// Whether half `half` alone proves every page of the catalog. Its superblock
 /// may outlive them where its erase was cut or failed.
-bool esk_half_is_whole(const struct esk_volume *volume, uint8_t half,
-                       uint8_t *page);
+/// Returns ESK_OK when it does; ESK_E_CORRUPT; ESK_E_IO.
+int esk_half_prove(struct esk_volume *volume, uint8_t half, uint8_t *page);
 
 /// Programs the superblock into half `half`: the half is valid from now on.
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page);
@@ -37,15 +43,19 @@ int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page);
 /// Copies the newest half over the other one.
 int esk_half_mirror(struct esk_volume *volume, uint8_t *page);
 
+/// Reads descriptor page `index` of the newest catalog from half `half`.
+/// Returns ESK_OK; ESK_E_CORRUPT, also of a half that is not valid; ESK_E_IO.
+int esk_half_read(struct esk_volume *volume, uint8_t half, uint16_t index,
+                  uint8_t *page);
+
 /// Reads descriptor page `index` of the newest catalog, from whichever half
 /// still proves it. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
-int esk_catalog_read(const struct esk_volume *volume, uint16_t index,
-                     uint8_t *page);
+int esk_catalog_read(struct esk_volume *volume, uint16_t index, uint8_t *page);
 
 /// Reads a descriptor from its first column to its last index, once through:
 /// one read a page of it. The fields are the catalog's.
 struct esk_descriptor {
-    const struct esk_volume *volume;
+    struct esk_volume *volume;
     uint8_t *page;
     int status;
     uint16_t index;      ///< catalog page in `page`
@@ -57,7 +67,7 @@ struct esk_descriptor {
 
 /// Begins with the first column. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
 int esk_descriptor_open(struct esk_descriptor *descriptor,
-                        const struct esk_volume *volume,
+                        struct esk_volume *volume,
                         const struct esk_table_info *info, uint8_t *page);
 
 /// A column but for its names.
@@ -75,7 +85,7 @@ int esk_descriptor_column(struct esk_descriptor *descriptor,
 
 /// As esk_volume_column, for callers that want no names and so need no room
 /// for them. name, unit: as esk_descriptor_column.
-int esk_catalog_column(const struct esk_volume *volume,
+int esk_catalog_column(struct esk_volume *volume,
                        const struct esk_table_info *info, uint8_t index,
                        struct esk_column_place *column, char *name, char *unit,
                        uint8_t *page);
@@ -91,12 +101,12 @@ int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
 /// Finds table `name` in order to open it in `arena`, whose first page serves
 /// as scratch: it has one. Returns as esk_volume_find; ESK_E_BUSY when a ring
 /// of the table is open, or one that lives in the arena.
-int esk_table_find(const struct esk_volume *volume, const char *name,
+int esk_table_find(struct esk_volume *volume, const char *name,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes);
 
 /// Finds the table with id `id`. As esk_volume_find.
-int esk_catalog_find(const struct esk_volume *volume, uint8_t id,
+int esk_catalog_find(struct esk_volume *volume, uint8_t id,
                      struct esk_table_info *info, uint8_t *page);
 
 /// Rewrites the catalog with table `id`'s tail hint and floor key changed.

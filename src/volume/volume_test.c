@@ -27,7 +27,7 @@ static void spoil(struct esk_fixture *fixture, esk_page_id page,
                   ESK_OK);
 }
 
-static esk_page_id super_page(const struct esk_fixture *fixture, uint8_t half) {
+static esk_page_id super_page(struct esk_fixture *fixture, uint8_t half) {
     esk_page_id page = 0;
     ESK_CHECK_INT(esk_half_page(&fixture->volume, half,
                                 (uint16_t)(fixture->volume.half_pages - 1u),
@@ -246,17 +246,16 @@ ESK_TEST(volume_mount_takes_the_newer_half_and_both_when_equal) {
 static void supers_forge(struct esk_fixture *fixture, uint16_t offset,
                          const void *bytes, uint16_t count) {
     esk_page_id ids[2] = {super_page(fixture, 0), super_page(fixture, 1)};
-    struct esk_envelope envelope = esk_catalog_envelope(&fixture->volume, 0);
-    envelope.seed = 0;
-    envelope.kind = ESK_PAGE_SUPERBLOCK;
+    struct esk_meta meta;
+    esk_meta_open(&meta, &fixture->volume, ESK_PAGE_SUPERBLOCK);
     for (uint8_t half = 0; half < 2; half++) {
         ESK_CHECK_INT(esk_sim_peek(fixture->sim, ids[half], fixture->page),
                       ESK_OK);
         memcpy(fixture->page + offset, bytes, count);
-        esk_envelope_close(&envelope, fixture->page,
+        esk_envelope_close(&meta.region.envelope, fixture->page,
                            esk_page_count(fixture->page));
         ESK_CHECK_INT(esk_sim_poke(fixture->sim, ids[half], 0, fixture->page,
-                                   envelope.page_bytes),
+                                   meta.region.envelope.page_bytes),
                       ESK_OK);
     }
 }

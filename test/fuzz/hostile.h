@@ -47,7 +47,6 @@ enum {
     ARENA_BYTES_MAX = 64 * 1024,
     PAGE_BYTES_MAX = 256,
     ROW_BYTES_MAX = 256,
-    TABLES_MAX = 4,
     MODE_RAW = 1 << 0,        ///< the input is the image, not a patch
     MODE_KEEP_SUPER = 1 << 1, ///< superblocks keep the checksum they have
     MODE_KEEP_CATALOG = 1 << 2,
@@ -161,11 +160,8 @@ static void checksums_fix(const struct esk_device *device, uint8_t mode) {
     }
     envelope.seed = volume.seed;
     envelope.kind = ESK_PAGE_CATALOG;
-    for (uint8_t table = 1; table <= TABLES_MAX; table++) {
-        envelope.table = table;
-        if ((mode & MODE_KEEP_CATALOG) == 0) {
-            pages_close(geometry, envelope, ESK_PAGE_CATALOG);
-        }
+    if ((mode & MODE_KEEP_CATALOG) == 0) {
+        pages_close(geometry, envelope, ESK_PAGE_CATALOG);
     }
     while ((mode & MODE_KEEP_PAGES) == 0 &&
            esk_volume_list(&volume, &cursor, &info, page) == ESK_OK) {

@@ -135,7 +135,7 @@ static void survives_the_bus(const char *name, uint32_t more) {
         missed = met ? 0 : (uint8_t)(missed + 1);
     }
     FIRMWARE_HOLDS(runs > WORKS_MIN);
-    FIRMWARE_HOLDS(failed > 0);
+    FIRMWARE_HOLDS(more == 0 || failed > 0); /* once is tried again */
     medium_clear();
     firmware_digest(&failed, sizeof failed);
     firmware_group_end(runs);

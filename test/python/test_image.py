@@ -182,6 +182,7 @@ def test_one_superblock_is_enough(image):
         image.write_bytes(broken)
         with eskerdb.open(image) as volume, volume.open("temp") as series:
             assert volume.halves_whole == 1
+            assert volume.check().halves_lost == 1
             assert series.count() == 500
 
 

@@ -23,8 +23,12 @@ def verify(image: Image) -> None:
     out = console()
     wrong = 0
     with eskerdb.open(image) as volume:
-        if volume.halves_whole < 2:
-            warn("one of the two copies of the catalog is not whole")
+        catalog = volume.check()
+        if catalog.halves_lost or catalog.pages_single:
+            warn(
+                "one of the two copies of the catalog is not whole; the next "
+                "change of the catalog writes both anew"
+            )
         tables = volume.tables()
         lines = sheet("table", "kind", "rows", "verdict", right=("rows",))
         for table in tables:
@@ -58,6 +62,12 @@ def verdict(report: Report | TreeReport) -> str:
     torn = report.pages_torn + report.index_damaged
     if report.ok and torn == 0:
         return f"all {report.pages:,} data pages prove themselves"
+    if report.ok and report.newest_unread:
+        return (
+            f"the newest {count(report.newest_unread, 'page')} cannot be "
+            "read: torn by a power cut, or damaged, and then synced rows are "
+            "lost"
+        )
     if report.ok:
         return f"nothing is missing; {torn} pages are torn, as by a power cut"
     return (

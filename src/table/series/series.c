@@ -103,8 +103,7 @@ static uint16_t state_bytes(const struct esk_series_parts *parts) {
                                  : offsetof(struct esk_series, spline);
 }
 
-static uint32_t memory_carve(struct esk_arena *arena,
-                             const struct esk_volume *volume,
+static uint32_t memory_carve(struct esk_arena *arena, struct esk_volume *volume,
                              const struct esk_series_parts *parts,
                              const struct esk_table_info *info,
                              const struct esk_series_config *config,
@@ -158,7 +157,7 @@ static int columns_take(struct esk_descriptor *descriptor,
 /// Reads the table's columns and value indexes, in one pass. With `series`
 /// NULL only the sizes are found; else the layout, the indexed columns and
 /// their edges are filled in.
-static int layout_read(const struct esk_volume *volume,
+static int layout_read(struct esk_volume *volume,
                        const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
                        struct esk_series *series, uint8_t *edges,
@@ -180,7 +179,7 @@ static int layout_read(const struct esk_volume *volume,
     return parts->values->columns(series, &descriptor, info, layout, edges);
 }
 
-uint32_t esk_series_arena_bytes_with(const struct esk_volume *volume,
+uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
                                      const struct esk_series_parts *parts,
                                      const struct esk_table_info *info,
                                      const struct esk_series_config *config,

@@ -223,15 +223,15 @@ static void descriptor_forge(struct esk_fixture *fixture, uint16_t at,
                              const uint8_t *bytes, uint16_t count) {
     for (uint8_t half = 0; half < 2; half++) {
         esk_page_id id = 0;
+        struct esk_meta meta;
+        esk_meta_open(&meta, &fixture->volume, ESK_PAGE_CATALOG);
         ESK_CHECK_INT(esk_half_page(&fixture->volume, half, 0, &id), ESK_OK);
         ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
-        struct esk_envelope envelope = esk_catalog_envelope(
-            &fixture->volume, fixture->page[ESK_ENVELOPE_TABLE]);
         memcpy(fixture->page + ESK_ENVELOPE_BYTES + at, bytes, count);
-        esk_envelope_close(&envelope, fixture->page,
+        esk_envelope_close(&meta.region.envelope, fixture->page,
                            esk_page_count(fixture->page));
         ESK_CHECK_INT(esk_sim_poke(fixture->sim, id, 0, fixture->page,
-                                   envelope.page_bytes),
+                                   meta.region.envelope.page_bytes),
                       ESK_OK);
     }
 }

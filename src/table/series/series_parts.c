@@ -20,7 +20,7 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
                                 config, arena, arena_bytes);
 }
 
-uint32_t esk_series_arena_bytes(const struct esk_volume *volume,
+uint32_t esk_series_arena_bytes(struct esk_volume *volume,
                                 const struct esk_table_info *info,
                                 const struct esk_series_config *config,
                                 uint8_t *page) {

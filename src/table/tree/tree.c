@@ -75,7 +75,7 @@ int esk_tree_create(struct esk_volume *volume,
 }
 
 /// Reads what the catalog says of rows, keys and nodes.
-static int layout_read(const struct esk_volume *volume,
+static int layout_read(struct esk_volume *volume,
                        const struct esk_table_info *info,
                        const struct esk_node_store *store,
                        struct esk_btree_layout *layout, uint8_t *page) {
@@ -164,7 +164,7 @@ static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
     return arena->used;
 }
 
-uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
+uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
                               const struct esk_table_info *info,
                               const struct esk_tree_config *config,
                               uint8_t *page) {
@@ -180,7 +180,7 @@ uint32_t esk_tree_arena_bytes(const struct esk_volume *volume,
 }
 
 /// Where the table's pages are, if the catalog is sound.
-static int region_find(const struct esk_volume *volume,
+static int region_find(struct esk_volume *volume,
                        const struct esk_table_info *info,
                        const struct esk_tree_config *config,
                        struct esk_ring_config *region) {
@@ -235,7 +235,7 @@ _Static_assert(sizeof(struct open_scratch) <= 256,
                "two frames of the smallest page hold it");
 
 /// Finds the table and reads what the catalog says of it.
-static int table_read(const struct esk_volume *volume, const char *name,
+static int table_read(struct esk_volume *volume, const char *name,
                       const struct esk_tree_config *config, void *arena,
                       uint32_t arena_bytes, struct open_scratch *scratch) {
     ESK_TRY(esk_table_find(volume, name, &scratch->info, arena, arena_bytes));
