@@ -70,7 +70,6 @@ static int node_divide(struct esk_tree *tree, bool keeps,
     right_work->address = ESK_PAGE_NONE;
     esk_btree_view(&tree->layout, right_work->page, level, tree->now.height,
                    right);
-    memcpy(tree->low, esk_btree_key(left, 0), tree->layout.key_bytes);
     *in_right = true;
     if (keeps) {
         esk_btree_split(left, count, right);
@@ -83,6 +82,7 @@ static int node_divide(struct esk_tree *tree, bool keeps,
         *index = (uint16_t)(*index - half);
     }
     esk_btree_insert(*in_right ? right : left, *index, entry);
+    memcpy(tree->low, esk_btree_key(left, 0), tree->layout.key_bytes);
     return ESK_OK;
 }
 
