@@ -241,6 +241,8 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     if (esk_ring_block_is_bad(ring, ring->ready)) {
         ring->region.stats->blocks_skipped++;
     } else {
+        /* What replaced its pages is to outlast them. */
+        ESK_TRY(esk_region_barrier(&ring->region));
         ESK_TRY(block_is_older(ring, ring->ready));
         status =
             esk_region_erase(&ring->region, position_block(ring, ring->ready));
@@ -332,14 +334,16 @@ int esk_ring_reserve(struct esk_ring *ring) {
     if (ring->in_doubt) {
         ESK_TRY(doubt_settle(ring));
     }
+    if (esk_ring_rest(ring, ring->head) == 0) {
+        /* So what a cut can take is within one block. */
+        ESK_TRY(esk_region_barrier(&ring->region));
+    }
     for (uint32_t passed = 0; passed <= ring->region.pages; passed += pages) {
         if (ring->head > esk_ring_position_max(ring)) {
             return ESK_E_LIMIT;
         }
         if (ring->head == ring->ready) {
             ring->stuck = false;
-            /* So what a cut can take is within one block. */
-            ESK_TRY(esk_region_barrier(&ring->region));
             int status = block_take(ring, false);
             if (status != ESK_NOT_FOUND) {
                 return status;

@@ -95,6 +95,13 @@ static int many_put(uint32_t number, uint32_t *done) {
     return esk_tree_put_many(model.tree, rows, step.count, done);
 }
 
+/// A commit of nodes that move is no sync: where the medium keeps writes back
+/// one follows, so that there is a batch or there is none.
+static int batch_sync(void) {
+    bool moves = !esk_model_tree_overwrites(model.table.store);
+    return moves && config->cache != 0 ? esk_tree_sync(model.tree) : ESK_OK;
+}
+
 static int batch_step(void) {
     int status = ESK_OK;
     if (!model.in_batch) {
@@ -102,6 +109,7 @@ static int batch_step(void) {
         if (status == ESK_OK) {
             model.before = model.expected;
             model.in_batch = true;
+            status = batch_sync();
         }
         return status == ESK_E_UNSUPPORTED || status == ESK_FULL ? ESK_OK
                                                                  : status;
@@ -113,6 +121,7 @@ static int batch_step(void) {
     }
     step.commits = true;
     status = esk_tree_commit(model.tree);
+    status = status == ESK_OK ? batch_sync() : status;
     if (status == ESK_OK) {
         model.in_batch = false;
     }

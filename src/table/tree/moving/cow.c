@@ -23,6 +23,10 @@ int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
     bool commit = root && !tree->in_batch;
     uint16_t bytes = tree->ring.region.envelope.page_bytes;
     page[ESK_TREE_PAGE_FLAGS] = commit ? ESK_TREE_PAGE_COMMIT : 0;
+    if (commit) {
+        /* It takes effect, so what it stands on is to be there before it. */
+        ESK_TRY(esk_region_barrier(&tree->ring.region));
+    }
     ESK_TRY(esk_ring_append(&tree->ring, page,
                             (uint16_t)(bytes - ESK_ENVELOPE_BYTES),
                             tree->committed, address));
