@@ -156,7 +156,6 @@ struct esk_series_cursor {
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
     uint16_t row;        ///< next row of the page, those that are left taken
     uint16_t left;       ///< rows from `next` on that are wanted
-    uint16_t owed;       ///< `left` of a page that left its frame
     uint32_t end;        ///< ordinal after these rows; going back before them
     uint8_t frame;       ///< where that page was last
     uint8_t range_count;
@@ -166,6 +165,7 @@ struct esk_series_cursor {
     bool impossible; ///< no row can match
     bool by_value;   ///< a value index narrows the pages
     bool in_write;   ///< on the rows in RAM
+    bool resumes;    ///< in the midst of a page: `end` is the next row's
     bool follows;    ///< the page before was read, and `end` is its
     esk_key key_lo;  ///< order form, as the next two
     esk_key key_hi;

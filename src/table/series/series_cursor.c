@@ -12,12 +12,14 @@
 /// many of its rows are wanted is known then, and as long as the page stays in
 /// its frame they are copied one after another. The last key is that of the
 /// page's last wanted row from the start. Should the page leave its frame and
-/// not be readable again, `owed` of its rows were not returned: where they
-/// stand once more, their ordinals tell.
+/// not be readable again, its rows may stand once more: `end`, the ordinal of
+/// the next one, tells where.
 ///
-/// Ordinals also tell of rows that are gone though the page that had them
-/// reads as if it never had: one that fell back to an earlier seal, or that
-/// was erased.
+/// When the table's floor has risen above key_lo, key_lo rises as well, and the
+/// cursor looks where its next row is.
+///
+/// Ordinals tell of rows that are gone though the page that had them reads as
+/// if it never had: one that fell back to an earlier seal, or that was erased.
 #include "base/inline.h"
 #include "table/series/series.h"
 
@@ -25,6 +27,13 @@
 static bool key_is_outside(const struct esk_series *series, esk_key key,
                            esk_key order) {
     return esk_key_from_order(series->key_type, order) != key;
+}
+
+void esk_series_cursor_floor(const struct esk_series *series,
+                             struct esk_series_cursor *cursor) {
+    if (cursor->key_lo < series->floor) {
+        cursor->key_lo = series->floor;
+    }
 }
 
 static void key_bounds(const struct esk_series *series,
@@ -45,9 +54,7 @@ static void key_bounds(const struct esk_series *series,
             (cursor->key_hi == 0 &&
              key_is_outside(series, query->key_max, cursor->key_hi));
     }
-    if (cursor->key_lo < series->floor) {
-        cursor->key_lo = series->floor;
-    }
+    esk_series_cursor_floor(series, cursor);
     cursor->impossible = cursor->impossible || cursor->key_lo > cursor->key_hi;
 }
 
@@ -87,18 +94,35 @@ void esk_series_cursor_gap(const struct esk_series *series,
 }
 
 /// Where a page whose first row has ordinal `first` begins to be wanted: at
-/// the first row that a lost page owes; else by key_lo and the last key.
+/// the row that a lost page ended before; else by key_lo and the last key.
 static uint16_t first_wanted(const struct esk_series *series,
                              const struct esk_series_cursor *cursor,
                              uint8_t *page, uint16_t count, uint32_t first) {
-    uint32_t at = cursor->end - cursor->owed - first;
-    if (cursor->owed > 0 && at < count) {
-        return (uint16_t)at;
+    if (cursor->resumes && cursor->end - first < count) {
+        return (uint16_t)(cursor->end - first);
     }
     if (cursor->has_last && cursor->last >= cursor->key_lo) {
         return esk_series_rows_below(series, page, count, cursor->last, true);
     }
     return esk_series_rows_below(series, page, count, cursor->key_lo, false);
+}
+
+/// Sets `row` to the page's first wanted row; a cursor that is on the page has
+/// it already, unless it was dropped since. Returns ESK_OK; ESK_E_STALE.
+static int row_find(const struct esk_series *series,
+                    struct esk_series_cursor *cursor, uint8_t *page,
+                    uint16_t count, uint32_t first) {
+    if (cursor->row == 0) {
+        cursor->row = first_wanted(series, cursor, page, count, first);
+    } else if (cursor->row < count &&
+               esk_series_row_key(
+                   series, esk_series_page_row(series, page, cursor->row)) <
+                   cursor->key_lo) {
+        cursor->row =
+            esk_series_rows_below(series, page, count, cursor->key_lo, false);
+        return ESK_E_STALE;
+    }
+    return ESK_OK;
 }
 
 /// Takes the next wanted row of a page into `row`.
@@ -163,6 +187,7 @@ static int page_pass(const struct esk_series *series,
 static int forward_same_page(struct esk_series *series,
                              struct esk_series_cursor *cursor, void *row) {
     if (cursor->row == 0 || cursor->range_count == 0 ||
+        cursor->key_lo < series->floor ||
         cursor->position < series->data.tail ||
         cursor->position >= series->data.head) {
         return ESK_NOT_FOUND;
@@ -196,7 +221,7 @@ static int page_enter(const struct esk_series *series,
     cursor->next = esk_series_page_row(series, page, cursor->row);
     cursor->left = (uint16_t)(end - cursor->row);
     cursor->end = esk_page_aux(page) + end;
-    cursor->owed = 0;
+    cursor->resumes = false;
     cursor->row = end;
     cursor->last = esk_series_row_key(
         series, esk_series_page_row(series, page, (uint16_t)(end - 1)));
@@ -210,6 +235,7 @@ static int forward_next(struct esk_series *series,
     if (same != ESK_NOT_FOUND) {
         return same;
     }
+    esk_series_cursor_floor(series, cursor);
     for (;;) {
         if (cursor->position < series->data.tail) {
             bool stale = cursor->has_last;
@@ -252,12 +278,12 @@ static int forward_next(struct esk_series *series,
             esk_series_cursor_gap(series, cursor, first - cursor->end,
                                   cursor->position - 1u);
         }
-        if (cursor->row == 0) {
-            cursor->row = first_wanted(series, cursor, page, count, first);
-        }
-        int status = in_write || cursor->range_count > 0
+        int status = row_find(series, cursor, page, count, first);
+        if (status == ESK_OK) {
+            status = in_write || cursor->range_count > 0
                          ? page_next(series, cursor, page, count, row)
                          : page_enter(series, cursor, page, count, row);
+        }
         if (!in_write) {
             esk_pool_unpin(&series->pool, frame);
         }
@@ -279,8 +305,9 @@ static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
                                      struct esk_series_cursor *cursor,
                                      void *row) {
     if (cursor->left > 0) {
-        cursor->owed = cursor->left;
         cursor->row = (uint16_t)(cursor->row - cursor->left);
+        cursor->end -= cursor->left;
+        cursor->resumes = true;
         cursor->left = 0;
     }
     if (cursor->impossible) {
@@ -299,6 +326,7 @@ static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
     if (cursor->left > 0 && cursor->position >= series->data.tail &&
+        cursor->key_lo >= series->floor &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         return row_take(series, cursor, row);
     }

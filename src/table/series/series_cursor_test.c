@@ -460,6 +460,58 @@ ESK_TEST(cursor_going_back_ends_where_rows_were_dropped) {
     fixture_end(&fixture);
 }
 
+/// Drops the rows below `floor` under a cursor that returned the rows from 1 to
+/// `returned` (going back: from 500 on, so many), and looks at its next ones.
+static void check_floor(const struct esk_query *query, uint32_t returned,
+                        uint32_t floor) {
+    struct esk_fixture fixture;
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    uint32_t rows = 0;
+    int status = ESK_OK;
+    start(&fixture, &fixture_nor, I32, 2, 500);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, query),
+                  ESK_OK);
+    for (uint32_t i = 0; i < returned; i++) {
+        ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, floor), ESK_OK);
+    /* Pages in frames are as good as others. */
+    ESK_CHECK_INT(esk_series_get(fixture.series, floor, row), ESK_OK);
+    do {
+        status = esk_series_cursor_next(fixture.series, &cursor, row);
+        if (status == ESK_OK) {
+            rows++;
+            ESK_CHECK(esk_load_u32(row) >= floor);
+        }
+    } while (status == ESK_OK || (status == ESK_E_STALE && rows == 0));
+    ESK_CHECK_INT(status, ESK_END);
+    uint32_t first = returned < floor ? floor : returned + 1;
+    uint32_t left = query->backward ? 501 - floor - returned : 501 - first;
+    ESK_CHECK_INT(rows, left);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(cursor_opened_before_rows_were_erased_returns_none_of_them) {
+    struct esk_range range;
+    for (int shape = 0; shape < 4; shape++) {
+        struct esk_query query = {.backward = shape >= 2,
+                                  .ranges = &range,
+                                  .range_count = shape % 2 == 1};
+        for (uint32_t floor = 2; floor <= 500; floor += 3) {
+            for (uint32_t returned = 0; returned < 3; returned++) {
+                range_set(&range, I32, -60, 130);
+                ESK_CONTEXT("shape %d, floor %u, %u returned", shape, floor,
+                            returned);
+                if (!query.backward || floor + returned <= 501) {
+                    check_floor(&query, returned, floor);
+                }
+            }
+        }
+    }
+}
+
 ESK_TEST(cursor_passes_over_damaged_pages_and_counts_them) {
     for (int by_value = 0; by_value < 2; by_value++) {
         for (int backward = 0; backward < 2; backward++) {
