@@ -70,11 +70,12 @@ static int write_rows(void) {
 static int scan(bool backward) {
     struct esk_query query = {
         .backward = backward, .range_count = 1, .ranges = &range};
-    uint32_t bytes = 0;
+    struct esk_series_value value;
+    uint32_t got = 0;
     ESK_TRY(esk_series_cursor_open(series, &cursor, &query));
     ESK_TRY(esk_series_cursor_next(series, &cursor, row));
-    ESK_TRY(esk_series_var_bytes(series, row, &bytes));
-    return esk_series_var_read(series, row, 0, arena, bytes, &bytes);
+    ESK_TRY(esk_series_value_open(series, row, &value));
+    return esk_series_value_read(series, &value, arena, value.bytes, &got);
 }
 
 static int read_rows(void) {

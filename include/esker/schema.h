@@ -39,7 +39,7 @@ enum esk_schema_limits {
     ESK_COLUMN_COUNT_MAX = 64,
     ESK_INDEX_COUNT_MAX = 8, ///< value indexes a table
     ESK_EDGE_COUNT_MAX = 63, ///< given bucket edges an index
-    ESK_VAR_REF_BYTES = 12,  ///< what a variable column takes in a row
+    ESK_VAR_REF_BYTES = 6,   ///< what a variable column takes in a row
 };
 
 /// Column types. The values are on flash and never change.

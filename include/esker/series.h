@@ -187,6 +187,15 @@ struct esk_series_cursor {
     uint64_t group_mask; ///< which index pages of the group match
 };
 
+/// A variable value that is being read. The caller owns it; it holds no frame
+/// between calls. The fields but `bytes` are EskerDB's.
+struct esk_series_value {
+    uint32_t bytes;    ///< of the whole value
+    uint32_t left;     ///< not read yet
+    uint32_t position; ///< var page that the next byte is on, or one before
+    uint32_t stream;   ///< stream offset of the next byte
+};
+
 /// Least number of frames for the table: 2, +1 with value indexes, +1 with a
 /// variable column.
 uint8_t esk_series_frames_min(const struct esk_table_info *info);
@@ -323,19 +332,28 @@ int esk_series_cursor_next(struct esk_series *series,
 /// that a value index picks, is seen by esk_series_check alone.
 uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor);
 
-/// Sets `bytes` to the length of `row`'s variable value.
-/// Returns  ESK_OK; ESK_E_UNSUPPORTED without a variable column.
-int esk_series_var_bytes(const struct esk_series *series, const void *row,
-                         uint32_t *bytes);
+/// Starts `value` on `row`'s variable value.
+///
+/// row      in: as this table returned it; borrowed for the call.
+/// value    out: `bytes` is the value's length, 0 when it has none.
+/// Returns  ESK_OK; ESK_E_UNSUPPORTED without a variable column;
+///          ESK_NOT_FOUND when its pages were dropped; ESK_E_CORRUPT;
+///          ESK_E_IO.
+/// Costs    1 page read, 2 where the value begins at a page's end; 0 of an
+///          empty value.
+int esk_series_value_open(struct esk_series *series, const void *row,
+                          struct esk_series_value *value);
 
-/// Reads up to `bytes` bytes of `row`'s variable value from `offset`.
-/// got      out: bytes read; 0 at or past the value's end.
+/// Reads up to `bytes` bytes of a value, from where the last read ended.
+/// buffer   NULL: the bytes are passed over.
+/// got      out: bytes read, also on failure; 0 at the value's end.
 /// Returns  ESK_OK; ESK_NOT_FOUND when its pages were dropped;
-///          ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    1 page read a page of value, from its beginning.
-int esk_series_var_read(struct esk_series *series, const void *row,
-                        uint32_t offset, void *buffer, uint32_t bytes,
-                        uint32_t *got);
+///          ESK_E_CORRUPT; ESK_E_IO. A later call tries again from there.
+/// Costs    1 page read a page of value, in pieces of any size while the page
+///          stays in its frame.
+int esk_series_value_read(struct esk_series *series,
+                          struct esk_series_value *value, void *buffer,
+                          uint32_t bytes, uint32_t *got);
 
 /// Drops every row with a key below `key`, durably, and frees their blocks.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.

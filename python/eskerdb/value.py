@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Value(io.RawIOBase):
     """One variable-length value as a readable, seekable file.
 
-    Reads go to the medium piece by piece; nothing is buffered.
+    Reads go to the medium piece by piece; nothing is buffered. Seeking back
+    starts the value anew.
     """
 
     def __init__(self, series: Series, row: Any) -> None:
@@ -26,12 +27,17 @@ class Value(io.RawIOBase):
         self._row = ffi.new("uint8_t[]", series.table.row_bytes)
         ffi.memmove(self._row, row, series.table.row_bytes)
         self._at = 0
-        size = ffi.new("uint32_t *")
-        series._check(
-            lib.esk_py_series_var_bytes(series._handle, self._row, size),
+        self._value = ffi.new("struct esk_series_value *")
+        self._open()
+        self.size = self._value.bytes
+
+    def _open(self) -> None:
+        self._series._check(
+            lib.esk_py_series_value_open(
+                self._series._handle, self._row, self._value
+            ),
             "value",
         )
-        self.size = size[0]
 
     def __len__(self) -> int:
         return self.size
@@ -70,13 +76,23 @@ class Value(io.RawIOBase):
                 lib.ESK_E_CORRUPT,
                 f"table '{self._series.name}': a value of {self.size} bytes",
             )
+        done = self._value.bytes - self._value.left
+        if self._at < done:
+            self._open()
+            done = 0
+        self._pass(ffi.NULL, self._at - done)
         data = ffi.new("uint8_t[]", size)
+        got = self._pass(data, size)
+        self._at += got
+        return bytes(ffi.buffer(data, got))
+
+    def _pass(self, buffer: Any, size: int) -> int:
+        """Reads on into `buffer`; NULL: passes over the bytes."""
         got = ffi.new("uint32_t *")
         self._series._check(
-            lib.esk_py_series_var_read(
-                self._series._handle, self._row, self._at, data, size, got
+            lib.esk_py_series_value_read(
+                self._series._handle, self._value, buffer, size, got
             ),
             "value",
         )
-        self._at += got[0]
-        return bytes(ffi.buffer(data, got[0]))
+        return got[0]

@@ -153,6 +153,11 @@ struct esk_series_stats {
     uint8_t newest_unread;
     ...;
 };
+struct esk_series_value {
+    uint32_t bytes;
+    uint32_t left;
+    ...;
+};
 struct esk_series_report {
     uint32_t rows;
     uint32_t rows_missing;

@@ -165,11 +165,11 @@ enum esk_py_find {
 };
 int esk_py_series_find(struct esk_py_table *series, int which, uint64_t key,
                        void *row);
-int esk_py_series_var_bytes(struct esk_py_table *series, const void *row,
-                            uint32_t *bytes);
-int esk_py_series_var_read(struct esk_py_table *series, const void *row,
-                           uint32_t offset, void *buffer, uint32_t bytes,
-                           uint32_t *got);
+int esk_py_series_value_open(struct esk_py_table *series, const void *row,
+                             struct esk_series_value *value);
+int esk_py_series_value_read(struct esk_py_table *series,
+                             struct esk_series_value *value, void *buffer,
+                             uint32_t bytes, uint32_t *got);
 int esk_py_series_erase_before(struct esk_py_table *series, uint64_t key);
 int esk_py_series_stats(struct esk_py_table *series,
                         struct esk_series_stats *stats);

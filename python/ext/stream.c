@@ -307,28 +307,32 @@ static bool values_reserve(struct values *values, size_t used, size_t bytes) {
 /// pages were dropped or prove nothing is null.
 static int values_read(struct stream *stream, struct values *values,
                        const uint8_t *row, uint32_t i) {
-    uint32_t bytes = 0;
+    struct esk_series_value value;
     uint32_t got = 0;
     int32_t used = values->offsets[i];
-    ESK_TRY(esk_py_series_var_bytes(stream->table, row, &bytes));
-    // A damaged row cannot ask for more than the medium holds.
-    const struct esk_geometry *geometry =
-        &stream->table->device->device.geometry;
-    uint64_t device_bytes = (uint64_t)geometry->block_count *
-                            geometry->block_pages * geometry->page_bytes;
-    if (bytes > device_bytes || bytes > (uint32_t)INT32_MAX - (uint32_t)used) {
-        return ESK_E_CORRUPT;
-    }
-    if (!values_reserve(values, (size_t)used, bytes)) {
-        return ESK_PY_NO_HEAP;
-    }
-    int status = esk_py_series_var_read(stream->table, row, 0,
-                                        values->bytes + used, bytes, &got);
     values->offsets[i + 1] = used;
-    if (status == ESK_OK && got == bytes) {
-        values->offsets[i + 1] = used + (int32_t)bytes;
-        values->valid[i / 8] |= (uint8_t)(1u << (i % 8));
-        return ESK_OK;
+    int status = esk_py_series_value_open(stream->table, row, &value);
+    if (status == ESK_OK) {
+        uint32_t bytes = value.bytes;
+        // A damaged value cannot ask for more than the medium holds.
+        const struct esk_geometry *geometry =
+            &stream->table->device->device.geometry;
+        uint64_t device_bytes = (uint64_t)geometry->block_count *
+                                geometry->block_pages * geometry->page_bytes;
+        if (bytes > device_bytes ||
+            bytes > (uint32_t)INT32_MAX - (uint32_t)used) {
+            return ESK_E_CORRUPT;
+        }
+        if (!values_reserve(values, (size_t)used, bytes)) {
+            return ESK_PY_NO_HEAP;
+        }
+        status = esk_py_series_value_read(stream->table, &value,
+                                          values->bytes + used, bytes, &got);
+        if (status == ESK_OK && got == bytes) {
+            values->offsets[i + 1] = used + (int32_t)bytes;
+            values->valid[i / 8] |= (uint8_t)(1u << (i % 8));
+            return ESK_OK;
+        }
     }
     values->nulls++;
     bool gone =

@@ -419,31 +419,21 @@ int esk_py_series_find(struct esk_py_table *table, int which, uint64_t key,
     return status;
 }
 
-int esk_py_series_var_bytes(struct esk_py_table *table, const void *row,
-                            uint32_t *bytes) {
+int esk_py_series_value_open(struct esk_py_table *table, const void *row,
+                             struct esk_series_value *value) {
     ESK_TRY(series_enter(table));
-    int status = esk_series_var_bytes(table->series, row, bytes);
+    int status = esk_series_value_open(table->series, row, value);
     esk_py_table_leave(table);
     return status;
 }
 
-int esk_py_series_var_read(struct esk_py_table *table, const void *row,
-                           uint32_t offset, void *buffer, uint32_t bytes,
-                           uint32_t *got) {
+int esk_py_series_value_read(struct esk_py_table *table,
+                             struct esk_series_value *value, void *buffer,
+                             uint32_t bytes, uint32_t *got) {
     *got = 0;
     ESK_TRY(series_enter(table));
-    int status = ESK_OK;
-    // The core may give less than asked, a page at a time.
-    while (*got < bytes) {
-        uint32_t piece = 0;
-        status =
-            esk_series_var_read(table->series, row, offset + *got,
-                                (uint8_t *)buffer + *got, bytes - *got, &piece);
-        if (status != ESK_OK || piece == 0) {
-            break;
-        }
-        *got += piece;
-    }
+    int status =
+        esk_series_value_read(table->series, value, buffer, bytes, got);
     esk_py_table_leave(table);
     return status;
 }

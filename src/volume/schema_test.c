@@ -54,7 +54,7 @@ static void check_fault(const struct good *good, uint16_t page_bytes,
 }
 
 ESK_TEST(schema_row_is_its_columns_one_after_another) {
-    ESK_CHECK_INT(esk_row_bytes(columns, 5), 4 + 4 + 1 + 5 + 12);
+    ESK_CHECK_INT(esk_row_bytes(columns, 5), 4 + 4 + 1 + 5 + ESK_VAR_REF_BYTES);
     static const uint16_t offsets[] = {0, 4, 8, 9, 14};
     for (uint8_t i = 0; i < 5; i++) {
         ESK_CHECK_INT(esk_row_offset(columns, i), offsets[i]);
@@ -145,7 +145,7 @@ ESK_TEST(schema_check_finds_a_bad_key) {
 ESK_TEST(schema_check_finds_a_row_wider_than_a_page) {
     struct good good;
     good_start(&good);
-    good.columns[3].bytes = 128 - 16 - 21;
+    good.columns[3].bytes = 128 - 16 - 9 - ESK_VAR_REF_BYTES;
     check_fault(&good, 128, ESK_FAULT_NONE, 0);
     good.columns[3].bytes++;
     check_fault(&good, 128, ESK_FAULT_ROW_TOO_WIDE, 4);

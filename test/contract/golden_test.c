@@ -142,12 +142,14 @@ ESK_TEST(golden_image_is_read_row_by_row) {
         ESK_OK);
     ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, NULL), ESK_OK);
     for (uint32_t i = 0; i < ROWS; i++) {
+        struct esk_series_value value;
         uint32_t got = 0;
         uint32_t bytes = row_make(i, expected, note);
         ESK_CHECK_INT(esk_series_cursor_next(series, &cursor, row), ESK_OK);
         ESK_CHECK_BYTES(row, expected, FIXED_BYTES);
+        ESK_CHECK_INT(esk_series_value_open(series, row, &value), ESK_OK);
         ESK_CHECK_INT(
-            esk_series_var_read(series, row, 0, text, sizeof text, &got),
+            esk_series_value_read(series, &value, text, sizeof text, &got),
             ESK_OK);
         ESK_CHECK_INT(got, bytes);
         ESK_CHECK_BYTES(text, note, got);

@@ -82,11 +82,11 @@ static void table_make(struct esk_volume *volume,
 
 static void value_read(struct esk_series *series, const uint8_t *row) {
     uint8_t bytes[300];
-    uint32_t length = 0;
+    struct esk_series_value value;
     uint32_t got = 0;
-    if (esk_series_var_bytes(series, row, &length) == ESK_OK) {
-        (void)esk_series_var_read(series, row, 0, bytes, sizeof bytes, &got);
-        (void)esk_series_var_read(series, row, length / 2, bytes, 9, &got);
+    if (esk_series_value_open(series, row, &value) == ESK_OK) {
+        (void)esk_series_value_read(series, &value, bytes, sizeof bytes, &got);
+        (void)esk_series_value_read(series, &value, NULL, UINT32_MAX, &got);
     }
 }
 

@@ -26,18 +26,20 @@ static bool must_see_value(const struct esk_model_series *model,
 static bool value_verify(struct esk_model_series *model,
                          const struct esk_model_series_row *row,
                          const uint8_t *bytes) {
-    uint32_t length = 0;
+    struct esk_series_value value;
     uint32_t got = 0;
     uint32_t expected = esk_model_series_value_fill(model, row, model->value);
-    int status = esk_series_var_bytes(model->series, bytes, &length);
-    if (status != ESK_OK || length != expected) {
+    memset(model->readback, 0, expected);
+    int status = esk_series_value_open(model->series, bytes, &value);
+    if (status == ESK_OK && value.bytes != expected) {
         return esk_model_series_fail(
             model, "value of key %lld: %lu bytes, not %lu", (long long)row->key,
-            (unsigned long)length, (unsigned long)expected);
+            (unsigned long)value.bytes, (unsigned long)expected);
     }
-    memset(model->readback, 0, expected);
-    status = esk_series_var_read(model->series, bytes, 0, model->readback,
-                                 expected, &got);
+    if (status == ESK_OK) {
+        status = esk_series_value_read(model->series, &value, model->readback,
+                                       expected, &got);
+    }
     if (status == ESK_OK &&
         (got != expected ||
          memcmp(model->readback, model->value, expected) != 0)) {

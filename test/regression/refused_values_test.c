@@ -68,9 +68,11 @@ ESK_TEST(refusing_table_keeps_the_values_of_a_block_that_failed) {
     ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, NULL), ESK_OK);
     uint32_t rows = 0;
     while (esk_series_cursor_next(series, &cursor, row) == ESK_OK) {
+        struct esk_series_value reader;
         uint32_t got = 0;
+        ESK_CHECK_INT(esk_series_value_open(series, row, &reader), ESK_OK);
         ESK_CHECK_INT(
-            esk_series_var_read(series, row, 0, value, sizeof value, &got),
+            esk_series_value_read(series, &reader, value, sizeof value, &got),
             ESK_OK);
         ESK_CHECK_INT(got, VALUE_BYTES);
         ESK_CHECK_INT(value[0], row[0] + 1);

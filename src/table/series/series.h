@@ -263,8 +263,8 @@ bool esk_series_plan_backward(struct esk_series *series,
 
 /* series_var.c: a value's reference in a row. */
 
-/// Length of the value that `reference` names.
-uint32_t esk_series_value_bytes(const uint8_t *reference);
+/// Whether `reference` names a value that is not empty.
+bool esk_series_has_value(const uint8_t *reference);
 
 /* The parts that a program may leave out. A part's functions are named by its
    descriptor alone; a NULL part is tested where it is called, or by what only
@@ -333,17 +333,21 @@ struct esk_series_values {
 struct esk_series_var {
     /// Finds the end of the var stream. Returns ESK_OK; ESK_E_IO.
     int (*recover)(struct esk_series *series);
-    /// Appends a value to the var stream and writes its reference.
-    int (*write)(struct esk_series *series, const uint8_t *value,
+    /// Appends the value of the row of `key` to the var stream and writes its
+    /// reference.
+    int (*write)(struct esk_series *series, esk_key key, const uint8_t *value,
                  uint32_t bytes, uint8_t *reference);
     /// Makes every byte of the var stream durable, in a seal or a short page.
     int (*flush)(struct esk_series *series);
     /// Drops the values of rows that erase_before dropped, where the var ring
     /// refuses when full: nothing else makes room in it.
     void (*trim)(struct esk_series *series);
-    /// Reads from the value that `reference` names. As esk_series_var_read.
-    int (*read)(struct esk_series *series, const uint8_t *reference,
-                uint32_t offset, uint8_t *out, uint32_t bytes, uint32_t *got);
+    /// As esk_series_value_open, by the row's reference and key.
+    int (*open)(struct esk_series *series, const uint8_t *reference,
+                esk_key key, struct esk_series_value *value);
+    /// As esk_series_value_read.
+    int (*read)(struct esk_series *series, struct esk_series_value *value,
+                uint8_t *out, uint32_t bytes, uint32_t *got);
 };
 
 /// Conditions on columns.

@@ -55,7 +55,8 @@ static int row_append(struct esk_series *series, const void *row,
         esk_series_page_row(series, series->write_page, series->write_count);
     if (series->var_page != NULL) {
         uint8_t reference[ESK_VAR_REF_BYTES];
-        ESK_TRY(series->parts->var->write(series, value, bytes, reference));
+        ESK_TRY(
+            series->parts->var->write(series, key, value, bytes, reference));
         esk_bytes_copy(slot, row, series->row_bytes);
         memcpy(slot + series->var_offset, reference, sizeof reference);
     } else {

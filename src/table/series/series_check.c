@@ -56,24 +56,24 @@ static void values_begin(struct esk_series *series, struct check *check) {
 /// on: those before were erased, and their values may be gone already.
 static void values_check(struct esk_series *series, uint32_t position,
                          uint16_t first, uint16_t count, struct check *check) {
+    const struct esk_series_var *var = series->parts->var;
     for (uint16_t i = first; i < count; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
         uint8_t reference[ESK_VAR_REF_BYTES];
-        uint8_t byte = 0;
+        struct esk_series_value value;
         uint32_t got = 0;
         if (!pinned(series, &series->data, position, &page, &frame, check)) {
             return;
         }
-        memcpy(reference,
-               esk_series_page_row(series, page, i) + series->var_offset,
-               sizeof reference);
+        const uint8_t *row = esk_series_page_row(series, page, i);
+        esk_key key = esk_series_row_key(series, row);
+        memcpy(reference, row + series->var_offset, sizeof reference);
         esk_pool_unpin(&series->pool, frame);
-        uint32_t bytes = esk_series_value_bytes(reference);
-        int status = bytes == 0
-                         ? ESK_OK
-                         : series->parts->var->read(series, reference,
-                                                    bytes - 1, &byte, 1, &got);
+        int status = var->open(series, reference, key, &value);
+        if (status == ESK_OK) {
+            status = var->read(series, &value, NULL, UINT32_MAX, &got);
+        }
         check->failed = check->failed || status == ESK_E_IO;
         /* A value that its ring dropped to make room is not missing. */
         if (status != ESK_OK && status != ESK_NOT_FOUND &&

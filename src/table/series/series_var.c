@@ -3,19 +3,27 @@
 
 /// The variable-length column: a stream of bytes over the pages of a ring.
 ///
-/// A row holds a reference: the ring position where its value begins (or, if
-/// pages failed to program, a little before), the value's offset in the
-/// stream, and its length. A value runs on into the pages that follow. Each
-/// page's aux is the stream offset of its first byte, so the right page is
-/// known when it is read, and a page lost in the middle of a value is noticed.
+/// A value begins with its length and a check, and runs on into the pages that
+/// follow. A row's reference is where that is:
 ///
-///     reference:  position u32 | stream offset u32 | length u32
+///     reference:  position u32 | stream offset, low half u16     0 0: no value
+///     value:      length u32 | check u16 | bytes
+///
+/// The value begins on the first readable page at `position` or behind it
+/// (pages may fail to program). Each page's aux is the stream offset of its
+/// first byte: with the low half it says whether the page has the value, and
+/// where; from there on the reader knows the whole offset, and a page lost in
+/// the middle of a value is noticed. The check is over the key, the offset and
+/// the length: bytes that are no value of this row are not taken for one.
 #include "table/series/series.h"
 
 enum {
     REFERENCE_POSITION = 0,
     REFERENCE_STREAM = 4,
-    REFERENCE_LENGTH = 8,
+    HEAD_LENGTH = 0,
+    HEAD_CHECK = 4,
+    HEAD_BYTES = 6,
+    STREAM_FIRST = 1,    ///< so that no reference is all zero bytes
     TRIM_PAGES_MAX = 16, ///< pages without a value passed over by a trim
 };
 
@@ -50,36 +58,59 @@ static bool value_fits(const struct esk_series *series, uint32_t bytes) {
     return esk_ring_has_room(series->var, pages);
 }
 
-/// Programs pages as they fill; the last bytes stay in RAM.
-static int var_write(struct esk_series *series, const uint8_t *value,
-                     uint32_t bytes, uint8_t *reference) {
+/// Appends bytes. Pages are programmed as they fill; the last bytes stay in
+/// RAM.
+static int stream_write(struct esk_series *series, const uint8_t *bytes,
+                        uint32_t count) {
+    while (count > 0) {
+        if (series->var_used >= page_room(series)) {
+            ESK_TRY(var_page_close(series));
+        }
+        uint16_t room = (uint16_t)(page_room(series) - series->var_used);
+        uint16_t part = count < room ? (uint16_t)count : room;
+        memcpy(series->var_page + ESK_ENVELOPE_BYTES + series->var_used, bytes,
+               part);
+        series->var_used = (uint16_t)(series->var_used + part);
+        bytes += part;
+        count -= part;
+    }
+    return ESK_OK;
+}
+
+/// Makes the bytes that a value begins with.
+static void head_make(const struct esk_series *series, esk_key key,
+                      uint32_t stream, uint32_t length, uint8_t *head) {
+    const struct esk_envelope *envelope = &series->var->region.envelope;
+    uint8_t checked[20] = {0};
+    esk_store_u32(checked + 4, length);
+    esk_store_u64(checked + 8, key);
+    esk_store_u32(checked + 16, stream);
+    uint32_t sum = esk_envelope_sum_begin(envelope, checked);
+    sum = esk_envelope_sum_add(envelope, sum, checked + 8, 12);
+    esk_store_u32(head + HEAD_LENGTH, length);
+    esk_store_u16(head + HEAD_CHECK,
+                  (uint16_t)esk_envelope_sum_end(envelope, sum));
+}
+
+static int var_write(struct esk_series *series, esk_key key,
+                     const uint8_t *value, uint32_t bytes, uint8_t *reference) {
+    uint8_t head[HEAD_BYTES];
     memset(reference, 0, ESK_VAR_REF_BYTES);
     if (bytes == 0) {
         return ESK_OK;
     }
-    if (!value_fits(series, bytes)) {
+    if (bytes > UINT32_MAX / 2 || !value_fits(series, bytes + HEAD_BYTES)) {
         return ESK_FULL;
     }
     if (series->var_used >= page_room(series)) {
         ESK_TRY(var_page_close(series));
     }
+    uint32_t stream = series->var_stream + series->var_used;
     esk_store_u32(reference + REFERENCE_POSITION, series->var->head);
-    esk_store_u32(reference + REFERENCE_STREAM,
-                  series->var_stream + series->var_used);
-    esk_store_u32(reference + REFERENCE_LENGTH, bytes);
-    while (bytes > 0) {
-        if (series->var_used >= page_room(series)) {
-            ESK_TRY(var_page_close(series));
-        }
-        uint16_t room = (uint16_t)(page_room(series) - series->var_used);
-        uint16_t part = bytes < room ? (uint16_t)bytes : room;
-        memcpy(series->var_page + ESK_ENVELOPE_BYTES + series->var_used, value,
-               part);
-        series->var_used = (uint16_t)(series->var_used + part);
-        value += part;
-        bytes -= part;
-    }
-    return ESK_OK;
+    esk_store_u16(reference + REFERENCE_STREAM, (uint16_t)stream);
+    head_make(series, key, stream, bytes, head);
+    ESK_TRY(stream_write(series, head, sizeof head));
+    return stream_write(series, value, bytes);
 }
 
 static int var_flush(struct esk_series *series) {
@@ -102,6 +133,7 @@ static int var_flush(struct esk_series *series) {
 }
 
 static int var_recover(struct esk_series *series) {
+    series->var_stream = STREAM_FIRST;
     for (uint32_t at = series->var->head; at > series->var->tail; at--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -126,7 +158,7 @@ static bool first_value(struct esk_series *series, uint8_t *page,
     for (; row < count; row++) {
         const uint8_t *reference =
             esk_series_page_row(series, page, row) + series->var_offset;
-        if (esk_series_value_bytes(reference) > 0) {
+        if (esk_series_has_value(reference)) {
             *position = esk_load_u32(reference + REFERENCE_POSITION);
             return true;
         }
@@ -168,40 +200,42 @@ static void var_trim(struct esk_series *series) {
     esk_ring_drop(series->var, position);
 }
 
-uint32_t esk_series_value_bytes(const uint8_t *reference) {
-    return esk_load_u32(reference + REFERENCE_LENGTH);
-}
-
-int esk_series_var_bytes(const struct esk_series *series, const void *row,
-                         uint32_t *bytes) {
-    if (series->var_offset == ESK_SERIES_NO_VAR) {
-        return ESK_E_UNSUPPORTED;
-    }
-    *bytes = esk_series_value_bytes((const uint8_t *)row + series->var_offset);
-    return ESK_OK;
+bool esk_series_has_value(const uint8_t *reference) {
+    return !esk_bytes_are(reference, ESK_VAR_REF_BYTES, 0);
 }
 
 /// A var page that holds a wanted stream offset.
 struct var_page {
     const uint8_t *bytes; ///< from the wanted offset on
+    uint32_t stream;      ///< that offset, whole
     uint16_t count;       ///< of these
     uint8_t frame;        ///< pinned
     bool pinned;
 };
 
 /// Whether a page whose first byte is `first` and that holds `count` bytes
-/// has stream offset `stream`. Offsets go round at 2^32.
-static bool page_holds(uint32_t first, uint16_t count, uint32_t stream) {
-    return stream - first < count;
+/// has the stream offset that is `stream` in the bits of `mask`; then `found`
+/// is its part from there on. Offsets go round.
+static bool page_holds(const uint8_t *page, uint32_t first, uint16_t count,
+                       uint32_t stream, uint32_t mask, struct var_page *found) {
+    uint32_t offset = (stream - first) & mask;
+    if (offset >= count) {
+        return false;
+    }
+    found->bytes = page + ESK_ENVELOPE_BYTES + offset;
+    found->stream = first + offset;
+    found->count = (uint16_t)(count - offset);
+    return true;
 }
 
-/// Finds the page that holds stream offset `stream`, from `position` on. A
-/// reference may name a bad block that the tail has passed since: then the
-/// page at the tail says whether the value was dropped.
+/// Finds the page that holds stream offset `stream`, or one that has its bits
+/// of `mask`, from `position` on. A reference may name a bad block that the
+/// tail has passed since: then the page at the tail says whether the value was
+/// dropped.
 /// Returns  ESK_OK; ESK_NOT_FOUND when it was dropped; ESK_E_CORRUPT when it
 ///          is lost; ESK_E_IO.
 static int var_find(struct esk_series *series, uint32_t *position,
-                    uint32_t stream, struct var_page *found) {
+                    uint32_t stream, uint32_t mask, struct var_page *found) {
     const struct esk_ring *ring = series->var;
     int lost = ESK_E_CORRUPT;
     if (*position < ring->tail) {
@@ -210,9 +244,6 @@ static int var_find(struct esk_series *series, uint32_t *position,
         }
         *position = ring->tail;
         lost = ESK_NOT_FOUND;
-    }
-    if (page_holds(series->var_stream, series->var_used, stream)) {
-        *position = ring->head;
     }
     while (*position < ring->head) {
         uint8_t *page = NULL;
@@ -226,73 +257,91 @@ static int var_find(struct esk_series *series, uint32_t *position,
             continue;
         }
         uint32_t first = esk_page_aux(page);
-        uint16_t count = esk_page_count(page);
-        if (page_holds(first, count, stream)) {
-            found->bytes = page + ESK_ENVELOPE_BYTES + (stream - first);
-            found->count = (uint16_t)(count - (stream - first));
-            found->pinned = true;
+        found->pinned = true;
+        if (page_holds(page, first, esk_page_count(page), stream, mask,
+                       found)) {
             return ESK_OK;
         }
         esk_pool_unpin(&series->pool, found->frame);
-        if (first - stream < UINT32_MAX / 2) {
+        if (lost == ESK_NOT_FOUND || ((first - stream) & mask) < mask / 2) {
             return lost;
         }
         (*position)++;
     }
-    if (!page_holds(series->var_stream, series->var_used, stream)) {
-        return lost;
-    }
     found->pinned = false;
-    found->bytes =
-        series->var_page + ESK_ENVELOPE_BYTES + (stream - series->var_stream);
-    found->count = (uint16_t)(series->var_used - (stream - series->var_stream));
-    return ESK_OK;
+    return page_holds(series->var_page, series->var_stream, series->var_used,
+                      stream, mask, found)
+               ? ESK_OK
+               : lost;
 }
 
-static int value_read(struct esk_series *series, const uint8_t *reference,
-                      uint32_t offset, uint8_t *out, uint32_t bytes,
-                      uint32_t *got) {
-    uint32_t length = esk_series_value_bytes(reference);
-    uint32_t position = esk_load_u32(reference + REFERENCE_POSITION);
-    uint32_t stream = esk_load_u32(reference + REFERENCE_STREAM);
-
-    if (offset > length) {
-        offset = length;
-    }
-    if (bytes > length - offset) {
-        bytes = length - offset;
-    }
+/// Reads on, up to `bytes` bytes, `out` NULL: passes over them.
+static int stream_read(struct esk_series *series, struct esk_series_value *at,
+                       uint32_t mask, uint8_t *out, uint32_t bytes,
+                       uint32_t *got) {
     *got = 0;
-    /* Pages before the offset are walked, not guessed: pages may be short. */
-    uint32_t passed = 0;
     while (*got < bytes) {
         struct var_page found;
-        ESK_TRY(var_find(series, &position, stream + passed, &found));
-        uint32_t part = found.count;
-        if (passed + part > offset) {
-            uint32_t from = offset > passed ? offset - passed : 0;
-            uint32_t take = part - from;
-            take = take < bytes - *got ? take : bytes - *got;
-            memcpy(out + *got, found.bytes + from, (size_t)take);
-            *got += take;
+        ESK_TRY(var_find(series, &at->position, at->stream, mask, &found));
+        uint32_t take = bytes - *got;
+        take = take < found.count ? take : found.count;
+        if (out != NULL) {
+            memcpy(out + *got, found.bytes, (size_t)take);
         }
-        passed += part;
         if (found.pinned) {
             esk_pool_unpin(&series->pool, found.frame);
-            position++;
         }
+        mask = UINT32_MAX;
+        at->stream = found.stream + take;
+        *got += take;
     }
     return ESK_OK;
 }
 
-int esk_series_var_read(struct esk_series *series, const void *row,
-                        uint32_t offset, void *buffer, uint32_t bytes,
-                        uint32_t *got) {
+static int value_open(struct esk_series *series, const uint8_t *reference,
+                      esk_key key, struct esk_series_value *value) {
+    uint8_t head[HEAD_BYTES];
+    uint8_t expected[HEAD_BYTES];
+    uint32_t got = 0;
+    memset(value, 0, sizeof *value);
+    if (!esk_series_has_value(reference)) {
+        return ESK_OK;
+    }
+    value->position = esk_load_u32(reference + REFERENCE_POSITION);
+    bool dropped = value->position < series->var->tail;
+    value->stream = esk_load_u16(reference + REFERENCE_STREAM);
+    ESK_TRY(stream_read(series, value, UINT16_MAX, head, sizeof head, &got));
+    uint32_t length = esk_load_u32(head + HEAD_LENGTH);
+    head_make(series, key, value->stream - HEAD_BYTES, length, expected);
+    if (memcmp(head, expected, sizeof head) != 0) {
+        return dropped ? ESK_NOT_FOUND : ESK_E_CORRUPT;
+    }
+    value->bytes = length;
+    value->left = length;
+    return ESK_OK;
+}
+
+static int value_read(struct esk_series *series, struct esk_series_value *value,
+                      uint8_t *out, uint32_t bytes, uint32_t *got) {
+    bytes = bytes < value->left ? bytes : value->left;
+    int status = stream_read(series, value, UINT32_MAX, out, bytes, got);
+    value->left -= *got;
+    return status;
+}
+
+int esk_series_value_open(struct esk_series *series, const void *row,
+                          struct esk_series_value *value) {
     if (series->var_offset == ESK_SERIES_NO_VAR) {
         return ESK_E_UNSUPPORTED;
     }
-    return value_read(series, (const uint8_t *)row + series->var_offset, offset,
-                      buffer, bytes, got);
+    return value_open(series, (const uint8_t *)row + series->var_offset,
+                      esk_series_row_key(series, row), value);
+}
+
+int esk_series_value_read(struct esk_series *series,
+                          struct esk_series_value *value, void *buffer,
+                          uint32_t bytes, uint32_t *got) {
+    return value_read(series, value, buffer, bytes, got);
 }
 
 const struct esk_series_var esk_series_part_var = {
@@ -300,5 +349,6 @@ const struct esk_series_var esk_series_part_var = {
     .write = var_write,
     .flush = var_flush,
     .trim = var_trim,
+    .open = value_open,
     .read = value_read,
 };

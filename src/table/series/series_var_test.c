@@ -22,7 +22,11 @@ static const struct esk_table_spec spec = {.name = "log",
 static const struct esk_geometry *const media[] = {&fixture_nor, &fixture_nand,
                                                    &fixture_sd};
 
-enum { ROW_BYTES = 16, VALUE_BYTES_MAX = 3000 };
+enum {
+    KEY_OFFSET = ESK_VAR_REF_BYTES,
+    ROW_BYTES = KEY_OFFSET + 4,
+    VALUE_BYTES_MAX = 3000,
+};
 
 static uint8_t value[VALUE_BYTES_MAX];
 static uint8_t got_bytes[VALUE_BYTES_MAX];
@@ -42,7 +46,7 @@ static int append(struct esk_fixture *fixture, uint32_t key) {
     uint8_t row[ROW_BYTES];
     uint32_t length = value_make(key);
     memset(row, 0xDD, sizeof row);
-    esk_store_u32(row + 12, key);
+    esk_store_u32(row + KEY_OFFSET, key);
     return esk_series_append_var(fixture->series, row, value, length);
 }
 
@@ -57,20 +61,30 @@ static void start(struct esk_fixture *fixture,
 static void check_value(struct esk_fixture *fixture, uint32_t key,
                         uint32_t piece) {
     uint8_t row[ROW_BYTES];
-    uint32_t length = 0;
+    struct esk_series_value reader;
     uint32_t expected = value_make(key);
     ESK_CHECK_INT(esk_series_get(fixture->series, key, row), ESK_OK);
-    ESK_CHECK_INT(esk_series_var_bytes(fixture->series, row, &length), ESK_OK);
-    ESK_CHECK_INT(length, expected);
-    for (uint32_t at = 0; at <= length; at += piece) {
+    ESK_CHECK_INT(esk_series_value_open(fixture->series, row, &reader), ESK_OK);
+    ESK_CHECK_INT(reader.bytes, expected);
+    for (uint32_t at = 0; at <= expected; at += piece) {
         uint32_t got = 99;
-        uint32_t left = length - at < piece ? length - at : piece;
-        ESK_CHECK_INT(esk_series_var_read(fixture->series, row, at, got_bytes,
-                                          piece, &got),
+        uint32_t left = expected - at < piece ? expected - at : piece;
+        ESK_CHECK_INT(esk_series_value_read(fixture->series, &reader, got_bytes,
+                                            piece, &got),
                       ESK_OK);
         ESK_CHECK_INT(got, left);
         ESK_CHECK_BYTES(got_bytes, value + at, got);
     }
+}
+
+/// Opens the value of `row` and reads it whole into got_bytes.
+static int value_read(struct esk_fixture *fixture, const uint8_t *row,
+                      uint32_t *got) {
+    struct esk_series_value reader;
+    *got = 0;
+    ESK_TRY(esk_series_value_open(fixture->series, row, &reader));
+    return esk_series_value_read(fixture->series, &reader, got_bytes,
+                                 sizeof got_bytes, got);
 }
 
 ESK_TEST(var_values_of_any_length_read_back_whole_and_in_pieces) {
@@ -118,29 +132,31 @@ ESK_TEST(var_read_past_the_end_gives_no_bytes) {
     start(&fixture, &fixture_nor);
     ESK_CHECK_INT(append(&fixture, 2), ESK_OK);
     ESK_CHECK_INT(esk_series_get(fixture.series, 2, row), ESK_OK);
-    for (uint32_t offset = 5; offset < 8; offset++) {
-        ESK_CHECK_INT(esk_series_var_read(fixture.series, row, offset,
-                                          got_bytes, 9, &got),
+    struct esk_series_value reader;
+    ESK_CHECK_INT(esk_series_value_open(fixture.series, row, &reader), ESK_OK);
+    ESK_CHECK_INT(
+        esk_series_value_read(fixture.series, &reader, NULL, UINT32_MAX, &got),
+        ESK_OK);
+    ESK_CHECK_INT(got, 5);
+    for (uint32_t bytes = 0; bytes < 3; bytes++) {
+        ESK_CHECK_INT(esk_series_value_read(fixture.series, &reader, got_bytes,
+                                            bytes, &got),
                       ESK_OK);
         ESK_CHECK_INT(got, 0);
     }
-    ESK_CHECK_INT(esk_series_var_read(fixture.series, row, UINT32_MAX,
-                                      got_bytes, UINT32_MAX, &got),
-                  ESK_OK);
-    ESK_CHECK_INT(got, 0);
     fixture_end(&fixture);
 }
 
 ESK_TEST(var_slot_of_a_plain_append_is_an_empty_value) {
     struct esk_fixture fixture;
     uint8_t row[ROW_BYTES];
-    uint32_t length = 99;
+    struct esk_series_value reader;
     start(&fixture, &fixture_nor);
     memset(row, 0xDD, sizeof row);
     ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
     ESK_CHECK_INT(esk_series_newest(fixture.series, row), ESK_OK);
-    ESK_CHECK_INT(esk_series_var_bytes(fixture.series, row, &length), ESK_OK);
-    ESK_CHECK_INT(length, 0);
+    ESK_CHECK_INT(esk_series_value_open(fixture.series, row, &reader), ESK_OK);
+    ESK_CHECK_INT(reader.bytes, 0);
     fixture_end(&fixture);
 }
 
@@ -151,18 +167,15 @@ ESK_TEST(var_calls_need_a_variable_column) {
                                                 .data_blocks = 2};
     struct esk_fixture fixture;
     uint8_t row[4] = {1};
-    uint32_t length = 0;
+    struct esk_series_value reader;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &plain);
     fixture_open(&fixture, "plain", NULL);
     ESK_CHECK_INT(esk_series_append_var(fixture.series, row, row, 1),
                   ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
-    ESK_CHECK_INT(esk_series_var_bytes(fixture.series, row, &length),
+    ESK_CHECK_INT(esk_series_value_open(fixture.series, row, &reader),
                   ESK_E_UNSUPPORTED);
-    ESK_CHECK_INT(
-        esk_series_var_read(fixture.series, row, 0, got_bytes, 1, &length),
-        ESK_E_UNSUPPORTED);
     fixture_end(&fixture);
 }
 
@@ -179,8 +192,7 @@ ESK_TEST(var_values_whose_pages_were_dropped_are_not_found) {
         uint32_t length = value_make(key);
         ESK_CONTEXT("key %u", key);
         ESK_CHECK_INT(esk_series_get(fixture.series, key, row), ESK_OK);
-        int status = esk_series_var_read(fixture.series, row, 0, got_bytes,
-                                         sizeof got_bytes, &got);
+        int status = value_read(&fixture, row, &got);
         ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
         if (status == ESK_OK) {
             ESK_CHECK_BYTES(got_bytes, value, length);
@@ -208,9 +220,7 @@ ESK_TEST(var_value_with_a_lost_page_is_corrupt_and_its_neighbours_are_not) {
                                esk_ring_page(fixture.series->var, position),
                                999),
                   ESK_OK);
-    ESK_CHECK_INT(esk_series_var_read(fixture.series, row, 0, got_bytes,
-                                      sizeof got_bytes, &got),
-                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(value_read(&fixture, row, &got), ESK_E_CORRUPT);
     check_value(&fixture, 12, 100);
     check_value(&fixture, 14, 100);
     check_value(&fixture, 27, 100);
@@ -222,12 +232,89 @@ ESK_TEST(var_reference_that_names_nothing_is_corrupt) {
     uint8_t row[ROW_BYTES];
     uint32_t got = 0;
     start(&fixture, &fixture_nor);
-    ESK_CHECK_INT(append(&fixture, 3), ESK_OK);
+    for (uint32_t key = 3; key <= 4; key++) {
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+    }
     ESK_CHECK_INT(esk_series_get(fixture.series, 3, row), ESK_OK);
-    esk_store_u32(row + 4, 5000);
+    for (uint32_t stream = 0; stream <= UINT16_MAX; stream++) {
+        bool is_it = stream == esk_load_u16(row + 4);
+        uint8_t other[ROW_BYTES];
+        memcpy(other, row, sizeof other);
+        esk_store_u16(other + 4, (uint16_t)stream);
+        int status = value_read(&fixture, other, &got);
+        ESK_CONTEXT("stream offset %u", stream);
+        /* Position 0, offset 0: no value. */
+        bool is_none = stream == 0 && esk_load_u32(row) == 0;
+        ESK_CHECK_INT(status, is_it || is_none ? ESK_OK : ESK_E_CORRUPT);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(var_value_of_another_row_is_not_taken_for_one) {
+    struct esk_fixture fixture;
+    uint8_t row[ROW_BYTES];
+    uint8_t other[ROW_BYTES];
+    uint32_t got = 0;
+    start(&fixture, &fixture_nor);
+    for (uint32_t key = 3; key <= 9; key++) {
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+    }
+    for (uint32_t key = 4; key <= 9; key++) {
+        ESK_CHECK_INT(esk_series_get(fixture.series, 3, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_get(fixture.series, key, other), ESK_OK);
+        memcpy(row, other, ESK_VAR_REF_BYTES);
+        ESK_CHECK_INT(value_read(&fixture, row, &got), ESK_E_CORRUPT);
+    }
+    fixture_end(&fixture);
+}
+
+/// Pieces of any size cost one read a page of value, with the fewest frames.
+ESK_TEST(var_value_read_in_pieces_costs_a_read_a_page) {
+    static uint8_t large[100000];
+    static const struct esk_geometry medium = {.block_count = 64,
+                                               .block_pages = 8,
+                                               .page_bytes = 512,
+                                               .program_bytes = 1,
+                                               .erased_value = 0xFF};
+    struct esk_fixture fixture;
+    struct esk_table_spec large_spec = spec;
+    uint8_t row[ROW_BYTES] = {0};
+    large_spec.var_blocks = 40;
+    for (uint32_t i = 0; i < sizeof large; i++) {
+        large[i] = (uint8_t)(i * 7 + i / 251);
+    }
+    fixture_start(&fixture, &medium, NULL);
+    fixture_create(&fixture, &large_spec);
+    fixture_open(&fixture, "log", NULL);
     ESK_CHECK_INT(
-        esk_series_var_read(fixture.series, row, 0, got_bytes, 9, &got),
-        ESK_E_CORRUPT);
+        esk_series_append_var(fixture.series, row, large, sizeof large),
+        ESK_OK);
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    ESK_CHECK_INT(esk_series_newest(fixture.series, row), ESK_OK);
+    for (uint32_t piece = 1; piece <= 4096; piece *= 2) {
+        struct esk_series_value reader;
+        struct esk_series_stats before;
+        struct esk_series_stats after;
+        uint32_t got = 1;
+        uint32_t at = 0;
+        fixture_reboot(&fixture);
+        esk_series_stats(fixture.series, &before);
+        ESK_CHECK_INT(esk_series_value_open(fixture.series, row, &reader),
+                      ESK_OK);
+        while (got > 0) {
+            uint8_t bytes[4096];
+            ESK_CHECK_INT(esk_series_value_read(fixture.series, &reader, bytes,
+                                                piece, &got),
+                          ESK_OK);
+            ESK_CHECK_BYTES(bytes, large + at, got);
+            at += got;
+        }
+        ESK_CHECK_INT(at, sizeof large);
+        esk_series_stats(fixture.series, &after);
+        uint32_t reads = after.page_reads - before.page_reads;
+        ESK_CONTEXT("pieces of %u: %u page reads", piece, reads);
+        ESK_CHECK(reads <= (sizeof large + 6) / 496 + 1);
+    }
     fixture_end(&fixture);
 }
 
@@ -325,7 +412,7 @@ ESK_TEST(var_ring_that_refuses_looks_for_values_over_many_rows_without) {
     fixture_create(&fixture, &refusing);
     fixture_open(&fixture, "log", NULL);
     for (uint32_t key = 1; key <= 600; key++) {
-        esk_store_u32(row + 12, key * 14);
+        esk_store_u32(row + KEY_OFFSET, key * 14);
         ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
     }
     for (uint32_t erased = 5; erased < 10000; erased += 700) {
