@@ -12,6 +12,7 @@
 #     test/contract/*_test.c, test/regression/*_test.c      the same
 #     examples/**/*_test.c                                  the same
 #     test/powercut/*.c       power-cut campaigns    one program a file
+#     test/damage/*.c         the damage campaign    one program
 #     test/fuzz/fuzz_*.c      libFuzzer targets      one program a file
 #     test/fuzz/corpus/fuzz_*/  inputs that the tests replay
 #     bench/bench_*.c         benchmarks             one program a file
@@ -32,6 +33,8 @@ B := build/$(FLAVOUR)
 FUZZ_SECONDS ?= 60
 CUTS ?= 100000
 SEED ?= 1
+DAMAGE_ONE_IN ?= 97
+DAMAGE_DRAWN ?= 20
 
 # ------------------------------------------------------------ what to build
 
@@ -53,6 +56,7 @@ POWERCUT := $(call files,test/powercut,*.c)
 FUZZ := $(call files,test/fuzz,fuzz_*.c)
 REPLAY := $(notdir $(wildcard test/fuzz/corpus/fuzz_*))
 BENCH := $(call files,bench,bench_*.c)
+DAMAGE := $(call files,test/damage,*.c)
 
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 program = $(patsubst %.c,$(B)/%,$(1))
@@ -127,6 +131,13 @@ powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
 	@$(MAKE) FLAVOUR=release powercuts
 	@set -e; for campaign in $(patsubst %.c,build/release/%,$(POWERCUT)); do \
 	    ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) $$campaign; done
+
+.PHONY: damage
+damage: setup-build ## damaged media, one in DAMAGE_ONE_IN=97 of all; SEED=1
+	@$(MAKE) FLAVOUR=release damages
+	@$(MAKE) FLAVOUR=asan damages
+	@scripts/damage --one-in $(DAMAGE_ONE_IN) --drawn $(DAMAGE_DRAWN) \
+	    --seed $(SEED)
 
 .PHONY: fuzz
 fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=60 each
@@ -218,12 +229,13 @@ $(SETUPS): setup-%:
 
 # ---------------------------------------------- one flavour, called by above
 
-.PHONY: libraries tests powercuts fuzzers benches
+.PHONY: libraries tests powercuts fuzzers benches damages
 libraries: $(LIBRARIES)
 tests: $(call test_programs,$(FLAVOUR))
 powercuts: $(call program,$(POWERCUT))
 fuzzers: $(call program,$(FUZZ))
 benches: $(call program,$(BENCH))
+damages: $(B)/test/damage/damage
 
 $(B)/libesker.a: $(call object,$(CORE)) $(B)/CORE.list
 $(B)/libesker_port.a: $(call object,$(PORT)) $(B)/PORT.list
@@ -260,6 +272,10 @@ $(patsubst %,$(B)/replay/%,$(REPLAY)): \
     $(LIBRARIES)
 	@mkdir -p $(@D)
 	@$(CC) $(LDFLAGS) -o $@ $^ -lm
+
+$(B)/test/damage/damage: $(call object,$(DAMAGE)) $(LIBRARIES)
+	@mkdir -p $(@D)
+	@$(CC) $(LDFLAGS) -o $@ $(call object,$(DAMAGE)) $(LIBRARIES) -lm
 
 # Benchmarks against SQLite and LMDB link them.
 LIBS_bench_series_host := -lsqlite3

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the parts of the damage campaign share.
+///
+/// A *case* is a kind of table on a class of media. Its table is made and
+/// filled once. A *trial* puts that medium back, damages it, and then reads
+/// everything, appends, syncs and opens again, a few times.
+#ifndef ESK_DAMAGE_DAMAGE_H
+#define ESK_DAMAGE_DAMAGE_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/esker.h"
+#include "test/damage/medium.h"
+
+enum {
+    STAGES = 4, ///< opens after the damage; rows are added in all but the last
+    CALLS_A_STAGE = 4000000,
+};
+
+enum finding {
+    FINDING_WRONG,     ///< a row that nobody wrote, or one erased
+    FINDING_SILENT,    ///< synced rows are missing and nothing says so
+    FINDING_SHORTER,   ///< the newest are gone as if never written
+    FINDING_FORGOTTEN, ///< an earlier open said so, this one does not
+    FINDING_LATER,     ///< rows synced after the damage are missing
+    FINDING_HIDDEN,    ///< rows of readable pages are missing
+    FINDING_INDEX,     ///< two ways to read a row disagree without a word
+    FINDING_CONTRACT,  ///< a call breaks the device contract
+    FINDING_HANG,
+    FINDING_CRASH,
+    FINDING_COUNT,
+};
+
+extern const char *const finding_names[FINDING_COUNT];
+
+/// A kind of table and how it is used.
+struct table_shape {
+    const char *name;
+    bool tree;
+    bool drops;        ///< series: drops its oldest
+    bool has_var;      ///< series: variable values
+    bool has_indexes;  ///< series: value indexes
+    bool no_keys;      ///< series: opened without the key index
+    bool erases;       ///< series: rows below a floor are erased
+    bool has_batches;  ///< tree
+    bool has_cache;    ///< tree: a write cache
+    bool merges;       ///< tree
+    uint8_t store;     ///< tree: enum esk_tree_store
+    uint16_t rows_max; ///< tree: keys in use
+};
+
+struct damage_case {
+    const struct table_shape *shape;
+    const struct medium_class *kind;
+    uint32_t blocks; ///< of the medium
+    uint32_t data_blocks;
+    char name[64];
+};
+
+/// What one trial found.
+struct trial {
+    uint32_t findings[FINDING_COUNT];
+    char why[FINDING_COUNT][160];
+    bool told;        ///< some call said that something is lost
+    char told_by[64]; ///< the first that did in this stage
+    uint32_t missing; ///< rows, in the worst stage
+    bool unopened;    ///< the table could not be opened any more
+};
+
+/// What was done to a row number (series), or to a key (tree).
+struct row_log {
+    uint8_t state;    ///< series: enum row_state
+    uint8_t stage;    ///< in which it was written; 0: before the damage
+    bool told;        ///< it was missing when a loss was told
+    uint16_t version; ///< tree: of the last change tried
+    uint16_t synced;  ///< tree: of the last change synced
+};
+
+/// A case's table, what was written to it, and the medium it is on.
+struct table {
+    const struct damage_case *of;
+    struct medium *medium;
+    struct medium *base; ///< as it was before the damage
+    struct esk_volume volume;
+    uint8_t *page;
+    void *arena;
+    uint32_t rows;      ///< row numbers, or changes, so far
+    uint32_t base_rows; ///< as it was before the damage
+    struct row_log *log;
+    struct row_log *base_log;
+    uint32_t log_bytes;
+    uint32_t must_from[STAGES]; ///< series: rows an undamaged table keeps
+    uint32_t *row_page;         ///< series: page that a row is on, in base
+    uint32_t row_count;         ///< of row_page
+    uint32_t var_first;         ///< series: first page of the values' region
+    uint32_t vars;              ///< pages of that region
+    uint32_t damage_blocks;     ///< of this trial, the longest run
+    bool verbose;
+    jmp_buf hang;
+};
+
+/// Fills in the table: `base` and `base_log`. False: it could not be made.
+bool series_make(struct table *table);
+bool tree_make(struct table *table);
+
+/// Opens, reads everything, adds rows, syncs and closes; `stage` from 0.
+/// Returns false when it makes no sense to go on.
+bool series_stage(struct table *table, int stage, struct trial *trial);
+bool tree_stage(struct table *table, int stage, struct trial *trial);
+
+/// Notes a finding; the first of its kind keeps its words.
+void found(struct trial *trial, enum finding finding, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/// Notes that a loss was told.
+void told(struct trial *trial, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/// Prints what was found, or told, of a table that is not damaged.
+void trial_explain(const struct damage_case *of, const struct trial *trial);
+
+#endif

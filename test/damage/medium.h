@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A medium in memory that can be damaged and put back, for `damage`.
+///
+/// It knows of each page when it was last programmed, so that tests find the
+/// newest pages without knowing where a table keeps them. It counts calls, so
+/// that a hang ends, and notes calls that break the device contract. It is
+/// written apart from port/sim.
+#ifndef ESK_DAMAGE_MEDIUM_H
+#define ESK_DAMAGE_MEDIUM_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "esker/esker.h"
+
+/// What a class of media does.
+struct medium_class {
+    const char *name;
+    struct esk_geometry geometry; ///< block_count is the case's own
+    bool has_marks;               ///< bad blocks are marked
+    bool has_ecc;                 ///< a damaged page may be unreadable
+    bool erase_keeps;             ///< erase does nothing
+    bool keeps_back;              ///< programs may be lost until a sync
+};
+
+extern const struct medium_class medium_classes[];
+extern const size_t medium_class_count;
+
+/// The class called `name`; the process ends when there is none.
+const struct medium_class *medium_class_find(const char *name);
+
+enum fill {
+    FILL_BLANK,
+    FILL_ZERO,
+    FILL_RANDOM,
+    FILL_UNREADABLE, ///< reads fail with ESK_E_CORRUPT; needs has_ecc
+    FILL_COUNT,
+};
+
+enum page_state {
+    PAGE_ERASED,
+    PAGE_PROGRAMMED,
+    PAGE_DAMAGED, ///< bytes are not what was programmed
+    PAGE_LOST,    ///< no read brings its bytes
+};
+
+struct medium {
+    struct esk_device device;
+    const struct medium_class *kind;
+    uint8_t *bytes;
+    uint8_t *durable; ///< keeps_back: as of the last sync; else NULL
+    uint32_t *when;   ///< a page: number of its last program; 0: none
+    uint8_t *state;   ///< a page: enum page_state
+    uint8_t *bad;     ///< a block
+    uint32_t pages;
+    uint32_t programs; ///< so far
+    uint64_t calls;    ///< of the device, since the budget was set
+    uint64_t budget;   ///< calls until `hang` is taken
+    jmp_buf *hang;
+    uint32_t violations;
+    char violation[96]; ///< the first of them
+};
+
+/// Makes an erased medium of `blocks` blocks. With marks, two are bad.
+struct medium *medium_make(const struct medium_class *kind, uint32_t blocks);
+void medium_free(struct medium *medium);
+
+/// Makes `to`, of the same shape, what `from` is; violations are forgotten.
+void medium_copy(struct medium *to, const struct medium *from);
+
+/// Fills `count` pages from `first` on.
+void medium_fill(struct medium *medium, uint32_t first, uint32_t count,
+                 enum fill fill, uint64_t seed);
+
+/// Flips bit `bit` of `page`.
+void medium_flip(struct medium *medium, uint32_t page, uint32_t bit);
+
+/// Takes the power away: of what is not synced any part is lost.
+void medium_cut(struct medium *medium, uint64_t seed);
+
+/// The page programmed last, or `back` programs of other pages before it.
+uint32_t medium_newest(const struct medium *medium, uint32_t back);
+
+/// 64 bits that depend on `x` alone.
+uint64_t mix64(uint64_t x);
+
+#endif
