@@ -18,6 +18,8 @@
 #     bench/bench_*.c         benchmarks             one program a file
 #
 # FLAVOUR says how: each has its own compiler, flags and folder in build/.
+# Tests run with the core's assertions on (include/esker/assert.h): flavours
+# test, asan and fuzz. `release` is what a user builds, and what is measured.
 
 # Two jobs unless the caller names a number.
 ifeq ($(MAKELEVEL),0)
@@ -72,8 +74,11 @@ WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes \
 CC_release := gcc
 CFLAGS_release := -O2 -g
 
+CC_test := gcc
+CFLAGS_test := -O2 -g -DESK_ASSERTS=1
+
 CC_asan := gcc
-CFLAGS_asan := -O1 -g -fsanitize=address,undefined \
+CFLAGS_asan := -O1 -g -DESK_ASSERTS=1 -fsanitize=address,undefined \
     -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS_asan := -fsanitize=address,undefined
 
@@ -83,7 +88,7 @@ CFLAGS_coverage := -Wno-enum-enum-conversion -O0 -g -fprofile-instr-generate -fc
 LDFLAGS_coverage := -fprofile-instr-generate
 
 CC_fuzz := clang-19
-CFLAGS_fuzz := -Wno-enum-enum-conversion -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+CFLAGS_fuzz := -Wno-enum-enum-conversion -O1 -g -DESK_ASSERTS=1 -fsanitize=fuzzer-no-link,address,undefined \
     -fno-sanitize-recover=all
 LDFLAGS_fuzz := -fsanitize=fuzzer,address,undefined
 
@@ -113,13 +118,14 @@ demo: setup-demo ## make a volume, write sensor data, query it, show it
 
 .PHONY: test
 test: setup-test ## unit, contract, regression and Python tests
-	@$(MAKE) FLAVOUR=release tests
-	@scripts/run_tests --python --readme $(call test_programs,release)
+	@$(MAKE) FLAVOUR=release libraries
+	@$(MAKE) FLAVOUR=test tests
+	@scripts/run_tests --python --readme $(call test_programs,test)
 
 .PHONY: test-c
 test-c: setup-build ## the C tests alone
-	@$(MAKE) FLAVOUR=release tests
-	@scripts/run_tests $(call test_programs,release)
+	@$(MAKE) FLAVOUR=test tests
+	@scripts/run_tests $(call test_programs,test)
 
 .PHONY: test-asan
 test-asan: setup-build ## the C tests under address and UB sanitizers
@@ -128,8 +134,8 @@ test-asan: setup-build ## the C tests under address and UB sanitizers
 
 .PHONY: powercut
 powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
-	@$(MAKE) FLAVOUR=release powercuts
-	@set -e; for campaign in $(patsubst %.c,build/release/%,$(POWERCUT)); do \
+	@$(MAKE) FLAVOUR=test powercuts
+	@set -e; for campaign in $(patsubst %.c,build/test/%,$(POWERCUT)); do \
 	    ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) $$campaign; done
 
 .PHONY: damage

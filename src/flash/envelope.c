@@ -5,6 +5,7 @@
 
 #include "base/crc.h"
 #include "base/inline.h"
+#include "esker/assert.h"
 #include "esker/volume.h"
 
 uint32_t esk_envelope_sum_begin(const struct esk_envelope *envelope,
@@ -98,6 +99,7 @@ void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
 
 uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                            uint8_t number, uint16_t count) {
+    ESK_ASSERT(number > 0 && count <= elements_max(envelope, number));
     uint16_t offset =
         (uint16_t)(envelope->page_bytes - (uint16_t)number * ESK_SEAL_BYTES);
     uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +

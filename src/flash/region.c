@@ -4,6 +4,7 @@
 #include "flash/region.h"
 
 #include "base/inline.h"
+#include "esker/assert.h"
 
 enum {
     LOOKS_MAX = 3, ///< reads of a page whose first two differ
@@ -160,6 +161,8 @@ static int change_begin(const struct esk_region *region) {
 int esk_region_program(const struct esk_region *region, esk_page_id page,
                        const uint8_t *bytes, uint16_t from, uint16_t to) {
     const struct esk_device *device = device_of(region);
+    ESK_ASSERT(page - region->first_page < region->pages);
+    ESK_ASSERT(from < to && to <= region->envelope.page_bytes);
     ESK_TRY(change_begin(region));
     int status = device->ops->program(device, page, from, bytes + from,
                                       (uint16_t)(to - from));
@@ -170,6 +173,8 @@ int esk_region_program(const struct esk_region *region, esk_page_id page,
 int esk_region_erase(const struct esk_region *region, uint32_t block) {
     const struct esk_device *device = device_of(region);
     int status = ESK_E_IO;
+    ESK_ASSERT(block - region->first_page / device->geometry.block_pages <
+               region->pages / device->geometry.block_pages);
     ESK_TRY(change_begin(region));
     for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
         status =

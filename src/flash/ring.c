@@ -118,6 +118,7 @@ void esk_ring_drop(struct esk_ring *ring, uint32_t position) {
     if (position > ring->tail) {
         ring->tail = position < ring->head ? position : ring->head;
     }
+    ESK_ASSERT(esk_ring_is_sound(ring));
 }
 
 bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
@@ -325,6 +326,7 @@ static int doubt_settle(struct esk_ring *ring) {
 int esk_ring_reserve(struct esk_ring *ring) {
     uint16_t pages = block_pages(ring);
 
+    ESK_ASSERT(esk_ring_is_sound(ring));
     if ((ring->region.volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
@@ -482,12 +484,14 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
 
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position) {
+    ESK_ASSERT(page != NULL && count <= ring->room);
     ESK_TRY(page_write(ring, page, count, aux, false));
     esk_ring_open_none(ring);
     if (position != NULL) {
         *position = ring->head;
     }
     ring->head++;
+    ESK_ASSERT(esk_ring_is_sound(ring));
     return ESK_OK;
 }
 
@@ -511,5 +515,6 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
 
 int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
                   uint32_t aux) {
+    ESK_ASSERT(page != NULL && esk_ring_can_seal(ring, count));
     return page_write(ring, page, count, aux, true);
 }

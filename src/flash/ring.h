@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "esker/assert.h"
 #include "flash/region.h"
 
 enum {
@@ -160,6 +161,16 @@ uint16_t esk_ring_rest(const struct esk_ring *ring, uint32_t position);
 
 /// Whether the block of `position` is marked bad.
 bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position);
+
+/// What holds of a mounted ring between calls: for assertions.
+static inline bool esk_ring_is_sound(const struct esk_ring *ring) {
+    return ring->tail <= ring->head && ring->head <= ring->ready &&
+           ring->head - ring->tail <= ring->region.pages &&
+           ring->ready - ring->tail <=
+               ring->region.pages +
+                   2u * ring->region.volume->device->geometry.block_pages &&
+           ring->open_bytes <= ring->region.envelope.page_bytes;
+}
 
 /// Where the block of `position` begins, if that begins it; else the next.
 uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position);

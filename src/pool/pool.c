@@ -27,6 +27,9 @@ void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
                     uint8_t frames, uint8_t classes) {
     uint16_t slots = (uint16_t)((uint16_t)frames * classes);
     uint16_t place = 0;
+    ESK_ASSERT(memory != NULL && (uintptr_t)memory % sizeof(uint32_t) == 0);
+    ESK_ASSERT(frames > 0 && classes > 0 &&
+               classes <= ESK_POOL_CLASS_COUNT_MAX);
     pool->tags = memory;
     pool->pages = (uint8_t *)(pool->tags + slots);
     pool->pins = pool->pages + (size_t)frames * page_bytes;
@@ -104,6 +107,7 @@ bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
 int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame) {
+    ESK_ASSERT(tag != ESK_POOL_TAG_NONE && class_ < pool->classes);
     if (pool->slots != NULL) {
         return pool->slots->pin(pool, tag, class_, load, context, page, frame);
     }
@@ -134,6 +138,7 @@ int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame) {
 }
 
 void esk_pool_tag(struct esk_pool *pool, uint8_t frame, uint32_t tag) {
+    ESK_ASSERT(frame < pool->frames && pool->pins[frame] > 0);
     esk_pool_forget(pool, tag);
     for (uint8_t i = 0; i < pool->classes; i++) {
         esk_pool_move(pool, frame, i, tag);
@@ -142,6 +147,7 @@ void esk_pool_tag(struct esk_pool *pool, uint8_t frame, uint32_t tag) {
 
 void esk_pool_rename(struct esk_pool *pool, uint8_t frame, uint32_t from,
                      uint32_t to) {
+    ESK_ASSERT(frame < pool->frames && pool->pins[frame] > 0);
     esk_pool_forget(pool, to);
     for (uint8_t i = 0; i < pool->classes; i++) {
         uint32_t *tags = esk_pool_tags(pool, i);

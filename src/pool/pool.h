@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "esker/assert.h"
 #include "esker/status.h"
 
 enum { ESK_POOL_CLASS_COUNT_MAX = 8, ESK_POOL_FRAME_COUNT_MAX = 255 };
@@ -135,12 +136,24 @@ static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
 
 /// Pins `frame`, which is pinned, once more.
 static inline void esk_pool_hold(struct esk_pool *pool, uint8_t frame) {
+    ESK_ASSERT(frame < pool->frames && pool->pins[frame] > 0);
+    ESK_ASSERT(pool->pins[frame] < UINT8_MAX);
     pool->pins[frame]++;
 }
 
 /// Releases one pin of `frame`.
 static inline void esk_pool_unpin(struct esk_pool *pool, uint8_t frame) {
+    ESK_ASSERT(frame < pool->frames && pool->pins[frame] > 0);
     pool->pins[frame]--;
+}
+
+/// Pins of all frames: for assertions.
+static inline uint16_t esk_pool_pins(const struct esk_pool *pool) {
+    uint16_t pins = 0;
+    for (uint8_t frame = 0; frame < pool->frames; frame++) {
+        pins = (uint16_t)(pins + pool->pins[frame]);
+    }
+    return pins;
 }
 
 /// Pins a frame for writing. Its bytes are undefined and no page has them.

@@ -45,7 +45,7 @@ static void failure_print(struct cut_campaign *run, uint64_t op, uint32_t mode,
     }
     printf("FAILED %s, op %llu, %s, try %lu, after cut %lu\n"
            "    %s\n    %s\n"
-           "    repeat: ESK_SEED=%llu build/release/test/powercut/%s"
+           "    repeat: ESK_SEED=%llu build/test/test/powercut/%s"
            " %s %llu %lu %lu\n",
            run->name, (unsigned long long)op, mode_names[mode],
            (unsigned long)number, (unsigned long)depth, run->why, text,

@@ -30,6 +30,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "esker/assert.h"
+
 struct esk_test_case {
     const char *claim;
     void (*run)(void);
@@ -42,6 +44,7 @@ struct esk_test_state {
     const char *claim;
     char context[256];
     jmp_buf leave;
+    jmp_buf *asserted; ///< where an assertion that is expected goes
 };
 
 /// One copy a program: a test program is one translation unit.
@@ -170,6 +173,19 @@ static inline void esk_test_check_bytes_(const void *actual,
 /// Holds when `held` is true; else fails with what `why` says then.
 #define ESK_CHECK_HELD(held, why) ESK_CHECK_TEXT((held) ? "" : (why), "")
 
+/// Holds when `call` breaks an assertion of the core. Only where those are
+/// tested: ESK_ASSERTS.
+#define ESK_CHECK_ASSERTS(call)                                                \
+    do {                                                                       \
+        jmp_buf esk_asserted_;                                                 \
+        esk_test_state_.asserted = &esk_asserted_;                             \
+        if (setjmp(esk_asserted_) == 0) {                                      \
+            (void)(call);                                                      \
+            esk_test_state_.asserted = NULL;                                   \
+            esk_test_check_(false, __FILE__, __LINE__, "an assertion");        \
+        }                                                                      \
+    } while (0)
+
 /// Sets what a failure prints beside the claim, as printf: geometry and seed.
 /// Holds until the next one or the test's end.
 #define ESK_CONTEXT(...) esk_test_context_(__VA_ARGS__)
@@ -179,6 +195,7 @@ static inline bool esk_test_run_(const struct esk_test_case *test) {
     struct esk_test_state *state = &esk_test_state_;
     state->claim = test->claim;
     state->context[0] = '\0';
+    state->asserted = NULL;
     if (setjmp(state->leave) != 0) {
         return false;
     }
@@ -222,7 +239,22 @@ static inline int esk_test_main_(int argc, char **argv) {
     return failed == 0 ? 0 : 1;
 }
 
+/// An assertion of the core that fails: a check that fails.
+static inline void esk_test_assert_failed_(const char *file, int line,
+                                           const char *condition) {
+    jmp_buf *asserted = esk_test_state_.asserted;
+    esk_test_state_.asserted = NULL;
+    if (asserted != NULL) {
+        longjmp(*asserted, 1);
+    }
+    esk_test_check_(false, file, line, condition);
+}
+
 #define ESK_TEST_MAIN()                                                        \
+    void esk_assert_failed(const char *file_, int line_,                       \
+                           const char *condition_) {                           \
+        esk_test_assert_failed_(file_, line_, condition_);                     \
+    }                                                                          \
     int main(int argc, char **argv) {                                          \
         return esk_test_main_(argc, argv);                                     \
     }

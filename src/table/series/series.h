@@ -123,6 +123,15 @@ static inline uint8_t *esk_series_page_row(const struct esk_series *series,
            (uint16_t)((uint16_t)index * series->row_bytes);
 }
 
+/// Whether nothing is pinned but the pages being filled: how a public call
+/// begins. For assertions.
+static inline bool esk_series_is_idle(const struct esk_series *series) {
+    bool run = series->column_count > 0 && series->run_page != NULL;
+    uint16_t filled =
+        (uint16_t)(1u + (run ? 1u : 0u) + (series->var_page != NULL ? 1u : 0u));
+    return esk_pool_pins(&series->pool) == filled;
+}
+
 /// Bytes of a knot in an index page.
 static inline uint8_t esk_series_knot_bytes(const struct esk_series *series) {
     return (uint8_t)ESK_SPLINE_SECTION_ENTRY_BYTES(series->key_bytes);

@@ -49,6 +49,8 @@ static int row_admit(struct esk_series *series, esk_key key) {
 
 static int row_append(struct esk_series *series, const void *row,
                       const uint8_t *value, uint32_t bytes) {
+    ESK_ASSERT(row != NULL && (value != NULL || bytes == 0));
+    ESK_ASSERT(esk_series_is_idle(series));
     esk_key key = esk_series_row_key(series, row);
     ESK_TRY(row_admit(series, key));
     uint8_t *slot =
@@ -99,6 +101,7 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 }
 
 int esk_series_sync(struct esk_series *series) {
+    ESK_ASSERT(esk_series_is_idle(series));
     if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_OK;
     }
@@ -150,6 +153,7 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
 
+    ESK_ASSERT(esk_series_is_idle(series));
     if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }

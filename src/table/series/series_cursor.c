@@ -61,6 +61,8 @@ static void key_bounds(const struct esk_series *series,
 int esk_series_cursor_open(struct esk_series *series,
                            struct esk_series_cursor *cursor,
                            const struct esk_query *query) {
+    ESK_ASSERT(query == NULL || query->range_count == 0 ||
+               query->ranges != NULL);
     memset(cursor, 0, sizeof *cursor);
     cursor->group = UINT32_MAX;
     cursor->index_position = UINT32_MAX;
@@ -304,6 +306,7 @@ static int forward_next(struct esk_series *series,
 static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
                                      struct esk_series_cursor *cursor,
                                      void *row) {
+    ESK_ASSERT(row != NULL && esk_series_is_idle(series));
     if (cursor->left > 0) {
         cursor->row = (uint16_t)(cursor->row - cursor->left);
         cursor->end -= cursor->left;

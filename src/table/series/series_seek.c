@@ -159,6 +159,7 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
     struct esk_series_place place;
     bool missing = false;
 
+    ESK_ASSERT(row != NULL && esk_series_is_idle(series));
     if (esk_key_from_order(series->key_type, order) != key ||
         order < series->floor) {
         return ESK_NOT_FOUND;
@@ -223,6 +224,7 @@ int esk_series_oldest(struct esk_series *series, void *row) {
 int esk_series_count(struct esk_series *series, uint32_t *count) {
     uint32_t end = series->ordinal + series->write_count;
     uint32_t at = series->data.tail;
+    ESK_ASSERT(count != NULL && esk_series_is_idle(series));
     while (at < series->data.head) {
         uint8_t *page = NULL;
         uint8_t frame = 0;

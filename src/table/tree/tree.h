@@ -284,6 +284,22 @@ static inline bool esk_tree_shares(const struct esk_tree *tree) {
     return (tree->store->flags & ESK_STORE_SHARES) != 0;
 }
 
+/// Pins of the change under way that no esk_tree_work has: for assertions.
+static inline uint16_t esk_tree_own_pins(const struct esk_tree *tree) {
+    return (uint16_t)((tree->page != NULL ? 1u : 0u) +
+                      (tree->kept != NULL ? tree->kept->count : 0u));
+}
+
+/// Whether nothing is pinned beside what `left` and `right` have, either of
+/// which may be NULL: how a store is called. For assertions.
+static inline bool esk_tree_pins_only(const struct esk_tree *tree,
+                                      const struct esk_tree_work *left,
+                                      const struct esk_tree_work *right) {
+    uint16_t given = (uint16_t)((left != NULL && left->pinned ? 1u : 0u) +
+                                (right != NULL && right->pinned ? 1u : 0u));
+    return esk_pool_pins(&tree->pool) == esk_tree_own_pins(tree) + given;
+}
+
 /* tree_path.c */
 
 /// Pins the node of `level` at `address`.

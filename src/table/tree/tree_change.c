@@ -292,6 +292,7 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     esk_store_u32(esk_btree_child(&node, 0), edit->child);
     memcpy(entry + node.bytes, tree->pending, node.bytes);
     esk_store_u16(node.count, 2);
+    ESK_ASSERT(esk_tree_pins_only(tree, &work, NULL));
     int status = tree->store->place(tree, &work, true, &edit->child);
     if (status != ESK_OK) {
         esk_tree_work_drop(tree, &work);
@@ -306,12 +307,14 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
     uint32_t was = left->address;
     uint32_t right = 0;
     if (change->split) {
+        ESK_ASSERT(esk_tree_pins_only(tree, left, &change->right));
         ESK_TRY(tree->store->split(tree, left, &change->right,
                                    change->left_changed, &edit->child, &right));
         node_add(tree, left->level);
         esk_store_u32(tree->pending + tree->layout.key_bytes, right);
     } else {
         bool root = left->level == tree->now.height;
+        ESK_ASSERT(esk_tree_pins_only(tree, left, NULL));
         ESK_TRY(tree->store->place(tree, left, root, &edit->child));
     }
     edit->child_moved = edit->child != was;
@@ -353,6 +356,7 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         status = tree->merge->join(tree, work, node, edit);
     }
     if (status == ESK_OK && !change.split && tree->store->settle != NULL) {
+        ESK_ASSERT(esk_tree_pins_only(tree, work, NULL));
         status = tree->store->settle(tree, work, node, edit);
         if (edit->child_gone) {
             *again = true;
@@ -394,7 +398,9 @@ int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages) {
     if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
+    ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
     ESK_TRY(tree->store->begin(tree, pages));
+    ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
     return tree->store->take != NULL ? tree->store->take(tree) : ESK_OK;
 }
 
@@ -411,6 +417,7 @@ static void path_forget(struct esk_tree *tree, uint8_t height) {
 void esk_tree_change_end(struct esk_tree *tree, int status,
                          const struct esk_tree_state *before) {
     uint8_t height = before->height;
+    ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
     if (tree->kept != NULL) {
         tree->write_cache->end(tree, status != ESK_OK);
     }
@@ -429,6 +436,7 @@ void esk_tree_change_end(struct esk_tree *tree, int status,
         esk_pool_give(&tree->pool, tree->frame);
         tree->page = NULL;
     }
+    ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
     if (height != tree->now.height) {
         esk_tree_height_changed(tree);
     } else if (status == ESK_OK) {

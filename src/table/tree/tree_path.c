@@ -14,6 +14,9 @@
 static inline int page_pin(struct esk_tree *tree, uint32_t address,
                            uint8_t level, struct esk_tree_work *work) {
     uint8_t class_ = tree->lru_n ? (uint8_t)(level - 1u) : 0;
+    if (address == ESK_PAGE_NONE) {
+        return ESK_E_CORRUPT; /* the tag of an empty frame */
+    }
     tree->load_level = level;
     work->address = address;
     work->level = level;

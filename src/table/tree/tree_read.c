@@ -279,6 +279,7 @@ static void key_note(const struct esk_tree *tree,
 /// The next row when it is not in the frame the last one came from.
 static ESK_OUT_OF_LINE int
 cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
+    ESK_ASSERT(row != NULL && esk_tree_pins_only(tree, NULL, NULL));
     if (cursor->ended) {
         return ESK_END;
     }

@@ -75,6 +75,7 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
 
 static int row_put(struct esk_tree *tree, const void *row, enum put_mode mode) {
     struct esk_tree_edit edit;
+    ESK_ASSERT(row != NULL);
     edit.kind = ESK_TREE_EDIT_PUT;
     edit.rows = row;
     edit.row_count = 1;
@@ -98,6 +99,7 @@ int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
     const uint8_t *row = rows;
     int status = ESK_OK;
     uint32_t put = 0;
+    ESK_ASSERT(rows != NULL || count == 0);
     while (put < count && status == ESK_OK) {
         struct esk_tree_edit edit;
         edit.kind = ESK_TREE_EDIT_PUT;
@@ -117,6 +119,7 @@ int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
 
 int esk_tree_delete(struct esk_tree *tree, const void *key) {
     struct esk_tree_edit edit;
+    ESK_ASSERT(key != NULL);
     edit.kind = ESK_TREE_EDIT_DELETE;
     edit.rows = NULL;
     edit.row_count = 0;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Assertions: what a programmer owes, tested where it costs nothing later.
+///
+/// The core returns an error for what the medium or the world does. It asserts
+/// what only a mistake in a program can break: an argument, a pin that is not
+/// given back, an order of calls. Built with ESK_ASSERTS=1 each assertion is
+/// tested. Built without, as is the default, it is no code at all, and a
+/// mistake has no defined outcome.
+#ifndef ESKER_ASSERT_H
+#define ESKER_ASSERT_H
+
+/// 1 tests assertions, 0 leaves them out. Only the core's own files look at
+/// it, so a program may be built with another value than the library.
+#ifndef ESK_ASSERTS
+#define ESK_ASSERTS 0
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Called with an assertion that does not hold, before anything is changed by
+/// the step that asserts.
+///
+/// file, condition  static text; line: in that file.
+/// Returns  it must not: the core's state is wrong. Print, save, reset.
+/// The library's own traps the processor. A program replaces it by defining a
+/// function of this name (the library's is a weak symbol).
+void esk_assert_failed(const char *file, int line, const char *condition);
+
+#if ESK_ASSERTS
+#define ESK_ASSERT(condition)                                                  \
+    ((condition) ? (void)0 : esk_assert_failed(__FILE__, __LINE__, #condition))
+#else
+/// Compiled, so that it stays true to the code, and never run.
+#define ESK_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What an assertion does that fails, unless the program says otherwise.
+#include "esker/assert.h"
+
+#if ESK_ASSERTS && defined(__GNUC__)
+
+/// A debugger stops here; elsewhere the processor's trap resets a chip or ends
+/// a process. A chip without a trap stays here, for its watchdog.
+__attribute__((weak)) void esk_assert_failed(const char *file, int line,
+                                             const char *condition) {
+    (void)file;
+    (void)line;
+    (void)condition;
+    __builtin_trap();
+}
+
+#endif
