@@ -62,8 +62,6 @@ struct esk_ring {
     bool refuse;              ///< refuse when full, rather than drop
     bool stuck;               ///< the block at ready failed, and has no mark
     bool in_doubt;            ///< the last program of the page at head
-    uint8_t unread;           ///< pages before head that a mount could not read
-                              ///< and that end the log: torn, or damaged
     /// Makes room when nothing is to be erased, for a refusing ring; may be
     /// NULL. done: as esk_ring_step.
     int (*collect)(void *owner, bool *done);

@@ -408,6 +408,15 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     volume->rings = ring;
 }
 
+/// Empties the ring: it goes on from `position`, but not in the middle of a
+/// block, for that may not be erased.
+static void ring_empty(struct esk_ring *ring, uint32_t position) {
+    ring->head = esk_ring_block_from(ring, position);
+    ring->tail = ring->head;
+    ring->ready = ring->head;
+    ring->lap = ring->head - ring->head % ring->region.pages;
+}
+
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats, uint8_t *page) {
@@ -417,17 +426,14 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     esk_ring_init(ring, volume, config, stats);
     esk_ring_open_none(ring);
     search_make(&search, ring, page);
-    /* A block that was never begun is never begun in the middle. */
-    ring->head = esk_ring_block_from(ring, hint);
-    ring->tail = ring->head;
-    ring->ready = ring->head;
-    ring->lap = ring->head - ring->head % ring->region.pages;
+    ring_empty(ring, hint);
     if (origin_find(&search, hint)) {
         head_find(&search, head_block(&search));
-        if (ring->head < hint) {
-            ring->head = hint;
+        if (ring->head >= hint) {
+            ring->tail = tail_find(&search, hint);
+        } else {
+            ring_empty(ring, hint); /* only pages that were dropped are left */
         }
-        ring->tail = tail_find(&search, hint);
     } else if (block_is_begun(&search, ring->head)) {
         head_find(&search, ring->head);
     }

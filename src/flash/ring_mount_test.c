@@ -76,8 +76,8 @@ ESK_TEST(ring_mount_believes_a_tail_hint_above_every_page) {
     ring_fixture_append_many(&fixture, 5);
     fixture.config.tail_hint = 6;
     ring_fixture_mount(&fixture);
-    ESK_CHECK_INT(fixture.ring.head, 6);
-    ESK_CHECK_INT(fixture.ring.tail, 6);
+    ESK_CHECK_INT(fixture.ring.head, 8); /* no block is begun in the middle */
+    ESK_CHECK_INT(fixture.ring.tail, 8);
     ring_fixture_end(&fixture);
 }
 

@@ -244,18 +244,18 @@ static void value_check(uint32_t i, const uint8_t *row) {
     uint8_t wanted[VALUE_BYTES_MAX];
     uint8_t value[VALUE_BYTES_MAX + 1];
     uint32_t bytes = value_make(i, wanted);
-    uint32_t length = 0;
     uint32_t got = 0;
     uint32_t done = 0;
-    int status = esk_series_var_bytes(run.series, row, &length);
-    if (status == ESK_OK && length != bytes) {
+    struct esk_series_value reader;
+    int status = esk_series_value_open(run.series, row, &reader);
+    if (status == ESK_OK && reader.bytes != bytes) {
         found(run.trial, FINDING_WRONG, "row %u: value of %u bytes, not %u",
-              (unsigned)i, (unsigned)length, (unsigned)bytes);
+              (unsigned)i, (unsigned)reader.bytes, (unsigned)bytes);
         return;
     }
     while (status == ESK_OK && done <= bytes) {
-        status = esk_series_var_read(run.series, row, done, value + done,
-                                     VALUE_BYTES_MAX + 1 - done, &got);
+        status = esk_series_value_read(run.series, &reader, value + done,
+                                       VALUE_BYTES_MAX + 1 - done, &got);
         if (status != ESK_OK || got == 0) {
             break;
         }

@@ -249,14 +249,18 @@ static int ring_mount(struct esk_series *series, struct esk_ring *ring,
     return esk_ring_mount(ring, series->volume, &config, &series->stats, page);
 }
 
+static void unread_set(struct esk_series *series, uint32_t pages) {
+    series->unread = (uint8_t)(pages < UINT8_MAX ? pages : UINT8_MAX);
+}
+
 /// Finds the newest row on the medium: its key and ordinal; and how many pages
 /// behind it hold bytes that are not valid, one that is valid in part included.
-/// position  out: of its page; the ring's tail when there is none.
+/// end      out: the position behind its page; the ring's tail without one.
 /// Returns ESK_OK; ESK_E_IO.
-static int newest_find(struct esk_series *series, uint32_t *position) {
+static int newest_find(struct esk_series *series, uint32_t *end) {
     uint32_t partial = series->stats.partial;
     uint32_t unread = 0;
-    *position = series->data.tail;
+    *end = series->data.tail;
     for (uint32_t at = series->data.head; at > series->data.tail; at--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -267,7 +271,7 @@ static int newest_find(struct esk_series *series, uint32_t *position) {
         }
         unread += status == ESK_E_CORRUPT ? 1 : 0;
         unread += status == ESK_OK ? series->stats.partial - partial : 0;
-        series->unread = (uint8_t)(unread < UINT8_MAX ? unread : UINT8_MAX);
+        unread_set(series, unread);
         if (status != ESK_OK) {
             continue;
         }
@@ -280,7 +284,7 @@ static int newest_find(struct esk_series *series, uint32_t *position) {
             series->has_newest = true;
         }
         esk_pool_unpin(&series->pool, frame);
-        *position = at - 1;
+        *end = at;
         if (count > 0) {
             return ESK_OK;
         }
@@ -294,16 +298,19 @@ static int newest_find(struct esk_series *series, uint32_t *position) {
 /// sees that rows are missing.
 static int keys_recover(struct esk_series *series) {
     uint32_t head = series->data.head;
-    uint32_t newest = 0;
-    ESK_TRY(newest_find(series, &newest));
+    uint32_t end = 0;
+    ESK_TRY(newest_find(series, &end));
     if (series->parts->keys == NULL) {
         return ESK_OK;
     }
     ESK_TRY(series->parts->keys->recover(series));
     uint32_t moved = series->data.head - head;
     if (moved > 0) {
-        ESK_TRY(newest_find(series, &newest));
-        series->ordinal += newest < head ? moved : 0;
+        ESK_TRY(newest_find(series, &end));
+        if (end <= head) {
+            series->ordinal += moved;
+            unread_set(series, moved);
+        }
     }
     return ESK_OK;
 }
@@ -344,7 +351,7 @@ static int series_mount(struct esk_series *series,
     /* The write page is empty yet: it serves as scratch. */
     ESK_TRY(rings_mount(series, info, ahead, series->write_page));
     if (series->var != NULL) {
-        ESK_TRY(series->parts->var->recover(series));
+        series->parts->var->recover(series);
     }
     ESK_TRY(keys_recover(series));
     if ((series->volume->device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {

@@ -341,7 +341,7 @@ struct esk_series_values {
 /// The variable column.
 struct esk_series_var {
     /// Finds the end of the var stream. Returns ESK_OK; ESK_E_IO.
-    int (*recover)(struct esk_series *series);
+    void (*recover)(struct esk_series *series);
     /// Appends the value of the row of `key` to the var stream and writes its
     /// reference.
     int (*write)(struct esk_series *series, esk_key key, const uint8_t *value,

@@ -164,10 +164,13 @@ static void page_unread(struct check *check, uint32_t at, int status) {
 
 static void data_check(struct esk_series *series, struct check *check) {
     uint32_t at = series->data.tail;
+    esk_pool_forget_all(&series->pool); /* the medium is asked */
     while (at < series->data.head) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
+        uint32_t partial = series->stats.partial;
         int status = esk_series_pin(series, &series->data, at, &page, &frame);
+        check->report->pages_torn += series->stats.partial - partial;
         if (status != ESK_OK) {
             page_unread(check, at, status);
             at = esk_ring_skip(&series->data, at);

@@ -132,21 +132,11 @@ static int var_flush(struct esk_series *series) {
     return var_page_close(series);
 }
 
-static int var_recover(struct esk_series *series) {
-    series->var_stream = STREAM_FIRST;
-    for (uint32_t at = series->var->head; at > series->var->tail; at--) {
-        uint8_t *page = NULL;
-        uint8_t frame = 0;
-        int status = esk_series_pin(series, series->var, at - 1, &page, &frame);
-        if (status == ESK_OK) {
-            series->var_stream = esk_page_aux(page) + esk_page_count(page);
-            esk_pool_unpin(&series->pool, frame);
-        }
-        if (status == ESK_OK || status == ESK_E_IO) {
-            return status;
-        }
-    }
-    return ESK_OK;
+/// Goes on behind all that the pages before the head can have held: an offset
+/// is never given out twice, whatever of them reads.
+static void var_recover(struct esk_series *series) {
+    uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
+    series->var_stream = STREAM_FIRST + series->var->head * whole;
 }
 
 /// Looks among a page's rows, from the floor on, for the first value.

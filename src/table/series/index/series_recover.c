@@ -64,11 +64,11 @@ int esk_series_recover(struct esk_series *series) {
     uint32_t end = esk_series_tiles_recover(series);
     if (end == UINT32_MAX || end < series->data.tail) {
         end = series->data.tail;
+    } else if (end >= series->data.head) {
+        /* It was written when the page behind its run was there. */
+        ESK_TRY(data_reached(series, end + 1));
     }
-    if (end > series->data.head) {
-        ESK_TRY(data_reached(series, end));
-        end = end < series->data.head ? end : series->data.head;
-    }
+    end = end < series->data.head ? end : series->data.head;
     series->run_first = end;
     roll_forward(series);
     return ESK_OK;
