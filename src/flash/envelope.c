@@ -118,8 +118,8 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
     bool newest = false;
     for (uint8_t number = 1; number < UINT8_MAX; number++) {
         uint16_t room = elements_max(envelope, number);
-        if (room == 0) {
-            break;
+        if (room == 0 || room < best) {
+            break; /* here are elements, not a seal */
         }
         const uint8_t *seal =
             page + envelope->page_bytes - (uint16_t)number * ESK_SEAL_BYTES;

@@ -193,6 +193,25 @@ ESK_TEST(envelope_seal_proves_nothing_about_elements_that_changed) {
     }
 }
 
+ESK_TEST(envelope_seal_of_all_elements_that_fit_is_all_of_the_page) {
+    struct esk_envelope envelope = envelope_of(ESK_CHECKSUM_CRC32C);
+    uint8_t page[PAGE_BYTES];
+    for (uint8_t last = 1; last <= 6; last++) {
+        uint16_t most =
+            (uint16_t)((PAGE_BYTES - ESK_ENVELOPE_BYTES - last * 8) / UNIT);
+        ESK_CONTEXT("%u seals, %u elements", last, most);
+        memset(page, 0xFF, PAGE_BYTES);
+        memset(page + ESK_ENVELOPE_BYTES, 0x55, (size_t)most * UNIT);
+        esk_envelope_open(page, 77, 88);
+        for (uint8_t i = 1; i < last; i++) {
+            esk_envelope_seal(&envelope, page, i, i);
+        }
+        esk_envelope_seal(&envelope, page, last, most);
+        ESK_CHECK_INT(esk_envelope_check(&envelope, page, false),
+                      ESK_PROVEN_ALL);
+    }
+}
+
 ESK_TEST(envelope_check_bears_a_page_full_of_seals) {
     struct esk_envelope envelope = envelope_of(ESK_CHECKSUM_CRC32C);
     uint8_t page[PAGE_BYTES];
