@@ -440,14 +440,27 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     return search.failed ? ESK_E_IO : ESK_OK;
 }
 
+/// Whether pages are there that would go if the log had reached `position`.
+static bool holds_older(struct search *search, uint32_t position) {
+    const struct esk_ring *ring = search->ring;
+    uint32_t at = ring->tail - ring->tail % search->pages;
+    while (ring->tail < ring->head && at < ring->head &&
+           position - at > ring->region.pages) {
+        if (block_holds(search, at) == ESK_HEADER_PAGE) {
+            return true;
+        }
+        at += search->pages;
+    }
+    return false;
+}
+
 int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page) {
     struct search search;
-    bool is_empty = ring->head == ring->tail;
-    if (position <= ring->head || position > esk_ring_position_max(ring) ||
-        (!is_empty && position - ring->tail > ring->region.pages)) {
-        return ESK_OK;
-    }
     search_make(&search, ring, page);
+    if (position <= ring->head || position > esk_ring_position_max(ring) ||
+        holds_older(&search, position)) {
+        return search.failed ? ESK_E_IO : ESK_OK;
+    }
     search.origin = position - position % search.pages;
     ring->head = esk_ring_block_from(ring, position);
     ring->ready = ring->head;

@@ -264,6 +264,26 @@ ESK_TEST(ring_gives_up_positions_that_it_is_known_to_have_reached) {
     }
 }
 
+ESK_TEST(ring_that_lost_its_newest_blocks_can_have_reached_a_later_lap) {
+    struct ring_fixture fixture;
+    uint8_t zero[128] = {0};
+    uint32_t head = ALL + 3 * PAGES;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    ring_fixture_append_many(&fixture, head);
+    for (uint32_t at = head - 2 * PAGES; at < head; at++) {
+        ESK_CHECK_INT(esk_sim_poke(fixture.sim,
+                                   esk_ring_page(&fixture.ring, at), 0, zero,
+                                   sizeof zero),
+                      ESK_OK);
+    }
+    ring_fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.ring.head, head - 2 * PAGES);
+    ESK_CHECK_INT(esk_ring_reached(&fixture.ring, head, fixture.page), ESK_OK);
+    ESK_CHECK_INT(fixture.ring.head, head);
+    ESK_CHECK(fixture.ring.tail >= head - ALL);
+    ring_fixture_end(&fixture);
+}
+
 ESK_TEST(ring_without_a_page_can_have_reached_any_position) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
