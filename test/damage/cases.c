@@ -16,6 +16,29 @@ static const struct table_shape shapes[] = {
     {.name = "series-var", .has_var = true},
     {.name = "series-var-drop", .drops = true, .has_var = true},
     {.name = "series-floor", .drops = true, .erases = true},
+    {.name = "tree-inplace", .tree = true, .store = ESK_STORE_INPLACE},
+    {.name = "tree-inplace-merge",
+     .tree = true,
+     .store = ESK_STORE_INPLACE,
+     .merges = true,
+     .has_batches = true},
+    {.name = "tree-journaled", .tree = true, .store = ESK_STORE_JOURNALED},
+    {.name = "tree-journaled-batch",
+     .tree = true,
+     .store = ESK_STORE_JOURNALED,
+     .has_batches = true},
+    {.name = "tree-wandering", .tree = true, .store = ESK_STORE_WANDERING},
+    {.name = "tree-wandering-cache",
+     .tree = true,
+     .store = ESK_STORE_WANDERING,
+     .has_cache = true,
+     .merges = true},
+    {.name = "tree-mu", .tree = true, .store = ESK_STORE_MU},
+    {.name = "tree-mu-batch",
+     .tree = true,
+     .store = ESK_STORE_MU,
+     .has_batches = true,
+     .merges = true},
 };
 
 enum { SHAPES = sizeof shapes / sizeof shapes[0], CASES_MAX = 200 };
@@ -33,6 +56,12 @@ static bool shape_fits(const struct table_shape *shape,
         (kind->geometry.flags & (unsigned)ESK_MEDIUM_OVERWRITE) != 0;
     bool in_place = shape->store == ESK_STORE_INPLACE ||
                     shape->store == ESK_STORE_JOURNALED;
+    if (shape->store == ESK_STORE_INPLACE && kind->keeps_back) {
+        return false; // it promises nothing there of what is not synced
+    }
+    if (shape->store == ESK_STORE_MU && kind->geometry.page_bytes < 256) {
+        return false; // too small for a path
+    }
     return !in_place || overwrites;
 }
 

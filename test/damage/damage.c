@@ -149,7 +149,8 @@ static bool stage_run(struct table *table, int stage, struct trial *trial) {
               (unsigned)CALLS_A_STAGE);
         return false;
     }
-    going = series_stage(table, stage, trial);
+    going = table->of->shape->tree ? tree_stage(table, stage, trial)
+                                   : series_stage(table, stage, trial);
     return going;
 }
 
@@ -179,7 +180,7 @@ static bool table_make(struct table *table, const struct damage_case *of) {
     table->medium = medium_make(of->kind, of->blocks);
     table->base = medium_make(of->kind, of->blocks);
     table->page = malloc(of->kind->geometry.page_bytes);
-    return series_make(table);
+    return of->shape->tree ? tree_make(table) : series_make(table);
 }
 
 static void case_run(const struct damage_case *of, uint32_t first) {

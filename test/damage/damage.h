@@ -41,16 +41,15 @@ extern const char *const finding_names[FINDING_COUNT];
 struct table_shape {
     const char *name;
     bool tree;
-    bool drops;        ///< series: drops its oldest
-    bool has_var;      ///< series: variable values
-    bool has_indexes;  ///< series: value indexes
-    bool no_keys;      ///< series: opened without the key index
-    bool erases;       ///< series: rows below a floor are erased
-    bool has_batches;  ///< tree
-    bool has_cache;    ///< tree: a write cache
-    bool merges;       ///< tree
-    uint8_t store;     ///< tree: enum esk_tree_store
-    uint16_t rows_max; ///< tree: keys in use
+    bool drops;       ///< series: drops its oldest
+    bool has_var;     ///< series: variable values
+    bool has_indexes; ///< series: value indexes
+    bool no_keys;     ///< series: opened without the key index
+    bool erases;      ///< series: rows below a floor are erased
+    bool has_batches; ///< tree
+    bool has_cache;   ///< tree: a write cache
+    bool merges;      ///< tree
+    uint8_t store;    ///< tree: enum esk_tree_store
 };
 
 struct damage_case {
@@ -73,11 +72,13 @@ struct trial {
 
 /// What was done to a row number (series), or to a key (tree).
 struct row_log {
-    uint8_t state;    ///< series: enum row_state
-    uint8_t stage;    ///< in which it was written; 0: before the damage
-    bool told;        ///< it was missing when a loss was told
-    uint16_t version; ///< tree: of the last change tried
-    uint16_t synced;  ///< tree: of the last change synced
+    uint8_t state;     ///< series: enum row_state
+    uint8_t stage;     ///< in which it was written; 0: before the damage
+    bool told;         ///< it was missing when a loss was told
+    uint16_t version;  ///< tree: of the last change tried
+    uint16_t accepted; ///< tree: of the last that returned ESK_OK
+    uint16_t synced;   ///< tree: of the last change synced
+    uint32_t when;     ///< tree: programs of the medium at that sync
 };
 
 /// A case's table, what was written to it, and the medium it is on.
@@ -96,6 +97,8 @@ struct table {
     uint32_t must_from[STAGES]; ///< series: rows an undamaged table keeps
     uint32_t *row_page;         ///< series: page that a row is on, in base
     uint32_t row_count;         ///< of row_page
+    uint32_t region_first;      ///< tree: first page of its region
+    uint32_t region_pages;      ///< tree: pages of that region
     uint32_t var_first;         ///< series: first page of the values' region
     uint32_t vars;              ///< pages of that region
     uint32_t damage_blocks;     ///< of this trial, the longest run

@@ -85,6 +85,10 @@ void medium_cut(struct medium *medium, uint64_t seed);
 /// The page programmed last, or `back` programs of other pages before it.
 uint32_t medium_newest(const struct medium *medium, uint32_t back);
 
+/// Whether nothing tells that `page` was ever programmed: it is blank, or its
+/// block is damaged as a whole.
+bool medium_page_is_gone(const struct medium *medium, uint32_t page);
+
 /// 64 bits that depend on `x` alone.
 uint64_t mix64(uint64_t x);
 

@@ -450,24 +450,6 @@ static void read_reports(void) {
 
 // ------------------------------------------------------------- judging
 
-// Whether nothing tells that `page` was ever programmed: it is blank, or its
-// block is gone as a whole.
-static bool page_is_gone(const struct table *table, uint32_t page) {
-    const struct esk_geometry *geometry = &table->medium->device.geometry;
-    const uint8_t *at =
-        table->medium->bytes + (size_t)page * geometry->page_bytes;
-    uint32_t first = page - page % geometry->block_pages;
-    bool blank = table->medium->state[page] != PAGE_LOST;
-    bool block = true;
-    for (uint32_t i = 0; i < geometry->page_bytes; i++) {
-        blank = blank && at[i] == geometry->erased_value;
-    }
-    for (uint32_t i = 0; i < geometry->block_pages; i++) {
-        block = block && table->medium->state[first + i] >= PAGE_DAMAGED;
-    }
-    return blank || block;
-}
-
 // Rows of pages that are as they were are missing: the run hides them.
 static void judge_hidden(uint32_t i) {
     const struct table *table = run.table;
@@ -500,7 +482,7 @@ static bool looks_shorter(uint32_t first) {
     for (uint32_t i = first; i < table->row_count; i++) {
         uint32_t page = table->row_page[i];
         if (run.seen[i] || page == ESK_PAGE_NONE ||
-            !page_is_gone(table, page)) {
+            !medium_page_is_gone(table->medium, page)) {
             return false;
         }
         uint32_t when = table->base->when[page];

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Trees under damage. The changes of a key are numbered: version v of key k
+/// is a row, or that there is none, as a function of the two. So a row says
+/// which change it is of, and one that is older than the last synced change
+/// is a loss as a missing one is.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/damage/damage.h"
+
+enum {
+    TREE_BODY_BYTES = 34,
+    TREE_ROW_BYTES = 4 + 2 + TREE_BODY_BYTES,
+    KEYS_MAX = 600,
+    NOT_SEEN = 0xFFFF,
+    BATCH_CHANGES = 6,
+};
+
+struct tree_run {
+    struct table *table;
+    struct trial *trial;
+    struct esk_tree *tree;
+    int stage;
+    uint32_t keys;
+    uint32_t seen_count;
+    uint16_t seen[KEYS_MAX]; ///< version; NOT_SEEN: no row
+};
+
+static struct tree_run run;
+
+// ------------------------------------------------------------------- rows
+
+static uint32_t key_of(uint32_t k) {
+    return 100 + k * 7;
+}
+
+// Whether version `v` of key `k` is that there is no row. Version 0 is.
+static bool version_deletes(uint32_t k, uint32_t v) {
+    return v == 0 || (v > 1 && mix64((uint64_t)k * 70001 + v) % 5 == 0);
+}
+
+static void tree_row_make(uint32_t k, uint32_t v, uint8_t *row) {
+    uint32_t key = key_of(k);
+    for (int b = 0; b < 4; b++) {
+        row[b] = (uint8_t)(key >> 8 * b);
+    }
+    row[4] = (uint8_t)v;
+    row[5] = (uint8_t)(v >> 8);
+    for (uint32_t b = 0; b < TREE_BODY_BYTES; b += 8) {
+        uint64_t x = mix64(((uint64_t)k << 40) + ((uint64_t)v << 8) + b);
+        uint32_t left = TREE_BODY_BYTES - b;
+        memcpy(row + 6 + b, &x, left < 8 ? left : 8);
+    }
+}
+
+// The number of the row's key, or KEYS_MAX with the finding noted.
+static uint32_t tree_row_check(const uint8_t *row, const char *by,
+                               uint16_t *version) {
+    uint8_t wanted[TREE_ROW_BYTES];
+    uint32_t key = 0;
+    for (int b = 0; b < 4; b++) {
+        key |= (uint32_t)row[b] << 8 * b;
+    }
+    uint32_t k = (key - 100) / 7;
+    *version = (uint16_t)(row[4] | row[5] << 8);
+    if (key < 100 || k >= run.keys || key_of(k) != key) {
+        found(run.trial, FINDING_WRONG, "%s: key %u that nobody wrote", by,
+              (unsigned)key);
+        return KEYS_MAX;
+    }
+    tree_row_make(k, *version, wanted);
+    if (memcmp(row, wanted, sizeof wanted) != 0 ||
+        *version > run.table->log[k].version || version_deletes(k, *version)) {
+        found(run.trial, FINDING_WRONG, "%s: key %u: row that nobody wrote", by,
+              (unsigned)k);
+        return KEYS_MAX;
+    }
+    return k;
+}
+
+// Whether what is there of key `k` is no older than the last synced change.
+static bool version_is_due(uint32_t k, uint16_t seen) {
+    const struct row_log *log = &run.table->log[k];
+    if (seen != NOT_SEEN) {
+        return seen >= log->synced && seen <= log->version;
+    }
+    for (uint32_t v = log->synced; v <= log->version; v++) {
+        if (version_deletes(k, v)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// ------------------------------------------------------- table and volume
+
+static const struct esk_node_store *store_of(const struct table_shape *shape) {
+    switch (shape->store) {
+    case ESK_STORE_INPLACE:
+        return &esk_store_inplace;
+    case ESK_STORE_JOURNALED:
+        return &esk_store_journaled;
+    case ESK_STORE_WANDERING:
+        return &esk_store_wandering;
+    default:
+        return &esk_store_mu;
+    }
+}
+
+static bool shape_moves(const struct table_shape *shape) {
+    return shape->store == ESK_STORE_WANDERING || shape->store == ESK_STORE_MU;
+}
+
+static int tree_create(struct table *table) {
+    const struct esk_column columns[] = {
+        {.name = "k", .type = ESK_TYPE_U32},
+        {.name = "v", .type = ESK_TYPE_U16},
+        {.name = "body", .type = ESK_TYPE_BYTES, .bytes = TREE_BODY_BYTES},
+    };
+    const struct esk_table_spec spec = {
+        .name = "rows",
+        .columns = columns,
+        .column_count = 3,
+        .data_blocks = table->of->data_blocks,
+        .store = table->of->shape->store,
+    };
+    return esk_tree_create(&table->volume, &spec, NULL, table->page);
+}
+
+static int tree_open(struct table *table) {
+    const struct table_shape *shape = table->of->shape;
+    bool moves = shape_moves(shape);
+    struct esk_tree_config config = {.store = store_of(shape), .frames = 3};
+    struct esk_table_info info;
+    if (shape->merges) {
+        config.merge = moves ? &esk_merge_moving : &esk_merge_inplace;
+    }
+    if (shape->has_batches && !moves) {
+        config.batches = &esk_batches_inplace;
+    }
+    if (shape->has_cache) {
+        config.write_cache = &esk_write_cache;
+        config.frames = 16;
+    }
+    run.tree = NULL;
+    ESK_TRY(esk_volume_mount(&table->volume, &table->medium->device, 0,
+                             table->page));
+    ESK_TRY(esk_volume_find(&table->volume, "rows", &info, table->page));
+    uint32_t block_pages = table->medium->device.geometry.block_pages;
+    table->region_first = info.block[0] * block_pages;
+    table->region_pages = info.blocks[0] * block_pages;
+    uint32_t bytes =
+        esk_tree_arena_bytes(&table->volume, &info, &config, table->page);
+    if (bytes == 0) {
+        return ESK_E_CORRUPT;
+    }
+    table->arena = malloc(bytes); // exactly: a sanitizer sees what overruns
+    return esk_tree_open(&run.tree, &table->volume, "rows", &config,
+                         table->arena, bytes);
+}
+
+static void tree_close(struct table *table) {
+    if (run.tree != NULL) {
+        esk_tree_close(run.tree);
+        run.tree = NULL;
+    }
+    esk_volume_unmount(&table->volume);
+    free(table->arena);
+    table->arena = NULL;
+    medium_cut(table->medium, table->rows);
+}
+
+// Puts or deletes, whichever the next version of a key drawn is.
+static int tree_change(struct table *table) {
+    uint8_t row[TREE_ROW_BYTES];
+    uint32_t k = (uint32_t)(mix64((uint64_t)table->rows++ + 5) % run.keys);
+    struct row_log *log = &table->log[k];
+    uint16_t v = ++log->version;
+    int status;
+    tree_row_make(k, v, row);
+    if (version_deletes(k, v)) {
+        status = esk_tree_delete(run.tree, row);
+        status = status == ESK_NOT_FOUND ? ESK_OK : status;
+    } else {
+        status = esk_tree_put(run.tree, row);
+    }
+    if (status == ESK_OK) {
+        log->accepted = v;
+    }
+    return status;
+}
+
+static int tree_sync(struct table *table, uint8_t stage) {
+    int status = esk_tree_sync(run.tree);
+    for (uint32_t k = 0; status == ESK_OK && k < run.keys; k++) {
+        struct row_log *log = &table->log[k];
+        if (log->accepted != log->synced) {
+            log->synced = log->accepted;
+            log->stage = stage;
+            log->told = false;
+            log->when = table->medium->programs;
+        }
+    }
+    return status;
+}
+
+// A few changes that take effect together, or plain ones where they cannot.
+static int tree_batch(struct table *table) {
+    uint16_t accepted[KEYS_MAX];
+    int status = esk_tree_begin(run.tree, 8);
+    if (status != ESK_OK) {
+        return status == ESK_FULL ? tree_change(table) : status;
+    }
+    for (uint32_t k = 0; k < run.keys; k++) {
+        accepted[k] = table->log[k].accepted;
+    }
+    for (int n = 0; n < BATCH_CHANGES && status == ESK_OK; n++) {
+        status = tree_change(table);
+    }
+    int commit = esk_tree_commit(run.tree);
+    if (commit != ESK_OK) {
+        (void)esk_tree_abort(run.tree);
+        for (uint32_t k = 0; k < run.keys; k++) {
+            table->log[k].accepted = accepted[k];
+        }
+    }
+    return commit != ESK_OK ? commit : status;
+}
+
+// ------------------------------------------------------------ reading
+
+static void tree_scan(bool backward) {
+    struct esk_tree_cursor cursor;
+    const struct esk_tree_query query = {.backward = backward};
+    uint8_t row[TREE_ROW_BYTES];
+    uint32_t last = backward ? UINT32_MAX : 0;
+    uint32_t count = 0;
+    bool said = false;
+    int status = esk_tree_cursor_open(run.tree, &cursor, &query);
+    for (uint32_t n = 0; n < KEYS_MAX * 8 && status != ESK_END; n++) {
+        status = esk_tree_cursor_next(run.tree, &cursor, row);
+        if (status < 0) {
+            told(run.trial, "%s: %d", backward ? "backward" : "scan", status);
+            said = true;
+        }
+        if (status != ESK_OK) {
+            continue;
+        }
+        uint16_t version = 0;
+        uint32_t k =
+            tree_row_check(row, backward ? "backward" : "scan", &version);
+        if (k == KEYS_MAX) {
+            continue;
+        }
+        if (count != 0 && (backward ? k >= last : k <= last)) {
+            found(run.trial, FINDING_WRONG, "scan: key %u after %u",
+                  (unsigned)k, (unsigned)last);
+        }
+        last = k;
+        count++;
+        if (!backward) {
+            run.seen[k] = version;
+        } else if (run.seen[k] != version) {
+            found(run.trial, FINDING_INDEX, "key %u backward, not forward",
+                  (unsigned)k);
+        }
+    }
+    if (status != ESK_END) {
+        found(run.trial, FINDING_HANG, "scan: no end");
+    }
+    if (!backward) {
+        run.seen_count = count;
+    } else if (!said && count != run.seen_count) {
+        found(run.trial, FINDING_INDEX, "%u rows forward, %u backward",
+              (unsigned)run.seen_count, (unsigned)count);
+    }
+}
+
+static void tree_gets(void) {
+    uint8_t row[TREE_ROW_BYTES];
+    uint8_t wanted[TREE_ROW_BYTES];
+    for (uint32_t k = 0; k < run.keys; k++) {
+        uint16_t version = NOT_SEEN;
+        if (k % 3 != 0 && version_is_due(k, run.seen[k])) {
+            continue;
+        }
+        tree_row_make(k, 0, wanted);
+        int status = esk_tree_get(run.tree, wanted, row);
+        if (status < 0) {
+            told(run.trial, "get of key %u: %d", (unsigned)k, status);
+            continue;
+        }
+        if (status == ESK_OK && tree_row_check(row, "get", &version) != k) {
+            found(run.trial, FINDING_WRONG, "get of key %u: another row",
+                  (unsigned)k);
+        } else if (version != run.seen[k]) {
+            found(run.trial, FINDING_INDEX, "key %u: get %u, scan %u",
+                  (unsigned)k, (unsigned)version, (unsigned)run.seen[k]);
+        }
+    }
+}
+
+static void tree_reports(void) {
+    struct esk_tree_report report;
+    struct esk_tree_stats stats;
+    uint32_t count = 0;
+    int status = esk_tree_count(run.tree, &count);
+    if (status < 0) {
+        told(run.trial, "count: %d", status);
+    } else if (count != run.seen_count) {
+        told(run.trial, "count: %u, scan: %u", (unsigned)count,
+             (unsigned)run.seen_count);
+    }
+    status = esk_tree_check(run.tree, &report);
+    if (status != ESK_OK ||
+        report.pages_damaged + report.order_wrong + report.nodes_wrong != 0) {
+        told(run.trial, "check: %d, damaged %u order %u nodes %u", status,
+             (unsigned)report.pages_damaged, (unsigned)report.order_wrong,
+             (unsigned)report.nodes_wrong);
+    }
+    esk_tree_stats(run.tree, &stats);
+    if (stats.pages_damaged != 0) {
+        told(run.trial, "stats: damaged %u", (unsigned)stats.pages_damaged);
+    }
+}
+
+// ------------------------------------------------------------- judging
+
+// The last program of a page of the table that is left, when newer ones are
+// gone as if they had never been; UINT32_MAX: that is not so.
+static uint32_t shorter_since(const struct table *table) {
+    uint32_t left = 0;
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < table->region_pages; i++) {
+        uint32_t page = table->region_first + i;
+        uint32_t when = table->base->when[page];
+        if (table->medium->state[page] < PAGE_DAMAGED ||
+            !medium_page_is_gone(table->medium, page)) {
+            left = when > left ? when : left;
+        } else {
+            gone = when > gone ? when : gone;
+        }
+    }
+    if (!shape_moves(table->of->shape) && left > 0) {
+        return UINT32_MAX; // a tree in place is gone as a whole or not
+    }
+    return gone > left ? left : UINT32_MAX;
+}
+
+// Takes the losses as what they are when the tree looks as it once was.
+static bool tree_looks_older(void) {
+    struct table *table = run.table;
+    uint32_t since = run.stage == 0 ? shorter_since(table) : UINT32_MAX;
+    for (uint32_t k = 0; k < run.keys; k++) {
+        if (!version_is_due(k, run.seen[k]) &&
+            (since == UINT32_MAX || table->log[k].when <= since)) {
+            return false;
+        }
+    }
+    for (uint32_t k = 0; k < run.keys; k++) {
+        if (!version_is_due(k, run.seen[k])) {
+            table->log[k].synced = 0;
+            table->log[k].accepted = 0;
+        }
+    }
+    return true;
+}
+
+static void tree_judge(void) {
+    struct table *table = run.table;
+    uint32_t missing = 0;
+    uint32_t forgotten = 0;
+    uint32_t first = 0;
+    for (uint32_t k = 0; k < run.keys; k++) {
+        struct row_log *log = &table->log[k];
+        if (version_is_due(k, run.seen[k])) {
+            continue;
+        }
+        first = missing++ == 0 ? k : first;
+        forgotten += log->told ? 1 : 0;
+        log->told = log->told || run.trial->told;
+        if (log->stage > 0) {
+            found(run.trial, FINDING_LATER, "stage %d: key %u of stage %u",
+                  run.stage, (unsigned)k, (unsigned)log->stage);
+        }
+    }
+    run.trial->missing =
+        missing > run.trial->missing ? missing : run.trial->missing;
+    if (missing == 0 || run.trial->told) {
+        return;
+    }
+    uint16_t seen = run.seen[first];
+    uint16_t synced = table->log[first].synced;
+    enum finding finding = FINDING_SHORTER;
+    if (!tree_looks_older()) {
+        finding = forgotten == missing ? FINDING_FORGOTTEN : FINDING_SILENT;
+    }
+    found(run.trial, finding,
+          "stage %d: %u keys, the first %u: version %d of %u", run.stage,
+          (unsigned)missing, (unsigned)first, seen == NOT_SEEN ? -1 : (int)seen,
+          (unsigned)synced);
+}
+
+static void tree_read_all(struct table *table, int stage, struct trial *trial) {
+    run.table = table;
+    run.trial = trial;
+    run.stage = stage;
+    run.seen_count = 0;
+    memset(run.seen, 0xFF, sizeof run.seen);
+    trial->told = false;
+    trial->told_by[0] = 0;
+    tree_scan(false);
+    tree_scan(true);
+    tree_gets();
+    tree_reports();
+    tree_judge();
+    if (table->verbose) {
+        printf("  stage %d: %u rows, told by %s\n", stage,
+               (unsigned)run.seen_count,
+               trial->told ? trial->told_by : "nobody");
+    }
+}
+
+// ---------------------------------------------------------------- stages
+
+static int tree_add(struct table *table, uint8_t stage, uint32_t count) {
+    int status = ESK_OK;
+    int worst = ESK_OK;
+    for (uint32_t n = 0; n < count; n++) {
+        bool batch = table->of->shape->has_batches && n % 16 == 7;
+        status = batch ? tree_batch(table) : tree_change(table);
+        worst = status < 0 ? status : worst; // ESK_FULL: a batch's room
+        if (mix64((uint64_t)table->rows + 11) % 9 == 0) {
+            status = tree_sync(table, stage);
+            worst = status != ESK_OK ? status : worst;
+        }
+    }
+    status = tree_sync(table, stage);
+    return status != ESK_OK ? status : worst;
+}
+
+bool tree_stage(struct table *table, int stage, struct trial *trial) {
+    int status = tree_open(table);
+    if (status != ESK_OK) {
+        if (table->verbose) {
+            printf("  stage %d: open: %d\n", stage, status);
+        }
+        trial->unopened = true;
+        tree_close(table);
+        return false;
+    }
+    tree_read_all(table, stage, trial);
+    if (stage + 1 < STAGES) {
+        status = tree_add(table, (uint8_t)(stage + 1), 30);
+        if (status != ESK_OK && table->verbose) {
+            printf("  stage %d: changes: %d\n", stage, status);
+        }
+    }
+    tree_close(table);
+    return true;
+}
+
+// ------------------------------------------------------------- the table
+
+// How many keys: a fifth of what the pages hold, less for mu.
+static uint32_t keys_plan(const struct table *table) {
+    const struct esk_geometry *geometry = &table->medium->device.geometry;
+    uint32_t a_page = (geometry->page_bytes - 28u) / TREE_ROW_BYTES;
+    uint32_t keys = table->of->data_blocks * geometry->block_pages * a_page / 5;
+    keys /= table->of->shape->store == ESK_STORE_MU ? 4 : 1;
+    return keys < KEYS_MAX ? keys : KEYS_MAX;
+}
+
+bool tree_make(struct table *table) {
+    const struct esk_volume_config config = {.tables_max = 2};
+    struct trial trial = {0};
+    table->log_bytes = KEYS_MAX * sizeof(struct row_log);
+    table->log = calloc(1, table->log_bytes);
+    table->base_log = calloc(1, table->log_bytes);
+    run.keys = keys_plan(table);
+    uint32_t changes = run.keys * (shape_moves(table->of->shape) ? 5 : 3);
+    int status =
+        esk_volume_format(&table->medium->device, &config, table->page);
+    if (status == ESK_OK) {
+        status = esk_volume_mount(&table->volume, &table->medium->device, 0,
+                                  table->page);
+    }
+    if (status == ESK_OK) {
+        status = tree_create(table);
+    }
+    if (status == ESK_OK) {
+        status = tree_open(table);
+    }
+    if (status == ESK_OK) {
+        status = tree_add(table, 0, changes);
+    }
+    if (status != ESK_OK) {
+        printf("%s: cannot be made: %d\n", table->of->name, status);
+        return false;
+    }
+    tree_close(table);
+    medium_copy(table->base, table->medium);
+    memcpy(table->base_log, table->log, table->log_bytes);
+    table->base_rows = table->rows;
+    for (int stage = 0; stage < STAGES; stage++) {
+        tree_stage(table, stage, &trial);
+        trial_explain(table->of, &trial);
+    }
+    return true;
+}
