@@ -130,7 +130,7 @@ test-c: setup-build ## the C tests alone
 .PHONY: test-asan
 test-asan: setup-build ## the C tests under address and UB sanitizers
 	@$(MAKE) FLAVOUR=asan tests
-	@scripts/run_tests $(call test_programs,asan)
+	@ESK_DEEP=1 scripts/run_tests $(call test_programs,asan)
 
 .PHONY: powercut
 powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
@@ -153,7 +153,7 @@ fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=60 each
 .PHONY: coverage
 coverage: setup-tools ## lines and branches of src/ run; VERBOSE=1 lists gaps
 	@$(MAKE) FLAVOUR=coverage tests powercuts
-	@scripts/coverage $(if $(VERBOSE),--verbose) \
+	@ESK_DEEP=1 scripts/coverage $(if $(VERBOSE),--verbose) \
 	    $(call test_programs,coverage) \
 	    --powercut $(patsubst %.c,build/coverage/%,$(POWERCUT))
 

@@ -170,7 +170,8 @@ static void lives_run(uint32_t first, uint32_t lives) {
 }
 
 ESK_TEST(series_holds_its_promises_through_a_hard_life) {
-    lives_run(environment("ESK_SEED", 1), environment("ESK_LIVES", LIVES));
+    lives_run(environment("ESK_SEED", 1),
+              environment("ESK_LIVES", esk_test_is_deep() ? LIVES : LIVES / 3));
 }
 
 /// A card lost pages that it kept in its cache, and tore one of a lap ago that

@@ -140,6 +140,10 @@ ESK_TEST(tree_that_is_full_reads_changes_and_deletes_on_every_part) {
         bool overwrites = (part->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
         uint8_t store = overwrites ? ESK_STORE_INPLACE : ESK_STORE_WANDERING;
         for (; store <= ESK_STORE_MU; store++) {
+            if (!esk_test_is_deep() && (i + store) % 2 != 0) {
+                run++;
+                continue;
+            }
             for (uint32_t k = 0; k < (every ? KEY_TYPES : 1); k++) {
                 part_run(part, store, run % KEY_TYPES, page, 0);
                 if (!overwrites) {
@@ -172,7 +176,8 @@ static void taken_check(struct esk_model_tree *model) {
 ESK_TEST(row_that_is_there_is_changed_at_any_fill_of_any_region) {
     static const uint16_t block_pages[4] = {1, 4, 12, 64};
     uint32_t full = 0;
-    for (uint32_t run = 0; run < 4 * 4 * 13; run++) {
+    uint32_t step = esk_test_is_deep() ? 1 : 3;
+    for (uint32_t run = 0; run < 4 * 4 * 13; run += step) {
         uint8_t store = (uint8_t)(ESK_STORE_INPLACE + run % 4);
         uint16_t pages = block_pages[run / 4 % 4];
         bool overwrites = esk_model_tree_overwrites(store);

@@ -77,7 +77,7 @@ const struct damage_case *damage_cases(uint32_t *count) {
             next->shape = &shapes[s];
             next->kind = &medium_classes[k];
             next->data_blocks = 40;
-            next->blocks = 52;
+            next->blocks = 60;
             snprintf(next->name, sizeof next->name, "%s/%s", shapes[s].name,
                      medium_classes[k].name);
         }

@@ -15,7 +15,7 @@ const struct medium_class medium_classes[] = {
                   .program_bytes = 1,
                   .erased_value = 0xFF}},
     {.name = "nor128",
-     .geometry = {.block_pages = 4,
+     .geometry = {.block_pages = 8,
                   .page_bytes = 128,
                   .program_bytes = 1,
                   .erased_value = 0xFF}},

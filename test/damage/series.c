@@ -234,7 +234,9 @@ static uint32_t rows_margin(const struct table *table, int stage) {
 static bool row_owed(uint32_t i) {
     const struct table *table = run.table;
     uint32_t from = run.twin ? 0 : table->must_from[run.stage];
-    if (table->log[i].stage == 0 && !run.twin) {
+    // Of the rows since the damage none goes, but where an undamaged twin
+    // drops such rows as well.
+    if (!run.twin && (table->log[i].stage == 0 || from > table->base_rows)) {
         from += rows_margin(table, run.stage);
     }
     return table->log[i].state == ROW_SYNCED && i >= from;
@@ -524,7 +526,7 @@ static void judge(void) {
         first = missing++ == 0 ? i : first;
         forgotten += table->log[i].told ? 1 : 0;
         table->log[i].told = table->log[i].told || run.trial->told;
-        if (table->log[i].stage > 0) {
+        if (table->log[i].stage > 0 && !run.twin) {
             found(run.trial, FINDING_LATER, "stage %d: row %u of stage %u",
                   run.stage, (unsigned)i, (unsigned)table->log[i].stage);
         }

@@ -47,6 +47,12 @@ struct esk_test_state {
     jmp_buf *asserted; ///< where an assertion that is expected goes
 };
 
+/// Whether campaigns in tests go all the way: ESK_DEEP is set, as in the steps
+/// of `make check` with sanitizers and coverage. `make test` is quick.
+static inline bool esk_test_is_deep(void) {
+    return getenv("ESK_DEEP") != NULL;
+}
+
 /// One copy a program: a test program is one translation unit.
 static struct esk_test_state esk_test_state_;
 

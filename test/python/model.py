@@ -62,7 +62,11 @@ class ChipModel(RuleBasedStateMachine):
 
 
 def run(machine: type[ChipModel], examples: int, steps: int) -> None:
-    """Runs draws of the machine; ESK_SEED=n, ESK_EXAMPLES=n choose others."""
+    """Runs draws of the machine; ESK_SEED=n, ESK_EXAMPLES=n choose others.
+
+    Without ESK_DEEP half of the examples are drawn.
+    """
+    examples = examples if "ESK_DEEP" in os.environ else examples // 2
     chosen = os.environ.get("ESK_SEED")
     if chosen is not None:
         machine = seed(int(chosen))(type(machine.__name__, (machine,), {}))

@@ -199,8 +199,17 @@ def test_a_reader_ends_with_what_it_stands_on(closes):
     chip.close()
 
 
+@pytest.fixture(scope="module")
+def few_objects():
+    """Collections look at what the test makes alone: else they take long."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.mark.parametrize("order", [*itertools.permutations(range(5))])
-def test_handles_may_go_in_any_order(order):
+def test_handles_may_go_in_any_order(order, few_objects):
     chip = Simulator(geometry=NOR, seed=1)
     volume = Volume.format(chip)
     volume.create_tree("map", COLUMNS, blocks=20)

@@ -18,7 +18,7 @@
 #include "test/harness/tree_fixture.h"
 
 enum {
-    STATES = 2,         ///< of each medium; ESK_STATES asks for more
+    STATES = 2, ///< of each medium, 1 in a quick run; ESK_STATES asks for more
     STEPS_MOST = 60,    ///< of a workload until a cut comes
     CALLS_MOST = 300,   ///< the same, where most calls read
     CALLS_BETWEEN = 60, ///< two states of a tree
@@ -29,7 +29,9 @@ enum {
 
 static uint32_t states(void) {
     const char *asked = getenv("ESK_STATES");
-    return asked != NULL ? (uint32_t)strtoul(asked, NULL, 10) : STATES;
+    return asked != NULL        ? (uint32_t)strtoul(asked, NULL, 10)
+           : esk_test_is_deep() ? STATES
+                                : 1;
 }
 
 static const enum read_failure ways[] = {READ_FLIPPED, READ_ERASED,
