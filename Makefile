@@ -35,8 +35,10 @@ B := build/$(FLAVOUR)
 FUZZ_SECONDS ?= 60
 CUTS ?= 100000
 SEED ?= 1
-DAMAGE_ONE_IN ?= 97
-DAMAGE_DRAWN ?= 20
+DAMAGE_OPTIONS ?= --one-in 97 --drawn 20
+NIGHTLY_CUTS ?= 1000000
+NIGHTLY_FUZZ_SECONDS ?= 3600
+NIGHTLY_DRAWN ?= 2000
 
 # ------------------------------------------------------------ what to build
 
@@ -139,11 +141,10 @@ powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
 	    ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) $$campaign; done
 
 .PHONY: damage
-damage: setup-build ## damaged media, one in DAMAGE_ONE_IN=97 of all; SEED=1
+damage: setup-build ## damaged media, by DAMAGE_OPTIONS; SEED=1
 	@$(MAKE) FLAVOUR=release damages
 	@$(MAKE) FLAVOUR=asan damages
-	@scripts/damage --one-in $(DAMAGE_ONE_IN) --drawn $(DAMAGE_DRAWN) \
-	    --seed $(SEED)
+	@scripts/damage $(DAMAGE_OPTIONS) --seed $(SEED)
 
 .PHONY: fuzz
 fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=60 each
@@ -222,6 +223,13 @@ format: setup-check ## rewrite C by clang-format and Python by ruff
 .PHONY: check
 check: ## everything CI runs
 	@scripts/check
+
+.PHONY: nightly
+nightly: ## the campaigns, deep: NIGHTLY_CUTS, _FUZZ_SECONDS, _DRAWN; SEED=1
+	@ESK_DEEP=1 CUTS=$(NIGHTLY_CUTS) SEED=$(SEED) \
+	    FUZZ_SECONDS=$(shell expr $(NIGHTLY_FUZZ_SECONDS) / $(words $(FUZZ))) \
+	    DAMAGE_OPTIONS="--deep --drawn $(NIGHTLY_DRAWN)" \
+	    scripts/check test damage powercut fuzz
 
 .PHONY: clean
 clean: ## remove build/

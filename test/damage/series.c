@@ -443,6 +443,15 @@ static void read_reports(void) {
              (unsigned)report.rows_missing, (unsigned)report.pages_damaged,
              (unsigned)report.pages_torn, (unsigned)report.newest_unread);
     }
+    if (run.table->verbose) {
+        printf("  check %d: rows %u missing %u pages %u damaged %u torn %u "
+               "index %u damaged %u wrong %u unread %u\n",
+               status, (unsigned)report.rows, (unsigned)report.rows_missing,
+               (unsigned)report.pages, (unsigned)report.pages_damaged,
+               (unsigned)report.pages_torn, (unsigned)report.index_pages,
+               (unsigned)report.index_damaged, (unsigned)report.index_wrong,
+               (unsigned)report.newest_unread);
+    }
     esk_series_stats(run.series, &stats);
     if (stats.newest_unread != 0 || stats.pages_damaged != 0) {
         told(run.trial, "stats: damaged %u unread %u",
