@@ -33,6 +33,7 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
     memset(meta, 0, sizeof *meta);
     meta->region.volume = volume;
     meta->region.stats = &meta->stats;
+    meta->region.pages = 2u * volume->half_blocks * geometry->block_pages;
     envelope->page_bytes = geometry->page_bytes;
     envelope->erased_value = geometry->erased_value;
     envelope->unit = 1;
