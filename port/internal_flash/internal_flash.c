@@ -58,7 +58,7 @@ static int internal_program(const struct esk_device *device, esk_page_id page,
     uint32_t address = internal_address(device, page, offset);
     const uint8_t *word = buffer;
     ESK_TRY(esk_driver_check(device, page, offset, bytes));
-    if ((offset | bytes) % port->word_bytes != 0) {
+    if ((unsigned)(offset | bytes) % port->word_bytes != 0) {
         return ESK_E_INVALID;
     }
     for (uint16_t at = 0; at < bytes; at = (uint16_t)(at + port->word_bytes)) {

@@ -83,7 +83,7 @@ static uint16_t elements_max(const struct esk_envelope *envelope,
                              uint8_t seals) {
     uint16_t used =
         (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)seals * ESK_SEAL_BYTES);
-    return (uint16_t)((envelope->page_bytes - used) / envelope->unit);
+    return (uint16_t)((unsigned)(envelope->page_bytes - used) / envelope->unit);
 }
 
 void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux) {

@@ -501,8 +501,9 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
     uint16_t seals = (uint16_t)((ring->open_seals + 1u) * ESK_SEAL_BYTES);
 
     if (geometry->program_bytes > ESK_SEAL_BYTES ||
-        ESK_SEAL_BYTES % geometry->program_bytes != 0 ||
-        used % geometry->program_bytes != 0 || ring->open_seals >= 250) {
+        (unsigned)ESK_SEAL_BYTES % geometry->program_bytes != 0 ||
+        (unsigned)used % geometry->program_bytes != 0 ||
+        ring->open_seals >= 250) {
         return false;
     }
     /* This seal takes two program calls; completing the page takes two. */

@@ -167,8 +167,8 @@ void esk_table_spec_derive(const struct esk_table_spec *spec,
 
     if (entry > 0) {
         uint16_t room = entry_room(page_bytes, key_bytes(spec));
-        uint16_t fit = (uint16_t)(room / entry);
-        uint16_t half = (uint16_t)(room / 2 / entry + 1);
+        uint16_t fit = (uint16_t)((unsigned)room / entry);
+        uint16_t half = (uint16_t)(room / 2u / entry + 1u);
         run = fit < run ? fit : run;
         group = half < group ? half : group;
     }

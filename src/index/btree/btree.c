@@ -15,7 +15,8 @@ static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
     if (bytes < head) {
         return 0;
     }
-    return (uint16_t)((bytes - head) / esk_btree_entry_bytes(layout, level));
+    return (uint16_t)((unsigned)(bytes - head) /
+                      esk_btree_entry_bytes(layout, level));
 }
 
 void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,

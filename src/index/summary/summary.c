@@ -133,7 +133,8 @@ static void summary_fit(struct summary_grid *grid, uint32_t span,
     grid->last = (uint8_t)low;
     grid->scale = 256;
     if (low >= bits) {
-        grid->scale = (uint16_t)(((uint16_t)bits << 8) / (uint16_t)(low + 1u));
+        grid->scale =
+            (uint16_t)((unsigned)((uint16_t)bits << 8) / (uint16_t)(low + 1u));
     }
 }
 

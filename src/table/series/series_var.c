@@ -118,7 +118,7 @@ static int var_flush(struct esk_series *series) {
     if (series->var_used == series->var_sealed) {
         return ESK_OK;
     }
-    uint16_t rounded = (uint16_t)((series->var_used + unit - 1) / unit * unit);
+    uint16_t rounded = (uint16_t)((series->var_used + unit - 1u) / unit * unit);
     if (esk_ring_can_seal(series->var, rounded)) {
         memset(series->var_page + ESK_ENVELOPE_BYTES + series->var_used, 0,
                (size_t)(rounded - series->var_used));

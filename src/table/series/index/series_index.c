@@ -65,7 +65,8 @@ static int run_write(struct esk_series *series) {
     page[ESK_INDEX_FLAGS] = series->gap_unknown ? 0 : ESK_INDEX_GAP_EMPTY;
     uint8_t *section = page + ESK_INDEX_RUN_BODY + bytes;
     uint16_t room =
-        (uint16_t)((page_bytes(series) - ESK_INDEX_RUN_BODY - bytes) / knot -
+        (uint16_t)((unsigned)(page_bytes(series) - ESK_INDEX_RUN_BODY - bytes) /
+                       knot -
                    1);
     uint16_t knots = esk_spline_take_new(&series->spline, section, room);
     uint16_t used =

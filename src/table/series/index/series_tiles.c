@@ -57,10 +57,10 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
         role == ESK_INDEX_GROUP ? (uint16_t)(series->group_pages - 1u) : 0;
     uint16_t bytes = (uint16_t)(entries * series->entry_bytes);
     uint8_t knot = esk_series_knot_bytes(series);
-    uint16_t room =
-        (uint16_t)((series->pool.page_bytes - ESK_INDEX_TILE_BODY - bytes) /
-                       knot -
-                   1);
+    uint16_t room = (uint16_t)((unsigned)(series->pool.page_bytes -
+                                          ESK_INDEX_TILE_BODY - bytes) /
+                                   knot -
+                               1);
 
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     uint8_t *section = page + ESK_INDEX_TILE_BODY + bytes;

@@ -114,7 +114,7 @@ static uint32_t window_moving(const struct esk_tree *tree) {
     uint32_t least = (uint32_t)ESK_COLLECTOR_PATHS * tree->now.height;
     /* A wide division takes a small chip three times as long. */
     uint32_t pages =
-        all <= UINT16_MAX ? (uint32_t)((uint16_t)all / count) : all / count;
+        all <= UINT16_MAX ? (uint32_t)((unsigned)all / count) : all / count;
     return pages < least ? least : pages;
 }
 

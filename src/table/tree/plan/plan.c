@@ -65,7 +65,7 @@ static uint16_t entries_in(const struct esk_tree_need *need, uint8_t level,
     if (bytes <= need->node_header_bytes) {
         return 0;
     }
-    return (uint16_t)((uint16_t)(bytes - need->node_header_bytes) /
+    return (uint16_t)((unsigned)(bytes - need->node_header_bytes) /
                       (level == 1 ? need->leaf_entry_bytes
                                   : need->index_entry_bytes));
 }
