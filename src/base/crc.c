@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// CRC-32C and CRC-16 by tables of 16 or 256 entries, chosen by ESK_CRC_TABLE.
-/// x86-64 hosts with SSE 4.2 use its instruction, three at a time; the value is
-/// the same.
+/// Hosts with an instruction for it, SSE 4.2 or ARMv8's CRC, use that, three at
+/// a time; the value is the same. Whether there is one is asked at run time.
 ///
 /// A table is linear: entry i is the sum of the entries of i's bits. So eight
 /// constants make any of them.
@@ -176,6 +176,63 @@ uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count) {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+#define CRC_TARGET __attribute__((target("sse4.2,pclmul")))
+#define CRC_STEP_8(crc, word) __builtin_ia32_crc32di((crc), (word))
+#define CRC_STEP_4(crc, word) __builtin_ia32_crc32si((crc), (word))
+#define CRC_STEP_1(crc, byte) __builtin_ia32_crc32qi((crc), (byte))
+
+typedef long long crc_wide __attribute__((vector_size(16)));
+
+/// The product without carries of two numbers of 32 bits.
+CRC_TARGET static inline uint64_t crc_product(uint64_t left, uint32_t right) {
+    crc_wide product = __builtin_ia32_pclmulqdq128(
+        (crc_wide){(long long)left}, (crc_wide){(long long)right}, 0);
+    return (uint64_t)product[0];
+}
+
+static inline bool crc_is_there(void) {
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__)
+
+#define CRC_TARGET __attribute__((target(CRC_ARCHITECTURE)))
+#if defined(__clang__)
+#define CRC_ARCHITECTURE "crc,aes"
+#define CRC_STEP_8(crc, word) __builtin_arm_crc32cd((uint32_t)(crc), (word))
+#define CRC_STEP_4(crc, word) __builtin_arm_crc32cw((crc), (word))
+#define CRC_STEP_1(crc, byte) __builtin_arm_crc32cb((crc), (byte))
+#else
+#define CRC_ARCHITECTURE "+crc+crypto"
+#define CRC_STEP_8(crc, word)                                                  \
+    __builtin_aarch64_crc32cx((uint32_t)(crc), (word))
+#define CRC_STEP_4(crc, word) __builtin_aarch64_crc32cw((crc), (word))
+#define CRC_STEP_1(crc, byte) __builtin_aarch64_crc32cb((crc), (byte))
+#endif
+
+CRC_TARGET static inline uint64_t crc_product(uint64_t left, uint32_t right) {
+    uint64_t product;
+    __asm__("fmov d0, %1\n\tfmov d1, %2\n\t"
+            "pmull v0.1q, v0.1d, v1.1d\n\tfmov %0, d0"
+            : "=r"(product)
+            : "r"(left), "r"((uint64_t)right)
+            : "v0", "v1");
+    return product;
+}
+
+/// The C library's, where there is one. The kernel's numbers do not change.
+extern unsigned long getauxval(unsigned long type) __attribute__((weak));
+
+static inline bool crc_is_there(void) {
+    enum { HARDWARE = 16, PMULL = 1 << 4, CRC32 = 1 << 7 };
+    return getauxval != 0 &&
+           (getauxval(HARDWARE) & (PMULL | CRC32)) == (PMULL | CRC32);
+}
+
+#endif
+
+#if defined(CRC_TARGET)
+
 /// Bytes of a stream: three of them are the 504 that a page of 512 has after
 /// its checksum, and go eight times into a page of 4,096.
 enum { STREAM_BYTES = 168 };
@@ -185,36 +242,29 @@ enum { STREAM_BYTES = 168 };
 #define SHIFT_ONE 0x1B3D8F29
 #define SHIFT_TWO 0xA60CE07B
 
-typedef long long crc_wide __attribute__((vector_size(16)));
-
-__attribute__((target("sse4.2,pclmul"))) static uint64_t
-crc32c_shift(uint64_t crc, long long by) {
-    crc_wide product = __builtin_ia32_pclmulqdq128((crc_wide){(long long)crc},
-                                                   (crc_wide){by}, 0);
-    return __builtin_ia32_crc32di(0, (uint64_t)product[0]);
+CRC_TARGET static inline uint64_t crc32c_shift(uint64_t crc, uint32_t by) {
+    return CRC_STEP_8(0, crc_product(crc, by));
 }
 
 /// An instruction takes three cycles and begins each one: three streams at
 /// once, which a CRC is linear enough to be put together from.
-__attribute__((target("sse4.2,pclmul"))) static uint32_t
-crc32c_streams(uint32_t crc, const uint8_t *bytes) {
+CRC_TARGET static uint32_t crc32c_streams(uint32_t crc, const uint8_t *bytes) {
     uint64_t first = crc;
     uint64_t second = 0;
     uint64_t third = 0;
+#pragma GCC unroll 21
     for (uint16_t i = 0; i < STREAM_BYTES; i = (uint16_t)(i + 8u)) {
         const uint8_t *at = bytes + i;
-        first = __builtin_ia32_crc32di(first, esk_load_u64(at));
-        second =
-            __builtin_ia32_crc32di(second, esk_load_u64(at + STREAM_BYTES));
-        third =
-            __builtin_ia32_crc32di(third, esk_load_u64(at + 2 * STREAM_BYTES));
+        first = CRC_STEP_8(first, esk_load_u64(at));
+        second = CRC_STEP_8(second, esk_load_u64(at + STREAM_BYTES));
+        third = CRC_STEP_8(third, esk_load_u64(at + 2 * STREAM_BYTES));
     }
     return (uint32_t)(crc32c_shift(first, SHIFT_TWO) ^
                       crc32c_shift(second, SHIFT_ONE) ^ third);
 }
 
-__attribute__((target("sse4.2,pclmul"))) static uint32_t
-crc32c_x86(uint32_t crc, const uint8_t *bytes, uint16_t count) {
+CRC_TARGET static uint32_t crc32c_processor(uint32_t crc, const uint8_t *bytes,
+                                            uint16_t count) {
     while (count >= 3 * STREAM_BYTES) {
         crc = crc32c_streams(crc, bytes);
         bytes += 3 * STREAM_BYTES;
@@ -222,13 +272,18 @@ crc32c_x86(uint32_t crc, const uint8_t *bytes, uint16_t count) {
     }
     uint64_t wide = crc;
     while (count >= 8) {
-        wide = __builtin_ia32_crc32di(wide, esk_load_u64(bytes));
+        wide = CRC_STEP_8(wide, esk_load_u64(bytes));
         bytes += 8;
         count = (uint16_t)(count - 8);
     }
     crc = (uint32_t)wide;
+    if (count >= 4) {
+        crc = CRC_STEP_4(crc, esk_load_u32(bytes));
+        bytes += 4;
+        count = (uint16_t)(count - 4);
+    }
     while (count > 0) {
-        crc = __builtin_ia32_crc32qi(crc, *bytes);
+        crc = CRC_STEP_1(crc, *bytes);
         bytes++;
         count--;
     }
@@ -236,10 +291,10 @@ crc32c_x86(uint32_t crc, const uint8_t *bytes, uint16_t count) {
 }
 
 uint32_t esk_crc32c(uint32_t crc, const uint8_t *bytes, uint16_t count) {
-    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")
-               ? crc32c_x86(crc, bytes, count)
-               : esk_crc32c_portable(crc, bytes, count);
+    return crc_is_there() ? crc32c_processor(crc, bytes, count)
+                          : esk_crc32c_portable(crc, bytes, count);
 }
+
 #else
 uint32_t esk_crc32c(uint32_t crc, const uint8_t *bytes, uint16_t count) {
     return esk_crc32c_portable(crc, bytes, count);

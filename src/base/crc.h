@@ -20,8 +20,9 @@
 /// Continues a CRC-32C over `count` bytes. Start with any seed; there is no
 /// final inversion, so calls chain. The standard value of a message is
 /// ~esk_crc32c(~0, message, count).
-/// Cost: two table loads a byte, or one; the processor's own instruction on
-/// x86-64.
+/// Cost: two table loads a byte, or one. A host's own instruction where the
+/// processor has it, asked at run time: x86-64 with SSE 4.2, ARMv8 with CRC on
+/// Linux; about 100 instructions for a page of 512 bytes.
 uint32_t esk_crc32c(uint32_t crc, const uint8_t *bytes, uint16_t count);
 
 /// The same without special instructions, on any machine.
