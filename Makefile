@@ -59,7 +59,7 @@ TESTS := $(call files,src,*_test.c) \
 POWERCUT := $(call files,test/powercut,*.c)
 FUZZ := $(call files,test/fuzz,fuzz_*.c)
 REPLAY := $(notdir $(wildcard test/fuzz/corpus/fuzz_*))
-BENCH := $(call files,bench,bench_*.c)
+BENCH := $(call files,bench,bench_*.c) bench/series_operations.c
 DAMAGE := $(call files,test/damage,*.c)
 
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))

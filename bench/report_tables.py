@@ -192,6 +192,19 @@ TABLES = (
         ),
     ),
     (
+        "Host, instructions per operation",
+        tuple(
+            (what, f"instructions, {what}", "*")
+            for what in (
+                "append",
+                "random get",
+                "scan, a row",
+                "5 % key range, a row",
+                "tail value query",
+            )
+        ),
+    ),
+    (
         "RAM on the host",
         (
             (

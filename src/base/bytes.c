@@ -37,9 +37,11 @@ void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
 
 #else
 
+#if SIZE_MAX <= UINT32_MAX
 void esk_bytes_copy(void *to, const void *from, uint16_t count) {
     memcpy(to, from, count);
 }
+#endif
 
 void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
     memmove(bytes + gap, bytes, count);

@@ -204,8 +204,7 @@ static inline bool crc_is_there(void) {
 #define CRC_STEP_1(crc, byte) __builtin_arm_crc32cb((crc), (byte))
 #else
 #define CRC_ARCHITECTURE "+crc+crypto"
-#define CRC_STEP_8(crc, word)                                                  \
-    __builtin_aarch64_crc32cx((uint32_t)(crc), (word))
+#define CRC_STEP_8(crc, word) __builtin_aarch64_crc32cx((uint32_t)(crc), (word))
 #define CRC_STEP_4(crc, word) __builtin_aarch64_crc32cw((crc), (word))
 #define CRC_STEP_1(crc, byte) __builtin_aarch64_crc32cb((crc), (byte))
 #endif

@@ -266,6 +266,14 @@ uint64_t esk_order_number(uint8_t type, union esk_number number, bool *below,
     return esk_order_load(type, bytes);
 }
 
+#if SIZE_MAX > UINT32_MAX
+
+esk_key esk_order_key_max(uint8_t type) {
+    return (esk_key) ~(esk_key)0 >> (ESK_KEY_BITS - 8u * esk_order_width(type));
+}
+
+#else
+
 esk_key esk_order_key_max(uint8_t type) {
     esk_key max = UINT8_MAX;
     for (uint8_t i = esk_order_width(type); i > 1; i--) {
@@ -273,6 +281,8 @@ esk_key esk_order_key_max(uint8_t type) {
     }
     return max;
 }
+
+#endif
 
 esk_key esk_order_from_key(uint8_t type, esk_key key) {
     const esk_key sign = (esk_key)1 << (ESK_KEY_BITS - 1);

@@ -12,43 +12,17 @@
 
 #include "base/bytes.h"
 #include "base/inline.h"
+#include "base/scale.h"
 
 /// pages * run / span rounded down, with a small bias: run < span.
-///
-/// Digit by digit, as in long multiplication and division at once: after
-/// each bit of `pages`, quotient * span + rest = (bits so far) * run. No
-/// product is wider than 32 bits and there is no division. Bits are taken a
-/// byte at a time, since pages are few between knots.
 static uint32_t spline_scale(uint32_t pages, esk_key run, esk_key span) {
     while (span >= (esk_key)1 << 30) {
         span >>= 1;
         run >>= 1;
     }
-    uint32_t step = (uint32_t)run;
     uint32_t whole = (uint32_t)span;
-    uint32_t quotient = 0;
     uint32_t rest = 0;
-    uint8_t digits[4];
-    esk_store_u32(digits, pages);
-    for (uint8_t i = sizeof digits; i > 0; i--) {
-        uint8_t digit = digits[i - 1];
-        uint16_t part = 0; /* below 512: the rest gives 1, the digit 1 */
-        if (digit == 0 && quotient == 0 && rest == 0) {
-            continue;
-        }
-        for (uint8_t bit = 0x80; bit != 0; bit >>= 1) {
-            part = (uint16_t)(part << 1);
-            rest <<= 1;
-            if ((digit & bit) != 0) {
-                rest += step;
-            }
-            while (rest >= whole) { /* twice: rest is below 3 * whole */
-                rest -= whole;
-                part++;
-            }
-        }
-        quotient = (quotient << 8) + part;
-    }
+    uint32_t quotient = esk_scale(pages, (uint32_t)run, whole, &rest);
     /* A page's first key is predicted a hair too low as often as too high,
        and rounding down makes the former a miss: lean up by 1/256 page. */
     return rest + (whole >> 8) >= whole ? quotient + 1u : quotient;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "base/scale.h"
+
+#include "base/bytes.h"
+
+#if SIZE_MAX > UINT32_MAX
+
+uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
+                   uint32_t *rest) {
+    uint64_t product = (uint64_t)times * part;
+    *rest = (uint32_t)(product % whole);
+    return (uint32_t)(product / whole);
+}
+
+#else
+
+/// Digit by digit, as in long multiplication and division at once: after
+/// each bit of `times`, quotient * whole + rest = (bits so far) * part. No
+/// product is wider than 32 bits and there is no division. Bits are taken a
+/// byte at a time, since the first of them are mostly 0.
+uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
+                   uint32_t *rest) {
+    uint32_t quotient = 0;
+    uint32_t left = 0;
+    uint8_t digits[4];
+    esk_store_u32(digits, times);
+    for (uint8_t i = sizeof digits; i > 0; i--) {
+        uint8_t digit = digits[i - 1];
+        uint16_t low = 0; /* below 512: the rest gives 1, the digit 1 */
+        if (digit == 0 && quotient == 0 && left == 0) {
+            continue;
+        }
+        for (uint8_t bit = 0x80; bit != 0; bit >>= 1) {
+            low = (uint16_t)(low << 1);
+            left <<= 1;
+            if ((digit & bit) != 0) {
+                left += part;
+            }
+            while (left >= whole) { /* twice: left is below 3 * whole */
+                left -= whole;
+                low++;
+            }
+        }
+        quotient = (quotient << 8) + low;
+    }
+    *rest = left;
+    return quotient;
+}
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A product over a divisor, without a division where that is a loop anyway.
+#ifndef ESK_BASE_SCALE_H
+#define ESK_BASE_SCALE_H
+
+#include <stdint.h>
+
+/// times * part / whole, rounded down.
+///
+/// part     below `whole`.
+/// whole    1 .. 2^30.
+/// rest     out: what is left of the product.
+uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
+                   uint32_t *rest);
+
+#endif
