@@ -138,6 +138,11 @@ class Report:
         header = ["measured", *self.sets, "target", "reference", "met?"]
         return table(header, lines)
 
+    def reason(self, metric):
+        """Why the metric misses its target: "missed targets" of notes.json."""
+        reasons = self.notes.get("missed targets", {})
+        return reasons.get(metric, "**no reason is given**")
+
     def explain(self, title):
         """The sentences of bench/notes.json for this table."""
         self.add_list(f"- {text}" for text in self.notes.get(title, ()))
@@ -351,7 +356,7 @@ def add_summary(report, size):
     for metric, sets in counts.items():
         names = [name for name in SETS if name in sets]
         where = f" ({', '.join(names)})" if names else ""
-        lines.append(f"- {metric}{where}")
+        lines.append(f"- {metric}{where}: {report.reason(metric)}")
     report.add_list(lines)
 
 

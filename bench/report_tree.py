@@ -358,7 +358,10 @@ def add_summary(report):
     counts = {}
     for row in missed:
         counts[row["metric"]] = counts.get(row["metric"], 0) + 1
-    report.add_list(f"- {metric}: {n}" for metric, n in counts.items())
+    report.add_list(
+        f"- {metric}, {n}: {report.reason(metric)}"
+        for metric, n in counts.items()
+    )
 
 
 def write(rows, notes):

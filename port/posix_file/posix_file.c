@@ -158,6 +158,9 @@ static int file_erase(const struct esk_device *device, uint32_t block) {
     if (block >= geometry->block_count || file->read_only) {
         return ESK_E_IO;
     }
+    if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        return ESK_OK; /* its pages are written over: esker/device.h */
+    }
     uint64_t bytes = (uint64_t)geometry->block_pages * geometry->page_bytes;
     file->ahead_held = 0;
     return file_fill(file->descriptor, geometry->erased_value, bytes,
@@ -219,11 +222,16 @@ static int file_start(struct esk_posix_file *file, unsigned flags) {
 
 static void file_init(struct esk_posix_file *file, int descriptor,
                       const struct esk_geometry *geometry, unsigned flags) {
-    *file = (struct esk_posix_file){
-        .device = {.ops = &file_ops, .context = file, .geometry = *geometry},
-        .descriptor = descriptor,
-        .read_end = UINT64_MAX,
-        .read_only = (flags & ESK_POSIX_FILE_READ_ONLY) != 0};
+    file->device = (struct esk_device){
+        .ops = &file_ops, .context = file, .geometry = *geometry};
+    file->map = NULL;
+    file->map_bytes = 0;
+    file->ahead_start = 0;
+    file->read_end = UINT64_MAX;
+    file->run = 0;
+    file->descriptor = descriptor;
+    file->read_only = (flags & ESK_POSIX_FILE_READ_ONLY) != 0;
+    esk_posix_file_read_ahead(file, file->own, sizeof file->own);
 }
 
 int esk_posix_file_create(struct esk_posix_file *file, const char *path,

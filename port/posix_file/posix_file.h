@@ -11,7 +11,9 @@
 ///     esk_posix_file_close(&file);
 ///
 /// Pages may be programmed again without an erase, whatever the geometry
-/// says. The driver allocates nothing. Its struct must not move while open.
+/// says; where it says so (ESK_MEDIUM_OVERWRITE) an erase writes nothing and
+/// the pages keep their bytes. The driver allocates nothing. Its struct, which
+/// has room to read ahead, must not move while open.
 #ifndef ESK_POSIX_FILE_POSIX_FILE_H
 #define ESK_POSIX_FILE_POSIX_FILE_H
 
@@ -37,6 +39,11 @@ enum esk_posix_file_flags {
     ESK_POSIX_FILE_ANY_LENGTH = 1u << 2,
 };
 
+enum {
+    /// Bytes that are read ahead unless esk_posix_file_read_ahead says so.
+    ESK_POSIX_FILE_AHEAD_BYTES = 32768,
+};
+
 /// An open image. The caller owns it; its fields are the driver's.
 struct esk_posix_file {
     struct esk_device device; ///< mount on this
@@ -50,6 +57,7 @@ struct esk_posix_file {
     uint8_t run;          ///< reads that followed one another
     int descriptor;
     bool read_only;
+    uint8_t own[ESK_POSIX_FILE_AHEAD_BYTES]; ///< `ahead`, unless the caller's
 };
 
 /// Makes the image `path`, every byte the geometry's erased_value, and opens
@@ -69,11 +77,13 @@ int esk_posix_file_create(struct esk_posix_file *file, const char *path,
 int esk_posix_file_open(struct esk_posix_file *file, const char *path,
                         const struct esk_geometry *geometry, unsigned flags);
 
-/// Reads ahead from now on: once two reads have followed the one before them,
-/// the next takes what follows as well, `bytes` with one system call. Without
-/// effect on a mapped file.
+/// Reads another number of bytes ahead. A file that is not mapped always reads
+/// ahead: once two reads have followed the one before them, the next takes
+/// what follows as well, ESK_POSIX_FILE_AHEAD_BYTES with one system call. What
+/// another process writes there meanwhile is not seen.
 ///
 /// memory   borrowed until the file is closed; at least two pages are worth it.
+///          NULL: nothing is read ahead.
 /// Costs    a scan has a system call every `bytes` instead of every page.
 void esk_posix_file_read_ahead(struct esk_posix_file *file, void *memory,
                                uint32_t bytes);

@@ -63,6 +63,11 @@ ESK_TEST(posix_file_keeps_its_bytes_over_a_reopen) {
         ESK_CHECK_INT(device->ops->program(device, 31, 511, data, 1), ESK_OK);
         ESK_CHECK_INT(device->ops->read(device, 31, 511, seen, 1), ESK_OK);
         ESK_CHECK_INT(seen[0], 7);
+        /* What is written over need not be erased: esker/device.h. */
+        ESK_CHECK_INT(device->ops->erase(device, 1), ESK_OK);
+        ESK_CHECK_INT(device->ops->read(device, 5, 1, seen, 511), ESK_OK);
+        ESK_CHECK_BYTES(seen + 1, data + 1, 510);
+        file.device.geometry.flags = 0;
         ESK_CHECK_INT(device->ops->erase(device, 1), ESK_OK);
         ESK_CHECK_INT(device->ops->read(device, 5, 0, seen, PAGE), ESK_OK);
         ESK_CHECK_INT(seen[100], 0xFF);
@@ -256,11 +261,32 @@ ESK_TEST(posix_file_reads_ahead_what_the_file_has) {
         ESK_CHECK_INT(device->ops->read(device, page, 0, seen, PAGE), ESK_OK);
         ESK_CHECK_BYTES(seen, data, PAGE);
     }
+    file.device.geometry.flags = 0;
     ESK_CHECK_INT(device->ops->erase(device, page / PAGES), ESK_OK);
     memset(data, 0xFF, sizeof data);
     ESK_CHECK_INT(device->ops->read(device, page, 0, seen, PAGE), ESK_OK);
     ESK_CHECK_BYTES(seen, data, PAGE);
     ESK_CHECK_INT(esk_posix_file_close(&file), ESK_OK);
+    image_end();
+}
+
+ESK_TEST(posix_file_reads_ahead_unless_told_not_to) {
+    struct esk_posix_file file;
+    image_begin();
+    for (int told = 0; told < 2; told++) {
+        ESK_CHECK_INT(esk_posix_file_open(&file, image, &geometry, 0), ESK_OK);
+        if (told != 0) {
+            esk_posix_file_read_ahead(&file, NULL, 0);
+        }
+        const struct esk_device *device = &file.device;
+        for (esk_page_id page = 0; page < 3; page++) {
+            ESK_CHECK_INT(file.ahead_held, 0);
+            ESK_CHECK_INT(device->ops->read(device, page, 0, seen, PAGE),
+                          ESK_OK);
+        }
+        ESK_CHECK((file.ahead_held > 0) == (told == 0));
+        ESK_CHECK_INT(esk_posix_file_close(&file), ESK_OK);
+    }
     image_end();
 }
 

@@ -271,12 +271,9 @@ const char *esk_py_sim_part_name(size_t index, const char **label) {
 
 // Image files ---------------------------------------------------------------
 
-enum { FILE_AHEAD_BYTES = 65536 }; ///< that a scan reads with one call
-
 /// On the heap, since the driver's struct must not move.
 struct file_device {
     struct esk_posix_file file;
-    uint8_t ahead[FILE_AHEAD_BYTES];
 };
 
 static int file_close(struct esk_py_device *self) {
@@ -310,7 +307,6 @@ int esk_py_file_open(const char *path, const struct esk_geometry *geometry,
         free(held);
         return status;
     }
-    esk_posix_file_read_ahead(file, held->ahead, sizeof held->ahead);
     status = esk_py_device_new(&file_kind, held, &file->device, out);
     if (status != ESK_OK) {
         (void)esk_posix_file_close(file);
