@@ -97,7 +97,7 @@ static inline void peer_sqlite_create(void *context) {
     BENCH_HOLDS(sqlite3_open(peer_sqlite_path, &state->base) == SQLITE_OK);
     peer_sql(state->base, "PRAGMA page_size = 4096");
     peer_sql(state->base, "PRAGMA journal_mode = WAL");
-    peer_sql(state->base, "PRAGMA synchronous = OFF");
+    peer_sql(state->base, "PRAGMA synchronous = FULL");
     peer_sql(state->base, "PRAGMA cache_size = -1024");
     peer_sql(state->base, state->mapped ? "PRAGMA mmap_size = 1073741824"
                                         : "PRAGMA mmap_size = 0");
@@ -211,8 +211,7 @@ static inline void peer_lmdb_create(void *context) {
     BENCH_HOLDS(mdb_env_create(&state->base) == 0);
     BENCH_HOLDS(mdb_env_set_mapsize(state->base, PEER_LMDB_MAP_BYTES) == 0);
     BENCH_HOLDS(mdb_env_open(state->base, peer_lmdb_path,
-                             MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOLOCK,
-                             0644) == 0);
+                             MDB_NOSUBDIR | MDB_NOLOCK, 0644) == 0);
     BENCH_HOLDS(mdb_txn_begin(state->base, NULL, 0, &state->change) == 0);
     BENCH_HOLDS(mdb_dbi_open(state->change, NULL, MDB_CREATE | MDB_INTEGERKEY,
                              &state->table) == 0);
