@@ -47,10 +47,14 @@ def sensor(name):
     return list(struct.iter_unpack("<Iiii", raw))
 
 
-SETS = {
-    "sea_surface_temp": sea_surface_temp,
-    TARGETS_SET: lambda: sensor(TARGETS_SET),
-}
+# Measured unless another is named.
+SETS = ("sea_surface_temp", TARGETS_SET)
+ALL_SETS = ("sea_surface_temp", *PAPER_SETS)
+
+
+def rows_of(name):
+    """The rows of one of ALL_SETS, or None."""
+    return sea_surface_temp() if name == "sea_surface_temp" else sensor(name)
 
 
 def write(path, rows, count, value_rows, syncs):
@@ -71,7 +75,7 @@ def write(path, rows, count, value_rows, syncs):
 def make(name):
     """Writes the input and returns its path; None when the data are not
     here."""
-    rows = SETS[name]()
+    rows = rows_of(name)
     if rows is None:
         return None
     return write(BUILD / f"{name}.rows", rows, ROWS, VALUE_ROWS, SYNCS)
@@ -80,7 +84,7 @@ def make(name):
 def make_paper(name):
     """The same as the papers measured it: as many rows as they had, or as
     there are."""
-    rows = SETS[name]() if name in SETS else sensor(name)
+    rows = rows_of(name)
     if rows is None:
         return None
     count = min(PAPER_ROWS, len(rows))
