@@ -91,6 +91,10 @@ enum esk_tree_store {
     ESK_STORE_MU = 4,
 };
 
+enum {
+    ESK_SYNC_BLOCKS_NONE = 255,
+};
+
 /// A table to create. Everything in it is stored in the catalog.
 struct esk_table_spec {
     const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique
@@ -102,6 +106,9 @@ struct esk_table_spec {
     uint8_t full_policy;                  ///< enum esk_full_policy
     uint8_t group_pages;   ///< index pages a summary group, 4..64; 0: 16
     uint8_t run_pages;     ///< most data pages an index page covers; 0: 64
+    uint8_t sync_blocks;   ///< series: blocks of the data region that are its
+                           ///< sync journal, 2 .. 254; 0: derived;
+                           ///< ESK_SYNC_BLOCKS_NONE: none
     uint32_t data_blocks;  ///< blocks for rows; 0: what is left of the device
     uint32_t index_blocks; ///< blocks for index pages; 0: derived
     uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's

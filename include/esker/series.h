@@ -127,6 +127,9 @@ struct esk_series_parts {
     const struct esk_series_log *log;
     const struct esk_series_values *values; ///< value indexes; needs the log
     const struct esk_series_var *var;       ///< variable columns
+    /// The sync journal: needed where the table has one (sync_blocks of
+    /// struct esk_table_spec).
+    const struct esk_series_sync *sync;
     const struct esk_series_ranges *ranges; ///< a query's ranges
     /// Backward cursors, and with them esk_series_floor and _newest.
     const struct esk_series_back *back;
@@ -136,6 +139,7 @@ extern const struct esk_series_keys esk_series_part_keys;
 extern const struct esk_series_log esk_series_part_log;
 extern const struct esk_series_values esk_series_part_values;
 extern const struct esk_series_var esk_series_part_var;
+extern const struct esk_series_sync esk_series_part_sync;
 extern const struct esk_series_ranges esk_series_part_ranges;
 extern const struct esk_series_back esk_series_part_back;
 
@@ -276,8 +280,10 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 /// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN: rows since the last sync may not be
 ///          durable, and stay readable; call again.
 /// Costs    where the medium programs parts of a page: 2 programs and no
-///          page; elsewhere one short page. 0 when nothing is unsynced, but
-///          for one device sync after an open of a medium that is overwritten.
+///          page. Where the table has a sync journal: 1 program in it, and an
+///          erase a block of them; else one short page. 0 when nothing is
+///          unsynced, but for one device sync after an open of a medium that
+///          is overwritten.
 int esk_series_sync(struct esk_series *series);
 
 /// Copies the row with key == `key` into `row`.

@@ -78,6 +78,7 @@ struct esk_table_info {
     uint8_t full_policy;
     uint8_t group_pages; ///< trees: k_percent
     uint8_t run_pages;   ///< trees: enum esk_tree_store
+    uint8_t sync_blocks; ///< series: of the data region, its last ones
     uint16_t row_bytes;
     uint32_t seed;      ///< start value of its pages' checksums
     uint32_t block[3];  ///< first block of data, index and var regions

@@ -93,6 +93,7 @@ struct esk_table_info {
     uint8_t group_pages;
     uint8_t run_pages;
     uint16_t row_bytes;
+    uint8_t sync_blocks;
     uint32_t block[3];
     uint32_t blocks[3];
     ...;

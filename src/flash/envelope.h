@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "esker/device.h"
 #include "flash/envelope_format.h"
 
 /// What a page has to prove, and the shape it has.
@@ -47,6 +48,15 @@ static inline uint32_t esk_page_sequence(const uint8_t *page) {
 
 static inline uint32_t esk_page_aux(const uint8_t *page) {
     return esk_load_u32(page + ESK_ENVELOPE_AUX);
+}
+
+/// Whether pages of elements of `unit` bytes can be sealed as often as there is
+/// room for seals.
+static inline bool esk_envelope_seals(const struct esk_geometry *geometry,
+                                      uint16_t unit) {
+    uint16_t bytes = geometry->program_bytes;
+    return geometry->programs_per_page_max == 0 && bytes <= ESK_SEAL_BYTES &&
+           ESK_SEAL_BYTES % bytes == 0 && unit % bytes == 0;
 }
 
 /// Writes the opening part.

@@ -109,6 +109,7 @@ static int info_decode(struct esk_descriptor *reader,
     info->full_policy = head[ESK_DESCRIPTOR_FULL_POLICY];
     info->group_pages = head[ESK_DESCRIPTOR_GROUP_PAGES];
     info->run_pages = head[ESK_DESCRIPTOR_RUN_PAGES];
+    info->sync_blocks = head[ESK_DESCRIPTOR_SYNC_BLOCKS];
     info->row_bytes = esk_load_u16(head + ESK_DESCRIPTOR_ROW_BYTES);
     info->seed = esk_load_u32(head + ESK_DESCRIPTOR_SEED);
     for (uint8_t i = 0; i < 3; i++) {

@@ -211,7 +211,8 @@ static uint8_t option_fault(const struct esk_table_spec *spec) {
     }
     if ((spec->data_blocks != 0 && spec->data_blocks < REGION_BLOCKS_MIN) ||
         (spec->index_blocks != 0 && spec->index_blocks < REGION_BLOCKS_MIN) ||
-        (spec->var_blocks != 0 && spec->var_blocks < REGION_BLOCKS_MIN)) {
+        (spec->var_blocks != 0 && spec->var_blocks < REGION_BLOCKS_MIN) ||
+        (spec->sync_blocks != 0 && spec->sync_blocks < REGION_BLOCKS_MIN)) {
         return ESK_FAULT_REGION;
     }
     return ESK_FAULT_NONE;

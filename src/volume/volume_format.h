@@ -53,7 +53,8 @@ enum esk_descriptor_offset {
     ESK_DESCRIPTOR_BLOCKS = 28,      ///< u32 x 3
     ESK_DESCRIPTOR_TAIL_HINT = 40,   ///< u32
     ESK_DESCRIPTOR_FLOOR_KEY = 44,   ///< u64
-    ESK_DESCRIPTOR_NAME = 52,        ///< u8 length, then the name
+    ESK_DESCRIPTOR_SYNC_BLOCKS = 52, ///< u8, of the data region
+    ESK_DESCRIPTOR_NAME = 53,        ///< u8 length, then the name
 };
 
 /// A column in the descriptor: type u8, bytes u16, name length u8, unit

@@ -217,7 +217,8 @@ ESK_TEST(series_says_so_when_every_block_is_worn) {
         struct esk_model_series model;
         ESK_CONTEXT("%s", media[m].name);
         model_series_make(&model, &media[m], 9);
-        for (uint32_t b = 0; b < model.table.data_blocks; b++) {
+        uint32_t blocks = model.table.data_blocks + model.sync_blocks;
+        for (uint32_t b = 0; b < blocks; b++) {
             esk_sim_block_fail(model.sim, model.data_block + b);
         }
         ESK_CHECK_INT(work(&model, STEPS), REFUSALS_MAX);

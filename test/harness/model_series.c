@@ -92,6 +92,7 @@ static int table_create(struct esk_model_series *model) {
         .full_policy = table->full_policy,
         .group_pages = table->group_pages,
         .run_pages = table->run_pages,
+        .sync_blocks = table->sync_blocks,
         .data_blocks = table->data_blocks,
         .index_blocks = table->index_blocks,
         .var_blocks = table->var_blocks,
@@ -125,10 +126,12 @@ static int table_learn(struct esk_model_series *model) {
     model->data_block = info.block[0];
     model->index_block = info.block[1];
     model->var_block = info.block[2];
-    model->table.data_blocks = info.blocks[0];
+    model->table.data_blocks = info.blocks[0] - info.sync_blocks;
+    model->sync_blocks = info.sync_blocks;
     model->index_blocks = info.blocks[1];
     model->var_blocks = info.blocks[2];
-    model->bad_blocks = bad_count(model, info.block[0], info.blocks[0]);
+    model->bad_blocks =
+        bad_count(model, info.block[0], model->table.data_blocks);
     model->var_bad_blocks = bad_count(model, info.block[2], info.blocks[2]);
     model->arena_bytes =
         esk_series_arena_bytes(&model->volume, &info, &config, model->page);

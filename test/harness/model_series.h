@@ -59,10 +59,11 @@ struct esk_model_series_table {
     uint8_t run_pages;
     uint8_t checksum;    ///< enum esk_checksum
     uint8_t erase_ahead; ///< of esk_series_config
+    uint8_t sync_blocks; ///< of the data region
     uint16_t pad_bytes;  ///< width of a bytes column; 0: none
     uint16_t key_index_bytes;
     uint16_t value_bytes; ///< most bytes of an ordinary value
-    uint32_t data_blocks;
+    uint32_t data_blocks; ///< once it is made: of the data ring
     uint32_t index_blocks;
     uint32_t var_blocks;
     const struct esk_series_parts *parts; ///< opened with; NULL: all
@@ -140,6 +141,7 @@ struct esk_model_series {
     uint32_t var_block;
     uint32_t index_blocks;
     uint32_t var_blocks;
+    uint32_t sync_blocks;
     bool caches;  ///< a cut may take what was programmed since the last sync
     bool lenient; ///< pages may be damaged: rows may be missing, never wrong
     struct esk_model_series_expected *expected;

@@ -89,6 +89,7 @@ static uint8_t frames(const struct esk_table_info *info,
 struct series_memory {
     struct esk_series *series;
     struct esk_ring *var;
+    struct esk_ring *journal;
     uint8_t *pool;
     void *knots;
     struct esk_summary_column *columns;
@@ -113,6 +114,8 @@ static uint32_t memory_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->series = esk_arena_take(arena, state_bytes(parts));
     memory->var = esk_arena_take(
         arena, info->blocks[REGION_VAR] > 0 ? sizeof *memory->var : 0);
+    memory->journal = esk_arena_take(
+        arena, info->sync_blocks > 0 ? sizeof *memory->journal : 0);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
     memory->knots = esk_arena_take(
@@ -211,7 +214,8 @@ static int layout_check(const struct esk_series *series,
     uint16_t page_bytes = series->volume->device->geometry.page_bytes;
     bool has_var = series->var_offset != ESK_SERIES_NO_VAR;
     bool no_var = has_var && series->parts->var == NULL;
-    bool unserved = series->key_bytes > sizeof(esk_key) || no_var;
+    bool no_sync = info->sync_blocks > 0 && series->parts->sync == NULL;
+    bool unserved = series->key_bytes > sizeof(esk_key) || no_var || no_sync;
     if (unserved || series->key_bytes == 0 ||
         (has_var && info->blocks[REGION_VAR] == 0) ||
         info->row_bytes > page_bytes - ESK_ENVELOPE_BYTES ||
@@ -221,30 +225,35 @@ static int layout_check(const struct esk_series *series,
     return ESK_OK;
 }
 
+/// Where a ring's pages are, and what they are.
+struct ring_place {
+    uint32_t block;
+    uint32_t blocks;
+    uint16_t unit;
+    uint8_t kind;
+};
+
 static int ring_mount(struct esk_series *series, struct esk_ring *ring,
-                      const struct esk_table_info *info, uint8_t region,
-                      uint8_t kind, uint16_t unit, uint8_t ahead,
+                      const struct esk_table_info *info,
+                      const struct ring_place *place, uint8_t ahead,
                       uint8_t *page) {
+    bool index = place->kind == ESK_PAGE_INDEX;
     struct esk_ring_config config = {
-        .block = info->block[region],
-        .blocks = info->blocks[region],
+        .block = place->block,
+        .blocks = place->blocks,
         .seed = info->seed,
-        .unit = unit,
-        .kind = kind,
+        .tail_hint = place->kind == ESK_PAGE_DATA ? info->tail_hint : 0,
+        .unit = place->unit,
+        .kind = place->kind,
         .table = info->id,
         .ahead = ahead,
+        .refuse = place->kind == ESK_PAGE_SYNC ||
+                  (!index && info->full_policy == ESK_FULL_REFUSE),
     };
     uint32_t count = series->volume->device->geometry.block_count;
     if (config.blocks < 2 || config.block >= count ||
         config.blocks > count - config.block) {
         return ESK_E_CORRUPT;
-    }
-    if (region == REGION_DATA) {
-        config.tail_hint = info->tail_hint;
-        config.refuse = info->full_policy == ESK_FULL_REFUSE;
-    }
-    if (region == REGION_VAR) {
-        config.refuse = info->full_policy == ESK_FULL_REFUSE;
     }
     return esk_ring_mount(ring, series->volume, &config, &series->stats, page);
 }
@@ -315,20 +324,32 @@ static int keys_recover(struct esk_series *series) {
     return ESK_OK;
 }
 
+/// The sync journal's blocks are the data region's last ones.
 static int rings_mount(struct esk_series *series,
                        const struct esk_table_info *info, uint8_t ahead,
                        uint8_t *page) {
-    ESK_TRY(ring_mount(series, &series->data, info, REGION_DATA, ESK_PAGE_DATA,
-                       series->row_bytes, ahead, page));
+    uint8_t sync = info->sync_blocks;
+    uint32_t blocks = info->blocks[REGION_DATA];
+    blocks = blocks > sync ? blocks - sync : 0;
+    const struct ring_place data = {info->block[REGION_DATA], blocks,
+                                    series->row_bytes, ESK_PAGE_DATA};
+    const struct ring_place index = {info->block[REGION_INDEX],
+                                     info->blocks[REGION_INDEX], 1,
+                                     ESK_PAGE_INDEX};
+    const struct ring_place var = {info->block[REGION_VAR],
+                                   info->blocks[REGION_VAR], 1, ESK_PAGE_VAR};
+    const struct ring_place journal = {info->block[REGION_DATA] + blocks, sync,
+                                       series->row_bytes, ESK_PAGE_SYNC};
+    ESK_TRY(ring_mount(series, &series->data, info, &data, ahead, page));
     if (series->parts->log != NULL) {
-        ESK_TRY(ring_mount(series, &series->index, info, REGION_INDEX,
-                           ESK_PAGE_INDEX, 1, ahead, page));
+        ESK_TRY(ring_mount(series, &series->index, info, &index, ahead, page));
     }
-    if (series->var == NULL) {
-        return ESK_OK;
+    if (series->var != NULL) {
+        ESK_TRY(ring_mount(series, series->var, info, &var, ahead, page));
     }
-    return ring_mount(series, series->var, info, REGION_VAR, ESK_PAGE_VAR, 1,
-                      ahead, page);
+    return series->journal == NULL ? ESK_OK
+                                   : ring_mount(series, series->journal, info,
+                                                &journal, ahead, page);
 }
 
 /// `info` is in the second frame: it goes with the first page that is pinned.
@@ -354,6 +375,9 @@ static int series_mount(struct esk_series *series,
         series->parts->var->recover(series);
     }
     ESK_TRY(keys_recover(series));
+    if (series->journal != NULL) {
+        ESK_TRY(series->parts->sync->recover(series));
+    }
     if ((series->volume->device->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
         /* What a program that ended left in a cache may still be there. */
         series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
@@ -432,6 +456,10 @@ series_make(struct esk_series **series, const struct esk_series_parts *parts,
         made->var = memory.var;
         memset(made->var, 0, sizeof *made->var);
     }
+    if (info->sync_blocks > 0) {
+        made->journal = memory.journal;
+        memset(made->journal, 0, sizeof *made->journal);
+    }
     esk_pool_init(&made->pool, memory.pool, page_bytes, frames(info, config));
     if (parts->keys != NULL) {
         parts->keys->init(made, memory.knots, key_index_bytes(config),
@@ -479,6 +507,9 @@ void esk_series_close(struct esk_series *series) {
     }
     if (series->var != NULL) {
         esk_ring_unmount(series->var);
+    }
+    if (series->journal != NULL) {
+        esk_ring_unmount(series->journal);
     }
 }
 

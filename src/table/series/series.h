@@ -70,10 +70,11 @@ struct esk_series {
     struct esk_pool pool;
     struct esk_region_stats stats;
 
+    struct esk_ring *journal;           ///< NULL: syncs seal
     struct esk_ring *var;               ///< NULL without a variable column
     struct esk_summary_column *columns; ///< indexed columns
     uint32_t var_stream;   ///< stream offset of the var page's first byte
-    uint16_t sealed_count; ///< rows of the write page, sealed on the medium
+    uint16_t sealed_count; ///< rows of the write page that a sync made durable
     uint16_t var_used;     ///< bytes in the var page
     uint16_t var_sealed;   ///< of these, sealed on the medium
     uint16_t var_offset;   ///< of the reference in a row
@@ -357,6 +358,15 @@ struct esk_series_var {
     /// As esk_series_value_read.
     int (*read)(struct esk_series *series, struct esk_series_value *value,
                 uint8_t *out, uint32_t bytes, uint32_t *got);
+};
+
+/// The sync journal.
+struct esk_series_sync {
+    /// Brings back the write page, once data.head and the newest row are
+    /// known. Returns ESK_OK; ESK_E_IO.
+    int (*recover)(struct esk_series *series);
+    /// Programs the write page as it is so far. As esk_ring_append.
+    int (*write)(struct esk_series *series);
 };
 
 /// Conditions on columns.

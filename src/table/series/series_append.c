@@ -109,7 +109,13 @@ int esk_series_sync(struct esk_series *series) {
         if (series->var_page != NULL) {
             ESK_TRY(series->parts->var->flush(series));
         }
-        if (esk_ring_can_seal(&series->data, series->write_count)) {
+        if (series->journal != NULL) {
+            if (series->parts->sync->write(series) == ESK_OK) {
+                series->sealed_count = series->write_count;
+            } else {
+                ESK_TRY(write_page_flush(series));
+            }
+        } else if (esk_ring_can_seal(&series->data, series->write_count)) {
             ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
                                      ESK_SERIES_DATA));
             ESK_TRY(esk_ring_seal(&series->data, series->write_page,

@@ -9,6 +9,7 @@ const struct esk_series_parts esk_series_parts_all = {
     .log = &esk_series_part_log,
     .values = &esk_series_part_values,
     .var = &esk_series_part_var,
+    .sync = &esk_series_part_sync,
     .ranges = &esk_series_part_ranges,
     .back = &esk_series_part_back,
 };

@@ -236,7 +236,7 @@ ESK_TEST(series_that_refuses_keeps_everything_and_says_full) {
         }
         uint32_t rows = key - 1;
         uint32_t page_rows = (media[m]->page_bytes - 16u) / ROW_BYTES;
-        ESK_CHECK_INT(rows, 8 * media[m]->block_pages * page_rows);
+        ESK_CHECK_INT(rows, esk_ring_pages(&fixture.series->data) * page_rows);
         ESK_CHECK_INT(append(&fixture, key), ESK_FULL);
         ESK_CHECK_INT(count(&fixture), rows);
         ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);

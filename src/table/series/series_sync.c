@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The sync journal, as a part: a sync of a page that is not full, where the
+/// medium programs a page once.
+///
+/// A sync programs the write page as it is so far at the head of a small ring
+/// of its own; the page goes to the data ring once, when it is full. The
+/// newest journal page alone counts. It is needed until the data page with its
+/// rows is durable:
+///
+///     journal ring   .. | rows 1-1 | rows 1-2 | rows 1-3 | head
+///     data ring      .. | page before row 1 | head
+///
+/// The ring refuses when it is full and its tail is the page that is needed,
+/// so a block is erased only when that page is in another one. Where no such
+/// block is left (one is bad), the page goes to the data ring as it is.
+#include "table/series/series.h"
+
+static int sync_write(struct esk_series *series) {
+    struct esk_ring *ring = series->journal;
+    uint32_t position = 0;
+    ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
+                             ESK_SERIES_DATA));
+    if (series->sealed_count == 0) {
+        /* What it holds is of pages that are in the data ring. */
+        esk_ring_drop(ring, ring->head);
+    }
+    ESK_TRY(esk_ring_append(ring, series->write_page, series->write_count,
+                            series->ordinal, &position));
+    esk_ring_drop(ring, position);
+    return ESK_OK;
+}
+
+/// Makes the journal page `page` the write page, if it is ahead of the data
+/// ring: rows may be missing between the two.
+static void page_take(struct esk_series *series, uint8_t *page) {
+    uint16_t count = esk_page_count(page);
+    uint32_t first = esk_page_aux(page);
+    if (count == 0 || first - series->ordinal > UINT32_MAX / 2) {
+        return;
+    }
+    uint8_t *oldest = esk_series_page_row(series, page, 0);
+    uint8_t *newest = esk_series_page_row(series, page, (uint16_t)(count - 1));
+    if (series->has_newest &&
+        esk_series_row_key(series, oldest) <= series->newest) {
+        return;
+    }
+    memcpy(series->write_page, page, series->pool.page_bytes);
+    series->ordinal = first;
+    series->write_count = count;
+    series->sealed_count = count;
+    series->newest = esk_series_row_key(series, newest);
+    series->has_newest = true;
+}
+
+static int sync_recover(struct esk_series *series) {
+    struct esk_ring *ring = series->journal;
+    uint32_t at = ring->head;
+    int status = ESK_NOT_FOUND;
+    while (at > ring->tail && status != ESK_OK) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        status = esk_series_pin(series, ring, at - 1, &page, &frame);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status == ESK_OK) {
+            page_take(series, page);
+            esk_pool_unpin(&series->pool, frame);
+        } else if (status == ESK_E_CORRUPT && series->unread < UINT8_MAX) {
+            series->unread++;
+        }
+        at--;
+    }
+    esk_ring_drop(ring, at);
+    return ESK_OK;
+}
+
+const struct esk_series_sync esk_series_part_sync = {
+    .recover = sync_recover,
+    .write = sync_write,
+};

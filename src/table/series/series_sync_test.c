@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The sync journal: what a sync a row keeps where pages are programmed once.
+#include "table/series/series.h"
+
+#include "test/harness/fixture.h"
+#include "test/harness/media.h"
+
+static const struct esk_column columns[] = {
+    {.name = "at", .type = ESK_TYPE_U32},
+    {.name = "level", .type = ESK_TYPE_U64},
+};
+
+enum { ROW_BYTES = 12, REGION_PAGES = 64, KEPT_LEAST = 2000 };
+
+/// Media of which a page is programmed once, with 1, 2 and 4 pages a block.
+static const struct esk_geometry media[] = {
+    ESK_NAND(160, 1, 512), ESK_NAND(80, 2, 512), ESK_NAND(48, 4, 512),
+    ESK_CARD(160, 1, 512), ESK_CARD(80, 2, 512), ESK_CARD(48, 4, 512),
+};
+
+enum { MEDIA = sizeof media / sizeof media[0] };
+
+static void start(struct esk_fixture *fixture,
+                  const struct esk_geometry *geometry, uint8_t full_policy) {
+    const struct esk_table_spec spec = {
+        .name = "log",
+        .columns = columns,
+        .column_count = 2,
+        .full_policy = full_policy,
+        .data_blocks = (uint32_t)(REGION_PAGES / geometry->block_pages),
+        .index_blocks = 4,
+    };
+    fixture_start(fixture, geometry, NULL);
+    fixture_create(fixture, &spec);
+    fixture_open(fixture, "log", NULL);
+}
+
+static int append(struct esk_fixture *fixture, uint32_t key) {
+    uint8_t row[ROW_BYTES];
+    esk_store_u32(row, key);
+    esk_store_u64(row + 4, UINT64_C(0x9E3779B97F4A7C15) * key);
+    return esk_series_append(fixture->series, row);
+}
+
+/// Reads every row: those up to `newest`, without a gap. Returns how many.
+static uint32_t rows_read(struct esk_fixture *fixture, uint32_t newest) {
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    uint32_t rows = 0;
+    uint32_t last = 0;
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, NULL),
+                  ESK_OK);
+    while (esk_series_cursor_next(fixture->series, &cursor, row) == ESK_OK) {
+        uint32_t key = esk_load_u32(row);
+        ESK_CHECK(last == 0 || key == last + 1);
+        ESK_CHECK(esk_load_u64(row + 4) == UINT64_C(0x9E3779B97F4A7C15) * key);
+        last = key;
+        rows++;
+    }
+    ESK_CHECK_INT(last, newest);
+    ESK_CHECK_INT(esk_series_cursor_damaged(&cursor), 0);
+    return rows;
+}
+
+ESK_TEST(sync_of_every_row_keeps_pages_of_rows) {
+    for (int m = 0; m < MEDIA; m++) {
+        struct esk_fixture fixture;
+        uint32_t least = UINT32_MAX;
+        start(&fixture, &media[m], ESK_FULL_DROP_OLDEST);
+        for (uint32_t key = 1; key <= 9000; key++) {
+            ESK_CONTEXT("medium %d, key %u", m, key);
+            ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+            ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+            if (key % 97 == 0) {
+                fixture_reboot(&fixture);
+            }
+            if (key > 4000 && key % 31 == 0) {
+                uint32_t rows = rows_read(&fixture, key);
+                least = rows < least ? rows : least;
+            }
+        }
+        ESK_CONTEXT("medium %d keeps %u rows", m, least);
+        printf("    %u pages a block, flags %u: %u pages of 512 bytes keep %u "
+               "rows of 12 bytes and more\n",
+               media[m].block_pages, media[m].flags, REGION_PAGES, least);
+        ESK_CHECK(least >= KEPT_LEAST);
+        struct esk_series_report report;
+        ESK_CHECK_INT(esk_series_check(fixture.series, &report), ESK_OK);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(sync_journal_wears_its_blocks_evenly) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    uint32_t low = UINT32_MAX;
+    uint32_t high = 0;
+    start(&fixture, &media[0], ESK_FULL_DROP_OLDEST);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
+                  ESK_OK);
+    ESK_CHECK_INT(info.sync_blocks, 8);
+    for (uint32_t key = 1; key <= 4000; key++) {
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+        if (key % 89 == 0) {
+            fixture_reboot(&fixture);
+        }
+    }
+    uint32_t end = info.block[0] + info.blocks[0];
+    for (uint32_t block = end - info.sync_blocks; block < end; block++) {
+        uint32_t wear = esk_sim_block_wear(fixture.sim, block);
+        low = wear < low ? wear : low;
+        high = wear > high ? wear : high;
+    }
+    ESK_CONTEXT("%u to %u erases", low, high);
+    ESK_CHECK(high - low <= 1);
+    fixture_end(&fixture);
+}
+
+/// Blocks of the journal go bad one after another; synced rows stay.
+ESK_TEST(sync_goes_on_when_blocks_of_the_journal_fail) {
+    for (int bad = 0; bad <= 2; bad++) {
+        struct esk_fixture fixture;
+        struct esk_table_info info;
+        start(&fixture, &media[2], ESK_FULL_DROP_OLDEST);
+        ESK_CHECK_INT(
+            esk_volume_find(&fixture.volume, "log", &info, fixture.page),
+            ESK_OK);
+        uint32_t end = info.block[0] + info.blocks[0];
+        for (uint32_t key = 1; key <= 300; key++) {
+            if (key == 100 && bad > 0) {
+                esk_sim_block_fail(fixture.sim, end - 1);
+            }
+            if (key == 130 && bad > 1) {
+                esk_sim_block_fail(fixture.sim, end - 2);
+            }
+            ESK_CONTEXT("%d bad, key %u", bad, key);
+            ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+            ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+            fixture_reboot(&fixture);
+            (void)rows_read(&fixture, key);
+        }
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(sync_journal_of_a_full_table_keeps_its_last_rows) {
+    for (int m = 0; m < MEDIA; m++) {
+        struct esk_fixture fixture;
+        uint32_t key = 1;
+        start(&fixture, &media[m], ESK_FULL_REFUSE);
+        while (append(&fixture, key) == ESK_OK) {
+            ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+            if (key % 53 == 0) {
+                fixture_reboot(&fixture);
+            }
+            key++;
+        }
+        ESK_CONTEXT("medium %d, key %u", m, key);
+        ESK_CHECK_INT(append(&fixture, key), ESK_FULL);
+        fixture_reboot(&fixture);
+        ESK_CHECK_INT(rows_read(&fixture, key - 1), key - 1);
+        ESK_CHECK_INT(append(&fixture, key), ESK_FULL);
+        ESK_CHECK_INT(esk_series_erase_before(fixture.series, key - 100),
+                      ESK_OK);
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(sync_journal_is_read_by_a_mount_that_writes_nothing) {
+    struct esk_fixture fixture;
+    start(&fixture, &media[2], ESK_FULL_DROP_OLDEST);
+    for (uint32_t key = 1; key <= 60; key++) {
+        ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    }
+    fixture.flags = ESK_MOUNT_READ_ONLY;
+    fixture_reboot(&fixture);
+    ESK_CHECK_INT(rows_read(&fixture, 60), 60);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(sync_journal_needs_its_part) {
+    struct esk_fixture fixture;
+    struct esk_series_parts parts = esk_series_parts_all;
+    struct esk_series *series = NULL;
+    static uint64_t arena[2000];
+    parts.sync = NULL;
+    start(&fixture, &media[2], ESK_FULL_DROP_OLDEST);
+    esk_series_close(fixture.series);
+    ESK_CHECK_INT(esk_series_open_with(&series, &parts, &fixture.volume, "log",
+                                       NULL, arena, sizeof arena),
+                  ESK_E_UNSUPPORTED);
+    fixture_end(&fixture);
+}
+
+ESK_TEST_MAIN()
