@@ -13,7 +13,10 @@
 /// pages of their own.
 #include "table/series/series.h"
 
-enum { LEVELS_MAX = 4 };
+enum {
+    LEVELS_MAX = 4,
+    TILES_UNSAVED_MAX = 16, ///< tiles that an open follows back one by one
+};
 
 /// Brings the open tile of `level` into `page` with its knots at `section`,
 /// when it can still grow to `room` knots. Returns how many it has, or 0.
@@ -115,7 +118,10 @@ int esk_series_tiles_settle(struct esk_series *series) {
         unsaved = esk_spline_unsaved(&series->spline, 0);
     }
     series->save_due = false;
-    return ESK_OK;
+    /* RAM that could hold more of them would make an open read them all. */
+    return esk_spline_unsaved(&series->spline, 1) >= TILES_UNSAVED_MAX
+               ? spline_save(series, 1)
+               : ESK_OK;
 }
 
 bool esk_series_tiles_save(struct esk_series *series) {
