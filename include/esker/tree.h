@@ -6,10 +6,12 @@
 /// One B+-tree over a *node store*, which decides where a node lives:
 ///
 ///     store                  a change costs          medium
-///     &esk_store_inplace     1 write, +2 a split     overwrites pages whole
+///     &esk_store_inplace     1 write, +2 a split *)  overwrites pages whole
 ///     &esk_store_journaled   twice that              overwrites, may tear
 ///     &esk_store_wandering   height programs         any
 ///     &esk_store_mu          1 program, +1 a split   any
+///
+/// *) and one for every 12 new nodes: the list of the pages they get.
 ///
 /// A change is on the medium when its call returns, unless there is a write
 /// cache; esk_tree_sync makes what is in caches, the driver's own too, safe.
@@ -55,8 +57,9 @@ extern const struct esk_node_store esk_store_mu;
 /// neighbour below the same parent when the two fit one node. For wandering
 /// and mu trees: costs 1 or 2 reads such a delete, and no program.
 extern const struct esk_tree_merge esk_merge_moving;
-/// The same for trees in place; a page that a merge frees is used again when
-/// no new one is left. Costs 2 writes more a merge (journaled: 4).
+/// The same for trees in place, through their journal; a page that a merge
+/// frees is used again when no new one is left. Costs 4 writes more a merge.
+/// Names batches along with it: it needs the same journal.
 extern const struct esk_tree_merge esk_merge_inplace;
 
 /// Batches where pages are overwritten: they need a journal of many pages,
@@ -79,8 +82,7 @@ struct esk_tree_config {
     /// The store the table was created with; required, so that the linker
     /// keeps only the stores that are named.
     const struct esk_node_store *store;
-    /// NULL: nodes are never merged. Else that of the store's kind. A tree in
-    /// place that was merged once is refused without it ever after.
+    /// NULL: nodes are never merged. Else that of the store's kind.
     const struct esk_tree_merge *merge;
     /// Of a tree in place that has batches; NULL: none. Moving trees have
     /// them anyway.
@@ -110,7 +112,8 @@ struct esk_tree_stats {
     uint32_t pages_damaged;
     uint32_t program_failures;
     uint32_t erase_failures;
-    uint32_t nodes;     ///< of the tree now; inplace: pages in use
+    uint32_t nodes;     ///< of the tree now; inplace: pages that are or were
+                        ///< in use
     uint32_t nodes_max; ///< that the region, and the height, can hold; bad
                         ///< blocks count from the first change on
     uint8_t height;     ///< levels; 1: the root is a leaf
@@ -124,7 +127,8 @@ struct esk_tree_report {
     uint32_t pages_damaged; ///< nodes that cannot be read
     uint32_t order_wrong;   ///< entries out of order or out of their range
     uint32_t nodes_wrong;   ///< counts or links that break an invariant
-    uint32_t pages_lost;    ///< in place: in use by no node, and not free
+    uint32_t pages_free;    ///< in place: of those that were taken for nodes,
+                            ///< without one: taken again when none is unused
 };
 
 /// An open tree. It lives in the arena given to esk_tree_open.
@@ -221,8 +225,9 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
 ///          store's kind);
 ///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
 ///          ESK_E_IO.
-/// Costs    O(log blocks) page reads (inplace: every inner node, and
-///          O(log pages)).
+/// Costs    O(log blocks) page reads. Inplace: 3, and for each of at most 12
+///          pages that new nodes may have got 3 or a path; without a root
+///          O(log pages).
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config,
                   void *arena, uint32_t arena_bytes);
@@ -256,7 +261,9 @@ void esk_tree_close(struct esk_tree *tree);
 ///          row anywhere in its sweeps: tested on 8 to 80 blocks of 1 to 64
 ///          pages.
 /// Costs    height reads and the store's programs; when the medium is full
-///          of old pages also GC of a block or more. The first change of a
+///          of old pages also GC of a block or more. Inplace: when no page is
+///          left that was never used, a read of every inner node for a number
+///          of new nodes. The first change of a
 ///          moving tree after open looks at the mark of every block, and
 ///          after a cut erases up to 12.
 int esk_tree_put(struct esk_tree *tree, const void *row);
@@ -327,8 +334,9 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 ///          split, wandering height times that. Nothing can be collected
 ///          under a batch, so room for them is made now. 0: a block. In place:
 ///          pages that it may change, of those that there are; new ones are
-///          not counted. At most config.batch_pages; 0: so many, or half of
-///          the pages that were never used, which is where they come from.
+///          not counted. At most config.batch_pages; 0: so many, or the 8 (of
+///          fewer than 64 pages an eighth) that the region keeps for it and
+///          half of those that were never used, which is where they come from.
 ///          A table without a node is given an empty one: 1 program.
 /// Returns  ESK_OK; ESK_FULL: there cannot be as much room; ESK_E_INVALID in
 ///          a batch; ESK_E_UNSUPPORTED in place when config.batches is not
@@ -343,7 +351,8 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages);
 /// is in effect is done again by the next call.
 /// Returns  ESK_OK; ESK_E_INVALID outside a batch; ESK_E_IO, ESK_E_WORN: the
 ///          batch is still open; ESK_E_CORRUPT likewise, in place: a write that
-///          failed tore a page of the batch, which can only be aborted.
+///          failed tore a page of the batch, or came in the midst of a merge:
+///          then the batch can only be aborted, and reads say so too.
 int esk_tree_commit(struct esk_tree *tree);
 
 /// Takes the batch back. Costs nothing; in place one program.

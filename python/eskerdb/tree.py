@@ -39,7 +39,7 @@ _READER_ADVICE = {
 class TreeStats:
     """What has happened since a tree was opened; counts.
 
-    nodes      of the tree now; in place: pages in use
+    nodes      of the tree now; in place: pages that are or were in use
     nodes_max  that the region, and the height, can hold
     height     levels; 1: the root is a leaf
     """
@@ -62,7 +62,10 @@ class TreeStats:
 
 @dataclass(frozen=True)
 class TreeReport:
-    """What check() found; `ok`: nothing is wrong."""
+    """What check() found; `ok`: nothing is wrong.
+
+    pages_free  in place: of those that were taken for nodes, without one
+    """
 
     ok: bool
     rows: int
@@ -71,7 +74,7 @@ class TreeReport:
     pages_damaged: int
     order_wrong: int
     nodes_wrong: int
-    pages_lost: int
+    pages_free: int
 
 
 @dataclass(frozen=True)
@@ -414,8 +417,7 @@ class Reader(OpenTree):
     is, but for a batch under way.
 
     What would change the tree raises ReadOnly. Closing the tree, or its
-    volume, closes its readers: a call then raises Closed. check() of a tree
-    in place that merges counts free pages as pages_lost.
+    volume, closes its readers: a call then raises Closed.
     """
 
     def renew(self) -> None:

@@ -342,9 +342,7 @@ class Volume:
 
         frames  page frames; 0: 2
         lru_n   mu: keep nodes by level, rather than pages
-        merge   join nodes that deletes leave at half or less. A tree in place
-                that was merged once is opened so ever after, and firmware
-                has to name esk_merge_inplace
+        merge   join nodes that deletes leave at half or less
         write_frames
                 wandering and mu: how many of the frames may hold pages that
                 are not yet written. Changes then wait until Tree.sync() or

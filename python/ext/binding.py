@@ -203,7 +203,7 @@ struct esk_tree_report {
     uint32_t pages_damaged;
     uint32_t order_wrong;
     uint32_t nodes_wrong;
-    uint32_t pages_lost;
+    uint32_t pages_free;
     ...;
 };
 struct esk_tree_node {

@@ -62,8 +62,7 @@ void esk_py_tree_caches_writes(struct esk_tree_config *config) {
     config->write_cache = &esk_write_cache;
 }
 
-/// Opens the core's tree; the lock is held. A tree in place that was merged
-/// before is opened to merge, asked or not: else nobody could complete one.
+/// Opens the core's tree; the lock is held.
 static int tree_open_core(struct esk_py_table *table,
                           const struct esk_table_info *info,
                           const void *given) {
@@ -73,28 +72,17 @@ static int tree_open_core(struct esk_py_table *table,
     if (config.store == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    bool asked = config.merge != NULL;
-    const struct esk_tree_merge *merge = info->run_pages <= ESK_STORE_JOURNALED
-                                             ? &esk_merge_inplace
-                                             : &esk_merge_moving;
-    config.merge = merge;
     config.batches = NULL;
     if (info->run_pages <= ESK_STORE_JOURNALED) {
+        config.merge = config.merge != NULL ? &esk_merge_inplace : NULL;
         config.batches = &esk_batches_inplace;
         config.batch_pages = BATCH_PAGES;
     }
     ESK_TRY(
         esk_py_table_arena(table, esk_tree_arena_bytes(&device->volume, info,
                                                        &config, device->page)));
-    config.merge = asked ? merge : NULL;
-    int status = esk_tree_open(&table->tree, &device->volume, info->name,
-                               &config, table->arena, table->arena_bytes);
-    if (status == ESK_E_UNSUPPORTED && !asked) {
-        config.merge = merge;
-        status = esk_tree_open(&table->tree, &device->volume, info->name,
-                               &config, table->arena, table->arena_bytes);
-    }
-    return status;
+    return esk_tree_open(&table->tree, &device->volume, info->name, &config,
+                         table->arena, table->arena_bytes);
 }
 
 int esk_py_tree_open(struct esk_py_device *device, uint32_t mount,

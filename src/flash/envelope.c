@@ -57,7 +57,8 @@ static void closing_write(const struct esk_envelope *envelope, uint8_t *closing,
 
 static bool closing_names(const struct esk_envelope *envelope,
                           const uint8_t *closing) {
-    return closing[ESK_ENVELOPE_KIND] == envelope->kind &&
+    return (closing[ESK_ENVELOPE_KIND] == envelope->kind ||
+            envelope->kind == ESK_KIND_ANY) &&
            closing[ESK_ENVELOPE_TABLE] == envelope->table;
 }
 

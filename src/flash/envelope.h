@@ -27,6 +27,9 @@
 #include "esker/device.h"
 #include "flash/envelope_format.h"
 
+/// No page's kind: an envelope with it proves pages of any.
+enum { ESK_KIND_ANY = 0 };
+
 /// What a page has to prove, and the shape it has.
 struct esk_envelope {
     uint32_t seed; ///< start value of the checksum

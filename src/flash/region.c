@@ -142,7 +142,8 @@ bool esk_region_block_is_bad(const struct esk_region *region, uint32_t block) {
 static int medium_status(const struct esk_region *region, uint32_t block,
                          int status) {
     const struct esk_device *device = device_of(region);
-    if (status == ESK_E_MEDIUM && device->ops->block_mark_bad != NULL) {
+    if (status == ESK_E_MEDIUM && !region->in_place &&
+        device->ops->block_mark_bad != NULL) {
         (void)device->ops->block_mark_bad(device, block);
     }
     return status == ESK_OK || status == ESK_E_MEDIUM ? status : ESK_E_IO;

@@ -9,7 +9,8 @@
 ///     error: the page is read again until two reads agree.
 ///  2. A failed transfer is tried once more. After that the answer is
 ///     ESK_E_IO, never "damaged" or "erased".
-///  3. ESK_E_MEDIUM from a program or an erase marks the block bad.
+///  3. ESK_E_MEDIUM from a program or an erase marks the block bad, unless the
+///     owner overwrites pages in place.
 ///  4. On a medium that keeps writes back (ESK_MEDIUM_OVERWRITE) a barrier
 ///     makes durable what was programmed before it.
 #ifndef ESK_FLASH_REGION_H
@@ -43,6 +44,7 @@ struct esk_region {
     struct esk_envelope envelope;   ///< what its pages have to prove
     uint32_t first_page;            ///< on the device
     uint32_t pages;                 ///< a multiple of the pages of a block
+    bool in_place; ///< pages are overwritten: no block is given up
 };
 
 /// What the first bytes of a page say, before it is verified.

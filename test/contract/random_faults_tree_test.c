@@ -341,7 +341,7 @@ static int change_call(uint32_t *done) {
 static int batch_call(void) {
     struct esk_model_tree *model = &life.model;
     int status = ESK_OK;
-    if (!moves() && model->table.batch_pages == 0) {
+    if (!moves() && model->table.batch_pages == 0 && !model->table.merges) {
         ESK_CHECK_INT(esk_tree_begin(model->tree, 0), ESK_E_UNSUPPORTED);
         return ESK_OK;
     }
@@ -366,8 +366,8 @@ static int batch_call(void) {
     return status;
 }
 
-/// A write that failed tore a page of a batch in place: it can only be
-/// aborted.
+/// A write that failed tore a page of a batch in place, or came in the midst of
+/// a merge: it can only be aborted.
 static void batch_lost(void) {
     struct esk_model_tree *model = &life.model;
     ESK_CHECK_INT(esk_tree_commit(model->tree), ESK_E_CORRUPT);
@@ -392,9 +392,8 @@ static void inplace_settle(void) {
     }
     other %= model->range;
     int status = esk_model_tree_put(model, other);
-    if (model->in_batch && !life.medium->whole &&
-        (status == ESK_E_CORRUPT ||
-         !esk_model_tree_read_all(model, versions))) {
+    if (model->in_batch && (status == ESK_E_CORRUPT ||
+                            !esk_model_tree_read_all(model, versions))) {
         batch_lost();
         return;
     }

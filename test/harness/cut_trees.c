@@ -9,6 +9,48 @@
     .store = (store_), .key_type = ESK_TYPE_U32, .key_range = (range_),        \
     .pad_bytes = (pad_)
 
+/* Trees in place on a medium that keeps back so many programs. */
+#define CACHED(cache_)                                                         \
+    {.name = "inplace-cache-" #cache_,                                         \
+     .table = {TREE(ESK_STORE_INPLACE, 200, 40)},                              \
+     .geometry = ESK_CARD(60, 8, 128),                                         \
+     .ops = 600,                                                               \
+     .whole_writes = true,                                                     \
+     .cache = (cache_)},                                                       \
+        {.name = "journaled-cache-" #cache_,                                   \
+         .table = {TREE(ESK_STORE_JOURNALED, 200, 40)},                        \
+         .geometry = ESK_CARD(60, 8, 128),                                     \
+         .ops = 600,                                                           \
+         .cache = (cache_)},                                                   \
+        {.name = "inplace-batches-cache-" #cache_,                             \
+         .table = {TREE(ESK_STORE_INPLACE, 150, 40), .batch_pages = 12},       \
+         .geometry = ESK_CARD(60, 8, 128),                                     \
+         .ops = 900,                                                           \
+         .prefill = 100,                                                       \
+         .whole_writes = true,                                                 \
+         .cache = (cache_)},                                                   \
+        {.name = "journaled-batches-cache-" #cache_,                           \
+         .table = {TREE(ESK_STORE_JOURNALED, 200, 40), .batch_pages = 12},     \
+         .geometry = ESK_CARD(60, 8, 128),                                     \
+         .ops = 900,                                                           \
+         .prefill = 100,                                                       \
+         .cache = (cache_)},                                                   \
+        {.name = "inplace-merges-batches-cache-" #cache_,                      \
+         .table = {TREE(ESK_STORE_INPLACE, 200, 20), .blocks = 12,             \
+                   .merges = true, .batch_pages = 24},                         \
+         .geometry = ESK_CARD(40, 8, 128),                                     \
+         .ops = 900,                                                           \
+         .prefill = 700,                                                       \
+         .whole_writes = true,                                                 \
+         .cache = (cache_)},                                                   \
+    {                                                                          \
+        .name = "journaled-merges-batches-cache-" #cache_,                     \
+        .table = {TREE(ESK_STORE_JOURNALED, 250, 20), .blocks = 12,            \
+                  .merges = true, .batch_pages = 24},                          \
+        .geometry = ESK_CARD(40, 8, 128), .ops = 900, .prefill = 700,          \
+        .cache = (cache_)                                                      \
+    }
+
 const struct cut_tree cut_trees[] = {
     {.name = "inplace",
      .table = {TREE(ESK_STORE_INPLACE, 150, 40)},
@@ -28,17 +70,6 @@ const struct cut_tree cut_trees[] = {
      .table = {TREE(ESK_STORE_JOURNALED, 200, 40)},
      .geometry = ESK_CARD(60, 8, 128),
      .ops = 600},
-    {.name = "inplace-cached",
-     .table = {TREE(ESK_STORE_INPLACE, 200, 40)},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 600,
-     .whole_writes = true,
-     .cache = 24},
-    {.name = "journaled-cached",
-     .table = {TREE(ESK_STORE_JOURNALED, 200, 40)},
-     .geometry = ESK_CARD(60, 8, 128),
-     .ops = 600,
-     .cache = 24},
     {.name = "inplace-merges",
      .table = {TREE(ESK_STORE_INPLACE, 150, 40), .merges = true},
      .geometry = ESK_CARD(40, 8, 256),
@@ -98,6 +129,9 @@ const struct cut_tree cut_trees[] = {
      .geometry = ESK_CARD(40, 8, 128),
      .ops = 900,
      .prefill = 700},
+    CACHED(2),
+    CACHED(24),
+    CACHED(200),
     {.name = "wandering-merges",
      .table = {TREE(ESK_STORE_WANDERING, 100, 40), .blocks = 24,
                .merges = true},

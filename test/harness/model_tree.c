@@ -306,30 +306,22 @@ static bool delete_check(struct esk_model_tree *model, uint32_t number) {
 
 /// Whether a batch may be refused for want of room. Where nodes move: those
 /// that there are leave no room for `pages`, or a block. In place: `pages`, or
-/// half of those never used, are too few for one change of a path, or with
-/// merging of the neighbours and the free list beside it.
+/// the slots that the region keeps, may be too few for a change of two paths.
 static bool batch_may_be_full(struct esk_model_tree *model, uint32_t pages) {
     struct esk_tree_stats stats;
-    struct esk_tree_walk walk;
     esk_tree_stats(model->tree, &stats);
     if (!esk_model_tree_overwrites(model->table.store)) {
         pages = pages > 0 ? pages : model->device->geometry.block_pages;
         return stats.nodes + pages > stats.nodes_max;
     }
-    uint32_t change = stats.height;
-    if (model->table.merges) {
-        change = 3u * stats.height + 4u;
-    }
-    if (esk_tree_walk_open(model->tree, &walk) != ESK_OK) {
-        return false;
-    }
-    uint32_t unused = walk.pages_max - walk.pages;
+    uint32_t change = 2u * (stats.height + 1u);
+    uint32_t unused = stats.nodes_max - stats.nodes;
     return pages > 0 ? pages < change || pages > unused : unused / 2 < change;
 }
 
 static bool batch_begin(struct esk_model_tree *model, uint32_t pages) {
     bool unsupported = esk_model_tree_overwrites(model->table.store) &&
-                       model->table.batch_pages == 0;
+                       model->table.batch_pages == 0 && !model->table.merges;
     bool may_be_full = batch_may_be_full(model, pages);
     int status = esk_tree_begin(model->tree, pages);
     model->before = model->expected;

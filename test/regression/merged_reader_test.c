@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A reader of a tree in place that had merged knew nothing of its free list:
+/// A reader of a tree in place that had merged knew nothing of its free pages:
 /// to its check those pages were lost, and in its statistics they were nodes.
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static void pages_compare(struct esk_tree *tree, struct esk_tree *reader) {
     ESK_CHECK_INT(esk_tree_check(tree, &of_tree), ESK_OK);
     ESK_CHECK_INT(esk_tree_check(reader, &of_reader), ESK_OK);
     ESK_CHECK_INT(of_reader.nodes, of_tree.nodes);
-    ESK_CHECK_INT(of_reader.pages_lost, of_tree.pages_lost);
+    ESK_CHECK_INT(of_reader.pages_free, of_tree.pages_free);
     esk_tree_stats(tree, &tree_stats);
     esk_tree_stats(reader, &reader_stats);
     ESK_CHECK_INT(reader_stats.nodes, tree_stats.nodes);

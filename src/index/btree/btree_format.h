@@ -20,14 +20,12 @@ enum esk_tree_page_flags {
     ESK_TREE_PAGE_COMMIT = 1, ///< the root is on it and takes effect
 };
 
-/// The free list of a tree whose nodes keep their page, kind ESK_PAGE_NODE:
-/// pages, u32 each; the envelope's count is theirs, its aux the page that the
-/// list goes on in.
-enum esk_tree_free_offset {
-    ESK_TREE_FREE_BEHIND = 16, ///< u32, free pages of the pages it goes on in
-    ESK_TREE_FREE_MADE = 20,   ///< u32, pages from here on are not on the list
-    ESK_TREE_FREE_DOUBTS = 24, ///< u16, entries, the last, that may be in use
-    ESK_TREE_FREE_BODY = 28,   ///< where entries begin
+/// The list of a tree whose nodes keep their page, kind ESK_PAGE_NODE: pages
+/// for new nodes, u32 each; the envelope's count is theirs.
+enum esk_tree_list_offset {
+    ESK_TREE_LIST_HEAD = 16,  ///< u32, pages from here on were never used
+    ESK_TREE_LIST_ASKED = 20, ///< u16, entries, the first, that may be in use
+    ESK_TREE_LIST_BODY = 24,  ///< where entries begin
 };
 
 /// A node of a moving tree: u16 entries, then the entries; an inner entry ends

@@ -110,13 +110,21 @@ struct tree_memory {
     uint8_t *pending;
     uint8_t *low;
     uint8_t *probe;
-    uint16_t state_bytes; ///< of the tree
-    uint16_t tree_bytes;  ///< the tree and what merging keeps
+    struct esk_tree_spares *spares;
+    uint16_t tree_bytes;
 };
 
 static bool is_lru_n(const struct esk_btree_layout *layout,
                      const struct esk_tree_config *config) {
     return layout->shares && config->policy == ESK_TREE_LRU_N;
+}
+
+/// The batches in place that are named, or that merging needs.
+static const struct esk_tree_batches *
+batches_of(const struct esk_tree_config *config) {
+    return config->batches == NULL && config->merge != NULL
+               ? config->merge->batches
+               : config->batches;
 }
 
 /// Bytes of the handle that the tree uses.
@@ -127,8 +135,8 @@ static uint16_t handle_bytes(const struct esk_btree_layout *layout,
                    ? sizeof(struct esk_tree)
                    : offsetof(struct esk_tree, pool_offsets);
     }
-    return config->batches != NULL ? offsetof(struct esk_tree, committed)
-                                   : offsetof(struct esk_tree, before);
+    return batches_of(config) != NULL ? offsetof(struct esk_tree, committed)
+                                      : offsetof(struct esk_tree, before);
 }
 
 static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
@@ -137,15 +145,14 @@ static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                              struct tree_memory *memory) {
     uint8_t classes = is_lru_n(layout, config) ? layout->height_max : 1;
     uint16_t entry = (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
-    memory->state_bytes = handle_bytes(layout, config);
-    memory->tree_bytes = memory->state_bytes;
-    if (config->merge != NULL) {
-        memory->tree_bytes =
-            (uint16_t)(memory->tree_bytes + config->merge->state_bytes);
-    }
+    memory->tree_bytes = handle_bytes(layout, config);
     memory->tree = esk_arena_take(arena, memory->tree_bytes);
+    memory->spares = NULL;
+    if ((config->store->flags & ESK_STORE_OVERWRITES) != 0) {
+        memory->spares = esk_arena_take(arena, sizeof *memory->spares);
+    }
     memory->batch = NULL;
-    if (config->batches != NULL) {
+    if (batches_of(config) != NULL) {
         memory->batch = esk_arena_take(arena, (uint32_t)sizeof *memory->batch +
                                                   4u * batch_pages(config));
     }
@@ -266,7 +273,7 @@ tree_make(struct esk_tree **tree, struct esk_volume *volume,
     made->volume = volume;
     made->store = config->store;
     made->merge = config->merge;
-    made->batches = config->batches;
+    made->batches = batches_of(config);
     made->batch = memory.batch;
     if (made->batch != NULL) {
         memset(made->batch, 0, sizeof *made->batch);
@@ -278,9 +285,7 @@ tree_make(struct esk_tree **tree, struct esk_volume *volume,
         memset(made->kept, 0, sizeof *made->kept);
         made->kept->most = write_frames(config, &made->layout);
     }
-    if (memory.tree_bytes > memory.state_bytes) {
-        made->free = (void *)((uint8_t *)made + memory.state_bytes);
-    }
+    made->spares = memory.spares;
     made->pending = memory.pending;
     made->low = memory.low;
     made->probe = memory.probe;
@@ -372,9 +377,6 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     stats->program_failures = tree->stats.program_failures;
     stats->erase_failures = tree->stats.erase_failures;
     stats->nodes = overwrites ? tree->ring.head : tree->now.nodes;
-    if (tree->free != NULL) {
-        stats->nodes -= tree->merge->pages_free(tree);
-    }
     stats->nodes_max = tree->store->nodes_max(tree);
     if (!overwrites) {
         stats->pages_moved = tree->moved;

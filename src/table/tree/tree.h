@@ -39,25 +39,18 @@ struct esk_tree_state {
     uint8_t height;
 };
 
-enum { ESK_TREE_SPARES_MAX = 2 * ESK_BTREE_HEIGHT_MAX };
+/// A change takes a page a level, and one more for a root.
+enum { ESK_TREE_SPARES = ESK_BTREE_HEIGHT_MAX + 4 };
 
-/// Pages of a tree in place that no node has. In the arena of a tree that
-/// merges.
-struct esk_tree_free {
-    uint32_t list;   ///< page of the list; ESK_PAGE_NONE: there is none yet
-    uint32_t behind; ///< free pages in the pages that follow the list's
-    uint32_t made;   ///< pages from here on are not on the list
-    /// Pages that the list names in doubt: free to be taken, then those that
-    /// are free when the change under way is done.
-    uint32_t page[ESK_TREE_SPARES_MAX];
-    uint16_t listed; ///< pages on the list that are free for sure
-    uint8_t spares;
-    uint8_t leaving;
-    bool used;    ///< the change under way takes spares
-    bool repairs; ///< nothing is to be merged
+/// Pages that new nodes of a tree in place get. In the arena of such a tree.
+struct esk_tree_spares {
+    uint32_t page[ESK_TREE_SPARES]; ///< free; the last is taken first
+    uint32_t from;                  ///< where the next search begins
+    uint8_t count;
+    bool none; ///< a search found no other
 };
 
-/// A batch in place, in the arena of a tree that has them.
+/// The journal in place, in the arena of a tree that has batches or merges.
 struct esk_tree_batch {
     uint32_t first;  ///< page of the first slot
     uint32_t head;   ///< pages from here on are new in this batch
@@ -66,6 +59,7 @@ struct esk_tree_batch {
     uint16_t pages;  ///< that `home` has
     bool recorded;   ///< a commit failed whose record may be there
     bool doubted;    ///< a write failed that may have cost a slot
+    bool joining;    ///< nodes are joined, and not yet all pages are written
     uint32_t home[]; ///< [slot], the page that it is to be written to
 };
 
@@ -98,17 +92,19 @@ struct esk_tree {
     uint8_t root_frame; ///< where the root was last
     bool lru_n;
     bool in_batch;
-    bool swept;   ///< GC: nodes below the key in `probe` are done
-    bool was_cut; ///< GC: a mount found what a cut left of a change
-    bool broken;  ///< inplace: a split was cut short and is to be completed;
-                  ///< a reader: always, so that each read looks at the writer
+    bool redirects; ///< inplace: pages are read and written in slots
+    bool swept;     ///< GC: nodes below the key in `probe` are done
+    bool was_cut;   ///< GC: a mount found what a cut left of a change
+    bool broken;    ///< inplace: a split was cut short and is to be completed;
+                    ///< a reader: always, so that each read looks at the writer
     struct esk_tree_state now;
     struct esk_volume *volume;
     const struct esk_node_store *store;
     const struct esk_tree_merge *merge;     ///< NULL: never
     const struct esk_tree_batches *batches; ///< NULL: none in place
     struct esk_tree_batch *batch;           ///< of those in place
-    struct esk_tree_free *free;             ///< NULL: pages are not given back
+    struct esk_tree_spares *spares;         ///< NULL where nodes move
+    uint32_t redo; ///< inplace: read-only, the page that page 0 is a copy of
     const struct esk_tree_write_cache *write_cache; ///< NULL: none
     struct esk_tree_kept *kept; ///< what waits in it; NULL: there is none
     uint8_t *page;              ///< mu: the path being written; NULL: none
@@ -117,7 +113,7 @@ struct esk_tree {
     uint8_t *probe;             ///< key_bytes: where GC or a repair looks
     uint32_t changes;           ///< rises with every change
     struct esk_btree_layout layout;
-    struct esk_ring ring; ///< inplace: head is the first page never used
+    struct esk_ring ring; ///< inplace: pages from head on were never used
     struct esk_pool pool;
     struct esk_tree_path path; ///< of the call under way, but a cursor's
     struct esk_region_stats stats;
@@ -214,6 +210,9 @@ struct esk_node_store {
     int (*split)(struct esk_tree *tree, struct esk_tree_work *left,
                  struct esk_tree_work *right, bool changed,
                  uint32_t *left_address, uint32_t *right_address);
+    /// After ESK_FULL of a change: finds pages for new nodes. ESK_OK: there are
+    /// some now. NULL where nodes move.
+    int (*refill)(struct esk_tree *tree);
     /// Does a step of GC's sweep: what a window at the ring's tail has live
     /// goes to its head. NULL where nodes stay.
     int (*sweep)(struct esk_tree *tree);
@@ -228,14 +227,10 @@ struct esk_tree_merge {
     /// Returns ESK_OK also when it did not; else nothing was written.
     int (*join)(struct esk_tree *tree, struct esk_tree_work *work,
                 struct esk_btree_node *node, struct esk_tree_edit *edit);
-    /// Before a change, and after a failure. NULL where nodes move.
-    int (*begin)(struct esk_tree *tree);
-    int (*repair)(struct esk_tree *tree);
-    /// Pages below the head that are the list's or on it. NULL where nodes
-    /// move.
-    uint32_t (*pages_free)(const struct esk_tree *tree);
-    uint8_t state_bytes; ///< of struct esk_tree_free, or 0
-    uint8_t flags;       ///< ESK_STORE_OVERWRITES: for stores that do
+    /// Makes a change that joined nodes take effect. NULL where nodes move.
+    int (*end)(struct esk_tree *tree);
+    const struct esk_tree_batches *batches; ///< that it needs; or NULL
+    uint8_t flags; ///< ESK_STORE_OVERWRITES: for stores that do
 };
 
 /// Batches where nodes keep their page.

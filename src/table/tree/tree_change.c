@@ -134,12 +134,10 @@ struct change {
 
 /// Whether `count` more nodes have a place.
 static bool nodes_fit(const struct esk_tree *tree, uint8_t count) {
-    if (tree->free != NULL && tree->free->used) {
-        return tree->free->spares >= count;
+    if (esk_tree_overwrites(tree)) {
+        return tree->spares->count >= count;
     }
-    uint32_t there =
-        esk_tree_overwrites(tree) ? tree->ring.head : tree->now.nodes;
-    return there + count <= tree->store->nodes_max(tree);
+    return tree->now.nodes + count <= tree->store->nodes_max(tree);
 }
 
 /// Whether the node of `level` can be split: not when all above it are full
@@ -245,7 +243,7 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     const struct esk_btree_node *node = &edit->node;
     uint16_t index = tree->path.index[edit->work.level - 1];
     if (index >= esk_btree_count(node)) {
-        /* A list that lies had its page taken for a node below. */
+        /* A list that lies had a page in use taken for a node. */
         return ESK_E_CORRUPT;
     }
     if (edit->child_gone) {
@@ -391,7 +389,9 @@ int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
     for (uint8_t level = edit->level; again; level++) {
         ESK_TRY(level_change(tree, edit, level, &again));
     }
-    return ESK_OK;
+    return tree->merge != NULL && tree->merge->end != NULL
+               ? tree->merge->end(tree)
+               : ESK_OK;
 }
 
 int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages) {

@@ -97,13 +97,10 @@ static int nodes_check(struct esk_tree *tree, struct check *check) {
     return ESK_OK;
 }
 
-/// Pages in place that neither the tree nor the free list has. Page 0 is the
-/// journal's.
-static uint32_t pages_lost(const struct esk_tree *tree, uint32_t nodes) {
-    uint32_t known = nodes + 1u;
-    if (tree->free != NULL) {
-        known += tree->merge->pages_free(tree);
-    }
+/// Pages in place that were given to nodes and have none. The journal and the
+/// list have two.
+static uint32_t pages_free(const struct esk_tree *tree, uint32_t nodes) {
+    uint32_t known = nodes + 2u;
     return tree->now.root != ESK_PAGE_NONE && tree->ring.head > known
                ? tree->ring.head - known
                : 0;
@@ -127,7 +124,7 @@ int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
     bool whole = report->pages_damaged == 0;
     bool overwrites = esk_tree_overwrites(tree);
     if (whole && overwrites) {
-        report->pages_lost = pages_lost(tree, report->nodes);
+        report->pages_free = pages_free(tree, report->nodes);
     }
     if (whole && !overwrites && report->nodes != tree->now.nodes) {
         report->nodes_wrong++;

@@ -57,6 +57,9 @@ static void state_take(struct tree_reader *reader) {
     } else if (writer->kept != NULL && writer->kept->count > 0) {
         tree->now = writer->kept->written;
     }
+    /* What a read-only mount reads instead of pages. */
+    tree->redo = writer->redo;
+    tree->redirects = writer->redirects && !writer->in_batch;
     reader->changes = writer->changes;
     reader->tail = writer->ring.tail;
     tree->changes++;
@@ -150,7 +153,9 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     made->tree.volume = tree->volume;
     made->tree.store = &made->store;
     made->tree.merge = tree->merge;
-    made->tree.free = tree->free;
+    made->tree.spares = tree->spares;
+    made->tree.batches = tree->batches;
+    made->tree.batch = tree->batch;
     made->tree.layout = tree->layout;
     made->tree.pending = memory.pending;
     made->tree.low = memory.low;

@@ -57,7 +57,8 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
     return status;
 }
 
-/// The same; once more without a write cache where frames are too few for it.
+/// The same; once more when pages for new nodes were found, and without a write
+/// cache where frames are too few for it.
 /// edit     its kind and rows are set.
 static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
                      struct esk_tree_edit *edit, enum put_mode mode) {
@@ -66,6 +67,11 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
         return ESK_E_INVALID;
     }
     int status = leaf_change(tree, key, edit, mode, false);
+    if (status == ESK_FULL && tree->store->refill != NULL) {
+        ESK_TRY(tree->store->refill(tree));
+        edit->rows = rows;
+        status = leaf_change(tree, key, edit, mode, false);
+    }
     if (status == ESK_E_NO_MEMORY && tree->kept != NULL) {
         edit->rows = rows;
         status = leaf_change(tree, key, edit, mode, true);
@@ -210,10 +216,9 @@ int esk_tree_abort(struct esk_tree *tree) {
 }
 
 int esk_tree_sync(struct esk_tree *tree) {
-    const struct esk_device *device = tree->volume->device;
     if (esk_tree_is_read_only(tree)) {
         return ESK_OK;
     }
     ESK_TRY(esk_tree_flush(tree));
-    return device->ops->sync(device);
+    return esk_region_sync(&tree->ring.region);
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a store whose nodes keep their page shares with its merging.
+/// What the files of the stores whose nodes keep their page share.
+///
+///     0        1      2      3 ...       head        end of nodes
+///     journal  root   list   nodes       never used  slots
 #ifndef ESK_TABLE_TREE_INPLACE_INPLACE_H
 #define ESK_TABLE_TREE_INPLACE_INPLACE_H
 
@@ -10,56 +13,64 @@
 enum {
     ESK_INPLACE_JOURNAL = 0,
     ESK_INPLACE_ROOT = 1,
-    ESK_INPLACE_FIRST = 2,                        ///< first that a split takes
-    ESK_INPLACE_BATCH = ESK_BTREE_HEIGHT_MAX + 1, ///< level of a batch's record
+    ESK_INPLACE_LIST = 2,  ///< names the pages that new nodes get
+    ESK_INPLACE_FIRST = 3, ///< the first that a new node can get
+    ESK_INPLACE_RECORD = ESK_BTREE_HEIGHT_MAX + 1, ///< level of a record
+    ESK_INPLACE_SLOTS = 8, ///< pages at the region's end kept for slots
 };
 
-/// Reads region page `at`, twice if it does not prove itself. Whatever level it
-/// says it is, it has to prove.
-/// level    out; 0: a page of the free list.
+/// The page behind those that nodes can have. What follows is for slots.
+static inline uint32_t esk_inplace_end(const struct esk_tree *tree) {
+    uint32_t pages = esk_ring_pages(&tree->ring);
+    uint32_t slots = pages / ESK_INPLACE_SLOTS;
+    return pages - (slots < ESK_INPLACE_SLOTS ? slots : ESK_INPLACE_SLOTS);
+}
+
+/* inplace.c */
+
+/// Reads region page `at`, whatever its level.
+/// level    out; 0: the list.
 /// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
 int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
-                     bool verify, uint8_t *level);
+                     uint8_t *level);
 
-/// Writes a page whose elements and count are filled in. A cut leaves the old
-/// one or the new one.
+/// Reads slot `at`. home: out, the page that it is a copy of.
+/// Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
+int esk_inplace_slot_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
+                          uint32_t *home);
+
+/// Writes a page whose elements and count are filled in. After a cut the page
+/// is the old one or the new one.
 /// link     its aux.
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
                       uint8_t level, uint32_t link);
 
-/// Makes what was written survive a cut, whatever the medium caches.
-int esk_inplace_sync(const struct esk_tree *tree);
-
-/// Holds back what follows until what was written is safe, where a medium
-/// writes in another order than it was told.
-int esk_inplace_settle(struct esk_tree *tree);
-
-/// Programs region page `at` whole; a cut may tear it where the medium does.
+/// Programs region page `at`, of which a cut may leave any bytes.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_WORN.
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,
                         const uint8_t *page);
 
-/// What leads to a node.
-enum esk_inplace_name {
-    ESK_INPLACE_UNKNOWN, ///< it, or the way to it, cannot be read
-    ESK_INPLACE_PARENT,
-    ESK_INPLACE_LEFT, ///< only its left neighbour: its split was interrupted
-    ESK_INPLACE_NOBODY,
-};
+/// Keeps what is written from now on from outliving what was written before.
+int esk_inplace_barrier(struct esk_tree *tree);
 
-/// Looks what leads to the node on region page `at`, along tree->path.
-/// level    out: of the node.
-/// Returns  ESK_OK; ESK_E_IO.
-int esk_inplace_named(struct esk_tree *tree, uint32_t at, uint8_t *level,
-                      enum esk_inplace_name *name);
+/* inplace_pages.c */
 
-/// Tells the parent of a node that a cut left without one, after
-/// esk_inplace_named: tree->probe and tree->low are its key and its left
-/// neighbour's.
-int esk_inplace_link(struct esk_tree *tree, uint8_t level, uint32_t at);
+/// Reads the list and completes the split that was interrupted, if any.
+/// Returns  ESK_OK; ESK_E_READ_ONLY; ESK_E_IO and what a change returns.
+int esk_inplace_pages_load(struct esk_tree *tree);
 
-/// Completes a split that took pages never used: at most one node a level, the
-/// last that were made. Those that nobody names are taken back.
-int esk_inplace_repair_made(struct esk_tree *tree);
+/// As esk_node_store.refill.
+int esk_inplace_refill(struct esk_tree *tree);
+
+/* inplace_journal.c */
+
+/// Redirects writes of pages to slots until esk_inplace_journal_commit.
+/// Returns  ESK_OK; ESK_FULL: there are not so many.
+int esk_inplace_journal_open(struct esk_tree *tree, uint32_t slots);
+
+/// Makes what was written since take effect. Costs 2 writes, and one for each
+/// page.
+/// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN, ESK_E_CORRUPT: it did not.
+int esk_inplace_journal_commit(struct esk_tree *tree);
 
 #endif

@@ -27,6 +27,7 @@ enum {
     STEP_COUNT = 20,  ///< of the table below
     ROUNDS = 8,       ///< of an iteration that falls fast
     SPARE_BLOCKS = 2, ///< one written, one erased ahead
+    FIXED_PAGES = 11, ///< in place: journal, list and slots, and a root's move
 };
 
 /// Share of pages still live when their turn comes, in thousandths, by the
@@ -281,6 +282,9 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
     uint32_t whole = ESK_COLLECTOR_SLACK;
     /* All but slack and spare, and four blocks. */
     uint32_t share = whole - 1u - whole / ESK_COLLECTOR_SPARE;
+    if (overwrites(need)) {
+        return ratio_up(pages + FIXED_PAGES, block) + SPARE_BLOCKS;
+    }
     if (need->store == ESK_STORE_MU) {
         pages = scaled(pages + product(4, block), whole, share) + 1u;
     }

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The journal: changes of several pages that take effect together. Batches
+/// are such changes, and so is a delete that merges nodes.
+///
+///     page 0     1 2 3 4 5 ...   head        first          end of region
+///     | record | root, nodes ... | new ..  ... | slot | slot | ... |
+///
+/// A page that there was before is changed in a *slot*, one of the pages at
+/// the region's end: there it stands with its own page's number. A page that
+/// is new in a batch is written to its place: nobody finds it there yet. So
+/// until the commit nothing of the tree was touched, and what is aborted or
+/// cut short leaves pages that nobody names: free ones.
+///
+/// The commit is the record in page 0, between two barriers: it says how many
+/// slots are to be written to their places, as often as it takes, and goes
+/// when they were. A record that was torn is none. A mount completes it; a
+/// read-only mount reads the slots instead. An empty table is given a root,
+/// without rows, before its first batch.
+///
+/// The last ESK_INPLACE_SLOTS pages (or fewer, in a small region) are slots
+/// only; a batch also uses pages that were never used.
+///
+/// Costs: RAM of 4 bytes a slot, as many compares a page read; two writes a
+/// page changed, however often, and two for the record.
+#include "table/tree/inplace/inplace.h"
+
+/// The slot that has page `at`; `used` when there is none.
+static uint16_t slot_find(const struct esk_tree_batch *batch, uint32_t at) {
+    uint16_t slot = 0;
+    while (slot < batch->used && batch->home[slot] != at) {
+        slot++;
+    }
+    return slot;
+}
+
+static uint32_t batch_find(const struct esk_tree *tree, uint32_t at) {
+    const struct esk_tree_batch *batch = tree->batch;
+    uint16_t slot = slot_find(batch, at);
+    return slot < batch->used ? batch->first + slot : at;
+}
+
+static int batch_write(struct esk_tree *tree, uint32_t at,
+                       const uint8_t *page) {
+    struct esk_tree_batch *batch = tree->batch;
+    uint16_t slot = slot_find(batch, at);
+    if (slot == batch->slots) {
+        return ESK_E_NO_MEMORY;
+    }
+    int status = esk_inplace_program(tree, batch->first + slot, page);
+    if (status != ESK_OK) {
+        /* What was in the slot before may be gone. */
+        batch->doubted = batch->doubted || slot < batch->used;
+        return status;
+    }
+    if (slot == batch->used) {
+        batch->home[slot] = at;
+        batch->used++;
+    }
+    return ESK_OK;
+}
+
+/// The first page that was never used, nor is any after it.
+static uint32_t new_from(const struct esk_tree *tree) {
+    const struct esk_tree_spares *spares = tree->spares;
+    uint32_t from = tree->ring.head;
+    for (uint8_t i = 0; i < spares->count && spares->page[i] == from - 1u;
+         i++) {
+        from--;
+    }
+    return from;
+}
+
+/// Slots that a change may take: a path, the list, and beside a node of each
+/// level, and a root, one on a page that was used before.
+static uint32_t change_slots(const struct esk_tree *tree) {
+    uint32_t path = tree->now.height + 1u;
+    return tree->spares->count > 0 && tree->spares->page[0] < new_from(tree)
+               ? 2u * path
+               : path;
+}
+
+/// Writes the record of `pages` slots, durably.
+static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
+                        uint32_t first) {
+    struct esk_region *region = &tree->ring.region;
+    memset(page, 0, region->envelope.page_bytes);
+    region->envelope.kind = ESK_PAGE_NODE + ESK_INPLACE_RECORD;
+    esk_envelope_open(page, ESK_INPLACE_JOURNAL, first);
+    esk_envelope_close(&region->envelope, page, pages);
+    ESK_TRY(esk_region_barrier(region));
+    ESK_TRY(esk_inplace_program(tree, ESK_INPLACE_JOURNAL, page));
+    return esk_region_barrier(region);
+}
+
+/// Reads `pages` slots from `first` on, which have to be valid, and writes
+/// them to their places.
+static int slots_home(struct esk_tree *tree, uint32_t first, uint32_t pages,
+                      uint8_t *page) {
+    for (uint32_t slot = first; slot < first + pages; slot++) {
+        uint32_t home = 0;
+        ESK_TRY(esk_inplace_slot_read(tree, slot, page, &home));
+        ESK_TRY(esk_inplace_program(tree, home, page));
+    }
+    return ESK_OK;
+}
+
+/// Has the pages of a record read from their slots from now on.
+static int slots_redirect(struct esk_tree *tree, uint32_t first, uint32_t pages,
+                          uint8_t *page) {
+    struct esk_tree_batch *batch = tree->batch;
+    if (pages > batch->pages) {
+        return ESK_E_NO_MEMORY;
+    }
+    for (uint16_t slot = 0; slot < pages; slot++) {
+        ESK_TRY(esk_inplace_slot_read(tree, first + slot, page,
+                                      &batch->home[slot]));
+    }
+    batch->first = first;
+    batch->used = (uint16_t)pages;
+    tree->redirects = true;
+    return ESK_OK;
+}
+
+static int batch_replay(struct esk_tree *tree, uint8_t *page) {
+    uint32_t pages = esk_page_count(page);
+    uint32_t first = esk_page_aux(page);
+    uint32_t end = esk_ring_pages(&tree->ring);
+    if (first > end || pages > end - first) {
+        return ESK_E_CORRUPT;
+    }
+    if (esk_tree_is_read_only(tree)) {
+        return slots_redirect(tree, first, pages, page);
+    }
+    ESK_TRY(slots_home(tree, first, pages, page));
+    return record_write(tree, page, 0, first);
+}
+
+/// Takes back the record of a commit that failed: it may be on the medium.
+static int record_clear(struct esk_tree *tree) {
+    struct esk_tree_batch *batch = tree->batch;
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    if (!batch->recorded) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = record_write(tree, page, 0, batch->first);
+    esk_pool_give(&tree->pool, frame);
+    batch->recorded = status != ESK_OK;
+    return status;
+}
+
+static int batch_ready(struct esk_tree *tree, uint32_t pages) {
+    if (pages > 0 || tree->broken) {
+        ESK_TRY(record_clear(tree));
+    }
+    return pages == 0 ||
+                   tree->batch->used + change_slots(tree) <= tree->batch->slots
+               ? ESK_OK
+               : ESK_FULL;
+}
+
+/// Writes an empty root: pages without one would be those of a lost tree, if
+/// the batch is cut short.
+static int root_make(struct esk_tree *tree) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    memset(page, 0, tree->ring.region.envelope.page_bytes);
+    int status =
+        esk_inplace_write(tree, ESK_INPLACE_ROOT, page, 1, ESK_PAGE_NONE);
+    esk_pool_give(&tree->pool, frame);
+    ESK_TRY(status);
+    ESK_TRY(esk_region_barrier(&tree->ring.region));
+    tree->now.root = ESK_INPLACE_ROOT;
+    return ESK_OK;
+}
+
+int esk_inplace_journal_open(struct esk_tree *tree, uint32_t slots) {
+    struct esk_tree_batch *batch = tree->batch;
+    uint32_t end = esk_ring_pages(&tree->ring);
+    if (slots > batch->pages || slots > end - tree->ring.head) {
+        return ESK_FULL;
+    }
+    batch->slots = (uint16_t)slots;
+    batch->used = 0;
+    batch->doubted = false;
+    batch->joining = false;
+    batch->first = end - slots;
+    batch->head = new_from(tree);
+    tree->redirects = true;
+    return ESK_OK;
+}
+
+static int batch_begin(struct esk_tree *tree, uint32_t pages) {
+    ESK_TRY(tree->store->begin(tree, 0));
+    if (tree->now.root == ESK_PAGE_NONE) {
+        ESK_TRY(root_make(tree));
+    }
+    uint32_t slots = pages;
+    if (slots == 0) {
+        /* As many pages that were never used stay for new nodes. */
+        uint32_t end = esk_inplace_end(tree);
+        slots = esk_ring_pages(&tree->ring) - end;
+        slots += (end - tree->ring.head) / 2u;
+        slots = slots < tree->batch->pages ? slots : tree->batch->pages;
+    }
+    if (slots < change_slots(tree)) {
+        return ESK_FULL;
+    }
+    ESK_TRY(esk_inplace_journal_open(tree, slots));
+    tree->before = tree->now;
+    tree->in_batch = true;
+    return ESK_OK;
+}
+
+int esk_inplace_journal_commit(struct esk_tree *tree) {
+    struct esk_tree_batch *batch = tree->batch;
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    uint32_t home = 0;
+    int status = ESK_OK;
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    tree->redirects = false; /* slots are read by their own numbers */
+    for (uint16_t i = 0; batch->doubted && i < batch->used && status == ESK_OK;
+         i++) {
+        /* A record of a slot that is lost could never be completed. */
+        status = esk_inplace_slot_read(tree, batch->first + i, page, &home);
+    }
+    if (status == ESK_OK) {
+        batch->recorded = true;
+        status = record_write(tree, page, batch->used, batch->first);
+    }
+    tree->redirects = status != ESK_OK;
+    if (status == ESK_OK) {
+        /* It is in effect. What fails from here on is done again. */
+        batch->recorded = false;
+        tree->broken = batch_replay(tree, page) != ESK_OK;
+    }
+    esk_pool_give(&tree->pool, frame);
+    return status;
+}
+
+static int batch_commit(struct esk_tree *tree) {
+    ESK_TRY(tree->store->begin(tree, 0));
+    if (tree->batch->used == 0) {
+        ESK_TRY(esk_region_barrier(&tree->ring.region));
+    } else {
+        ESK_TRY(esk_inplace_journal_commit(tree));
+        tree->changes++; /* readers have pages from before it */
+    }
+    tree->redirects = false;
+    tree->in_batch = false;
+    return ESK_OK;
+}
+
+static int batch_abort(struct esk_tree *tree) {
+    ESK_TRY(record_clear(tree));
+    tree->batch->joining = false;
+    tree->broken = true;
+    return ESK_OK;
+}
+
+const struct esk_tree_batches esk_batches_inplace = {
+    .begin = batch_begin,
+    .commit = batch_commit,
+    .abort = batch_abort,
+    .ready = batch_ready,
+    .find = batch_find,
+    .write = batch_write,
+    .replay = batch_replay,
+};

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Which pages new nodes get, and what a cut left of a split.
+///
+/// A page is free when no inner node names it. Nothing else says so, so no
+/// page can be leaked, and none in use be given away by a list that lies
+/// behind the tree.
+///
+///     list   head | asked: 9 8 7 | later: 41 52 60 ..
+///
+/// The *list* names the pages that splits may take since it was written: the
+/// first ESK_TREE_SPARES that were never used, or, when there are none,
+/// pages that a walk over all inner nodes did not find named. It is written
+/// before they are taken: one write for that many nodes. Pages from `head` on
+/// were never used.
+///
+/// A mount looks at the pages asked for, and only at these. A page that its
+/// left neighbour names (aux) and no parent is a split that was interrupted:
+/// the parent is told. There is one such change at most; of its levels the
+/// highest is linked, which makes the nodes below findable. All pages behind
+/// it in the order of taking were not in use. The others that nobody names, or
+/// that cannot be read, are left to the next walk.
+///
+/// Costs: a mount reads the list and a path a page asked for. A walk reads
+/// every inner node, for a window of 4 pages a byte of a page.
+#include "base/inline.h"
+#include "table/tree/inplace/inplace.h"
+
+/// Entries of the list; those for later stay in its first half: a walk has the
+/// other.
+static uint16_t entries_max(const struct esk_tree *tree) {
+    uint16_t bytes = tree->ring.region.envelope.page_bytes;
+    return (uint16_t)((bytes - ESK_TREE_LIST_BODY) / 4u);
+}
+
+static uint8_t *entry_at(uint8_t *page, uint16_t index) {
+    return page + ESK_TREE_LIST_BODY + (size_t)index * 4u;
+}
+
+/// Whether a node can be on page `at`, below `end`.
+static bool page_may_be_node(uint32_t at, uint32_t end) {
+    return at >= ESK_INPLACE_FIRST && at < end;
+}
+
+/// What the list's page says; asked: of `count` entries, the first.
+struct list {
+    uint32_t head;
+    uint16_t count;
+    uint16_t asked;
+};
+
+/// Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
+static int list_read(struct esk_tree *tree, uint8_t *page, struct list *list) {
+    uint8_t level = 0;
+    ESK_TRY(esk_inplace_read(tree, ESK_INPLACE_LIST, page, &level));
+    list->head = esk_load_u32(page + ESK_TREE_LIST_HEAD);
+    list->asked = esk_load_u16(page + ESK_TREE_LIST_ASKED);
+    list->count = esk_page_count(page);
+    return level != 0 || list->count > entries_max(tree) ||
+                   list->asked > list->count || list->asked > ESK_TREE_SPARES ||
+                   list->head < ESK_INPLACE_FIRST ||
+                   list->head > esk_inplace_end(tree)
+               ? ESK_E_CORRUPT
+               : ESK_OK;
+}
+
+/// Writes the list: the spares are asked for; `later` entries in `page`, from
+/// `from` on, are not.
+static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t from,
+                      uint16_t later) {
+    const struct esk_tree_spares *spares = tree->spares;
+    memmove(entry_at(page, spares->count), entry_at(page, from),
+            (size_t)later * 4u);
+    for (uint8_t i = 0; i < spares->count; i++) {
+        esk_store_u32(entry_at(page, i), spares->page[i]);
+    }
+    esk_store_u32(page + ESK_TREE_LIST_HEAD, tree->ring.head);
+    esk_store_u16(page + ESK_TREE_LIST_ASKED, spares->count);
+    esk_store_u16(page + ESK_ENVELOPE_COUNT, (uint16_t)(spares->count + later));
+    /* Splits of pages asked for before are complete, and these begin after. */
+    ESK_TRY(esk_inplace_barrier(tree));
+    ESK_TRY(esk_inplace_write(tree, ESK_INPLACE_LIST, page, 0, ESK_PAGE_NONE));
+    return esk_inplace_barrier(tree);
+}
+
+/// Adds a page that is taken after the others.
+static void spare_add(struct esk_tree_spares *spares, uint32_t at) {
+    memmove(spares->page + 1, spares->page,
+            spares->count * sizeof *spares->page);
+    spares->page[0] = at;
+    spares->count++;
+}
+
+static bool page_is_spare(const struct esk_tree_spares *spares, uint32_t at) {
+    uint8_t i = 0;
+    while (i < spares->count && spares->page[i] != at) {
+        i++;
+    }
+    return i < spares->count;
+}
+
+/// Pages of which a walk takes note, a bit each.
+struct window {
+    uint8_t *bits;
+    uint32_t first;
+    uint32_t pages;
+    uint32_t last; ///< page that is named, of all
+};
+
+/// Marks the children of the path's node at `level`.
+static int children_mark(struct esk_tree *tree, uint8_t level,
+                         struct window *window) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
+    const uint8_t *child = esk_btree_child(&node, 0);
+    for (uint16_t left = esk_btree_count(&node); left > 0; left--) {
+        uint32_t at = esk_load_u32(child);
+        window->last = at > window->last ? at : window->last;
+        at -= window->first;
+        if (at < window->pages) {
+            window->bits[at / 8u] |= (uint8_t)(1u << (at % 8u));
+        }
+        child += node.bytes;
+    }
+    esk_tree_unpin(tree, &work);
+    return ESK_OK;
+}
+
+/// Marks every page that an inner node names. Returns ESK_OK; ESK_E_CORRUPT: a
+/// node that cannot be read may name any; ESK_E_IO.
+static int nodes_mark(struct esk_tree *tree, struct window *window) {
+    struct esk_tree_path *path = &tree->path;
+    uint8_t level = tree->now.height;
+    int status = ESK_OK;
+    path->turns = 0;
+    path->address[level - 1] = ESK_INPLACE_ROOT;
+    while (status == ESK_OK && level > 1) {
+        ESK_TRY(children_mark(tree, level, window));
+        if (level > 2) {
+            path->index[level - 1] = UINT16_MAX;
+            level--;
+        }
+        status = esk_tree_turn(tree, path, &level, true, NULL, NULL);
+    }
+    return status == ESK_END ? ESK_OK : status;
+}
+
+/// Adds the pages of the window below `end` that are free to the entries in
+/// `page`, of which there are `count`, up to `most`. Returns how many pages it
+/// looked at.
+static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
+                            const struct window *window, uint32_t end,
+                            uint16_t most, uint16_t *count) {
+    uint32_t i = 0;
+    for (; i < window->pages && window->first + i < end && *count < most; i++) {
+        uint32_t at = window->first + i;
+        if ((window->bits[i / 8u] >> (i % 8u) & 1u) == 0 &&
+            page_may_be_node(at, end) && !page_is_spare(tree->spares, at)) {
+            esk_store_u32(entry_at(page, *count), at);
+            *count = (uint16_t)(*count + 1u);
+        }
+    }
+    return i;
+}
+
+/// Looks at every page once, or until enough are free, and makes them the
+/// entries in `page`. count: out.
+static int pages_search(struct esk_tree *tree, uint8_t *page, uint16_t *count) {
+    struct esk_tree_spares *spares = tree->spares;
+    uint16_t half = (uint16_t)(tree->ring.region.envelope.page_bytes / 2u);
+    uint16_t most = (uint16_t)((half - ESK_TREE_LIST_BODY) / 4u);
+    struct window window = {.bits = page + half, .pages = half * 8u};
+    uint32_t end = tree->ring.head;
+    *count = 0;
+    for (uint32_t seen = 0;
+         seen < end && spares->count + *count <= tree->now.height;) {
+        window.first = spares->from;
+        memset(window.bits, 0, half);
+        ESK_TRY(nodes_mark(tree, &window));
+        uint32_t looked = window_take(tree, page, &window, end, most, count);
+        seen += looked;
+        spares->from += looked;
+        if (spares->from >= end) {
+            spares->from = 0;
+        }
+    }
+    return ESK_OK;
+}
+
+/// Takes entries of `page` from `next` on, and pages that were never used, for
+/// spares. Returns the entry after the last one taken.
+static uint16_t spares_take(struct esk_tree *tree, uint8_t *page, uint16_t next,
+                            uint16_t count) {
+    struct esk_tree_spares *spares = tree->spares;
+    uint32_t end = esk_inplace_end(tree);
+    if (tree->in_batch && tree->batch->first < end) {
+        end = tree->batch->first;
+    }
+    for (; next < count && spares->count < ESK_TREE_SPARES; next++) {
+        uint32_t at = esk_load_u32(entry_at(page, next));
+        if (page_may_be_node(at, tree->ring.head)) {
+            spare_add(spares, at);
+        }
+    }
+    while (tree->ring.head < end && spares->count < ESK_TREE_SPARES) {
+        spare_add(spares, tree->ring.head);
+        tree->ring.head++;
+    }
+    return next;
+}
+
+/// Fills the spares up and writes the list that says so. `page` is scratch.
+static int spares_fill(struct esk_tree *tree, uint8_t *page) {
+    struct list list = {.head = 0};
+    int status = list_read(tree, page, &list);
+    if (status == ESK_E_CORRUPT) {
+        list.asked = 0;
+        list.count = 0;
+    } else {
+        ESK_TRY(status);
+    }
+    uint8_t had = tree->spares->count;
+    uint16_t next = spares_take(tree, page, list.asked, list.count);
+    if (tree->spares->count <= tree->now.height && tree->in_batch) {
+        /* A page that the batch frees is in use until the commit. */
+        if (tree->spares->count == had) {
+            return ESK_FULL;
+        }
+    } else if (tree->spares->count <= tree->now.height) {
+        status = pages_search(tree, page, &list.count);
+        if (status == ESK_E_CORRUPT) {
+            /* A node that is lost may name any page. */
+            list.count = 0;
+            status = ESK_OK;
+        }
+        ESK_TRY(status);
+        next = spares_take(tree, page, 0, list.count);
+        tree->spares->none = tree->spares->count <= tree->now.height;
+    }
+    return list_write(tree, page, next, (uint16_t)(list.count - next));
+}
+
+int esk_inplace_refill(struct esk_tree *tree) {
+    struct esk_tree_spares *spares = tree->spares;
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    if (spares->none || spares->count > tree->now.height) {
+        return ESK_FULL;
+    }
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = spares_fill(tree, page);
+    esk_pool_give(&tree->pool, frame);
+    tree->broken = tree->broken || status < 0;
+    ESK_TRY(status);
+    return spares->count > tree->now.height ? ESK_OK : ESK_FULL;
+}
+
+/// Reads the key that leads to the node on region page `at` into tree->probe.
+/// An empty leaf still has the row that was its last.
+/// level    out; 0: no node.
+static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    struct esk_btree_node node;
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = esk_inplace_read(tree, at, page, level);
+    if (status == ESK_OK && *level > 0) {
+        esk_btree_view(&tree->layout, page, *level, tree->now.height, &node);
+        memcpy(tree->probe, esk_btree_key(&node, 0), tree->layout.key_bytes);
+    }
+    esk_pool_give(&tree->pool, frame);
+    return status;
+}
+
+/// Whether only its left neighbour names the node on region page `at`. If so,
+/// tree->probe and tree->low are its key and its left neighbour's.
+/// level    out: of the node.
+/// linked   out.
+static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
+                      bool *named) {
+    struct esk_tree_work work;
+    struct esk_btree_node node;
+    *named = false;
+    ESK_TRY(key_read(tree, at, level));
+    if (*level == 0 || *level > tree->now.height) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
+                             *level, NULL));
+    uint32_t found = tree->path.address[*level - 1];
+    if (found == at || found == ESK_INPLACE_ROOT) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_tree_pin(tree, found, *level, &work, &node));
+    *named = esk_page_aux(work.page) == at;
+    memcpy(tree->low, esk_btree_key(&node, 0), tree->layout.key_bytes);
+    esk_tree_unpin(tree, &work);
+    return ESK_OK;
+}
+
+/// Tells the parent of the node on page `at`, after left_names.
+static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
+    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_LINK,
+                                 .level = (uint8_t)(level + 1u),
+                                 .has_right = true};
+    if (esk_tree_is_read_only(tree)) {
+        return ESK_E_READ_ONLY;
+    }
+    ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
+                             edit.level, &edit));
+    memcpy(tree->pending, tree->probe, tree->layout.key_bytes);
+    esk_store_u32(tree->pending + tree->layout.key_bytes, at);
+    return esk_tree_change(tree, &edit);
+}
+
+/// Completes the split that took one of `asked`, in the order of spares.
+static int split_complete(struct esk_tree *tree, const uint32_t *asked,
+                          uint8_t count) {
+    uint8_t highest = 0;
+    uint8_t found = 0;
+    uint8_t level = 0;
+    bool named = false;
+    for (uint8_t i = 0; i < count && tree->now.root != ESK_PAGE_NONE; i++) {
+        int status = left_names(tree, asked[i], &level, &named);
+        if (status != ESK_OK && status != ESK_E_CORRUPT) {
+            return status;
+        }
+        if (status == ESK_OK && named && level > highest) {
+            highest = level;
+            found = i;
+        }
+    }
+    if (highest == 0) {
+        return ESK_OK;
+    }
+    ESK_TRY(left_names(tree, asked[found], &level, &named));
+    tree->spares->count = found;
+    memcpy(tree->spares->page, asked, found * sizeof *asked);
+    return node_link(tree, level, asked[found]);
+}
+
+/// Looks for nodes of a tree without a root, at distances that double: no run
+/// of damaged pages hides more than its own length.
+/// Returns ESK_OK: there are none; ESK_E_CORRUPT: the root is lost; ESK_E_IO.
+static int nodes_look(struct esk_tree *tree, uint8_t *page) {
+    uint32_t at = ESK_INPLACE_LIST;
+    uint8_t level = 0;
+    for (uint32_t step = 1; step != 0 && at < esk_inplace_end(tree);
+         step += step) {
+        int status = esk_inplace_read(tree, at, page, &level);
+        if (status != ESK_E_CORRUPT) {
+            return status == ESK_OK ? ESK_E_CORRUPT : status;
+        }
+        at += step;
+    }
+    return ESK_OK;
+}
+
+/// Finds the head of a list that is lost, or was not written yet: behind all
+/// pages that are named.
+static int head_find(struct esk_tree *tree, uint32_t *head) {
+    struct window window = {.last = ESK_INPLACE_LIST};
+    int status = ESK_OK;
+    if (tree->now.height > 1) {
+        tree->stats.damaged++;
+        status = nodes_mark(tree, &window);
+    }
+    *head = window.last + 1u;
+    if (status == ESK_E_CORRUPT || *head > esk_inplace_end(tree)) {
+        /* What a node that is lost names may be anywhere. */
+        *head = esk_inplace_end(tree);
+        return ESK_OK;
+    }
+    return status;
+}
+
+int esk_inplace_pages_load(struct esk_tree *tree) {
+    uint32_t asked[ESK_TREE_SPARES];
+    struct list list = {.asked = 0};
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    uint8_t count = 0;
+    bool lost = false;
+    memset(tree->spares, 0, sizeof *tree->spares);
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status =
+        tree->now.root == ESK_PAGE_NONE ? nodes_look(tree, page) : ESK_OK;
+    if (status != ESK_OK) {
+        esk_pool_give(&tree->pool, frame);
+        return status;
+    }
+    status = list_read(tree, page, &list);
+    if (status == ESK_E_CORRUPT) {
+        list.asked = 0;
+        status = ESK_OK;
+        lost = true;
+    }
+    for (uint16_t i = 0; status == ESK_OK && i < list.asked; i++) {
+        uint32_t at = esk_load_u32(entry_at(page, i));
+        if (page_may_be_node(at, list.head)) {
+            asked[count] = at;
+            count++;
+        }
+    }
+    esk_pool_give(&tree->pool, frame);
+    if (status == ESK_OK && lost) {
+        status = head_find(tree, &list.head);
+    }
+    ESK_TRY(status);
+    tree->ring.head = list.head;
+    return split_complete(tree, asked, count);
+}
