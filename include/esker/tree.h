@@ -11,7 +11,7 @@
 ///     &esk_store_wandering   height programs         any
 ///     &esk_store_mu          1 program, +1 a split   any
 ///
-/// *) and one for every 12 new nodes: the list of the pages they get.
+/// *) and one for about 12 new nodes: the list of the pages they get.
 ///
 /// A change is on the medium when its call returns, unless there is a write
 /// cache; esk_tree_sync makes what is in caches, the driver's own too, safe.
@@ -225,7 +225,7 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
 ///          store's kind);
 ///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
 ///          ESK_E_IO.
-/// Costs    O(log blocks) page reads. Inplace: 3, and for each of at most 12
+/// Costs    O(log blocks) page reads. Inplace: 3, and for each of at most 16
 ///          pages that new nodes may have got 3 or a path; without a root
 ///          O(log pages).
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,

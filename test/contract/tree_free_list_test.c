@@ -109,6 +109,40 @@ ESK_TEST(remounts_between_splits_lose_no_page) {
     }
 }
 
+/// A program that makes every change in a batch, and takes many back.
+ESK_TEST(batches_alone_use_every_page_again) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
+         store++) {
+        struct esk_model_tree model;
+        uint32_t committed = 0;
+        list_start(&model, store, 0, 14);
+        for (uint32_t i = 0; i < 600; i++) {
+            uint32_t number = esk_model_tree_random(&model, 100);
+            model.before = model.expected;
+            int status = esk_tree_begin(model.tree, 0);
+            ESK_CHECK_INT(status, ESK_OK);
+            model.in_batch = true;
+            status = model.expected.version[number] == 0
+                         ? esk_model_tree_put(&model, number)
+                         : esk_model_tree_delete(&model, number);
+            ESK_CHECK_INT(status, ESK_OK);
+            if (i % 3 == 0) {
+                ESK_CHECK_INT(esk_tree_abort(model.tree), ESK_OK);
+                model.expected = model.before;
+            } else {
+                ESK_CHECK_INT(esk_tree_commit(model.tree), ESK_OK);
+                committed++;
+            }
+            model.in_batch = false;
+        }
+        ESK_CHECK(committed > 300);
+        verify(&model);
+        ESK_CHECK(esk_model_tree_remount(&model));
+        every_page_has_a_node(&model);
+        esk_model_tree_free(&model);
+    }
+}
+
 /// Changes rows until the power goes, and takes note of the one that may or
 /// may not be there.
 static void cut_make(struct esk_model_tree *model, uint32_t operations,

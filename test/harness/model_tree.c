@@ -306,7 +306,7 @@ static bool delete_check(struct esk_model_tree *model, uint32_t number) {
 
 /// Whether a batch may be refused for want of room. Where nodes move: those
 /// that there are leave no room for `pages`, or a block. In place: `pages`, or
-/// the slots that the region keeps, may be too few for a change of two paths.
+/// the slots that the region keeps, may be too few for a change of a path.
 static bool batch_may_be_full(struct esk_model_tree *model, uint32_t pages) {
     struct esk_tree_stats stats;
     esk_tree_stats(model->tree, &stats);
@@ -314,7 +314,7 @@ static bool batch_may_be_full(struct esk_model_tree *model, uint32_t pages) {
         pages = pages > 0 ? pages : model->device->geometry.block_pages;
         return stats.nodes + pages > stats.nodes_max;
     }
-    uint32_t change = 2u * (stats.height + 1u);
+    uint32_t change = stats.height + 1u;
     uint32_t unused = stats.nodes_max - stats.nodes;
     return pages > 0 ? pages < change || pages > unused : unused / 2 < change;
 }

@@ -39,8 +39,9 @@ struct esk_tree_state {
     uint8_t height;
 };
 
-/// A change takes a page a level, and one more for a root.
-enum { ESK_TREE_SPARES = ESK_BTREE_HEIGHT_MAX + 4 };
+/// A change takes a page a level, and one more for a root: those are kept, and
+/// as many are there to be taken without a write.
+enum { ESK_TREE_SPARES = 2 * ESK_BTREE_HEIGHT_MAX };
 
 /// Pages that new nodes of a tree in place get. In the arena of such a tree.
 struct esk_tree_spares {

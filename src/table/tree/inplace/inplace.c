@@ -84,12 +84,12 @@ int esk_inplace_program(struct esk_tree *tree, uint32_t at,
 }
 
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
-                      uint8_t level, uint32_t link) {
+                      uint8_t level, uint32_t link, bool fresh) {
     struct esk_region *region = &tree->ring.region;
     region->envelope.kind = (uint8_t)(ESK_PAGE_NODE + level);
     esk_envelope_open(page, at, link);
     esk_envelope_close(&region->envelope, page, esk_page_count(page));
-    if (tree->redirects && at < tree->batch->head) {
+    if (tree->redirects && !fresh && at < tree->batch->head) {
         return tree->batches->write(tree, at, page);
     }
     if (has_journal(tree)) {
@@ -109,8 +109,8 @@ int esk_inplace_barrier(struct esk_tree *tree) {
 
 /// Writes the node to region page `at`.
 static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
-                      uint32_t at, uint32_t link) {
-    ESK_TRY(esk_inplace_write(tree, at, work->page, work->level, link));
+                      uint32_t at, uint32_t link, bool fresh) {
+    ESK_TRY(esk_inplace_write(tree, at, work->page, work->level, link, fresh));
     if (!esk_pool_holds(&tree->pool, work->frame, at)) {
         esk_pool_tag(&tree->pool, work->frame, at);
     }
@@ -122,7 +122,7 @@ static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
                          bool root, uint32_t *address) {
     uint32_t at = root ? (uint32_t)ESK_INPLACE_ROOT : work->address;
     uint32_t link = root ? ESK_PAGE_NONE : esk_page_aux(work->page);
-    ESK_TRY(node_write(tree, work, at, link));
+    ESK_TRY(node_write(tree, work, at, link, false));
     tree->now.root = ESK_INPLACE_ROOT;
     *address = at;
     return ESK_OK;
@@ -139,7 +139,7 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
     bool is_root = left->address == ESK_INPLACE_ROOT;
     uint32_t link = is_root ? ESK_PAGE_NONE : esk_page_aux(left->page);
     *right_address = page_next(tree);
-    ESK_TRY(node_write(tree, right, *right_address, link));
+    ESK_TRY(node_write(tree, right, *right_address, link, true));
     ESK_TRY(esk_inplace_barrier(tree));
     tree->spares->count--;
     *left_address = is_root ? page_next(tree) : left->address;
@@ -147,7 +147,7 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
         esk_tree_unpin(tree, left);
         return ESK_OK;
     }
-    ESK_TRY(node_write(tree, left, *left_address, *right_address));
+    ESK_TRY(node_write(tree, left, *left_address, *right_address, is_root));
     if (is_root) {
         tree->spares->count--;
     }

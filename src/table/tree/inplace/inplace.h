@@ -42,8 +42,9 @@ int esk_inplace_slot_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
 /// Writes a page whose elements and count are filled in. After a cut the page
 /// is the old one or the new one.
 /// link     its aux.
+/// fresh    nothing names the page yet: it needs no slot.
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
-                      uint8_t level, uint32_t link);
+                      uint8_t level, uint32_t link, bool fresh);
 
 /// Programs region page `at`, of which a cut may leave any bytes.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_WORN.

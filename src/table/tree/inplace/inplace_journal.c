@@ -61,24 +61,9 @@ static int batch_write(struct esk_tree *tree, uint32_t at,
     return ESK_OK;
 }
 
-/// The first page that was never used, nor is any after it.
-static uint32_t new_from(const struct esk_tree *tree) {
-    const struct esk_tree_spares *spares = tree->spares;
-    uint32_t from = tree->ring.head;
-    for (uint8_t i = 0; i < spares->count && spares->page[i] == from - 1u;
-         i++) {
-        from--;
-    }
-    return from;
-}
-
-/// Slots that a change may take: a path, the list, and beside a node of each
-/// level, and a root, one on a page that was used before.
+/// Slots that a change may take: a path, and the list.
 static uint32_t change_slots(const struct esk_tree *tree) {
-    uint32_t path = tree->now.height + 1u;
-    return tree->spares->count > 0 && tree->spares->page[0] < new_from(tree)
-               ? 2u * path
-               : path;
+    return tree->now.height + 1u;
 }
 
 /// Writes the record of `pages` slots, durably.
@@ -170,7 +155,7 @@ static int root_make(struct esk_tree *tree) {
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     memset(page, 0, tree->ring.region.envelope.page_bytes);
     int status =
-        esk_inplace_write(tree, ESK_INPLACE_ROOT, page, 1, ESK_PAGE_NONE);
+        esk_inplace_write(tree, ESK_INPLACE_ROOT, page, 1, ESK_PAGE_NONE, true);
     esk_pool_give(&tree->pool, frame);
     ESK_TRY(status);
     ESK_TRY(esk_region_barrier(&tree->ring.region));
@@ -189,7 +174,7 @@ int esk_inplace_journal_open(struct esk_tree *tree, uint32_t slots) {
     batch->doubted = false;
     batch->joining = false;
     batch->first = end - slots;
-    batch->head = new_from(tree);
+    batch->head = tree->ring.head;
     tree->redirects = true;
     return ESK_OK;
 }
@@ -199,10 +184,15 @@ static int batch_begin(struct esk_tree *tree, uint32_t pages) {
     if (tree->now.root == ESK_PAGE_NONE) {
         ESK_TRY(root_make(tree));
     }
+    uint32_t end = esk_inplace_end(tree);
     uint32_t slots = pages;
+    if (tree->ring.head + 2u * ESK_TREE_SPARES >= end) {
+        /* Slots may take what is unused, and a batch searches for none. */
+        int status = esk_inplace_refill(tree);
+        ESK_TRY(status == ESK_FULL ? ESK_OK : status);
+    }
     if (slots == 0) {
         /* As many pages that were never used stay for new nodes. */
-        uint32_t end = esk_inplace_end(tree);
         slots = esk_ring_pages(&tree->ring) - end;
         slots += (end - tree->ring.head) / 2u;
         slots = slots < tree->batch->pages ? slots : tree->batch->pages;

@@ -174,7 +174,7 @@ ESK_TEST(batch_with_slots_for_one_change_never_runs_out_of_them) {
             ESK_CHECK_INT(esk_model_tree_put(&model, number), ESK_OK);
         }
         esk_tree_stats(model.tree, &stats);
-        uint32_t least = 2u * (stats.height + 1u);
+        uint32_t least = stats.height + 1u;
         batch_begin(&model, least + run / 4 % 4);
         ESK_CONTEXT("run %u, height %u", run, stats.height);
         for (uint32_t call = 0; call < 12; call++) {

@@ -80,7 +80,8 @@ static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t from,
     esk_store_u16(page + ESK_ENVELOPE_COUNT, (uint16_t)(spares->count + later));
     /* Splits of pages asked for before are complete, and these begin after. */
     ESK_TRY(esk_inplace_barrier(tree));
-    ESK_TRY(esk_inplace_write(tree, ESK_INPLACE_LIST, page, 0, ESK_PAGE_NONE));
+    ESK_TRY(esk_inplace_write(tree, ESK_INPLACE_LIST, page, 0, ESK_PAGE_NONE,
+                              false));
     return esk_inplace_barrier(tree);
 }
 
@@ -120,7 +121,8 @@ static int children_mark(struct esk_tree *tree, uint8_t level,
         window->last = at > window->last ? at : window->last;
         at -= window->first;
         if (at < window->pages) {
-            window->bits[at / 8u] |= (uint8_t)(1u << (at % 8u));
+            uint8_t *bits = window->bits + at / 8u;
+            *bits = (uint8_t)(*bits | 1u << (at % 8u));
         }
         child += node.bytes;
     }
@@ -156,7 +158,7 @@ static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
     uint32_t i = 0;
     for (; i < window->pages && window->first + i < end && *count < most; i++) {
         uint32_t at = window->first + i;
-        if ((window->bits[i / 8u] >> (i % 8u) & 1u) == 0 &&
+        if ((window->bits[i / 8u] & (1u << (i % 8u))) == 0 &&
             page_may_be_node(at, end) && !page_is_spare(tree->spares, at)) {
             esk_store_u32(entry_at(page, *count), at);
             *count = (uint16_t)(*count + 1u);
