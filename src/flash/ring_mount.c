@@ -290,6 +290,27 @@ static bool block_is_begun(struct search *search, uint32_t start) {
             block_position(search, start, VALID) == POSITION_NONE);
 }
 
+/// Whether a page of the block at `start` is valid there. Asked of a block
+/// whose first page is neither blank nor a page, for the few pages that a
+/// search looks at may be damaged, and the newest be between them.
+static bool block_has_page(struct search *search, uint32_t start) {
+    uint32_t position = 0;
+    uint16_t index = 0;
+    bool has = false;
+    if (header_at(search, start, &position) != ESK_HEADER_OTHER) {
+        return false;
+    }
+    while (!has && ++index < search->pages) {
+        uint32_t at = start + index;
+        if (header_at(search, at, &position) == ESK_HEADER_PAGE &&
+            position == at) {
+            (void)page_at(search, at, &position);
+            has = position == at;
+        }
+    }
+    return has;
+}
+
 /// The block that the head is in, seen from the origin.
 static uint32_t head_block(struct search *search) {
     uint32_t last = 0;
@@ -303,8 +324,9 @@ static uint32_t head_block(struct search *search) {
             start = search->origin + last * search->pages;
         }
     } while (edge_moves(search, last));
-    return block_is_begun(search, start + search->pages) ? start + search->pages
-                                                         : start;
+    uint32_t next = start + search->pages;
+    return block_is_begun(search, next) || block_has_page(search, next) ? next
+                                                                        : start;
 }
 
 /// Finds the head in the block at `start`, which was begun.

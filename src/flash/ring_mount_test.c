@@ -150,6 +150,28 @@ ESK_TEST(ring_mount_is_not_fooled_by_damaged_pages_or_blocks) {
     }
 }
 
+ESK_TEST(ring_mount_finds_the_newest_page_behind_damaged_ones_of_its_block) {
+    static const struct esk_geometry large =
+        ESK_NOR(BLOCKS + FIRST, 4 * PAGES, 128);
+    for (uint32_t damaged = 1; damaged < 4 * PAGES - 1; damaged++) {
+        struct ring_fixture fixture;
+        uint8_t zero[128] = {0};
+        uint32_t start = 8 * PAGES;
+        ESK_CONTEXT("%u pages damaged", (unsigned)damaged);
+        ring_fixture_start(&fixture, &large);
+        ring_fixture_append_many(&fixture, start + damaged + 1);
+        for (uint32_t at = start; at < start + damaged; at++) {
+            ESK_CHECK_INT(esk_sim_poke(fixture.sim,
+                                       esk_ring_page(&fixture.ring, at), 0,
+                                       zero, sizeof zero),
+                          ESK_OK);
+        }
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, start + damaged + 1);
+        ring_fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(ring_mount_passes_over_pages_that_the_medium_cannot_read) {
     struct esk_sim_config config = {.geometry = ring_fixture_nor,
                                     .ecc_bits = 1};
