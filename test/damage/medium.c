@@ -41,7 +41,7 @@ const struct medium_class medium_classes[] = {
                   .programs_per_page_max = 0,
                   .erased_value = 0xFF}},
     {.name = "card",
-     .geometry = {.block_pages = 16,
+     .geometry = {.block_pages = 8,
                   .page_bytes = 512,
                   .program_bytes = 512,
                   .erased_value = 0xFF,
