@@ -305,8 +305,11 @@ static uint32_t job_report(const struct shared *job) {
         const struct class_found *class = &job->classes[i];
         bool known = class_known(class->name);
         failed += known ? 0 : 1;
-        printf("%s %5u x %s: %s [%s]\n", known ? "known" : "FOUND",
-               (unsigned)class->count, class->name, class->why, class->trial);
+        if (!known || options.only != NULL) {
+            printf("%s %5u x %s: %s [%s]\n", known ? "known" : "FOUND",
+                   (unsigned)class->count, class->name, class->why,
+                   class->trial);
+        }
     }
     return failed;
 }
@@ -334,7 +337,7 @@ static uint32_t report(void) {
             failed++;
         }
     }
-    printf("%u trials, of %u rows were lost, %u did not open\n",
+    printf("%u trials; in %u rows were lost, %u did not open\n",
            (unsigned)shared->trials, (unsigned)shared->lossy,
            (unsigned)shared->unopened);
     return failed;

@@ -110,6 +110,7 @@ static uint32_t row_check(const uint8_t *row, const char *by) {
 static const struct esk_series_parts parts_without_keys = {
     .var = &esk_series_part_var,
     .ranges = &esk_series_part_ranges,
+    .sync = &esk_series_part_sync,
     .back = &esk_series_part_back,
 };
 
@@ -242,26 +243,32 @@ static bool row_owed(uint32_t i) {
     return table->log[i].state == ROW_SYNCED && i >= from;
 }
 
+// Reads a row's value: its length, and `done` bytes of it.
+static int value_read(const uint8_t *row, uint8_t *value, uint32_t *length,
+                      uint32_t *done) {
+    struct esk_series_value reader;
+    uint32_t got = 1;
+    int status = esk_series_value_open(run.series, row, &reader);
+    *length = status == ESK_OK ? reader.bytes : 0;
+    while (status == ESK_OK && got > 0 && *done <= VALUE_BYTES_MAX) {
+        status = esk_series_value_read(run.series, &reader, value + *done,
+                                       VALUE_BYTES_MAX + 1 - *done, &got);
+        *done += status == ESK_OK ? got : 0;
+    }
+    return status;
+}
+
 static void value_check(uint32_t i, const uint8_t *row) {
     uint8_t wanted[VALUE_BYTES_MAX];
     uint8_t value[VALUE_BYTES_MAX + 1];
     uint32_t bytes = value_make(i, wanted);
-    uint32_t got = 0;
+    uint32_t length = 0;
     uint32_t done = 0;
-    struct esk_series_value reader;
-    int status = esk_series_value_open(run.series, row, &reader);
-    if (status == ESK_OK && reader.bytes != bytes) {
+    int status = value_read(row, value, &length, &done);
+    if (status == ESK_OK && length != bytes) {
         found(run.trial, FINDING_WRONG, "row %u: value of %u bytes, not %u",
-              (unsigned)i, (unsigned)reader.bytes, (unsigned)bytes);
+              (unsigned)i, (unsigned)length, (unsigned)bytes);
         return;
-    }
-    while (status == ESK_OK && done <= bytes) {
-        status = esk_series_value_read(run.series, &reader, value + done,
-                                       VALUE_BYTES_MAX + 1 - done, &got);
-        if (status != ESK_OK || got == 0) {
-            break;
-        }
-        done += got;
     }
     if (status < 0) {
         told(run.trial, "value of row %u: %d", (unsigned)i, status);
