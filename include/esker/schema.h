@@ -157,6 +157,13 @@ uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index);
 /// Bytes a column of `type` takes in a row; `bytes` for ESK_TYPE_BYTES.
 uint16_t esk_type_bytes(uint8_t type, uint16_t bytes);
 
+/// Blocks that a series gives its sync journal where its specification says 0:
+/// 2, or as many as hold 8 pages, where rows of `row_bytes` bytes cannot be
+/// sealed as often as a page has room, and that is at most a quarter of its
+/// `data_blocks` blocks; else 0.
+uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
+                               uint16_t row_bytes, uint32_t data_blocks);
+
 /// Checks `spec` for pages of `page_bytes`, as a series.
 /// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
 int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,

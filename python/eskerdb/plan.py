@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What a tree table will take, before there is one: esk_tree_plan."""
+"""What a table will take, before there is one: esk_tree_plan, and the syncs
+of a series."""
 
 from __future__ import annotations
 
@@ -12,6 +13,9 @@ from eskerdb.errors import EskerError, check, error
 from eskerdb.schema import STORES
 
 PAGE_NUMBER_BYTES = 4
+ENVELOPE_BYTES = 16
+SEAL_BYTES = 8
+BLOCKS_LEAST = 4
 _UNBOUNDED = 0xFFFFFFFF
 
 
@@ -98,6 +102,74 @@ def plan(
     return _taken(store, out)
 
 
+@dataclass(frozen=True)
+class SyncPlan:
+    """What a series whose every row is synced takes of its data region.
+
+    journal_blocks  of the region, its sync journal; 0: none
+    rows_kept       at least, once the region has gone round
+    programs        page programs a row, the page itself in it
+    erases          of blocks, a row
+    life_years      until the most worn block is; None: not asked for
+    """
+
+    page_rows: int
+    journal_blocks: int
+    rows_kept: int
+    programs: float
+    erases: float
+    life_years: float | None
+
+
+def plan_syncs(
+    row_bytes: int,
+    geometry: Geometry,
+    blocks: int,
+    *,
+    rows_a_day: int = 0,
+    endurance: int = 0,
+) -> SyncPlan:
+    """Returns the plan for a series of rows of `row_bytes` bytes, each synced,
+    in a data region of `blocks` blocks of `geometry`.
+
+    Raises ValueError when a row does not fit a page, or blocks are too few.
+    """
+    room = geometry.page_bytes - ENVELOPE_BYTES
+    if not 0 < row_bytes <= room or blocks < BLOCKS_LEAST:
+        raise ValueError(
+            f"rows of {row_bytes} bytes on pages of {geometry.page_bytes}, "
+            f"{blocks} blocks: take rows of 1 to {room} bytes and "
+            f"{BLOCKS_LEAST} blocks or more"
+        )
+    shape = ffi.new("struct esk_geometry *")
+    geometry.fill(shape)
+    journal = lib.esk_series_sync_blocks(shape, row_bytes, blocks)
+    pages = geometry.block_pages
+    seals = lib.esk_series_sync_blocks(shape, row_bytes, 1 << 24) == 0
+    data = blocks - journal
+    if journal:
+        page_rows = room // row_bytes
+        programs = 1 + 1 / page_rows
+        journal_erases = 1 / pages
+    else:
+        # A seal of 8 bytes beside each row; or a page of its own.
+        page_rows = max(1, room // (row_bytes + SEAL_BYTES)) if seals else 1
+        programs = 2.0 if seals else 1.0
+        journal_erases = 0.0
+    data_erases = 1 / (page_rows * pages)
+    worn = max(data_erases / data, journal_erases / journal if journal else 0)
+    return SyncPlan(
+        page_rows=page_rows,
+        journal_blocks=journal,
+        rows_kept=(data - 2) * pages * page_rows,
+        programs=programs,
+        erases=data_erases + journal_erases,
+        life_years=endurance / (worn * rows_a_day * 365.25)
+        if rows_a_day and endurance
+        else None,
+    )
+
+
 def _out_of_range(need: object, name: str, value: int) -> EskerError:
     """Says what a number may be, by the name that the caller gave it."""
     field = dict(ffi.typeof(need).item.fields)[name]
@@ -146,4 +218,11 @@ def part_endurance(name: str) -> int:
     return 0 if part == ffi.NULL else part.endurance
 
 
-__all__ = ["STORES", "TreePlan", "part_endurance", "plan"]
+__all__ = [
+    "STORES",
+    "SyncPlan",
+    "TreePlan",
+    "part_endurance",
+    "plan",
+    "plan_syncs",
+]

@@ -50,6 +50,7 @@ struct esk_table_spec {
     uint8_t full_policy;
     uint8_t group_pages;
     uint8_t run_pages;
+    uint8_t sync_blocks;
     uint32_t data_blocks;
     uint32_t index_blocks;
     uint32_t var_blocks;
@@ -316,6 +317,8 @@ const char *esk_fault_text(uint8_t kind);
 uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count);
 int esk_geometry_check(const struct esk_geometry *geometry);
 void esk_tree_plan_headers(struct esk_tree_need *need);
+uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
+                               uint16_t row_bytes, uint32_t data_blocks);
 int esk_tree_plan(const struct esk_tree_need *need, struct esk_tree_plan *plan);
 const struct esk_sim_part *esk_sim_part_find(const char *name);
 int esk_image_probe(const char *path, struct esk_geometry *geometry);

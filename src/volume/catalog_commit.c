@@ -14,10 +14,7 @@
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
-enum {
-    COMMIT_TRIES = 3,
-    SYNC_PAGES = 8, ///< of a sync journal, at least
-};
+enum { COMMIT_TRIES = 3 };
 
 /// What a commit changes.
 struct catalog_change {
@@ -300,24 +297,6 @@ static uint32_t index_blocks(struct esk_volume *volume,
     return (runs + groups + runs / 2 + pages - 1) / pages + 2;
 }
 
-/// Blocks of the data region that are the sync journal: where a page takes no
-/// seal, as many as hold 8 pages, if that is at most a quarter of the region.
-static uint8_t sync_blocks(const struct esk_geometry *geometry,
-                           const struct esk_table_spec *spec,
-                           const struct esk_table_info *info) {
-    uint32_t pages = geometry->block_pages;
-    uint32_t blocks = (SYNC_PAGES + pages - 1) / pages;
-    if (spec->sync_blocks != 0) {
-        return spec->sync_blocks != ESK_SYNC_BLOCKS_NONE ? spec->sync_blocks
-                                                         : 0;
-    }
-    if (esk_envelope_seals(geometry, info->row_bytes)) {
-        return 0;
-    }
-    blocks = blocks < 2 ? 2 : blocks;
-    return blocks * 4 <= info->blocks[0] ? (uint8_t)blocks : 0;
-}
-
 /// Splits what is left of the device among data, index and var regions.
 static void region_split(struct esk_volume *volume,
                          const struct esk_table_spec *spec,
@@ -363,7 +342,14 @@ static int regions_place(struct esk_volume *volume,
     if (spec->data_blocks == 0) {
         region_split(volume, spec, info, total, has_var);
     }
-    info->sync_blocks = sync_blocks(&volume->device->geometry, spec, info);
+    info->sync_blocks = spec->sync_blocks;
+    if (spec->sync_blocks == 0 || spec->sync_blocks == ESK_SYNC_BLOCKS_NONE) {
+        info->sync_blocks =
+            spec->sync_blocks == 0
+                ? esk_series_sync_blocks(&volume->device->geometry,
+                                         info->row_bytes, info->blocks[0])
+                : 0;
+    }
     if (info->blocks[0] < info->sync_blocks + 2u || info->blocks[1] < 2 ||
         (has_var && info->blocks[2] < 2)) {
         return ESK_E_NO_SPACE;

@@ -4,7 +4,7 @@
 /// Row layout, and what makes a schema one that can be stored.
 #include "base/bytes.h"
 #include "esker/status.h"
-#include "flash/envelope_format.h"
+#include "flash/envelope.h"
 #include "volume/index_page_format.h"
 #include "volume/schema_plan.h"
 
@@ -15,6 +15,7 @@ enum {
     GROUP_PAGES_MAX = 64,
     RUN_PAGES_DEFAULT = 64,
     REGION_BLOCKS_MIN = 2,
+    SYNC_PAGES = 8, ///< of a sync journal, at least
     K_PERCENT_MIN = 10,
     K_PERCENT_MAX = 90,
 };
@@ -54,6 +55,16 @@ bool esk_type_is_number(uint8_t type) {
 
 bool esk_bitmap_bits_are_good(uint8_t bits) {
     return bits == 0 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
+                               uint16_t row_bytes, uint32_t data_blocks) {
+    uint32_t pages = geometry->block_pages;
+    uint32_t blocks = (SYNC_PAGES + pages - 1) / pages;
+    blocks = blocks < REGION_BLOCKS_MIN ? REGION_BLOCKS_MIN : blocks;
+    return esk_envelope_seals(geometry, row_bytes) || blocks * 4 > data_blocks
+               ? 0
+               : (uint8_t)blocks;
 }
 
 static bool name_is_good(const char *name) {

@@ -5,7 +5,7 @@
 import pytest
 
 import eskerdb
-from eskerdb.plan import part_endurance
+from eskerdb.plan import part_endurance, plan_syncs
 
 NAND = eskerdb.Geometry(block_count=128, block_pages=128, page_bytes=4096)
 
@@ -58,3 +58,31 @@ def test_plan_command_says_when_no_tree_is_so_large(esker):
     assert done.status == 1
     assert "larger pages" in done.err
     assert esker("plan", "1", "--store", "heap").status == 2
+
+
+CARD = eskerdb.Geometry(
+    block_count=64, block_pages=4, page_bytes=512, program_bytes=512,
+    overwrite=True,
+)  # fmt: skip
+
+
+def test_plan_prices_a_sync_a_row():
+    made = plan_syncs(12, CARD, 16, rows_a_day=86_400, endurance=100_000)
+    assert made.journal_blocks == 2
+    assert made.page_rows == 41
+    assert made.rows_kept >= 1_900
+    assert made.programs == pytest.approx(1 + 1 / 41)
+    days = 2 * 4 * 100_000 / 86_400
+    assert made.life_years == pytest.approx(days / 365.25, rel=1e-3)
+    sealed = plan_syncs(12, NAND, 16)
+    assert sealed.journal_blocks == 0
+    assert sealed.programs == 2
+    with pytest.raises(ValueError, match="16 blocks"):
+        plan_syncs(4000, CARD, 16)
+
+
+def test_plan_of_syncs_finds_the_least_region(esker):
+    done = esker("plan", "2000", "--store", "series", "--row", "12",
+                 "--part", "at45db161d", "--updates-a-day", "1000")  # fmt: skip
+    assert "sync journal" in done.out
+    assert "lasts at least" in done.out

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""`esker plan ROWS`: what a tree table will take of a part, and how long."""
+"""`esker plan ROWS`: what a tree table will take of a part, and how long; or
+a series whose every row is synced."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ from eskerdb.cli.arguments import geometry_of, size_bytes
 from eskerdb.cli.output import complain, console, sheet, size, warn
 from eskerdb.device import Geometry, Simulator
 from eskerdb.errors import EskerError
-from eskerdb.plan import STORES, TreePlan, part_endurance
+from eskerdb.plan import (
+    BLOCKS_LEAST,
+    STORES,
+    SyncPlan,
+    TreePlan,
+    part_endurance,
+    plan_syncs,
+)
 from eskerdb.plan import plan as plan_tree
 
 Rows = Annotated[
@@ -25,7 +33,10 @@ RowBytes = Annotated[
 KeyBytes = Annotated[int, typer.Option("--key", min=1, help="Bytes a key.")]
 Store = Annotated[
     str | None,
-    typer.Option(help="inplace, journaled, wandering or mu; without it all."),
+    typer.Option(
+        help="inplace, journaled, wandering or mu; without it all. "
+        "series: rows that are synced one by one."
+    ),
 ]
 K = Annotated[
     int,
@@ -67,7 +78,10 @@ def plan(
     updates_a_day: Updates = 0,
     endurance: Endurance = 0,
 ) -> None:
-    """Plan a tree table: height, pages, programs an update, years."""
+    """Plan a table: height, pages, programs an update or a sync, years."""
+    if store == "series":
+        _syncs(rows, row, part, size, page, block, updates_a_day, endurance)
+        return
     if store is not None and store not in STORES:
         raise typer.BadParameter(f"--store {store}: {', '.join(STORES)}")
     geometry = _geometry(part, page, block)
@@ -98,6 +112,58 @@ def plan(
     if not plans:
         raise typer.Exit(1)
     _print(plans, geometry, rows, row, key)
+
+
+def _syncs(
+    rows: int,
+    row: int,
+    part: str | None,
+    region: str,
+    page: int,
+    block: str,
+    rows_a_day: int,
+    endurance: int,
+) -> None:
+    """Prices a sync a row; without a size, for the least region."""
+    geometry = _geometry(part, page, block)
+    blocks = size_bytes(region) // geometry.block_bytes
+
+    def planned(count: int) -> SyncPlan:
+        return plan_syncs(
+            row,
+            geometry,
+            count,
+            rows_a_day=rows_a_day,
+            endurance=endurance or part_endurance(part or ""),
+        )
+
+    try:
+        if blocks == 0:
+            large = planned(1 << 20)
+            each = large.page_rows * geometry.block_pages
+            blocks = -(-rows // each) + 2 + large.journal_blocks
+            blocks = max(blocks, BLOCKS_LEAST, 4 * large.journal_blocks)
+        made = planned(blocks)
+    except ValueError as failure:
+        complain(str(failure))
+        raise typer.Exit(1) from None
+    if made.rows_kept < rows:
+        warn(f"{rows:,} rows need a larger region: take a larger --size")
+    table = sheet("", "a sync a row")
+    for label, text in (
+        ("rows a page", f"{made.page_rows:,}"),
+        ("region", size(blocks * geometry.block_bytes)),
+        (
+            "of it sync journal",
+            size(made.journal_blocks * geometry.block_bytes),
+        ),
+        ("rows kept at least", f"{made.rows_kept:,}"),
+        ("programs a row", f"{made.programs:.3f}"),
+        ("erases a row", f"{made.erases:.4f}"),
+        ("lasts at least", _years(made)),
+    ):
+        table.add_row(label, text)
+    console().print(table)
 
 
 def _geometry(part: str | None, page: int, block: str) -> Geometry:
@@ -147,7 +213,7 @@ def _programs(number: float | None) -> str:
     return "no promise: region too small" if number is None else f"{number:.3f}"
 
 
-def _years(plan: TreePlan) -> str:
+def _years(plan: TreePlan | SyncPlan) -> str:
     if plan.life_years is None:
         return "-"
     if plan.life_years >= 1000:
