@@ -152,8 +152,26 @@ extern const struct esk_series_parts esk_series_parts_all;
 #define ESK_SERIES_STATE_BYTES                                                 \
     (sizeof(void *) <= 2 ? 568u : sizeof(void *) <= 4 ? 704u : 1024u)
 
-/// A cursor. The caller owns it; it holds no frame between calls, so it is
-/// closed by being forgotten. The fields are EskerDB's.
+/// Which data pages a cursor with conditions has to read: where it stands in
+/// the value index. The fields are EskerDB's.
+struct esk_series_plan {
+    struct esk_range *ranges;
+    uint8_t range_count;
+    bool open_run;      ///< the current run is the one in RAM
+    bool exhausted;     ///< no index page is left, going back
+    uint32_t run_first; ///< pages from here to run_start are read
+    uint32_t run_start; ///< pages that the current index page sums up
+    uint32_t run_end;
+    uint32_t above; ///< pages from run_end to here are read
+    uint32_t window_base;
+    uint32_t index_position;
+    uint32_t group;      ///< the group of group_mask; UINT32_MAX: none
+    uint64_t window;     ///< which of the next 64 entries of the run match
+    uint64_t group_mask; ///< which index pages of the group match
+};
+
+/// A cursor: where it is among the rows. The caller owns it; it holds no frame
+/// between calls, so it is closed by being forgotten. The fields are EskerDB's.
 struct esk_series_cursor {
     const uint8_t *next; ///< the next row, in a frame
     uint32_t tag;        ///< device page of `position`
@@ -162,7 +180,6 @@ struct esk_series_cursor {
     uint16_t left;       ///< rows from `next` on that are wanted
     uint32_t end;        ///< ordinal after these rows; going back before them
     uint8_t frame;       ///< where that page was last
-    uint8_t range_count;
     bool backward;
     bool started;
     bool has_last;
@@ -175,20 +192,9 @@ struct esk_series_cursor {
     esk_key key_hi;
     esk_key last; ///< rows up to this key are passed over
     uint32_t damaged;
-    struct esk_range *ranges;
     /// Whether `row` meets every range; NULL: there is none.
     bool (*matches)(const struct esk_series_cursor *cursor, const uint8_t *row);
-    bool open_run;      ///< the current run is the one in RAM
-    bool exhausted;     ///< no index page is left, going back
-    uint32_t run_first; ///< pages from here to run_start are read
-    uint32_t run_start; ///< pages that the current index page sums up
-    uint32_t run_end;
-    uint32_t above; ///< pages from run_end to here are read
-    uint32_t window_base;
-    uint32_t index_position;
-    uint32_t group;      ///< the group of group_mask; UINT32_MAX: none
-    uint64_t window;     ///< which of the next 64 entries of the run match
-    uint64_t group_mask; ///< which index pages of the group match
+    struct esk_series_plan plan;
 };
 
 /// A variable value that is being read. The caller owns it; it holds no frame

@@ -262,14 +262,13 @@ bool esk_series_write_page_from(const struct esk_series *series, esk_key key);
 /// The first data position >= `position` that may match; the ring's head
 /// when there is none.
 uint32_t esk_series_plan_forward(struct esk_series *series,
-                                 struct esk_series_cursor *cursor,
+                                 struct esk_series_plan *plan,
                                  uint32_t position);
 
 /// The last data position <= `position` that may match.
 /// Returns false when there is none.
 bool esk_series_plan_backward(struct esk_series *series,
-                              struct esk_series_cursor *cursor,
-                              uint32_t *position);
+                              struct esk_series_plan *plan, uint32_t *position);
 
 /* series_var.c: a value's reference in a row. */
 
@@ -333,10 +332,10 @@ struct esk_series_values {
     /// Whether `entry` admits `order` in indexed column `index`.
     bool (*admits)(const struct esk_series *series, const uint8_t *entry,
                    uint8_t index, uint64_t order);
-    uint32_t (*forward)(struct esk_series *series,
-                        struct esk_series_cursor *cursor, uint32_t position);
-    bool (*backward)(struct esk_series *series,
-                     struct esk_series_cursor *cursor, uint32_t *position);
+    uint32_t (*forward)(struct esk_series *series, struct esk_series_plan *plan,
+                        uint32_t position);
+    bool (*backward)(struct esk_series *series, struct esk_series_plan *plan,
+                     uint32_t *position);
 };
 
 /// The variable column.

@@ -157,7 +157,7 @@ static int backward_next(struct esk_series *series,
         }
         if (cursor->by_value) {
             uint32_t at = cursor->position;
-            if (!series->parts->values->backward(series, cursor, &at)) {
+            if (!series->parts->values->backward(series, &cursor->plan, &at)) {
                 return ESK_END;
             }
             if (at != cursor->position) {

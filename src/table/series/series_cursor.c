@@ -64,8 +64,8 @@ int esk_series_cursor_open(struct esk_series *series,
     ESK_ASSERT(query == NULL || query->range_count == 0 ||
                query->ranges != NULL);
     memset(cursor, 0, sizeof *cursor);
-    cursor->group = UINT32_MAX;
-    cursor->index_position = UINT32_MAX;
+    cursor->plan.group = UINT32_MAX;
+    cursor->plan.index_position = UINT32_MAX;
     key_bounds(series, cursor, query);
     if (query == NULL) {
         return ESK_OK;
@@ -74,8 +74,8 @@ int esk_series_cursor_open(struct esk_series *series,
     if (query->backward && series->parts->back == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    cursor->ranges = query->ranges;
-    cursor->range_count = query->range_count;
+    cursor->plan.ranges = query->ranges;
+    cursor->plan.range_count = query->range_count;
     if (query->range_count == 0) {
         return ESK_OK;
     }
@@ -188,7 +188,7 @@ static int page_pass(const struct esk_series *series,
 /// still in its frame: the usual case, without a look at pool and plan.
 static int forward_same_page(struct esk_series *series,
                              struct esk_series_cursor *cursor, void *row) {
-    if (cursor->row == 0 || cursor->range_count == 0 ||
+    if (cursor->row == 0 || cursor->plan.range_count == 0 ||
         cursor->key_lo < series->floor ||
         cursor->position < series->data.tail ||
         cursor->position >= series->data.head) {
@@ -249,7 +249,7 @@ static int forward_next(struct esk_series *series,
             }
         }
         if (cursor->by_value && cursor->position < series->data.head) {
-            uint32_t at = series->parts->values->forward(series, cursor,
+            uint32_t at = series->parts->values->forward(series, &cursor->plan,
                                                          cursor->position);
             if (at != cursor->position) {
                 cursor->position = at;
@@ -282,7 +282,7 @@ static int forward_next(struct esk_series *series,
         }
         int status = row_find(series, cursor, page, count, first);
         if (status == ESK_OK) {
-            status = in_write || cursor->range_count > 0
+            status = in_write || cursor->plan.range_count > 0
                          ? page_next(series, cursor, page, count, row)
                          : page_enter(series, cursor, page, count, row);
         }

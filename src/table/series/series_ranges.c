@@ -64,8 +64,8 @@ static void range_bound(struct esk_range *range, bool *impossible) {
 /// Whether `row` meets every range. Keys are the cursor's business.
 static bool row_matches(const struct esk_series_cursor *cursor,
                         const uint8_t *row) {
-    for (uint8_t i = 0; i < cursor->range_count; i++) {
-        const struct esk_range *range = &cursor->ranges[i];
+    for (uint8_t i = 0; i < cursor->plan.range_count; i++) {
+        const struct esk_range *range = &cursor->plan.ranges[i];
         const uint8_t *bytes = row + range->offset;
         uint64_t order = esk_order_load(range->type, bytes);
         if (order < range->order_lo || order > range->order_hi ||
@@ -78,8 +78,8 @@ static bool row_matches(const struct esk_series_cursor *cursor,
 
 static int ranges_open(struct esk_series *series,
                        struct esk_series_cursor *cursor) {
-    for (uint8_t i = 0; i < cursor->range_count; i++) {
-        struct esk_range *range = &cursor->ranges[i];
+    for (uint8_t i = 0; i < cursor->plan.range_count; i++) {
+        struct esk_range *range = &cursor->plan.ranges[i];
         ESK_TRY(range_resolve(series, range));
         range_bound(range, &cursor->impossible);
         cursor->by_value =

@@ -21,17 +21,17 @@
 
 enum { WINDOW_ENTRIES = 64 };
 
-/// Which of up to 64 entries may match all of the cursor's ranges, bit by bit.
+/// Which of up to 64 entries may match all of the plan's ranges, bit by bit.
 static uint64_t entries_match(const struct esk_series *series,
-                              const struct esk_series_cursor *cursor,
+                              const struct esk_series_plan *plan,
                               const uint8_t *entries, uint16_t count) {
     uint64_t bit = 1;
     uint64_t mask = 0;
     for (uint16_t i = 0; i < count && i < WINDOW_ENTRIES; i++) {
         const uint8_t *entry = entries + (uint16_t)(i * series->entry_bytes);
         bool admits = true;
-        for (uint8_t k = 0; k < cursor->range_count && admits; k++) {
-            const struct esk_range *range = &cursor->ranges[k];
+        for (uint8_t k = 0; k < plan->range_count && admits; k++) {
+            const struct esk_range *range = &plan->ranges[k];
             struct esk_summary_range wanted = {.index = range->index,
                                                .lo = range->order_lo,
                                                .hi = range->order_hi};
@@ -48,27 +48,26 @@ static uint64_t entries_match(const struct esk_series *series,
 
 /// What an index page turned out to be.
 enum page_kind {
-    KIND_RUN,   ///< the run is in the cursor now
+    KIND_RUN,   ///< the run is in the plan now
     KIND_OTHER, ///< a group or tile page
     KIND_LOST,  ///< cannot be read
 };
 
 /// Enters the part of a run that begins at entry `base` into the window.
-static void window_set(struct esk_series *series,
-                       struct esk_series_cursor *cursor, uint8_t *entries,
-                       uint16_t count, uint32_t base) {
-    uint32_t offset = base - cursor->run_start;
-    cursor->window_base = base;
-    cursor->window =
-        entries_match(series, cursor, entries + offset * series->entry_bytes,
+static void window_set(struct esk_series *series, struct esk_series_plan *plan,
+                       uint8_t *entries, uint16_t count, uint32_t base) {
+    uint32_t offset = base - plan->run_start;
+    plan->window_base = base;
+    plan->window =
+        entries_match(series, plan, entries + offset * series->entry_bytes,
                       (uint16_t)(count - offset));
 }
 
-/// Makes the run page at `position` the cursor's run, with the window that
+/// Makes the run page at `position` the plan's run, with the window that
 /// holds data position `data` (clamped into the run).
 static enum page_kind run_enter(struct esk_series *series,
-                                struct esk_series_cursor *cursor,
-                                uint32_t position, uint32_t data) {
+                                struct esk_series_plan *plan, uint32_t position,
+                                uint32_t data) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     if (esk_series_pin(series, &series->index, position, &page, &frame) !=
@@ -85,79 +84,79 @@ static enum page_kind run_enter(struct esk_series *series,
         kind = KIND_RUN;
         bool empty = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) != 0;
         uint32_t first = esk_page_aux(page);
-        cursor->run_first = empty || first > start ? start : first;
-        cursor->index_position = position;
-        cursor->run_start = start;
-        cursor->run_end = start + count;
-        cursor->open_run = false;
-        if (data >= cursor->run_end && count > 0) {
-            data = cursor->run_end - 1;
+        plan->run_first = empty || first > start ? start : first;
+        plan->index_position = position;
+        plan->run_start = start;
+        plan->run_end = start + count;
+        plan->open_run = false;
+        if (data >= plan->run_end && count > 0) {
+            data = plan->run_end - 1;
         }
         if (data < start) {
             data = start;
         }
         uint32_t base =
             start + (data - start) / WINDOW_ENTRIES * WINDOW_ENTRIES;
-        window_set(series, cursor, esk_series_index_entries(page), count, base);
+        window_set(series, plan, esk_series_index_entries(page), count, base);
     }
     esk_pool_unpin(&series->pool, frame);
     return kind;
 }
 
-/// Makes the run in RAM the cursor's run.
+/// Makes the run in RAM the plan's run.
 static void open_run_enter(struct esk_series *series,
-                           struct esk_series_cursor *cursor, uint32_t data) {
+                           struct esk_series_plan *plan, uint32_t data) {
     uint32_t end = series->run_start + series->run_count;
-    cursor->index_position = series->index.head;
-    cursor->run_start = series->run_start;
-    cursor->run_end = end;
-    cursor->run_first =
+    plan->index_position = series->index.head;
+    plan->run_start = series->run_start;
+    plan->run_end = end;
+    plan->run_first =
         series->gap_unknown ? series->run_first : series->run_start;
-    cursor->open_run = true;
+    plan->open_run = true;
     if (data < series->run_start || data >= end) {
         data = series->run_start;
     }
     uint32_t base = series->run_start + (data - series->run_start) /
                                             WINDOW_ENTRIES * WINDOW_ENTRIES;
-    window_set(series, cursor, series->run_page + ESK_INDEX_RUN_BODY,
+    window_set(series, plan, series->run_page + ESK_INDEX_RUN_BODY,
                series->run_count, base);
 }
 
 /// Whether the index page at `position` can lead to a match, by its group
 /// page; true when that cannot be known.
 static bool group_admits(struct esk_series *series,
-                         struct esk_series_cursor *cursor, uint32_t position) {
+                         struct esk_series_plan *plan, uint32_t position) {
     uint32_t group = position / series->group_pages;
     uint8_t slot = (uint8_t)(position % series->group_pages);
     uint8_t last = (uint8_t)(series->group_pages - 1);
 
-    if (group != cursor->group) {
+    if (group != plan->group) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
         uint32_t place = group * series->group_pages + last;
-        cursor->group = group;
-        cursor->group_mask = UINT64_MAX;
+        plan->group = group;
+        plan->group_mask = UINT64_MAX;
         if (place >= series->index.head) {
             if (group == series->group_number) {
-                cursor->group_mask =
-                    entries_match(series, cursor, series->group, last);
+                plan->group_mask =
+                    entries_match(series, plan, series->group, last);
             }
             /* It grows: ask again next time. */
-            cursor->group = UINT32_MAX;
+            plan->group = UINT32_MAX;
         } else if (esk_series_pin(series, &series->index, place, &page,
                                   &frame) == ESK_OK) {
             if (page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP &&
                 esk_load_u16(page + ESK_INDEX_ENTRIES) == last &&
                 esk_series_index_knots(series, page) != NULL) {
-                cursor->group_mask =
-                    entries_match(series, cursor,
-                                  esk_series_index_entries(page), last) &
+                plan->group_mask =
+                    entries_match(series, plan, esk_series_index_entries(page),
+                                  last) &
                     ~((uint64_t)1 << (last & 63u));
             }
             esk_pool_unpin(&series->pool, frame);
         }
     }
-    return (cursor->group_mask >> (slot & 63u) & 1u) != 0;
+    return (plan->group_mask >> (slot & 63u) & 1u) != 0;
 }
 
 /// First data position of the run page at or after `position`.
@@ -214,129 +213,128 @@ static uint32_t index_seek(struct esk_series *series, uint32_t data) {
 /// Goes up to the next run page, or the run in RAM, that may match at or
 /// above `data`. What is not vouched for in between is scanned.
 static void forward_advance(struct esk_series *series,
-                            struct esk_series_cursor *cursor, uint32_t data) {
-    bool lost = cursor->index_position == UINT32_MAX;
-    uint32_t at = lost ? index_seek(series, data) : cursor->index_position + 1;
+                            struct esk_series_plan *plan, uint32_t data) {
+    bool lost = plan->index_position == UINT32_MAX;
+    uint32_t at = lost ? index_seek(series, data) : plan->index_position + 1;
     enum page_kind kind = KIND_OTHER;
 
     for (; at < series->index.head && kind != KIND_RUN; at++) {
-        if (lost || group_admits(series, cursor, at)) {
-            kind = run_enter(series, cursor, at, data);
+        if (lost || group_admits(series, plan, at)) {
+            kind = run_enter(series, plan, at, data);
             lost = lost || kind == KIND_LOST;
         }
     }
     if (kind != KIND_RUN) {
-        open_run_enter(series, cursor, data);
+        open_run_enter(series, plan, data);
     }
-    if (lost && cursor->run_first > data) {
-        cursor->run_first = data;
+    if (lost && plan->run_first > data) {
+        plan->run_first = data;
     }
 }
 
 /// Goes down to the next run page that may match at or below `data`.
 static void backward_advance(struct esk_series *series,
-                             struct esk_series_cursor *cursor, uint32_t data) {
-    bool fresh = cursor->index_position == UINT32_MAX;
+                             struct esk_series_plan *plan, uint32_t data) {
+    bool fresh = plan->index_position == UINT32_MAX;
     bool lost = fresh;
-    uint32_t above = fresh ? data + 1 : cursor->run_first;
-    uint32_t at = fresh ? index_seek(series, data) : cursor->index_position;
+    uint32_t above = fresh ? data + 1 : plan->run_first;
+    uint32_t at = fresh ? index_seek(series, data) : plan->index_position;
     enum page_kind kind = KIND_OTHER;
     uint32_t start = above;
 
     if (fresh && at >= series->index.head) {
-        open_run_enter(series, cursor, data);
-        cursor->above = cursor->run_end;
+        open_run_enter(series, plan, data);
+        plan->above = plan->run_end;
         return;
     }
     at += fresh ? 1 : 0;
     for (; at > series->index.tail && kind != KIND_RUN; at--) {
-        if (lost || group_admits(series, cursor, at - 1)) {
-            kind = run_enter(series, cursor, at - 1, data);
+        if (lost || group_admits(series, plan, at - 1)) {
+            kind = run_enter(series, plan, at - 1, data);
             lost = lost || kind == KIND_LOST;
         }
     }
     if (kind == KIND_RUN) {
-        cursor->above = lost ? above : cursor->run_end;
+        plan->above = lost ? above : plan->run_end;
         return;
     }
     /* Pages older than the oldest run page are not vouched for. */
     if (!lost) {
         (void)run_start_from(series, series->index.tail, &start, &at);
     }
-    cursor->exhausted = true;
-    cursor->open_run = false;
-    cursor->run_first = 0;
-    cursor->run_start = start < above ? start : above;
-    cursor->run_end = cursor->run_start;
-    cursor->above = cursor->run_start;
+    plan->exhausted = true;
+    plan->open_run = false;
+    plan->run_first = 0;
+    plan->run_start = start < above ? start : above;
+    plan->run_end = plan->run_start;
+    plan->above = plan->run_start;
 }
 
-static bool window_holds(const struct esk_series_cursor *cursor,
-                         uint32_t data) {
-    return data >= cursor->window_base &&
-           data - cursor->window_base < WINDOW_ENTRIES;
+static bool window_holds(const struct esk_series_plan *plan, uint32_t data) {
+    return data >= plan->window_base &&
+           data - plan->window_base < WINDOW_ENTRIES;
 }
 
-static bool window_has(const struct esk_series_cursor *cursor, uint32_t data) {
-    return (cursor->window >> (data - cursor->window_base) & 1u) != 0;
+static bool window_has(const struct esk_series_plan *plan, uint32_t data) {
+    return (plan->window >> (data - plan->window_base) & 1u) != 0;
 }
 
 /// Moves the window to the entries of the run that hold `data`.
-static void window_move(struct esk_series *series,
-                        struct esk_series_cursor *cursor, uint32_t data) {
-    if (window_holds(cursor, data)) {
+static void window_move(struct esk_series *series, struct esk_series_plan *plan,
+                        uint32_t data) {
+    if (window_holds(plan, data)) {
         return;
     }
-    if (cursor->open_run) {
-        open_run_enter(series, cursor, data);
+    if (plan->open_run) {
+        open_run_enter(series, plan, data);
         return;
     }
-    uint32_t first = cursor->run_first;
-    if (run_enter(series, cursor, cursor->index_position, data) != KIND_RUN) {
+    uint32_t first = plan->run_first;
+    if (run_enter(series, plan, plan->index_position, data) != KIND_RUN) {
         /* Readable a moment ago: read every page instead. */
-        cursor->window_base = data / WINDOW_ENTRIES * WINDOW_ENTRIES;
-        cursor->window = UINT64_MAX;
+        plan->window_base = data / WINDOW_ENTRIES * WINDOW_ENTRIES;
+        plan->window = UINT64_MAX;
     }
-    cursor->run_first = first;
+    plan->run_first = first;
 }
 
-/// Forgets where the cursor stands in the index when the run in RAM that it
+/// Forgets where the plan stands in the index when the run in RAM that it
 /// stood on has grown or has been programmed.
 static void plan_refresh(const struct esk_series *series,
-                         struct esk_series_cursor *cursor) {
-    if (cursor->open_run &&
-        (cursor->index_position != series->index.head ||
-         cursor->run_start != series->run_start ||
-         cursor->run_end != series->run_start + series->run_count)) {
-        cursor->open_run = false;
-        cursor->exhausted = false;
-        cursor->index_position = UINT32_MAX;
-        cursor->group = UINT32_MAX;
-        cursor->run_end = 0;
+                         struct esk_series_plan *plan) {
+    if (plan->open_run &&
+        (plan->index_position != series->index.head ||
+         plan->run_start != series->run_start ||
+         plan->run_end != series->run_start + series->run_count)) {
+        plan->open_run = false;
+        plan->exhausted = false;
+        plan->index_position = UINT32_MAX;
+        plan->group = UINT32_MAX;
+        plan->run_end = 0;
     }
 }
 
 uint32_t esk_series_plan_forward(struct esk_series *series,
-                                 struct esk_series_cursor *cursor,
+                                 struct esk_series_plan *plan,
                                  uint32_t position) {
-    plan_refresh(series, cursor);
+    plan_refresh(series, plan);
     for (;;) {
-        if (position >= cursor->run_end) {
-            if (cursor->open_run) {
+        if (position >= plan->run_end) {
+            if (plan->open_run) {
                 return series->data.head;
             }
-            forward_advance(series, cursor, position);
+            forward_advance(series, plan, position);
             continue;
         }
-        if (position < cursor->run_first) {
-            position = cursor->run_first;
+        if (position < plan->run_first) {
+            position = plan->run_first;
         }
-        if (position < cursor->run_start) {
+        if (position < plan->run_start) {
             return position;
         }
-        for (; position < cursor->run_end; position++) {
-            window_move(series, cursor, position);
-            if (window_has(cursor, position)) {
+        for (; position < plan->run_end; position++) {
+            window_move(series, plan, position);
+            if (window_has(plan, position)) {
                 return position;
             }
         }
@@ -344,34 +342,34 @@ uint32_t esk_series_plan_forward(struct esk_series *series,
 }
 
 bool esk_series_plan_backward(struct esk_series *series,
-                              struct esk_series_cursor *cursor,
+                              struct esk_series_plan *plan,
                               uint32_t *position) {
     uint32_t at = *position + 1; /* pages below it are to be looked at */
-    plan_refresh(series, cursor);
+    plan_refresh(series, plan);
     while (at > series->data.tail) {
-        if (cursor->index_position == UINT32_MAX ||
-            (at <= cursor->run_first && !cursor->exhausted)) {
-            backward_advance(series, cursor, at - 1);
+        if (plan->index_position == UINT32_MAX ||
+            (at <= plan->run_first && !plan->exhausted)) {
+            backward_advance(series, plan, at - 1);
         }
-        if (at > cursor->run_end && at <= cursor->above) {
+        if (at > plan->run_end && at <= plan->above) {
             *position = at - 1;
             return true;
         }
-        if (at > cursor->run_end) {
-            at = cursor->run_end;
+        if (at > plan->run_end) {
+            at = plan->run_end;
         }
-        for (; at > cursor->run_start; at--) {
-            window_move(series, cursor, at - 1);
-            if (window_has(cursor, at - 1)) {
+        for (; at > plan->run_start; at--) {
+            window_move(series, plan, at - 1);
+            if (window_has(plan, at - 1)) {
                 *position = at - 1;
                 return true;
             }
         }
-        if (at > cursor->run_first) {
+        if (at > plan->run_first) {
             *position = at - 1;
             return at > series->data.tail;
         }
-        if (cursor->exhausted) {
+        if (plan->exhausted) {
             return false;
         }
     }
