@@ -151,7 +151,7 @@ static unsigned tenths(uint32_t head, uint32_t blocks) {
 
 static void series_print(const struct cut_campaign *run) {
     unsigned data = tenths(model.series->data.head, model.table.data_blocks);
-    unsigned index = tenths(model.series->index.head, model.index_blocks);
+    unsigned index = tenths(model.series->log.ring.head, model.index_blocks);
     printf("%-24s %6llu cuts over %4llu ops; laps %u.%u data, %u.%u index",
            run->name, (unsigned long long)run->cuts,
            (unsigned long long)(run->slots / run->mode_last), data / 10,

@@ -322,7 +322,7 @@ ESK_TEST(field_bitmap_buckets_do_not_depend_on_the_hosts_byte_order) {
         ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
     }
     ESK_CHECK_INT(esk_sim_peek(fixture.sim,
-                               esk_ring_page(&fixture.series->index, 0),
+                               esk_ring_page(&fixture.series->log.ring, 0),
                                fixture.page),
                   ESK_OK);
     ESK_CHECK_INT(fixture.page[ESK_INDEX_ROLE], ESK_INDEX_RUN);

@@ -100,7 +100,7 @@ struct series_memory {
 /// Bytes of a handle with these parts.
 static uint16_t state_bytes(const struct esk_series_parts *parts) {
     return parts->log != NULL    ? sizeof(struct esk_series)
-           : parts->keys != NULL ? offsetof(struct esk_series, run_page)
+           : parts->keys != NULL ? offsetof(struct esk_series, log)
                                  : offsetof(struct esk_series, spline);
 }
 
@@ -342,7 +342,8 @@ static int rings_mount(struct esk_series *series,
                                        series->row_bytes, ESK_PAGE_SYNC};
     ESK_TRY(ring_mount(series, &series->data, info, &data, ahead, page));
     if (series->parts->log != NULL) {
-        ESK_TRY(ring_mount(series, &series->index, info, &index, ahead, page));
+        ESK_TRY(
+            ring_mount(series, &series->log.ring, info, &index, ahead, page));
     }
     if (series->var != NULL) {
         ESK_TRY(ring_mount(series, series->var, info, &var, ahead, page));
@@ -364,7 +365,7 @@ static int series_mount(struct esk_series *series,
     }
     ESK_TRY(esk_pool_take(&series->pool, &series->write_page, &frame));
     if (series->column_count > 0) {
-        ESK_TRY(esk_pool_take(&series->pool, &series->run_page, &frame));
+        ESK_TRY(esk_pool_take(&series->pool, &series->log.run_page, &frame));
     }
     if (series->var != NULL) {
         ESK_TRY(esk_pool_take(&series->pool, &series->var_page, &frame));
@@ -411,8 +412,8 @@ static void series_clear(struct esk_series *series,
     series->parts = parts;
     series->columns = memory->columns;
     if (parts->log != NULL) {
-        series->group = memory->group;
-        series->group_number = UINT32_MAX;
+        series->log.group = memory->group;
+        series->log.group_number = UINT32_MAX;
     }
     series->var_offset = ESK_SERIES_NO_VAR;
     series->column_count = info->index_count;
@@ -503,7 +504,7 @@ int esk_series_open_with(struct esk_series **series,
 void esk_series_close(struct esk_series *series) {
     esk_ring_unmount(&series->data);
     if (series->parts->log != NULL) {
-        esk_ring_unmount(&series->index);
+        esk_ring_unmount(&series->log.ring);
     }
     if (series->var != NULL) {
         esk_ring_unmount(series->var);
@@ -523,8 +524,8 @@ void esk_series_stats(const struct esk_series *series,
     memset(stats, 0, sizeof *stats);
     stats->pages = series->data.head - series->data.tail;
     if (series->parts->log != NULL) {
-        stats->index_pages = series->index.head - series->index.tail;
-        stats->index_failures = series->index_failures;
+        stats->index_pages = series->log.ring.head - series->log.ring.tail;
+        stats->index_failures = series->log.failures;
     }
     if (series->var != NULL) {
         stats->var_pages = series->var->head - series->var->tail;

@@ -43,6 +43,20 @@ enum esk_series_dirty {
     ESK_SERIES_INDEX = 1u << 2,
 };
 
+/// The index log: its ring, and what is in RAM of its next pages.
+struct esk_series_index_log {
+    uint8_t *run_page;  ///< entries of the run; NULL without value indexes
+    uint32_t run_first; ///< data position where the last run ended
+    uint32_t run_start; ///< data position of the run's first entry
+    uint16_t run_count; ///< entries of the run
+    bool gap_unknown;   ///< pages from run_first to run_start may hold rows
+    bool save_due;      ///< a group page left unsaved knots behind
+    struct esk_ring ring;
+    uint8_t *group;        ///< entries of the group being written
+    uint32_t group_number; ///< the group that `group` is about
+    uint32_t failures;     ///< index pages given up
+};
+
 /// Small things first, then the rings: what lies within 64 bytes of a pointer
 /// takes an 8-bit processor one instruction a byte, anything further off four
 /// more. Last comes what not every program has: esk_series_open_with carves
@@ -85,17 +99,7 @@ struct esk_series {
     /* With the key index. */
     struct esk_spline spline;
 
-    /* With the index log. */
-    uint8_t *run_page;  ///< entries of the run; NULL without value indexes
-    uint32_t run_first; ///< data position where the last run ended
-    uint32_t run_start; ///< data position of the run's first entry
-    uint16_t run_count; ///< entries of the run
-    bool gap_unknown;   ///< pages from run_first to run_start may hold rows
-    bool save_due;      ///< a group page left unsaved knots behind
-    struct esk_ring index;
-    uint8_t *group;        ///< entries of the group being written
-    uint32_t group_number; ///< the group that `group` is about
-    uint32_t index_failures;
+    struct esk_series_index_log log; ///< with the index log
 };
 
 /// A data page, pinned.

@@ -246,7 +246,7 @@ static bool run_entry_check(struct esk_series *series, uint32_t position,
     uint8_t entry[ENTRY_BYTES_MAX];
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    if (!pinned(series, &series->index, position, &page, &frame, check)) {
+    if (!pinned(series, &series->log.ring, position, &page, &frame, check)) {
         return false;
     }
     bool there = page[ESK_INDEX_ROLE] == ESK_INDEX_RUN &&
@@ -267,10 +267,12 @@ static bool run_entry_check(struct esk_series *series, uint32_t position,
 }
 
 static void index_check(struct esk_series *series, struct check *check) {
-    for (uint32_t at = series->index.tail; at < series->index.head; at++) {
+    for (uint32_t at = series->log.ring.tail; at < series->log.ring.head;
+         at++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        int status = esk_series_pin(series, &series->index, at, &page, &frame);
+        int status =
+            esk_series_pin(series, &series->log.ring, at, &page, &frame);
         if (status != ESK_OK) {
             check->failed = check->failed || status == ESK_E_IO;
             check->report->index_damaged += status != ESK_NOT_FOUND ? 1 : 0;

@@ -155,8 +155,8 @@ ESK_TEST(check_counts_damaged_index_pages) {
     struct esk_fixture fixture;
     struct esk_series_report report;
     start(&fixture);
-    damage(&fixture, &fixture.series->index, 2);
-    damage(&fixture, &fixture.series->index, 4);
+    damage(&fixture, &fixture.series->log.ring, 2);
+    damage(&fixture, &fixture.series->log.ring, 4);
     /* They cost reads, no row. */
     ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
     ESK_CHECK_INT(report.index_damaged, 2);
@@ -169,7 +169,7 @@ ESK_TEST(check_counts_index_entries_that_would_miss_a_row) {
     struct esk_series_report report;
     start(&fixture);
     /* The smallest value of the first entry of the first run page. */
-    forge(&fixture, &fixture.series->index, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
+    forge(&fixture, &fixture.series->log.ring, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
     ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
     ESK_CHECK_INT(report.index_wrong, 1);
     ESK_CHECK_INT(report.index_damaged, 0);
@@ -181,9 +181,9 @@ ESK_TEST(check_with_an_unsound_index_survives_a_read_that_fails) {
     struct esk_series_report report;
     bool failed = true;
     start(&fixture);
-    forge(&fixture, &fixture.series->index, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
-    forge(&fixture, &fixture.series->index, fixture.series->index.head - 1,
-          ESK_INDEX_KNOTS + 1, 0xFF);
+    forge(&fixture, &fixture.series->log.ring, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
+    forge(&fixture, &fixture.series->log.ring,
+          fixture.series->log.ring.head - 1, ESK_INDEX_KNOTS + 1, 0xFF);
     for (uint32_t read = 1; failed; read++) {
         ESK_CONTEXT("read %u fails", read);
         read_fails = read;

@@ -579,11 +579,11 @@ ESK_TEST(cursor_by_value_stays_exact_with_damaged_index_pages) {
         struct esk_query query = {.ranges = &range, .range_count = 1};
         ESK_CONTEXT("index pages from %u on damaged", damaged);
         start(&fixture, &fixture_nor, I32, 2, 600);
-        for (uint32_t at = damaged; at < fixture.series->index.head;
+        for (uint32_t at = damaged; at < fixture.series->log.ring.head;
              at += 1 + damaged % 5) {
             ESK_CHECK_INT(
                 esk_sim_flip(fixture.sim,
-                             esk_ring_page(&fixture.series->index, at), 999),
+                             esk_ring_page(&fixture.series->log.ring, at), 999),
                 ESK_OK);
         }
         for (int reboots = 0; reboots < 2; reboots++) {
@@ -645,11 +645,12 @@ ESK_TEST(cursor_by_value_walks_runs_of_more_than_64_pages) {
                           ESK_OK);
             ESK_CHECK_INT(esk_load_u32(row), key);
             if (i == 100) {
-                ESK_CHECK_INT(esk_sim_flip(fixture.sim,
-                                           esk_ring_page(&fixture.series->index,
-                                                         (uint32_t)backward),
-                                           999),
-                              ESK_OK);
+                ESK_CHECK_INT(
+                    esk_sim_flip(fixture.sim,
+                                 esk_ring_page(&fixture.series->log.ring,
+                                               (uint32_t)backward),
+                                 999),
+                    ESK_OK);
             }
         }
     }
@@ -726,7 +727,7 @@ ESK_TEST(cursor_by_value_stays_exact_with_index_pages_that_cannot_be) {
             struct esk_query query = {.ranges = &range, .range_count = 1};
             ESK_CONTEXT("field %d of index page %u", f, at);
             start(&fixture, &fixture_nor, I32, 2, 600);
-            const struct esk_ring *ring = &fixture.series->index;
+            const struct esk_ring *ring = &fixture.series->log.ring;
             esk_page_id id = esk_ring_page(ring, at);
             ESK_CHECK_INT(esk_sim_peek(fixture.sim, id, fixture.page), ESK_OK);
             esk_store_u16(fixture.page + fields[f], 0xFFFF);

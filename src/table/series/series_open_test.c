@@ -289,7 +289,7 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
 /// Changes an index page and puts its checksum right again.
 static void index_forge(struct esk_fixture *fixture, uint32_t position,
                         uint16_t offset, const uint8_t *bytes, uint16_t count) {
-    const struct esk_ring *ring = &fixture->series->index;
+    const struct esk_ring *ring = &fixture->series->log.ring;
     esk_page_id id = esk_ring_page(ring, position);
     ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
     memcpy(fixture->page + offset, bytes, count);
@@ -321,7 +321,7 @@ ESK_TEST(open_bears_index_pages_that_cannot_be) {
             uint8_t row[ROW_BYTES];
             ESK_CONTEXT("case %zu, %u pages back", i, back);
             start(&fixture, plain_spec(), NULL, 900);
-            index_forge(&fixture, fixture.series->index.head - back,
+            index_forge(&fixture, fixture.series->log.ring.head - back,
                         cases[i].at, cases[i].bytes, cases[i].count);
             fixture_reboot(&fixture);
             for (uint32_t key = 1; key <= 900; key += 13) {
@@ -405,17 +405,17 @@ ESK_TEST(open_finds_rough_keys_again_with_the_smallest_spline) {
                 for (uint32_t i = 0; i < table.index_blocks; i++) {
                     esk_sim_block_fail(
                         fixture.sim,
-                        fixture.series->index.region.first_page / 8 + i);
+                        fixture.series->log.ring.region.first_page / 8 + i);
                 }
             }
             append_rough(&fixture, 1, 1400);
             ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
             check_rough(&fixture, 1400);
-            for (uint32_t at = fixture.series->index.tail;
-                 damage == 2 && at < fixture.series->index.head; at += 3) {
+            for (uint32_t at = fixture.series->log.ring.tail;
+                 damage == 2 && at < fixture.series->log.ring.head; at += 3) {
                 ESK_CHECK_INT(
                     esk_sim_flip(fixture.sim,
-                                 esk_ring_page(&fixture.series->index, at),
+                                 esk_ring_page(&fixture.series->log.ring, at),
                                  999),
                     ESK_OK);
             }
@@ -438,7 +438,7 @@ ESK_TEST(open_tile_that_changed_is_not_continued) {
     append_rough(&fixture, 1, 700);
     for (uint32_t number = 700; number < 1400; number += 100) {
         uint32_t tile = fixture.series->spline.tile[0].open_position;
-        ESK_CHECK(tile < fixture.series->index.head);
+        ESK_CHECK(tile < fixture.series->log.ring.head);
         index_forge(&fixture, tile, ESK_INDEX_KNOTS, knots, 2);
         append_rough(&fixture, number + 1, number + 100);
     }
@@ -466,7 +466,8 @@ ESK_TEST(open_with_small_pages_and_a_worn_index_finds_every_key) {
         fixture_open(&fixture, "log", NULL);
         for (uint32_t i = 0; i < 4; i++) {
             esk_sim_block_fail(fixture.sim,
-                               fixture.series->index.region.first_page / 8 + i);
+                               fixture.series->log.ring.region.first_page / 8 +
+                                   i);
         }
         uint8_t row[8];
         for (uint64_t number = 1; number <= 600; number++) {
@@ -517,11 +518,11 @@ ESK_TEST(open_recovers_the_index_whatever_page_of_it_is_lost) {
         struct esk_fixture fixture;
         ESK_CONTEXT("from %u index pages back", back);
         start(&fixture, &spec, NULL, 900);
-        uint32_t head = fixture.series->index.head;
+        uint32_t head = fixture.series->log.ring.head;
         for (uint32_t at = head - back; at < head; at += 1 + back % 3) {
             ESK_CHECK_INT(
                 esk_sim_flip(fixture.sim,
-                             esk_ring_page(&fixture.series->index, at), 999),
+                             esk_ring_page(&fixture.series->log.ring, at), 999),
                 ESK_OK);
         }
         fixture_reboot(&fixture);

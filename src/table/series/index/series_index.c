@@ -44,15 +44,15 @@ int esk_series_index_append(struct esk_series *series, uint8_t *page,
                             uint16_t bytes, uint32_t *position) {
     ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_INDEX,
                              ESK_SERIES_INDEX));
-    return esk_ring_append(&series->index, page, bytes, series->run_first,
-                           position);
+    return esk_ring_append(&series->log.ring, page, bytes,
+                           series->log.run_first, position);
 }
 
 static int run_write(struct esk_series *series) {
-    uint8_t *page = series->run_page;
+    uint8_t *page = series->log.run_page;
     uint8_t frame = 0;
     uint32_t position = 0;
-    uint16_t bytes = (uint16_t)(series->run_count * series->entry_bytes);
+    uint16_t bytes = (uint16_t)(series->log.run_count * series->entry_bytes);
     uint8_t knot = esk_series_knot_bytes(series);
 
     ESK_TRY(esk_series_slot_prepare(series));
@@ -60,9 +60,9 @@ static int run_write(struct esk_series *series) {
         ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     }
     memset(page, 0, ESK_INDEX_RUN_BODY);
-    esk_store_u32(page + ESK_INDEX_START, series->run_start);
-    esk_store_u16(page + ESK_INDEX_ENTRIES, series->run_count);
-    page[ESK_INDEX_FLAGS] = series->gap_unknown ? 0 : ESK_INDEX_GAP_EMPTY;
+    esk_store_u32(page + ESK_INDEX_START, series->log.run_start);
+    esk_store_u16(page + ESK_INDEX_ENTRIES, series->log.run_count);
+    page[ESK_INDEX_FLAGS] = series->log.gap_unknown ? 0 : ESK_INDEX_GAP_EMPTY;
     uint8_t *section = page + ESK_INDEX_RUN_BODY + bytes;
     uint16_t room =
         (uint16_t)((unsigned)(page_bytes(series) - ESK_INDEX_RUN_BODY - bytes) /
@@ -72,35 +72,36 @@ static int run_write(struct esk_series *series) {
     uint16_t used =
         esk_series_index_finish(series, page, ESK_INDEX_RUN, section, knots);
     int status = esk_series_index_append(series, page, used, &position);
-    if (series->run_page == NULL) {
+    if (series->log.run_page == NULL) {
         esk_pool_give(&series->pool, frame);
     } else if (status == ESK_OK) {
         series->parts->values->group(
-            series, position, page + ESK_INDEX_RUN_BODY, series->run_count,
-            series->gap_unknown && series->run_first < series->run_start);
+            series, position, page + ESK_INDEX_RUN_BODY, series->log.run_count,
+            series->log.gap_unknown &&
+                series->log.run_first < series->log.run_start);
     }
     return status;
 }
 
 /// Ends the run in RAM, on the medium if it can be.
 static void run_flush(struct esk_series *series) {
-    uint32_t end = series->run_start + series->run_count;
+    uint32_t end = series->log.run_start + series->log.run_count;
     if (run_write(series) == ESK_OK) {
-        series->run_first = end;
-        series->gap_unknown = false;
+        series->log.run_first = end;
+        series->log.gap_unknown = false;
     } else {
-        series->index_failures++;
-        series->gap_unknown = true;
+        series->log.failures++;
+        series->log.gap_unknown = true;
     }
-    series->run_start = end;
-    series->run_count = 0;
-    series->index_failures += esk_series_tiles_settle(series) != ESK_OK;
+    series->log.run_start = end;
+    series->log.run_count = 0;
+    series->log.failures += esk_series_tiles_settle(series) != ESK_OK;
 }
 
 bool esk_series_run_is_full(const struct esk_series *series) {
-    uint32_t entries = series->run_count + 1u;
+    uint32_t entries = series->log.run_count + 1u;
     uint32_t knots = series->spline.fresh + 2u;
-    return series->run_count >= series->run_pages ||
+    return series->log.run_count >= series->run_pages ||
            ESK_INDEX_RUN_BODY + entries * series->entry_bytes +
                    knots * esk_series_knot_bytes(series) >
                page_bytes(series);
@@ -109,9 +110,9 @@ bool esk_series_run_is_full(const struct esk_series *series) {
 /// Enters into the run the data pages it passes over, which hold no rows.
 /// Returns false when they are too many: the run has to end before them.
 static bool run_pass_holes(struct esk_series *series, uint32_t position) {
-    uint32_t expected = series->run_start + series->run_count;
-    if (series->run_count == 0) {
-        series->run_start = position;
+    uint32_t expected = series->log.run_start + series->log.run_count;
+    if (series->log.run_count == 0) {
+        series->log.run_start = position;
         return true;
     }
     if (position - expected > HOLE_ENTRIES_MAX) {
@@ -121,10 +122,10 @@ static bool run_pass_holes(struct esk_series *series, uint32_t position) {
         if (esk_series_run_is_full(series)) {
             return false;
         }
-        if (series->run_page != NULL) {
+        if (series->log.run_page != NULL) {
             series->parts->values->entry(series, NULL, false);
         }
-        series->run_count++;
+        series->log.run_count++;
     }
     return !esk_series_run_is_full(series);
 }
@@ -136,25 +137,25 @@ int esk_series_index_note(struct esk_series *series, uint32_t position,
             esk_series_row_key(series, esk_series_page_row(series, page, 0));
         ESK_TRY(esk_spline_add(&series->spline, key, position));
     }
-    if (series->run_page != NULL) {
+    if (series->log.run_page != NULL) {
         series->parts->values->entry(series, page, false);
     }
-    series->run_count++;
+    series->log.run_count++;
     return ESK_OK;
 }
 
 void esk_series_index_add(struct esk_series *series, uint32_t position,
                           uint8_t *page) {
-    if (series->run_count > 0 && esk_series_run_is_full(series)) {
+    if (series->log.run_count > 0 && esk_series_run_is_full(series)) {
         run_flush(series);
     }
     if (!run_pass_holes(series, position)) {
         run_flush(series);
-        series->run_start = position;
+        series->log.run_start = position;
     }
     while (esk_series_index_note(series, position, page) == ESK_FULL) {
         if (!esk_series_tiles_save(series)) {
-            series->index_failures++;
+            series->log.failures++;
             esk_spline_drop(&series->spline);
         }
     }

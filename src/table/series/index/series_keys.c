@@ -31,7 +31,7 @@ static void spline_guess(struct esk_series *series, esk_key key,
 
 static void spline_trim(struct esk_series *series) {
     esk_spline_trim(&series->spline, series->data.tail,
-                    series->parts->log != NULL ? series->index.tail : 0);
+                    series->parts->log != NULL ? series->log.ring.tail : 0);
 }
 
 /// Adds a data page to the spline; nothing is saved.

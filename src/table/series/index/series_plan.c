@@ -70,7 +70,7 @@ static enum page_kind run_enter(struct esk_series *series,
                                 uint32_t data) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+    if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
         return KIND_LOST;
     }
@@ -106,20 +106,20 @@ static enum page_kind run_enter(struct esk_series *series,
 /// Makes the run in RAM the plan's run.
 static void open_run_enter(struct esk_series *series,
                            struct esk_series_plan *plan, uint32_t data) {
-    uint32_t end = series->run_start + series->run_count;
-    plan->index_position = series->index.head;
-    plan->run_start = series->run_start;
+    uint32_t end = series->log.run_start + series->log.run_count;
+    plan->index_position = series->log.ring.head;
+    plan->run_start = series->log.run_start;
     plan->run_end = end;
     plan->run_first =
-        series->gap_unknown ? series->run_first : series->run_start;
+        series->log.gap_unknown ? series->log.run_first : series->log.run_start;
     plan->open_run = true;
-    if (data < series->run_start || data >= end) {
-        data = series->run_start;
+    if (data < series->log.run_start || data >= end) {
+        data = series->log.run_start;
     }
-    uint32_t base = series->run_start + (data - series->run_start) /
-                                            WINDOW_ENTRIES * WINDOW_ENTRIES;
-    window_set(series, plan, series->run_page + ESK_INDEX_RUN_BODY,
-               series->run_count, base);
+    uint32_t base = series->log.run_start + (data - series->log.run_start) /
+                                                WINDOW_ENTRIES * WINDOW_ENTRIES;
+    window_set(series, plan, series->log.run_page + ESK_INDEX_RUN_BODY,
+               series->log.run_count, base);
 }
 
 /// Whether the index page at `position` can lead to a match, by its group
@@ -136,14 +136,14 @@ static bool group_admits(struct esk_series *series,
         uint32_t place = group * series->group_pages + last;
         plan->group = group;
         plan->group_mask = UINT64_MAX;
-        if (place >= series->index.head) {
-            if (group == series->group_number) {
+        if (place >= series->log.ring.head) {
+            if (group == series->log.group_number) {
                 plan->group_mask =
-                    entries_match(series, plan, series->group, last);
+                    entries_match(series, plan, series->log.group, last);
             }
             /* It grows: ask again next time. */
             plan->group = UINT32_MAX;
-        } else if (esk_series_pin(series, &series->index, place, &page,
+        } else if (esk_series_pin(series, &series->log.ring, place, &page,
                                   &frame) == ESK_OK) {
             if (page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP &&
                 esk_load_u16(page + ESK_INDEX_ENTRIES) == last &&
@@ -163,11 +163,11 @@ static bool group_admits(struct esk_series *series,
 /// Returns false when there is none before the index head.
 static bool run_start_from(struct esk_series *series, uint32_t position,
                            uint32_t *start, uint32_t *at) {
-    for (; position < series->index.head; position++) {
+    for (; position < series->log.ring.head; position++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        if (esk_series_pin(series, &series->index, position, &page, &frame) !=
-            ESK_OK) {
+        if (esk_series_pin(series, &series->log.ring, position, &page,
+                           &frame) != ESK_OK) {
             continue;
         }
         bool run = page[ESK_INDEX_ROLE] == ESK_INDEX_RUN;
@@ -184,12 +184,12 @@ static bool run_start_from(struct esk_series *series, uint32_t position,
 /// Index position of the last run page that starts at or below `data`; the
 /// index tail when none does, the index head when the run in RAM does.
 static uint32_t index_seek(struct esk_series *series, uint32_t data) {
-    uint32_t low = series->index.tail;
-    uint32_t high = series->index.head;
+    uint32_t low = series->log.ring.tail;
+    uint32_t high = series->log.ring.head;
     uint32_t start = 0;
     uint32_t at = 0;
 
-    if (data >= series->run_start) {
+    if (data >= series->log.run_start) {
         return high;
     }
     if (!run_start_from(series, low, &start, &at) || start > data) {
@@ -218,7 +218,7 @@ static void forward_advance(struct esk_series *series,
     uint32_t at = lost ? index_seek(series, data) : plan->index_position + 1;
     enum page_kind kind = KIND_OTHER;
 
-    for (; at < series->index.head && kind != KIND_RUN; at++) {
+    for (; at < series->log.ring.head && kind != KIND_RUN; at++) {
         if (lost || group_admits(series, plan, at)) {
             kind = run_enter(series, plan, at, data);
             lost = lost || kind == KIND_LOST;
@@ -242,13 +242,13 @@ static void backward_advance(struct esk_series *series,
     enum page_kind kind = KIND_OTHER;
     uint32_t start = above;
 
-    if (fresh && at >= series->index.head) {
+    if (fresh && at >= series->log.ring.head) {
         open_run_enter(series, plan, data);
         plan->above = plan->run_end;
         return;
     }
     at += fresh ? 1 : 0;
-    for (; at > series->index.tail && kind != KIND_RUN; at--) {
+    for (; at > series->log.ring.tail && kind != KIND_RUN; at--) {
         if (lost || group_admits(series, plan, at - 1)) {
             kind = run_enter(series, plan, at - 1, data);
             lost = lost || kind == KIND_LOST;
@@ -260,7 +260,7 @@ static void backward_advance(struct esk_series *series,
     }
     /* Pages older than the oldest run page are not vouched for. */
     if (!lost) {
-        (void)run_start_from(series, series->index.tail, &start, &at);
+        (void)run_start_from(series, series->log.ring.tail, &start, &at);
     }
     plan->exhausted = true;
     plan->open_run = false;
@@ -303,9 +303,9 @@ static void window_move(struct esk_series *series, struct esk_series_plan *plan,
 static void plan_refresh(const struct esk_series *series,
                          struct esk_series_plan *plan) {
     if (plan->open_run &&
-        (plan->index_position != series->index.head ||
-         plan->run_start != series->run_start ||
-         plan->run_end != series->run_start + series->run_count)) {
+        (plan->index_position != series->log.ring.head ||
+         plan->run_start != series->log.run_start ||
+         plan->run_end != series->log.run_start + series->log.run_count)) {
         plan->open_run = false;
         plan->exhausted = false;
         plan->index_position = UINT32_MAX;

@@ -10,10 +10,10 @@
 /// Enters a data page that cannot be read: nothing when it is erased, else
 /// anything, for it may be readable another time.
 static void note_unreadable(struct esk_series *series, bool erased) {
-    if (series->run_page != NULL) {
+    if (series->log.run_page != NULL) {
         series->parts->values->entry(series, NULL, !erased);
     }
-    series->run_count++;
+    series->log.run_count++;
 }
 
 /// Rebuilds the run in RAM from the data pages after the last run page. More
@@ -21,19 +21,19 @@ static void note_unreadable(struct esk_series *series, bool erased) {
 /// become a gap.
 static void roll_forward(struct esk_series *series) {
     uint32_t head = series->data.head;
-    uint32_t position = series->run_first;
+    uint32_t position = series->log.run_first;
     if (head - position > series->run_pages) {
         position = head - series->run_pages;
-        series->gap_unknown = true;
+        series->log.gap_unknown = true;
     }
-    series->run_start = position;
+    series->log.run_start = position;
     for (; position < head; position++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
         if (esk_series_run_is_full(series)) {
-            series->gap_unknown = true;
-            series->run_start = position;
-            series->run_count = 0;
+            series->log.gap_unknown = true;
+            series->log.run_start = position;
+            series->log.run_count = 0;
         }
         int status =
             esk_series_pin(series, &series->data, position, &page, &frame);
@@ -69,7 +69,7 @@ int esk_series_recover(struct esk_series *series) {
         ESK_TRY(data_reached(series, end + 1));
     }
     end = end < series->data.head ? end : series->data.head;
-    series->run_first = end;
+    series->log.run_first = end;
     roll_forward(series);
     return ESK_OK;
 }

@@ -25,7 +25,7 @@ static uint16_t tile_load(struct esk_series *series, uint8_t level,
     const struct esk_spline_tile *open = &series->spline.tile[level];
     uint16_t count = open->open_count;
     if (count == 0 || count >= room ||
-        esk_ring_read(&series->index, open->open_position, page, true) !=
+        esk_ring_read(&series->log.ring, open->open_position, page, true) !=
             ESK_OK) {
         return 0;
     }
@@ -72,13 +72,13 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
         esk_spline_save(&series->spline, level, section, merged, room);
     memset(page, 0, ESK_INDEX_TILE_BODY);
     /* Where run pages ended: recovery rolls forward from there. */
-    esk_store_u32(page + ESK_INDEX_START, series->run_first);
+    esk_store_u32(page + ESK_INDEX_START, series->log.run_first);
     esk_store_u16(page + ESK_INDEX_ENTRIES, entries);
     if (bytes > 0) {
         /* A group of which no page was written matches nothing. */
-        series->parts->values->group(series, series->index.head, NULL, 0,
+        series->parts->values->group(series, series->log.ring.head, NULL, 0,
                                      false);
-        memcpy(page + ESK_INDEX_TILE_BODY, series->group, bytes);
+        memcpy(page + ESK_INDEX_TILE_BODY, series->log.group, bytes);
     }
     tile_head(series, page, level, merged);
     uint16_t used = esk_series_index_finish(series, page, role, section, count);
@@ -91,11 +91,11 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
 }
 
 int esk_series_slot_prepare(struct esk_series *series) {
-    ESK_TRY(esk_ring_reserve(&series->index));
-    while ((series->index.head + 1) % series->group_pages == 0) {
+    ESK_TRY(esk_ring_reserve(&series->log.ring));
+    while ((series->log.ring.head + 1) % series->group_pages == 0) {
         ESK_TRY(tile_page_write(series, ESK_INDEX_GROUP, 0));
-        series->save_due = true;
-        ESK_TRY(esk_ring_reserve(&series->index));
+        series->log.save_due = true;
+        ESK_TRY(esk_ring_reserve(&series->log.ring));
     }
     return ESK_OK;
 }
@@ -112,12 +112,12 @@ static int spline_save(struct esk_series *series, uint8_t level) {
 int esk_series_tiles_settle(struct esk_series *series) {
     uint16_t before = UINT16_MAX;
     uint16_t unsaved = esk_spline_unsaved(&series->spline, 0);
-    while (series->save_due && unsaved > 0 && unsaved < before) {
+    while (series->log.save_due && unsaved > 0 && unsaved < before) {
         ESK_TRY(spline_save(series, 0));
         before = unsaved;
         unsaved = esk_spline_unsaved(&series->spline, 0);
     }
-    series->save_due = false;
+    series->log.save_due = false;
     /* RAM that could hold more of them would make an open read them all. */
     return esk_spline_unsaved(&series->spline, 1) >= TILES_UNSAVED_MAX
                ? spline_save(series, 1)
@@ -139,7 +139,7 @@ int esk_series_tiles_find(struct esk_series *series, esk_key key,
         uint8_t *page = NULL;
         uint8_t frame = 0;
         uint8_t level = (uint8_t)(hit->level - 1);
-        ESK_TRY(esk_series_pin(series, &series->index, hit->position, &page,
+        ESK_TRY(esk_series_pin(series, &series->log.ring, hit->position, &page,
                                &frame));
         const uint8_t *knots = esk_series_tile_knots(series, page, level);
         status = ESK_NOT_FOUND;

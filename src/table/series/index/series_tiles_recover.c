@@ -34,7 +34,7 @@ static bool tile_restore(struct esk_series *series, uint32_t position,
     uint8_t frame = 0;
     bool taken = false;
 
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+    if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
         return false;
     }
@@ -71,7 +71,7 @@ static void spline_restore(struct esk_series *series, uint32_t position) {
     uint32_t closed = ESK_SPLINE_NONE;
     uint32_t closed_above = ESK_SPLINE_NONE;
 
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+    if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
         return;
     }
@@ -94,7 +94,7 @@ static void knots_restore(struct esk_series *series, uint32_t position,
     uint8_t frame = 0;
     struct esk_spline_entry knot;
 
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+    if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
         return;
     }
@@ -120,9 +120,9 @@ static void page_survey(struct esk_series *series, uint32_t position,
                         uint64_t *with_knots) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    if (esk_series_pin(series, &series->index, position, &page, &frame) !=
+    if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
-        if (position >= group_start && series->run_page != NULL) {
+        if (position >= group_start && series->log.run_page != NULL) {
             series->parts->values->group(series, position, NULL, 0, true);
         }
         return;
@@ -134,7 +134,7 @@ static void page_survey(struct esk_series *series, uint32_t position,
     if (role == ESK_INDEX_RUN && sound) {
         bool unknown = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) == 0 &&
                        esk_page_aux(page) < start;
-        if (position >= group_start && series->run_page != NULL) {
+        if (position >= group_start && series->log.run_page != NULL) {
             series->parts->values->group(series, position,
                                          esk_series_index_entries(page), count,
                                          unknown);
@@ -161,16 +161,16 @@ static void page_survey(struct esk_series *series, uint32_t position,
 
 /// Where the survey begins: at the newest group page that can be read.
 static uint32_t survey_start(struct esk_series *series) {
-    uint32_t head = series->index.head;
+    uint32_t head = series->log.ring.head;
     uint32_t start = head - head % series->group_pages;
     for (uint8_t i = 0; i < GROUPS_BACK_MAX; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        if (start <= series->index.tail) {
-            return series->index.tail;
+        if (start <= series->log.ring.tail) {
+            return series->log.ring.tail;
         }
-        if (esk_series_pin(series, &series->index, start - 1, &page, &frame) ==
-            ESK_OK) {
+        if (esk_series_pin(series, &series->log.ring, start - 1, &page,
+                           &frame) == ESK_OK) {
             bool group = page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP;
             esk_pool_unpin(&series->pool, frame);
             if (group) {
@@ -179,12 +179,12 @@ static uint32_t survey_start(struct esk_series *series) {
         }
         start -= series->group_pages;
     }
-    return start > series->index.tail ? start : series->index.tail;
+    return start > series->log.ring.tail ? start : series->log.ring.tail;
 }
 
 uint32_t esk_series_tiles_recover(struct esk_series *series) {
     struct recovery found = {.has_tile = false};
-    uint32_t head = series->index.head;
+    uint32_t head = series->log.ring.head;
     uint32_t start = survey_start(series);
     uint32_t group_start = head - head % series->group_pages;
     uint64_t with_knots = 0;

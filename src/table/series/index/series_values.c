@@ -64,8 +64,8 @@ static int columns_read(struct esk_series *series,
 static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
     const struct esk_summary_column *columns = series->columns;
     uint8_t count = series->column_count;
-    uint8_t *entry = series->run_page + ESK_INDEX_RUN_BODY +
-                     (uint16_t)(series->run_count * series->entry_bytes);
+    uint8_t *entry = series->log.run_page + ESK_INDEX_RUN_BODY +
+                     (uint16_t)(series->log.run_count * series->entry_bytes);
     if (page != NULL) {
         esk_summary_fold(columns, count, entry, page + ESK_ENVELOPE_BYTES,
                          esk_page_count(page), series->row_bytes);
@@ -83,17 +83,17 @@ static void group_note(struct esk_series *series, uint32_t position,
     uint16_t bytes = series->entry_bytes;
     uint8_t last = (uint8_t)(series->group_pages - 1);
 
-    if (group != series->group_number) {
-        series->group_number = group;
+    if (group != series->log.group_number) {
+        series->log.group_number = group;
         for (uint8_t i = 0; i < last; i++) {
             esk_summary_clear(series->columns, series->column_count,
-                              series->group + (uint16_t)i * bytes);
+                              series->log.group + (uint16_t)i * bytes);
         }
     }
     if (slot == last) {
         return;
     }
-    uint8_t *entry = series->group + (uint16_t)slot * bytes;
+    uint8_t *entry = series->log.group + (uint16_t)slot * bytes;
     for (uint16_t i = 0; i < count; i++) {
         esk_summary_merge(series->columns, series->column_count, entry,
                           entries + (uint32_t)i * bytes);
