@@ -443,10 +443,6 @@ static bool summary_excludes(const struct esk_summary_column *column,
     const uint8_t *max = part + width;
     uint8_t low;
     uint8_t high;
-    if (width == 4 && (esk_load_u32(max) < (uint32_t)range->lo ||
-                       esk_load_u32(min) > (uint32_t)range->hi)) {
-        return true; /* what most entries of most columns come to */
-    }
     esk_store_u64(first.byte, range->lo);
     esk_store_u64(last.byte, range->hi);
     if (summary_is_below(max, lo, width) || summary_is_below(hi, min, width) ||
@@ -470,19 +466,32 @@ static bool summary_excludes(const struct esk_summary_column *column,
     return !summary_any(max + width, low, high);
 }
 
-bool esk_summary_may_match(const struct esk_summary_column *columns,
-                           uint8_t count, const uint8_t *entry,
-                           const struct esk_summary_range *ranges,
-                           uint8_t range_count) {
-    for (uint8_t i = 0; i < count; i++) {
-        const struct esk_summary_column *column = &columns[i];
-        for (uint8_t j = 0; j < range_count; j++) {
-            const struct esk_summary_range *range = &ranges[j];
-            if (range->index == i && summary_excludes(column, entry, range)) {
-                return false;
-            }
-        }
-        entry += summary_part_bytes(column);
+uint64_t esk_summary_matches(const struct esk_summary_column *columns,
+                             const uint8_t *entries, uint16_t entry_bytes,
+                             uint16_t count,
+                             const struct esk_summary_range *range) {
+    uint8_t bits[8] = {0};
+    uint8_t *byte = bits;
+    uint8_t bit = 1;
+    uint32_t lo = (uint32_t)range->lo;
+    uint32_t hi = (uint32_t)range->hi;
+    for (uint8_t i = range->index; i > 0; i--) {
+        entries += summary_part_bytes(columns);
+        columns++;
     }
-    return true;
+    bool narrow = columns->width == 4;
+    for (; count > 0; count--, entries += entry_bytes) {
+        /* What most entries of most columns come to. */
+        bool outside = narrow && (esk_load_u32(entries + 4) < lo ||
+                                  esk_load_u32(entries) > hi);
+        if (!outside && !summary_excludes(columns, entries, range)) {
+            *byte |= bit;
+        }
+        bit = (uint8_t)(bit << 1);
+        if (bit == 0) {
+            bit = 1;
+            byte++;
+        }
+    }
+    return esk_load_u64(bits);
 }

@@ -86,10 +86,13 @@ void esk_summary_merge_zones(const struct esk_summary_column *columns,
 void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
                        uint8_t *entry, const uint8_t *other);
 
-/// False only when no row that `entry` covers can meet all the ranges.
-bool esk_summary_may_match(const struct esk_summary_column *columns,
-                           uint8_t count, const uint8_t *entry,
-                           const struct esk_summary_range *ranges,
-                           uint8_t range_count);
+/// Which of up to 64 entries, `entry_bytes` apart, may have a row that meets
+/// `range`, bit by bit from bit 0: the others have none.
+/// count    0 .. 64.
+/// range    of one of `columns`.
+uint64_t esk_summary_matches(const struct esk_summary_column *columns,
+                             const uint8_t *entries, uint16_t entry_bytes,
+                             uint16_t count,
+                             const struct esk_summary_range *range);
 
 #endif

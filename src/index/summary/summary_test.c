@@ -60,10 +60,22 @@ static bool any_row_in(const struct set *set, uint64_t lo, uint64_t hi) {
     return false;
 }
 
+/// Whether every range admits the entry.
+static bool may_match(const struct esk_summary_column *columns,
+                      const uint8_t *entry,
+                      const struct esk_summary_range *ranges, uint8_t count) {
+    bool matches = true;
+    for (uint8_t i = 0; i < count; i++) {
+        matches = matches &&
+                  esk_summary_matches(columns, entry, 0, 1, &ranges[i]) == 1;
+    }
+    return matches;
+}
+
 static bool entry_matches(const struct set *set, const uint8_t *entry,
                           uint64_t lo, uint64_t hi) {
     struct esk_summary_range range = {0, lo, hi};
-    return esk_summary_may_match(&set->column, 1, entry, &range, 1);
+    return may_match(&set->column, entry, &range, 1);
 }
 
 /// Asks for many ranges: none that holds a row may be excluded. Returns how
@@ -223,10 +235,10 @@ ESK_TEST(summary_zones_cover_every_entry_merged) {
     ESK_CHECK_INT(zones[8], 81);
     ESK_CHECK_INT(zones[9], 90);
     struct esk_summary_range range = {1, 85, 85};
-    ESK_CHECK(esk_summary_may_match(zones_of, 2, zones, &range, 1));
+    ESK_CHECK(may_match(zones_of, zones, &range, 1));
     range.lo = 91;
     range.hi = 255;
-    ESK_CHECK(!esk_summary_may_match(zones_of, 2, zones, &range, 1));
+    ESK_CHECK(!may_match(zones_of, zones, &range, 1));
 }
 
 ESK_TEST(summary_given_edges_are_buckets_of_their_own) {
@@ -332,16 +344,35 @@ ESK_TEST(summary_ranges_on_several_columns_must_all_match) {
     esk_summary_fold(columns, 2, entry, rows, 2, 5);
     struct esk_summary_range ranges[3] = {
         {1, 7, 7}, {0, zero + 9, zero + 9}, {1, 0, 7}};
-    ESK_CHECK(esk_summary_may_match(columns, 2, entry, ranges, 3));
-    ESK_CHECK(esk_summary_may_match(columns, 2, entry, NULL, 0));
+    ESK_CHECK(may_match(columns, entry, ranges, 3));
+    ESK_CHECK(may_match(columns, entry, NULL, 0));
     ranges[2].hi = 6;
-    ESK_CHECK(!esk_summary_may_match(columns, 2, entry, ranges, 3));
+    ESK_CHECK(!may_match(columns, entry, ranges, 3));
     ranges[2].hi = 7;
     ranges[1].lo = zero + 6;
     ranges[1].hi = zero + 8;
-    ESK_CHECK(!esk_summary_may_match(columns, 2, entry, ranges, 3));
-    ranges[1].index = 9; /* no such column: no condition */
-    ESK_CHECK(esk_summary_may_match(columns, 2, entry, ranges, 3));
+    ESK_CHECK(!may_match(columns, entry, ranges, 3));
+}
+
+ESK_TEST(summary_says_which_of_many_entries_match) {
+    enum { COUNT = 64, BYTES = 8 + 2 };
+    struct esk_summary_column column = column_of(ESK_TYPE_I32, 16);
+    uint8_t entries[COUNT * BYTES];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint8_t row[4];
+        esk_store_u32(row, i % 7);
+        esk_summary_fold(&column, 1, entries + i * BYTES, row, 1, 4);
+    }
+    for (uint16_t count = 0; count <= COUNT; count++) {
+        struct esk_summary_range range = {0, 0x80000003u, 0x80000004u};
+        uint64_t wanted = 0;
+        for (uint16_t i = 0; i < count; i++) {
+            wanted |= (uint64_t)(i % 7 == 3 || i % 7 == 4) << i;
+        }
+        ESK_CONTEXT("count %u", count);
+        ESK_CHECK(esk_summary_matches(&column, entries, BYTES, count, &range) ==
+                  wanted);
+    }
 }
 
 ESK_TEST(summary_survives_hostile_entries) {

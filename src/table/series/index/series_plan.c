@@ -21,27 +21,22 @@
 
 enum { WINDOW_ENTRIES = 64 };
 
-/// Which of up to 64 entries may match all of the plan's ranges, bit by bit.
+/// Which of up to 64 entries may match all of the plan's ranges, bit by bit;
+/// one of them has a value index.
 static uint64_t entries_match(const struct esk_series *series,
                               const struct esk_series_plan *plan,
                               const uint8_t *entries, uint16_t count) {
-    uint64_t bit = 1;
-    uint64_t mask = 0;
-    for (uint16_t i = 0; i < count && i < WINDOW_ENTRIES; i++) {
-        const uint8_t *entry = entries + (uint16_t)(i * series->entry_bytes);
-        bool admits = true;
-        for (uint8_t k = 0; k < plan->range_count && admits; k++) {
-            const struct esk_range *range = &plan->ranges[k];
+    uint64_t mask = UINT64_MAX;
+    count = count < WINDOW_ENTRIES ? count : WINDOW_ENTRIES;
+    for (uint8_t i = 0; i < plan->range_count && mask != 0; i++) {
+        const struct esk_range *range = &plan->ranges[i];
+        if (range->index != ESK_SERIES_NO_INDEX) {
             struct esk_summary_range wanted = {.index = range->index,
                                                .lo = range->order_lo,
                                                .hi = range->order_hi};
-            admits =
-                range->index == ESK_SERIES_NO_INDEX ||
-                esk_summary_may_match(series->columns, series->column_count,
-                                      entry, &wanted, 1);
+            mask &= esk_summary_matches(series->columns, entries,
+                                        series->entry_bytes, count, &wanted);
         }
-        mask |= admits ? bit : 0;
-        bit <<= 1;
     }
     return mask;
 }

@@ -106,8 +106,7 @@ static void group_note(struct esk_series *series, uint32_t position,
 static bool entry_admits(const struct esk_series *series, const uint8_t *entry,
                          uint8_t index, uint64_t order) {
     struct esk_summary_range range = {.index = index, .lo = order, .hi = order};
-    return esk_summary_may_match(series->columns, series->column_count, entry,
-                                 &range, 1);
+    return esk_summary_matches(series->columns, entry, 0, 1, &range) != 0;
 }
 
 const struct esk_series_values esk_series_part_values = {
