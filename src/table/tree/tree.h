@@ -214,9 +214,8 @@ struct esk_node_store {
     /// After ESK_FULL of a change: finds pages for new nodes. ESK_OK: there are
     /// some now. NULL where nodes move.
     int (*refill)(struct esk_tree *tree);
-    /// Does a step of GC's sweep: what a window at the ring's tail has live
-    /// goes to its head. NULL where nodes stay.
-    int (*sweep)(struct esk_tree *tree);
+    /// Collects ahead of need: of a ring. NULL where nodes stay.
+    int (*collect)(void *tree, bool *done);
     uint8_t id;    ///< enum esk_tree_store
     uint8_t flags; ///< enum esk_store_flags
 };

@@ -101,7 +101,7 @@ static int cow_mount(struct esk_tree *tree,
                      const struct esk_ring_config *region, uint8_t *page) {
     struct esk_ring *ring = &tree->ring;
     ESK_TRY(esk_ring_mount(ring, tree->volume, region, &tree->stats, page));
-    ring->collect = esk_tree_collect_step;
+    ring->collect = tree->store->collect;
     ring->owner = tree;
     uint32_t at = ring->head;
     tree->now.height = 1;
@@ -355,7 +355,7 @@ const struct esk_node_store esk_store_wandering = {
     .place = wandering_place,
     .split = wandering_split,
     .settle = cow_settle,
-    .sweep = esk_tree_sweep_wandering,
+    .collect = esk_tree_collect_step,
     .id = ESK_STORE_WANDERING,
 };
 
@@ -363,15 +363,15 @@ const struct esk_node_store esk_store_mu = {
     .layout = mu_layout,
     .load = cow_load,
     .mount = cow_mount,
-    .begin = esk_tree_collect_for,
-    .nodes_max = esk_tree_nodes_max,
+    .begin = esk_tree_tail_for,
+    .nodes_max = esk_tree_tail_nodes_max,
     .place = mu_place,
     .split = mu_split,
     .settle = cow_settle,
     .take = mu_take,
     .gather = node_gather,
     .pool_carve = mu_pool_carve,
-    .sweep = esk_tree_sweep_mu,
+    .collect = esk_tree_tail_step,
     .id = ESK_STORE_MU,
     .flags = ESK_STORE_SHARES,
 };

@@ -17,9 +17,6 @@
 /// in the window: changes between the steps write at the head, too. When the
 /// keys end the window is given back.
 ///
-/// A mu page goes as a whole if its lowest node is live (mutree-2007, section
-/// 5.1), and its path with it: a step moves one, which is one program.
-///
 /// A node that cannot be read is passed over with all that is below it.
 #include "base/inline.h"
 #include "table/tree/moving/cow.h"
@@ -102,23 +99,6 @@ static uint8_t path_due(const struct esk_tree *tree, uint8_t level) {
     return 0;
 }
 
-/// Reads the page at `address` for moving it. It is verified even where other
-/// loads are trusted, since it gets a new checksum.
-static int page_verify(struct esk_tree *tree, uint32_t address) {
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    if ((tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0) {
-        return ESK_OK;
-    }
-    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = esk_ring_read(&tree->ring, address, page, true);
-    if (status == ESK_OK) {
-        esk_pool_tag(&tree->pool, frame, address);
-    }
-    esk_pool_give(&tree->pool, frame);
-    return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
-}
-
 int esk_tree_sweep_end(struct esk_tree *tree) {
     const struct esk_device *device = tree->volume->device;
     /* What was moved must not be in a cache when its source is erased. */
@@ -143,66 +123,6 @@ static int step_end(struct esk_tree *tree, int status, int next, bool stays,
     }
     return esk_tree_sweep_end(tree);
 }
-
-/* ------------------------------------------------------------------- mu */
-
-/// Takes the node's first child that is in the window into tree->page, so
-/// that the change begins with it. A lost one stays where it is.
-/// stays    out: there are others.
-static int child_gather(struct esk_tree *tree, struct esk_tree_edit *edit,
-                        bool *stays) {
-    struct esk_btree_node node;
-    uint32_t address = tree->path.address[1];
-    esk_btree_view(&tree->layout, tree->page, 2, tree->now.height, &node);
-    uint16_t index = child_due(tree, &node, 0, address);
-    int status = ESK_E_CORRUPT;
-    while (index < esk_btree_count(&node) && status == ESK_E_CORRUPT) {
-        uint32_t child = esk_tree_child(&node, index, address);
-        status = page_verify(tree, child);
-        if (status == ESK_OK) {
-            status = esk_tree_extend(tree, &tree->path, child, 1, edit);
-        }
-        if (status == ESK_OK) {
-            tree->path.index[1] = index;
-            edit->level = 1;
-        }
-        index = child_due(tree, &node, (uint16_t)(index + 1u), address);
-    }
-    *stays = status == ESK_OK && index < esk_btree_count(&node);
-    return status == ESK_E_CORRUPT ? ESK_OK : status;
-}
-
-int esk_tree_sweep_mu(struct esk_tree *tree) {
-    const uint8_t *key = tree->swept ? tree->probe : NULL;
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
-    struct esk_tree_state before = tree->now;
-    uint8_t bottom = tree->now.height > 1 ? 2 : 1;
-    uint8_t lowest = bottom;
-    bool stays = false;
-    ESK_TRY(tree->store->take(tree));
-    int status = path_make(tree, &edit, key, &bottom);
-    int next = status;
-    if (status == ESK_OK) {
-        next = next_find(tree, (uint8_t)(bottom + (bottom == lowest)), key);
-    }
-    if (next != ESK_OK && next != ESK_END) {
-        status = next;
-    }
-    if (status == ESK_OK && bottom == 2) {
-        status = child_gather(tree, &edit, &stays);
-    }
-    if (status == ESK_OK && edit.level == 0) {
-        edit.level = path_due(tree, bottom);
-        status = edit.level == 0 ? ESK_NOT_FOUND : ESK_OK;
-    }
-    if (status == ESK_OK) {
-        status = esk_tree_change(tree, &edit);
-        tree->moved++;
-    }
-    return step_end(tree, status, next, stays, &before);
-}
-
-/* ------------------------------------------------------------ wandering */
 
 /// What a step has written so far.
 struct batch {
@@ -241,7 +161,7 @@ static int children_move(struct esk_tree *tree,
         struct esk_tree_work work;
         struct esk_btree_node leaf;
         uint32_t address = esk_load_u32(esk_btree_child(node, index));
-        int status = page_verify(tree, address);
+        int status = esk_tree_page_verify(tree, address);
         if (status == ESK_OK) {
             status = esk_tree_pin(tree, address, 1, &work, &leaf);
         }
@@ -339,7 +259,7 @@ static int root_move(struct esk_tree *tree, struct batch *batch) {
     return esk_tree_change(tree, &edit);
 }
 
-int esk_tree_sweep_wandering(struct esk_tree *tree) {
+int esk_tree_sweep(struct esk_tree *tree) {
     const uint8_t *key = tree->swept ? tree->probe : NULL;
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
     struct esk_tree_state before = tree->now;

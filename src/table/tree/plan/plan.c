@@ -286,6 +286,8 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
         return ratio_up(pages + FIXED_PAGES, block) + SPARE_BLOCKS;
     }
     if (need->store == ESK_STORE_MU) {
+        /* And but what a call's collecting is spread over. */
+        share -= ratio_up(whole, esk_collector_call(block));
         pages = scaled(pages + product(4, block), whole, share) + 1u;
     }
     if (need->store == ESK_STORE_WANDERING) {

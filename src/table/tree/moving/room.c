@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the two collectors of moving trees share: how much room there is, and
+/// what a cut left. Blocks that are bad are no room, and for some to go bad
+/// room is kept: the nodes that are there when they do are still to be moved.
+#include "base/inline.h"
+#include "table/tree/moving/cow.h"
+#include "table/tree/plan/collector.h"
+
+static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
+    return tree->volume->device->geometry.block_pages;
+}
+
+/// Takes back what a cut, or a batch that was not committed, left behind the
+/// root in effect.
+static void torn_take_back(struct esk_tree *tree) {
+    struct esk_ring *ring = &tree->ring;
+    uint32_t from = tree->committed + 1u; /* 0: there is no root */
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    tree->was_cut = from != 0 && ring->head > from;
+    if (tree->was_cut && esk_pool_take(&tree->pool, &page, &frame) == ESK_OK) {
+        esk_ring_take_back(ring, from, page);
+        esk_pool_give(&tree->pool, frame);
+    }
+}
+
+void esk_tree_bad_count(struct esk_tree *tree) {
+    struct esk_ring *ring = &tree->ring;
+    uint32_t seen =
+        tree->stats.program_failures + tree->stats.erase_failures + 1u;
+    if (tree->bad_seen == seen) {
+        return;
+    }
+    if (tree->bad_seen == 0) {
+        torn_take_back(tree);
+    }
+    tree->bad_seen = seen;
+    tree->bad_pages = 0;
+    for (uint32_t at = 0; at < esk_ring_pages(ring); at += block_pages(tree)) {
+        if (esk_ring_block_is_bad(ring, at)) {
+            tree->bad_pages += block_pages(tree);
+        }
+    }
+}
+
+uint32_t esk_tree_spare_pages(const struct esk_tree *tree) {
+    const struct esk_geometry *geometry = &tree->volume->device->geometry;
+    uint32_t block = block_pages(tree);
+    if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        return 0;
+    }
+    uint32_t pages = esk_tree_good_pages(tree) / ESK_COLLECTOR_SPARE + block;
+    return pages - esk_ring_rest(&tree->ring, pages);
+}
+
+int esk_tree_page_verify(struct esk_tree *tree, uint32_t address) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    if ((tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = esk_ring_read(&tree->ring, address, page, true);
+    if (status == ESK_OK) {
+        esk_pool_tag(&tree->pool, frame, address);
+    }
+    esk_pool_give(&tree->pool, frame);
+    return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
+}
