@@ -198,8 +198,9 @@ struct esk_tree_walk {
 /// Checks `spec` as a tree on pages of `page_bytes` and creates it: as
 /// esk_volume_create, which it calls. The spec's store and k_percent say
 /// where nodes live; value indexes and variable columns are refused.
-/// Returns  as esk_volume_create; ESK_E_UNSUPPORTED when the medium is not
-///          one for the store.
+/// Returns  as esk_volume_create; ESK_E_NO_SPACE also when the region has less
+///          than 8 pages; ESK_E_UNSUPPORTED when the medium is not one for the
+///          store.
 int esk_tree_create(struct esk_volume *volume,
                     const struct esk_table_spec *spec, struct esk_fault *fault,
                     uint8_t *page);

@@ -105,6 +105,16 @@ int esk_table_find(struct esk_volume *volume, const char *name,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes);
 
+enum { ESK_TREE_PAGES_MIN = 8 };
+
+/// Whether a tree has room in `blocks` blocks: for the pages that it keeps for
+/// itself, and a root with two leaves.
+static inline bool esk_tree_region_fits(const struct esk_volume *volume,
+                                        uint32_t blocks) {
+    uint32_t pages = volume->device->geometry.block_pages;
+    return blocks >= 2 && blocks >= (ESK_TREE_PAGES_MIN + pages - 1) / pages;
+}
+
 /// Finds the table with id `id`. As esk_volume_find.
 int esk_catalog_find(struct esk_volume *volume, uint8_t id,
                      struct esk_table_info *info, uint8_t *page);

@@ -202,7 +202,8 @@ static int region_find(struct esk_volume *volume,
     region->table = info->id;
     region->ahead = ahead > ERASE_AHEAD_MAX ? ERASE_AHEAD_MAX : ahead;
     region->refuse = true;
-    return region->blocks < 2 || region->block >= blocks ||
+    return !esk_tree_region_fits(volume, region->blocks) ||
+                   region->block >= blocks ||
                    region->blocks > blocks - region->block
                ? ESK_E_CORRUPT
                : ESK_OK;
