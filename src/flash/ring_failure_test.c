@@ -4,7 +4,6 @@
 /// A ring on blocks that are bad, and media and buses that fail.
 #include "flash/ring.h"
 
-#include "flash/device_page.h"
 #include "test/harness/ring_fixture.h"
 
 ESK_TEST(ring_passes_over_bad_blocks) {
@@ -291,14 +290,14 @@ ESK_TEST(ring_that_refuses_knows_its_room_while_blocks_go_bad) {
     }
 }
 
-ESK_TEST(device_block_without_a_readable_mark_counts_as_good) {
+ESK_TEST(region_block_without_a_readable_mark_counts_as_good) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
     const struct esk_device *device = fixture.volume.device;
     ESK_CHECK_INT(device->ops->block_mark_bad(device, FIRST), ESK_OK);
-    ESK_CHECK(esk_device_block_is_bad(device, FIRST));
+    ESK_CHECK(esk_region_block_is_bad(&fixture.ring.region, FIRST));
     esk_sim_power_off(fixture.sim);
-    ESK_CHECK(!esk_device_block_is_bad(device, FIRST));
+    ESK_CHECK(!esk_region_block_is_bad(&fixture.ring.region, FIRST));
     ring_fixture_end(&fixture);
 }
 

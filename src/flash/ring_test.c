@@ -4,7 +4,6 @@
 /// A ring: append, read, seal, drop, step, pass.
 #include "flash/ring.h"
 
-#include "flash/device_page.h"
 #include "test/harness/ring_fixture.h"
 
 ESK_TEST(ring_starts_empty_on_a_medium_full_of_garbage) {

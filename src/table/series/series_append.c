@@ -6,7 +6,6 @@
 /// Order of durability: the variable bytes a row names, then the row, then
 /// what the index says of its page. A cut between them leaves bytes nobody
 /// names, or a page the next mount adds to the index itself.
-#include "flash/device_page.h"
 #include "table/series/series.h"
 #include "volume/volume.h"
 

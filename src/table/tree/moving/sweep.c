@@ -100,9 +100,8 @@ static uint8_t path_due(const struct esk_tree *tree, uint8_t level) {
 }
 
 int esk_tree_sweep_end(struct esk_tree *tree) {
-    const struct esk_device *device = tree->volume->device;
     /* What was moved must not be in a cache when its source is erased. */
-    ESK_TRY(device->ops->sync(device));
+    ESK_TRY(esk_region_sync(&tree->ring.region));
     esk_ring_drop(&tree->ring, tree->sweep_end);
     tree->sweep_end = 0;
     return ESK_OK;
