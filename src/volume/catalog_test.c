@@ -504,6 +504,7 @@ ESK_TEST(catalog_page_lost_in_one_half_is_read_from_the_other) {
                       ESK_OK);
         ESK_CHECK_INT(report.pages_single, 1);
         ESK_CHECK_INT(report.pages, fixture.volume.catalog_pages);
+        ESK_CHECK_INT(report.halves_lost, 0);
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
         ESK_CHECK_INT(column_of(&fixture, &info, 4, &column), ESK_OK);
         /* A commit heals it. */
@@ -711,6 +712,29 @@ ESK_TEST(catalog_calls_report_any_page_that_cannot_be_read) {
                 ESK_OK);
         }
     }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(volume_check_tells_a_lost_half_and_a_bus_that_is_down) {
+    struct esk_fixture fixture;
+    struct esk_volume_report report;
+    esk_page_id id = 0;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    ESK_CHECK_INT(esk_half_page(&fixture.volume, 1,
+                                (uint16_t)(fixture.volume.half_pages - 1u),
+                                &id),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 200), ESK_OK);
+    fixture_mount(&fixture);
+    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
+                  ESK_OK);
+    ESK_CHECK_INT(report.halves_lost, 1);
+    ESK_CHECK_INT(report.pages_single, report.pages);
+    ESK_CHECK_INT(report.pages_lost, 0);
+    esk_sim_power_off(fixture.sim);
+    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
+                  ESK_E_IO);
     fixture_end(&fixture);
 }
 

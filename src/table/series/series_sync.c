@@ -37,15 +37,13 @@ static int sync_write(struct esk_series *series) {
 static void page_take(struct esk_series *series, uint8_t *page) {
     uint16_t count = esk_page_count(page);
     uint32_t first = esk_page_aux(page);
-    if (count == 0 || first - series->ordinal > UINT32_MAX / 2) {
-        return;
-    }
     uint8_t *oldest = esk_series_page_row(series, page, 0);
-    uint8_t *newest = esk_series_page_row(series, page, (uint16_t)(count - 1));
-    if (series->has_newest &&
-        esk_series_row_key(series, oldest) <= series->newest) {
+    if (count == 0 || first - series->ordinal > UINT32_MAX / 2 ||
+        (series->has_newest &&
+         esk_series_row_key(series, oldest) <= series->newest)) {
         return;
     }
+    uint8_t *newest = esk_series_page_row(series, page, (uint16_t)(count - 1));
     memcpy(series->write_page, page, series->pool.page_bytes);
     series->ordinal = first;
     series->write_count = count;

@@ -206,9 +206,7 @@ static int root_reload(struct esk_tree *tree) {
     bool none = false;
     if (status == ESK_OK) {
         status = esk_inplace_read(tree, ESK_INPLACE_ROOT, page, &level);
-        if (status == ESK_OK && level == 0) {
-            status = ESK_E_CORRUPT;
-        }
+        status = status == ESK_OK && level == 0 ? ESK_E_CORRUPT : status;
         /* The first row's page was not written, or is lost. */
         none = status == ESK_E_CORRUPT && tree->now.root == ESK_PAGE_NONE;
     }
@@ -237,9 +235,8 @@ static int tree_repair(struct esk_tree *tree) {
 
 /// What a batch or a failure has to have done before a change.
 static ESK_OUT_OF_LINE int more_begin(struct esk_tree *tree, uint32_t pages) {
-    if (tree->in_batch && tree->batch->joining) {
-        return ESK_E_CORRUPT; /* rows are there twice: to be aborted */
-    }
+    /* Rows are there twice: the batch is to be aborted. */
+    ESK_TRY(tree->in_batch && tree->batch->joining ? ESK_E_CORRUPT : ESK_OK);
     if (tree->broken) {
         ESK_TRY(tree_repair(tree));
     }

@@ -95,9 +95,7 @@ static int slots_home(struct esk_tree *tree, uint32_t first, uint32_t pages,
 static int slots_redirect(struct esk_tree *tree, uint32_t first, uint32_t pages,
                           uint8_t *page) {
     struct esk_tree_batch *batch = tree->batch;
-    if (pages > batch->pages) {
-        return ESK_E_NO_MEMORY;
-    }
+    ESK_TRY(pages > batch->pages ? ESK_E_NO_MEMORY : ESK_OK);
     for (uint16_t slot = 0; slot < pages; slot++) {
         ESK_TRY(esk_inplace_slot_read(tree, first + slot, page,
                                       &batch->home[slot]));

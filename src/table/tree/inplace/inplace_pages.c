@@ -286,12 +286,12 @@ static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
     struct esk_btree_node node;
     *named = false;
     ESK_TRY(key_read(tree, at, level));
-    if (*level == 0 || *level > tree->now.height) {
-        return ESK_OK;
+    uint32_t found = ESK_INPLACE_ROOT;
+    if (*level > 0 && *level <= tree->now.height) {
+        ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
+                                 *level, NULL));
+        found = tree->path.address[*level - 1];
     }
-    ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
-                             *level, NULL));
-    uint32_t found = tree->path.address[*level - 1];
     if (found == at || found == ESK_INPLACE_ROOT) {
         return ESK_OK;
     }
@@ -369,13 +369,11 @@ static int head_find(struct esk_tree *tree, uint32_t *head) {
         tree->stats.damaged++;
         status = nodes_mark(tree, &window);
     }
-    *head = window.last + 1u;
-    if (status == ESK_E_CORRUPT || *head > esk_inplace_end(tree)) {
-        /* What a node that is lost names may be anywhere. */
-        *head = esk_inplace_end(tree);
-        return ESK_OK;
-    }
-    return status;
+    /* What a node that is lost names may be anywhere. */
+    uint32_t end = esk_inplace_end(tree);
+    bool any = status == ESK_E_CORRUPT || window.last >= end;
+    *head = any ? end : window.last + 1u;
+    return any ? ESK_OK : status;
 }
 
 int esk_inplace_pages_load(struct esk_tree *tree) {

@@ -127,11 +127,9 @@ static int collect_next(struct esk_tree *tree, bool *done) {
         tree->swept = false;
     }
     *done = true;
-    if (tree->now.root == ESK_PAGE_NONE) {
-        return esk_tree_sweep_end(tree);
-    }
-    if (tree->kept == NULL) {
-        return esk_tree_sweep(tree);
+    if (tree->kept == NULL || tree->now.root == ESK_PAGE_NONE) {
+        return tree->now.root == ESK_PAGE_NONE ? esk_tree_sweep_end(tree)
+                                               : esk_tree_sweep(tree);
     }
     bool through = tree->kept->through;
     tree->kept->through = true;
@@ -144,9 +142,7 @@ int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
     uint32_t all = esk_ring_pages(&tree->ring);
     uint32_t tail = tree->ring.tail;
     esk_tree_bad_count(tree);
-    if (pages > esk_tree_good_pages(tree)) {
-        return ESK_FULL;
-    }
+    ESK_TRY(pages > esk_tree_good_pages(tree) ? ESK_FULL : ESK_OK);
     if (tree->now.inner == UINT32_MAX) {
         ESK_TRY(esk_tree_inner_count(tree));
     }

@@ -91,12 +91,11 @@ static uint16_t child_due(const struct esk_tree *tree,
 /// The lowest level from `level` up whose node on the path is in the window;
 /// 0: none is.
 static uint8_t path_due(const struct esk_tree *tree, uint8_t level) {
-    for (; level <= tree->now.height; level++) {
-        if (in_window(tree, tree->path.address[level - 1])) {
-            return level;
-        }
+    while (level <= tree->now.height &&
+           !in_window(tree, tree->path.address[level - 1])) {
+        level++;
     }
-    return 0;
+    return level <= tree->now.height ? level : 0;
 }
 
 int esk_tree_sweep_end(struct esk_tree *tree) {
