@@ -57,7 +57,7 @@ static inline uint32_t esk_page_aux(const uint8_t *page) {
 /// room for seals.
 static inline bool esk_envelope_seals(const struct esk_geometry *geometry,
                                       uint16_t unit) {
-    uint16_t bytes = geometry->program_bytes;
+    unsigned bytes = geometry->program_bytes;
     return geometry->programs_per_page_max == 0 && bytes <= ESK_SEAL_BYTES &&
            ESK_SEAL_BYTES % bytes == 0 && unit % bytes == 0;
 }

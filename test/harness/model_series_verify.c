@@ -359,6 +359,17 @@ static bool lookups_verify(struct esk_model_series *model) {
                          rows[model->found[0]].key - 1, UINT32_MAX);
 }
 
+/// Whether `count` may be told of the rows that were found. The block that
+/// gives way next may be erased in part: a page of it may read once and not
+/// again, and its rows be counted though no scan found them.
+static bool count_holds(const struct esk_model_series *model, uint32_t count) {
+    const struct esk_model_series_expected *expected = model->expected;
+    uint32_t more = count - model->found_count;
+    uint32_t first = model->found_count > 0 ? model->found[0] : 0;
+    return more == 0 || (more <= first &&
+                         expected->rows[first - 1].position < expected->keep);
+}
+
 /// What esk_series_count and esk_series_check say.
 static bool report_verify(struct esk_model_series *model) {
     struct esk_series_report report;
@@ -370,7 +381,7 @@ static bool report_verify(struct esk_model_series *model) {
             : 0;
     if (status != ESK_OK ||
         (span == model->found_count && model->optional == 0 &&
-         count != model->found_count)) {
+         !count_holds(model, count))) {
         return esk_model_series_fail(
             model, "count: %s, %lu of %lu", esk_status_text(status),
             (unsigned long)count, (unsigned long)model->found_count);

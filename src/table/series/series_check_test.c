@@ -28,6 +28,7 @@ static const struct esk_table_spec spec = {.name = "log",
 
 enum {
     ROW_BYTES = 6 + ESK_VAR_REF_BYTES,
+    VALUE_BYTES = 17,
     PAGE_ROWS = (256 - 16) / ROW_BYTES,
     ROWS = 500
 };
@@ -37,11 +38,12 @@ static void start(struct esk_fixture *fixture) {
     fixture_create(fixture, &spec);
     fixture_open(fixture, "log", NULL);
     for (uint32_t key = 1; key <= ROWS; key++) {
-        uint8_t row[ROW_BYTES] = {0};
+        uint8_t row[VALUE_BYTES] = {0}; /* and its value */
         esk_store_u32(row, key);
         esk_store_u16(row + 4, (uint16_t)(key / 9));
-        ESK_CHECK_INT(esk_series_append_var(fixture->series, row, row, 17),
-                      ESK_OK);
+        ESK_CHECK_INT(
+            esk_series_append_var(fixture->series, row, row, VALUE_BYTES),
+            ESK_OK);
     }
     ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
 }
@@ -141,7 +143,7 @@ ESK_TEST(check_counts_rows_missing_at_the_end) {
     struct esk_fixture fixture;
     struct esk_series_report report;
     start(&fixture);
-    uint8_t row[ROW_BYTES] = {0};
+    uint8_t row[VALUE_BYTES] = {0}; /* and its value */
     /* The newest page on the medium: the sealed one is in RAM as well. */
     uint32_t last = fixture.series->data.head - 1;
     damage(&fixture, &fixture.series->data, last);
@@ -242,9 +244,9 @@ ESK_TEST(check_leaves_out_rows_that_were_erased) {
 static uint32_t append_to_cut(struct esk_fixture *fixture, uint32_t key) {
     int status = ESK_OK;
     while (status == ESK_OK) {
-        uint8_t row[ROW_BYTES] = {0};
+        uint8_t row[VALUE_BYTES] = {0}; /* and its value */
         esk_store_u32(row, key);
-        status = esk_series_append_var(fixture->series, row, row, 17);
+        status = esk_series_append_var(fixture->series, row, row, VALUE_BYTES);
         key += status == ESK_OK ? 1 : 0;
     }
     return key;
@@ -269,11 +271,11 @@ ESK_TEST(check_calls_no_page_damaged_that_a_cut_tore) {
             ESK_CHECK_INT(report.rows, count);
             torn += report.pages_torn;
             for (uint32_t i = 0; i < 40; i++) {
-                uint8_t row[ROW_BYTES] = {0};
+                uint8_t row[VALUE_BYTES] = {0}; /* and its value */
                 esk_store_u32(row, key++);
-                ESK_CHECK_INT(
-                    esk_series_append_var(fixture.series, row, row, 17),
-                    ESK_OK);
+                ESK_CHECK_INT(esk_series_append_var(fixture.series, row, row,
+                                                    VALUE_BYTES),
+                              ESK_OK);
             }
         }
         fixture_end(&fixture);
