@@ -86,7 +86,8 @@ LDFLAGS_asan := -fsanitize=address,undefined
 
 CC_coverage := clang-19
 # Offset enums are added to one another; only clang minds.
-CFLAGS_coverage := -Wno-enum-enum-conversion -O0 -g -fprofile-instr-generate -fcoverage-mapping
+CFLAGS_coverage := -Wno-enum-enum-conversion -O0 -g -DESK_ASSERTS=1 \
+    -fprofile-instr-generate -fcoverage-mapping
 LDFLAGS_coverage := -fprofile-instr-generate
 
 CC_fuzz := clang-19

@@ -17,6 +17,8 @@
 #define ESK_ASSERTS 0
 #endif
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -31,11 +33,17 @@ extern "C" {
 void esk_assert_failed(const char *file, int line, const char *condition);
 
 #if ESK_ASSERTS
+static inline void esk_assert(bool holds, const char *file, int line,
+                              const char *condition) {
+    if (!holds) {
+        esk_assert_failed(file, line, condition);
+    }
+}
 #define ESK_ASSERT(condition)                                                  \
-    ((condition) ? (void)0 : esk_assert_failed(__FILE__, __LINE__, #condition))
+    esk_assert((condition), __FILE__, __LINE__, #condition)
 #else
 /// Compiled, so that it stays true to the code, and never run.
-#define ESK_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
+#define ESK_ASSERT(condition) ((void)(0 && (condition)))
 #endif
 
 #ifdef __cplusplus

@@ -195,21 +195,6 @@ static int inplace_mount(struct esk_tree *tree,
     return ESK_OK;
 }
 
-/// Whether one of the pages that a tree has first, but for the root, reads.
-/// One that was made here before the table has another seed, and does not.
-/// Returns ESK_OK; ESK_NOT_FOUND; ESK_E_IO.
-static int others_find(struct esk_tree *tree, uint8_t *page) {
-    uint32_t end = ESK_INPLACE_FIRST + ESK_TREE_SPARES;
-    uint8_t level = 0;
-    int status = ESK_E_CORRUPT;
-    end = end < esk_inplace_end(tree) ? end : esk_inplace_end(tree);
-    for (uint32_t at = ESK_INPLACE_LIST; at < end && status == ESK_E_CORRUPT;
-         at++) {
-        status = esk_inplace_read(tree, at, page, &level);
-    }
-    return status == ESK_E_CORRUPT ? ESK_NOT_FOUND : status;
-}
-
 /// Takes up again what a failure interrupted: RAM may be wrong about it.
 static int root_reload(struct esk_tree *tree) {
     uint8_t *page = NULL;
@@ -222,12 +207,8 @@ static int root_reload(struct esk_tree *tree) {
     if (status == ESK_OK) {
         status = esk_inplace_read(tree, ESK_INPLACE_ROOT, page, &level);
         status = status == ESK_OK && level == 0 ? ESK_E_CORRUPT : status;
-        if (status == ESK_E_CORRUPT && tree->now.root == ESK_PAGE_NONE) {
-            /* Lost, if there is a page of the tree; else not written yet. */
-            int other = others_find(tree, page);
-            none = other == ESK_NOT_FOUND;
-            status = other == ESK_E_IO ? ESK_E_IO : ESK_E_CORRUPT;
-        }
+        /* The first row's page was not written, or is lost. */
+        none = status == ESK_E_CORRUPT && tree->now.root == ESK_PAGE_NONE;
     }
     esk_pool_give(&tree->pool, frame);
     if (status == ESK_OK) {

@@ -27,6 +27,8 @@
 #include "base/inline.h"
 #include "table/tree/inplace/inplace.h"
 
+enum { LOOK_PAGES = 8 };
+
 /// Entries of the list; those for later stay in its first half: a walk has the
 /// other.
 static uint16_t entries_max(const struct esk_tree *tree) {
@@ -343,21 +345,21 @@ static int split_complete(struct esk_tree *tree, const uint32_t *asked,
     return node_link(tree, level, asked[found]);
 }
 
-/// Looks for nodes of a tree without a root, at distances that double: no run
-/// of damaged pages hides more than its own length.
+/// Looks for nodes of a tree without a root: at its first pages, and at
+/// distances that grow with them.
 /// Returns ESK_OK: there are none; ESK_E_CORRUPT: the root is lost; ESK_E_IO.
 static int nodes_look(struct esk_tree *tree, uint8_t *page) {
-    uint32_t at = ESK_INPLACE_LIST;
     uint8_t level = 0;
-    for (uint32_t step = 1; step != 0 && at < esk_inplace_end(tree);
-         step += step) {
-        int status = esk_inplace_read(tree, at, page, &level);
-        if (status != ESK_E_CORRUPT) {
-            return status == ESK_OK ? ESK_E_CORRUPT : status;
-        }
-        at += step;
+    int status = ESK_E_CORRUPT;
+    for (uint32_t at = ESK_INPLACE_LIST;
+         status == ESK_E_CORRUPT && at < esk_inplace_end(tree);
+         at += at / LOOK_PAGES + 1) {
+        status = esk_inplace_read(tree, at, page, &level);
     }
-    return ESK_OK;
+    if (status == ESK_E_CORRUPT) {
+        return ESK_OK;
+    }
+    return status == ESK_OK ? ESK_E_CORRUPT : status;
 }
 
 /// Finds the head of a list that is lost, or was not written yet: behind all
