@@ -137,6 +137,7 @@ TABLES = (
                 ),
                 ("of these data pages", "of the mount, data pages"),
                 ("of these index pages", "of the mount, index pages"),
+                ("reads of a header", "of the mount, headers of 16 bytes"),
                 (
                     "of these, of pages read before",
                     "of the mount, pages read before",
