@@ -102,7 +102,8 @@ struct esk_series_report {
     uint32_t pages;         ///< data pages that proved themselves
     uint32_t pages_damaged; ///< pages that prove nothing where rows are missing
     uint32_t pages_torn;    ///< the same where none is known to be, as a cut
-                            ///< or a failed program leaves them
+                            ///< or a failed program leaves them; and pages
+                            ///< that are valid in part
     uint32_t index_pages;
     uint32_t index_damaged;  ///< pages that prove nothing: costs reads, no row
     uint32_t index_wrong;    ///< index entries that would miss a row

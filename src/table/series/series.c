@@ -313,12 +313,13 @@ static int keys_recover(struct esk_series *series) {
         return ESK_OK;
     }
     ESK_TRY(series->parts->keys->recover(series));
-    uint32_t moved = series->data.head - head;
-    if (moved > 0) {
+    if (series->data.head > head) {
         ESK_TRY(newest_find(series, &end));
         if (end <= head) {
-            series->ordinal += moved;
-            unread_set(series, moved);
+            /* The page behind the newest run was there. */
+            uint32_t lost = series->log.run_first + 1u - head;
+            series->ordinal += lost;
+            unread_set(series, lost);
         }
     }
     return ESK_OK;
