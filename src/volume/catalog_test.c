@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 #include "test/harness/fixture.h"
+#include "test/harness/forge.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
@@ -554,27 +555,6 @@ ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
 
 /* ------------------------------------------------ descriptors from a forger */
 
-/// Overwrites bytes of descriptor page `index` in both halves, with the
-/// checksum put right again. `at` counts from the descriptor's beginning.
-static void descriptor_forge(struct esk_fixture *fixture, uint32_t index,
-                             uint16_t at, const void *bytes, uint16_t count) {
-    for (uint8_t half = 0; half < 2; half++) {
-        esk_page_id id = 0;
-        ESK_CHECK_INT(
-            esk_half_page(&fixture->volume, half, (uint16_t)index, &id),
-            ESK_OK);
-        ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
-        struct esk_meta meta;
-        esk_meta_open(&meta, &fixture->volume, ESK_PAGE_CATALOG);
-        memcpy(fixture->page + ESK_ENVELOPE_BYTES + at, bytes, count);
-        esk_envelope_close(&meta.region.envelope, fixture->page,
-                           esk_page_count(fixture->page));
-        ESK_CHECK_INT(esk_sim_poke(fixture->sim, id, 0, fixture->page,
-                                   meta.region.envelope.page_bytes),
-                      ESK_OK);
-    }
-}
-
 /// Where the parts of the descriptor of "log" are.
 enum {
     COLUMNS = ESK_DESCRIPTOR_NAME + 1 + 3,
@@ -614,7 +594,7 @@ ESK_TEST(catalog_reports_a_descriptor_whose_bytes_cannot_be) {
         fixture_start(&fixture, &fixture_nor, NULL);
         fixture_create(&fixture, &spec);
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
-        descriptor_forge(&fixture, 0, cases[i].at, &cases[i].byte, 1);
+        forge_descriptor(&fixture, cases[i].at, &cases[i].byte, 1);
         uint16_t cursor = 0;
         ESK_CHECK_INT(
             esk_volume_list(&fixture.volume, &cursor, &forged, fixture.page),

@@ -4,6 +4,7 @@
 #include "volume/volume.h"
 
 #include "test/harness/fixture.h"
+#include "test/harness/forge.h"
 #include "volume/volume_format.h"
 
 static const struct esk_column columns[] = {
@@ -245,19 +246,9 @@ ESK_TEST(volume_mount_takes_the_newer_half_and_both_when_equal) {
 /// Writes `bytes` at `offset` of both superblocks and closes them again.
 static void supers_forge(struct esk_fixture *fixture, uint16_t offset,
                          const void *bytes, uint16_t count) {
-    esk_page_id ids[2] = {super_page(fixture, 0), super_page(fixture, 1)};
-    struct esk_meta meta;
-    esk_meta_open(&meta, &fixture->volume, ESK_PAGE_SUPERBLOCK);
-    for (uint8_t half = 0; half < 2; half++) {
-        ESK_CHECK_INT(esk_sim_peek(fixture->sim, ids[half], fixture->page),
-                      ESK_OK);
-        memcpy(fixture->page + offset, bytes, count);
-        esk_envelope_close(&meta.region.envelope, fixture->page,
-                           esk_page_count(fixture->page));
-        ESK_CHECK_INT(esk_sim_poke(fixture->sim, ids[half], 0, fixture->page,
-                                   meta.region.envelope.page_bytes),
-                      ESK_OK);
-    }
+    forge_halves(fixture, ESK_PAGE_SUPERBLOCK,
+                 (uint16_t)(fixture->volume.half_pages - 1u), offset, bytes,
+                 count);
 }
 
 ESK_TEST(volume_of_another_version_is_named_so) {

@@ -176,6 +176,33 @@ static void trial_run(struct table *table, const struct damage *damage,
     }
 }
 
+static int table_made(struct table *table, const struct table_kind *kind) {
+    const struct esk_volume_config config = {.tables_max = 2};
+    const struct esk_device *device = &table->medium->device;
+    ESK_TRY(esk_volume_format(device, &config, table->page));
+    ESK_TRY(esk_volume_mount(&table->volume, device, 0, table->page));
+    ESK_TRY(kind->create(table));
+    ESK_TRY(kind->open(table));
+    return kind->fill(table);
+}
+
+bool table_prepare(struct table *table, const struct table_kind *kind,
+                   uint32_t rows) {
+    table->log_bytes = rows * sizeof(struct row_log);
+    table->log = calloc(1, table->log_bytes);
+    table->base_log = calloc(1, table->log_bytes);
+    int status = table_made(table, kind);
+    if (status != ESK_OK) {
+        printf("%s: cannot be made: %d\n", table->of->name, status);
+        return false;
+    }
+    kind->close(table);
+    medium_copy(table->base, table->medium);
+    memcpy(table->base_log, table->log, table->log_bytes);
+    table->base_rows = table->rows;
+    return true;
+}
+
 static bool table_make(struct table *table, const struct damage_case *of) {
     memset(table, 0, sizeof *table);
     table->of = of;

@@ -106,7 +106,20 @@ struct table {
     jmp_buf hang;
 };
 
-/// Fills in the table: `base` and `base_log`. False: it could not be made.
+/// What a kind of table does in its own way; each returns a status.
+struct table_kind {
+    int (*create)(struct table *table);
+    int (*open)(struct table *table);
+    int (*fill)(struct table *table);
+    void (*close)(struct table *table);
+};
+
+/// Makes the table with a log of `rows` rows, fills and closes it, and keeps
+/// what is there then in `base` and `base_log`. False: it could not be made.
+bool table_prepare(struct table *table, const struct table_kind *kind,
+                   uint32_t rows);
+
+/// Fills in the table, and what else its kind keeps of it.
 bool series_make(struct table *table);
 bool tree_make(struct table *table);
 

@@ -697,33 +697,11 @@ static void stages_plan(struct table *table) {
 }
 
 bool series_make(struct table *table) {
-    const struct esk_volume_config config = {.tables_max = 2};
-    table->log_bytes = ROWS_MAX * sizeof(struct row_log);
-    table->log = calloc(1, table->log_bytes);
-    table->base_log = calloc(1, table->log_bytes);
-    int status =
-        esk_volume_format(&table->medium->device, &config, table->page);
-    if (status == ESK_OK) {
-        status = esk_volume_mount(&table->volume, &table->medium->device, 0,
-                                  table->page);
-    }
-    if (status == ESK_OK) {
-        status = table_create(table);
-    }
-    if (status == ESK_OK) {
-        status = table_open(table);
-    }
-    if (status == ESK_OK) {
-        status = table_fill(table);
-    }
-    if (status != ESK_OK) {
-        printf("%s: cannot be made: %d\n", table->of->name, status);
+    static const struct table_kind kind = {table_create, table_open, table_fill,
+                                           table_close};
+    if (!table_prepare(table, &kind, ROWS_MAX)) {
         return false;
     }
-    table_close(table);
-    medium_copy(table->base, table->medium);
-    memcpy(table->base_log, table->log, table->log_bytes);
-    table->base_rows = table->rows;
     rows_locate(table);
     stages_plan(table);
     return true;

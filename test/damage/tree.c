@@ -474,37 +474,19 @@ static uint32_t keys_plan(const struct table *table) {
     return keys < KEYS_MAX ? keys : KEYS_MAX;
 }
 
-bool tree_make(struct table *table) {
-    const struct esk_volume_config config = {.tables_max = 2};
-    struct trial trial = {0};
-    table->log_bytes = KEYS_MAX * sizeof(struct row_log);
-    table->log = calloc(1, table->log_bytes);
-    table->base_log = calloc(1, table->log_bytes);
+static int tree_fill(struct table *table) {
     run.keys = keys_plan(table);
-    uint32_t changes = run.keys * (shape_moves(table->of->shape) ? 5 : 3);
-    int status =
-        esk_volume_format(&table->medium->device, &config, table->page);
-    if (status == ESK_OK) {
-        status = esk_volume_mount(&table->volume, &table->medium->device, 0,
-                                  table->page);
-    }
-    if (status == ESK_OK) {
-        status = tree_create(table);
-    }
-    if (status == ESK_OK) {
-        status = tree_open(table);
-    }
-    if (status == ESK_OK) {
-        status = tree_add(table, 0, changes);
-    }
-    if (status != ESK_OK) {
-        printf("%s: cannot be made: %d\n", table->of->name, status);
+    return tree_add(table, 0,
+                    run.keys * (shape_moves(table->of->shape) ? 5 : 3));
+}
+
+bool tree_make(struct table *table) {
+    static const struct table_kind kind = {tree_create, tree_open, tree_fill,
+                                           tree_close};
+    struct trial trial = {0};
+    if (!table_prepare(table, &kind, KEYS_MAX)) {
         return false;
     }
-    tree_close(table);
-    medium_copy(table->base, table->medium);
-    memcpy(table->base_log, table->log, table->log_bytes);
-    table->base_rows = table->rows;
     for (int stage = 0; stage < STAGES; stage++) {
         tree_stage(table, stage, &trial);
         trial_explain(table->of, &trial);

@@ -6,6 +6,7 @@
 #include "table/series/series.h"
 
 #include "test/harness/fixture.h"
+#include "test/harness/forge.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
@@ -219,23 +220,6 @@ ESK_TEST(open_of_two_tables_on_one_volume_keeps_them_apart) {
 
 /* --------------------------------------------------------- from a forger */
 
-static void descriptor_forge(struct esk_fixture *fixture, uint16_t at,
-                             const uint8_t *bytes, uint16_t count) {
-    for (uint8_t half = 0; half < 2; half++) {
-        esk_page_id id = 0;
-        struct esk_meta meta;
-        esk_meta_open(&meta, &fixture->volume, ESK_PAGE_CATALOG);
-        ESK_CHECK_INT(esk_half_page(&fixture->volume, half, 0, &id), ESK_OK);
-        ESK_CHECK_INT(esk_sim_peek(fixture->sim, id, fixture->page), ESK_OK);
-        memcpy(fixture->page + ESK_ENVELOPE_BYTES + at, bytes, count);
-        esk_envelope_close(&meta.region.envelope, fixture->page,
-                           esk_page_count(fixture->page));
-        ESK_CHECK_INT(esk_sim_poke(fixture->sim, id, 0, fixture->page,
-                                   meta.region.envelope.page_bytes),
-                      ESK_OK);
-    }
-}
-
 /// Where the index stands in the descriptor of "log".
 enum {
     INDEX_HEAD = ESK_DESCRIPTOR_NAME + 1 + 3 + (5 + 2) + (5 + 5) + (5 + 4),
@@ -276,7 +260,7 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
         ESK_CONTEXT("case %zu", i);
         start(&fixture, &spec, NULL, 10);
         esk_series_close(fixture.series);
-        descriptor_forge(&fixture, cases[i].at, cases[i].bytes, cases[i].count);
+        forge_descriptor(&fixture, cases[i].at, cases[i].bytes, cases[i].count);
         fixture_mount(&fixture);
         ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log", NULL,
                                       arena, sizeof arena),
