@@ -201,7 +201,7 @@ int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
 /// first, so that a cut leaves what is there now or a first part of it. For
 /// the first change after a mount.
 /// page     scratch, one page.
-/// Costs    an erase a block, at most ESK_RING_GAP_MAX; where erases keep what
+/// Costs    an erase a block, at most esk_ring_window; where erases keep what
 ///          was there a program and a sync a page.
 void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
                         uint8_t *page);

@@ -205,7 +205,7 @@ ESK_TEST(tree_scan_returns_every_row_that_can_be_read_and_tells_lost_nodes) {
                                             .key_range = RANGE};
         damage_run(&narrow);
         damage_run(&wide);
-        /* Nearly full: in place the free list has pages in doubt. */
+        /* Nearly full: in place new nodes get pages that others left. */
         narrow.merges = true;
         narrow.blocks = esk_model_tree_overwrites(store) ? 10 : 0;
         damage_run(&narrow);

@@ -344,7 +344,7 @@ struct esk_series_values {
 
 /// The variable column.
 struct esk_series_var {
-    /// Finds the end of the var stream. Returns ESK_OK; ESK_E_IO.
+    /// Says where the var stream goes on, behind the head of its ring.
     void (*recover)(struct esk_series *series);
     /// Appends the value of the row of `key` to the var stream and writes its
     /// reference.

@@ -281,7 +281,7 @@ static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
 /// Whether only its left neighbour names the node on region page `at`. If so,
 /// tree->probe and tree->low are its key and its left neighbour's.
 /// level    out: of the node.
-/// linked   out.
+/// named    out.
 static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
                       bool *named) {
     struct esk_tree_work work;
