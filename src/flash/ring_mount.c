@@ -33,6 +33,14 @@ enum {
 
 #define POSITION_NONE UINT32_MAX
 
+/// How many pages of a block are looked at, as the step from one to the next.
+enum look {
+    LOOK_WHOLE = 1, ///< the first ones, the very first twice, and the last
+    LOOK_ENDS = ESK_RING_PROBES - 1, ///< the first, and the last where that is
+                                     ///< none of the first ones: enough for a
+                                     ///< block that is full, or erased
+};
+
 /// How much an answer is worth.
 enum trust {
     HEADER, ///< the first header that names a position
@@ -87,13 +95,13 @@ static int page_at(struct search *search, uint32_t at, uint32_t *position) {
 }
 
 /// What the header of page `index` of the block at `at` says is the block's
-/// first position; POSITION_NONE. The first page's header is read again before
-/// it is taken for none.
+/// first position; POSITION_NONE. Where the whole block is looked at, the first
+/// page's header is read again before it is taken for none.
 static uint32_t header_position(struct search *search, uint32_t at,
-                                uint16_t index) {
+                                uint16_t index, enum look look) {
     uint32_t position = 0;
     enum esk_header header = header_at(search, at + index, &position);
-    if (header != ESK_HEADER_PAGE && index == 0) {
+    if (header != ESK_HEADER_PAGE && index == 0 && look == LOOK_WHOLE) {
         header = header_at(search, at, &position);
     }
     return header == ESK_HEADER_PAGE ? position - index : POSITION_NONE;
@@ -103,14 +111,15 @@ static uint32_t header_position(struct search *search, uint32_t at,
 /// looked at; POSITION_NONE when none names one. A page of a lap ago may stand
 /// before newer ones.
 static uint32_t block_position(struct search *search, uint32_t at,
-                               enum trust trust) {
+                               enum trust trust, enum look look) {
     uint32_t best = POSITION_NONE;
-    for (uint8_t look = 0; look < ESK_RING_PROBES; look++) {
-        uint16_t index = esk_ring_probe(look, search->pages);
+    for (uint8_t probe = 0; probe < ESK_RING_PROBES;
+         probe = (uint8_t)(probe + look)) {
+        uint16_t index = esk_ring_probe(probe, search->pages);
         if (index == search->pages) {
             break;
         }
-        uint32_t found = header_position(search, at, index);
+        uint32_t found = header_position(search, at, index, look);
         if (found == POSITION_NONE ||
             (best != POSITION_NONE && found <= best)) {
             continue;
@@ -144,7 +153,7 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
         uint32_t at = 0;
         while (block < high && blanks < QUICK_BLOCKS) {
             at = search->origin + block * search->pages;
-            found = block_position(search, at, trust);
+            found = block_position(search, at, trust, LOOK_ENDS);
             if (found == at) {
                 break;
             }
@@ -168,6 +177,7 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
 
 /// Looks at the blocks behind the edge, block `last` after the origin: a
 /// window of them, past the origin as well, for that may have failed to erase.
+/// The head's block, which can be torn where it begins, is among the first.
 /// Returns whether one continues the count, or is newer: it is the origin then.
 static bool edge_moves(struct search *search, uint32_t last) {
     const struct esk_ring *ring = search->ring;
@@ -177,7 +187,8 @@ static bool edge_moves(struct search *search, uint32_t last) {
     uint8_t older = 0;
     for (uint32_t i = 1; i <= window + 1 && i < search->blocks; i++) {
         uint32_t at = search->origin + (last + i) * search->pages;
-        uint32_t found = block_position(search, at, VALID);
+        uint32_t found = block_position(
+            search, at, VALID, i <= QUICK_BLOCKS ? LOOK_WHOLE : LOOK_ENDS);
         if (found == POSITION_NONE) {
             continue;
         }
@@ -201,7 +212,7 @@ static bool origin_find(struct search *search, uint32_t at) {
     at -= at % search->pages;
     for (uint32_t i = 0; i < window && i < search->blocks; i++) {
         uint32_t block = at + i * search->pages;
-        uint32_t found = block_position(search, block, VALID);
+        uint32_t found = block_position(search, block, VALID, LOOK_WHOLE);
         if (found == POSITION_NONE) {
             continue;
         }
@@ -287,7 +298,7 @@ static bool block_is_begun(struct search *search, uint32_t start) {
            page_at(search, start, &position) == ESK_E_CORRUPT &&
            page_claims(search, start) &&
            (search->overwrites ||
-            block_position(search, start, VALID) == POSITION_NONE);
+            block_position(search, start, VALID, LOOK_WHOLE) == POSITION_NONE);
 }
 
 /// Whether a page of the block at `start` is valid there. Asked of a block
@@ -318,7 +329,7 @@ static uint32_t head_block(struct search *search) {
     do {
         last = edge_find(search, HEADER);
         start = search->origin + last * search->pages;
-        if (block_position(search, start, VALID) != start) {
+        if (block_position(search, start, VALID, LOOK_WHOLE) != start) {
             /* Headers of a table that was here before. */
             last = edge_find(search, VALID);
             start = search->origin + last * search->pages;
@@ -486,7 +497,8 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page) {
     search.origin = position - position % search.pages;
     ring->head = esk_ring_block_from(ring, position);
     ring->ready = ring->head;
-    if (block_position(&search, search.origin, VALID) == search.origin ||
+    if (block_position(&search, search.origin, VALID, LOOK_WHOLE) ==
+            search.origin ||
         edge_moves(&search, 0)) {
         head_find(&search, head_block(&search));
     }
