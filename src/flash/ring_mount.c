@@ -140,6 +140,12 @@ static uint32_t block_position(struct search *search, uint32_t at,
     return best;
 }
 
+/// How block `i` of a window is looked at: the head's block, which can be torn
+/// where it begins, is among the first.
+static enum look look_at(uint32_t i) {
+    return i < QUICK_BLOCKS ? LOOK_WHOLE : LOOK_ENDS;
+}
+
 /// How far after the origin the last block is that continues the count, by a
 /// binary search.
 static uint32_t edge_find(struct search *search, enum trust trust) {
@@ -177,7 +183,6 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
 
 /// Looks at the blocks behind the edge, block `last` after the origin: a
 /// window of them, past the origin as well, for that may have failed to erase.
-/// The head's block, which can be torn where it begins, is among the first.
 /// Returns whether one continues the count, or is newer: it is the origin then.
 static bool edge_moves(struct search *search, uint32_t last) {
     const struct esk_ring *ring = search->ring;
@@ -187,8 +192,7 @@ static bool edge_moves(struct search *search, uint32_t last) {
     uint8_t older = 0;
     for (uint32_t i = 1; i <= window + 1 && i < search->blocks; i++) {
         uint32_t at = search->origin + (last + i) * search->pages;
-        uint32_t found = block_position(
-            search, at, VALID, i <= QUICK_BLOCKS ? LOOK_WHOLE : LOOK_ENDS);
+        uint32_t found = block_position(search, at, VALID, look_at(i - 1));
         if (found == POSITION_NONE) {
             continue;
         }
@@ -212,7 +216,7 @@ static bool origin_find(struct search *search, uint32_t at) {
     at -= at % search->pages;
     for (uint32_t i = 0; i < window && i < search->blocks; i++) {
         uint32_t block = at + i * search->pages;
-        uint32_t found = block_position(search, block, VALID, LOOK_WHOLE);
+        uint32_t found = block_position(search, block, VALID, look_at(i));
         if (found == POSITION_NONE) {
             continue;
         }
