@@ -116,6 +116,22 @@ struct esk_series_report {
 /// An open series. It lives in the arena given to esk_series_open.
 struct esk_series;
 
+/// What a series' rows and index pages look like, as its columns say.
+struct esk_series_shape {
+    uint16_t row_bytes;
+    uint16_t entry_bytes; ///< of a summary entry; 0: no value index
+    uint16_t key_offset;  ///< of the key in a row
+    uint16_t var_offset;  ///< of a variable value's reference in a row
+    uint8_t key_type;     ///< enum esk_type
+    uint8_t key_bytes;
+    uint8_t group_pages; ///< as in struct esk_table_info
+    uint8_t run_pages;
+    uint8_t column_count; ///< indexed columns
+};
+
+/// var_offset of a table without a variable column.
+#define ESK_SERIES_NO_VAR UINT16_MAX
+
 /// Parts of the series that a program may do without. What it does not name
 /// here, and opens no series with that does, is not linked.
 struct esk_series_parts {
@@ -251,6 +267,21 @@ int esk_series_open_with(struct esk_series **series,
                          struct esk_volume *volume, const char *name,
                          const struct esk_series_config *config, void *arena,
                          uint32_t arena_bytes);
+
+/// Opens the table that `info` and `shape` describe, without a look at the
+/// catalog: what they say has to be what it says. `esker header` prints both,
+/// for a firmware that is compiled for one table (ESK_SHAPE in
+/// src/device/shape.h). Tables without value indexes alone.
+///
+/// info, shape  borrowed for the call.
+/// Returns  as esk_series_open; the table must not be open.
+int esk_series_attach(struct esk_series **series,
+                      const struct esk_series_parts *parts,
+                      struct esk_volume *volume,
+                      const struct esk_table_info *info,
+                      const struct esk_series_shape *shape,
+                      const struct esk_series_config *config, void *arena,
+                      uint32_t arena_bytes);
 
 /// Forgets the handle. Rows not synced are lost; sync first.
 void esk_series_close(struct esk_series *series);

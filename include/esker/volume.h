@@ -125,6 +125,40 @@ int esk_volume_format(const struct esk_device *device,
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, uint8_t *page);
 
+/// What an attach knows of a volume: constants that `esker header` prints.
+struct esk_volume_shape {
+    uint32_t seed;
+    uint32_t commit; ///< of the catalog that the constants are of
+    uint32_t half_blocks;
+    uint16_t half_pages;
+    uint16_t catalog_pages;
+    uint8_t checksum;
+};
+
+/// Mounts a volume whose tables are attached by their shapes, and so links no
+/// catalog. See esker/shape.h.
+///
+/// shape    borrowed for the call.
+/// page     scratch, geometry.page_bytes bytes.
+/// Returns  ESK_OK; ESK_NOT_FOUND when there is no volume, and a place of a
+///          superblock is blank; ESK_E_SCHEMA when there is another volume, or
+///          its catalog was changed since; ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    2 page reads.
+int esk_volume_attach(struct esk_volume *volume,
+                      const struct esk_device *device, uint8_t flags,
+                      const struct esk_volume_shape *shape, uint8_t *page);
+
+/// Writes a volume where esk_volume_attach found none, erasing its meta blocks
+/// only. `volume` is attached then.
+///
+/// meta     the pages that `esker header` printed: of each its length, in 2
+///          bytes, and its first bytes. On AVR in program memory.
+/// page     scratch, geometry.page_bytes bytes.
+/// Returns  ESK_OK; ESK_E_NO_SPACE when good blocks are too few; ESK_E_IO.
+/// Costs    two meta halves erased and programmed.
+int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta,
+                     uint8_t *page);
+
 /// Creates a table. Nothing is erased or reserved until it is opened.
 ///
 /// kind     ESK_TABLE_SERIES, or ESK_TABLE_TREE by esk_tree_create.

@@ -11,10 +11,12 @@
 #if defined(__AVR__)
 #include <avr/pgmspace.h>
 #define ESK_ROM PROGMEM
+#define esk_rom_u8(address) pgm_read_byte(address)
 #define esk_rom_u16(address) pgm_read_word(address)
 #define esk_rom_u32(address) pgm_read_dword(address)
 #else
 #define ESK_ROM
+#define esk_rom_u8(address) (*(address))
 #define esk_rom_u16(address) (*(address))
 #define esk_rom_u32(address) (*(address))
 #endif

@@ -10,7 +10,7 @@
 
 uint32_t esk_envelope_sum_begin(const struct esk_envelope *envelope,
                                 const uint8_t *closing) {
-    uint32_t sum = envelope->checksum == ESK_CHECKSUM_CRC16
+    uint32_t sum = esk_envelope_checksum(envelope) == ESK_CHECKSUM_CRC16
                        ? envelope->seed ^ (envelope->seed >> 16)
                        : envelope->seed;
     return esk_envelope_sum_add(envelope, ~sum, closing + ESK_ENVELOPE_COUNT,
@@ -19,10 +19,10 @@ uint32_t esk_envelope_sum_begin(const struct esk_envelope *envelope,
 
 uint32_t esk_envelope_sum_add(const struct esk_envelope *envelope, uint32_t sum,
                               const uint8_t *bytes, uint16_t count) {
-    if (envelope->checksum == ESK_CHECKSUM_CRC32C) {
+    if (esk_envelope_checksum(envelope) == ESK_CHECKSUM_CRC32C) {
         return esk_crc32c(sum, bytes, count);
     }
-    if (envelope->checksum == ESK_CHECKSUM_CRC16) {
+    if (esk_envelope_checksum(envelope) == ESK_CHECKSUM_CRC16) {
         return esk_crc16((uint16_t)sum, bytes, count);
     }
     return sum;
@@ -30,16 +30,16 @@ uint32_t esk_envelope_sum_add(const struct esk_envelope *envelope, uint32_t sum,
 
 uint32_t esk_envelope_sum_end(const struct esk_envelope *envelope,
                               uint32_t sum) {
-    return envelope->checksum == ESK_CHECKSUM_CRC16
+    return esk_envelope_checksum(envelope) == ESK_CHECKSUM_CRC16
                ? (uint16_t)sum | ((uint32_t)(uint16_t)~sum << 16)
                : ~sum;
 }
 
 /// The checksum of a closing part (its bytes 4..7) and `bytes` bytes of the
 /// page from the opening part on.
-static uint32_t envelope_checksum(const struct esk_envelope *envelope,
-                                  const uint8_t *closing, const uint8_t *page,
-                                  uint16_t bytes) {
+static uint32_t page_sum(const struct esk_envelope *envelope,
+                         const uint8_t *closing, const uint8_t *page,
+                         uint16_t bytes) {
     uint32_t sum = esk_envelope_sum_begin(envelope, closing);
     sum =
         esk_envelope_sum_add(envelope, sum, page + ESK_ENVELOPE_OPENING, bytes);
@@ -52,7 +52,7 @@ static void closing_write(const struct esk_envelope *envelope, uint8_t *closing,
     closing[ESK_ENVELOPE_KIND] = envelope->kind;
     closing[ESK_ENVELOPE_TABLE] = envelope->table;
     esk_store_u32(closing + ESK_ENVELOPE_CHECKSUM,
-                  envelope_checksum(envelope, closing, page, bytes));
+                  page_sum(envelope, closing, page, bytes));
 }
 
 static bool closing_names(const struct esk_envelope *envelope,
@@ -66,13 +66,14 @@ static bool closing_proves(const struct esk_envelope *envelope,
                            const uint8_t *closing, const uint8_t *page,
                            uint16_t bytes) {
     return esk_load_u32(closing + ESK_ENVELOPE_CHECKSUM) ==
-           envelope_checksum(envelope, closing, page, bytes);
+           page_sum(envelope, closing, page, bytes);
 }
 
 /// Whether the elements that a closed page says it has fit into it.
 static bool elements_fit(const struct esk_envelope *envelope,
                          const uint8_t *page) {
-    uint16_t room = (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_BYTES);
+    uint16_t room =
+        (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_BYTES);
     uint16_t count = esk_page_count(page);
     return envelope->unit == 1 ? count <= room
                                : (uint32_t)count * envelope->unit <= room;
@@ -84,7 +85,8 @@ static uint16_t elements_max(const struct esk_envelope *envelope,
                              uint8_t seals) {
     uint16_t used =
         (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)seals * ESK_SEAL_BYTES);
-    return (uint16_t)((unsigned)(envelope->page_bytes - used) / envelope->unit);
+    return (uint16_t)((unsigned)(esk_envelope_page_bytes(envelope) - used) /
+                      envelope->unit);
 }
 
 void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux) {
@@ -94,15 +96,16 @@ void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux) {
 
 void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
                         uint16_t count) {
-    closing_write(envelope, page, page, count,
-                  (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_OPENING));
+    closing_write(
+        envelope, page, page, count,
+        (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_OPENING));
 }
 
 uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                            uint8_t number, uint16_t count) {
     ESK_ASSERT(number > 0 && count <= elements_max(envelope, number));
-    uint16_t offset =
-        (uint16_t)(envelope->page_bytes - (uint16_t)number * ESK_SEAL_BYTES);
+    uint16_t offset = (uint16_t)(esk_envelope_page_bytes(envelope) -
+                                 (uint16_t)number * ESK_SEAL_BYTES);
     uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
                                 (uint16_t)(count * envelope->unit));
     closing_write(envelope, page + offset, page, count, bytes);
@@ -114,17 +117,18 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
 static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
                                             uint8_t *page) {
     uint16_t best = 0;
-    bool all =
-        esk_bytes_are(page, ESK_ENVELOPE_OPENING, envelope->erased_value);
+    bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,
+                             esk_envelope_erased(envelope));
     bool newest = false;
     for (uint8_t number = 1; number < UINT8_MAX; number++) {
         uint16_t room = elements_max(envelope, number);
         if (room == 0 || room < best) {
             break; /* here are elements, not a seal */
         }
-        const uint8_t *seal =
-            page + envelope->page_bytes - (uint16_t)number * ESK_SEAL_BYTES;
-        if (esk_bytes_are(seal, ESK_SEAL_BYTES, envelope->erased_value)) {
+        const uint8_t *seal = page + esk_envelope_page_bytes(envelope) -
+                              (uint16_t)number * ESK_SEAL_BYTES;
+        if (esk_bytes_are(seal, ESK_SEAL_BYTES,
+                          esk_envelope_erased(envelope))) {
             break;
         }
         uint16_t count = esk_load_u16(seal + ESK_ENVELOPE_COUNT);
@@ -146,7 +150,8 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
 /// esk_envelope_check of a page that names what it should, by its checksum.
 static ESK_OUT_OF_LINE uint16_t sum_prove(const struct esk_envelope *envelope,
                                           uint8_t *page) {
-    uint16_t bytes = (uint16_t)(envelope->page_bytes - ESK_ENVELOPE_OPENING);
+    uint16_t bytes =
+        (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_OPENING);
     return closing_proves(envelope, page, page, bytes)
                ? (uint16_t)ESK_PROVEN_ALL
                : seals_prove(envelope, page);
@@ -158,7 +163,7 @@ uint16_t esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
         return seals_prove(envelope, page);
     }
     bool needs_none =
-        trust || (envelope->checksum == ESK_CHECKSUM_NONE &&
+        trust || (esk_envelope_checksum(envelope) == ESK_CHECKSUM_NONE &&
                   esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) == envelope->seed);
     return needs_none ? (uint16_t)ESK_PROVEN_ALL : sum_prove(envelope, page);
 }

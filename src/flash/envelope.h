@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/shape.h"
 #include "esker/device.h"
 #include "flash/envelope_format.h"
 
@@ -40,6 +41,24 @@ struct esk_envelope {
     uint8_t table;
     uint8_t erased_value;
 };
+
+static inline uint16_t
+esk_envelope_page_bytes(const struct esk_envelope *envelope) {
+    return ESK_SHAPED(esk_shape_geometry.page_bytes, envelope->page_bytes);
+}
+
+static inline uint8_t esk_envelope_erased(const struct esk_envelope *envelope) {
+    return ESK_SHAPED(esk_shape_geometry.erased_value, envelope->erased_value);
+}
+
+static inline uint8_t
+esk_envelope_checksum(const struct esk_envelope *envelope) {
+    /* A volume's superblocks have CRC-32C whatever its tables have. */
+    return ESK_SHAPED(esk_shape_volume.checksum == ESK_CHECKSUM_CRC32C
+                          ? ESK_CHECKSUM_CRC32C
+                          : envelope->checksum,
+                      envelope->checksum);
+}
 
 static inline uint16_t esk_page_count(const uint8_t *page) {
     return esk_load_u16(page + ESK_ENVELOPE_COUNT);

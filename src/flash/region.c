@@ -34,14 +34,16 @@ static int page_read(const struct esk_region *region, esk_page_id page,
     const struct esk_envelope *envelope = &region->envelope;
     *proven = 0;
     region->stats->reads++;
-    ESK_TRY(bytes_read(region, page, 0, buffer, envelope->page_bytes));
+    ESK_TRY(
+        bytes_read(region, page, 0, buffer, esk_envelope_page_bytes(envelope)));
     uint16_t elements = esk_envelope_check(envelope, buffer, !verify);
     if (elements > 0 && (sequence == ESK_SEQUENCE_ANY ||
                          esk_page_sequence(buffer) == sequence)) {
         *proven = elements;
         return ESK_OK;
     }
-    return esk_bytes_are(buffer, envelope->page_bytes, envelope->erased_value)
+    return esk_bytes_are(buffer, esk_envelope_page_bytes(envelope),
+                         esk_envelope_erased(envelope))
                ? ESK_NOT_FOUND
                : ESK_E_CORRUPT;
 }
@@ -86,7 +88,7 @@ int esk_region_header(const struct esk_region *region, esk_page_id page,
         return status == ESK_E_CORRUPT ? ESK_OK : status;
     }
     *sequence = esk_page_sequence(bytes);
-    uint8_t erased = envelope->erased_value;
+    uint8_t erased = esk_envelope_erased(envelope);
     uint16_t odd = odd_bits(bytes[ESK_ENVELOPE_KIND], envelope->kind, erased);
     odd = (uint16_t)(odd << 8 | odd_bits(bytes[ESK_ENVELOPE_TABLE],
                                          envelope->table, erased));
@@ -105,7 +107,7 @@ int esk_region_prove(const struct esk_region *region, esk_page_id page) {
     ESK_TRY(bytes_read(region, page, 0, closing, sizeof closing));
     uint32_t sum = esk_envelope_sum_begin(envelope, closing);
     /* A page is a multiple of a piece. */
-    for (uint16_t at = sizeof closing; at < envelope->page_bytes;
+    for (uint16_t at = sizeof closing; at < esk_envelope_page_bytes(envelope);
          at = (uint16_t)(at + sizeof piece)) {
         ESK_TRY(bytes_read(region, page, at, piece, sizeof piece));
         sum = esk_envelope_sum_add(envelope, sum, piece, sizeof piece);
@@ -119,7 +121,7 @@ int esk_region_prove(const struct esk_region *region, esk_page_id page) {
 
 int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
                          uint16_t from, uint16_t to) {
-    uint8_t erased = region->envelope.erased_value;
+    uint8_t erased = esk_envelope_erased(&region->envelope);
     uint8_t byte = erased;
     for (; from < to && byte == erased; from++) {
         int status = bytes_read(region, page, from, &byte, 1);
@@ -133,7 +135,7 @@ int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
 bool esk_region_block_is_bad(const struct esk_region *region, uint32_t block) {
     const struct esk_device *device = device_of(region);
     bool bad = false;
-    return device->ops->block_is_bad != NULL &&
+    return esk_region_keeps_marks(region) &&
            device->ops->block_is_bad(device, block, &bad) == ESK_OK && bad;
 }
 
@@ -143,7 +145,7 @@ static int medium_status(const struct esk_region *region, uint32_t block,
                          int status) {
     const struct esk_device *device = device_of(region);
     if (status == ESK_E_MEDIUM && !region->in_place &&
-        device->ops->block_mark_bad != NULL) {
+        esk_region_keeps_marks(region) && device->ops->block_mark_bad != NULL) {
         (void)device->ops->block_mark_bad(device, block);
     }
     return status == ESK_OK || status == ESK_E_MEDIUM ? status : ESK_E_IO;
@@ -163,19 +165,21 @@ int esk_region_program(const struct esk_region *region, esk_page_id page,
                        const uint8_t *bytes, uint16_t from, uint16_t to) {
     const struct esk_device *device = device_of(region);
     ESK_ASSERT(page - region->first_page < region->pages);
-    ESK_ASSERT(from < to && to <= region->envelope.page_bytes);
+    ESK_ASSERT(from < to && to <= esk_envelope_page_bytes(&region->envelope));
     ESK_TRY(change_begin(region));
     int status = device->ops->program(device, page, from, bytes + from,
                                       (uint16_t)(to - from));
     region->stats->program_failures += status != ESK_OK ? 1 : 0;
-    return medium_status(region, page / device->geometry.block_pages, status);
+    return medium_status(
+        region, page / esk_region_geometry(region)->block_pages, status);
 }
 
 int esk_region_erase(const struct esk_region *region, uint32_t block) {
     const struct esk_device *device = device_of(region);
     int status = ESK_E_IO;
-    ESK_ASSERT(block - region->first_page / device->geometry.block_pages <
-               region->pages / device->geometry.block_pages);
+    ESK_ASSERT((block * esk_region_geometry(region)->block_pages) -
+                   region->first_page <
+               region->pages);
     ESK_TRY(change_begin(region));
     for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
         status =

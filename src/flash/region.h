@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shape.h"
 #include "esker/volume.h"
 #include "flash/envelope.h"
 
@@ -56,7 +57,7 @@ enum esk_header {
 
 static inline const struct esk_geometry *
 esk_region_geometry(const struct esk_region *region) {
-    return &region->volume->device->geometry;
+    return esk_volume_geometry(region->volume);
 }
 
 /// Whether writes may be kept back, reordered, and made over older pages.
@@ -112,7 +113,7 @@ bool esk_region_block_is_bad(const struct esk_region *region, uint32_t block);
 
 /// Whether the medium can keep a mark of a bad block.
 static inline bool esk_region_keeps_marks(const struct esk_region *region) {
-    return region->volume->device->ops->block_is_bad != NULL;
+    return esk_volume_keeps_marks(region->volume);
 }
 
 /// Makes every completed program and erase of the volume durable.

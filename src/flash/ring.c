@@ -152,12 +152,12 @@ bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
 static int block_clear(struct esk_ring *ring, uint32_t position,
                        uint8_t *page) {
     const struct esk_region *region = &ring->region;
-    uint16_t bytes = region->envelope.page_bytes;
+    uint16_t bytes = esk_envelope_page_bytes(&region->envelope);
     uint32_t at = position + block_pages(ring);
     if (!esk_region_overwrites(region)) {
         return esk_region_erase(region, position_block(ring, position));
     }
-    memset(page, region->envelope.erased_value, bytes);
+    memset(page, esk_envelope_erased(&region->envelope), bytes);
     while (at > position) {
         at--;
         ESK_TRY(esk_region_program(region, esk_ring_page(ring, at), page, 0,
@@ -281,7 +281,8 @@ static void page_pass(struct esk_ring *ring, bool block) {
 static void room_set(struct esk_ring *ring) {
     uint16_t taken = (uint16_t)(ESK_ENVELOPE_BYTES +
                                 (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
-    ring->room = (uint16_t)(ring->region.envelope.page_bytes - taken);
+    ring->room =
+        (uint16_t)(esk_envelope_page_bytes(&ring->region.envelope) - taken);
     if (ring->region.envelope.unit != 1) {
         ring->room = (uint16_t)(ring->room / ring->region.envelope.unit);
     }
@@ -296,7 +297,7 @@ void esk_ring_open_none(struct esk_ring *ring) {
 
 /// Where the seals of the page at head begin.
 static uint16_t seals_start(const struct esk_ring *ring) {
-    return (uint16_t)(ring->region.envelope.page_bytes -
+    return (uint16_t)(esk_envelope_page_bytes(&ring->region.envelope) -
                       (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
 }
 
@@ -409,7 +410,8 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
     const struct esk_envelope *envelope = &ring->region.envelope;
     uint16_t end = seals_start(ring);
     if (used < end) {
-        memset(page + used, envelope->erased_value, (size_t)(end - used));
+        memset(page + used, esk_envelope_erased(envelope),
+               (size_t)(end - used));
     }
 }
 
@@ -428,7 +430,7 @@ static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
 
     esk_envelope_close(envelope, page, count);
     if (ring->open_bytes == 0) {
-        return page_program(ring, page, 0, envelope->page_bytes);
+        return page_program(ring, page, 0, esk_envelope_page_bytes(envelope));
     }
     uint16_t end = (uint16_t)((used + unit - 1u) / unit * unit);
     if (esk_region_overwrites(&ring->region)) {

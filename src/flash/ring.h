@@ -166,8 +166,8 @@ static inline bool esk_ring_is_sound(const struct esk_ring *ring) {
            ring->head - ring->tail <= ring->region.pages &&
            ring->ready - ring->tail <=
                ring->region.pages +
-                   2u * ring->region.volume->device->geometry.block_pages &&
-           ring->open_bytes <= ring->region.envelope.page_bytes;
+                   2u * esk_volume_geometry(ring->region.volume)->block_pages &&
+           ring->open_bytes <= esk_envelope_page_bytes(&ring->region.envelope);
 }
 
 /// Where the block of `position` begins, if that begins it; else the next.

@@ -251,7 +251,8 @@ static uint32_t block_end(struct search *search, uint32_t start) {
 /// Whether `byte` is `value`, or not programmed yet.
 static bool byte_fits(const struct search *search, uint8_t byte,
                       uint8_t value) {
-    return byte == value || byte == search->ring->region.envelope.erased_value;
+    return byte == value ||
+           byte == esk_envelope_erased(&search->ring->region.envelope);
 }
 
 /// Whether the page in scratch was programmed as position `at`, though it may
@@ -422,7 +423,7 @@ static void search_make(struct search *search, struct esk_ring *ring,
 void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats) {
-    const struct esk_geometry *geometry = &volume->device->geometry;
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
 
     memset(ring, 0, sizeof *ring);
     ring->region.volume = volume;

@@ -63,7 +63,7 @@ static void reader_start(struct esk_descriptor *reader,
 static void reader_take(struct esk_descriptor *reader, void *out,
                         uint16_t count) {
     uint8_t *bytes = out;
-    uint16_t page_bytes = reader->volume->device->geometry.page_bytes;
+    uint16_t page_bytes = esk_volume_geometry(reader->volume)->page_bytes;
     uint16_t i = 0;
     while (i < count && reader->status == ESK_OK) {
         if (reader->offset == page_bytes) {

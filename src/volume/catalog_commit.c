@@ -61,13 +61,13 @@ static void writer_flush(struct descriptor_writer *writer) {
     writer->index++;
     writer->part++;
     writer->offset = ESK_ENVELOPE_BYTES;
-    memset(writer->page, 0, volume->device->geometry.page_bytes);
+    memset(writer->page, 0, esk_volume_geometry(volume)->page_bytes);
 }
 
 static void writer_put(struct descriptor_writer *writer, const void *in,
                        uint16_t count) {
     const uint8_t *bytes = in;
-    uint16_t page_bytes = writer->volume->device->geometry.page_bytes;
+    uint16_t page_bytes = esk_volume_geometry(writer->volume)->page_bytes;
     for (uint16_t i = 0; i < count && writer->status == ESK_OK; i++) {
         writer->page[writer->offset] = bytes[i];
         writer->offset++;
@@ -182,7 +182,7 @@ static int change_write(struct esk_volume *old, struct esk_volume *volume,
             .offset = ESK_ENVELOPE_BYTES,
             .half = half,
         };
-        memset(page, 0, volume->device->geometry.page_bytes);
+        memset(page, 0, esk_volume_geometry(volume)->page_bytes);
         writer_put_table(&writer, change->spec, change->added);
         ESK_TRY(writer.status);
         next = writer.index;
@@ -245,7 +245,7 @@ int esk_volume_drop(struct esk_volume *volume, const char *name,
 /// whose length goes to `blocks`.
 static int region_find(struct esk_volume *volume, uint32_t *blocks,
                        uint32_t *block, uint8_t *page) {
-    uint32_t end = volume->device->geometry.block_count;
+    uint32_t end = esk_volume_geometry(volume)->block_count;
     uint32_t at = 2 * volume->half_blocks;
     uint32_t longest = 0;
 
@@ -291,7 +291,7 @@ static int region_find(struct esk_volume *volume, uint32_t *blocks,
 /// two blocks that are always being erased.
 static uint32_t index_blocks(struct esk_volume *volume,
                              const struct esk_table_info *info, uint32_t data) {
-    uint32_t pages = volume->device->geometry.block_pages;
+    uint32_t pages = esk_volume_geometry(volume)->block_pages;
     uint32_t runs = data * pages / info->run_pages + 1;
     uint32_t groups = runs / (info->group_pages - 1u) + 1;
     return (runs + groups + runs / 2 + pages - 1) / pages + 2;
@@ -347,7 +347,7 @@ static int regions_place(struct esk_volume *volume,
     if (spec->sync_blocks == 0 || spec->sync_blocks == ESK_SYNC_BLOCKS_NONE) {
         info->sync_blocks =
             spec->sync_blocks == 0
-                ? esk_series_sync_blocks(&volume->device->geometry,
+                ? esk_series_sync_blocks(esk_volume_geometry(volume),
                                          info->row_bytes, info->blocks[0])
                 : 0;
     }
@@ -395,7 +395,7 @@ static int tables_count_check(struct esk_volume *volume, uint8_t *page) {
 int esk_volume_create(struct esk_volume *volume, uint8_t kind,
                       const struct esk_table_spec *spec,
                       struct esk_fault *fault, uint8_t *page) {
-    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     struct esk_fault found;
     struct esk_table_info info;
 

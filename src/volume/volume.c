@@ -28,7 +28,7 @@ enum {
 
 void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
                    uint8_t kind) {
-    const struct esk_geometry *geometry = &volume->device->geometry;
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
     struct esk_envelope *envelope = &meta->region.envelope;
     memset(meta, 0, sizeof *meta);
     meta->region.volume = volume;
@@ -44,7 +44,7 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
 
 int esk_half_page(struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_page_id *page) {
-    uint16_t pages = volume->device->geometry.block_pages;
+    uint16_t pages = esk_volume_geometry(volume)->block_pages;
     uint16_t skip = index / pages;
     uint32_t block = (uint32_t)half * volume->half_blocks;
     uint32_t end = block + volume->half_blocks;
@@ -92,14 +92,15 @@ int esk_half_program(struct esk_volume *volume, uint8_t half, uint16_t index,
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
     ESK_TRY(esk_half_page(volume, half, index, &page));
-    int status = esk_region_program(&meta.region, page, bytes, 0,
-                                    meta.region.envelope.page_bytes);
+    int status =
+        esk_region_program(&meta.region, page, bytes, 0,
+                           esk_envelope_page_bytes(&meta.region.envelope));
     return status == ESK_OK ? ESK_OK : ESK_E_IO;
 }
 
 static void super_encode(const struct esk_region *region, uint8_t *page) {
     const struct esk_volume *volume = region->volume;
-    const struct esk_geometry *geometry = &volume->device->geometry;
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
 
     memset(page, 0, geometry->page_bytes);
     memcpy(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
@@ -231,7 +232,7 @@ ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
 ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
                                       uint8_t *page) {
     int status = super_read(volume, id, page);
-    if (status == ESK_OK && !super_fits(&volume->device->geometry, page)) {
+    if (status == ESK_OK && !super_fits(esk_volume_geometry(volume), page)) {
         return ESK_E_GEOMETRY;
     }
     return status;
@@ -240,7 +241,7 @@ ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
 /// Finds a first superblock: the last page of one of the first blocks.
 /// Returns ESK_OK with `page` holding it, or the most telling failure.
 static int super_find(struct esk_volume *volume, uint8_t *page) {
-    const struct esk_geometry *geometry = &volume->device->geometry;
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
     int worst = ESK_NOT_FOUND;
     uint32_t blocks = geometry->block_count < MOUNT_BLOCKS_MAX
                           ? geometry->block_count

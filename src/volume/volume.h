@@ -111,7 +111,7 @@ enum { ESK_TREE_PAGES_MIN = 8 };
 /// itself, and a root with two leaves.
 static inline bool esk_tree_region_fits(const struct esk_volume *volume,
                                         uint32_t blocks) {
-    uint32_t pages = volume->device->geometry.block_pages;
+    uint32_t pages = esk_volume_geometry(volume)->block_pages;
     return blocks >= 2 && blocks >= (ESK_TREE_PAGES_MIN + pages - 1) / pages;
 }
 

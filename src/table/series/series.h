@@ -32,7 +32,6 @@
 #include "volume/volume.h"
 
 enum {
-    ESK_SERIES_NO_VAR = UINT16_MAX,  ///< var_offset of a table without one
     ESK_SERIES_NO_INDEX = UINT8_MAX, ///< esk_range.index without an index
 };
 
@@ -66,14 +65,8 @@ struct esk_series {
     const struct esk_series_parts *parts;
     uint8_t *write_page; ///< rows not yet in a closed page
     uint8_t *var_page;   ///< bytes not yet in a closed page; NULL without
-    uint16_t row_bytes;
+    struct esk_series_shape shape;
     uint16_t write_count; ///< rows in the write page
-    uint16_t entry_bytes; ///< of a summary entry; 0: no value index
-    uint16_t key_offset;
-    uint8_t key_type;
-    uint8_t key_bytes;
-    uint8_t group_pages;
-    uint8_t run_pages;
     bool has_newest;
     uint8_t unread;   ///< newest pages that the mount could not read
     uint8_t dirty;    ///< enum esk_series_dirty: programmed since the last sync
@@ -91,9 +84,7 @@ struct esk_series {
     uint16_t sealed_count; ///< rows of the write page that a sync made durable
     uint16_t var_used;     ///< bytes in the var page
     uint16_t var_sealed;   ///< of these, sealed on the medium
-    uint16_t var_offset;   ///< of the reference in a row
     uint8_t id;
-    uint8_t column_count;                        ///< indexed columns
     uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
 
     /* With the key index. */
@@ -109,29 +100,57 @@ struct esk_series_place {
     uint8_t frame;
 };
 
+/* What a program with a shape knows when it is compiled. */
+
+/// The shape of the rows, and of the index pages.
+static inline const struct esk_series_shape *
+esk_shape(const struct esk_series *series) {
+    return ESK_SHAPED(&esk_shape_series, &series->shape);
+}
+
+/// The parts that the program named.
+static inline const struct esk_series_parts *
+esk_parts(const struct esk_series *series) {
+    return ESK_SHAPED(&esk_shape_parts, series->parts);
+}
+
+/// The ring of variable values; NULL: the table has none.
+static inline struct esk_ring *esk_var_ring(const struct esk_series *series) {
+    return ESK_SHAPED(
+        esk_shape_series.var_offset == ESK_SERIES_NO_VAR ? NULL : series->var,
+        series->var);
+}
+
+/// The sync journal's ring; NULL: syncs seal.
+static inline struct esk_ring *esk_sync_ring(const struct esk_series *series) {
+    return ESK_SHAPED(ESK_SHAPE_SYNC_BLOCKS == 0 ? NULL : series->journal,
+                      series->journal);
+}
+
 /* series.c: small things everyone needs. */
 
 /// The key of the row at `row`, in order form.
 static inline esk_key esk_series_row_key(const struct esk_series *series,
                                          const uint8_t *row) {
-    const uint8_t *bytes = row + series->key_offset;
-    if (ESK_KEY_BITS <= 32 || series->key_bytes <= 4) {
-        return (esk_key)esk_order_load32(series->key_type, bytes);
+    const uint8_t *bytes = row + esk_shape(series)->key_offset;
+    if (ESK_KEY_BITS <= 32 || esk_shape(series)->key_bytes <= 4) {
+        return (esk_key)esk_order_load32(esk_shape(series)->key_type, bytes);
     }
-    return (esk_key)esk_order_load(series->key_type, bytes);
+    return (esk_key)esk_order_load(esk_shape(series)->key_type, bytes);
 }
 
 /// Row `index` of a data page.
 static inline uint8_t *esk_series_page_row(const struct esk_series *series,
                                            uint8_t *page, uint16_t index) {
     return page + ESK_ENVELOPE_BYTES +
-           (uint16_t)((uint16_t)index * series->row_bytes);
+           (uint16_t)((uint16_t)index * esk_shape(series)->row_bytes);
 }
 
 /// Whether nothing is pinned but the pages being filled: how a public call
 /// begins. For assertions.
 static inline bool esk_series_is_idle(const struct esk_series *series) {
-    bool run = series->column_count > 0 && series->log.run_page != NULL;
+    bool run =
+        esk_shape(series)->column_count > 0 && series->log.run_page != NULL;
     uint16_t filled =
         (uint16_t)(1u + (run ? 1u : 0u) + (series->var_page != NULL ? 1u : 0u));
     return esk_pool_pins(&series->pool) == filled;
@@ -139,7 +158,8 @@ static inline bool esk_series_is_idle(const struct esk_series *series) {
 
 /// Bytes of a knot in an index page.
 static inline uint8_t esk_series_knot_bytes(const struct esk_series *series) {
-    return (uint8_t)ESK_SPLINE_SECTION_ENTRY_BYTES(series->key_bytes);
+    return (uint8_t)ESK_SPLINE_SECTION_ENTRY_BYTES(
+        esk_shape(series)->key_bytes);
 }
 
 /// Pins position `position` of `ring`. Every outcome but ESK_OK leaves

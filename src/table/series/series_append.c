@@ -13,7 +13,7 @@
 static int write_page_flush(struct esk_series *series) {
     uint32_t position = 0;
     if (series->var_page != NULL) {
-        ESK_TRY(series->parts->var->flush(series));
+        ESK_TRY(esk_parts(series)->var->flush(series));
     }
     ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
                              ESK_SERIES_DATA));
@@ -22,8 +22,8 @@ static int write_page_flush(struct esk_series *series) {
     series->ordinal += series->write_count;
     series->write_count = 0;
     series->sealed_count = 0;
-    if (series->parts->keys != NULL) {
-        series->parts->keys->add(series, position, series->write_page);
+    if (esk_parts(series)->keys != NULL) {
+        esk_parts(series)->keys->add(series, position, series->write_page);
     }
     return ESK_OK;
 }
@@ -56,12 +56,13 @@ static int row_append(struct esk_series *series, const void *row,
         esk_series_page_row(series, series->write_page, series->write_count);
     if (series->var_page != NULL) {
         uint8_t reference[ESK_VAR_REF_BYTES];
-        ESK_TRY(
-            series->parts->var->write(series, key, value, bytes, reference));
-        esk_bytes_copy(slot, row, series->row_bytes);
-        memcpy(slot + series->var_offset, reference, sizeof reference);
+        ESK_TRY(esk_parts(series)->var->write(series, key, value, bytes,
+                                              reference));
+        esk_bytes_copy(slot, row, esk_shape(series)->row_bytes);
+        memcpy(slot + esk_shape(series)->var_offset, reference,
+               sizeof reference);
     } else {
-        esk_bytes_copy(slot, row, series->row_bytes);
+        esk_bytes_copy(slot, row, esk_shape(series)->row_bytes);
     }
     series->write_count++;
     series->newest = key;
@@ -89,7 +90,7 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
     while (done < count && status == ESK_OK) {
         status = row_append(series, row, NULL, 0);
         if (status == ESK_OK) {
-            row += series->row_bytes;
+            row += esk_shape(series)->row_bytes;
             done++;
         }
     }
@@ -106,10 +107,10 @@ int esk_series_sync(struct esk_series *series) {
     }
     if (series->write_count > series->sealed_count) {
         if (series->var_page != NULL) {
-            ESK_TRY(series->parts->var->flush(series));
+            ESK_TRY(esk_parts(series)->var->flush(series));
         }
-        if (series->journal != NULL) {
-            if (series->parts->sync->write(series) == ESK_OK) {
+        if (esk_sync_ring(series) != NULL) {
+            if (esk_parts(series)->sync->write(series) == ESK_OK) {
                 series->sealed_count = series->write_count;
             } else {
                 ESK_TRY(write_page_flush(series));
@@ -153,7 +154,7 @@ static int first_kept(struct esk_series *series, esk_key key,
 }
 
 int esk_series_erase_before(struct esk_series *series, esk_key key) {
-    esk_key order = esk_order_from_key(series->key_type, key);
+    esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
     uint32_t position = 0;
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -176,10 +177,10 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     series->floor = order;
     esk_ring_drop(&series->data, position);
     if (series->var_page != NULL) {
-        series->parts->var->trim(series);
+        esk_parts(series)->var->trim(series);
     }
-    if (series->parts->keys != NULL) {
-        series->parts->keys->trim(series);
+    if (esk_parts(series)->keys != NULL) {
+        esk_parts(series)->keys->trim(series);
     }
     return ESK_OK;
 }

@@ -34,7 +34,7 @@ static int page_previous(const struct esk_series *series,
             return ESK_END;
         }
         if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
-            memcpy(row, bytes, series->row_bytes);
+            memcpy(row, bytes, esk_shape(series)->row_bytes);
             cursor->last = key;
             cursor->has_last = true;
             return ESK_OK;
@@ -71,7 +71,7 @@ static int backward_start(struct esk_series *series,
 
     cursor->row = ROW_FROM_END;
     cursor->position = series->data.head;
-    if (key == esk_order_key_max(series->key_type) ||
+    if (key == esk_order_key_max(esk_shape(series)->key_type) ||
         esk_series_write_page_from(series, key)) {
         cursor->in_write = true;
         return ESK_OK;
@@ -157,7 +157,8 @@ static int backward_next(struct esk_series *series,
         }
         if (cursor->by_value) {
             uint32_t at = cursor->position;
-            if (!series->parts->values->backward(series, &cursor->plan, &at)) {
+            if (!esk_parts(series)->values->backward(series, &cursor->plan,
+                                                     &at)) {
                 return ESK_END;
             }
             if (at != cursor->position) {

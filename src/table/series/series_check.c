@@ -35,7 +35,7 @@ static bool pinned(struct esk_series *series, struct esk_ring *ring,
 /// Finds the position that values may be erased before: a ring that dropped
 /// values may begin with blocks whose erase failed, or was cut.
 static void values_begin(struct esk_series *series, struct check *check) {
-    struct esk_ring *ring = series->var;
+    struct esk_ring *ring = esk_var_ring(series);
     uint32_t at = ring->tail;
     bool found = at == 0;
     while (!found && at < ring->head) {
@@ -56,7 +56,7 @@ static void values_begin(struct esk_series *series, struct check *check) {
 /// on: those before were erased, and their values may be gone already.
 static void values_check(struct esk_series *series, uint32_t position,
                          uint16_t first, uint16_t count, struct check *check) {
-    const struct esk_series_var *var = series->parts->var;
+    const struct esk_series_var *var = esk_parts(series)->var;
     for (uint16_t i = first; i < count; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -68,7 +68,8 @@ static void values_check(struct esk_series *series, uint32_t position,
         }
         const uint8_t *row = esk_series_page_row(series, page, i);
         esk_key key = esk_series_row_key(series, row);
-        memcpy(reference, row + series->var_offset, sizeof reference);
+        memcpy(reference, row + esk_shape(series)->var_offset,
+               sizeof reference);
         esk_pool_unpin(&series->pool, frame);
         int status = var->open(series, reference, key, &value);
         if (status == ESK_OK) {
@@ -104,7 +105,7 @@ static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
 /// no row was erased, and no block can have been asked to give way.
 static bool begins_at_first(const struct esk_series *series) {
     const struct esk_ring *ring = &series->data;
-    uint32_t pages = ring->region.volume->device->geometry.block_pages;
+    uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
     return series->floor == 0 &&
            (ring->refuse ||
             ring->ready + AHEAD_MAX * pages <= esk_ring_pages(ring));
@@ -224,13 +225,13 @@ static bool entry_covers(struct esk_series *series, uint32_t position,
     }
     for (uint16_t row = 0; row < esk_page_count(page); row++) {
         const uint8_t *bytes = esk_series_page_row(series, page, row);
-        for (uint8_t i = 0; i < series->column_count; i++) {
+        for (uint8_t i = 0; i < esk_shape(series)->column_count; i++) {
             const struct esk_summary_column *column = &series->columns[i];
             const uint8_t *value = bytes + column->offset;
             uint64_t order = esk_order_load(column->type, value);
-            covers = covers &&
-                     (esk_order_is_nan(column->type, value) ||
-                      series->parts->values->admits(series, entry, i, order));
+            covers = covers && (esk_order_is_nan(column->type, value) ||
+                                esk_parts(series)->values->admits(series, entry,
+                                                                  i, order));
         }
     }
     uint32_t first = esk_page_aux(page);
@@ -256,8 +257,8 @@ static bool run_entry_check(struct esk_series *series, uint32_t position,
     if (there) {
         memcpy(entry,
                esk_series_index_entries(page) +
-                   (uint32_t)index * series->entry_bytes,
-               series->entry_bytes);
+                   (uint32_t)index * esk_shape(series)->entry_bytes,
+               esk_shape(series)->entry_bytes);
     }
     esk_pool_unpin(&series->pool, frame);
     if (there && !entry_covers(series, data, entry, check)) {
@@ -281,7 +282,7 @@ static void index_check(struct esk_series *series, struct check *check) {
         esk_pool_unpin(&series->pool, frame);
         check->report->index_pages++;
         uint16_t index = 0;
-        while (series->entry_bytes > 0 &&
+        while (esk_shape(series)->entry_bytes > 0 &&
                run_entry_check(series, at, index, check)) {
             index++;
         }
@@ -299,7 +300,7 @@ int esk_series_check(struct esk_series *series,
         values_begin(series, &check);
     }
     data_check(series, &check);
-    if (series->parts->log != NULL) {
+    if (esk_parts(series)->log != NULL) {
         index_check(series, &check);
     }
     if (check.failed) {

@@ -26,7 +26,7 @@
 /// Whether `order`, made of `key`, had to be clamped: no row has the key.
 static bool key_is_outside(const struct esk_series *series, esk_key key,
                            esk_key order) {
-    return esk_key_from_order(series->key_type, order) != key;
+    return esk_key_from_order(esk_shape(series)->key_type, order) != key;
 }
 
 void esk_series_cursor_floor(const struct esk_series *series,
@@ -39,7 +39,7 @@ void esk_series_cursor_floor(const struct esk_series *series,
 static void key_bounds(const struct esk_series *series,
                        struct esk_series_cursor *cursor,
                        const struct esk_query *query) {
-    uint8_t type = series->key_type;
+    uint8_t type = esk_shape(series)->key_type;
     cursor->key_hi = esk_order_key_max(type);
     if (query != NULL && query->has_key_min) {
         cursor->key_lo = esk_order_from_key(type, query->key_min);
@@ -71,7 +71,7 @@ int esk_series_cursor_open(struct esk_series *series,
         return ESK_OK;
     }
     cursor->backward = query->backward;
-    if (query->backward && series->parts->back == NULL) {
+    if (query->backward && esk_parts(series)->back == NULL) {
         return ESK_E_UNSUPPORTED;
     }
     cursor->plan.ranges = query->ranges;
@@ -79,10 +79,10 @@ int esk_series_cursor_open(struct esk_series *series,
     if (query->range_count == 0) {
         return ESK_OK;
     }
-    if (series->parts->ranges == NULL) {
+    if (esk_parts(series)->ranges == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    return series->parts->ranges->open(series, cursor);
+    return esk_parts(series)->ranges->open(series, cursor);
 }
 
 void esk_series_cursor_gap(const struct esk_series *series,
@@ -141,7 +141,7 @@ static int page_next(const struct esk_series *series,
         }
         cursor->row++;
         if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
-            esk_bytes_copy(row, bytes, series->row_bytes);
+            esk_bytes_copy(row, bytes, esk_shape(series)->row_bytes);
             cursor->last = key;
             cursor->has_last = true;
             return ESK_OK;
@@ -206,8 +206,8 @@ static int row_take(const struct esk_series *series,
                     struct esk_series_cursor *cursor, void *row) {
     const uint8_t *bytes = cursor->next;
     cursor->left--;
-    cursor->next = bytes + series->row_bytes;
-    esk_bytes_copy(row, bytes, series->row_bytes);
+    cursor->next = bytes + esk_shape(series)->row_bytes;
+    esk_bytes_copy(row, bytes, esk_shape(series)->row_bytes);
     return ESK_OK;
 }
 
@@ -249,8 +249,8 @@ static int forward_next(struct esk_series *series,
             }
         }
         if (cursor->by_value && cursor->position < series->data.head) {
-            uint32_t at = series->parts->values->forward(series, &cursor->plan,
-                                                         cursor->position);
+            uint32_t at = esk_parts(series)->values->forward(
+                series, &cursor->plan, cursor->position);
             if (at != cursor->position) {
                 cursor->position = at;
                 cursor->row = 0;
@@ -317,7 +317,7 @@ static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
         return ESK_END;
     }
     if (cursor->backward) {
-        return series->parts->back->next(series, cursor, row);
+        return esk_parts(series)->back->next(series, cursor, row);
     }
     if (!cursor->started) {
         ESK_TRY(forward_start(series, cursor));

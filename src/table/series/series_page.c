@@ -7,13 +7,15 @@
 uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
                                uint16_t count, esk_key key, bool include) {
     uint16_t low = 0;
-    if (esk_order_is_word(series->key_type)) {
+    if (esk_order_is_word(esk_shape(series)->key_type)) {
         if (include && key == UINT32_MAX) {
             return count;
         }
-        return esk_order_rank_words(
-            series->key_type, page + ESK_ENVELOPE_BYTES + series->key_offset,
-            series->row_bytes, count, (uint32_t)key + (include ? 1u : 0u));
+        return esk_order_rank_words(esk_shape(series)->key_type,
+                                    page + ESK_ENVELOPE_BYTES +
+                                        esk_shape(series)->key_offset,
+                                    esk_shape(series)->row_bytes, count,
+                                    (uint32_t)key + (include ? 1u : 0u));
     }
     while (low < count) {
         uint16_t middle = (uint16_t)(low + (count - low) / 2);
@@ -53,8 +55,9 @@ uint8_t *esk_series_index_knots(const struct esk_series *series,
     uint32_t knots = esk_load_u16(page + ESK_INDEX_KNOTS);
     if (page[ESK_INDEX_ROLE] != ESK_INDEX_TILE) {
         uint32_t entries = esk_load_u16(page + ESK_INDEX_ENTRIES);
-        offset += entries * series->entry_bytes;
-        if (entries > series->run_pages && entries >= series->group_pages) {
+        offset += entries * esk_shape(series)->entry_bytes;
+        if (entries > esk_shape(series)->run_pages &&
+            entries >= esk_shape(series)->group_pages) {
             return NULL;
         }
     }
@@ -75,7 +78,7 @@ uint8_t *esk_series_tile_knots(const struct esk_series *series, uint8_t *page,
 
 uint32_t esk_series_kept_from(const struct esk_ring *ring) {
     const struct esk_geometry *geometry =
-        &ring->region.volume->device->geometry;
+        esk_volume_geometry(ring->region.volume);
     uint32_t pages = geometry->block_pages;
     uint32_t blocks = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 1;
     if (ring->refuse || ring->ready < ring->region.pages - pages) {

@@ -17,7 +17,7 @@ static int range_resolve(struct esk_series *series, struct esk_range *range) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
 
-    for (uint8_t i = 0; i < series->column_count; i++) {
+    for (uint8_t i = 0; i < esk_shape(series)->column_count; i++) {
         if (series->column_numbers[i] == range->column) {
             range->index = i;
             range->type = series->columns[i].type;

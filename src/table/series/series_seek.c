@@ -103,8 +103,8 @@ int esk_series_seek(struct esk_series *series, esk_key key,
     if (missing != NULL) {
         *missing = false;
     }
-    if (series->parts->keys != NULL) {
-        series->parts->keys->guess(series, key, &at);
+    if (esk_parts(series)->keys != NULL) {
+        esk_parts(series)->keys->guess(series, key, &at);
     }
     while (seek.low < seek.high) {
         if (at < seek.low) {
@@ -155,12 +155,12 @@ static uint16_t row_find(const struct esk_series *series, uint8_t *page,
 }
 
 int esk_series_get(struct esk_series *series, esk_key key, void *row) {
-    esk_key order = esk_order_from_key(series->key_type, key);
+    esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
     struct esk_series_place place;
     bool missing = false;
 
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
-    if (esk_key_from_order(series->key_type, order) != key ||
+    if (esk_key_from_order(esk_shape(series)->key_type, order) != key ||
         order < series->floor) {
         return ESK_NOT_FOUND;
     }
@@ -171,7 +171,7 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
             return ESK_NOT_FOUND;
         }
         esk_bytes_copy(row, esk_series_page_row(series, series->write_page, at),
-                       series->row_bytes);
+                       esk_shape(series)->row_bytes);
         return ESK_OK;
     }
     int status = esk_series_seek(series, order, &place, &missing);
@@ -183,7 +183,7 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
     uint16_t at = row_find(series, place.page, count, order);
     if (at < count) {
         esk_bytes_copy(row, esk_series_page_row(series, place.page, at),
-                       series->row_bytes);
+                       esk_shape(series)->row_bytes);
     }
     esk_pool_unpin(&series->pool, place.frame);
     if (at < count) {

@@ -18,7 +18,7 @@
 #include "table/series/series.h"
 
 static int sync_write(struct esk_series *series) {
-    struct esk_ring *ring = series->journal;
+    struct esk_ring *ring = esk_sync_ring(series);
     uint32_t position = 0;
     ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
                              ESK_SERIES_DATA));
@@ -53,7 +53,7 @@ static void page_take(struct esk_series *series, uint8_t *page) {
 }
 
 static int sync_recover(struct esk_series *series) {
-    struct esk_ring *ring = series->journal;
+    struct esk_ring *ring = esk_sync_ring(series);
     uint32_t at = ring->head;
     int status = ESK_NOT_FOUND;
     while (at > ring->tail && status != ESK_OK) {

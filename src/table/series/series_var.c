@@ -28,14 +28,14 @@ enum {
 };
 
 static uint16_t page_room(const struct esk_series *series) {
-    return esk_ring_room(series->var);
+    return esk_ring_room(esk_var_ring(series));
 }
 
 /// Programs the var page and starts an empty one.
 static int var_page_close(struct esk_series *series) {
     ESK_TRY(esk_series_order(series, ESK_SERIES_VAR, ESK_SERIES_VAR));
-    ESK_TRY(esk_ring_append(series->var, series->var_page, series->var_used,
-                            series->var_stream, NULL));
+    ESK_TRY(esk_ring_append(esk_var_ring(series), series->var_page,
+                            series->var_used, series->var_stream, NULL));
     series->var_stream += series->var_used;
     series->var_used = 0;
     series->var_sealed = 0;
@@ -48,14 +48,14 @@ static bool value_fits(const struct esk_series *series, uint32_t bytes) {
     uint32_t room = page_room(series);
     uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
     uint32_t pages = 1;
-    if (!series->var->refuse) {
+    if (!esk_var_ring(series)->refuse) {
         return true;
     }
     room = room > series->var_used ? room - series->var_used : 0;
     if (bytes > room) {
         pages += (bytes - room - 1) / whole + 1;
     }
-    return esk_ring_has_room(series->var, pages);
+    return esk_ring_has_room(esk_var_ring(series), pages);
 }
 
 /// Appends bytes. Pages are programmed as they fill; the last bytes stay in
@@ -80,7 +80,8 @@ static int stream_write(struct esk_series *series, const uint8_t *bytes,
 /// Makes the bytes that a value begins with.
 static void head_make(const struct esk_series *series, esk_key key,
                       uint32_t stream, uint32_t length, uint8_t *head) {
-    const struct esk_envelope *envelope = &series->var->region.envelope;
+    const struct esk_envelope *envelope =
+        &esk_var_ring(series)->region.envelope;
     uint8_t checked[20] = {0};
     esk_store_u32(checked + 4, length);
     esk_store_u64(checked + 8, key);
@@ -106,7 +107,7 @@ static int var_write(struct esk_series *series, esk_key key,
         ESK_TRY(var_page_close(series));
     }
     uint32_t stream = series->var_stream + series->var_used;
-    esk_store_u32(reference + REFERENCE_POSITION, series->var->head);
+    esk_store_u32(reference + REFERENCE_POSITION, esk_var_ring(series)->head);
     esk_store_u16(reference + REFERENCE_STREAM, (uint16_t)stream);
     head_make(series, key, stream, bytes, head);
     ESK_TRY(stream_write(series, head, sizeof head));
@@ -114,16 +115,16 @@ static int var_write(struct esk_series *series, esk_key key,
 }
 
 static int var_flush(struct esk_series *series) {
-    uint16_t unit = series->volume->device->geometry.program_bytes;
+    uint16_t unit = esk_volume_geometry(series->volume)->program_bytes;
     if (series->var_used == series->var_sealed) {
         return ESK_OK;
     }
     uint16_t rounded = (uint16_t)((series->var_used + unit - 1u) / unit * unit);
-    if (esk_ring_can_seal(series->var, rounded)) {
+    if (esk_ring_can_seal(esk_var_ring(series), rounded)) {
         memset(series->var_page + ESK_ENVELOPE_BYTES + series->var_used, 0,
                (size_t)(rounded - series->var_used));
         ESK_TRY(esk_series_order(series, ESK_SERIES_VAR, ESK_SERIES_VAR));
-        ESK_TRY(esk_ring_seal(series->var, series->var_page, rounded,
+        ESK_TRY(esk_ring_seal(esk_var_ring(series), series->var_page, rounded,
                               series->var_stream));
         series->var_used = rounded;
         series->var_sealed = rounded;
@@ -136,7 +137,7 @@ static int var_flush(struct esk_series *series) {
 /// is never given out twice, whatever of them reads.
 static void var_recover(struct esk_series *series) {
     uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
-    series->var_stream = STREAM_FIRST + series->var->head * whole;
+    series->var_stream = STREAM_FIRST + esk_var_ring(series)->head * whole;
 }
 
 /// Looks among a page's rows, from the floor on, for the first value.
@@ -146,8 +147,8 @@ static bool first_value(struct esk_series *series, uint8_t *page,
     uint16_t row =
         esk_series_rows_below(series, page, count, series->floor, false);
     for (; row < count; row++) {
-        const uint8_t *reference =
-            esk_series_page_row(series, page, row) + series->var_offset;
+        const uint8_t *reference = esk_series_page_row(series, page, row) +
+                                   esk_shape(series)->var_offset;
         if (esk_series_has_value(reference)) {
             *position = esk_load_u32(reference + REFERENCE_POSITION);
             return true;
@@ -158,9 +159,9 @@ static bool first_value(struct esk_series *series, uint8_t *page,
 
 static void var_trim(struct esk_series *series) {
     uint32_t at = series->data.tail;
-    uint32_t position = series->var->head;
+    uint32_t position = esk_var_ring(series)->head;
 
-    if (!series->var->refuse) {
+    if (!esk_var_ring(series)->refuse) {
         return;
     }
     for (uint8_t i = 0; at < series->data.head; i++) {
@@ -187,7 +188,7 @@ static void var_trim(struct esk_series *series) {
         (void)first_value(series, series->write_page, series->write_count,
                           &position);
     }
-    esk_ring_drop(series->var, position);
+    esk_ring_drop(esk_var_ring(series), position);
 }
 
 bool esk_series_has_value(const uint8_t *reference) {
@@ -226,7 +227,7 @@ static bool page_holds(const uint8_t *page, uint32_t first, uint16_t count,
 ///          is lost; ESK_E_IO.
 static int var_find(struct esk_series *series, uint32_t *position,
                     uint32_t stream, uint32_t mask, struct var_page *found) {
-    const struct esk_ring *ring = series->var;
+    const struct esk_ring *ring = esk_var_ring(series);
     int lost = ESK_E_CORRUPT;
     if (*position < ring->tail) {
         if (ring->tail - *position > ring->region.pages) {
@@ -298,7 +299,7 @@ static int value_open(struct esk_series *series, const uint8_t *reference,
         return ESK_OK;
     }
     value->position = esk_load_u32(reference + REFERENCE_POSITION);
-    bool dropped = value->position < series->var->tail;
+    bool dropped = value->position < esk_var_ring(series)->tail;
     value->stream = esk_load_u16(reference + REFERENCE_STREAM);
     ESK_TRY(stream_read(series, value, UINT16_MAX, head, sizeof head, &got));
     uint32_t length = esk_load_u32(head + HEAD_LENGTH);
@@ -321,10 +322,11 @@ static int value_read(struct esk_series *series, struct esk_series_value *value,
 
 int esk_series_value_open(struct esk_series *series, const void *row,
                           struct esk_series_value *value) {
-    if (series->var_offset == ESK_SERIES_NO_VAR) {
+    if (esk_shape(series)->var_offset == ESK_SERIES_NO_VAR) {
         return ESK_E_UNSUPPORTED;
     }
-    return value_open(series, (const uint8_t *)row + series->var_offset,
+    return value_open(series,
+                      (const uint8_t *)row + esk_shape(series)->var_offset,
                       esk_series_row_key(series, row), value);
 }
 

@@ -52,7 +52,7 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
 int esk_tree_create(struct esk_volume *volume,
                     const struct esk_table_spec *spec, struct esk_fault *fault,
                     uint8_t *page) {
-    const struct esk_geometry *geometry = &volume->device->geometry;
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
     struct esk_fault found = {0, 0};
     struct esk_btree_layout layout;
     uint8_t k_percent = spec->k_percent != 0 ? spec->k_percent : 50;
@@ -80,7 +80,7 @@ static int layout_read(struct esk_volume *volume,
                        const struct esk_node_store *store,
                        struct esk_btree_layout *layout, uint8_t *page) {
     struct esk_column_place column;
-    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     uint8_t k_percent = info->group_pages;
     ESK_TRY(esk_catalog_column(volume, info, info->key_column, &column, NULL,
                                NULL, page));
@@ -178,7 +178,7 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
     struct esk_arena arena = {.next = NULL};
     struct esk_btree_layout layout;
     struct tree_memory memory;
-    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     if (config->store == NULL || config->store->id != info->run_pages ||
         layout_read(volume, info, config->store, &layout, page) != ESK_OK) {
         return 0;
@@ -191,7 +191,7 @@ static int region_find(struct esk_volume *volume,
                        const struct esk_table_info *info,
                        const struct esk_tree_config *config,
                        struct esk_ring_config *region) {
-    uint32_t blocks = volume->device->geometry.block_count;
+    uint32_t blocks = esk_volume_geometry(volume)->block_count;
     uint8_t ahead = config->erase_ahead != 0 ? config->erase_ahead : 1;
     memset(region, 0, sizeof *region);
     region->block = info->block[0];
@@ -261,7 +261,7 @@ static ESK_OUT_OF_LINE int
 tree_make(struct esk_tree **tree, struct esk_volume *volume,
           const struct esk_tree_config *config, struct esk_arena *arena,
           const struct open_scratch *scratch, struct esk_ring_config *region) {
-    uint16_t page_bytes = volume->device->geometry.page_bytes;
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     struct tree_memory memory;
     memory_carve(arena, page_bytes, &scratch->layout, config, &memory);
     if (arena->next == NULL) {
@@ -307,7 +307,7 @@ static ESK_OUT_OF_LINE int tree_take_up(struct esk_tree **tree,
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
     struct esk_ring_config region;
     const uint32_t bytes = sizeof(struct open_scratch) + ESK_ARENA_ALIGN;
-    if (arena_bytes < volume->device->geometry.page_bytes + bytes) {
+    if (arena_bytes < esk_volume_geometry(volume)->page_bytes + bytes) {
         return ESK_E_NO_MEMORY;
     }
     if (!esk_arena_is_aligned(arena)) {

@@ -147,7 +147,7 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
         return tree->batches->begin(tree, pages);
     }
     if (pages == 0) {
-        pages = tree->volume->device->geometry.block_pages;
+        pages = esk_volume_geometry(tree->volume)->block_pages;
     }
     ESK_TRY(tree->store->begin(tree, pages));
     ESK_TRY(esk_tree_flush(tree));

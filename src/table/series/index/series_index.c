@@ -32,8 +32,8 @@ uint16_t esk_series_index_finish(const struct esk_series *series, uint8_t *page,
         esk_spline_tip(&series->spline, &key, &position)) {
         uint8_t wide[8];
         esk_store_u64(wide, key);
-        memcpy(end, wide, series->key_bytes);
-        esk_store_u32(end + series->key_bytes, position);
+        memcpy(end, wide, esk_shape(series)->key_bytes);
+        esk_store_u32(end + esk_shape(series)->key_bytes, position);
         page[ESK_INDEX_FLAGS] |= ESK_INDEX_TIP;
         end += knot;
     }
@@ -52,7 +52,8 @@ static int run_write(struct esk_series *series) {
     uint8_t *page = series->log.run_page;
     uint8_t frame = 0;
     uint32_t position = 0;
-    uint16_t bytes = (uint16_t)(series->log.run_count * series->entry_bytes);
+    uint16_t bytes =
+        (uint16_t)(series->log.run_count * esk_shape(series)->entry_bytes);
     uint8_t knot = esk_series_knot_bytes(series);
 
     ESK_TRY(esk_series_slot_prepare(series));
@@ -75,7 +76,7 @@ static int run_write(struct esk_series *series) {
     if (series->log.run_page == NULL) {
         esk_pool_give(&series->pool, frame);
     } else if (status == ESK_OK) {
-        series->parts->values->group(
+        esk_parts(series)->values->group(
             series, position, page + ESK_INDEX_RUN_BODY, series->log.run_count,
             series->log.gap_unknown &&
                 series->log.run_first < series->log.run_start);
@@ -101,8 +102,8 @@ static void run_flush(struct esk_series *series) {
 bool esk_series_run_is_full(const struct esk_series *series) {
     uint32_t entries = series->log.run_count + 1u;
     uint32_t knots = series->spline.fresh + 2u;
-    return series->log.run_count >= series->run_pages ||
-           ESK_INDEX_RUN_BODY + entries * series->entry_bytes +
+    return series->log.run_count >= esk_shape(series)->run_pages ||
+           ESK_INDEX_RUN_BODY + entries * esk_shape(series)->entry_bytes +
                    knots * esk_series_knot_bytes(series) >
                page_bytes(series);
 }
@@ -123,7 +124,7 @@ static bool run_pass_holes(struct esk_series *series, uint32_t position) {
             return false;
         }
         if (series->log.run_page != NULL) {
-            series->parts->values->entry(series, NULL, false);
+            esk_parts(series)->values->entry(series, NULL, false);
         }
         series->log.run_count++;
     }
@@ -138,7 +139,7 @@ int esk_series_index_note(struct esk_series *series, uint32_t position,
         ESK_TRY(esk_spline_add(&series->spline, key, position));
     }
     if (series->log.run_page != NULL) {
-        series->parts->values->entry(series, page, false);
+        esk_parts(series)->values->entry(series, page, false);
     }
     series->log.run_count++;
     return ESK_OK;

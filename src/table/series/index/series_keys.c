@@ -12,8 +12,8 @@ enum { SAMPLES_MAX = 64 };
 
 static void spline_init(struct esk_series *series, void *memory, uint16_t bytes,
                         uint8_t error_16ths) {
-    esk_spline_init(&series->spline, memory, bytes, series->key_bytes,
-                    error_16ths);
+    esk_spline_init(&series->spline, memory, bytes,
+                    esk_shape(series)->key_bytes, error_16ths);
 }
 
 /// Asks the spline and, where it says so, tiles.
@@ -22,7 +22,7 @@ static void spline_guess(struct esk_series *series, esk_key key,
     struct esk_spline_hit hit;
     int status = esk_spline_find(&series->spline, key, &hit);
     if (status == ESK_OK && hit.level > 0) {
-        status = series->parts->log->find(series, key, &hit);
+        status = esk_parts(series)->log->find(series, key, &hit);
     }
     if (status == ESK_OK) {
         *position = hit.position;
@@ -31,7 +31,7 @@ static void spline_guess(struct esk_series *series, esk_key key,
 
 static void spline_trim(struct esk_series *series) {
     esk_spline_trim(&series->spline, series->data.tail,
-                    series->parts->log != NULL ? series->log.ring.tail : 0);
+                    esk_parts(series)->log != NULL ? series->log.ring.tail : 0);
 }
 
 /// Adds a data page to the spline; nothing is saved.
@@ -61,8 +61,8 @@ static void pages_sample(struct esk_series *series) {
 }
 
 static int keys_recover(struct esk_series *series) {
-    if (series->parts->log != NULL) {
-        ESK_TRY(series->parts->log->recover(series));
+    if (esk_parts(series)->log != NULL) {
+        ESK_TRY(esk_parts(series)->log->recover(series));
     } else {
         pages_sample(series);
     }
@@ -72,8 +72,8 @@ static int keys_recover(struct esk_series *series) {
 
 static void keys_add(struct esk_series *series, uint32_t position,
                      uint8_t *page) {
-    if (series->parts->log != NULL) {
-        series->parts->log->add(series, position, page);
+    if (esk_parts(series)->log != NULL) {
+        esk_parts(series)->log->add(series, position, page);
     } else {
         page_add(series, position, page);
     }

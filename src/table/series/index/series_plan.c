@@ -35,7 +35,8 @@ static uint64_t entries_match(const struct esk_series *series,
                                                .lo = range->order_lo,
                                                .hi = range->order_hi};
             mask &= esk_summary_matches(series->columns, entries,
-                                        series->entry_bytes, count, &wanted);
+                                        esk_shape(series)->entry_bytes, count,
+                                        &wanted);
         }
     }
     return mask;
@@ -53,9 +54,9 @@ static void window_set(struct esk_series *series, struct esk_series_plan *plan,
                        uint8_t *entries, uint16_t count, uint32_t base) {
     uint32_t offset = base - plan->run_start;
     plan->window_base = base;
-    plan->window =
-        entries_match(series, plan, entries + offset * series->entry_bytes,
-                      (uint16_t)(count - offset));
+    plan->window = entries_match(
+        series, plan, entries + offset * esk_shape(series)->entry_bytes,
+        (uint16_t)(count - offset));
 }
 
 /// Makes the run page at `position` the plan's run, with the window that
@@ -121,14 +122,14 @@ static void open_run_enter(struct esk_series *series,
 /// page; true when that cannot be known.
 static bool group_admits(struct esk_series *series,
                          struct esk_series_plan *plan, uint32_t position) {
-    uint32_t group = position / series->group_pages;
-    uint8_t slot = (uint8_t)(position % series->group_pages);
-    uint8_t last = (uint8_t)(series->group_pages - 1);
+    uint32_t group = position / esk_shape(series)->group_pages;
+    uint8_t slot = (uint8_t)(position % esk_shape(series)->group_pages);
+    uint8_t last = (uint8_t)(esk_shape(series)->group_pages - 1);
 
     if (group != plan->group) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        uint32_t place = group * series->group_pages + last;
+        uint32_t place = group * esk_shape(series)->group_pages + last;
         plan->group = group;
         plan->group_mask = UINT64_MAX;
         if (place >= series->log.ring.head) {
@@ -190,7 +191,7 @@ static uint32_t index_seek(struct esk_series *series, uint32_t data) {
     if (!run_start_from(series, low, &start, &at) || start > data) {
         return low;
     }
-    if (data - start < series->run_pages) {
+    if (data - start < esk_shape(series)->run_pages) {
         return at;
     }
     while (high - low > 1) {

@@ -11,7 +11,7 @@
 /// anything, for it may be readable another time.
 static void note_unreadable(struct esk_series *series, bool erased) {
     if (series->log.run_page != NULL) {
-        series->parts->values->entry(series, NULL, !erased);
+        esk_parts(series)->values->entry(series, NULL, !erased);
     }
     series->log.run_count++;
 }
@@ -22,8 +22,8 @@ static void note_unreadable(struct esk_series *series, bool erased) {
 static void roll_forward(struct esk_series *series) {
     uint32_t head = series->data.head;
     uint32_t position = series->log.run_first;
-    if (head - position > series->run_pages) {
-        position = head - series->run_pages;
+    if (head - position > esk_shape(series)->run_pages) {
+        position = head - esk_shape(series)->run_pages;
         series->log.gap_unknown = true;
     }
     series->log.run_start = position;

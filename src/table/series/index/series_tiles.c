@@ -56,9 +56,10 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
     uint8_t *page = NULL;
     uint8_t frame = 0;
     uint32_t position = 0;
-    uint16_t entries =
-        role == ESK_INDEX_GROUP ? (uint16_t)(series->group_pages - 1u) : 0;
-    uint16_t bytes = (uint16_t)(entries * series->entry_bytes);
+    uint16_t entries = role == ESK_INDEX_GROUP
+                           ? (uint16_t)(esk_shape(series)->group_pages - 1u)
+                           : 0;
+    uint16_t bytes = (uint16_t)(entries * esk_shape(series)->entry_bytes);
     uint8_t knot = esk_series_knot_bytes(series);
     uint16_t room = (uint16_t)((unsigned)(series->pool.page_bytes -
                                           ESK_INDEX_TILE_BODY - bytes) /
@@ -76,8 +77,8 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
     esk_store_u16(page + ESK_INDEX_ENTRIES, entries);
     if (bytes > 0) {
         /* A group of which no page was written matches nothing. */
-        series->parts->values->group(series, series->log.ring.head, NULL, 0,
-                                     false);
+        esk_parts(series)->values->group(series, series->log.ring.head, NULL, 0,
+                                         false);
         memcpy(page + ESK_INDEX_TILE_BODY, series->log.group, bytes);
     }
     tile_head(series, page, level, merged);
@@ -92,7 +93,7 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
 
 int esk_series_slot_prepare(struct esk_series *series) {
     ESK_TRY(esk_ring_reserve(&series->log.ring));
-    while ((series->log.ring.head + 1) % series->group_pages == 0) {
+    while ((series->log.ring.head + 1) % esk_shape(series)->group_pages == 0) {
         ESK_TRY(tile_page_write(series, ESK_INDEX_GROUP, 0));
         series->log.save_due = true;
         ESK_TRY(esk_ring_reserve(&series->log.ring));

@@ -123,7 +123,7 @@ static void page_survey(struct esk_series *series, uint32_t position,
     if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
         if (position >= group_start && series->log.run_page != NULL) {
-            series->parts->values->group(series, position, NULL, 0, true);
+            esk_parts(series)->values->group(series, position, NULL, 0, true);
         }
         return;
     }
@@ -135,9 +135,9 @@ static void page_survey(struct esk_series *series, uint32_t position,
         bool unknown = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) == 0 &&
                        esk_page_aux(page) < start;
         if (position >= group_start && series->log.run_page != NULL) {
-            series->parts->values->group(series, position,
-                                         esk_series_index_entries(page), count,
-                                         unknown);
+            esk_parts(series)->values->group(series, position,
+                                             esk_series_index_entries(page),
+                                             count, unknown);
         }
         found->run_end = start + count;
         found->has_run = true;
@@ -162,7 +162,7 @@ static void page_survey(struct esk_series *series, uint32_t position,
 /// Where the survey begins: at the newest group page that can be read.
 static uint32_t survey_start(struct esk_series *series) {
     uint32_t head = series->log.ring.head;
-    uint32_t start = head - head % series->group_pages;
+    uint32_t start = head - head % esk_shape(series)->group_pages;
     for (uint8_t i = 0; i < GROUPS_BACK_MAX; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -177,7 +177,7 @@ static uint32_t survey_start(struct esk_series *series) {
                 return start - 1;
             }
         }
-        start -= series->group_pages;
+        start -= esk_shape(series)->group_pages;
     }
     return start > series->log.ring.tail ? start : series->log.ring.tail;
 }
@@ -186,7 +186,7 @@ uint32_t esk_series_tiles_recover(struct esk_series *series) {
     struct recovery found = {.has_tile = false};
     uint32_t head = series->log.ring.head;
     uint32_t start = survey_start(series);
-    uint32_t group_start = head - head % series->group_pages;
+    uint32_t group_start = head - head % esk_shape(series)->group_pages;
     uint64_t with_knots = 0;
 
     for (uint32_t at = start; at < head; at++) {

@@ -63,12 +63,13 @@ static int columns_read(struct esk_series *series,
 
 static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
     const struct esk_summary_column *columns = series->columns;
-    uint8_t count = series->column_count;
-    uint8_t *entry = series->log.run_page + ESK_INDEX_RUN_BODY +
-                     (uint16_t)(series->log.run_count * series->entry_bytes);
+    uint8_t count = esk_shape(series)->column_count;
+    uint8_t *entry =
+        series->log.run_page + ESK_INDEX_RUN_BODY +
+        (uint16_t)(series->log.run_count * esk_shape(series)->entry_bytes);
     if (page != NULL) {
         esk_summary_fold(columns, count, entry, page + ESK_ENVELOPE_BYTES,
-                         esk_page_count(page), series->row_bytes);
+                         esk_page_count(page), esk_shape(series)->row_bytes);
     } else if (any) {
         esk_summary_widen(columns, count, entry);
     } else {
@@ -78,15 +79,15 @@ static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
 
 static void group_note(struct esk_series *series, uint32_t position,
                        const uint8_t *entries, uint16_t count, bool any) {
-    uint32_t group = position / series->group_pages;
-    uint8_t slot = (uint8_t)(position % series->group_pages);
-    uint16_t bytes = series->entry_bytes;
-    uint8_t last = (uint8_t)(series->group_pages - 1);
+    uint32_t group = position / esk_shape(series)->group_pages;
+    uint8_t slot = (uint8_t)(position % esk_shape(series)->group_pages);
+    uint16_t bytes = esk_shape(series)->entry_bytes;
+    uint8_t last = (uint8_t)(esk_shape(series)->group_pages - 1);
 
     if (group != series->log.group_number) {
         series->log.group_number = group;
         for (uint8_t i = 0; i < last; i++) {
-            esk_summary_clear(series->columns, series->column_count,
+            esk_summary_clear(series->columns, esk_shape(series)->column_count,
                               series->log.group + (uint16_t)i * bytes);
         }
     }
@@ -95,11 +96,12 @@ static void group_note(struct esk_series *series, uint32_t position,
     }
     uint8_t *entry = series->log.group + (uint16_t)slot * bytes;
     for (uint16_t i = 0; i < count; i++) {
-        esk_summary_merge(series->columns, series->column_count, entry,
-                          entries + (uint32_t)i * bytes);
+        esk_summary_merge(series->columns, esk_shape(series)->column_count,
+                          entry, entries + (uint32_t)i * bytes);
     }
     if (any) {
-        esk_summary_widen(series->columns, series->column_count, entry);
+        esk_summary_widen(series->columns, esk_shape(series)->column_count,
+                          entry);
     }
 }
 

@@ -79,7 +79,7 @@ int esk_inplace_program(struct esk_tree *tree, uint32_t at,
     const struct esk_region *region = &tree->ring.region;
     tree->stats.programs++;
     int status = esk_region_program(region, region->first_page + at, page, 0,
-                                    region->envelope.page_bytes);
+                                    esk_envelope_page_bytes(&region->envelope));
     return status == ESK_E_MEDIUM ? ESK_E_WORN : status;
 }
 

@@ -70,7 +70,7 @@ static uint32_t change_slots(const struct esk_tree *tree) {
 static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
                         uint32_t first) {
     struct esk_region *region = &tree->ring.region;
-    memset(page, 0, region->envelope.page_bytes);
+    memset(page, 0, esk_envelope_page_bytes(&region->envelope));
     region->envelope.kind = ESK_PAGE_NODE + ESK_INPLACE_RECORD;
     esk_envelope_open(page, ESK_INPLACE_JOURNAL, first);
     esk_envelope_close(&region->envelope, page, pages);
@@ -151,7 +151,7 @@ static int root_make(struct esk_tree *tree) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    memset(page, 0, tree->ring.region.envelope.page_bytes);
+    memset(page, 0, esk_envelope_page_bytes(&tree->ring.region.envelope));
     int status =
         esk_inplace_write(tree, ESK_INPLACE_ROOT, page, 1, ESK_PAGE_NONE, true);
     esk_pool_give(&tree->pool, frame);

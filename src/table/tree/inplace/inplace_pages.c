@@ -32,7 +32,7 @@ enum { LOOK_PAGES = 8 };
 /// Entries of the list; those for later stay in its first half: a walk has the
 /// other.
 static uint16_t entries_max(const struct esk_tree *tree) {
-    uint16_t bytes = tree->ring.region.envelope.page_bytes;
+    uint16_t bytes = esk_envelope_page_bytes(&tree->ring.region.envelope);
     return (uint16_t)((bytes - ESK_TREE_LIST_BODY) / 4u);
 }
 
@@ -173,7 +173,8 @@ static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
 /// entries in `page`. count: out.
 static int pages_search(struct esk_tree *tree, uint8_t *page, uint16_t *count) {
     struct esk_tree_spares *spares = tree->spares;
-    uint16_t half = (uint16_t)(tree->ring.region.envelope.page_bytes / 2u);
+    uint16_t half =
+        (uint16_t)(esk_envelope_page_bytes(&tree->ring.region.envelope) / 2u);
     uint16_t most = (uint16_t)((half - ESK_TREE_LIST_BODY) / 4u);
     struct window window = {.bits = page + half, .pages = half * 8u};
     uint32_t end = tree->ring.head;

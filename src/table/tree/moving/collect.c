@@ -26,7 +26,7 @@
 #include "table/tree/plan/collector.h"
 
 static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
-    return tree->volume->device->geometry.block_pages;
+    return esk_volume_geometry(tree->volume)->block_pages;
 }
 
 /// Windows that a lap of a wandering tree is divided into.

@@ -21,7 +21,7 @@
 int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
                         uint32_t *address) {
     bool commit = root && !tree->in_batch;
-    uint16_t bytes = tree->ring.region.envelope.page_bytes;
+    uint16_t bytes = esk_envelope_page_bytes(&tree->ring.region.envelope);
     page[ESK_TREE_PAGE_FLAGS] = commit ? ESK_TREE_PAGE_COMMIT : 0;
     if (commit) {
         /* It takes effect, so what it stands on is to be there before it. */

@@ -9,7 +9,7 @@
 #include "table/tree/plan/collector.h"
 
 static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
-    return tree->volume->device->geometry.block_pages;
+    return esk_volume_geometry(tree->volume)->block_pages;
 }
 
 /// Takes back what a cut, or a batch that was not committed, left behind the
@@ -46,7 +46,7 @@ void esk_tree_bad_count(struct esk_tree *tree) {
 }
 
 uint32_t esk_tree_spare_pages(const struct esk_tree *tree) {
-    const struct esk_geometry *geometry = &tree->volume->device->geometry;
+    const struct esk_geometry *geometry = esk_volume_geometry(tree->volume);
     uint32_t block = block_pages(tree);
     if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
         return 0;

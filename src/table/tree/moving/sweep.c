@@ -139,7 +139,7 @@ static ESK_OUT_OF_LINE bool step_goes_on(const struct esk_tree *tree,
                                          const struct batch *batch,
                                          uint8_t above, uint8_t spare) {
     const struct esk_ring *ring = &tree->ring;
-    uint16_t block = tree->volume->device->geometry.block_pages;
+    uint16_t block = esk_volume_geometry(tree->volume)->block_pages;
     uint16_t left = (uint16_t)(block - esk_ring_rest(ring, ring->head) - above);
     if (!tree->was_cut) {
         return batch->moves < MOVES_MAX;

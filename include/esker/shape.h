@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The shape of one table, as constants: for a firmware that is compiled for
+/// it and so links no catalog.
+///
+///     esker header factory.img log > log_shape.h
+///     cc -DESK_SHAPE='"log_shape.h"' ...      every file, the core's too
+///
+///     status = esk_volume_attach(&volume, &device, 0, &esk_shape_volume,
+///                                page);
+///     if (status == ESK_NOT_FOUND) {
+///         status = esk_volume_stamp(&volume, esk_shape_meta, page);
+///     }
+///     ... esk_series_attach(&series, &esk_shape_parts, &volume,
+///                           &esk_shape_table, &esk_shape_series, &config,
+///                           arena, sizeof arena);
+///
+/// The bytes on the medium are those of any other volume: host tools read it.
+/// A program of a shape serves that table alone, on that geometry.
+#ifndef ESKER_SHAPE_H
+#define ESKER_SHAPE_H
+
+#include "esker/series.h"
+#include "esker/volume.h"
+
+#if defined(__AVR__)
+#define ESK_SHAPE_ROM __attribute__((__progmem__))
+#else
+#define ESK_SHAPE_ROM
+#endif
+
+#ifdef ESK_SHAPE
+#include ESK_SHAPE
+
+static const struct esk_geometry esk_shape_geometry = ESK_SHAPE_GEOMETRY;
+static const struct esk_volume_shape esk_shape_volume = ESK_SHAPE_VOLUME;
+static const struct esk_table_info esk_shape_table = ESK_SHAPE_TABLE;
+/// For esk_volume_stamp.
+static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
+#ifdef ESK_SHAPE_SERIES
+static const struct esk_series_shape esk_shape_series = ESK_SHAPE_SERIES;
+/// The parts that the program uses; -DESK_SHAPE_PARTS names others.
+static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
+#endif
+#endif
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What can be a constant: in a program that is compiled with a shape
+/// (esker/shape.h) it is; else it is where a mount or an open put it. It is
+/// asked for by an accessor, here or beside the struct that has it as a
+/// member, so no other file knows which of the two it is.
+#ifndef ESK_BASE_SHAPE_H
+#define ESK_BASE_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "esker/shape.h"
+
+#ifdef ESK_SHAPE
+/// `constant` in a program that has a shape; else `value`.
+#define ESK_SHAPED(constant, value) ((void)sizeof(value), (constant))
+#else
+#define ESK_SHAPED(constant, value) (value)
+#endif
+
+static inline const struct esk_geometry *
+esk_volume_geometry(const struct esk_volume *volume) {
+    return ESK_SHAPED(&esk_shape_geometry, &volume->device->geometry);
+}
+
+/// Whether the driver can keep marks of bad blocks.
+static inline bool esk_volume_keeps_marks(const struct esk_volume *volume) {
+    return ESK_SHAPED(ESK_SHAPE_KEEPS_MARKS != 0,
+                      volume->device->ops->block_is_bad != NULL);
+}
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// From a table's shape to an open series: memory, rings, what a cut left.
+/// Nothing here reads the catalog.
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/inline.h"
+#include "table/series/series_open.h"
+
+enum {
+    KEY_INDEX_BYTES_DEFAULT = 256,
+    KEY_INDEX_BYTES_MIN = 48,
+    ERASE_AHEAD_MAX = 8,
+};
+
+_Static_assert(sizeof(struct esk_series) <= ESK_SERIES_STATE_BYTES,
+               "ESK_SERIES_STATE_BYTES is what callers size arenas with");
+
+uint8_t esk_series_frames_min(const struct esk_table_info *info) {
+    return (uint8_t)(2 + (info->index_count > 0 ? 1 : 0) +
+                     (info->blocks[ESK_REGION_VAR] > 0 ? 1 : 0));
+}
+
+static uint16_t key_index_bytes(const struct esk_series_config *config) {
+    if (config == NULL || config->key_index_bytes == 0) {
+        return KEY_INDEX_BYTES_DEFAULT;
+    }
+    return config->key_index_bytes < KEY_INDEX_BYTES_MIN
+               ? KEY_INDEX_BYTES_MIN
+               : config->key_index_bytes;
+}
+
+uint8_t esk_series_frames(const struct esk_table_info *info,
+                          const struct esk_series_config *config) {
+    uint8_t least = esk_series_frames_min(info);
+    return config == NULL || config->frames < least ? least : config->frames;
+}
+
+/// Bytes of a handle with these parts.
+static uint16_t state_bytes(const struct esk_series_parts *parts) {
+    return parts->log != NULL    ? sizeof(struct esk_series)
+           : parts->keys != NULL ? offsetof(struct esk_series, log)
+                                 : offsetof(struct esk_series, spline);
+}
+
+uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
+                          const struct esk_series_parts *parts,
+                          const struct esk_table_info *info,
+                          const struct esk_series_config *config,
+                          const struct esk_series_layout *layout,
+                          struct esk_series_memory *memory) {
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
+    memory->series = esk_arena_take(arena, state_bytes(parts));
+    memory->var = esk_arena_take(
+        arena, info->blocks[ESK_REGION_VAR] > 0 ? sizeof *memory->var : 0);
+    memory->journal = esk_arena_take(
+        arena, info->sync_blocks > 0 ? sizeof *memory->journal : 0);
+    memory->pool = esk_arena_take(
+        arena, ESK_POOL_BYTES(page_bytes, esk_series_frames(info, config), 1));
+    memory->knots = esk_arena_take(
+        arena, parts->keys != NULL ? key_index_bytes(config) : 0);
+    memory->columns = esk_arena_take(
+        arena, (uint32_t)(info->index_count * sizeof *memory->columns));
+    memory->group = esk_arena_take(arena, (uint32_t)(info->group_pages - 1u) *
+                                              layout->entry_bytes);
+    memory->edges = esk_arena_take(arena, layout->edges_bytes);
+    return arena->used;
+}
+
+void esk_series_make(const struct esk_series_memory *memory,
+                     struct esk_volume *volume,
+                     const struct esk_series_parts *parts,
+                     const struct esk_table_info *info,
+                     const struct esk_series_shape *shape,
+                     const struct esk_series_config *config) {
+    struct esk_series *series = memory->series;
+    memset(series, 0, state_bytes(parts));
+    series->volume = volume;
+    series->parts = parts;
+    series->shape = *shape;
+    series->columns = memory->columns;
+    if (parts->log != NULL) {
+        series->log.group = memory->group;
+        series->log.group_number = UINT32_MAX;
+    }
+    series->id = info->id;
+    series->floor = info->floor_set ? (esk_key)info->floor_key : 0;
+    if (shape->var_offset != ESK_SERIES_NO_VAR) {
+        series->var = memory->var;
+        memset(series->var, 0, sizeof *series->var);
+    }
+    if (info->sync_blocks > 0) {
+        series->journal = memory->journal;
+        memset(series->journal, 0, sizeof *series->journal);
+    }
+    if (parts->keys != NULL) {
+        parts->keys->init(series, memory->knots, key_index_bytes(config),
+                          config == NULL ? 0 : config->key_error_16ths);
+    }
+}
+
+static void unread_set(struct esk_series *series, uint32_t pages) {
+    series->unread = (uint8_t)(pages < UINT8_MAX ? pages : UINT8_MAX);
+}
+
+/// Finds the newest row on the medium: its key and ordinal; and how many pages
+/// behind it hold bytes that are not valid, one that is valid in part included.
+/// end      out: the position behind its page; the ring's tail without one.
+/// Returns ESK_OK; ESK_E_IO.
+static int newest_find(struct esk_series *series, uint32_t *end) {
+    uint32_t partial = series->stats.partial;
+    uint32_t unread = 0;
+    *end = series->data.tail;
+    for (uint32_t at = series->data.head; at > series->data.tail; at--) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        int status =
+            esk_series_pin(series, &series->data, at - 1, &page, &frame);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        unread += status == ESK_E_CORRUPT ? 1 : 0;
+        unread += status == ESK_OK ? series->stats.partial - partial : 0;
+        unread_set(series, unread);
+        if (status != ESK_OK) {
+            continue;
+        }
+        uint16_t count = esk_page_count(page);
+        series->ordinal = esk_page_aux(page) + count;
+        if (count > 0) {
+            series->newest = esk_series_row_key(
+                series,
+                esk_series_page_row(series, page, (uint16_t)(count - 1)));
+            series->has_newest = true;
+        }
+        esk_pool_unpin(&series->pool, frame);
+        *end = at;
+        if (count > 0) {
+            return ESK_OK;
+        }
+    }
+    return ESK_OK;
+}
+
+/// Brings the key index back. Where that moves the head, because index pages
+/// know of data pages that were lost, the newest row is found again; the
+/// ordinals of the rows skip a row for each lost page, so that every reader
+/// sees that rows are missing.
+static int keys_recover(struct esk_series *series) {
+    uint32_t head = series->data.head;
+    uint32_t end = 0;
+    ESK_TRY(newest_find(series, &end));
+    if (esk_parts(series)->keys == NULL) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_parts(series)->keys->recover(series));
+    if (series->data.head > head) {
+        ESK_TRY(newest_find(series, &end));
+        if (end <= head) {
+            /* The page behind the newest run was there. */
+            uint32_t lost = series->log.run_first + 1u - head;
+            series->ordinal += lost;
+            unread_set(series, lost);
+        }
+    }
+    return ESK_OK;
+}
+
+/// Mounts `ring` on `blocks` blocks from `block` on.
+static int ring_mount(struct esk_series *series, struct esk_ring *ring,
+                      struct esk_ring_config *config, uint32_t block,
+                      uint32_t blocks, uint8_t *page) {
+    config->block = block;
+    config->blocks = blocks;
+    return esk_ring_mount(ring, series->volume, config, &series->stats, page);
+}
+
+/// The sync journal's blocks are the data region's last ones.
+static int rings_mount(struct esk_series *series,
+                       const struct esk_table_info *info, uint8_t ahead,
+                       uint8_t *page) {
+    uint8_t sync = info->sync_blocks;
+    uint32_t block = info->block[ESK_REGION_DATA];
+    uint32_t blocks = info->blocks[ESK_REGION_DATA] - sync;
+    bool refuse = info->full_policy == ESK_FULL_REFUSE;
+    struct esk_ring_config config = {
+        .seed = info->seed,
+        .tail_hint = info->tail_hint,
+        .unit = esk_shape(series)->row_bytes,
+        .kind = ESK_PAGE_DATA,
+        .table = info->id,
+        .ahead = ahead,
+        .refuse = refuse,
+    };
+    ESK_TRY(ring_mount(series, &series->data, &config, block, blocks, page));
+    config.tail_hint = 0;
+    if (esk_sync_ring(series) != NULL) {
+        config.kind = ESK_PAGE_SYNC;
+        config.refuse = true;
+        ESK_TRY(ring_mount(series, esk_sync_ring(series), &config,
+                           block + blocks, sync, page));
+    }
+    config.unit = 1;
+    if (esk_parts(series)->log != NULL) {
+        config.kind = ESK_PAGE_INDEX;
+        config.refuse = false;
+        ESK_TRY(ring_mount(series, &series->log.ring, &config,
+                           info->block[ESK_REGION_INDEX],
+                           info->blocks[ESK_REGION_INDEX], page));
+    }
+    if (esk_var_ring(series) != NULL) {
+        config.kind = ESK_PAGE_VAR;
+        config.refuse = refuse;
+        ESK_TRY(ring_mount(series, esk_var_ring(series), &config,
+                           info->block[ESK_REGION_VAR],
+                           info->blocks[ESK_REGION_VAR], page));
+    }
+    return ESK_OK;
+}
+
+/// Mounts the rings and brings back what the last mount knew.
+/// info     needed until the rings are mounted: before a page is pinned.
+static int series_mount(struct esk_series *series,
+                        const struct esk_table_info *info,
+                        const struct esk_series_config *config) {
+    uint8_t frame = 0;
+    uint8_t ahead =
+        config == NULL || config->erase_ahead == 0 ? 1 : config->erase_ahead;
+    if (ahead > ERASE_AHEAD_MAX) {
+        ahead = ERASE_AHEAD_MAX;
+    }
+    ESK_TRY(esk_pool_take(&series->pool, &series->write_page, &frame));
+    if (esk_shape(series)->column_count > 0) {
+        ESK_TRY(esk_pool_take(&series->pool, &series->log.run_page, &frame));
+    }
+    if (esk_var_ring(series) != NULL) {
+        ESK_TRY(esk_pool_take(&series->pool, &series->var_page, &frame));
+    }
+    /* The write page is empty yet: it serves as scratch. */
+    ESK_TRY(rings_mount(series, info, ahead, series->write_page));
+    if (esk_var_ring(series) != NULL) {
+        esk_parts(series)->var->recover(series);
+    }
+    ESK_TRY(keys_recover(series));
+    if (esk_sync_ring(series) != NULL) {
+        ESK_TRY(esk_parts(series)->sync->recover(series));
+    }
+    if ((esk_volume_geometry(series->volume)->flags & ESK_MEDIUM_OVERWRITE) !=
+        0) {
+        /* What a program that ended left in a cache may still be there. */
+        series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
+    }
+    if (series->floor > 0 && esk_var_ring(series) != NULL) {
+        esk_parts(series)->var->trim(series);
+    }
+    return ESK_OK;
+}
+
+int esk_series_start(struct esk_series **series,
+                     const struct esk_series_memory *memory,
+                     const struct esk_table_info *info,
+                     const struct esk_series_config *config) {
+    struct esk_series *made = memory->series;
+    esk_pool_init(&made->pool, memory->pool,
+                  esk_volume_geometry(made->volume)->page_bytes,
+                  esk_series_frames(info, config));
+    int status = series_mount(made, info, config);
+    if (status != ESK_OK) {
+        esk_series_close(made);
+        return status;
+    }
+    *series = made;
+    return ESK_OK;
+}
+
+int esk_series_attach(struct esk_series **series,
+                      const struct esk_series_parts *parts,
+                      struct esk_volume *volume,
+                      const struct esk_table_info *info,
+                      const struct esk_series_shape *shape,
+                      const struct esk_series_config *config, void *arena,
+                      uint32_t arena_bytes) {
+    const struct esk_series_layout layout = {.entry_bytes = 0};
+    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    struct esk_series_memory memory;
+    if (!esk_arena_is_aligned(arena)) {
+        return ESK_E_INVALID;
+    }
+    esk_series_carve(&carved, volume, parts, info, config, &layout, &memory);
+    if (carved.next == NULL) {
+        return ESK_E_NO_MEMORY;
+    }
+    esk_series_make(&memory, volume, parts, info, shape, config);
+    return esk_series_start(series, &memory, info, config);
+}

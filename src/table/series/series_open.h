@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What opening a series by its name and attaching one by its shape share.
+#ifndef ESK_TABLE_SERIES_SERIES_OPEN_H
+#define ESK_TABLE_SERIES_SERIES_OPEN_H
+
+#include "base/arena.h"
+#include "table/series/series.h"
+
+/// The regions of struct esk_table_info.
+enum { ESK_REGION_DATA = 0, ESK_REGION_INDEX = 1, ESK_REGION_VAR = 2 };
+
+/// What the arena is carved into, in order.
+struct esk_series_memory {
+    struct esk_series *series;
+    struct esk_ring *var;
+    struct esk_ring *journal;
+    uint8_t *pool;
+    void *knots;
+    struct esk_summary_column *columns;
+    uint8_t *group;
+    uint8_t *edges;
+};
+
+/// Frames that a handle gets.
+uint8_t esk_series_frames(const struct esk_table_info *info,
+                          const struct esk_series_config *config);
+
+/// Carves the arena, or measures. Returns the bytes it takes.
+uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
+                          const struct esk_series_parts *parts,
+                          const struct esk_table_info *info,
+                          const struct esk_series_config *config,
+                          const struct esk_series_layout *layout,
+                          struct esk_series_memory *memory);
+
+/// Makes the handle, without frames, rings and value indexes.
+void esk_series_make(const struct esk_series_memory *memory,
+                     struct esk_volume *volume,
+                     const struct esk_series_parts *parts,
+                     const struct esk_table_info *info,
+                     const struct esk_series_shape *shape,
+                     const struct esk_series_config *config);
+
+/// Gives it frames and mounts it; a handle that cannot be mounted is closed.
+/// series   out, untouched unless ESK_OK.
+/// info     may stand in the frames, past the first.
+/// Returns  ESK_OK; ESK_E_IO.
+int esk_series_start(struct esk_series **series,
+                     const struct esk_series_memory *memory,
+                     const struct esk_table_info *info,
+                     const struct esk_series_config *config);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A volume by its shape: one look at its superblocks, none at its catalog.
+#include "base/rom.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
+
+/// Reads the superblock of half `half`.
+/// Returns as esk_region_read; ESK_E_SCHEMA when it is not the one expected.
+static int super_look(struct esk_volume *volume, uint8_t half, uint8_t *page) {
+    struct esk_meta meta;
+    esk_page_id id = 0;
+    uint16_t proven = 0;
+    if (esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u), &id) !=
+        ESK_OK) {
+        return ESK_E_CORRUPT;
+    }
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
+    ESK_TRY(esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true,
+                            &proven));
+    return esk_page_sequence(page) == volume->commit &&
+                   esk_load_u32(page + ESK_SUPER_SEED) == volume->seed
+               ? ESK_OK
+               : ESK_E_SCHEMA;
+}
+
+int esk_volume_attach(struct esk_volume *volume,
+                      const struct esk_device *device, uint8_t flags,
+                      const struct esk_volume_shape *shape, uint8_t *page) {
+    memset(volume, 0, sizeof *volume);
+    volume->device = device;
+    volume->flags = flags;
+    volume->seed = shape->seed;
+    volume->commit = shape->commit;
+    volume->half_blocks = shape->half_blocks;
+    volume->half_pages = shape->half_pages;
+    volume->catalog_pages = shape->catalog_pages;
+    volume->checksum = shape->checksum;
+    bool blank = false;
+    for (uint8_t half = 0; half < 2; half++) {
+        int status = super_look(volume, half, page);
+        if (status == ESK_OK) {
+            volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
+            volume->half_newest = half;
+        } else if (status == ESK_E_SCHEMA || status == ESK_E_IO) {
+            return status;
+        }
+        blank = blank || status == ESK_NOT_FOUND;
+    }
+    /* One half is whole at any time, but for a stamp that was cut. */
+    return volume->half_valid != 0 ? ESK_OK
+           : blank                 ? ESK_NOT_FOUND
+                                   : ESK_E_CORRUPT;
+}
+
+/// Programs the pages of `meta` into half `half`.
+static int half_stamp(struct esk_volume *volume, uint8_t half,
+                      const uint8_t *meta, uint8_t *page) {
+    struct esk_meta super;
+    esk_meta_open(&super, volume, ESK_PAGE_SUPERBLOCK);
+    ESK_TRY(esk_half_erase(volume, half));
+    for (uint16_t i = 0; i <= volume->catalog_pages; i++) {
+        bool last = i == volume->catalog_pages;
+        uint16_t bytes = esk_rom_u8(meta);
+        bytes = (uint16_t)(bytes | (uint16_t)esk_rom_u8(meta + 1) << 8);
+        meta += 2;
+        memset(page, 0, esk_envelope_page_bytes(&super.region.envelope));
+        for (uint16_t at = 0; at < bytes; at++) {
+            page[at] = esk_rom_u8(meta);
+            meta++;
+        }
+        if (last) {
+            /* As esk_half_seal. */
+            ESK_TRY(esk_region_barrier(&super.region));
+        }
+        ESK_TRY(esk_half_program(volume, half,
+                                 last ? (uint16_t)(volume->half_pages - 1u) : i,
+                                 page));
+    }
+    ESK_TRY(esk_region_sync(&super.region));
+    volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
+    return ESK_OK;
+}
+
+int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta,
+                     uint8_t *page) {
+    int status = ESK_OK;
+    for (uint8_t half = 0; half < 2 && status == ESK_OK; half++) {
+        status = half_stamp(volume, half, meta, page);
+    }
+    return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
+}
