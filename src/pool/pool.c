@@ -7,7 +7,7 @@
 ///            ^frame 0                  ^oldest
 ///
 /// A miss takes the oldest frame of class 0 that nobody has pinned. What
-/// several classes add is in pool_slots.c, behind pool->slots.
+/// several classes add is in pool_slots.c, behind esk_pool_slots(pool).
 ///
 /// Invariants: see pool.h. Lists are byte arrays, because a chip has a handful
 /// of frames and a move of a few bytes is cheaper than links.
@@ -68,8 +68,9 @@ static inline uint8_t tags_find(const uint32_t *tags, uint8_t frames,
 
 uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
                       uint8_t class_) {
-    uint8_t newest = esk_pool_order(pool, class_)[pool->frames - 1u];
-    return tags_find(esk_pool_tags(pool, class_), pool->frames, newest, tag);
+    uint8_t newest = esk_pool_order(pool, class_)[esk_pool_frames(pool) - 1u];
+    return tags_find(esk_pool_tags(pool, class_), esk_pool_frames(pool), newest,
+                     tag);
 }
 
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
@@ -77,7 +78,7 @@ void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
     uint8_t *order = esk_pool_order(pool, class_);
     int8_t step = 1;
     if (tag != ESK_POOL_TAG_NONE) {
-        order += pool->frames - 1u;
+        order += esk_pool_frames(pool) - 1u;
         step = -1;
     }
     esk_pool_tags(pool, class_)[frame] = tag;
@@ -94,12 +95,13 @@ uint8_t esk_pool_place(const uint8_t *order, uint8_t frame) {
 
 bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
                         uint8_t **page) {
-    if (frame >= pool->frames || !esk_pool_holds(pool, frame, tag)) {
+    if (frame >= esk_pool_frames(pool) || !esk_pool_holds(pool, frame, tag)) {
         return false;
     }
     pool->hits++;
     pool->pins[frame]++;
-    esk_pool_shift(esk_pool_order(pool, 0) + pool->frames - 1, -1, frame);
+    esk_pool_shift(esk_pool_order(pool, 0) + esk_pool_frames(pool) - 1, -1,
+                   frame);
     *page = esk_pool_page(pool, frame);
     return true;
 }
@@ -107,12 +109,13 @@ bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
 int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame) {
-    ESK_ASSERT(tag != ESK_POOL_TAG_NONE && class_ < pool->classes);
-    if (pool->slots != NULL) {
-        return pool->slots->pin(pool, tag, class_, load, context, page, frame);
+    ESK_ASSERT(tag != ESK_POOL_TAG_NONE && class_ < esk_pool_classes(pool));
+    if (esk_pool_slots(pool) != NULL) {
+        return esk_pool_slots(pool)->pin(pool, tag, class_, load, context, page,
+                                         frame);
     }
-    uint8_t *newest = esk_pool_order(pool, 0) + pool->frames - 1;
-    uint8_t found = tags_find(pool->tags, pool->frames, *newest, tag);
+    uint8_t *newest = esk_pool_order(pool, 0) + esk_pool_frames(pool) - 1;
+    uint8_t found = tags_find(pool->tags, esk_pool_frames(pool), *newest, tag);
     if (found != ESK_POOL_FRAME_NONE) {
         pool->hits++;
         pool->pins[found]++;
@@ -138,18 +141,18 @@ int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame) {
 }
 
 void esk_pool_tag(struct esk_pool *pool, uint8_t frame, uint32_t tag) {
-    ESK_ASSERT(frame < pool->frames && pool->pins[frame] > 0);
+    ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
     esk_pool_forget(pool, tag);
-    for (uint8_t i = 0; i < pool->classes; i++) {
+    for (uint8_t i = 0; i < esk_pool_classes(pool); i++) {
         esk_pool_move(pool, frame, i, tag);
     }
 }
 
 void esk_pool_rename(struct esk_pool *pool, uint8_t frame, uint32_t from,
                      uint32_t to) {
-    ESK_ASSERT(frame < pool->frames && pool->pins[frame] > 0);
+    ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
     esk_pool_forget(pool, to);
-    for (uint8_t i = 0; i < pool->classes; i++) {
+    for (uint8_t i = 0; i < esk_pool_classes(pool); i++) {
         uint32_t *tags = esk_pool_tags(pool, i);
         tags[frame] = tags[frame] == from ? to : tags[frame];
     }
@@ -167,12 +170,13 @@ void esk_pool_forget_slot(struct esk_pool *pool, uint32_t tag, uint8_t class_) {
 }
 
 void esk_pool_forget(struct esk_pool *pool, uint32_t tag) {
-    for (uint8_t i = 0; i < pool->classes; i++) {
+    for (uint8_t i = 0; i < esk_pool_classes(pool); i++) {
         esk_pool_forget_slot(pool, tag, i);
     }
 }
 
 void esk_pool_forget_all(struct esk_pool *pool) {
     memset(pool->tags, 0xFF,
-           (size_t)pool->frames * pool->classes * sizeof *pool->tags);
+           (size_t)esk_pool_frames(pool) * esk_pool_classes(pool) *
+               sizeof *pool->tags);
 }

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/shape.h"
 #include "esker/assert.h"
 #include "esker/status.h"
 
@@ -75,6 +76,21 @@ struct esk_pool {
     uint8_t frames;
     uint8_t classes;
 };
+
+static inline uint8_t esk_pool_frames(const struct esk_pool *pool) {
+    return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES, pool->frames);
+}
+
+/* A program that has a shape has pools of one class. */
+
+static inline uint8_t esk_pool_classes(const struct esk_pool *pool) {
+    return ESK_SHAPED(1, pool->classes);
+}
+
+static inline const struct esk_pool_slots *
+esk_pool_slots(const struct esk_pool *pool) {
+    return ESK_SHAPED(NULL, pool->slots);
+}
 
 /// Carves `memory` into an empty pool of one class.
 ///
@@ -128,7 +144,7 @@ static inline bool esk_pool_holds(const struct esk_pool *pool, uint8_t frame,
 /// the frame a moment ago and reads it before anyone can take it.
 static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
                                      uint32_t tag) {
-    if (frame >= pool->frames || !esk_pool_holds(pool, frame, tag)) {
+    if (frame >= esk_pool_frames(pool) || !esk_pool_holds(pool, frame, tag)) {
         return NULL;
     }
     return pool->pages + (uint32_t)frame * pool->page_bytes;
@@ -136,21 +152,21 @@ static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
 
 /// Pins `frame`, which is pinned, once more.
 static inline void esk_pool_hold(struct esk_pool *pool, uint8_t frame) {
-    ESK_ASSERT(frame < pool->frames && pool->pins[frame] > 0);
+    ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
     ESK_ASSERT(pool->pins[frame] < UINT8_MAX);
     pool->pins[frame]++;
 }
 
 /// Releases one pin of `frame`.
 static inline void esk_pool_unpin(struct esk_pool *pool, uint8_t frame) {
-    ESK_ASSERT(frame < pool->frames && pool->pins[frame] > 0);
+    ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
     pool->pins[frame]--;
 }
 
 /// Pins of all frames: for assertions.
 static inline uint16_t esk_pool_pins(const struct esk_pool *pool) {
     uint16_t pins = 0;
-    for (uint8_t frame = 0; frame < pool->frames; frame++) {
+    for (uint8_t frame = 0; frame < esk_pool_frames(pool); frame++) {
         pins = (uint16_t)(pins + pool->pins[frame]);
     }
     return pins;

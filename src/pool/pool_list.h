@@ -14,7 +14,8 @@ enum { ESK_POOL_FRAME_NONE = 0xFF };
 /// has no product to spare for it.
 static inline uint16_t esk_pool_below(const struct esk_pool *pool,
                                       uint8_t class_) {
-    return class_ == 0 ? 0 : (uint16_t)((uint16_t)class_ * pool->frames);
+    return class_ == 0 ? 0
+                       : (uint16_t)((uint16_t)class_ * esk_pool_frames(pool));
 }
 
 /// Tags of the class's slots, by frame.
@@ -26,7 +27,7 @@ static inline uint32_t *esk_pool_tags(const struct esk_pool *pool,
 /// The class's frames, least recently used first.
 static inline uint8_t *esk_pool_order(const struct esk_pool *pool,
                                       uint8_t class_) {
-    return pool->pins + pool->frames + esk_pool_below(pool, class_);
+    return pool->pins + esk_pool_frames(pool) + esk_pool_below(pool, class_);
 }
 
 /// Divides `memory` and empties every slot.
@@ -63,7 +64,7 @@ uint8_t esk_pool_place(const uint8_t *order, uint8_t frame);
 static inline uint8_t esk_pool_oldest(const struct esk_pool *pool,
                                       const uint8_t *order) {
     uint8_t place = 0;
-    while (place < pool->frames && pool->pins[order[place]] != 0) {
+    while (place < esk_pool_frames(pool) && pool->pins[order[place]] != 0) {
         place++;
     }
     return place;
@@ -75,12 +76,12 @@ static inline uint8_t esk_pool_oldest(const struct esk_pool *pool,
 static inline uint8_t esk_pool_evict(struct esk_pool *pool) {
     const uint8_t *order = esk_pool_order(pool, 0);
     uint8_t place = esk_pool_oldest(pool, order);
-    if (place == pool->frames) {
+    if (place == esk_pool_frames(pool)) {
         return ESK_POOL_FRAME_NONE;
     }
     uint8_t frame = order[place];
-    if (pool->slots != NULL) {
-        pool->slots->spread(pool, frame);
+    if (esk_pool_slots(pool) != NULL) {
+        esk_pool_slots(pool)->spread(pool, frame);
     }
     pool->pins[frame] = 1;
     return frame;

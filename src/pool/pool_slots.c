@@ -38,7 +38,7 @@ static void pool_migrate(struct esk_pool *pool, uint8_t frame, uint8_t class_) {
 }
 
 static void pool_spread(struct esk_pool *pool, uint8_t frame) {
-    for (uint8_t i = 1; i < pool->classes; i++) {
+    for (uint8_t i = 1; i < esk_pool_classes(pool); i++) {
         pool_migrate(pool, frame, i);
         esk_pool_move(pool, frame, i, ESK_POOL_TAG_NONE);
     }

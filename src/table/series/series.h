@@ -146,14 +146,9 @@ static inline uint8_t *esk_series_page_row(const struct esk_series *series,
            (uint16_t)((uint16_t)index * esk_shape(series)->row_bytes);
 }
 
-/// Whether nothing is pinned but the pages being filled: how a public call
-/// begins. For assertions.
+/// Whether nothing is pinned: how a public call begins. For assertions.
 static inline bool esk_series_is_idle(const struct esk_series *series) {
-    bool run =
-        esk_shape(series)->column_count > 0 && series->log.run_page != NULL;
-    uint16_t filled =
-        (uint16_t)(1u + (run ? 1u : 0u) + (series->var_page != NULL ? 1u : 0u));
-    return esk_pool_pins(&series->pool) == filled;
+    return esk_pool_pins(&series->pool) == 0;
 }
 
 /// Bytes of a knot in an index page.

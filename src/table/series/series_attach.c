@@ -18,9 +18,14 @@ enum {
 _Static_assert(sizeof(struct esk_series) <= ESK_SERIES_STATE_BYTES,
                "ESK_SERIES_STATE_BYTES is what callers size arenas with");
 
-uint8_t esk_series_frames_min(const struct esk_table_info *info) {
-    return (uint8_t)(2 + (info->index_count > 0 ? 1 : 0) +
+/// Pages being filled.
+static uint8_t filled(const struct esk_table_info *info) {
+    return (uint8_t)(1 + (info->index_count > 0 ? 1 : 0) +
                      (info->blocks[ESK_REGION_VAR] > 0 ? 1 : 0));
+}
+
+uint8_t esk_series_frames_min(const struct esk_table_info *info) {
+    return (uint8_t)(filled(info) + 1u);
 }
 
 static uint16_t key_index_bytes(const struct esk_series_config *config) {
@@ -32,10 +37,14 @@ static uint16_t key_index_bytes(const struct esk_series_config *config) {
                : config->key_index_bytes;
 }
 
-uint8_t esk_series_frames(const struct esk_table_info *info,
-                          const struct esk_series_config *config) {
+/// Frames for pages that are read.
+static uint8_t frames(const struct esk_table_info *info,
+                      const struct esk_series_config *config) {
     uint8_t least = esk_series_frames_min(info);
-    return config == NULL || config->frames < least ? least : config->frames;
+    uint8_t asked = config == NULL ? 0 : config->frames;
+    return ESK_SHAPED(
+        ESK_SHAPE_POOL_FRAMES,
+        (uint8_t)((asked < least ? least : asked) - filled(info)));
 }
 
 /// Bytes of a handle with these parts.
@@ -57,8 +66,11 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
         arena, info->blocks[ESK_REGION_VAR] > 0 ? sizeof *memory->var : 0);
     memory->journal = esk_arena_take(
         arena, info->sync_blocks > 0 ? sizeof *memory->journal : 0);
+    memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
-        arena, ESK_POOL_BYTES(page_bytes, esk_series_frames(info, config), 1));
+        arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
+    /* Past the first page being filled, and where the tags can be. */
+    memory->aside = (uint16_t)(page_bytes + 8u * frames(info, config));
     memory->knots = esk_arena_take(
         arena, parts->keys != NULL ? key_index_bytes(config) : 0);
     memory->columns = esk_arena_take(
@@ -76,18 +88,27 @@ void esk_series_make(const struct esk_series_memory *memory,
                      const struct esk_series_shape *shape,
                      const struct esk_series_config *config) {
     struct esk_series *series = memory->series;
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
+    uint8_t *page = memory->filled;
     memset(series, 0, state_bytes(parts));
     series->volume = volume;
     series->parts = parts;
     series->shape = *shape;
     series->columns = memory->columns;
+    series->write_page = page;
     if (parts->log != NULL) {
         series->log.group = memory->group;
         series->log.group_number = UINT32_MAX;
     }
+    if (esk_shape(series)->column_count > 0) {
+        page += page_bytes;
+        series->log.run_page = page;
+    }
     series->id = info->id;
     series->floor = info->floor_set ? (esk_key)info->floor_key : 0;
     if (shape->var_offset != ESK_SERIES_NO_VAR) {
+        page += page_bytes;
+        series->var_page = page;
         series->var = memory->var;
         memset(series->var, 0, sizeof *series->var);
     }
@@ -225,18 +246,10 @@ static int rings_mount(struct esk_series *series,
 static int series_mount(struct esk_series *series,
                         const struct esk_table_info *info,
                         const struct esk_series_config *config) {
-    uint8_t frame = 0;
     uint8_t ahead =
         config == NULL || config->erase_ahead == 0 ? 1 : config->erase_ahead;
     if (ahead > ERASE_AHEAD_MAX) {
         ahead = ERASE_AHEAD_MAX;
-    }
-    ESK_TRY(esk_pool_take(&series->pool, &series->write_page, &frame));
-    if (esk_shape(series)->column_count > 0) {
-        ESK_TRY(esk_pool_take(&series->pool, &series->log.run_page, &frame));
-    }
-    if (esk_var_ring(series) != NULL) {
-        ESK_TRY(esk_pool_take(&series->pool, &series->var_page, &frame));
     }
     /* The write page is empty yet: it serves as scratch. */
     ESK_TRY(rings_mount(series, info, ahead, series->write_page));
@@ -265,7 +278,7 @@ int esk_series_start(struct esk_series **series,
     struct esk_series *made = memory->series;
     esk_pool_init(&made->pool, memory->pool,
                   esk_volume_geometry(made->volume)->page_bytes,
-                  esk_series_frames(info, config));
+                  frames(info, config));
     int status = series_mount(made, info, config);
     if (status != ESK_OK) {
         esk_series_close(made);

@@ -127,9 +127,9 @@ static int shape_check(const struct esk_volume *volume,
 }
 
 /// What an open knows of the table. Until the arena is carved it stands there,
-/// after a page of scratch; then in the frames, past the first. The layout's
-/// columns, which only a table with value indexes has, may reach into the
-/// third frame and the key index, which are empty yet.
+/// after a page of scratch; then aside. The layout's columns, which only a
+/// table with value indexes has, may reach into the frames and the key index,
+/// which are empty yet.
 struct open_scratch {
     struct esk_table_info info;
     struct esk_series_layout layout;
@@ -165,14 +165,13 @@ int esk_series_open_with(struct esk_series **series,
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }
-    /* The tags of the frames come first, 8 bytes each at most. */
-    uint8_t *page =
-        memory.pool + 8u * esk_series_frames(&scratch->info, config);
-    scratch = memmove(page + page_bytes, scratch, sizeof scratch->info);
+    scratch =
+        memmove(memory.filled + memory.aside, scratch, sizeof scratch->info);
     esk_series_make(&memory, volume, parts, &scratch->info, &shape, config);
     if (shape.column_count > 0) {
         ESK_TRY(layout_read(volume, parts, &scratch->info, memory.series,
-                            memory.edges, &scratch->layout, &shape, page));
+                            memory.edges, &scratch->layout, &shape,
+                            memory.filled));
     }
     return esk_series_start(series, &memory, &scratch->info, config);
 }

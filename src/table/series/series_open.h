@@ -16,16 +16,14 @@ struct esk_series_memory {
     struct esk_series *series;
     struct esk_ring *var;
     struct esk_ring *journal;
+    uint8_t *filled; ///< pages being filled: of rows, runs, values
     uint8_t *pool;
+    uint16_t aside; ///< from `filled` on: scratch until a page is pinned
     void *knots;
     struct esk_summary_column *columns;
     uint8_t *group;
     uint8_t *edges;
 };
-
-/// Frames that a handle gets.
-uint8_t esk_series_frames(const struct esk_table_info *info,
-                          const struct esk_series_config *config);
 
 /// Carves the arena, or measures. Returns the bytes it takes.
 uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
@@ -45,7 +43,7 @@ void esk_series_make(const struct esk_series_memory *memory,
 
 /// Gives it frames and mounts it; a handle that cannot be mounted is closed.
 /// series   out, untouched unless ESK_OK.
-/// info     may stand in the frames, past the first.
+/// info     may stand there, in memory->aside.
 /// Returns  ESK_OK; ESK_E_IO.
 int esk_series_start(struct esk_series **series,
                      const struct esk_series_memory *memory,
