@@ -193,22 +193,23 @@ struct esk_series_cursor {
     const uint8_t *next; ///< the next row, in a frame
     uint32_t tag;        ///< device page of `position`
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
-    uint16_t row;        ///< next row of the page, those that are left taken
     uint16_t left;       ///< rows from `next` on that are wanted
     uint32_t end;        ///< ordinal after these rows; going back before them
     uint8_t frame;       ///< where that page was last
     bool backward;
     bool started;
-    bool has_last;
     bool impossible; ///< no row can match
     bool by_value;   ///< a value index narrows the pages
-    bool in_write;   ///< on the rows in RAM
-    bool resumes;    ///< in the midst of a page: `end` is the next row's
-    bool follows;    ///< the page before was read, and `end` is its
-    esk_key key_lo;  ///< order form, as the next two
+    bool has_end;    ///< `end` is known
+    bool follows;    ///< and the page before was read
+    esk_key key_lo;  ///< order form
     esk_key key_hi;
-    esk_key last; ///< rows up to this key are passed over
     uint32_t damaged;
+    /* Going back. */
+    uint16_t row;  ///< rows of the page that are left
+    bool in_write; ///< on the rows in RAM
+    bool has_last;
+    esk_key last; ///< rows from this key on are passed over
     /// Whether `row` meets every range; NULL: there is none.
     bool (*matches)(const struct esk_series_cursor *cursor, const uint8_t *row);
     struct esk_series_plan plan;

@@ -3,23 +3,21 @@
 
 /// Cursors: one row a call, no frame kept between calls.
 ///
-/// A cursor knows the page it is on, its next row there, and the key it
-/// returned last. The last key decides: rows on its wrong side are passed
-/// over, so a row that was rewritten after a failed program, or that moved
-/// from RAM to the medium meanwhile, is returned once.
+/// A cursor knows the page it is on and the ordinal of its next row. Ordinals
+/// are given once, so they decide which of a page's rows are left: also when
+/// the row moved from RAM to the medium meanwhile, or was programmed again
+/// after a program that failed, or the page had to be read anew.
 ///
-/// Going forward without ranges, a page on the medium is entered once: how
-/// many of its rows are wanted is known then, and as long as the page stays in
-/// its frame they are copied one after another. The last key is that of the
-/// page's last wanted row from the start. Should the page leave its frame and
-/// not be readable again, its rows may stand once more: `end`, the ordinal of
-/// the next one, tells where.
+/// Going forward a page is entered once: how many of its rows are wanted is
+/// known then, and as long as it stays in its frame they are taken one after
+/// another.
 ///
 /// When the table's floor has risen above key_lo, key_lo rises as well, and the
 /// cursor looks where its next row is.
 ///
-/// Ordinals tell of rows that are gone though the page that had them reads as
-/// if it never had: one that fell back to an earlier seal, or that was erased.
+/// Ordinals tell of rows that are gone, too, though the page that had them
+/// reads as if it never had: one that fell back to an earlier seal, or that was
+/// erased.
 #include "base/inline.h"
 #include "table/series/series.h"
 
@@ -95,55 +93,41 @@ void esk_series_cursor_gap(const struct esk_series *series,
     cursor->follows = false;
 }
 
-/// Where a page whose first row has ordinal `first` begins to be wanted: at
-/// the row that a lost page ended before; else by key_lo and the last key.
-static uint16_t first_wanted(const struct esk_series *series,
-                             const struct esk_series_cursor *cursor,
-                             uint8_t *page, uint16_t count, uint32_t first) {
-    if (cursor->resumes && cursor->end - first < count) {
-        return (uint16_t)(cursor->end - first);
+/// The first row of the page that is wanted still: `first` is the ordinal of
+/// its row 0.
+/// stale    out: rows from there on were dropped since.
+static uint16_t row_wanted(const struct esk_series *series,
+                           const struct esk_series_cursor *cursor,
+                           uint8_t *page, uint16_t count, uint32_t first,
+                           bool *stale) {
+    uint32_t done = cursor->has_end ? cursor->end - first : 0;
+    *stale = false;
+    if (done > UINT32_MAX / 2) {
+        done = 0; /* the page is newer */
     }
-    if (cursor->has_last && cursor->last >= cursor->key_lo) {
-        return esk_series_rows_below(series, page, count, cursor->last, true);
+    if (done >= count) {
+        return count;
     }
-    return esk_series_rows_below(series, page, count, cursor->key_lo, false);
+    uint16_t row = (uint16_t)done;
+    const uint8_t *bytes = esk_series_page_row(series, page, row);
+    if (esk_series_row_key(series, bytes) < cursor->key_lo) {
+        *stale = row > 0;
+        row = esk_series_rows_below(series, page, count, cursor->key_lo, false);
+    }
+    return row;
 }
 
-/// Sets `row` to the page's first wanted row; a cursor that is on the page has
-/// it already, unless it was dropped since. Returns ESK_OK; ESK_E_STALE.
-static int row_find(const struct esk_series *series,
-                    struct esk_series_cursor *cursor, uint8_t *page,
-                    uint16_t count, uint32_t first) {
-    if (cursor->row == 0) {
-        cursor->row = first_wanted(series, cursor, page, count, first);
-    } else if (cursor->row < count &&
-               esk_series_row_key(
-                   series, esk_series_page_row(series, page, cursor->row)) <
-                   cursor->key_lo) {
-        cursor->row =
-            esk_series_rows_below(series, page, count, cursor->key_lo, false);
-        return ESK_E_STALE;
-    }
-    return ESK_OK;
-}
-
-/// Takes the next wanted row of a page into `row`.
-/// Returns ESK_OK; ESK_END past the key bound; ESK_NOT_FOUND when the page has
-/// no further wanted row.
-static int page_next(const struct esk_series *series,
-                     struct esk_series_cursor *cursor, uint8_t *page,
-                     uint16_t count, void *row) {
-    while (cursor->row < count) {
-        const uint8_t *bytes = esk_series_page_row(series, page, cursor->row);
-        esk_key key = esk_series_row_key(series, bytes);
-        if (key > cursor->key_hi) {
-            return ESK_END;
-        }
-        cursor->row++;
-        if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
+/// Takes the next of the rows that are left of the page that meets every range.
+/// Returns ESK_OK; ESK_NOT_FOUND when none does.
+static int row_take(const struct esk_series *series,
+                    struct esk_series_cursor *cursor, void *row) {
+    while (cursor->left > 0) {
+        const uint8_t *bytes = cursor->next;
+        cursor->left--;
+        cursor->next = bytes + esk_shape(series)->row_bytes;
+        if (esk_parts(series)->ranges == NULL || cursor->matches == NULL ||
+            cursor->matches(cursor, bytes)) {
             esk_bytes_copy(row, bytes, esk_shape(series)->row_bytes);
-            cursor->last = key;
-            cursor->has_last = true;
             return ESK_OK;
         }
     }
@@ -180,126 +164,85 @@ static int page_pass(const struct esk_series *series,
         cursor->follows = false;
     }
     cursor->position = esk_ring_skip(&series->data, cursor->position);
-    cursor->row = 0;
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
-/// The next row from the page the last one came from, when that page is
-/// still in its frame: the usual case, without a look at pool and plan.
-static int forward_same_page(struct esk_series *series,
-                             struct esk_series_cursor *cursor, void *row) {
-    if (cursor->row == 0 || cursor->plan.range_count == 0 ||
-        cursor->key_lo < series->floor ||
-        cursor->position < series->data.tail ||
-        cursor->position >= series->data.head) {
-        return ESK_NOT_FOUND;
-    }
-    uint8_t *page = esk_pool_peek(&series->pool, cursor->frame, cursor->tag);
-    if (page == NULL || !esk_ring_owns(&series->data, page, cursor->position)) {
-        return ESK_NOT_FOUND;
-    }
-    return page_next(series, cursor, page, esk_page_count(page), row);
-}
-
-/// Takes the row at `next`.
-static int row_take(const struct esk_series *series,
-                    struct esk_series_cursor *cursor, void *row) {
-    const uint8_t *bytes = cursor->next;
-    cursor->left--;
-    cursor->next = bytes + esk_shape(series)->row_bytes;
-    esk_bytes_copy(row, bytes, esk_shape(series)->row_bytes);
-    return ESK_OK;
-}
-
-/// Enters a page on the medium for a cursor without ranges and takes its first
-/// wanted row. Returns as page_next.
+/// Enters a page of `count` rows, the first of which has ordinal `first`, and
+/// takes its first wanted row.
+/// Returns ESK_OK; ESK_NOT_FOUND when it has none; ESK_END past the key bound;
+/// ESK_E_STALE.
 static int page_enter(const struct esk_series *series,
                       struct esk_series_cursor *cursor, uint8_t *page,
-                      uint16_t count, void *row) {
+                      uint16_t count, uint32_t first, void *row) {
     uint16_t end = esk_series_rows_to(series, page, count, cursor->key_hi);
-    if (cursor->row >= end) {
-        return end < count ? ESK_END : ESK_NOT_FOUND;
+    bool stale = false;
+    if (cursor->follows) {
+        esk_series_cursor_gap(series, cursor, first - cursor->end,
+                              cursor->position - 1u);
     }
-    cursor->next = esk_series_page_row(series, page, cursor->row);
-    cursor->left = (uint16_t)(end - cursor->row);
-    cursor->end = esk_page_aux(page) + end;
-    cursor->resumes = false;
-    cursor->row = end;
-    cursor->last = esk_series_row_key(
-        series, esk_series_page_row(series, page, (uint16_t)(end - 1)));
-    cursor->has_last = true;
-    return row_take(series, cursor, row);
+    uint16_t at = row_wanted(series, cursor, page, count, first, &stale);
+    at = at < end ? at : end;
+    cursor->next = esk_series_page_row(series, page, at);
+    cursor->left = (uint16_t)(end - at);
+    cursor->end = first + end;
+    cursor->has_end = true;
+    cursor->follows = true;
+    if (stale) {
+        return ESK_E_STALE;
+    }
+    int status = row_take(series, cursor, row);
+    return status == ESK_NOT_FOUND && end < count ? ESK_END : status;
+}
+
+/// Goes to where the next row can be: past pages that were dropped, or that no
+/// row of which can match. Returns ESK_OK; ESK_E_STALE.
+static int position_find(struct esk_series *series,
+                         struct esk_series_cursor *cursor) {
+    uint32_t at = cursor->position;
+    bool dropped = at < series->data.tail;
+    if (dropped) {
+        at = series->data.tail;
+    } else if (cursor->by_value && at < series->data.head) {
+        at = esk_parts(series)->values->forward(series, &cursor->plan, at);
+    }
+    if (at != cursor->position) {
+        cursor->position = at;
+        cursor->follows = false;
+    }
+    return dropped && cursor->has_end ? ESK_E_STALE : ESK_OK;
 }
 
 static int forward_next(struct esk_series *series,
                         struct esk_series_cursor *cursor, void *row) {
-    int same = forward_same_page(series, cursor, row);
-    if (same != ESK_NOT_FOUND) {
-        return same;
-    }
-    esk_series_cursor_floor(series, cursor);
-    for (;;) {
-        if (cursor->position < series->data.tail) {
-            bool stale = cursor->has_last;
-            cursor->follows = false;
-            cursor->position = series->data.tail;
-            cursor->row = 0;
-            if (stale) {
-                return ESK_E_STALE;
-            }
-        }
-        if (cursor->by_value && cursor->position < series->data.head) {
-            uint32_t at = esk_parts(series)->values->forward(
-                series, &cursor->plan, cursor->position);
-            if (at != cursor->position) {
-                cursor->position = at;
-                cursor->row = 0;
-                cursor->follows = false;
-            }
-        }
-        bool in_write = cursor->position >= series->data.head;
-        uint8_t *page = series->write_page;
-        uint16_t count = series->write_count;
-        uint32_t first = series->ordinal;
+    int status = ESK_NOT_FOUND;
+    while (status == ESK_NOT_FOUND) {
+        uint8_t *page = NULL;
         uint8_t frame = 0;
-        if (in_write) {
+        ESK_TRY(position_find(series, cursor));
+        if (cursor->position >= series->data.head) {
             cursor->position = series->data.head;
-        } else {
-            int status = esk_series_pin(series, &series->data, cursor->position,
-                                        &page, &frame);
-            if (status != ESK_OK) {
-                ESK_TRY(page_pass(series, cursor, status));
-                continue;
-            }
-            count = esk_page_count(page);
-            first = esk_page_aux(page);
-            cursor->frame = frame;
-            cursor->tag = series->pool.tags[frame];
+            status = page_enter(series, cursor, series->write_page,
+                                series->write_count, series->ordinal, row);
+            /* The page in RAM is entered anew each time. */
+            cursor->end -= cursor->left;
+            cursor->left = 0;
+            return status == ESK_NOT_FOUND ? ESK_END : status;
         }
-        if (cursor->follows && cursor->row == 0) {
-            esk_series_cursor_gap(series, cursor, first - cursor->end,
-                                  cursor->position - 1u);
+        status = esk_series_pin(series, &series->data, cursor->position, &page,
+                                &frame);
+        if (status != ESK_OK) {
+            ESK_TRY(page_pass(series, cursor, status));
+            status = ESK_NOT_FOUND;
+            continue;
         }
-        int status = row_find(series, cursor, page, count, first);
-        if (status == ESK_OK) {
-            status = in_write || cursor->plan.range_count > 0
-                         ? page_next(series, cursor, page, count, row)
-                         : page_enter(series, cursor, page, count, row);
-        }
-        if (!in_write) {
-            esk_pool_unpin(&series->pool, frame);
-        }
-        if (status != ESK_NOT_FOUND) {
-            return status;
-        }
-        if (in_write) {
-            return ESK_END;
-        }
-        cursor->position++;
-        cursor->row = 0;
-        cursor->end = first + count;
-        cursor->follows = true;
+        cursor->frame = frame;
+        cursor->tag = series->pool.tags[frame];
+        status = page_enter(series, cursor, page, esk_page_count(page),
+                            esk_page_aux(page), row);
+        esk_pool_unpin(&series->pool, frame);
+        cursor->position += status == ESK_NOT_FOUND ? 1u : 0u;
     }
+    return status;
 }
 
 /// The next row when it is not in the frame the last one came from.
@@ -307,18 +250,15 @@ static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
                                      struct esk_series_cursor *cursor,
                                      void *row) {
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
-    if (cursor->left > 0) {
-        cursor->row = (uint16_t)(cursor->row - cursor->left);
-        cursor->end -= cursor->left;
-        cursor->resumes = true;
-        cursor->left = 0;
-    }
+    cursor->end -= cursor->left;
+    cursor->left = 0;
     if (cursor->impossible) {
         return ESK_END;
     }
     if (cursor->backward) {
         return esk_parts(series)->back->next(series, cursor, row);
     }
+    esk_series_cursor_floor(series, cursor);
     if (!cursor->started) {
         ESK_TRY(forward_start(series, cursor));
         cursor->started = true;
@@ -330,8 +270,9 @@ int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
     if (cursor->left > 0 && cursor->position >= series->data.tail &&
         cursor->key_lo >= series->floor &&
-        esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
-        return row_take(series, cursor, row);
+        esk_pool_holds(&series->pool, cursor->frame, cursor->tag) &&
+        row_take(series, cursor, row) == ESK_OK) {
+        return ESK_OK;
     }
     return cursor_go(series, cursor, row);
 }
