@@ -197,15 +197,17 @@ struct esk_series_cursor {
     uint32_t end;        ///< ordinal after these rows; going back before them
     uint8_t frame;       ///< where that page was last
     bool backward;
-    bool started;
     bool impossible; ///< no row can match
     bool by_value;   ///< a value index narrows the pages
     bool has_end;    ///< `end` is known
     bool follows;    ///< and the page before was read
+    bool rose;       ///< the table's floor, since the last row
+    bool stale;      ///< and rows that were next are gone
     esk_key key_lo;  ///< order form
     esk_key key_hi;
     uint32_t damaged;
     /* Going back. */
+    bool started;
     uint16_t row;  ///< rows of the page that are left
     bool in_write; ///< on the rows in RAM
     bool has_last;
@@ -353,9 +355,10 @@ int esk_series_count(struct esk_series *series, uint32_t *count);
 ///
 /// Returns  ESK_OK; ESK_E_INVALID for an unknown or non-numeric column;
 ///          ESK_E_UNSUPPORTED: backward or with ranges, and that part is not
-///          there.
+///          there; ESK_E_IO.
 /// Keeps    `query`'s ranges until the cursor is last used.
-/// Costs    nothing; the first next seeks.
+/// Costs    with key_min a seek, as esk_series_get; going back the first next
+///          pays it.
 int esk_series_cursor_open(struct esk_series *series,
                            struct esk_series_cursor *cursor,
                            const struct esk_query *query);

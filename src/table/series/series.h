@@ -177,8 +177,8 @@ int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next);
 /// the oldest but one may be begun as well.
 uint32_t esk_series_kept_from(const struct esk_ring *ring);
 
-/// Holds the cursor to the table's floor, which rises.
-void esk_series_cursor_floor(const struct esk_series *series,
+/// Holds the cursor to the table's floor, which rises. Returns whether it rose.
+bool esk_series_cursor_floor(const struct esk_series *series,
                              struct esk_series_cursor *cursor);
 
 /// Told by a cursor of two pages next to each other, between whose rows

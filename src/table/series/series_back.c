@@ -137,7 +137,7 @@ static int backward_next(struct esk_series *series,
         ESK_TRY(backward_start(series, cursor));
         cursor->started = true;
     }
-    esk_series_cursor_floor(series, cursor);
+    (void)esk_series_cursor_floor(series, cursor);
     if (cursor->impossible) {
         return ESK_END;
     }

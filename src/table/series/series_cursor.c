@@ -27,11 +27,13 @@ static bool key_is_outside(const struct esk_series *series, esk_key key,
     return esk_key_from_order(esk_shape(series)->key_type, order) != key;
 }
 
-void esk_series_cursor_floor(const struct esk_series *series,
+bool esk_series_cursor_floor(const struct esk_series *series,
                              struct esk_series_cursor *cursor) {
-    if (cursor->key_lo < series->floor) {
+    bool rises = cursor->key_lo < series->floor;
+    if (rises) {
         cursor->key_lo = series->floor;
     }
+    return rises;
 }
 
 static void key_bounds(const struct esk_series *series,
@@ -52,86 +54,8 @@ static void key_bounds(const struct esk_series *series,
             (cursor->key_hi == 0 &&
              key_is_outside(series, query->key_max, cursor->key_hi));
     }
-    esk_series_cursor_floor(series, cursor);
+    (void)esk_series_cursor_floor(series, cursor);
     cursor->impossible = cursor->impossible || cursor->key_lo > cursor->key_hi;
-}
-
-int esk_series_cursor_open(struct esk_series *series,
-                           struct esk_series_cursor *cursor,
-                           const struct esk_query *query) {
-    ESK_ASSERT(query == NULL || query->range_count == 0 ||
-               query->ranges != NULL);
-    memset(cursor, 0, sizeof *cursor);
-    cursor->plan.group = UINT32_MAX;
-    cursor->plan.index_position = UINT32_MAX;
-    key_bounds(series, cursor, query);
-    if (query == NULL) {
-        return ESK_OK;
-    }
-    cursor->backward = query->backward;
-    if (query->backward && esk_parts(series)->back == NULL) {
-        return ESK_E_UNSUPPORTED;
-    }
-    cursor->plan.ranges = query->ranges;
-    cursor->plan.range_count = query->range_count;
-    if (query->range_count == 0) {
-        return ESK_OK;
-    }
-    if (esk_parts(series)->ranges == NULL) {
-        return ESK_E_UNSUPPORTED;
-    }
-    return esk_parts(series)->ranges->open(series, cursor);
-}
-
-void esk_series_cursor_gap(const struct esk_series *series,
-                           struct esk_series_cursor *cursor, uint32_t missing,
-                           uint32_t position) {
-    if (missing - 1u < UINT32_MAX / 2u &&
-        position >= esk_series_kept_from(&series->data)) {
-        cursor->damaged++;
-    }
-    cursor->follows = false;
-}
-
-/// The first row of the page that is wanted still: `first` is the ordinal of
-/// its row 0.
-/// stale    out: rows from there on were dropped since.
-static uint16_t row_wanted(const struct esk_series *series,
-                           const struct esk_series_cursor *cursor,
-                           uint8_t *page, uint16_t count, uint32_t first,
-                           bool *stale) {
-    uint32_t done = cursor->has_end ? cursor->end - first : 0;
-    *stale = false;
-    if (done > UINT32_MAX / 2) {
-        done = 0; /* the page is newer */
-    }
-    if (done >= count) {
-        return count;
-    }
-    uint16_t row = (uint16_t)done;
-    const uint8_t *bytes = esk_series_page_row(series, page, row);
-    if (esk_series_row_key(series, bytes) < cursor->key_lo) {
-        *stale = row > 0;
-        row = esk_series_rows_below(series, page, count, cursor->key_lo, false);
-    }
-    return row;
-}
-
-/// Takes the next of the rows that are left of the page that meets every range.
-/// Returns ESK_OK; ESK_NOT_FOUND when none does.
-static int row_take(const struct esk_series *series,
-                    struct esk_series_cursor *cursor, void *row) {
-    while (cursor->left > 0) {
-        const uint8_t *bytes = cursor->next;
-        cursor->left--;
-        cursor->next = bytes + esk_shape(series)->row_bytes;
-        if (esk_parts(series)->ranges == NULL || cursor->matches == NULL ||
-            cursor->matches(cursor, bytes)) {
-            esk_bytes_copy(row, bytes, esk_shape(series)->row_bytes);
-            return ESK_OK;
-        }
-    }
-    return ESK_NOT_FOUND;
 }
 
 /// Puts a fresh cursor on its first page.
@@ -152,6 +76,91 @@ static int forward_start(struct esk_series *series,
         esk_pool_unpin(&series->pool, place.frame);
     }
     return status == ESK_NOT_FOUND ? ESK_OK : status;
+}
+
+/// Takes the query's conditions. As esk_series_cursor_open.
+static int query_take(struct esk_series *series,
+                      struct esk_series_cursor *cursor,
+                      const struct esk_query *query) {
+    ESK_ASSERT(query->range_count == 0 || query->ranges != NULL);
+    cursor->backward = query->backward;
+    if (query->backward && esk_parts(series)->back == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
+    cursor->plan.ranges = query->ranges;
+    cursor->plan.range_count = query->range_count;
+    if (query->range_count == 0) {
+        return ESK_OK;
+    }
+    return esk_parts(series)->ranges == NULL
+               ? ESK_E_UNSUPPORTED
+               : esk_parts(series)->ranges->open(series, cursor);
+}
+
+int esk_series_cursor_open(struct esk_series *series,
+                           struct esk_series_cursor *cursor,
+                           const struct esk_query *query) {
+    ESK_ASSERT(esk_series_is_idle(series));
+    memset(cursor, 0, sizeof *cursor);
+    cursor->plan.group = UINT32_MAX;
+    cursor->plan.index_position = UINT32_MAX;
+    key_bounds(series, cursor, query);
+    if (query == NULL) {
+        cursor->position = series->data.tail;
+        return ESK_OK;
+    }
+    ESK_TRY(query_take(series, cursor, query));
+    return cursor->backward || cursor->impossible
+               ? ESK_OK
+               : forward_start(series, cursor);
+}
+
+void esk_series_cursor_gap(const struct esk_series *series,
+                           struct esk_series_cursor *cursor, uint32_t missing,
+                           uint32_t position) {
+    if (missing - 1u < UINT32_MAX / 2u &&
+        position >= esk_series_kept_from(&series->data)) {
+        cursor->damaged++;
+    }
+    cursor->follows = false;
+}
+
+/// The first row of the page that is wanted still: `first` is the ordinal of
+/// its row 0. Takes note when rows from there on were dropped since.
+static uint16_t row_wanted(const struct esk_series *series,
+                           struct esk_series_cursor *cursor, uint8_t *page,
+                           uint16_t count, uint32_t first) {
+    uint32_t done = cursor->has_end ? cursor->end - first : 0;
+    if (done > UINT32_MAX / 2) {
+        done = 0; /* the page is newer */
+    }
+    if (done >= count) {
+        return count;
+    }
+    uint16_t row = (uint16_t)done;
+    const uint8_t *bytes = esk_series_page_row(series, page, row);
+    if (esk_series_row_key(series, bytes) < cursor->key_lo) {
+        cursor->stale = cursor->rose && row > 0;
+        row = esk_series_rows_below(series, page, count, cursor->key_lo, false);
+    }
+    return row;
+}
+
+/// Takes the next of the rows that are left of the page that meets every range.
+/// Returns ESK_OK; ESK_NOT_FOUND when none does.
+static int row_take(const struct esk_series *series,
+                    struct esk_series_cursor *cursor, void *row) {
+    while (cursor->left > 0) {
+        const uint8_t *bytes = cursor->next;
+        cursor->left--;
+        cursor->next = bytes + esk_shape(series)->row_bytes;
+        if (esk_parts(series)->ranges == NULL || cursor->matches == NULL ||
+            cursor->matches(cursor, bytes)) {
+            esk_bytes_copy(row, bytes, esk_shape(series)->row_bytes);
+            return ESK_OK;
+        }
+    }
+    return ESK_NOT_FOUND;
 }
 
 /// Passes over a page that cannot be used. Returns ESK_OK, or ESK_E_IO when
@@ -175,19 +184,18 @@ static int page_enter(const struct esk_series *series,
                       struct esk_series_cursor *cursor, uint8_t *page,
                       uint16_t count, uint32_t first, void *row) {
     uint16_t end = esk_series_rows_to(series, page, count, cursor->key_hi);
-    bool stale = false;
     if (cursor->follows) {
         esk_series_cursor_gap(series, cursor, first - cursor->end,
                               cursor->position - 1u);
     }
-    uint16_t at = row_wanted(series, cursor, page, count, first, &stale);
+    uint16_t at = row_wanted(series, cursor, page, count, first);
     at = at < end ? at : end;
     cursor->next = esk_series_page_row(series, page, at);
     cursor->left = (uint16_t)(end - at);
     cursor->end = first + end;
     cursor->has_end = true;
     cursor->follows = true;
-    if (stale) {
+    if (cursor->stale) {
         return ESK_E_STALE;
     }
     int status = row_take(series, cursor, row);
@@ -258,11 +266,8 @@ static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
     if (cursor->backward) {
         return esk_parts(series)->back->next(series, cursor, row);
     }
-    esk_series_cursor_floor(series, cursor);
-    if (!cursor->started) {
-        ESK_TRY(forward_start(series, cursor));
-        cursor->started = true;
-    }
+    cursor->rose = esk_series_cursor_floor(series, cursor);
+    cursor->stale = false;
     return forward_next(series, cursor, row);
 }
 
