@@ -153,6 +153,9 @@ struct esk_series_parts {
 };
 
 extern const struct esk_series_keys esk_series_part_keys;
+/// The key index in its least form: sampled keys and a straight line between
+/// them, for rows that come at an even rate. Without the index log.
+extern const struct esk_series_keys esk_series_part_samples;
 extern const struct esk_series_log esk_series_part_log;
 extern const struct esk_series_values esk_series_part_values;
 extern const struct esk_series_var esk_series_part_var;

@@ -11,7 +11,7 @@
 #include "test/harness/media.h"
 #include "test/harness/model_series.h"
 
-enum { SUBSETS = 64, ROUNDS = 6, STEPS = 120 };
+enum { SUBSETS = 128, ROUNDS = 6, STEPS = 120 };
 
 static const struct esk_model_series_table tables[] = {
     {.pad_bytes = 36},
@@ -25,7 +25,9 @@ enum { TABLES = sizeof tables / sizeof tables[0] };
 
 static struct esk_series_parts subset(unsigned bits) {
     return (struct esk_series_parts){
-        .keys = (bits & 1) != 0 ? &esk_series_part_keys : NULL,
+        .keys = (bits & 1) != 0    ? &esk_series_part_keys
+                : (bits & 64) != 0 ? &esk_series_part_samples
+                                   : NULL,
         .values = (bits & 2) != 0 ? &esk_series_part_values : NULL,
         .var = (bits & 4) != 0 ? &esk_series_part_var : NULL,
         .back = (bits & 8) != 0 ? &esk_series_part_back : NULL,
@@ -37,7 +39,7 @@ static struct esk_series_parts subset(unsigned bits) {
 static bool serves(const struct esk_series_parts *parts,
                    const struct esk_model_series_table *table) {
     bool values = parts->values != NULL && parts->log != NULL;
-    return (parts->log == NULL || parts->keys != NULL) &&
+    return (parts->log == NULL || parts->keys == &esk_series_part_keys) &&
            (table->index_count == 0 || values) &&
            (!table->has_var || parts->var != NULL);
 }

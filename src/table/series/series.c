@@ -86,7 +86,8 @@ void esk_series_stats(const struct esk_series *series,
     stats->erase_failures = rings->erase_failures;
     stats->blocks_skipped = rings->blocks_skipped;
     stats->newest_unread = series->unread;
-    if (esk_parts(series)->keys == NULL) {
+    if (esk_parts(series)->keys == NULL ||
+        !esk_parts(series)->keys->is_spline) {
         return;
     }
     for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT; i++) {

@@ -87,7 +87,9 @@ struct esk_series {
     uint8_t id;
     uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
 
-    /* With the key index. */
+    /* With a key index. */
+    void *key_memory;
+    /* With the spline. */
     struct esk_spline spline;
 
     struct esk_series_index_log log; ///< with the index log
@@ -300,8 +302,9 @@ bool esk_series_has_value(const uint8_t *reference);
 
 /// The key index.
 struct esk_series_keys {
-    /// Makes the spline of `bytes` bytes at `memory`, empty.
-    void (*init)(struct esk_series *series, void *memory, uint16_t bytes,
+    bool is_spline;
+    /// Makes the index empty, in the `bytes` bytes at series->key_memory.
+    void (*init)(struct esk_series *series, uint16_t bytes,
                  uint8_t error_16ths);
     /// Brings it back at mount; data.head may rise. Returns ESK_OK; ESK_E_IO.
     int (*recover)(struct esk_series *series);

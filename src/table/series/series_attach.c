@@ -49,9 +49,10 @@ static uint8_t frames(const struct esk_table_info *info,
 
 /// Bytes of a handle with these parts.
 static uint16_t state_bytes(const struct esk_series_parts *parts) {
-    return parts->log != NULL    ? sizeof(struct esk_series)
-           : parts->keys != NULL ? offsetof(struct esk_series, log)
-                                 : offsetof(struct esk_series, spline);
+    return parts->log != NULL       ? sizeof(struct esk_series)
+           : parts->keys == NULL    ? offsetof(struct esk_series, key_memory)
+           : parts->keys->is_spline ? offsetof(struct esk_series, log)
+                                    : offsetof(struct esk_series, spline);
 }
 
 uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
@@ -117,7 +118,8 @@ void esk_series_make(const struct esk_series_memory *memory,
         memset(series->journal, 0, sizeof *series->journal);
     }
     if (parts->keys != NULL) {
-        parts->keys->init(series, memory->knots, key_index_bytes(config),
+        series->key_memory = memory->knots;
+        parts->keys->init(series, key_index_bytes(config),
                           config == NULL ? 0 : config->key_error_16ths);
     }
 }

@@ -48,7 +48,8 @@ static int layout_read(struct esk_volume *volume,
                        struct esk_series_layout *layout,
                        struct esk_series_shape *shape, uint8_t *page) {
     struct esk_descriptor descriptor;
-    if (parts->log != NULL && parts->keys == NULL) {
+    if (parts->log != NULL &&
+        (parts->keys == NULL || !parts->keys->is_spline)) {
         return ESK_E_UNSUPPORTED;
     }
     layout->entry_bytes = 0;

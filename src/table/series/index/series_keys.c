@@ -10,9 +10,9 @@
 
 enum { SAMPLES_MAX = 64 };
 
-static void spline_init(struct esk_series *series, void *memory, uint16_t bytes,
+static void spline_init(struct esk_series *series, uint16_t bytes,
                         uint8_t error_16ths) {
-    esk_spline_init(&series->spline, memory, bytes,
+    esk_spline_init(&series->spline, series->key_memory, bytes,
                     esk_shape(series)->key_bytes, error_16ths);
 }
 
@@ -81,6 +81,7 @@ static void keys_add(struct esk_series *series, uint32_t position,
 }
 
 const struct esk_series_keys esk_series_part_keys = {
+    .is_spline = true,
     .init = spline_init,
     .recover = keys_recover,
     .add = keys_add,

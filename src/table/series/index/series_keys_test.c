@@ -92,4 +92,34 @@ ESK_TEST(keys_in_ram_alone_make_a_get_a_few_reads) {
     }
 }
 
+/// Samples of 375 pages: bytes that hold half of them, a sixth, and all.
+ESK_TEST(samples_make_a_get_of_even_keys_a_read_or_two) {
+    const struct esk_series_parts keys = {.keys = &esk_series_part_samples};
+    const struct {
+        uint16_t bytes;
+        double reads[SHAPES]; ///< at most
+    } limits[] = {
+        {48, {6.6, 1.1, 5.6}}, {256, {1.5, 1.1, 4.0}}, {2048, {1.1, 1.1, 1.1}}};
+    for (enum shape shape = 0; shape < SHAPES; shape++) {
+        for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+            struct esk_fixture fixture;
+            ESK_CONTEXT("shape %d, %u bytes", shape, limits[i].bytes);
+            fixture_start(&fixture, &fixture_nor, NULL);
+            fixture_create(&fixture, &spec);
+            open_with(&fixture, &keys, limits[i].bytes);
+            append(&fixture, shape, 0, ROWS);
+            double grown = reads_a_get(&fixture, shape);
+            open_with(&fixture, &keys, limits[i].bytes);
+            double mount = reads_a_get(&fixture, shape);
+            if (getenv("ESK_TEST_VERBOSE") != NULL) {
+                printf("shape %d, %4u B: %.2f grown, %.2f sampled\n", shape,
+                       limits[i].bytes, grown, mount);
+            }
+            ESK_CHECK(grown <= limits[i].reads[shape]);
+            ESK_CHECK(mount <= limits[i].reads[shape]);
+            fixture_end(&fixture);
+        }
+    }
+}
+
 ESK_TEST_MAIN()

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The key index in its least form, as a part: the first keys of pages at even
+/// distances, and a straight line between two of them.
+///
+///     cell     0    1    2    3         a cell is 2^shift pages
+///     key     17   90  170  241    |    the newest key
+///
+/// A key costs its own bytes alone. When RAM is full cells become twice as
+/// wide. Where rows come at an even rate a lookup is one read or two; gaps in
+/// a cell cost a search within it, which a spline with an index log does not.
+#include "base/scale.h"
+#include "table/series/series.h"
+
+/// At the beginning of the memory that the part is given.
+struct samples {
+    uint32_t first; ///< number of the first cell: its position >> shift
+    uint16_t count; ///< of `key`
+    uint16_t most;  ///< that there is room for
+    uint8_t shift;
+    esk_key key[]; ///< of the first page that was seen in the cell or behind
+};
+
+/// Products of numbers below this are whole in esk_scale.
+#define SCALE_MAX (UINT32_C(1) << 30)
+
+static struct samples *samples_of(const struct esk_series *series) {
+    return series->key_memory;
+}
+
+static void samples_init(struct esk_series *series, uint16_t bytes,
+                         uint8_t error_16ths) {
+    struct samples *samples = samples_of(series);
+    (void)error_16ths;
+    memset(samples, 0, sizeof *samples);
+    samples->most = (uint16_t)((bytes - sizeof *samples) / sizeof(esk_key));
+}
+
+/// Forgets cells that the tail has passed; when there is none, makes the cells
+/// twice as wide.
+static void room_make(struct samples *samples, uint32_t tail) {
+    uint32_t gone = (tail >> samples->shift) - samples->first;
+    uint16_t kept = 0;
+    if (gone > 0 && gone < samples->count) {
+        samples->first += gone;
+        samples->count = (uint16_t)(samples->count - gone);
+        memmove(samples->key, samples->key + gone,
+                samples->count * sizeof samples->key[0]);
+        return;
+    }
+    for (uint16_t i = 0; i < samples->count; i++) {
+        /* Of two cells that become one the first one's key is its own. */
+        if (i == 0 || ((samples->first + i) & 1u) == 0) {
+            samples->key[kept] = samples->key[i];
+            kept++;
+        }
+    }
+    samples->first >>= 1;
+    samples->count = kept;
+    samples->shift++;
+}
+
+static void samples_add(struct esk_series *series, uint32_t position,
+                        uint8_t *page) {
+    struct samples *samples = samples_of(series);
+    esk_key key =
+        esk_series_row_key(series, esk_series_page_row(series, page, 0));
+    if (samples->count == 0) {
+        samples->first = position >> samples->shift;
+    }
+    while ((position >> samples->shift) - samples->first >= samples->count) {
+        if (samples->count == samples->most) {
+            room_make(samples, series->data.tail);
+        } else {
+            samples->key[samples->count] = key;
+            samples->count++;
+        }
+    }
+}
+
+static void samples_guess(struct esk_series *series, esk_key key,
+                          uint32_t *position) {
+    const struct samples *samples = samples_of(series);
+    uint16_t low = 0;
+    uint16_t high = samples->count;
+    while (low < high) {
+        uint16_t middle = (uint16_t)((low + high) / 2u);
+        if (samples->key[middle] <= key) {
+            low = (uint16_t)(middle + 1u);
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) {
+        return;
+    }
+    bool last = low == samples->count;
+    uint32_t at = (samples->first + low - 1u) << samples->shift;
+    uint32_t end =
+        last ? series->data.head : at + (UINT32_C(1) << samples->shift);
+    esk_key part = key - samples->key[low - 1u];
+    esk_key whole =
+        (last ? series->newest : samples->key[low]) - samples->key[low - 1u];
+    uint32_t rest = 0;
+    *position = at;
+    while (whole > SCALE_MAX) {
+        whole >>= 1;
+        part >>= 1;
+    }
+    if (part < whole) {
+        *position +=
+            esk_scale(end - at, (uint32_t)part, (uint32_t)whole, &rest);
+    }
+}
+
+/// Samples the pages that are there: as many as there is room for at most.
+static int samples_recover(struct esk_series *series) {
+    struct samples *samples = samples_of(series);
+    uint32_t at = series->data.tail;
+    while ((series->data.head - at) >> samples->shift >= samples->most) {
+        samples->shift++;
+    }
+    while (at < series->data.head) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        if (esk_series_pin(series, &series->data, at, &page, &frame) ==
+            ESK_OK) {
+            samples_add(series, at, page);
+            esk_pool_unpin(&series->pool, frame);
+        }
+        at = ((at >> samples->shift) + 1u) << samples->shift;
+    }
+    return ESK_OK;
+}
+
+static void samples_trim(struct esk_series *series) {
+    (void)series; /* room_make does, when it has to */
+}
+
+const struct esk_series_keys esk_series_part_samples = {
+    .init = samples_init,
+    .recover = samples_recover,
+    .add = samples_add,
+    .guess = samples_guess,
+    .trim = samples_trim,
+};
