@@ -16,9 +16,8 @@ static const struct esk_device *device_of(const struct esk_region *region) {
     return region->volume->device;
 }
 
-/// Reads `bytes` bytes at `offset`. A transfer that fails is tried once more.
-static int bytes_read(const struct esk_region *region, esk_page_id page,
-                      uint16_t offset, uint8_t *buffer, uint16_t bytes) {
+int esk_region_peek(const struct esk_region *region, esk_page_id page,
+                    uint16_t offset, uint8_t *buffer, uint16_t bytes) {
     const struct esk_device *device = device_of(region);
     int status = ESK_E_IO;
     for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
@@ -34,8 +33,8 @@ static int page_read(const struct esk_region *region, esk_page_id page,
     const struct esk_envelope *envelope = &region->envelope;
     *proven = 0;
     region->stats->reads++;
-    ESK_TRY(
-        bytes_read(region, page, 0, buffer, esk_envelope_page_bytes(envelope)));
+    ESK_TRY(esk_region_peek(region, page, 0, buffer,
+                            esk_envelope_page_bytes(envelope)));
     uint16_t elements = esk_envelope_check(envelope, buffer, !verify);
     if (elements > 0 && (sequence == ESK_SEQUENCE_ANY ||
                          esk_page_sequence(buffer) == sequence)) {
@@ -82,7 +81,7 @@ int esk_region_header(const struct esk_region *region, esk_page_id page,
     const struct esk_envelope *envelope = &region->envelope;
     uint8_t bytes[ESK_ENVELOPE_BYTES];
     region->stats->headers++;
-    int status = bytes_read(region, page, 0, bytes, sizeof bytes);
+    int status = esk_region_peek(region, page, 0, bytes, sizeof bytes);
     *header = ESK_HEADER_OTHER;
     if (status != ESK_OK) {
         return status == ESK_E_CORRUPT ? ESK_OK : status;
@@ -104,12 +103,12 @@ int esk_region_prove(const struct esk_region *region, esk_page_id page) {
     const struct esk_envelope *envelope = &region->envelope;
     uint8_t closing[ESK_ENVELOPE_OPENING];
     uint8_t piece[PIECE_BYTES];
-    ESK_TRY(bytes_read(region, page, 0, closing, sizeof closing));
+    ESK_TRY(esk_region_peek(region, page, 0, closing, sizeof closing));
     uint32_t sum = esk_envelope_sum_begin(envelope, closing);
     /* A page is a multiple of a piece. */
     for (uint16_t at = sizeof closing; at < esk_envelope_page_bytes(envelope);
          at = (uint16_t)(at + sizeof piece)) {
-        ESK_TRY(bytes_read(region, page, at, piece, sizeof piece));
+        ESK_TRY(esk_region_peek(region, page, at, piece, sizeof piece));
         sum = esk_envelope_sum_add(envelope, sum, piece, sizeof piece);
     }
     return closing[ESK_ENVELOPE_KIND] == envelope->kind &&
@@ -124,7 +123,7 @@ int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
     uint8_t erased = esk_envelope_erased(&region->envelope);
     uint8_t byte = erased;
     for (; from < to && byte == erased; from++) {
-        int status = bytes_read(region, page, from, &byte, 1);
+        int status = esk_region_peek(region, page, from, &byte, 1);
         if (status != ESK_OK) {
             return status == ESK_E_IO ? ESK_E_IO : ESK_NOT_FOUND;
         }

@@ -79,6 +79,13 @@ int esk_region_read(const struct esk_region *region, esk_page_id page,
                     uint32_t sequence, uint8_t *buffer, bool verify,
                     uint16_t *proven);
 
+/// Reads `bytes` bytes at `offset` of page `page`. A transfer that fails is
+/// tried once more.
+/// Returns   ESK_OK; ESK_E_CORRUPT, bytes beyond ECC; ESK_E_IO. Nothing is
+///           verified: what is read is a guide.
+int esk_region_peek(const struct esk_region *region, esk_page_id page,
+                    uint16_t offset, uint8_t *buffer, uint16_t bytes);
+
 /// Reads the first bytes of page `page`.
 ///
 /// sequence  out: the number the page has, if ESK_HEADER_PAGE.

@@ -18,10 +18,10 @@ enum {
 };
 
 struct recovery {
-    uint32_t tile;    ///< newest index position with a tile of level 0
+    uint32_t group;   ///< where the group in RAM begins
+    uint32_t knots;   ///< run pages from here on have knots that no tile has
     uint32_t run_end; ///< data position after the newest run page's last
     uint32_t tip_at;  ///< index position of the newest tip
-    bool has_tile;
     bool has_run;
     bool has_tip;
 };
@@ -64,8 +64,8 @@ static void tiles_restore(struct esk_series *series, uint32_t position,
 }
 
 /// Restores the tiles that the page at `position`, level 0's open tile,
-/// leads to.
-static void spline_restore(struct esk_series *series, uint32_t position) {
+/// leads to. Returns whether it is one.
+static bool spline_restore(struct esk_series *series, uint32_t position) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     uint32_t closed = ESK_SPLINE_NONE;
@@ -73,86 +73,113 @@ static void spline_restore(struct esk_series *series, uint32_t position) {
 
     if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
-        return;
+        return false;
     }
+    bool tile = esk_series_tile_knots(series, page, 0) != NULL;
     uint32_t above = esk_load_u32(page + ESK_INDEX_TILE_OPEN_1);
-    esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
+    if (tile) {
+        esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
+    }
     esk_pool_unpin(&series->pool, frame);
+    if (!tile) {
+        return false;
+    }
     (void)tile_restore(series, position, 0, true, &closed);
     if (above != ESK_SPLINE_NONE && above < position) {
         (void)tile_restore(series, above, 1, true, &closed_above);
     }
     tiles_restore(series, closed, 0);
     tiles_restore(series, closed_above, 1);
+    return true;
 }
 
-/// Brings back the knots of the run page at `position`, and its tip when
-/// `tip` says so.
-static void knots_restore(struct esk_series *series, uint32_t position,
-                          bool tip) {
+/// Restores what the newest tile of level 0 from `start` on leads to: a few
+/// bytes of each page lead to it. Returns the position behind it; `start`
+/// without one.
+static uint32_t newest_tile_restore(struct esk_series *series, uint32_t start) {
+    const struct esk_ring *ring = &series->log.ring;
+    for (uint32_t at = ring->head; at > start; at--) {
+        uint8_t bytes[2] = {ESK_INDEX_RUN}; /* role, level */
+        (void)esk_region_peek(&ring->region, esk_ring_page(ring, at - 1),
+                              ESK_INDEX_ROLE, bytes, sizeof bytes);
+        if (bytes[0] != ESK_INDEX_RUN && bytes[1] == 0 &&
+            spline_restore(series, at - 1)) {
+            return at;
+        }
+    }
+    return start;
+}
+
+/// Brings back the knots of run page `page`.
+static void knots_restore(struct esk_series *series, const uint8_t *page,
+                          const uint8_t *knots) {
+    struct esk_spline_entry knot;
+    uint16_t count = esk_load_u16(page + ESK_INDEX_KNOTS);
+    esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
+    for (uint16_t i = 0; i < count; i++) {
+        esk_spline_section_get(&series->spline, knots, i, &knot);
+        esk_spline_restore_knot(&series->spline, &knot);
+    }
+}
+
+/// Brings back the tip of the index page at `position`, which has one.
+static void tip_restore(struct esk_series *series, uint32_t position) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    struct esk_spline_entry knot;
+    struct esk_spline_entry tip;
 
     if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
         return;
     }
     const uint8_t *knots = esk_series_index_knots(series, page);
-    uint16_t count = knots != NULL ? esk_load_u16(page + ESK_INDEX_KNOTS) : 0;
-    if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN && knots != NULL) {
-        esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
-        for (uint16_t i = 0; i < count; i++) {
-            esk_spline_section_get(&series->spline, knots, i, &knot);
-            esk_spline_restore_knot(&series->spline, &knot);
-        }
-    }
-    if (tip && knots != NULL && (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
-        esk_spline_section_get(&series->spline, knots, count, &knot);
-        esk_spline_restore_tip(&series->spline, &knot);
+    if (knots != NULL) {
+        esk_spline_section_get(&series->spline, knots,
+                               esk_load_u16(page + ESK_INDEX_KNOTS), &tip);
+        esk_spline_restore_tip(&series->spline, &tip);
     }
     esk_pool_unpin(&series->pool, frame);
 }
 
-/// Notes what the index page at `position` says of runs and tiles.
+/// Takes what the run page `page` at `position` has.
+static void run_restore(struct esk_series *series, uint32_t position,
+                        uint8_t *page, const uint8_t *knots,
+                        struct recovery *found) {
+    uint16_t count = esk_load_u16(page + ESK_INDEX_ENTRIES);
+    uint32_t start = esk_load_u32(page + ESK_INDEX_START);
+    bool unknown = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) == 0 &&
+                   esk_page_aux(page) < start;
+    if (position >= found->group && series->log.run_page != NULL) {
+        esk_parts(series)->values->group(
+            series, position, esk_series_index_entries(page), count, unknown);
+    }
+    if (position >= found->knots) {
+        knots_restore(series, page, knots);
+    }
+    found->run_end = start + count;
+    found->has_run = true;
+}
+
+/// Takes what the index page at `position` has of runs.
 static void page_survey(struct esk_series *series, uint32_t position,
-                        uint32_t group_start, struct recovery *found,
-                        uint64_t *with_knots) {
+                        struct recovery *found) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
-        if (position >= group_start && series->log.run_page != NULL) {
+        if (position >= found->group && series->log.run_page != NULL) {
             esk_parts(series)->values->group(series, position, NULL, 0, true);
         }
         return;
     }
-    uint8_t role = page[ESK_INDEX_ROLE];
-    uint16_t count = esk_load_u16(page + ESK_INDEX_ENTRIES);
-    uint32_t start = esk_load_u32(page + ESK_INDEX_START);
-    bool sound = esk_series_index_knots(series, page) != NULL;
-    if (role == ESK_INDEX_RUN && sound) {
-        bool unknown = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) == 0 &&
-                       esk_page_aux(page) < start;
-        if (position >= group_start && series->log.run_page != NULL) {
-            esk_parts(series)->values->group(series, position,
-                                             esk_series_index_entries(page),
-                                             count, unknown);
-        }
-        found->run_end = start + count;
+    const uint8_t *knots = esk_series_index_knots(series, page);
+    if (knots != NULL && page[ESK_INDEX_ROLE] == ESK_INDEX_RUN) {
+        run_restore(series, position, page, knots, found);
+    } else if (knots != NULL && page[ESK_INDEX_LEVEL] == 0 && !found->has_run) {
+        found->run_end = esk_load_u32(page + ESK_INDEX_START);
         found->has_run = true;
-        if (esk_load_u16(page + ESK_INDEX_KNOTS) > 0) {
-            *with_knots |= (uint64_t)1 << (position & 63u);
-        }
-    } else if (sound && page[ESK_INDEX_LEVEL] == 0) {
-        found->tile = position;
-        found->has_tile = true;
-        if (!found->has_run) {
-            found->run_end = start;
-            found->has_run = true;
-        }
     }
-    if (sound && (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
+    if (knots != NULL && (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
         found->tip_at = position;
         found->has_tip = true;
     }
@@ -183,28 +210,17 @@ static uint32_t survey_start(struct esk_series *series) {
 }
 
 uint32_t esk_series_tiles_recover(struct esk_series *series) {
-    struct recovery found = {.has_tile = false};
     uint32_t head = series->log.ring.head;
     uint32_t start = survey_start(series);
-    uint32_t group_start = head - head % esk_shape(series)->group_pages;
-    uint64_t with_knots = 0;
-
+    struct recovery found = {
+        .group = head - head % esk_shape(series)->group_pages,
+        .knots = newest_tile_restore(series, start),
+    };
     for (uint32_t at = start; at < head; at++) {
-        page_survey(series, at, group_start, &found, &with_knots);
+        page_survey(series, at, &found);
     }
-    if (found.has_tile) {
-        spline_restore(series, found.tile);
-    }
-    uint32_t from = found.has_tile ? found.tile + 1 : start;
-    for (uint32_t at = from; at < head; at++) {
-        bool tip = found.has_tip && at == found.tip_at;
-        if (tip || head - at > 64 ||
-            (with_knots & ((uint64_t)1 << (at & 63u))) != 0) {
-            knots_restore(series, at, tip);
-        }
-    }
-    if (found.has_tip && found.tip_at < from) {
-        knots_restore(series, found.tip_at, true);
+    if (found.has_tip) {
+        tip_restore(series, found.tip_at);
     }
     return found.has_run ? found.run_end : UINT32_MAX;
 }
