@@ -259,8 +259,11 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
 ///          table is open already, or another in the arena;
 ///          ESK_E_UNSUPPORTED (not a series, or keys wider than this
 ///          build); ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    O(log blocks) + at most run_pages + group_pages page reads; with
-///          the key index and no index log 64 at most instead.
+/// Costs    O(log blocks) + at most group_pages page reads, those of the tiles
+///          that the key index has room for, and run_pages reads of a few
+///          bytes; with the key index and no index log at most 64 page reads.
+///          The first value query, or the first index page that is programmed,
+///          reads at most run_pages pages that the open left.
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,
                     const char *name, const struct esk_series_config *config,
                     void *arena, uint32_t arena_bytes);

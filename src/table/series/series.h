@@ -48,6 +48,7 @@ struct esk_series_index_log {
     uint32_t run_first; ///< data position where the last run ended
     uint32_t run_start; ///< data position of the run's first entry
     uint16_t run_count; ///< entries of the run
+    uint16_t run_owed;  ///< of these the first, not read yet since the mount
     bool gap_unknown;   ///< pages from run_first to run_start may hold rows
     bool save_due;      ///< a group page left unsaved knots behind
     struct esk_ring ring;
@@ -219,11 +220,6 @@ uint8_t *esk_series_index_entries(uint8_t *page);
 void esk_series_index_add(struct esk_series *series, uint32_t position,
                           uint8_t *page);
 
-/// Adds a data page to the spline and to the run in RAM; programs nothing.
-/// Returns ESK_OK; ESK_FULL when the spline has to be saved first.
-int esk_series_index_note(struct esk_series *series, uint32_t position,
-                          uint8_t *page);
-
 /// Whether the run in RAM has to be programmed before it can grow.
 bool esk_series_run_is_full(const struct esk_series *series);
 
@@ -241,8 +237,11 @@ int esk_series_index_append(struct esk_series *series, uint8_t *page,
 /* series_recover.c: the index log, at mount. */
 
 /// Rebuilds spline, group and run from the index ring and the data pages
-/// after the last run page.
+/// after the last run page. Their entries in the run are owed.
 int esk_series_recover(struct esk_series *series);
+
+/// Makes the entries that a mount left owed. Costs a page read each.
+void esk_series_run_settle(struct esk_series *series);
 
 /* series_tiles.c, series_tiles_recover.c */
 

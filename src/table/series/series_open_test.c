@@ -520,3 +520,34 @@ ESK_TEST(open_recovers_the_index_whatever_page_of_it_is_lost) {
 }
 
 ESK_TEST_MAIN()
+
+/// The entries of the run in RAM are made when a value query, or the end of the
+/// run, asks for them: rows that were found by value before are found after.
+ESK_TEST(open_leaves_the_entries_of_the_last_run_to_those_who_need_them) {
+    for (uint32_t more = 0; more <= 700; more += 350) {
+        struct esk_table_spec table = spec;
+        struct esk_fixture fixture;
+        struct esk_series_stats stats;
+        ESK_CONTEXT("%u rows more", more);
+        table.run_pages = 30;
+        start(&fixture, &table, NULL, 0);
+        uint32_t rows = 0;
+        while (rows < 300 || fixture.series->log.run_count < 29) {
+            rows++;
+            ESK_CHECK_INT(append(&fixture, rows), ESK_OK);
+        }
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+        fixture_reboot(&fixture);
+        ESK_CHECK(fixture.series->log.run_count >= 29);
+        esk_series_stats(fixture.series, &stats);
+        ESK_CHECK(stats.page_reads < 29);
+        for (uint32_t key = rows + 1; key <= rows + more; key++) {
+            ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+        }
+        check_rows(&fixture, rows + more);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+        fixture_reboot(&fixture);
+        check_rows(&fixture, rows + more);
+        fixture_end(&fixture);
+    }
+}

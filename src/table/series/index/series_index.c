@@ -87,6 +87,9 @@ static int run_write(struct esk_series *series) {
 /// Ends the run in RAM, on the medium if it can be.
 static void run_flush(struct esk_series *series) {
     uint32_t end = series->log.run_start + series->log.run_count;
+    if (series->log.run_owed > 0) {
+        esk_series_run_settle(series);
+    }
     if (run_write(series) == ESK_OK) {
         series->log.run_first = end;
         series->log.gap_unknown = false;
@@ -131,20 +134,6 @@ static bool run_pass_holes(struct esk_series *series, uint32_t position) {
     return !esk_series_run_is_full(series);
 }
 
-int esk_series_index_note(struct esk_series *series, uint32_t position,
-                          uint8_t *page) {
-    if (esk_page_count(page) > 0) {
-        esk_key key =
-            esk_series_row_key(series, esk_series_page_row(series, page, 0));
-        ESK_TRY(esk_spline_add(&series->spline, key, position));
-    }
-    if (series->log.run_page != NULL) {
-        esk_parts(series)->values->entry(series, page, false);
-    }
-    series->log.run_count++;
-    return ESK_OK;
-}
-
 void esk_series_index_add(struct esk_series *series, uint32_t position,
                           uint8_t *page) {
     if (series->log.run_count > 0 && esk_series_run_is_full(series)) {
@@ -154,12 +143,18 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
         run_flush(series);
         series->log.run_start = position;
     }
-    while (esk_series_index_note(series, position, page) == ESK_FULL) {
+    esk_key key =
+        esk_series_row_key(series, esk_series_page_row(series, page, 0));
+    while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
         if (!esk_series_tiles_save(series)) {
             series->log.failures++;
             esk_spline_drop(&series->spline);
         }
     }
+    if (series->log.run_page != NULL) {
+        esk_parts(series)->values->entry(series, page, false);
+    }
+    series->log.run_count++;
 }
 
 const struct esk_series_log esk_series_part_log = {

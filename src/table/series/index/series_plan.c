@@ -103,6 +103,9 @@ static enum page_kind run_enter(struct esk_series *series,
 static void open_run_enter(struct esk_series *series,
                            struct esk_series_plan *plan, uint32_t data) {
     uint32_t end = series->log.run_start + series->log.run_count;
+    if (series->log.run_owed > 0) {
+        esk_series_run_settle(series);
+    }
     plan->index_position = series->log.ring.head;
     plan->run_start = series->log.run_start;
     plan->run_end = end;

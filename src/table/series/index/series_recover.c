@@ -3,17 +3,31 @@
 
 /// The index log at mount: series_tiles_recover.c says which index pages bring
 /// the spline back, and the data pages after the last run page rebuild the run
-/// in RAM: the bounded roll-forward, at most one run. What cannot be read
-/// costs later reads, never a row.
+/// in RAM: the bounded roll-forward, at most one run. The spline takes their
+/// first keys at mount. The run's entries, which take the whole pages, are owed
+/// until a value query or the programming of the run needs them. What cannot be
+/// read costs later reads, never a row.
 #include "table/series/series.h"
 
-/// Enters a data page that cannot be read: nothing when it is erased, else
-/// anything, for it may be readable another time.
-static void note_unreadable(struct esk_series *series, bool erased) {
-    if (series->log.run_page != NULL) {
-        esk_parts(series)->values->entry(series, NULL, !erased);
+/// The key of the first row of the data page at `position`, by a few bytes that
+/// nothing verifies: the spline is a guide. Returns false when they do not
+/// look like one.
+static bool first_key(const struct esk_series *series, uint32_t position,
+                      esk_key *key) {
+    const struct esk_ring *ring = &series->data;
+    uint16_t offset =
+        (uint16_t)(ESK_ENVELOPE_BYTES + esk_shape(series)->key_offset);
+    uint8_t bytes[sizeof *key];
+    enum esk_header header = ESK_HEADER_OTHER;
+    uint32_t found = 0;
+    if (esk_ring_header(ring, position, &header, &found) != ESK_OK ||
+        header != ESK_HEADER_PAGE || found != position ||
+        esk_region_peek(&ring->region, esk_ring_page(ring, position), offset,
+                        bytes, esk_shape(series)->key_bytes) != ESK_OK) {
+        return false;
     }
-    series->log.run_count++;
+    *key = (esk_key)esk_order_load(esk_shape(series)->key_type, bytes);
+    return series->has_newest && *key <= series->newest;
 }
 
 /// Rebuilds the run in RAM from the data pages after the last run page. More
@@ -28,25 +42,43 @@ static void roll_forward(struct esk_series *series) {
     }
     series->log.run_start = position;
     for (; position < head; position++) {
-        uint8_t *page = NULL;
-        uint8_t frame = 0;
+        esk_key key = 0;
         if (esk_series_run_is_full(series)) {
             series->log.gap_unknown = true;
             series->log.run_start = position;
             series->log.run_count = 0;
         }
-        int status =
-            esk_series_pin(series, &series->data, position, &page, &frame);
-        if (status != ESK_OK) {
-            note_unreadable(series, status == ESK_NOT_FOUND);
-            continue;
+        if (first_key(series, position, &key)) {
+            while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
+                /* Nothing is programmed at mount: older keys cost a search. */
+                esk_spline_drop(&series->spline);
+            }
         }
-        while (esk_series_index_note(series, position, page) == ESK_FULL) {
-            /* Nothing is programmed at mount: older keys cost a search. */
-            esk_spline_drop(&series->spline);
-        }
-        esk_pool_unpin(&series->pool, frame);
+        series->log.run_count++;
     }
+    series->log.run_owed =
+        series->log.run_page != NULL ? series->log.run_count : 0;
+}
+
+/// A page that cannot be read may hold anything, for it may be readable another
+/// time; one that is erased holds nothing.
+void esk_series_run_settle(struct esk_series *series) {
+    uint16_t count = series->log.run_count;
+    uint16_t owed = series->log.run_owed;
+    series->log.run_owed = 0;
+    for (uint16_t i = 0; i < owed; i++) {
+        uint8_t *page = NULL;
+        uint8_t frame = 0;
+        int status = esk_series_pin(series, &series->data,
+                                    series->log.run_start + i, &page, &frame);
+        series->log.run_count = i;
+        esk_parts(series)->values->entry(series, status == ESK_OK ? page : NULL,
+                                         status != ESK_NOT_FOUND);
+        if (status == ESK_OK) {
+            esk_pool_unpin(&series->pool, frame);
+        }
+    }
+    series->log.run_count = count;
 }
 
 /// Moves the data ring's head to `end`, which index pages name: the medium
