@@ -270,7 +270,9 @@ uint32_t esk_series_tiles_recover(struct esk_series *series);
 /// Pins the page with the largest first key <= `key` (order form).
 /// missing  out, may be NULL: rows are missing between that page and the
 ///          next one.
-/// Returns  ESK_OK; ESK_NOT_FOUND when no page starts that low; ESK_E_IO.
+/// Returns  ESK_OK; ESK_NOT_FOUND when no page starts that low; ESK_E_CORRUPT:
+///          the page at place->position, which was readable a moment ago, is
+///          not now; ESK_E_IO.
 int esk_series_seek(struct esk_series *series, esk_key key,
                     struct esk_series_place *place, bool *missing);
 

@@ -81,9 +81,13 @@ static int backward_start(struct esk_series *series,
         cursor->impossible = true;
         return ESK_OK;
     }
-    ESK_TRY(status);
+    if (status != ESK_OK && status != ESK_E_CORRUPT) {
+        return status;
+    }
     cursor->position = place.position;
-    esk_pool_unpin(&series->pool, place.frame);
+    if (status == ESK_OK) {
+        esk_pool_unpin(&series->pool, place.frame);
+    }
     if (cursor->by_value) {
         cursor->position = last_copy(series, place.position, key);
     }

@@ -72,10 +72,12 @@ static int forward_start(struct esk_series *series,
     }
     int status = esk_series_seek(series, cursor->key_lo, &place, NULL);
     if (status == ESK_OK) {
-        cursor->position = place.position;
         esk_pool_unpin(&series->pool, place.frame);
     }
-    return status == ESK_NOT_FOUND ? ESK_OK : status;
+    if (status == ESK_OK || status == ESK_E_CORRUPT) {
+        cursor->position = place.position;
+    }
+    return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
 /// Takes the query's conditions. As esk_series_cursor_open.

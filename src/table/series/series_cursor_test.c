@@ -689,6 +689,50 @@ ESK_TEST(cursor_by_value_is_exact_when_a_read_fails_on_the_way) {
     }
 }
 
+/// A page of a block whose erase was cut may read right once, and then not.
+/// Here it is the last one before damaged pages, where the search for the first
+/// row ends, and whichever read of the search is the one that fails.
+ESK_TEST(cursor_passes_over_a_page_that_is_not_readable_twice) {
+    for (uint32_t read = 1; read < 40; read++) {
+        for (int backward = 0; backward < 2; backward++) {
+            struct esk_fixture fixture;
+            struct esk_query query = {.has_key_min = true,
+                                      .has_key_max = true,
+                                      .key_min = backward == 1 ? 1 : 250,
+                                      .key_max = backward == 1 ? 250 : 600,
+                                      .backward = backward == 1};
+            struct esk_series_cursor cursor;
+            struct esk_series_place place;
+            uint8_t row[ROW_BYTES];
+            int status = ESK_OK;
+            ESK_CONTEXT("read %u fails, backward %d", read, backward);
+            start(&fixture, &fixture_nor, I32, 0, 600);
+            ESK_CHECK_INT(esk_series_seek(fixture.series, 250, &place, NULL),
+                          ESK_OK);
+            esk_pool_unpin(&fixture.series->pool, place.frame);
+            for (uint32_t i = 0; i < 4; i++) {
+                ESK_CHECK_INT(esk_sim_flip(fixture.sim,
+                                           esk_ring_page(&fixture.series->data,
+                                                         place.position + i),
+                                           999),
+                              ESK_OK);
+            }
+            esk_pool_forget_all(&fixture.series->pool);
+            ESK_CHECK_INT(
+                esk_series_cursor_open(fixture.series, &cursor, &query),
+                ESK_OK);
+            fail_from(read, 2, READ_CORRUPT);
+            while (status == ESK_OK) {
+                status = esk_series_cursor_next(fixture.series, &cursor, row);
+            }
+            (void)fail_end();
+            ESK_CHECK_INT(status, ESK_END);
+            ESK_CHECK(backward == 1 || esk_series_cursor_damaged(&cursor) > 0);
+            fixture_end(&fixture);
+        }
+    }
+}
+
 ESK_TEST(cursor_by_value_reaches_the_rows_in_ram_over_pages_given_up) {
     for (int backward = 0; backward < 2; backward++) {
         struct esk_fixture fixture;
