@@ -308,6 +308,21 @@ ESK_TEST(ring_append_stops_at_newer_pages_that_a_longer_run_hid) {
     ring_fixture_end(&fixture);
 }
 
+ESK_TEST(ring_looks_at_few_headers_of_a_block_before_it_erases_it) {
+    struct ring_fixture fixture;
+    struct esk_geometry wide = ESK_NOR(WIDE + FIRST, PAGES, WIDE_PAGE);
+    ring_fixture_start(&fixture, &wide);
+    fixture.config.blocks = WIDE;
+    run_damage(&fixture, 0, WIDE, RUN_BLANK);
+    ring_fixture_mount(&fixture);
+    for (uint32_t headers = 2; headers > 0; headers--) {
+        fixture.stats.headers = 0;
+        ring_fixture_append_many(&fixture, WIDE * PAGES);
+        ESK_CHECK_INT(fixture.stats.headers, WIDE * headers);
+    }
+    ring_fixture_end(&fixture);
+}
+
 ESK_TEST(ring_mounted_read_only_programs_nothing) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
