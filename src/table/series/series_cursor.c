@@ -148,21 +148,35 @@ static uint16_t row_wanted(const struct esk_series *series,
     return row;
 }
 
+/// Passes over the row at `next`, and returns it.
+static inline const uint8_t *row_pass(const struct esk_series *series,
+                                      struct esk_series_cursor *cursor) {
+    const uint8_t *bytes = cursor->next;
+    cursor->left--;
+    cursor->next = bytes + esk_shape(series)->row_bytes;
+    return bytes;
+}
+
+/// Whether the row at `next` meets every range.
+static inline bool row_matches(const struct esk_series *series,
+                               const struct esk_series_cursor *cursor) {
+    return esk_parts(series)->ranges == NULL || cursor->matches == NULL ||
+           cursor->matches(cursor, cursor->next);
+}
+
 /// Takes the next of the rows that are left of the page that meets every range.
 /// Returns ESK_OK; ESK_NOT_FOUND when none does.
-static int row_take(const struct esk_series *series,
-                    struct esk_series_cursor *cursor, void *row) {
-    while (cursor->left > 0) {
-        const uint8_t *bytes = cursor->next;
-        cursor->left--;
-        cursor->next = bytes + esk_shape(series)->row_bytes;
-        if (esk_parts(series)->ranges == NULL || cursor->matches == NULL ||
-            cursor->matches(cursor, bytes)) {
-            esk_bytes_copy(row, bytes, esk_shape(series)->row_bytes);
-            return ESK_OK;
-        }
+static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
+                                    struct esk_series_cursor *cursor,
+                                    void *row) {
+    while (cursor->left > 0 && !row_matches(series, cursor)) {
+        (void)row_pass(series, cursor);
     }
-    return ESK_NOT_FOUND;
+    if (cursor->left == 0) {
+        return ESK_NOT_FOUND;
+    }
+    esk_bytes_copy(row, row_pass(series, cursor), esk_shape(series)->row_bytes);
+    return ESK_OK;
 }
 
 /// Passes over a page that cannot be used. Returns ESK_OK, or ESK_E_IO when
@@ -277,9 +291,15 @@ int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
     if (cursor->left > 0 && cursor->position >= series->data.tail &&
         cursor->key_lo >= series->floor &&
-        esk_pool_holds(&series->pool, cursor->frame, cursor->tag) &&
-        row_take(series, cursor, row) == ESK_OK) {
-        return ESK_OK;
+        esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
+        if (esk_parts(series)->ranges == NULL || cursor->matches == NULL) {
+            esk_bytes_copy(row, row_pass(series, cursor),
+                           esk_shape(series)->row_bytes);
+            return ESK_OK;
+        }
+        if (row_take(series, cursor, row) == ESK_OK) {
+            return ESK_OK;
+        }
     }
     return cursor_go(series, cursor, row);
 }
