@@ -70,14 +70,11 @@ static inline bool esk_region_overwrites(const struct esk_region *region) {
 /// sequence  the number the page has to have; ESK_SEQUENCE_ANY: any.
 /// verify    false: the checksum of a page that looks complete is not
 ///           computed.
-/// proven    out: as esk_envelope_check; less than ESK_PROVEN_ALL with ESK_OK:
-///           the page holds bytes that prove nothing behind what is valid.
 /// Returns   ESK_OK, valid; ESK_NOT_FOUND, erased; ESK_E_CORRUPT, neither;
 ///           ESK_E_IO.
 /// Costs     1 read of a valid page; else 2, or 3 when the first two differ.
 int esk_region_read(const struct esk_region *region, esk_page_id page,
-                    uint32_t sequence, uint8_t *buffer, bool verify,
-                    uint16_t *proven);
+                    uint32_t sequence, uint8_t *buffer, bool verify);
 
 /// Reads `bytes` bytes at `offset` of page `page`. A transfer that fails is
 /// tried once more.

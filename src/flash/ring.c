@@ -72,12 +72,11 @@ static uint32_t position_block(const struct esk_ring *ring, uint32_t position) {
 
 int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
                   bool verify) {
-    uint16_t proven = 0;
     if (position < ring->tail || position >= ring->head) {
         return ESK_NOT_FOUND;
     }
     int status = esk_region_read(&ring->region, esk_ring_page(ring, position),
-                                 position, page, verify, &proven);
+                                 position, page, verify);
     ring->region.stats->damaged += status == ESK_E_CORRUPT ? 1 : 0;
     return status;
 }

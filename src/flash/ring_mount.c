@@ -75,14 +75,13 @@ static enum esk_header header_at(struct search *search, uint32_t at,
 /// position  out: the one it has; POSITION_NONE unless it is valid there.
 static int page_at(struct search *search, uint32_t at, uint32_t *position) {
     const struct esk_ring *ring = search->ring;
-    uint16_t proven = 0;
     *position = POSITION_NONE;
     if (search->failed) {
         return ESK_E_IO;
     }
     esk_page_id page = esk_ring_page(ring, at);
     int status = esk_region_read(&ring->region, page, ESK_SEQUENCE_ANY,
-                                 search->page, true, &proven);
+                                 search->page, true);
     search->failed = status == ESK_E_IO;
     if (status == ESK_OK) {
         uint32_t sequence = esk_page_sequence(search->page);

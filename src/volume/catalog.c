@@ -15,14 +15,12 @@ int esk_half_read(struct esk_volume *volume, uint8_t half, uint16_t index,
                   uint8_t *page) {
     struct esk_meta meta;
     esk_page_id id = 0;
-    uint16_t proven = 0;
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
     if ((volume->half_valid & (1u << half)) == 0 ||
         esk_half_page(volume, half, index, &id) != ESK_OK) {
         return ESK_E_CORRUPT;
     }
-    int status =
-        esk_region_read(&meta.region, id, volume->commit, page, true, &proven);
+    int status = esk_region_read(&meta.region, id, volume->commit, page, true);
     return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
 }
 

@@ -179,10 +179,9 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
 static int super_read(struct esk_volume *volume, esk_page_id id,
                       uint8_t *page) {
     struct esk_meta meta;
-    uint16_t proven = 0;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
-    int status = esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true,
-                                 &proven);
+    int status =
+        esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
     if (status == ESK_E_IO) {
         return status;
     }

@@ -11,14 +11,12 @@
 static int super_look(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     struct esk_meta meta;
     esk_page_id id = 0;
-    uint16_t proven = 0;
     if (esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u), &id) !=
         ESK_OK) {
         return ESK_E_CORRUPT;
     }
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
-    ESK_TRY(esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true,
-                            &proven));
+    ESK_TRY(esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true));
     return esk_page_sequence(page) == volume->commit &&
                    esk_load_u32(page + ESK_SUPER_SEED) == volume->seed
                ? ESK_OK

@@ -13,8 +13,13 @@ struct page_source {
 
 static int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
-    (void)tag;
-    return esk_ring_read(source->ring, source->position, page, source->verify);
+    const struct esk_region *region = &source->ring->region;
+    int status =
+        esk_region_read(region, tag, source->position, page, source->verify);
+    if (status == ESK_E_CORRUPT) {
+        region->stats->damaged++;
+    }
+    return status;
 }
 
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,

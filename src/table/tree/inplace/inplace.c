@@ -25,12 +25,8 @@ static bool has_journal(const struct esk_tree *tree) {
     return tree->store->id == ESK_STORE_JOURNALED;
 }
 
-/// Reads region page `at`, or what there is instead of it. As esk_region_read,
-/// but an erased page is ESK_E_CORRUPT.
-static int page_read(struct esk_tree *tree, uint32_t at, uint32_t sequence,
-                     uint8_t kind, uint8_t *page, bool verify) {
-    struct esk_region *region = &tree->ring.region;
-    uint16_t proven = 0;
+/// Where region page `at` is read, or what there is instead of it.
+static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
     uint32_t from = at;
     if (tree->redirects) {
         from = tree->batches->find(tree, at);
@@ -38,17 +34,24 @@ static int page_read(struct esk_tree *tree, uint32_t at, uint32_t sequence,
     if (at == tree->redo) {
         from = ESK_INPLACE_JOURNAL;
     }
-    region->envelope.kind = kind;
-    int status = esk_region_read(region, region->first_page + from, sequence,
-                                 page, verify, &proven);
+    return tree->ring.region.first_page + from;
+}
+
+/// Reads region page `at`, of any kind. As esk_region_read, but an erased page
+/// is ESK_E_CORRUPT.
+static int page_read(struct esk_tree *tree, uint32_t at, uint32_t sequence,
+                     uint8_t *page) {
+    struct esk_region *region = &tree->ring.region;
+    region->envelope.kind = ESK_KIND_ANY;
+    int status =
+        esk_region_read(region, page_from(tree, at), sequence, page, true);
     return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
 }
 
 int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                      uint8_t *level) {
     bool journal = at == ESK_INPLACE_JOURNAL;
-    ESK_TRY(page_read(tree, at, journal ? ESK_SEQUENCE_ANY : at, ESK_KIND_ANY,
-                      page, true));
+    ESK_TRY(page_read(tree, at, journal ? ESK_SEQUENCE_ANY : at, page));
     *level = (uint8_t)(page[ESK_ENVELOPE_KIND] - ESK_PAGE_NODE);
     return *level > (journal ? ESK_INPLACE_RECORD : ESK_BTREE_HEIGHT_MAX)
                ? ESK_E_CORRUPT
@@ -57,21 +60,26 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
 
 int esk_inplace_slot_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                           uint32_t *home) {
-    ESK_TRY(page_read(tree, at, ESK_SEQUENCE_ANY, ESK_KIND_ANY, page, true));
+    ESK_TRY(page_read(tree, at, ESK_SEQUENCE_ANY, page));
     *home = esk_page_sequence(page);
     return *home == ESK_INPLACE_JOURNAL || *home >= at ? ESK_E_CORRUPT : ESK_OK;
 }
 
 static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     struct esk_tree *tree = context;
+    struct esk_region *region = &tree->ring.region;
     bool verify = (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0;
-    uint8_t kind = (uint8_t)(ESK_PAGE_NODE + tree->load_level);
     int status = ESK_E_CORRUPT;
-    if (tag < esk_ring_pages(&tree->ring)) {
-        status = page_read(tree, tag, tag, kind, page, verify);
+    region->envelope.kind = (uint8_t)(ESK_PAGE_NODE + tree->load_level);
+    if (tag < region->pages) {
+        status =
+            esk_region_read(region, page_from(tree, tag), tag, page, verify);
     }
-    tree->stats.damaged += status != ESK_OK ? 1 : 0;
-    return status;
+    if (status == ESK_OK) {
+        return ESK_OK;
+    }
+    tree->stats.damaged++;
+    return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
 }
 
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,
