@@ -22,6 +22,7 @@
 #define ESKER_SHAPE_H
 
 #include "esker/series.h"
+#include "esker/tree.h"
 #include "esker/volume.h"
 
 #if defined(__AVR__)
@@ -38,11 +39,22 @@ static const struct esk_volume_shape esk_shape_volume = ESK_SHAPE_VOLUME;
 static const struct esk_table_info esk_shape_table = ESK_SHAPE_TABLE;
 /// For esk_volume_stamp.
 static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
-#ifdef ESK_SHAPE_SERIES
+/* A header has the one or the other. */
+#ifndef ESK_SHAPE_SERIES
+#define ESK_SHAPE_SERIES {0}
+#define ESK_SHAPE_PARTS {0}
+#define ESK_SHAPE_SYNC_BLOCKS 0
+#endif
+#ifndef ESK_SHAPE_TREE
+#define ESK_SHAPE_TREE {0}
+#define ESK_SHAPE_CONFIG {0}
+#endif
 static const struct esk_series_shape esk_shape_series = ESK_SHAPE_SERIES;
 /// The parts that the program uses; -DESK_SHAPE_PARTS names others.
 static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
-#endif
+static const struct esk_btree_layout esk_shape_tree = ESK_SHAPE_TREE;
+/// How the tree is opened; -DESK_SHAPE_CONFIG says another way.
+static const struct esk_tree_config esk_shape_config = ESK_SHAPE_CONFIG;
 #endif
 
 #endif

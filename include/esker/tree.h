@@ -77,6 +77,26 @@ enum esk_tree_policy {
     ESK_TREE_LRU_N = 1, ///< mu only: nodes, a list a level
 };
 
+enum esk_tree_limits {
+    ESK_TREE_HEIGHT_MAX = 8,
+    ESK_TREE_CURSOR_KEY_BYTES = 16, ///< widest key a cursor finds again
+};
+
+/// Where a tree's nodes are in a page; levels from 1, the leaves.
+struct esk_btree_layout {
+    uint16_t row_bytes;
+    uint16_t key_offset; ///< of the key in a row
+    uint16_t key_bytes;
+    uint8_t key_type;   ///< enum esk_type
+    uint8_t height_max; ///< levels that can be laid out
+    bool shares;        ///< a page holds a node of each level
+    bool counts_inside; ///< nodes begin with their count; else the envelope
+    /// [level - 1] begins the level's node, [height_max] the page's end.
+    uint16_t offset[ESK_TREE_HEIGHT_MAX + 1];
+    uint16_t node_entries[ESK_TREE_HEIGHT_MAX]; ///< [level - 1], capacities
+    uint16_t root_entries[ESK_TREE_HEIGHT_MAX];
+};
+
 /// How a tree is opened; zero means the default. Nothing here is stored.
 struct esk_tree_config {
     /// The store the table was created with; required, so that the linker
@@ -133,11 +153,6 @@ struct esk_tree_report {
 
 /// An open tree. It lives in the arena given to esk_tree_open.
 struct esk_tree;
-
-enum esk_tree_limits {
-    ESK_TREE_HEIGHT_MAX = 8,
-    ESK_TREE_CURSOR_KEY_BYTES = 16, ///< widest key a cursor finds again
-};
 
 /// From the root to a row: a node and an entry of it a level. EskerDB's.
 struct esk_tree_path {
@@ -232,6 +247,17 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config,
                   void *arena, uint32_t arena_bytes);
+
+/// Opens the tree that `info` and `layout` describe, without a look at the
+/// catalog: as esk_series_attach. Such a program has no readers.
+///
+/// info, layout  borrowed for the call.
+/// Returns  as esk_tree_open; the table must not be open.
+int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
+                    const struct esk_table_info *info,
+                    const struct esk_btree_layout *layout,
+                    const struct esk_tree_config *config, void *arena,
+                    uint32_t arena_bytes);
 
 /// Forgets the handle; an open batch is aborted. What waits in a write cache
 /// is written; esk_tree_sync before tells whether it could be.

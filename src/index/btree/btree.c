@@ -22,14 +22,14 @@ static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
 void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
                             uint16_t page_bytes) {
     uint16_t bytes = (uint16_t)(page_bytes - body);
-    for (uint8_t i = 0; i < ESK_BTREE_HEIGHT_MAX; i++) {
+    for (uint8_t i = 0; i < ESK_TREE_HEIGHT_MAX; i++) {
         uint16_t entries = entries_in(layout, (uint8_t)(i + 1u), bytes);
         layout->offset[i] = body;
         layout->node_entries[i] = entries;
         layout->root_entries[i] = entries;
     }
-    layout->offset[ESK_BTREE_HEIGHT_MAX] = page_bytes;
-    layout->height_max = ESK_BTREE_HEIGHT_MAX;
+    layout->offset[ESK_TREE_HEIGHT_MAX] = page_bytes;
+    layout->height_max = ESK_TREE_HEIGHT_MAX;
     layout->shares = false;
 }
 
@@ -40,7 +40,7 @@ void esk_btree_layout_shared(struct esk_btree_layout *layout,
     uint16_t left = (uint16_t)(page_bytes - at);
     layout->shares = true;
     layout->offset[0] = at;
-    for (; level < ESK_BTREE_HEIGHT_MAX; level++) {
+    for (; level < ESK_TREE_HEIGHT_MAX; level++) {
         uint16_t size = (uint16_t)((uint32_t)left * k_percent / 100u);
         uint16_t rest = (uint16_t)(left - size);
         uint16_t node = entries_in(layout, level, size);

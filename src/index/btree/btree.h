@@ -21,28 +21,12 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "esker/tree.h"
 #include "flash/envelope_format.h"
 #include "index/btree/btree_format.h"
 
-enum { ESK_BTREE_HEIGHT_MAX = 8 };
-
 /// A child that is in the same page as its parent.
 #define ESK_BTREE_SELF UINT32_MAX
-
-/// Where a tree's nodes are in a page; levels from 1, the leaves.
-struct esk_btree_layout {
-    uint16_t row_bytes;
-    uint16_t key_offset; ///< of the key in a row
-    uint16_t key_bytes;
-    uint8_t key_type;   ///< enum esk_type
-    uint8_t height_max; ///< levels that can be laid out
-    bool shares;        ///< a page holds a node of each level
-    bool counts_inside; ///< nodes begin with their count; else the envelope
-    /// [level - 1] begins the level's node, [height_max] the page's end.
-    uint16_t offset[ESK_BTREE_HEIGHT_MAX + 1];
-    uint16_t node_entries[ESK_BTREE_HEIGHT_MAX]; ///< [level - 1], capacities
-    uint16_t root_entries[ESK_BTREE_HEIGHT_MAX];
-};
 
 /// A node in a page in RAM.
 struct esk_btree_node {

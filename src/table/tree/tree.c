@@ -186,12 +186,18 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
     return memory_carve(&arena, page_bytes, &layout, config, &memory);
 }
 
-/// Where the table's pages are, if the catalog is sound.
-static int region_find(struct esk_volume *volume,
-                       const struct esk_table_info *info,
-                       const struct esk_tree_config *config,
-                       struct esk_ring_config *region) {
-    uint32_t blocks = esk_volume_geometry(volume)->block_count;
+/// Whether the table's pages are on the device.
+static bool region_fits(const struct esk_volume *volume,
+                        const struct esk_table_info *info) {
+    uint32_t count = esk_volume_geometry(volume)->block_count;
+    return esk_tree_region_fits(volume, info->blocks[0]) &&
+           info->block[0] < count && info->blocks[0] <= count - info->block[0];
+}
+
+/// Where the table's pages are.
+static void region_take(const struct esk_table_info *info,
+                        const struct esk_tree_config *config,
+                        struct esk_ring_config *region) {
     uint8_t ahead = config->erase_ahead != 0 ? config->erase_ahead : 1;
     memset(region, 0, sizeof *region);
     region->block = info->block[0];
@@ -202,11 +208,6 @@ static int region_find(struct esk_volume *volume,
     region->table = info->id;
     region->ahead = ahead > ERASE_AHEAD_MAX ? ERASE_AHEAD_MAX : ahead;
     region->refuse = true;
-    return !esk_tree_region_fits(volume, region->blocks) ||
-                   region->block >= blocks ||
-                   region->blocks > blocks - region->block
-               ? ESK_E_CORRUPT
-               : ESK_OK;
 }
 
 static int tree_mount(struct esk_tree *tree,
@@ -216,7 +217,7 @@ static int tree_mount(struct esk_tree *tree,
     tree->now.height = 1;
     tree->now.root = ESK_PAGE_NONE;
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = tree->store->mount(tree, region, page);
+    int status = esk_tree_store(tree)->mount(tree, region, page);
     esk_pool_give(&tree->pool, frame);
     ESK_TRY(status);
     esk_tree_height_changed(tree);
@@ -251,26 +252,33 @@ static int table_read(struct esk_volume *volume, const char *name,
         config->store->id != scratch->info.run_pages || !parts_suit(config)) {
         return ESK_E_UNSUPPORTED;
     }
+    if (!region_fits(volume, &scratch->info)) {
+        return ESK_E_CORRUPT;
+    }
     return layout_read(volume, &scratch->info, config->store, &scratch->layout,
                        arena);
 }
 
-/// Carves the arena and fills in what was read; the scratch is gone then.
+/// Carves the arena and fills in what is known.
 /// tree     out, untouched unless ESK_OK.
-static ESK_OUT_OF_LINE int
-tree_make(struct esk_tree **tree, struct esk_volume *volume,
-          const struct esk_tree_config *config, struct esk_arena *arena,
-          const struct open_scratch *scratch, struct esk_ring_config *region) {
+/// info, layout  may stand in the arena's last part: not needed after it.
+static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
+                                     struct esk_volume *volume,
+                                     const struct esk_tree_config *config,
+                                     struct esk_arena *arena,
+                                     const struct esk_table_info *info,
+                                     const struct esk_btree_layout *layout,
+                                     struct esk_ring_config *region) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     struct tree_memory memory;
-    memory_carve(arena, page_bytes, &scratch->layout, config, &memory);
+    memory_carve(arena, page_bytes, layout, config, &memory);
     if (arena->next == NULL) {
         return ESK_E_NO_MEMORY;
     }
-    ESK_TRY(region_find(volume, &scratch->info, config, region));
+    region_take(info, config, region);
     struct esk_tree *made = memory.tree;
     memset(made, 0, memory.tree_bytes);
-    made->layout = scratch->layout;
+    made->layout = *layout;
     made->volume = volume;
     made->store = config->store;
     made->merge = config->merge;
@@ -316,15 +324,15 @@ static ESK_OUT_OF_LINE int tree_take_up(struct esk_tree **tree,
     uint32_t aside = (arena_bytes - bytes) & ~(ESK_ARENA_ALIGN - 1u);
     struct open_scratch *scratch = (void *)(carved.next + aside);
     ESK_TRY(table_read(volume, name, config, arena, arena_bytes, scratch));
-    ESK_TRY(tree_make(tree, volume, config, &carved, scratch, &region));
+    ESK_TRY(tree_make(tree, volume, config, &carved, &scratch->info,
+                      &scratch->layout, &region));
     return tree_mount(*tree, &region);
 }
 
-int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
-                  const char *name, const struct esk_tree_config *config,
-                  void *arena, uint32_t arena_bytes) {
-    struct esk_tree *made = NULL;
-    int status = tree_take_up(&made, volume, name, config, arena, arena_bytes);
+/// Completes what a cut interrupted. `made` is closed when that fails, or
+/// `status` is a failure of its mount.
+static int tree_start(struct esk_tree **tree, struct esk_tree *made,
+                      int status) {
     if (status == ESK_OK) {
         status = esk_tree_ready(made);
     }
@@ -336,6 +344,33 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
     return status;
 }
 
+int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
+                  const char *name, const struct esk_tree_config *config,
+                  void *arena, uint32_t arena_bytes) {
+    struct esk_tree *made = NULL;
+    int status = tree_take_up(&made, volume, name, config, arena, arena_bytes);
+    return tree_start(tree, made, status);
+}
+
+int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
+                    const struct esk_table_info *info,
+                    const struct esk_btree_layout *layout,
+                    const struct esk_tree_config *config, void *arena,
+                    uint32_t arena_bytes) {
+    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    struct esk_ring_config region;
+    struct esk_tree *made = NULL;
+    if (!esk_arena_is_aligned(arena)) {
+        return ESK_E_INVALID;
+    }
+    int status =
+        tree_make(&made, volume, config, &carved, info, layout, &region);
+    if (status == ESK_OK) {
+        status = tree_mount(made, &region);
+    }
+    return tree_start(tree, made, status);
+}
+
 void esk_tree_close(struct esk_tree *tree) {
     if (!tree->in_batch) {
         (void)esk_tree_flush(tree);
@@ -344,7 +379,7 @@ void esk_tree_close(struct esk_tree *tree) {
 }
 
 uint16_t esk_tree_row_bytes(const struct esk_tree *tree) {
-    return tree->layout.row_bytes;
+    return esk_tree_layout(tree)->row_bytes;
 }
 
 /// Nodes of a tree that is full and as high as it can be; `most` if they are
@@ -352,9 +387,10 @@ uint16_t esk_tree_row_bytes(const struct esk_tree *tree) {
 static uint32_t nodes_by_height(const struct esk_tree *tree, uint32_t most) {
     uint32_t nodes = 1;
     uint32_t level_nodes = 1;
-    uint8_t top = tree->layout.height_max;
+    uint8_t top = esk_tree_layout(tree)->height_max;
     for (uint8_t level = top; level > 1 && nodes < most; level--) {
-        uint16_t entries = esk_btree_capacity(&tree->layout, level, top);
+        uint16_t entries =
+            esk_btree_capacity(esk_tree_layout(tree), level, top);
         if (level_nodes > most / entries) {
             return most;
         }
@@ -378,7 +414,7 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     stats->program_failures = tree->stats.program_failures;
     stats->erase_failures = tree->stats.erase_failures;
     stats->nodes = overwrites ? tree->ring.head : tree->now.nodes;
-    stats->nodes_max = tree->store->nodes_max(tree);
+    stats->nodes_max = esk_tree_store(tree)->nodes_max(tree);
     if (!overwrites) {
         stats->pages_moved = tree->moved;
         stats->nodes_max = nodes_by_height(tree, stats->nodes_max);

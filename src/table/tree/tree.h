@@ -41,7 +41,7 @@ struct esk_tree_state {
 
 /// A change takes a page a level, and one more for a root: those are kept, and
 /// as many are there to be taken without a write.
-enum { ESK_TREE_SPARES = 2 * ESK_BTREE_HEIGHT_MAX };
+enum { ESK_TREE_SPARES = 2 * ESK_TREE_HEIGHT_MAX };
 
 /// Pages that new nodes of a tree in place get. In the arena of such a tree.
 struct esk_tree_spares {
@@ -128,7 +128,7 @@ struct esk_tree {
     uint32_t moved;
     uint32_t bad_pages; ///< GC: of the blocks known bad
     uint32_t bad_seen;  ///< GC: failures when they were counted, and one; or 0
-    uint16_t pool_offsets[ESK_BTREE_HEIGHT_MAX + 1]; ///< of LRU-N
+    uint16_t pool_offsets[ESK_TREE_HEIGHT_MAX + 1]; ///< of LRU-N
 };
 
 /// The whole state that a node change works on at one level.
@@ -271,18 +271,63 @@ struct esk_tree_write_cache {
     void (*drop)(struct esk_tree *tree);
 };
 
+/* What a program with a shape knows when it is compiled. */
+
+static inline const struct esk_btree_layout *
+esk_tree_layout(const struct esk_tree *tree) {
+    return ESK_SHAPED(&esk_shape_tree, &tree->layout);
+}
+
+static inline const struct esk_node_store *
+esk_tree_store(const struct esk_tree *tree) {
+    return ESK_SHAPED(esk_shape_config.store, tree->store);
+}
+
+static inline const struct esk_tree_merge *
+esk_tree_merge(const struct esk_tree *tree) {
+    return ESK_SHAPED(esk_shape_config.merge, tree->merge);
+}
+
+static inline const struct esk_tree_batches *
+esk_tree_batches(const struct esk_tree *tree) {
+    return ESK_SHAPED(esk_shape_config.batches, tree->batches);
+}
+
+/// NULL: the tree has none.
+static inline struct esk_tree_batch *
+esk_tree_batch(const struct esk_tree *tree) {
+    return ESK_SHAPED(esk_shape_config.batches == NULL ? NULL : tree->batch,
+                      tree->batch);
+}
+
+static inline const struct esk_tree_write_cache *
+esk_tree_write_cache(const struct esk_tree *tree) {
+    return ESK_SHAPED(esk_shape_config.write_cache, tree->write_cache);
+}
+
+/// NULL: there is no write cache.
+static inline struct esk_tree_kept *esk_tree_kept(const struct esk_tree *tree) {
+    return ESK_SHAPED(esk_shape_config.write_cache == NULL ? NULL : tree->kept,
+                      tree->kept);
+}
+
+static inline bool esk_tree_is_lru_n(const struct esk_tree *tree) {
+    return ESK_SHAPED(false, tree->lru_n);
+}
+
 static inline bool esk_tree_overwrites(const struct esk_tree *tree) {
-    return (tree->store->flags & ESK_STORE_OVERWRITES) != 0;
+    return (esk_tree_store(tree)->flags & ESK_STORE_OVERWRITES) != 0;
 }
 
 static inline bool esk_tree_shares(const struct esk_tree *tree) {
-    return (tree->store->flags & ESK_STORE_SHARES) != 0;
+    return (esk_tree_store(tree)->flags & ESK_STORE_SHARES) != 0;
 }
 
 /// Pins of the change under way that no esk_tree_work has: for assertions.
 static inline uint16_t esk_tree_own_pins(const struct esk_tree *tree) {
     return (uint16_t)((tree->page != NULL ? 1u : 0u) +
-                      (tree->kept != NULL ? tree->kept->count : 0u));
+                      (esk_tree_kept(tree) != NULL ? esk_tree_kept(tree)->count
+                                                   : 0u));
 }
 
 /// Whether nothing is pinned beside what `left` and `right` have, either of
@@ -376,8 +421,8 @@ static inline bool esk_tree_is_read_only(const struct esk_tree *tree) {
 
 /// The height is another one: LRU-N gets its classes anew.
 static inline void esk_tree_height_changed(struct esk_tree *tree) {
-    if (tree->lru_n) {
-        tree->store->pool_carve(tree);
+    if (esk_tree_is_lru_n(tree)) {
+        esk_tree_store(tree)->pool_carve(tree);
     }
 }
 
@@ -388,7 +433,8 @@ static inline bool esk_tree_is_kept(uint32_t address) {
 
 /// Writes what waits in the write cache.
 static inline int esk_tree_flush(struct esk_tree *tree) {
-    return tree->kept != NULL ? tree->write_cache->flush(tree) : ESK_OK;
+    return esk_tree_kept(tree) != NULL ? esk_tree_write_cache(tree)->flush(tree)
+                                       : ESK_OK;
 }
 
 /// Has a node that was opened to be changed, and that waits in the write
@@ -396,23 +442,23 @@ static inline int esk_tree_flush(struct esk_tree *tree) {
 static inline int esk_tree_work_own(struct esk_tree *tree,
                                     struct esk_tree_work *work,
                                     struct esk_btree_node *node) {
-    return tree->kept != NULL && tree->page == NULL &&
+    return esk_tree_kept(tree) != NULL && tree->page == NULL &&
                    esk_tree_is_kept(work->address)
-               ? tree->write_cache->own(tree, work, node)
+               ? esk_tree_write_cache(tree)->own(tree, work, node)
                : ESK_OK;
 }
 
 /// Says that a change replaces the node of `level` at `address`.
 static inline void esk_tree_replace(struct esk_tree *tree, uint32_t address,
                                     uint8_t level) {
-    if (tree->kept != NULL && esk_tree_is_kept(address)) {
-        tree->write_cache->replace(tree, address, level);
+    if (esk_tree_kept(tree) != NULL && esk_tree_is_kept(address)) {
+        esk_tree_write_cache(tree)->replace(tree, address, level);
     }
 }
 
 /// Completes what a failure left before the tree is read.
 static inline int esk_tree_ready(struct esk_tree *tree) {
-    return tree->broken ? tree->store->begin(tree, 0) : ESK_OK;
+    return tree->broken ? esk_tree_store(tree)->begin(tree, 0) : ESK_OK;
 }
 
 #endif

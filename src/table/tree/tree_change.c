@@ -36,7 +36,8 @@ int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
         ESK_TRY(esk_pool_take(&tree->pool, &work->page, &work->frame));
         work->pinned = true;
     }
-    esk_btree_view(&tree->layout, work->page, level, tree->now.height, node);
+    esk_btree_view(esk_tree_layout(tree), work->page, level, tree->now.height,
+                   node);
     if (address == ESK_PAGE_NONE) {
         esk_store_u16(node->count, 0);
     }
@@ -68,8 +69,8 @@ static int node_divide(struct esk_tree *tree, bool keeps,
     ESK_TRY(esk_pool_take(&tree->pool, &right_work->page, &right_work->frame));
     right_work->pinned = true;
     right_work->address = ESK_PAGE_NONE;
-    esk_btree_view(&tree->layout, right_work->page, level, tree->now.height,
-                   right);
+    esk_btree_view(esk_tree_layout(tree), right_work->page, level,
+                   tree->now.height, right);
     *in_right = true;
     if (keeps) {
         esk_btree_split(left, count, right);
@@ -82,7 +83,7 @@ static int node_divide(struct esk_tree *tree, bool keeps,
         *index = (uint16_t)(*index - half);
     }
     esk_btree_insert(*in_right ? right : left, *index, entry);
-    memcpy(tree->low, esk_btree_key(left, 0), tree->layout.key_bytes);
+    memcpy(tree->low, esk_btree_key(left, 0), esk_tree_layout(tree)->key_bytes);
     return ESK_OK;
 }
 
@@ -97,7 +98,7 @@ static void rows_add(struct esk_tree *tree, uint32_t rows) {
 static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
                         const struct esk_btree_node *node, uint16_t index,
                         bool rightmost) {
-    const struct esk_btree_layout *layout = &tree->layout;
+    const struct esk_btree_layout *layout = esk_tree_layout(tree);
     while (edit->done < edit->row_count) {
         const uint8_t *row = edit->rows;
         const uint8_t *key = row + layout->key_offset;
@@ -137,7 +138,7 @@ static bool nodes_fit(const struct esk_tree *tree, uint8_t count) {
     if (esk_tree_overwrites(tree)) {
         return tree->spares->count >= count;
     }
-    return tree->now.nodes + count <= tree->store->nodes_max(tree);
+    return tree->now.nodes + count <= esk_tree_store(tree)->nodes_max(tree);
 }
 
 /// Whether the node of `level` can be split: not when all above it are full
@@ -145,7 +146,7 @@ static bool nodes_fit(const struct esk_tree *tree, uint8_t count) {
 /// higher one splits, so this is asked before the first.
 static int height_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
     uint8_t height = tree->now.height;
-    *fits = height < tree->layout.height_max;
+    *fits = height < esk_tree_layout(tree)->height_max;
     while (!*fits && level < height) {
         struct esk_tree_work work;
         struct esk_btree_node node;
@@ -184,10 +185,11 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
     if (level == 1) {
         struct esk_btree_node *into = in_right ? &right : left;
         into->capacity =
-            esk_btree_capacity(&tree->layout, 1, ESK_BTREE_HEIGHT_MAX);
+            esk_btree_capacity(esk_tree_layout(tree), 1, ESK_TREE_HEIGHT_MAX);
         rows_follow(tree, edit, into, index, edit->rightmost && in_right);
     }
-    memcpy(tree->pending, esk_btree_key(&right, 0), tree->layout.key_bytes);
+    memcpy(tree->pending, esk_btree_key(&right, 0),
+           esk_tree_layout(tree)->key_bytes);
     return ESK_OK;
 }
 
@@ -217,13 +219,13 @@ static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         return ESK_OK;
     }
     const uint8_t *row = edit->rows;
-    edit->rows += tree->layout.row_bytes;
+    edit->rows += esk_tree_layout(tree)->row_bytes;
     edit->done++;
     if (!edit->found) {
         rows_add(tree, 1);
         return entry_put(tree, edit, change, index, row);
     }
-    memcpy(esk_btree_entry(node, index), row, tree->layout.row_bytes);
+    memcpy(esk_btree_entry(node, index), row, esk_tree_layout(tree)->row_bytes);
     rows_follow(tree, edit, node, index, edit->rightmost);
     return ESK_OK;
 }
@@ -260,7 +262,8 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     if (edit->has_right) {
         if (index == 0) {
             /* Key 0 stays below key 1 when smaller keys split child 0. */
-            memcpy(esk_btree_key(node, 0), tree->low, tree->layout.key_bytes);
+            memcpy(esk_btree_key(node, 0), tree->low,
+                   esk_tree_layout(tree)->key_bytes);
         }
         return entry_put(tree, edit, change, (uint16_t)(index + 1u),
                          tree->pending);
@@ -286,12 +289,12 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     tree->path.address[level - 1] = ESK_PAGE_NONE;
     ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     uint8_t *entry = node.entries;
-    memcpy(entry, tree->low, tree->layout.key_bytes);
+    memcpy(entry, tree->low, esk_tree_layout(tree)->key_bytes);
     esk_store_u32(esk_btree_child(&node, 0), edit->child);
     memcpy(entry + node.bytes, tree->pending, node.bytes);
     esk_store_u16(node.count, 2);
     ESK_ASSERT(esk_tree_pins_only(tree, &work, NULL));
-    int status = tree->store->place(tree, &work, true, &edit->child);
+    int status = esk_tree_store(tree)->place(tree, &work, true, &edit->child);
     if (status != ESK_OK) {
         esk_tree_work_drop(tree, &work);
     }
@@ -306,14 +309,15 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
     uint32_t right = 0;
     if (change->split) {
         ESK_ASSERT(esk_tree_pins_only(tree, left, &change->right));
-        ESK_TRY(tree->store->split(tree, left, &change->right,
-                                   change->left_changed, &edit->child, &right));
+        ESK_TRY(esk_tree_store(tree)->split(tree, left, &change->right,
+                                            change->left_changed, &edit->child,
+                                            &right));
         node_add(tree, left->level);
-        esk_store_u32(tree->pending + tree->layout.key_bytes, right);
+        esk_store_u32(tree->pending + esk_tree_layout(tree)->key_bytes, right);
     } else {
         bool root = left->level == tree->now.height;
         ESK_ASSERT(esk_tree_pins_only(tree, left, NULL));
-        ESK_TRY(tree->store->place(tree, left, root, &edit->child));
+        ESK_TRY(esk_tree_store(tree)->place(tree, left, root, &edit->child));
     }
     edit->child_moved = edit->child != was;
     edit->has_right = change->split;
@@ -350,12 +354,13 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     edit->child_gone = false;
     edit->right_gone = false;
     bool is_root = level == tree->now.height;
-    if (status == ESK_OK && shrinks && tree->merge != NULL) {
-        status = tree->merge->join(tree, work, node, edit);
+    if (status == ESK_OK && shrinks && esk_tree_merge(tree) != NULL) {
+        status = esk_tree_merge(tree)->join(tree, work, node, edit);
     }
-    if (status == ESK_OK && !change.split && tree->store->settle != NULL) {
+    if (status == ESK_OK && !change.split &&
+        esk_tree_store(tree)->settle != NULL) {
         ESK_ASSERT(esk_tree_pins_only(tree, work, NULL));
-        status = tree->store->settle(tree, work, node, edit);
+        status = esk_tree_store(tree)->settle(tree, work, node, edit);
         if (edit->child_gone) {
             *again = true;
             return ESK_OK;
@@ -389,8 +394,8 @@ int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
     for (uint8_t level = edit->level; again; level++) {
         ESK_TRY(level_change(tree, edit, level, &again));
     }
-    return tree->merge != NULL && tree->merge->end != NULL
-               ? tree->merge->end(tree)
+    return esk_tree_merge(tree) != NULL && esk_tree_merge(tree)->end != NULL
+               ? esk_tree_merge(tree)->end(tree)
                : ESK_OK;
 }
 
@@ -399,14 +404,16 @@ int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages) {
         return ESK_E_READ_ONLY;
     }
     ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
-    ESK_TRY(tree->store->begin(tree, pages));
+    ESK_TRY(esk_tree_store(tree)->begin(tree, pages));
     ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
-    return tree->store->take != NULL ? tree->store->take(tree) : ESK_OK;
+    return esk_tree_store(tree)->take != NULL ? esk_tree_store(tree)->take(tree)
+                                              : ESK_OK;
 }
 
 /// Forgets the nodes that the change along tree->path replaced.
 static void path_forget(struct esk_tree *tree, uint8_t height) {
-    for (uint8_t level = 1; level <= height && tree->lru_n; level++) {
+    for (uint8_t level = 1; level <= height && esk_tree_is_lru_n(tree);
+         level++) {
         uint32_t address = tree->path.address[level - 1];
         if (address != tree->now.root && !esk_tree_is_kept(address)) {
             esk_pool_forget_slot(&tree->pool, address, (uint8_t)(level - 1u));
@@ -418,8 +425,8 @@ void esk_tree_change_end(struct esk_tree *tree, int status,
                          const struct esk_tree_state *before) {
     uint8_t height = before->height;
     ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
-    if (tree->kept != NULL) {
-        tree->write_cache->end(tree, status != ESK_OK);
+    if (esk_tree_kept(tree) != NULL) {
+        esk_tree_write_cache(tree)->end(tree, status != ESK_OK);
     }
     if (status != ESK_OK) {
         tree->now = *before;

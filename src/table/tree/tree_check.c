@@ -21,7 +21,8 @@ static int range_check(struct esk_tree *tree, struct check *check,
         struct esk_btree_node node;
         uint16_t at = side == 0 ? index : (uint16_t)(count - 1u);
         ESK_TRY(esk_tree_pin(tree, address, level, &work, &node));
-        memcpy(tree->low, esk_btree_key(&node, at), tree->layout.key_bytes);
+        memcpy(tree->low, esk_btree_key(&node, at),
+               esk_tree_layout(tree)->key_bytes);
         esk_tree_unpin(tree, &work);
         ESK_TRY(esk_tree_descend(tree, &found, tree->low, ESK_TREE_FIRST, level,
                                  NULL));
@@ -49,13 +50,13 @@ static int node_check(struct esk_tree *tree, struct check *check,
     report->nodes++;
     report->leaves += leaf ? 1 : 0;
     report->rows += leaf ? count : 0;
-    bool wrong = !esk_btree_rises(&tree->layout, &node, leaf);
+    bool wrong = !esk_btree_rises(esk_tree_layout(tree), &node, leaf);
     if (leaf && count > 0) {
-        uint16_t bytes = tree->layout.key_bytes;
-        wrong =
-            wrong || (check->has_last &&
-                      esk_btree_compare(&tree->layout, esk_btree_key(&node, 0),
-                                        tree->pending) <= 0);
+        uint16_t bytes = esk_tree_layout(tree)->key_bytes;
+        wrong = wrong ||
+                (check->has_last && esk_btree_compare(esk_tree_layout(tree),
+                                                      esk_btree_key(&node, 0),
+                                                      tree->pending) <= 0);
         memcpy(tree->pending, esk_btree_key(&node, (uint16_t)(count - 1u)),
                bytes);
         check->has_last = true;

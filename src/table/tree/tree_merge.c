@@ -36,7 +36,7 @@ static bool neighbour_find(struct esk_tree *tree, uint8_t level, bool right,
     bool there = later > 0 && later < esk_btree_count(&parent);
     if (there) {
         memcpy(tree->low, esk_btree_key(&parent, later),
-               tree->layout.key_bytes);
+               esk_tree_layout(tree)->key_bytes);
         *address = esk_tree_child(
             &parent, (uint16_t)(right ? later : later - 1u), work.address);
     }
@@ -59,7 +59,7 @@ static void entries_join(struct esk_tree *tree, uint8_t level,
         return;
     }
     memcpy(esk_btree_key(node, right ? begin : more), tree->low,
-           tree->layout.key_bytes);
+           esk_tree_layout(tree)->key_bytes);
     for (uint16_t i = 0; i < more; i++) {
         esk_store_u32(esk_btree_child(node, (uint16_t)(begin + i)),
                       esk_tree_child(from, i, address));

@@ -13,15 +13,16 @@
 /// Pins the page of the node of `level` at `address`.
 static inline int page_pin(struct esk_tree *tree, uint32_t address,
                            uint8_t level, struct esk_tree_work *work) {
-    uint8_t class_ = tree->lru_n ? (uint8_t)(level - 1u) : 0;
+    uint8_t class_ = esk_tree_is_lru_n(tree) ? (uint8_t)(level - 1u) : 0;
     if (address == ESK_PAGE_NONE) {
         return ESK_E_CORRUPT; /* the tag of an empty frame */
     }
     tree->load_level = level;
     work->address = address;
     work->level = level;
-    ESK_TRY(esk_pool_pin(&tree->pool, address, class_, tree->store->load, tree,
-                         &work->page, &work->frame));
+    ESK_TRY(esk_pool_pin(&tree->pool, address, class_,
+                         esk_tree_store(tree)->load, tree, &work->page,
+                         &work->frame));
     work->pinned = true;
     return ESK_OK;
 }
@@ -29,7 +30,7 @@ static inline int page_pin(struct esk_tree *tree, uint32_t address,
 /// Views the node in the page that is pinned, and lets go of it if it is none.
 static inline int node_view(struct esk_tree *tree, struct esk_tree_work *work,
                             struct esk_btree_node *node) {
-    esk_btree_view_inline(&tree->layout, work->page, work->level,
+    esk_btree_view_inline(esk_tree_layout(tree), work->page, work->level,
                           tree->now.height, node);
     uint16_t count = esk_btree_count(node);
     if (count > node->capacity || (count == 0 && work->level > 1)) {
@@ -70,8 +71,9 @@ static uint16_t entry_choose(const struct esk_tree *tree,
         uint16_t last = level > 1 ? (uint16_t)(count - 1u) : count;
         return side == ESK_TREE_FIRST ? 0 : last;
     }
-    return level > 1 ? esk_btree_descend(&tree->layout, node, key)
-                     : esk_btree_search(&tree->layout, node, 0, key, found);
+    return level > 1
+               ? esk_btree_descend(esk_tree_layout(tree), node, key)
+               : esk_btree_search(esk_tree_layout(tree), node, 0, key, found);
 }
 
 /// Goes on down from `address` at `level`.
@@ -81,7 +83,7 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                        struct esk_tree_edit *edit) {
     struct esk_tree_work root;
     bool gathers = edit != NULL && tree->page != NULL;
-    bool holds = !gathers && tree->pool.frames > 1;
+    bool holds = !gathers && esk_pool_frames(&tree->pool) > 1;
     int status = ESK_OK;
     root.pinned = false;
     root.frame = 0;
@@ -104,7 +106,7 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                 (level == 1 || index + 1u == esk_btree_count(&node));
         }
         if (gathers) {
-            tree->store->gather(tree, &node, level, address);
+            esk_tree_store(tree)->gather(tree, &node, level, address);
         }
         if (level > 1) {
             address = esk_tree_child(&node, index, address);
@@ -172,7 +174,7 @@ int esk_tree_find(struct esk_tree *tree, const uint8_t *key,
     }
     edit->rightmost = true;
     path->turns = 0;
-    bool holds = level > 1 && tree->pool.frames > 1;
+    bool holds = level > 1 && esk_pool_frames(&tree->pool) > 1;
     int status = root_pin(tree, &edit->work);
     for (;;) {
         path->address[level - 1] = address;
@@ -185,11 +187,11 @@ int esk_tree_find(struct esk_tree *tree, const uint8_t *key,
         }
         if (level == 1) {
             edit->child = address;
-            path->index[0] =
-                esk_btree_search(&tree->layout, node, 0, key, &edit->found);
+            path->index[0] = esk_btree_search(esk_tree_layout(tree), node, 0,
+                                              key, &edit->found);
             break;
         }
-        uint16_t index = esk_btree_descend(&tree->layout, node, key);
+        uint16_t index = esk_btree_descend(esk_tree_layout(tree), node, key);
         if (edit->rightmost) {
             edit->rightmost = index + 1u == esk_btree_count(node);
         }
@@ -243,10 +245,10 @@ static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
         path->index[at - 1] = index;
         path->address[at - 2] = esk_tree_child(&node, index, address);
         if (border != NULL) {
-            memcpy(border, key, tree->layout.key_bytes);
+            memcpy(border, key, esk_tree_layout(tree)->key_bytes);
         }
         if (bound != NULL) {
-            int8_t order = esk_btree_compare(&tree->layout, key, bound);
+            int8_t order = esk_btree_compare(esk_tree_layout(tree), key, bound);
             bool beyond = forward ? order > 0 : order <= 0;
             status = beyond ? ESK_END : ESK_OK;
         }

@@ -19,8 +19,9 @@ static bool row_is_beyond(const struct esk_tree *tree,
     if (cursor == NULL || cursor->bound == NULL) {
         return false;
     }
-    int8_t order = esk_btree_compare(
-        &tree->layout, row + tree->layout.key_offset, cursor->bound);
+    int8_t order = esk_btree_compare(esk_tree_layout(tree),
+                                     row + esk_tree_layout(tree)->key_offset,
+                                     cursor->bound);
     return cursor->backward ? order < 0 : order > 0;
 }
 
@@ -32,8 +33,8 @@ static void rows_ahead(const struct esk_tree *tree,
     uint16_t end = esk_btree_count(node);
     if (cursor->bound != NULL) {
         bool found = false;
-        end =
-            esk_btree_search(&tree->layout, node, index, cursor->bound, &found);
+        end = esk_btree_search(esk_tree_layout(tree), node, index,
+                               cursor->bound, &found);
         end = (uint16_t)(end + (found ? 1 : 0));
     }
     cursor->left = (uint16_t)(end - index - 1u);
@@ -50,12 +51,12 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
     struct esk_btree_node node;
     uint8_t *page = NULL;
     work.pinned = false;
-    if (cursor != NULL && !tree->lru_n) {
+    if (cursor != NULL && !esk_tree_is_lru_n(tree)) {
         /* Mostly the leaf is where the row before was read. */
         page = esk_pool_peek(&tree->pool, cursor->frame, path->address[0]);
     }
     if (page != NULL) {
-        esk_btree_view(&tree->layout, page, 1, tree->now.height, &node);
+        esk_btree_view(esk_tree_layout(tree), page, 1, tree->now.height, &node);
     } else {
         path->lost = 1;
         ESK_TRY(esk_tree_pin(tree, path->address[0], 1, &work, &node));
@@ -68,9 +69,10 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
         const uint8_t *from = esk_btree_entry(&node, path->index[0]);
         status = ESK_END;
         if (!row_is_beyond(tree, cursor, from)) {
-            esk_bytes_copy(row, from, tree->layout.row_bytes);
+            esk_bytes_copy(row, from, esk_tree_layout(tree)->row_bytes);
             status = ESK_OK;
-            if (cursor != NULL && !cursor->backward && !tree->lru_n) {
+            if (cursor != NULL && !cursor->backward &&
+                !esk_tree_is_lru_n(tree)) {
                 rows_ahead(tree, cursor, &node, path->index[0]);
             }
         }
@@ -126,7 +128,7 @@ int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
     ESK_TRY(esk_tree_find(tree, key, &found));
     if (found.found) {
         esk_bytes_copy(row, esk_btree_entry(&found.node, tree->path.index[0]),
-                       tree->layout.row_bytes);
+                       esk_tree_layout(tree)->row_bytes);
     }
     esk_pool_unpin(&tree->pool, found.work.frame);
     return found.found ? ESK_OK : ESK_NOT_FOUND;
@@ -196,7 +198,7 @@ int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 }
 
 static bool is_wide(const struct esk_tree *tree) {
-    return tree->layout.key_bytes > ESK_TREE_CURSOR_KEY_BYTES;
+    return esk_tree_layout(tree)->key_bytes > ESK_TREE_CURSOR_KEY_BYTES;
 }
 
 /// Makes the path to where the cursor goes on: the first row it may return,
@@ -253,7 +255,8 @@ static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
         ESK_TRY(cursor_seek(tree, cursor));
     } else if (resume > 0) {
         ESK_TRY(esk_tree_reach(tree, &cursor->path, resume, forward));
-    } else if (forward && left == 0 && cursor->bound == NULL && !tree->lru_n) {
+    } else if (forward && left == 0 && cursor->bound == NULL &&
+               !esk_tree_is_lru_n(tree)) {
         /* It took all rows of its leaf. */
         ESK_TRY(leaf_step(tree, &cursor->path, cursor, true));
     } else if (forward) {
@@ -267,8 +270,8 @@ static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 /// Takes note of the key of the row that the cursor returns.
 static void key_note(const struct esk_tree *tree,
                      struct esk_tree_cursor *cursor, const uint8_t *row) {
-    const uint8_t *key = row + tree->layout.key_offset;
-    uint16_t bytes = tree->layout.key_bytes;
+    const uint8_t *key = row + esk_tree_layout(tree)->key_offset;
+    uint16_t bytes = esk_tree_layout(tree)->key_bytes;
     if (bytes == sizeof(uint32_t)) { /* the usual key */
         memcpy(cursor->last, key, sizeof(uint32_t));
     } else if (bytes <= ESK_TREE_CURSOR_KEY_BYTES) {
@@ -309,8 +312,8 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
     }
     const uint8_t *from = cursor->next;
     cursor->left--;
-    cursor->next = from + tree->layout.row_bytes;
+    cursor->next = from + esk_tree_layout(tree)->row_bytes;
     key_note(tree, cursor, from);
-    esk_bytes_copy(row, from, tree->layout.row_bytes);
+    esk_bytes_copy(row, from, esk_tree_layout(tree)->row_bytes);
     return ESK_OK;
 }

@@ -114,7 +114,7 @@ static uint32_t memory_carve(struct esk_arena *arena,
                              const struct esk_tree *tree,
                              const struct esk_tree_config *config,
                              struct reader_memory *memory) {
-    const struct esk_btree_layout *layout = &tree->layout;
+    const struct esk_btree_layout *layout = esk_tree_layout(tree);
     uint8_t classes = is_lru_n(tree, config) ? layout->height_max : 1;
     memory->reader = esk_arena_take(arena, sizeof *memory->reader);
     memory->pool = esk_arena_take(
@@ -136,6 +136,9 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
                          uint32_t arena_bytes) {
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
     struct reader_memory memory;
+    if (ESK_SHAPED(true, false)) {
+        return ESK_E_UNSUPPORTED; /* it has a store of its own */
+    }
     if (!esk_arena_is_aligned(arena)) {
         return ESK_E_INVALID;
     }
@@ -146,16 +149,16 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     struct tree_reader *made = memory.reader;
     memset(made, 0, sizeof *made);
     made->writer = tree;
-    made->store = *tree->store;
+    made->store = *esk_tree_store(tree);
     made->store.load = reader_load;
     made->store.begin = reader_begin;
     made->store.flags |= ESK_STORE_READS;
     made->tree.volume = tree->volume;
     made->tree.store = &made->store;
-    made->tree.merge = tree->merge;
+    made->tree.merge = esk_tree_merge(tree);
     made->tree.spares = tree->spares;
-    made->tree.batches = tree->batches;
-    made->tree.batch = tree->batch;
+    made->tree.batches = esk_tree_batches(tree);
+    made->tree.batch = esk_tree_batch(tree);
     made->tree.layout = tree->layout;
     made->tree.pending = memory.pending;
     made->tree.low = memory.low;

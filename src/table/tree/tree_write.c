@@ -35,8 +35,8 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
     ESK_TRY(status);
     struct esk_tree_state before = tree->now;
     edit_begin(edit);
-    if (tree->kept != NULL) {
-        status = tree->write_cache->begin(tree, through);
+    if (esk_tree_kept(tree) != NULL) {
+        status = esk_tree_write_cache(tree)->begin(tree, through);
         before = tree->now;
     }
     if (status == ESK_OK) {
@@ -63,16 +63,16 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
 static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
                      struct esk_tree_edit *edit, enum put_mode mode) {
     const uint8_t *rows = edit->rows;
-    if (esk_order_is_nan(tree->layout.key_type, key)) {
+    if (esk_order_is_nan(esk_tree_layout(tree)->key_type, key)) {
         return ESK_E_INVALID;
     }
     int status = leaf_change(tree, key, edit, mode, false);
-    if (status == ESK_FULL && tree->store->refill != NULL) {
-        ESK_TRY(tree->store->refill(tree));
+    if (status == ESK_FULL && esk_tree_store(tree)->refill != NULL) {
+        ESK_TRY(esk_tree_store(tree)->refill(tree));
         edit->rows = rows;
         status = leaf_change(tree, key, edit, mode, false);
     }
-    if (status == ESK_E_NO_MEMORY && tree->kept != NULL) {
+    if (status == ESK_E_NO_MEMORY && esk_tree_kept(tree) != NULL) {
         edit->rows = rows;
         status = leaf_change(tree, key, edit, mode, true);
     }
@@ -85,7 +85,8 @@ static int row_put(struct esk_tree *tree, const void *row, enum put_mode mode) {
     edit.kind = ESK_TREE_EDIT_PUT;
     edit.rows = row;
     edit.row_count = 1;
-    return leaf_edit(tree, edit.rows + tree->layout.key_offset, &edit, mode);
+    return leaf_edit(tree, edit.rows + esk_tree_layout(tree)->key_offset, &edit,
+                     mode);
 }
 
 int esk_tree_put(struct esk_tree *tree, const void *row) {
@@ -111,7 +112,8 @@ int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
         edit.kind = ESK_TREE_EDIT_PUT;
         edit.rows = row;
         edit.row_count = count - put;
-        status = leaf_edit(tree, row + tree->layout.key_offset, &edit, PUT_ANY);
+        status = leaf_edit(tree, row + esk_tree_layout(tree)->key_offset, &edit,
+                           PUT_ANY);
         if (status == ESK_OK) {
             put += edit.done;
             row = edit.rows;
@@ -137,19 +139,19 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
         return ESK_E_INVALID;
     }
     if (esk_tree_is_read_only(tree) ||
-        (tree->store->flags & ESK_STORE_READS) != 0) {
+        (esk_tree_store(tree)->flags & ESK_STORE_READS) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (esk_tree_overwrites(tree) && tree->batches == NULL) {
+    if (esk_tree_overwrites(tree) && esk_tree_batches(tree) == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    if (tree->batches != NULL) {
-        return tree->batches->begin(tree, pages);
+    if (esk_tree_batches(tree) != NULL) {
+        return esk_tree_batches(tree)->begin(tree, pages);
     }
     if (pages == 0) {
         pages = esk_volume_geometry(tree->volume)->block_pages;
     }
-    ESK_TRY(tree->store->begin(tree, pages));
+    ESK_TRY(esk_tree_store(tree)->begin(tree, pages));
     ESK_TRY(esk_tree_flush(tree));
     tree->before = tree->now;
     tree->in_batch = true;
@@ -160,8 +162,8 @@ int esk_tree_commit(struct esk_tree *tree) {
     if (!tree->in_batch) {
         return ESK_E_INVALID;
     }
-    if (tree->batches != NULL) {
-        return tree->batches->commit(tree);
+    if (esk_tree_batches(tree) != NULL) {
+        return esk_tree_batches(tree)->commit(tree);
     }
     if (tree->now.root == tree->before.root) {
         tree->in_batch = false;
@@ -175,11 +177,11 @@ int esk_tree_commit(struct esk_tree *tree) {
     }
     /* The root is written once more, by a page that takes effect. Room for
        one page always is, also when the batch took all it may take. */
-    if (tree->store->take != NULL) {
-        ESK_TRY(tree->store->take(tree));
+    if (esk_tree_store(tree)->take != NULL) {
+        ESK_TRY(esk_tree_store(tree)->take(tree));
     }
-    if (tree->kept != NULL) {
-        tree->kept->through = true;
+    if (esk_tree_kept(tree) != NULL) {
+        esk_tree_kept(tree)->through = true;
     }
     struct esk_tree_state before = tree->now;
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE,
@@ -199,11 +201,11 @@ int esk_tree_abort(struct esk_tree *tree) {
     if (!tree->in_batch) {
         return ESK_E_INVALID;
     }
-    if (tree->batches != NULL) {
-        ESK_TRY(tree->batches->abort(tree));
+    if (esk_tree_batches(tree) != NULL) {
+        ESK_TRY(esk_tree_batches(tree)->abort(tree));
     }
-    if (tree->kept != NULL) {
-        tree->write_cache->drop(tree);
+    if (esk_tree_kept(tree) != NULL) {
+        esk_tree_write_cache(tree)->drop(tree);
     }
     bool height_changed = tree->now.height != tree->before.height;
     tree->now = tree->before;

@@ -22,14 +22,14 @@
 #include "base/inline.h"
 
 static bool has_journal(const struct esk_tree *tree) {
-    return tree->store->id == ESK_STORE_JOURNALED;
+    return esk_tree_store(tree)->id == ESK_STORE_JOURNALED;
 }
 
 /// Where region page `at` is read, or what there is instead of it.
 static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
     uint32_t from = at;
     if (tree->redirects) {
-        from = tree->batches->find(tree, at);
+        from = esk_tree_batches(tree)->find(tree, at);
     }
     if (at == tree->redo) {
         from = ESK_INPLACE_JOURNAL;
@@ -53,7 +53,7 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
     bool journal = at == ESK_INPLACE_JOURNAL;
     ESK_TRY(page_read(tree, at, journal ? ESK_SEQUENCE_ANY : at, page));
     *level = (uint8_t)(page[ESK_ENVELOPE_KIND] - ESK_PAGE_NODE);
-    return *level > (journal ? ESK_INPLACE_RECORD : ESK_BTREE_HEIGHT_MAX)
+    return *level > (journal ? ESK_INPLACE_RECORD : ESK_TREE_HEIGHT_MAX)
                ? ESK_E_CORRUPT
                : ESK_OK;
 }
@@ -97,8 +97,8 @@ int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
     region->envelope.kind = (uint8_t)(ESK_PAGE_NODE + level);
     esk_envelope_open(page, at, link);
     esk_envelope_close(&region->envelope, page, esk_page_count(page));
-    if (tree->redirects && !fresh && at < tree->batch->head) {
-        return tree->batches->write(tree, at, page);
+    if (tree->redirects && !fresh && at < esk_tree_batch(tree)->head) {
+        return esk_tree_batches(tree)->write(tree, at, page);
     }
     if (has_journal(tree)) {
         /* The page that is in the journal has to be at its place for good. */
@@ -176,8 +176,9 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
         return status == ESK_E_CORRUPT ? ESK_OK : status;
     }
     if (level == ESK_INPLACE_RECORD && esk_page_count(page) > 0) {
-        return tree->batches == NULL ? ESK_E_UNSUPPORTED
-                                     : tree->batches->replay(tree, page);
+        return esk_tree_batches(tree) == NULL
+                   ? ESK_E_UNSUPPORTED
+                   : esk_tree_batches(tree)->replay(tree, page);
     }
     uint32_t at = esk_page_sequence(page);
     if (level == ESK_INPLACE_RECORD || !has_journal(tree) ||
@@ -233,7 +234,7 @@ static int tree_repair(struct esk_tree *tree) {
     /* What a change of several pages had in slots is forgotten. */
     tree->redirects = tree->in_batch;
     if (tree->in_batch) {
-        ESK_TRY(tree->batches->ready(tree, 0));
+        ESK_TRY(esk_tree_batches(tree)->ready(tree, 0));
     }
     ESK_TRY(root_reload(tree));
     ESK_TRY(esk_inplace_pages_load(tree));
@@ -244,12 +245,13 @@ static int tree_repair(struct esk_tree *tree) {
 /// What a batch or a failure has to have done before a change.
 static ESK_OUT_OF_LINE int more_begin(struct esk_tree *tree, uint32_t pages) {
     /* Rows are there twice: the batch is to be aborted. */
-    ESK_TRY(tree->in_batch && tree->batch->joining ? ESK_E_CORRUPT : ESK_OK);
+    ESK_TRY(tree->in_batch && esk_tree_batch(tree)->joining ? ESK_E_CORRUPT
+                                                            : ESK_OK);
     if (tree->broken) {
         ESK_TRY(tree_repair(tree));
     }
     /* After a repair, which takes slots too. */
-    return tree->in_batch ? tree->batches->ready(tree, pages) : ESK_OK;
+    return tree->in_batch ? esk_tree_batches(tree)->ready(tree, pages) : ESK_OK;
 }
 
 static int inplace_begin(struct esk_tree *tree, uint32_t pages) {

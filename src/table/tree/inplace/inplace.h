@@ -15,7 +15,7 @@ enum {
     ESK_INPLACE_ROOT = 1,
     ESK_INPLACE_LIST = 2,  ///< names the pages that new nodes get
     ESK_INPLACE_FIRST = 3, ///< the first that a new node can get
-    ESK_INPLACE_RECORD = ESK_BTREE_HEIGHT_MAX + 1, ///< level of a record
+    ESK_INPLACE_RECORD = ESK_TREE_HEIGHT_MAX + 1, ///< level of a record
     ESK_INPLACE_SLOTS = 8, ///< pages at the region's end kept for slots
 };
 

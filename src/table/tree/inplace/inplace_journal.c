@@ -36,14 +36,14 @@ static uint16_t slot_find(const struct esk_tree_batch *batch, uint32_t at) {
 }
 
 static uint32_t batch_find(const struct esk_tree *tree, uint32_t at) {
-    const struct esk_tree_batch *batch = tree->batch;
+    const struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint16_t slot = slot_find(batch, at);
     return slot < batch->used ? batch->first + slot : at;
 }
 
 static int batch_write(struct esk_tree *tree, uint32_t at,
                        const uint8_t *page) {
-    struct esk_tree_batch *batch = tree->batch;
+    struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint16_t slot = slot_find(batch, at);
     if (slot == batch->slots) {
         return ESK_E_NO_MEMORY;
@@ -94,7 +94,7 @@ static int slots_home(struct esk_tree *tree, uint32_t first, uint32_t pages,
 /// Has the pages of a record read from their slots from now on.
 static int slots_redirect(struct esk_tree *tree, uint32_t first, uint32_t pages,
                           uint8_t *page) {
-    struct esk_tree_batch *batch = tree->batch;
+    struct esk_tree_batch *batch = esk_tree_batch(tree);
     ESK_TRY(pages > batch->pages ? ESK_E_NO_MEMORY : ESK_OK);
     for (uint16_t slot = 0; slot < pages; slot++) {
         ESK_TRY(esk_inplace_slot_read(tree, first + slot, page,
@@ -122,7 +122,7 @@ static int batch_replay(struct esk_tree *tree, uint8_t *page) {
 
 /// Takes back the record of a commit that failed: it may be on the medium.
 static int record_clear(struct esk_tree *tree) {
-    struct esk_tree_batch *batch = tree->batch;
+    struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint8_t *page = NULL;
     uint8_t frame = 0;
     if (!batch->recorded) {
@@ -139,8 +139,8 @@ static int batch_ready(struct esk_tree *tree, uint32_t pages) {
     if (pages > 0 || tree->broken) {
         ESK_TRY(record_clear(tree));
     }
-    return pages == 0 ||
-                   tree->batch->used + change_slots(tree) <= tree->batch->slots
+    return pages == 0 || esk_tree_batch(tree)->used + change_slots(tree) <=
+                             esk_tree_batch(tree)->slots
                ? ESK_OK
                : ESK_FULL;
 }
@@ -162,7 +162,7 @@ static int root_make(struct esk_tree *tree) {
 }
 
 int esk_inplace_journal_open(struct esk_tree *tree, uint32_t slots) {
-    struct esk_tree_batch *batch = tree->batch;
+    struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint32_t end = esk_ring_pages(&tree->ring);
     if (slots > batch->pages || slots > end - tree->ring.head) {
         return ESK_FULL;
@@ -178,7 +178,7 @@ int esk_inplace_journal_open(struct esk_tree *tree, uint32_t slots) {
 }
 
 static int batch_begin(struct esk_tree *tree, uint32_t pages) {
-    ESK_TRY(tree->store->begin(tree, 0));
+    ESK_TRY(esk_tree_store(tree)->begin(tree, 0));
     if (tree->now.root == ESK_PAGE_NONE) {
         ESK_TRY(root_make(tree));
     }
@@ -193,7 +193,9 @@ static int batch_begin(struct esk_tree *tree, uint32_t pages) {
         /* As many pages that were never used stay for new nodes. */
         slots = esk_ring_pages(&tree->ring) - end;
         slots += (end - tree->ring.head) / 2u;
-        slots = slots < tree->batch->pages ? slots : tree->batch->pages;
+        slots = slots < esk_tree_batch(tree)->pages
+                    ? slots
+                    : esk_tree_batch(tree)->pages;
     }
     if (slots < change_slots(tree)) {
         return ESK_FULL;
@@ -205,7 +207,7 @@ static int batch_begin(struct esk_tree *tree, uint32_t pages) {
 }
 
 int esk_inplace_journal_commit(struct esk_tree *tree) {
-    struct esk_tree_batch *batch = tree->batch;
+    struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint8_t *page = NULL;
     uint8_t frame = 0;
     uint32_t home = 0;
@@ -232,8 +234,8 @@ int esk_inplace_journal_commit(struct esk_tree *tree) {
 }
 
 static int batch_commit(struct esk_tree *tree) {
-    ESK_TRY(tree->store->begin(tree, 0));
-    if (tree->batch->used == 0) {
+    ESK_TRY(esk_tree_store(tree)->begin(tree, 0));
+    if (esk_tree_batch(tree)->used == 0) {
         ESK_TRY(esk_region_barrier(&tree->ring.region));
     } else {
         ESK_TRY(esk_inplace_journal_commit(tree));
@@ -246,7 +248,7 @@ static int batch_commit(struct esk_tree *tree) {
 
 static int batch_abort(struct esk_tree *tree) {
     ESK_TRY(record_clear(tree));
-    tree->batch->joining = false;
+    esk_tree_batch(tree)->joining = false;
     tree->broken = true;
     return ESK_OK;
 }

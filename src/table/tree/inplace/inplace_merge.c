@@ -37,7 +37,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
     ESK_TRY(esk_tree_pin(tree, child, level, &below, &from));
     tree->now.height = level;
     work->level = level;
-    esk_btree_view(&tree->layout, work->page, level, level, node);
+    esk_btree_view(esk_tree_layout(tree), work->page, level, level, node);
     esk_store_u16(node->count, 0);
     esk_btree_join(node, 0, &from);
     esk_tree_unpin(tree, &below);
@@ -60,11 +60,11 @@ static int inplace_join(struct esk_tree *tree, struct esk_tree_work *work,
         return ESK_OK;
     }
     if (!esk_tree_join(tree, work, node, &joined)) {
-        tree->redirects = tree->in_batch || tree->batch->used > 0;
+        tree->redirects = tree->in_batch || esk_tree_batch(tree)->used > 0;
         return ESK_OK;
     }
     edit->right_gone = true;
-    tree->batch->joining = true;
+    esk_tree_batch(tree)->joining = true;
     if (joined.right) {
         esk_store_u32(work->page + ESK_ENVELOPE_AUX, joined.link);
         freed = joined.address;
@@ -78,7 +78,7 @@ static int inplace_join(struct esk_tree *tree, struct esk_tree_work *work,
 }
 
 static int inplace_merge_end(struct esk_tree *tree) {
-    tree->batch->joining = false;
+    esk_tree_batch(tree)->joining = false;
     return tree->redirects && !tree->in_batch ? esk_inplace_journal_commit(tree)
                                               : ESK_OK;
 }

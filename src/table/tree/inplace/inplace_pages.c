@@ -200,8 +200,8 @@ static uint16_t spares_take(struct esk_tree *tree, uint8_t *page, uint16_t next,
                             uint16_t count) {
     struct esk_tree_spares *spares = tree->spares;
     uint32_t end = esk_inplace_end(tree);
-    if (tree->in_batch && tree->batch->first < end) {
-        end = tree->batch->first;
+    if (tree->in_batch && esk_tree_batch(tree)->first < end) {
+        end = esk_tree_batch(tree)->first;
     }
     for (; next < count && spares->count < ESK_TREE_SPARES; next++) {
         uint32_t at = esk_load_u32(entry_at(page, next));
@@ -272,8 +272,10 @@ static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     int status = esk_inplace_read(tree, at, page, level);
     if (status == ESK_OK && *level > 0) {
-        esk_btree_view(&tree->layout, page, *level, tree->now.height, &node);
-        memcpy(tree->probe, esk_btree_key(&node, 0), tree->layout.key_bytes);
+        esk_btree_view(esk_tree_layout(tree), page, *level, tree->now.height,
+                       &node);
+        memcpy(tree->probe, esk_btree_key(&node, 0),
+               esk_tree_layout(tree)->key_bytes);
     }
     esk_pool_give(&tree->pool, frame);
     return status;
@@ -300,7 +302,8 @@ static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
     }
     ESK_TRY(esk_tree_pin(tree, found, *level, &work, &node));
     *named = esk_page_aux(work.page) == at;
-    memcpy(tree->low, esk_btree_key(&node, 0), tree->layout.key_bytes);
+    memcpy(tree->low, esk_btree_key(&node, 0),
+           esk_tree_layout(tree)->key_bytes);
     esk_tree_unpin(tree, &work);
     return ESK_OK;
 }
@@ -315,8 +318,8 @@ static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
     }
     ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
                              edit.level, &edit));
-    memcpy(tree->pending, tree->probe, tree->layout.key_bytes);
-    esk_store_u32(tree->pending + tree->layout.key_bytes, at);
+    memcpy(tree->pending, tree->probe, esk_tree_layout(tree)->key_bytes);
+    esk_store_u32(tree->pending + esk_tree_layout(tree)->key_bytes, at);
     return esk_tree_change(tree, &edit);
 }
 

@@ -31,7 +31,7 @@ static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
 
 /// Windows that a lap of a wandering tree is divided into.
 static uint8_t windows(const struct esk_tree *tree) {
-    return esk_collector_windows(tree->layout.node_entries[1]);
+    return esk_collector_windows(esk_tree_layout(tree)->node_entries[1]);
 }
 
 /// Pages that a change, and one after the tree grew, can take; or what of a
@@ -91,7 +91,7 @@ static uint32_t paths_pages(const struct esk_tree *tree) {
         return 0;
     }
     if (inner == UINT32_MAX) {
-        inner = 2u * tree->now.nodes / tree->layout.node_entries[1];
+        inner = 2u * tree->now.nodes / esk_tree_layout(tree)->node_entries[1];
     }
     return windows(tree) *
            (inner + above + inner * (above - 1u) / ESK_COLLECTOR_PARENTS);
@@ -127,14 +127,14 @@ static int collect_next(struct esk_tree *tree, bool *done) {
         tree->swept = false;
     }
     *done = true;
-    if (tree->kept == NULL || tree->now.root == ESK_PAGE_NONE) {
+    if (esk_tree_kept(tree) == NULL || tree->now.root == ESK_PAGE_NONE) {
         return tree->now.root == ESK_PAGE_NONE ? esk_tree_sweep_end(tree)
                                                : esk_tree_sweep(tree);
     }
-    bool through = tree->kept->through;
-    tree->kept->through = true;
+    bool through = esk_tree_kept(tree)->through;
+    esk_tree_kept(tree)->through = true;
     int status = esk_tree_sweep(tree);
-    tree->kept->through = through;
+    esk_tree_kept(tree)->through = through;
     return status;
 }
 

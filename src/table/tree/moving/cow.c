@@ -48,10 +48,10 @@ static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
     page[ESK_TREE_PAGE_HEIGHT] = tree->now.height;
     esk_store_u32(page + ESK_TREE_PAGE_ROWS, tree->now.rows);
     esk_store_u32(page + ESK_TREE_PAGE_NODES, tree->now.nodes);
-    if (tree->kept == NULL || tree->kept->through) {
+    if (esk_tree_kept(tree) == NULL || esk_tree_kept(tree)->through) {
         return esk_tree_page_write(tree, page, root, address);
     }
-    ESK_TRY(tree->write_cache->keep(tree, frame, root, address));
+    ESK_TRY(esk_tree_write_cache(tree)->keep(tree, frame, root, address));
     if (root) {
         tree->now.root = *address;
     }
@@ -75,7 +75,7 @@ static int cow_load(void *context, uint32_t tag, uint8_t *page) {
 static uint32_t inner_of(const struct esk_tree *tree, uint8_t *page) {
     struct esk_btree_node root;
     uint8_t height = tree->now.height;
-    esk_btree_view(&tree->layout, page, height, height, &root);
+    esk_btree_view(esk_tree_layout(tree), page, height, height, &root);
     if (height > 3 || esk_btree_count(&root) > root.capacity) {
         return UINT32_MAX;
     }
@@ -85,7 +85,7 @@ static uint32_t inner_of(const struct esk_tree *tree, uint8_t *page) {
 /// Takes the tree's state from the page of a root.
 static int root_decode(struct esk_tree *tree, uint8_t *page) {
     uint8_t height = page[ESK_TREE_PAGE_HEIGHT];
-    if (height == 0 || height > tree->layout.height_max) {
+    if (height == 0 || height > esk_tree_layout(tree)->height_max) {
         return ESK_E_CORRUPT;
     }
     tree->now.height = height;
@@ -101,7 +101,7 @@ static int cow_mount(struct esk_tree *tree,
                      const struct esk_ring_config *region, uint8_t *page) {
     struct esk_ring *ring = &tree->ring;
     ESK_TRY(esk_ring_mount(ring, tree->volume, region, &tree->stats, page));
-    ring->collect = tree->store->collect;
+    ring->collect = esk_tree_store(tree)->collect;
     ring->owner = tree;
     uint32_t at = ring->head;
     tree->now.height = 1;
@@ -235,7 +235,7 @@ static bool has_self(const struct esk_tree *tree, uint8_t *page,
     if (level == 1) {
         return false;
     }
-    esk_btree_view(&tree->layout, page, level, tree->now.height, &node);
+    esk_btree_view(esk_tree_layout(tree), page, level, tree->now.height, &node);
     uint16_t index = esk_btree_count(&node);
     while (index > 0) {
         index--;
@@ -262,8 +262,8 @@ static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
                     struct esk_tree_work *right, bool changed,
                     uint32_t *left_address, uint32_t *right_address) {
     uint8_t level = left->level;
-    uint16_t at = tree->layout.offset[level - 1];
-    uint16_t bytes = (uint16_t)(tree->layout.offset[level] - at);
+    uint16_t at = esk_tree_layout(tree)->offset[level - 1];
+    uint16_t bytes = (uint16_t)(esk_tree_layout(tree)->offset[level] - at);
     uint32_t address = left->address;
     bool swap = has_self(tree, right->page, level);
     if (changed) {
@@ -292,7 +292,8 @@ static void node_gather(struct esk_tree *tree,
                         uint32_t address) {
     struct esk_btree_node to;
     uint16_t count = esk_btree_count(from);
-    esk_btree_view(&tree->layout, tree->page, level, tree->now.height, &to);
+    esk_btree_view(esk_tree_layout(tree), tree->page, level, tree->now.height,
+                   &to);
     esk_bytes_copy(to.count, from->count,
                    (uint16_t)(ESK_TREE_NODE_HEAD + count * from->bytes));
     uint8_t *child = esk_btree_child(&to, 0);
@@ -324,7 +325,7 @@ static void mu_pool_carve(struct esk_tree *tree) {
     uint32_t misses = pool->misses;
     uint8_t classes = tree->now.height;
     for (uint8_t i = 0; i < classes; i++) {
-        tree->pool_offsets[i] = tree->layout.offset[i];
+        tree->pool_offsets[i] = esk_tree_layout(tree)->offset[i];
     }
     tree->pool_offsets[classes] = pool->page_bytes;
     esk_pool_init_classes(pool, pool->tags, pool->page_bytes, pool->frames,

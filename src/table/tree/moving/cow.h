@@ -30,7 +30,7 @@ static inline uint32_t esk_tree_good_pages(const struct esk_tree *tree) {
 
 /// Pages that are to be appended before any other.
 static inline uint32_t esk_tree_kept_pages(const struct esk_tree *tree) {
-    return tree->kept != NULL ? tree->kept->count : 0;
+    return esk_tree_kept(tree) != NULL ? esk_tree_kept(tree)->count : 0;
 }
 
 /* tail.c: mu */

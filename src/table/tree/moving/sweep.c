@@ -63,12 +63,12 @@ static int next_find(struct esk_tree *tree, uint8_t level, const uint8_t *key) {
         bool found = index < esk_btree_count(&node);
         if (found) {
             memcpy(tree->low, esk_btree_key(&node, index),
-                   tree->layout.key_bytes);
+                   esk_tree_layout(tree)->key_bytes);
         }
         esk_tree_unpin(tree, &work);
         if (found) {
-            return key != NULL &&
-                           esk_btree_compare(&tree->layout, tree->low, key) <= 0
+            return key != NULL && esk_btree_compare(esk_tree_layout(tree),
+                                                    tree->low, key) <= 0
                        ? ESK_E_CORRUPT
                        : ESK_OK;
         }
@@ -115,7 +115,7 @@ static int step_end(struct esk_tree *tree, int status, int next, bool stays,
         return status;
     }
     if (next == ESK_OK) {
-        memcpy(tree->probe, tree->low, tree->layout.key_bytes);
+        memcpy(tree->probe, tree->low, esk_tree_layout(tree)->key_bytes);
         tree->swept = true;
         return ESK_OK;
     }
@@ -164,7 +164,7 @@ static int children_move(struct esk_tree *tree,
             status = esk_tree_pin(tree, address, 1, &work, &leaf);
         }
         if (status == ESK_OK) {
-            status = tree->store->place(tree, &work, false, &address);
+            status = esk_tree_store(tree)->place(tree, &work, false, &address);
             if (status != ESK_OK) {
                 esk_tree_work_drop(tree, &work);
                 return status;
@@ -199,7 +199,7 @@ static int node_move(struct esk_tree *tree, bool root, uint32_t *address,
     }
     status = children_move(tree, &node, batch);
     if (status == ESK_OK) {
-        status = tree->store->place(tree, &work, root, address);
+        status = esk_tree_store(tree)->place(tree, &work, root, address);
     }
     if (status != ESK_OK) {
         esk_tree_work_drop(tree, &work);
@@ -308,7 +308,7 @@ int esk_tree_inner_count(struct esk_tree *tree) {
         }
         next = next_find(tree, bottom, key);
         if (next == ESK_OK) {
-            memcpy(tree->pending, tree->low, tree->layout.key_bytes);
+            memcpy(tree->pending, tree->low, esk_tree_layout(tree)->key_bytes);
             key = tree->pending;
         }
     }

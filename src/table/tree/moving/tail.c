@@ -51,13 +51,15 @@ static int page_look(struct esk_tree *tree, uint32_t at, uint8_t *level) {
     uint8_t low = page[ESK_TREE_PAGE_LOW];
     uint8_t height = page[ESK_TREE_PAGE_HEIGHT];
     if (status == ESK_OK && low > 0 && low <= height &&
-        height <= tree->layout.height_max && low <= tree->now.height) {
+        height <= esk_tree_layout(tree)->height_max &&
+        low <= tree->now.height) {
         struct esk_btree_node node;
-        esk_btree_view(&tree->layout, page, low, height, &node);
+        esk_btree_view(esk_tree_layout(tree), page, low, height, &node);
         uint16_t count = esk_btree_count(&node);
         named = count > 0 && count <= node.capacity;
         if (named) {
-            memcpy(tree->low, esk_btree_key(&node, 0), tree->layout.key_bytes);
+            memcpy(tree->low, esk_btree_key(&node, 0),
+                   esk_tree_layout(tree)->key_bytes);
         }
     }
     esk_pool_give(&tree->pool, frame);
@@ -87,8 +89,8 @@ static int tail_move(struct esk_tree *tree, uint8_t level) {
     struct esk_tree_state before = tree->now;
     uint32_t at = tree->ring.tail;
     int status = ESK_OK;
-    if (tree->store->take != NULL) {
-        ESK_TRY(tree->store->take(tree));
+    if (esk_tree_store(tree)->take != NULL) {
+        ESK_TRY(esk_tree_store(tree)->take(tree));
     }
     if (level < tree->now.height) {
         status = esk_tree_descend(tree, &tree->path, tree->low, ESK_TREE_FIRST,
@@ -117,13 +119,14 @@ static int tail_step(struct esk_tree *tree) {
     ESK_TRY(esk_tree_flush(tree));
     ESK_TRY(page_look(tree, ring->tail, &level));
     if (level > 0) {
-        bool through = tree->kept != NULL && tree->kept->through;
-        if (tree->kept != NULL) {
-            tree->kept->through = true;
+        bool through =
+            esk_tree_kept(tree) != NULL && esk_tree_kept(tree)->through;
+        if (esk_tree_kept(tree) != NULL) {
+            esk_tree_kept(tree)->through = true;
         }
         int status = tail_move(tree, level);
-        if (tree->kept != NULL) {
-            tree->kept->through = through;
+        if (esk_tree_kept(tree) != NULL) {
+            esk_tree_kept(tree)->through = through;
         }
         ESK_TRY(status);
     }

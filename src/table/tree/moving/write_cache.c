@@ -34,7 +34,7 @@ static uint32_t address_of(uint8_t frame) {
 
 /// Lets go of the page at `at` of the list; the caller closes the gap.
 static void page_drop(struct esk_tree *tree, uint8_t at) {
-    uint8_t frame = tree->kept->pages[at].frame;
+    uint8_t frame = esk_tree_kept(tree)->pages[at].frame;
     esk_pool_forget(&tree->pool, address_of(frame));
     esk_pool_unpin(&tree->pool, frame);
 }
@@ -42,13 +42,13 @@ static void page_drop(struct esk_tree *tree, uint8_t at) {
 /// Names the child at `from` by `to` in the pages from `at` on.
 static void parents_point(struct esk_tree *tree, uint8_t at, uint32_t from,
                           uint32_t to) {
-    for (; at < tree->kept->count; at++) {
-        uint8_t *page = page_of(tree, tree->kept->pages[at].frame);
+    for (; at < esk_tree_kept(tree)->count; at++) {
+        uint8_t *page = page_of(tree, esk_tree_kept(tree)->pages[at].frame);
         uint8_t level = page[ESK_TREE_PAGE_LOW];
         level = level == 1 ? 2 : level;
         for (; level <= page[ESK_TREE_PAGE_TOP]; level++) {
             struct esk_btree_node node;
-            esk_btree_view(&tree->layout, page, level,
+            esk_btree_view(esk_tree_layout(tree), page, level,
                            page[ESK_TREE_PAGE_HEIGHT], &node);
             for (uint16_t i = 0; i < esk_btree_count(&node); i++) {
                 uint8_t *child = esk_btree_child(&node, i);
@@ -61,7 +61,7 @@ static void parents_point(struct esk_tree *tree, uint8_t at, uint32_t from,
 }
 
 static int cache_flush(struct esk_tree *tree) {
-    struct esk_tree_kept *kept = tree->kept;
+    struct esk_tree_kept *kept = esk_tree_kept(tree);
     uint8_t done = 0;
     int status = ESK_OK;
     while (done < kept->count && status == ESK_OK) {
@@ -84,7 +84,7 @@ static int cache_flush(struct esk_tree *tree) {
 }
 
 static int cache_begin(struct esk_tree *tree, bool through) {
-    struct esk_tree_kept *kept = tree->kept;
+    struct esk_tree_kept *kept = esk_tree_kept(tree);
     uint8_t height = tree->now.height;
     uint8_t pages = height;
     if (through) {
@@ -123,16 +123,17 @@ static int cache_own(struct esk_tree *tree, struct esk_tree_work *work,
     work->page = page;
     work->frame = frame;
     work->pinned = true;
-    esk_btree_view(&tree->layout, page, work->level, tree->now.height, node);
+    esk_btree_view(esk_tree_layout(tree), page, work->level, tree->now.height,
+                   node);
     return ESK_OK;
 }
 
 static int cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
                       uint32_t *address) {
-    struct esk_tree_kept *kept = tree->kept;
+    struct esk_tree_kept *kept = esk_tree_kept(tree);
     struct esk_pool *pool = &tree->pool;
     if (kept->count - kept->replaced >= kept->most ||
-        (tree->lru_n && kept->height != tree->now.height)) {
+        (esk_tree_is_lru_n(tree) && kept->height != tree->now.height)) {
         /* The pool is about to be carved anew, so nothing may wait in it. */
         return ESK_E_NO_MEMORY;
     }
@@ -155,7 +156,7 @@ static int cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
 
 static void cache_replace(struct esk_tree *tree, uint32_t address,
                           uint8_t level) {
-    struct esk_tree_kept *kept = tree->kept;
+    struct esk_tree_kept *kept = esk_tree_kept(tree);
     for (uint8_t i = 0; i < kept->count; i++) {
         uint8_t frame = kept->pages[i].frame;
         /* A page lives as long as its lowest node (section 3.3). */
@@ -168,7 +169,7 @@ static void cache_replace(struct esk_tree *tree, uint32_t address,
 }
 
 static void cache_end(struct esk_tree *tree, bool failed) {
-    struct esk_tree_kept *kept = tree->kept;
+    struct esk_tree_kept *kept = esk_tree_kept(tree);
     uint8_t count = 0;
     uint8_t made_from = (uint8_t)(kept->count - kept->made);
     for (uint8_t i = 0; i < kept->count; i++) {
@@ -187,7 +188,7 @@ static void cache_end(struct esk_tree *tree, bool failed) {
 }
 
 static void cache_drop(struct esk_tree *tree) {
-    tree->kept->made = tree->kept->count;
+    esk_tree_kept(tree)->made = esk_tree_kept(tree)->count;
     cache_end(tree, true);
 }
 
