@@ -9,21 +9,17 @@
 /// read costs later reads, never a row.
 #include "table/series/series.h"
 
-/// The key of the first row of the data page at `position`, by a few bytes that
-/// nothing verifies: the spline is a guide. Returns false when they do not
-/// look like one.
+/// The key of the first row of the data page at `position`, by its bytes alone:
+/// the spline is a guide, and takes only keys that rise. Returns false when
+/// they do not look like one.
 static bool first_key(const struct esk_series *series, uint32_t position,
                       esk_key *key) {
     const struct esk_ring *ring = &series->data;
-    uint16_t offset =
-        (uint16_t)(ESK_ENVELOPE_BYTES + esk_shape(series)->key_offset);
     uint8_t bytes[sizeof *key];
-    enum esk_header header = ESK_HEADER_OTHER;
-    uint32_t found = 0;
-    if (esk_ring_header(ring, position, &header, &found) != ESK_OK ||
-        header != ESK_HEADER_PAGE || found != position ||
-        esk_region_peek(&ring->region, esk_ring_page(ring, position), offset,
-                        bytes, esk_shape(series)->key_bytes) != ESK_OK) {
+    if (esk_region_peek(
+            &ring->region, esk_ring_page(ring, position),
+            (uint16_t)(ESK_ENVELOPE_BYTES + esk_shape(series)->key_offset),
+            bytes, esk_shape(series)->key_bytes) != ESK_OK) {
         return false;
     }
     *key = (esk_key)esk_order_load(esk_shape(series)->key_type, bytes);
