@@ -340,6 +340,40 @@ def add_reliability(report, logs):
     report.explain(title)
 
 
+def add_mounts(report):
+    """Mount and open on every part: a row a part, a column a state."""
+    states = ("empty", "half full", "full", "wrapped")
+    cells = {}
+    for row in report.rows:
+        if row["bench"] == "series_mount":
+            place = cells.setdefault(row["dataset"], {})
+            place[row["config"], row["metric"]] = row["value"]
+
+    def cell(found, state):
+        kib = found[state, "mount, bytes"] / 1024
+        ms = found.get((state, "mount, simulated time"))
+        return (
+            f"{number(found[state, 'mount, page reads'])} + "
+            f"{number(found[state, 'mount, reads of a few bytes'])}, "
+            f"{kib:.3g} KiB, " + (f"{ms:.3g} ms" if ms else "no read time")
+        )
+
+    if not cells:
+        return
+    report.add("## Mount and open, every part\n")
+    report.add(
+        "Page reads + reads of a few bytes, what they bring, and simulated "
+        "time, where the part's read time is known. Rows of 16 bytes with a "
+        "value index, on the whole chip or its first 64 MiB: empty, half "
+        "full, full, and after a lap and a quarter.\n"
+    )
+    lines = [
+        [name] + [cell(found, state) for state in states]
+        for name, found in cells.items()
+    ]
+    report.add(table(["part", *states], lines))
+
+
 def add_summary(report, size):
     rows = report.rows + size
     judged_rows = [row for row in rows if row["target"] is not None]
@@ -378,6 +412,7 @@ def write(rows, size, logs, notes):
     add_summary(report, size)
     add_counts(report)
     add_host(report)
+    add_mounts(report)
     add_paper(report)
     add_core(report, size)
     add_reliability(report, logs)
