@@ -70,7 +70,12 @@ struct esk_volume_config {
     ...;
 };
 struct esk_volume {
+    uint32_t seed;
     uint32_t commit;
+    uint32_t half_blocks;
+    uint16_t half_pages;
+    uint16_t catalog_pages;
+    uint8_t half_newest;
     uint8_t half_valid;
     uint8_t checksum;
     uint8_t flags;
@@ -85,8 +90,10 @@ struct esk_volume_report {
 };
 struct esk_table_info {
     char name[...];
+    uint16_t descriptor;
     uint8_t id;
     uint8_t kind;
+    uint8_t descriptor_pages;
     uint8_t column_count;
     uint8_t key_column;
     uint8_t index_count;
@@ -95,8 +102,12 @@ struct esk_table_info {
     uint8_t run_pages;
     uint16_t row_bytes;
     uint8_t sync_blocks;
+    uint32_t seed;
     uint32_t block[3];
     uint32_t blocks[3];
+    uint32_t tail_hint;
+    uint64_t floor_key;
+    bool floor_set;
     ...;
 };
 struct esk_column_info {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
 """The command `esker`, one file a command: demo, import, query, info, verify,
-inspect, plan.
+inspect, plan, header.
 
 Exit status: 0 done, 1 something was refused or failed (said on stderr, with
 what to do), 2 the command line is wrong.
@@ -17,6 +17,7 @@ import typer
 from eskerdb import __version__
 from eskerdb.cli import (
     demo,
+    header,
     import_csv,
     info,
     inspect,
@@ -41,6 +42,7 @@ app.command("info")(info.info)
 app.command("verify")(verify.verify)
 app.command("inspect")(inspect.inspect)
 app.command("plan")(plan.plan)
+app.command("header")(header.header)
 
 
 def _version(show: bool) -> None:

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""A table's shape as constants in C: what include/esker/shape.h takes.
+
+The text depends on the volume, the table and the command line alone: the same
+image gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from eskerdb._esker import ffi, lib
+from eskerdb.errors import EskerError, error
+from eskerdb.schema import Column
+from eskerdb.volume import Table, Volume
+
+_SUPER_MAGIC = b"EskerDB\0"
+_SUPER_MAGIC_OFFSET = 16
+_SEQUENCE_OFFSET = 8
+_META_COLUMNS = 12  # bytes a line
+_C_TYPES = {
+    **{f"{sign}{bits}": f"{'u' if sign == 'u' else ''}int{bits}_t"
+       for sign in "iu" for bits in (8, 16, 32, 64)},
+    "f32": "float",
+}  # fmt: skip
+_CHECKSUMS = {
+    lib.ESK_CHECKSUM_CRC32C: "ESK_CHECKSUM_CRC32C",
+    lib.ESK_CHECKSUM_CRC16: "ESK_CHECKSUM_CRC16",
+    lib.ESK_CHECKSUM_NONE: "ESK_CHECKSUM_NONE",
+}
+_C_WORDS = (
+    "auto break case char const continue default do double else enum extern "
+    "float for goto if inline int long register restrict return short signed "
+    "sizeof static struct switch typedef union unsigned void volatile while "
+    "class namespace new delete template this private public protected "
+    "virtual friend operator try catch throw using bool true false"
+)
+
+
+def header_text(
+    volume: Volume, name: str, command: str, *, keeps_marks: bool = False
+) -> str:
+    """Returns the header of series `name`, made by `command`.
+
+    keeps_marks  the firmware's driver keeps bad-block marks
+
+    Raises NotFound, Unsupported for a table that cannot be attached, Corrupt
+    when the catalog is not whole.
+    """
+    table = volume.table(name)
+    _refuse(volume, table)
+    info = ffi.new("struct esk_table_info *")
+    volume._check_name(
+        lib.esk_py_volume_find(
+            volume._handle, volume._mount, name.encode(), info
+        ),
+        name,
+    )
+    state = volume._state()
+    guard = f"{_identifier(name, 'table').upper()}_SHAPE_H"
+    parts = [
+        _opening(table, command, guard),
+        _row(table),
+        _wide_key(table),
+        _geometry(volume),
+        f"#define ESK_SHAPE_KEEPS_MARKS {int(keeps_marks)}\n",
+        _volume(state),
+        _table(table, info),
+        f"#define ESK_SHAPE_SYNC_BLOCKS {info.sync_blocks}\n",
+        _series(table, info),
+        _parts(table, info),
+        _meta(volume, state),
+        "\n#endif\n",
+    ]
+    return "".join(parts)
+
+
+def _refuse(volume: Volume, table: Table) -> None:
+    """Raises Unsupported unless a firmware can attach the table."""
+    doing = f"{volume.device.name}: table '{table.name}'"
+    if table.kind != "series":
+        raise error(
+            lib.ESK_E_UNSUPPORTED,
+            doing,
+            "name a series, or let the firmware open it by its name",
+            f"it is a {table.kind}, and a shape is of a series",
+        )
+    if table.indexes:
+        names = ", ".join(index.column for index in table.indexes)
+        raise error(
+            lib.ESK_E_UNSUPPORTED,
+            doing,
+            "create the table without them, or let the firmware open it by "
+            "its name",
+            f"it has value indexes ({names}), and a shape has none",
+        )
+
+
+def _define(name: str, fields: list[tuple[str, Any]]) -> str:
+    """Returns a macro that is an initializer."""
+    rows = ", \\\n     ".join(f".{field} = {value}" for field, value in fields)
+    return f"#define {name} \\\n    {{{rows}}}\n"
+
+
+def _opening(table: Table, command: str, guard: str) -> str:
+    lines = [
+        "SPDX-License-Identifier: MIT",
+        "SPDX-FileCopyrightText: EskerDB contributors",
+        "",
+        f"The shape of series '{_plain(table.name)}', for esker/shape.h.",
+        "Made by:",
+        f"    {_plain(command)}",
+        "Make it anew when the table is; do not edit.",
+        "",
+    ]
+    for column, offset in zip(table.columns, table.offsets, strict=True):
+        key = ", the key" if column.name == table.key else ""
+        lines.append(f"    {offset:4}  {_plain(str(column))}{key}")
+    lines += ["", "clang-format off"]
+    text = "".join(f"// {line}".rstrip() + "\n" for line in lines)
+    return f"{text}#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n"
+
+
+def _row(table: Table) -> str:
+    """Returns a struct for the row; "" when a compiler would pad it."""
+    least, used = 1, set()
+    members = []
+    for position, (column, offset) in enumerate(
+        zip(table.columns, table.offsets, strict=True)
+    ):
+        member, align = _member(column)
+        name = _identifier(column.name, f"column_{position}")
+        if offset % align or name in used:
+            return ""
+        least = max(least, align)
+        used.add(name)
+        members.append(f"    {member.format(name)};\n")
+    if table.row_bytes % least:
+        return ""
+    name = f"{_identifier(table.name, 'table')}_row"
+    return (
+        f"struct {name} {{\n{''.join(members)}}};\n"
+        f"_Static_assert(sizeof(struct {name}) == {table.row_bytes},\n"
+        '               "a row has no padding");\n\n'
+    )
+
+
+def _member(column: Column) -> tuple[str, int]:
+    """Returns the C member of a column, and its alignment at most."""
+    if column.type in _C_TYPES:
+        return f"{_C_TYPES[column.type]} {{}}", _width(column)
+    if column.type == "f64":
+        # A double is narrower on some chips.
+        return "uint64_t {}", 8
+    width = column.bytes or lib.ESK_VAR_REF_BYTES
+    return f"uint8_t {{}}[{width}]", 1
+
+
+def _width(column: Column) -> int:
+    return int(column.type[1:]) // 8
+
+
+def _key(table: Table) -> tuple[Column, int]:
+    names = [column.name for column in table.columns]
+    position = names.index(table.key)
+    return table.columns[position], table.offsets[position]
+
+
+def _wide_key(table: Table) -> str:
+    """Says to a build with narrow keys that it cannot serve the table."""
+    if _width(_key(table)[0]) <= 4:
+        return ""
+    return (
+        '#if defined(ESK_KEY_BITS) && ESK_KEY_BITS < 64\n#error "the key has '
+        '8 bytes: compile with ESK_KEY_BITS=64"\n#endif\n\n'
+    )
+
+
+def _geometry(volume: Volume) -> str:
+    geometry = volume.geometry
+    fields = [
+        (name, getattr(geometry, name))
+        for name in (
+            "block_count",
+            "block_pages",
+            "page_bytes",
+            "spare_bytes",
+            "program_bytes",
+            "programs_per_page_max",
+        )
+    ]
+    fields.append(("erased_value", f"0x{geometry.erased_value:02X}"))
+    if geometry.overwrite:
+        fields.append(("flags", "ESK_MEDIUM_OVERWRITE"))
+    return _define("ESK_SHAPE_GEOMETRY", fields)
+
+
+def _volume(state: Any) -> str:
+    return _define(
+        "ESK_SHAPE_VOLUME",
+        [
+            ("seed", f"0x{state.seed:08X}u"),
+            ("commit", f"{state.commit}u"),
+            ("half_blocks", f"{state.half_blocks}u"),
+            ("half_pages", state.half_pages),
+            ("catalog_pages", state.catalog_pages),
+            ("checksum", _CHECKSUMS[state.checksum]),
+        ],
+    )
+
+
+def _table(table: Table, info: Any) -> str:
+    full = {
+        lib.ESK_FULL_DROP_OLDEST: "ESK_FULL_DROP_OLDEST",
+        lib.ESK_FULL_REFUSE: "ESK_FULL_REFUSE",
+    }
+    fields: list[tuple[str, Any]] = [
+        ("descriptor", info.descriptor),
+        ("id", info.id),
+        ("kind", "ESK_TABLE_SERIES"),
+        ("descriptor_pages", info.descriptor_pages),
+        ("column_count", info.column_count),
+        ("key_column", info.key_column),
+        ("full_policy", full[info.full_policy]),
+        ("group_pages", info.group_pages),
+        ("run_pages", info.run_pages),
+        ("sync_blocks", info.sync_blocks),
+        ("row_bytes", info.row_bytes),
+        ("seed", f"0x{info.seed:08X}u"),
+        ("block", _list(info.block)),
+        ("blocks", _list(info.blocks)),
+        ("tail_hint", f"{info.tail_hint}u"),
+    ]
+    if info.floor_set:
+        fields += [
+            ("floor_key", f"0x{info.floor_key:X}u"),
+            ("floor_set", "true"),
+        ]
+    fields.append(("name", _literal(table.name)))
+    return _define("ESK_SHAPE_TABLE", fields)
+
+
+def _list(numbers: Any) -> str:
+    return "{" + ", ".join(f"{number}u" for number in numbers) + "}"
+
+
+def _series(table: Table, info: Any) -> str:
+    key, offset = _key(table)
+    var = [
+        at
+        for column, at in zip(table.columns, table.offsets, strict=True)
+        if column.type == "var"
+    ]
+    return _define(
+        "ESK_SHAPE_SERIES",
+        [
+            ("row_bytes", info.row_bytes),
+            ("key_offset", offset),
+            ("var_offset", var[0] if var else "ESK_SERIES_NO_VAR"),
+            ("key_type", f"ESK_TYPE_{key.type.upper()}"),
+            ("key_bytes", _width(key)),
+            ("group_pages", info.group_pages),
+            ("run_pages", info.run_pages),
+        ],
+    )
+
+
+def _parts(table: Table, info: Any) -> str:
+    """Returns the parts that the table cannot do without, and the keys."""
+    fields = [("keys", "&esk_series_part_keys")]
+    if any(column.type == "var" for column in table.columns):
+        fields.append(("var", "&esk_series_part_var"))
+    if info.sync_blocks:
+        fields.append(("sync", "&esk_series_part_sync"))
+    made = _define("ESK_SHAPE_PARTS", fields)
+    return f"#ifndef ESK_SHAPE_PARTS\n{made}#endif\n"
+
+
+def _meta(volume: Volume, state: Any) -> str:
+    """Returns the pages of a meta half as esk_volume_stamp takes them."""
+    out = bytearray()
+    if volume.check().pages_single:
+        raise _not_whole(volume)
+    for index in range(state.catalog_pages):
+        out += _meta_page(volume, state, index, b"")
+    out += _meta_page(volume, state, state.half_pages - 1, _SUPER_MAGIC)
+    lines = [
+        ", ".join(f"0x{byte:02X}" for byte in out[at : at + _META_COLUMNS])
+        for at in range(0, len(out), _META_COLUMNS)
+    ]
+    return (
+        "#define ESK_SHAPE_META \\\n    {" + ", \\\n     ".join(lines) + "}\n"
+    )
+
+
+def _meta_page(volume: Volume, state: Any, index: int, magic: bytes) -> bytes:
+    """Reads page `index` of the newest half: its length, and its bytes up to
+    the last that is not zero. Raises Corrupt where it is not that page, as in
+    an image of a chip with bad blocks there.
+    """
+    first = state.half_newest * state.half_blocks * volume.geometry.block_pages
+    page = volume.device.read_page(first + index)
+    sequence = page[_SEQUENCE_OFFSET : _SEQUENCE_OFFSET + 4]
+    found = page[_SUPER_MAGIC_OFFSET : _SUPER_MAGIC_OFFSET + len(magic)]
+    if int.from_bytes(sequence, "little") != state.commit or found != magic:
+        raise _not_whole(volume)
+    page = page.rstrip(b"\0")
+    return len(page).to_bytes(2, "little") + page
+
+
+def _not_whole(volume: Volume) -> EskerError:
+    return error(
+        lib.ESK_E_CORRUPT,
+        f"{volume.device.name}: header",
+        "make the volume anew, on a medium without bad blocks, and take its "
+        "image",
+        "a copy of the catalog is not whole",
+    )
+
+
+def _identifier(name: str, otherwise: str) -> str:
+    """Returns a C identifier like `name`; `otherwise` when none is."""
+    made = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if not re.match(r"[A-Za-z]", made) or made in _C_WORDS.split():
+        return otherwise
+    return made
+
+
+def _plain(text: str) -> str:
+    """Returns `text` for a comment of one line."""
+    return "".join(c if c.isprintable() and c != "\\" else "_" for c in text)
+
+
+def _literal(text: str) -> str:
+    """Returns `text` as a C string in ASCII."""
+    plain = set(map(ord, '?"\\'))
+    return '"' + "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in plain
+        else f"\\{byte:03o}"
+        for byte in text.encode()
+    ) + '"'  # fmt: skip

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The command header: a table's shape as constants in C."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import eskerdb
+from conftest import NOR, SD
+from eskerdb import Column, Geometry, Index, Simulator, Volume
+
+ROOT = Path(__file__).resolve().parents[2]
+UUID = b"shape shape shap"
+COLUMNS = (
+    Column("time", "u32", "s"),
+    Column("air", "i32", "mdegC"),
+    Column("ground", "i32", "mdegC"),
+    Column("water", "i32", "mdegC"),
+)
+PRINT = r"""
+#include <stdio.h>
+#include "esker/shape.h"
+#define SHOW(field) printf(#field "\t%llu\n", (unsigned long long)(field))
+const struct esk_series_keys esk_series_part_keys;
+const struct esk_series_var esk_series_part_var;
+const struct esk_series_sync esk_series_part_sync;
+int main(void) {
+    const struct esk_table_info *table = &esk_shape_table;
+    const struct esk_series_shape *series = &esk_shape_series;
+    const struct esk_volume_shape *volume = &esk_shape_volume;
+    SHOW(esk_shape_geometry.block_count);
+    SHOW(esk_shape_geometry.block_pages);
+    SHOW(esk_shape_geometry.page_bytes);
+    SHOW(esk_shape_geometry.program_bytes);
+    SHOW(esk_shape_geometry.programs_per_page_max);
+    SHOW(esk_shape_geometry.erased_value);
+    SHOW(esk_shape_geometry.flags);
+    SHOW(ESK_SHAPE_KEEPS_MARKS);
+    SHOW(ESK_SHAPE_SYNC_BLOCKS);
+    SHOW(volume->commit);
+    SHOW(volume->catalog_pages);
+    SHOW(volume->checksum);
+    SHOW(table->kind);
+    SHOW(table->column_count);
+    SHOW(table->key_column);
+    SHOW(table->full_policy);
+    SHOW(table->sync_blocks);
+    SHOW(table->row_bytes);
+    SHOW(table->block[0]);
+    SHOW(table->block[1]);
+    SHOW(table->block[2]);
+    SHOW(table->blocks[0]);
+    SHOW(table->blocks[1]);
+    SHOW(table->blocks[2]);
+    SHOW(table->floor_key);
+    SHOW(table->floor_set);
+    SHOW(series->row_bytes);
+    SHOW(series->entry_bytes);
+    SHOW(series->key_offset);
+    SHOW(series->var_offset);
+    SHOW(series->key_type);
+    SHOW(series->key_bytes);
+    SHOW(esk_shape_parts.keys != 0);
+    SHOW(esk_shape_parts.var != 0);
+    SHOW(esk_shape_parts.sync != 0);
+    SHOW(sizeof esk_shape_meta);
+    printf("name\t%s\nmeta\t", table->name);
+    for (unsigned i = 0; i < sizeof esk_shape_meta; i++) {
+        printf("%02x", esk_shape_meta[i]);
+    }
+    printf("\n");
+    return 0;
+}
+"""
+# Parts are opaque: definitions for the linker.
+PARTS = """
+struct esk_series_keys { int unused; };
+struct esk_series_var { int unused; };
+struct esk_series_sync { int unused; };
+"""
+
+
+def save(path, geometry=NOR, columns=COLUMNS, rows=(), name="log", **options):
+    """Saves an image with the one series `name`."""
+    with Simulator(geometry=geometry, seed=1) as chip:
+        with Volume.format(chip, uuid=UUID) as volume:
+            volume.create(name, columns, **options)
+            with volume.open(name) as table:
+                table.append_many(rows)
+        chip.save(path)
+    return path
+
+
+def shape_image(path):
+    """The volume of test/shape; shape_test.c makes it the same way."""
+    geometry = Geometry(block_count=24, block_pages=8, page_bytes=256)
+    with Simulator(geometry=geometry, seed=1) as chip:
+        with Volume.format(chip, uuid=UUID, tables_max=2) as volume:
+            volume.create("log", COLUMNS, data_blocks=12, index_blocks=2)
+        chip.save(path)
+    return path
+
+
+def constants(tmp_path, text):
+    """Compiles a header, and returns its constants by name."""
+    (tmp_path / "log_shape.h").write_text(text)
+    source = tmp_path / "show.c"
+    source.write_text(PARTS + PRINT)
+    program = tmp_path / "show"
+    subprocess.run(
+        [
+            "gcc", "-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Werror",
+            '-DESK_SHAPE="log_shape.h"', f"-I{tmp_path}", f"-I{ROOT}/include",
+            source, "-o", program,
+        ],
+        check=True,
+    )  # fmt: skip
+    shown = subprocess.run(
+        [program], check=True, text=True, capture_output=True
+    ).stdout
+    return dict(line.split("\t") for line in shown.splitlines())
+
+
+def pages_of(volume, meta):
+    """The pages that the constant bytes stand for."""
+    made = []
+    while meta:
+        length = int.from_bytes(meta[:2], "little")
+        page = meta[2 : 2 + length]
+        made.append(page.ljust(volume.geometry.page_bytes, b"\0"))
+        meta = meta[2 + length :]
+    return made
+
+
+@pytest.mark.parametrize("geometry", [NOR, SD], ids=["nor", "sd"])
+def test_header_compiles_to_what_the_volume_says(esker, tmp_path, geometry):
+    image = save(tmp_path / "log.img", geometry)
+    done = esker("header", image, "log")
+    assert done.status == 0, done
+    found = constants(tmp_path, done.out)
+    with eskerdb.open(image) as volume:
+        table = volume.table("log")
+        assert found["name"] == "log"
+        for field in ("block_count", "block_pages", "page_bytes",
+                      "program_bytes", "programs_per_page_max",
+                      "erased_value"):  # fmt: skip
+            expected = getattr(geometry, field)
+            assert found[f"esk_shape_geometry.{field}"] == str(expected), field
+        assert found["esk_shape_geometry.flags"] == str(int(geometry.overwrite))
+        assert found["volume->commit"] == str(volume.commit)
+        assert found["table->row_bytes"] == "16"
+        assert [found[f"table->block[{i}]"] for i in range(3)] == [
+            str(block) for block in table.first_block
+        ]
+        assert [found[f"table->blocks[{i}]"] for i in range(3)] == [
+            str(count) for count in table.blocks
+        ]
+        # Both halves hold the pages that the constant bytes are.
+        made = pages_of(volume, bytes.fromhex(found["meta"]))
+        medium = [
+            volume.device.read_page(page)
+            for page in range(table.first_block[0] * geometry.block_pages)
+        ]
+        assert len(made) == 2
+        for page in made:
+            assert medium.count(page) == 2
+    assert found["ESK_SHAPE_KEEPS_MARKS"] == "0"
+    assert found["esk_shape_parts.keys != 0"] == "1"
+    assert found["esk_shape_parts.sync != 0"] == str(
+        int(found["table->sync_blocks"] != "0")
+    )
+    assert found["ESK_SHAPE_SYNC_BLOCKS"] == found["table->sync_blocks"]
+    assert (found["table->sync_blocks"] != "0") == (geometry == SD)
+
+
+def test_header_of_every_type_of_column_and_an_odd_name(esker, tmp_path):
+    columns = (
+        Column("mac", "bytes", bytes=3),
+        Column("int", "i64", "ms"),
+        Column("a b", "f64"),
+        Column("note", "var", "*/ \\"),
+    )
+    image = save(
+        tmp_path / "odd.img",
+        columns=columns,
+        key="int",
+        full="refuse",
+        name='2 "w"??/',
+    )
+    done = esker("header", image, '2 "w"??/', "--bad-blocks")
+    assert done.status == 0, done
+    found = constants(tmp_path, done.out)
+    assert found["name"] == '2 "w"??/'
+    assert found["table->full_policy"] == "1"
+    assert found["ESK_SHAPE_KEEPS_MARKS"] == "1"
+    assert found["esk_shape_parts.var != 0"] == "1"
+    assert found["series->key_offset"] == "3"
+    assert found["series->key_bytes"] == "8"
+    assert found["series->var_offset"] == "19"
+    assert "struct" not in done.out
+
+
+def test_header_declares_the_row_where_no_compiler_pads_it(esker, tmp_path):
+    image = save(tmp_path / "log.img")
+    assert (
+        "struct log_row {\n    uint32_t time;\n    int32_t air;\n"
+        in esker("header", image, "log").out
+    )
+
+
+def test_header_keeps_the_floor(esker, tmp_path):
+    image = tmp_path / "log.img"
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip, uuid=UUID) as volume:
+            volume.create("log", COLUMNS)
+            with volume.open("log") as table:
+                table.append_many([(i, 1, 2, 3) for i in range(100)])
+                table.sync()
+                table.erase_before(60)
+        chip.save(image)
+    found = constants(tmp_path, esker("header", image, "log").out)
+    assert found["table->floor_set"] == "1"
+    assert found["table->floor_key"] == "60"
+
+
+def test_header_depends_on_the_table_alone(esker, tmp_path):
+    image = save(tmp_path / "log.img")
+    first = esker("header", image, "log").out
+    rows = [(i, 1, 2, 3) for i in range(500)]
+    save(image, rows=rows)
+    assert esker("header", image, "log").out == first
+    done = esker("header", image, "log", "-o", tmp_path / "out.h")
+    assert done.status == 0
+    assert done.out == ""
+    assert (tmp_path / "out.h").read_text() == first
+
+
+def test_header_refuses_what_cannot_be_attached(esker, tmp_path):
+    image = tmp_path / "other.img"
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip, uuid=UUID) as volume:
+            volume.create(
+                "values", COLUMNS, indexes=[Index("air")], data_blocks=8
+            )
+            volume.create_tree("tree", COLUMNS, store="mu", blocks=8)
+        chip.save(image)
+    for name, message in (
+        ("values", "value indexes (air), and a shape has none; create the"),
+        ("tree", "it is a tree, and a shape is of a series; name a series"),
+        ("nil", "no table 'nil'; there are values, tree"),
+    ):
+        done = esker("header", image, name)
+        assert done.status == 1
+        assert message in done.err.replace("\n", " ")
+        assert done.out == ""
+    nowhere = tmp_path / "no" / "log.h"
+    done = esker("header", save(tmp_path / "log.img"), "log", "-o", nowhere)
+    assert done.status == 1
+    assert "name a file that can be written" in done.err
+
+
+def test_header_refuses_a_catalog_with_a_lost_page(esker, tmp_path):
+    image = save(tmp_path / "log.img")
+    content = bytearray(image.read_bytes())
+    content[100] ^= 1
+    image.write_bytes(content)
+    done = esker("header", image, "log")
+    assert done.status == 1
+    assert "a copy of the catalog is not whole; make" in done.err
+
+
+def test_header_gives_the_shape_that_the_core_is_tested_with(esker, tmp_path):
+    done = esker("header", shape_image(tmp_path / "log.img"), "log")
+    assert done.status == 0, done
+    assert done.out == (ROOT / "test" / "shape" / "log_shape.h").read_text()
