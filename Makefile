@@ -13,6 +13,7 @@
 #     examples/**/*_test.c                                  the same
 #     test/powercut/*.c       power-cut campaigns    one program a file
 #     test/damage/*.c         the damage campaign    one program
+#     test/shape/*_test.c     a constant shape       flavours shape and test
 #     test/fuzz/fuzz_*.c      libFuzzer targets      one program a file
 #     test/fuzz/corpus/fuzz_*/  inputs that the tests replay
 #     bench/bench_*.c         benchmarks             one program a file
@@ -61,12 +62,16 @@ FUZZ := $(call files,test/fuzz,fuzz_*.c)
 REPLAY := $(notdir $(wildcard test/fuzz/corpus/fuzz_*))
 BENCH := $(call files,bench,bench_*.c) bench/series_operations.c
 DAMAGE := $(call files,test/damage,*.c)
+# Tests of a core that is compiled for one table: flavour shape. Each runs its
+# twin of flavour test, too.
+SHAPE := $(call files,test/shape,*_test.c)
 
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 program = $(patsubst %.c,$(B)/%,$(1))
 # What the test targets of a flavour run.
 test_programs = $(patsubst %.c,build/$(1)/%,$(TESTS)) \
     $(patsubst %,build/$(1)/replay/%,$(REPLAY))
+shape_programs := $(foreach f,test shape,$(patsubst %.c,build/$(f)/%,$(SHAPE)))
 
 # ---------------------------------------------------------------- how
 
@@ -78,6 +83,9 @@ CFLAGS_release := -O2 -g
 
 CC_test := gcc
 CFLAGS_test := -O2 -g -DESK_ASSERTS=1
+
+CC_shape := gcc
+CFLAGS_shape := -O2 -g -DESK_ASSERTS=1 '-DESK_SHAPE="test/shape/log_shape.h"'
 
 CC_asan := gcc
 CFLAGS_asan := -O1 -g -DESK_ASSERTS=1 -fsanitize=address,undefined \
@@ -122,13 +130,16 @@ demo: setup-demo ## make a volume, write sensor data, query it, show it
 .PHONY: test
 test: setup-test ## unit, contract, regression and Python tests
 	@$(MAKE) FLAVOUR=release libraries
-	@$(MAKE) FLAVOUR=test tests
-	@scripts/run_tests --python --readme $(call test_programs,test)
+	@$(MAKE) FLAVOUR=test tests shapes
+	@$(MAKE) FLAVOUR=shape shapes
+	@scripts/run_tests --python --readme $(call test_programs,test) \
+	    $(shape_programs)
 
 .PHONY: test-c
 test-c: setup-build ## the C tests alone
-	@$(MAKE) FLAVOUR=test tests
-	@scripts/run_tests $(call test_programs,test)
+	@$(MAKE) FLAVOUR=test tests shapes
+	@$(MAKE) FLAVOUR=shape shapes
+	@scripts/run_tests $(call test_programs,test) $(shape_programs)
 
 .PHONY: test-asan
 test-asan: setup-build ## the C tests under address and UB sanitizers
@@ -137,7 +148,9 @@ test-asan: setup-build ## the C tests under address and UB sanitizers
 
 .PHONY: powercut
 powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
-	@$(MAKE) FLAVOUR=test powercuts
+	@$(MAKE) FLAVOUR=test powercuts shapes
+	@$(MAKE) FLAVOUR=shape shapes
+	@ESK_DEEP=1 scripts/run_tests $(patsubst %.c,build/shape/%,$(SHAPE))
 	@set -e; for campaign in $(patsubst %.c,build/test/%,$(POWERCUT)); do \
 	    ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) $$campaign; done
 
@@ -244,13 +257,14 @@ $(SETUPS): setup-%:
 
 # ---------------------------------------------- one flavour, called by above
 
-.PHONY: libraries tests powercuts fuzzers benches damages
+.PHONY: libraries tests powercuts fuzzers benches damages shapes
 libraries: $(LIBRARIES)
 tests: $(call test_programs,$(FLAVOUR))
 powercuts: $(call program,$(POWERCUT))
 fuzzers: $(call program,$(FUZZ))
 benches: $(call program,$(BENCH))
 damages: $(B)/test/damage/damage
+shapes: $(call program,$(SHAPE))
 
 $(B)/libesker.a: $(call object,$(CORE)) $(B)/CORE.list
 $(B)/libesker_port.a: $(call object,$(PORT)) $(B)/PORT.list
@@ -277,7 +291,7 @@ $(B)/obj/%.o: %.c Makefile
 	@echo "$(CC) $<"
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-$(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH)): \
+$(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH) $(SHAPE)): \
     $(B)/%: $(B)/obj/%.o $(LIBRARIES)
 	@mkdir -p $(@D)
 	@$(CC) $(LDFLAGS) -o $@ $< $(LIBRARIES) -lm $(LIBS_$(notdir $*))

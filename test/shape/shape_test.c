@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A series of a constant shape, on the simulator, beside a model of its rows.
+///
+///     build/shape/...   the core compiled with ESK_SHAPE: attach
+///     build/test/...    the core as ever: mount, and open by the name
+///
+/// Both do the same work from the same seeds, power cuts included, and have to
+/// give the same results and the same bytes on the medium: the first runs the
+/// second with `--digest SEED` and compares.
+#include <inttypes.h>
+
+#ifdef ESK_SHAPE
+enum { SHAPED = 1 };
+#else
+#define ESK_SHAPE "test/shape/log_shape.h"
+enum { SHAPED = 0 };
+#endif
+
+#include "esker/esker.h"
+#include "esker/shape.h"
+#include "port/sim/sim.h"
+#include "test/harness/esk_test.h"
+
+enum {
+    PAGE_BYTES = 256,
+    BLOCK_PAGES = 8,
+    SEEDS = 16, ///< ten times as many when deep
+    STEPS = 260,
+    ROWS_MAX = 16000,
+    GETS = 12,
+    BLOCKS_SLACK = 4, ///< dropped, erased ahead, passed over after a cut
+};
+
+static const char *program; ///< argv[0]
+
+struct model_row {
+    uint32_t key;
+    uint32_t generation;
+};
+
+struct world {
+    struct esk_sim *sim;
+    struct esk_device_ops ops; ///< the simulator's, without marks
+    struct esk_device device;
+    struct esk_volume volume;
+    struct esk_series *series; ///< NULL while closed
+    uint64_t random;
+    uint64_t digest;
+    uint32_t generation;
+    uint32_t key_next;
+    uint32_t count;  ///< rows accepted
+    uint32_t synced; ///< of these
+    uint32_t cuts;
+    struct model_row rows[ROWS_MAX];
+};
+
+static struct world world;
+static uint64_t page[PAGE_BYTES / 8];
+static uint64_t arena[1024];
+static struct esk_series_cursor cursor;
+
+static uint32_t draw(uint32_t bound) {
+    world.random =
+        world.random * 6364136223846793005u + UINT64_C(1442695040888963407);
+    return (uint32_t)((world.random >> 33) % bound);
+}
+
+static void digest_add(const void *bytes, size_t count) {
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < count; i++) {
+        world.digest = (world.digest ^ at[i]) * UINT64_C(0x100000001B3);
+    }
+}
+
+/// Adds a call's status to the digest; returns it.
+static int told(int status) {
+    digest_add(&status, sizeof status);
+    return status;
+}
+
+static void row_make(const struct model_row *row, struct log_row *made) {
+    made->time = row->key;
+    made->air = (int32_t)(row->generation * 2654435761u >> 1);
+    made->ground = (int32_t)(row->key * 40503u >> 1);
+    made->water = -made->ground;
+}
+
+static void world_make(uint64_t seed, bool dirty) {
+    const struct esk_sim_config config = {
+        .geometry = ESK_SHAPE_GEOMETRY, .seed = seed, .dirty = dirty};
+    esk_sim_destroy(world.sim);
+    memset(&world, 0, sizeof world);
+    ESK_CHECK_INT(esk_sim_create(&world.sim, &config), ESK_OK);
+    world.device = *esk_sim_device(world.sim);
+    world.ops = *world.device.ops;
+    world.ops.block_is_bad = NULL;
+    world.ops.block_mark_bad = NULL;
+    world.device.ops = &world.ops;
+    world.random = seed;
+    world.digest = UINT64_C(0xCBF29CE484222325);
+    world.key_next = 1;
+}
+
+static int attach(void) {
+    return esk_volume_attach(&world.volume, &world.device, 0, &esk_shape_volume,
+                             (uint8_t *)page);
+}
+
+/// Finds the volume, or writes it.
+static int volume_boot(void) {
+    int status = attach();
+    if (status == ESK_NOT_FOUND) {
+        status =
+            esk_volume_stamp(&world.volume, esk_shape_meta, (uint8_t *)page);
+    }
+    if (!SHAPED && status == ESK_OK) {
+        status =
+            esk_volume_mount(&world.volume, &world.device, 0, (uint8_t *)page);
+    }
+    return status;
+}
+
+static int boot(void) {
+    static const struct esk_series_parts parts = {.keys =
+                                                      &esk_series_part_keys};
+    world.series = NULL;
+    ESK_TRY(told(volume_boot()));
+    /* Both have read what they will of the meta halves, which differs. */
+    esk_sim_seed_set(world.sim, draw(1u << 30));
+    return told(
+        SHAPED ? esk_series_attach(&world.series, &esk_shape_parts,
+                                   &world.volume, &esk_shape_table,
+                                   &esk_shape_series, NULL, arena, sizeof arena)
+               : esk_series_open_with(&world.series, &parts, &world.volume,
+                                      "log", NULL, arena, sizeof arena));
+}
+
+static uint32_t pages_on_medium(void) {
+    struct esk_series_stats stats;
+    esk_series_stats(world.series, &stats);
+    return stats.pages;
+}
+
+// The workload --------------------------------------------------------------
+
+static int append(void) {
+    struct log_row row;
+    int status = ESK_OK;
+    for (uint32_t i = draw(60) + 1; i > 0 && status == ESK_OK; i--) {
+        ESK_CHECK(world.count < ROWS_MAX);
+        struct model_row *made = &world.rows[world.count];
+        world.key_next += 1 + draw(5);
+        made->key = world.key_next;
+        made->generation = world.generation;
+        row_make(made, &row);
+        status = told(esk_series_append(world.series, &row));
+        /* It may be there after a cut in the call. */
+        world.count++;
+    }
+    return status;
+}
+
+static int sync(void) {
+    int status = told(esk_series_sync(world.series));
+    if (status == ESK_OK) {
+        world.synced = world.count;
+    }
+    return status;
+}
+
+/// The model's row with the least key that is not below `key`.
+static uint32_t model_find(uint32_t key) {
+    uint32_t low = 0;
+    uint32_t high = world.count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (world.rows[middle].key < key) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void row_check(const struct log_row *row, uint32_t index) {
+    struct log_row expected;
+    ESK_CHECK(index < world.count);
+    row_make(&world.rows[index], &expected);
+    ESK_CHECK_BYTES(row, &expected, sizeof expected);
+    digest_add(row, sizeof *row);
+}
+
+/// Scans from the first row of the model that is not below `key_min`, to its
+/// last. Returns the numbers of the first row and past the last one.
+static void scan(uint32_t key_min, uint32_t key_max, uint32_t *first,
+                 uint32_t *end) {
+    const struct esk_query query = {.has_key_min = true,
+                                    .key_min = key_min,
+                                    .has_key_max = true,
+                                    .key_max = key_max};
+    struct log_row row;
+    *first = 0;
+    *end = 0;
+    ESK_CHECK_INT(told(esk_series_cursor_open(world.series, &cursor, &query)),
+                  ESK_OK);
+    while (told(esk_series_cursor_next(world.series, &cursor, &row)) ==
+           ESK_OK) {
+        if (*end == 0) {
+            *first = model_find(row.time);
+            *end = *first;
+        }
+        row_check(&row, *end);
+        *end += 1;
+    }
+}
+
+/// Whether the ring has gone round: pages are dropped only where it has kept
+/// all of its blocks but BLOCKS_SLACK.
+static bool may_have_dropped(void) {
+    uint32_t blocks = esk_shape_table.blocks[0] - BLOCKS_SLACK;
+    return pages_on_medium() >= blocks * BLOCK_PAGES;
+}
+
+/// Holds the open series against the model.
+static void verify(void) {
+    struct log_row row;
+    uint32_t first = 0;
+    uint32_t end = 0;
+    scan(0, UINT32_MAX, &first, &end);
+    ESK_CHECK(end >= world.synced || (end == 0 && world.synced == 0));
+    ESK_CHECK(end <= world.count);
+    ESK_CHECK(first == 0 || may_have_dropped());
+    world.count = end;
+    for (uint32_t i = 0; i < GETS && end > 0; i++) {
+        uint32_t index = first + draw(end - first);
+        uint32_t key = world.rows[index].key;
+        ESK_CHECK_INT(told(esk_series_get(world.series, key, &row)), ESK_OK);
+        row_check(&row, index);
+        if (index + 1 < end && world.rows[index + 1].key > key + 1) {
+            ESK_CHECK_INT(told(esk_series_get(world.series, key + 1, &row)),
+                          ESK_NOT_FOUND);
+        }
+        uint32_t last = index + draw(end - index);
+        uint32_t found_first = 0;
+        uint32_t found_end = 0;
+        scan(key, world.rows[last].key, &found_first, &found_end);
+        ESK_CHECK_INT(found_first, index);
+        ESK_CHECK_INT(found_end, last + 1);
+    }
+}
+
+/// After a cut, at a call that failed: power again, until the series is open.
+static void recover(void) {
+    do {
+        ESK_CHECK(!esk_sim_is_on(world.sim));
+        world.cuts++;
+        esk_sim_power_on(world.sim);
+        esk_sim_seed_set(world.sim, draw(1u << 30));
+        if (draw(4) == 0) {
+            esk_sim_cut_at(world.sim, esk_sim_op_count(world.sim) + draw(3),
+                           ESK_SIM_CUT_DRAWN);
+        }
+    } while (boot() != ESK_OK);
+    esk_sim_cut_at(world.sim, 0, ESK_SIM_CUT_NONE);
+    verify();
+    /* What was read is durable. */
+    world.synced = world.count;
+    world.generation++;
+    uint32_t pages = pages_on_medium();
+    digest_add(&pages, sizeof pages);
+}
+
+/// One step of the workload. Returns ESK_OK, or what a cut ended it with.
+static int step(void) {
+    uint16_t done = 0;
+    uint32_t what = draw(16);
+    if (what < 8) {
+        return append();
+    }
+    if (what < 12) {
+        return sync();
+    }
+    if (what == 12) {
+        return told(esk_volume_step(&world.volume, 1, &done));
+    }
+    if (what == 13) {
+        ESK_TRY(sync());
+        esk_series_close(world.series);
+        int status = boot();
+        if (status == ESK_OK) {
+            verify();
+        }
+        return status;
+    }
+    if (what == 14) {
+        verify();
+    }
+    return ESK_OK;
+}
+
+/// A life of a series from a blank medium on, with cuts.
+static void life(uint64_t seed) {
+    ESK_CONTEXT("seed %" PRIu64 ", %s", seed, SHAPED ? "shaped" : "opened");
+    world_make(seed, false);
+    ESK_CHECK_INT(boot(), ESK_OK);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        bool cut = draw(2) == 0;
+        if (cut) {
+            uint32_t mode = ESK_SIM_CUT_BEFORE + draw(ESK_SIM_CUT_DRAWN);
+            esk_sim_cut_at(world.sim, esk_sim_op_count(world.sim) + draw(3),
+                           (enum esk_sim_cut_mode)mode);
+        }
+        int status = step();
+        if (status != ESK_OK) {
+            recover();
+        }
+        esk_sim_cut_at(world.sim, 0, ESK_SIM_CUT_NONE);
+    }
+    ESK_CHECK_INT(sync(), ESK_OK);
+    verify();
+    uint32_t pages = (uint32_t)esk_shape_geometry.block_count * BLOCK_PAGES;
+    for (uint32_t at = 0; at < pages; at++) {
+        ESK_CHECK_INT(esk_sim_peek(world.sim, at, page), ESK_OK);
+        digest_add(page, PAGE_BYTES);
+    }
+    digest_add(&world.cuts, sizeof world.cuts);
+    ESK_CHECK_INT(esk_sim_violations(world.sim), 0);
+}
+
+static uint32_t seeds(void) {
+    return esk_test_is_deep() ? 10 * SEEDS : SEEDS;
+}
+
+/// The digest of a life that the other program tells.
+static uint64_t digest_elsewhere(uint64_t seed) {
+    char command[512];
+    uint64_t digest = 0;
+    const char *at = strstr(program, "build/shape/");
+    ESK_CHECK(at != NULL);
+    snprintf(command, sizeof command, "%.*sbuild/test/%s --digest %" PRIu64,
+             (int)(at - program), program, at + strlen("build/shape/"), seed);
+    FILE *pipe = popen(command, "r");
+    ESK_CHECK(pipe != NULL);
+    ESK_CHECK_INT(fscanf(pipe, "%" SCNx64, &digest), 1);
+    ESK_CHECK_INT(pclose(pipe), 0);
+    return digest;
+}
+
+/// The flavour `test` alone shows that rows are kept; `shape` shows as well
+/// that results and bytes are the same.
+ESK_TEST(shape_keeps_what_was_synced_and_gives_what_the_catalog_gives) {
+    uint32_t cuts = 0;
+    for (uint64_t seed = 1; seed <= seeds(); seed++) {
+        life(seed);
+        cuts += world.cuts;
+        uint64_t digest = world.digest;
+        ESK_CHECK(!SHAPED || digest == digest_elsewhere(seed));
+    }
+    ESK_CHECK(cuts >= 45 * seeds());
+}
+
+// Attach and stamp ----------------------------------------------------------
+
+/// What `esker header` was given: test_header.py makes it the same way.
+static void volume_make(const char *uuid, bool has_second) {
+    const struct esk_device *device = esk_sim_device(world.sim);
+    static const struct esk_column columns[] = {
+        {"time", "s", ESK_TYPE_U32, 0},
+        {"air", "mdegC", ESK_TYPE_I32, 0},
+        {"ground", "mdegC", ESK_TYPE_I32, 0},
+        {"water", "mdegC", ESK_TYPE_I32, 0},
+    };
+    struct esk_volume_config config = {.tables_max = 2};
+    struct esk_table_spec spec = {.name = "log",
+                                  .columns = columns,
+                                  .column_count = 4,
+                                  .data_blocks = 12,
+                                  .index_blocks = 2};
+    struct esk_volume volume;
+    memcpy(config.uuid, uuid, sizeof config.uuid);
+    ESK_CHECK_INT(esk_volume_format(device, &config, (uint8_t *)page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, (uint8_t *)page),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, NULL,
+                                    (uint8_t *)page),
+                  ESK_OK);
+    if (has_second) {
+        spec.name = "second";
+        spec.data_blocks = 2;
+        ESK_CHECK_INT(esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, NULL,
+                                        (uint8_t *)page),
+                      ESK_OK);
+    }
+}
+
+static const char uuid[] = "shape shape shap";
+
+/// Keeps the bytes of the meta halves in `bytes`.
+static void meta_keep(uint8_t *bytes) {
+    uint32_t pages = 2u * esk_shape_volume.half_blocks * BLOCK_PAGES;
+    for (uint32_t at = 0; at < pages; at++) {
+        ESK_CHECK_INT(esk_sim_peek(world.sim, at, bytes), ESK_OK);
+        bytes += PAGE_BYTES;
+    }
+}
+
+enum { META_BYTES = 24 * BLOCK_PAGES * PAGE_BYTES };
+static uint8_t made[META_BYTES];
+static uint8_t stamped[META_BYTES];
+
+ESK_TEST(shape_stamps_what_format_and_create_write) {
+    world_make(1, false);
+    volume_make(uuid, false);
+    ESK_CHECK_INT(attach(), ESK_OK);
+    ESK_CHECK_INT(world.volume.half_valid, 3);
+    meta_keep(made);
+    world_make(2, false);
+    ESK_CHECK_INT(attach(), ESK_NOT_FOUND);
+    ESK_CHECK_INT(
+        esk_volume_stamp(&world.volume, esk_shape_meta, (uint8_t *)page),
+        ESK_OK);
+    meta_keep(stamped);
+    ESK_CHECK_BYTES(stamped, made, META_BYTES);
+    ESK_CHECK_INT(attach(), ESK_OK);
+    ESK_CHECK_INT(world.volume.half_valid, 3);
+}
+
+ESK_TEST(shape_stamp_that_is_cut_is_completed_by_the_next_boot) {
+    world_make(1, false);
+    ESK_CHECK_INT(boot(), ESK_OK);
+    meta_keep(made);
+    uint64_t ops = esk_sim_op_count(world.sim);
+    ESK_CHECK(ops >= 6);
+    for (uint64_t op = 0; op < ops; op++) {
+        for (uint32_t mode = ESK_SIM_CUT_BEFORE; mode <= ESK_SIM_CUT_DRAWN;
+             mode++) {
+            ESK_CONTEXT("operation %" PRIu64 ", mode %" PRIu32, op, mode);
+            world_make(3 + op, false);
+            esk_sim_cut_at(world.sim, op, (enum esk_sim_cut_mode)mode);
+            ESK_CHECK_INT(boot(), ESK_E_IO);
+            esk_sim_power_on(world.sim);
+            ESK_CHECK_INT(boot(), ESK_OK);
+            ESK_CHECK_INT(append(), ESK_OK);
+            ESK_CHECK_INT(sync(), ESK_OK);
+            esk_series_close(world.series);
+            ESK_CHECK_INT(boot(), ESK_OK);
+            verify();
+        }
+    }
+}
+
+ESK_TEST(shape_does_not_attach_another_volume) {
+    world_make(1, false);
+    volume_make("another volume!!", false);
+    ESK_CHECK_INT(attach(), ESK_E_SCHEMA);
+}
+
+ESK_TEST(shape_does_not_attach_a_catalog_that_was_changed) {
+    world_make(1, false);
+    volume_make(uuid, true);
+    ESK_CHECK_INT(attach(), ESK_E_SCHEMA);
+}
+
+ESK_TEST(shape_does_not_write_over_two_damaged_superblocks) {
+    world_make(1, false);
+    volume_make(uuid, false);
+    uint32_t half = esk_shape_volume.half_blocks * BLOCK_PAGES;
+    uint32_t super = esk_shape_volume.half_pages - 1u;
+    ESK_CHECK_INT(esk_sim_flip(world.sim, super, 200), ESK_OK);
+    ESK_CHECK_INT(attach(), ESK_OK);
+    ESK_CHECK_INT(world.volume.half_valid, 2);
+    ESK_CHECK_INT(esk_sim_flip(world.sim, half + super, 300), ESK_OK);
+    ESK_CHECK_INT(attach(), ESK_E_CORRUPT);
+}
+
+void esk_assert_failed(const char *file, int line, const char *condition) {
+    esk_test_assert_failed_(file, line, condition);
+}
+
+static int digest_print(uint64_t seed) {
+    if (setjmp(esk_test_state_.leave) != 0) {
+        return 1;
+    }
+    esk_test_state_.claim = "digest";
+    life(seed);
+    printf("%" PRIx64 "\n", world.digest);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    program = argv[0];
+    int status = argc == 3 && strcmp(argv[1], "--digest") == 0
+                     ? digest_print(strtoull(argv[2], NULL, 10))
+                     : esk_test_main_(argc, argv);
+    esk_sim_destroy(world.sim);
+    return status;
+}
