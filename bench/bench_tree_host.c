@@ -161,7 +161,7 @@ static double own_live_bytes(struct own *own) {
     struct esk_tree_walk walk;
     struct esk_tree_node node;
     bool shares = own->shape.store_id == ESK_STORE_MU;
-    uint32_t used[ESK_BTREE_HEIGHT_MAX + 2] = {0}; /* by level, and above */
+    uint32_t used[ESK_TREE_HEIGHT_MAX + 2] = {0}; /* by level, and above */
     uint32_t leaves = 0;
     double sum = 0;
     BENCH_DO(esk_tree_walk_open(own->table.tree, &walk));

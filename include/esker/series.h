@@ -279,8 +279,8 @@ int esk_series_open_with(struct esk_series **series,
 
 /// Opens the table that `info` and `shape` describe, without a look at the
 /// catalog: what they say has to be what it says. `esker header` prints both,
-/// for a firmware that is compiled for one table (ESK_SHAPE in
-/// src/device/shape.h). Tables without value indexes alone.
+/// for a firmware that is compiled for one table (esker/shape.h). Tables
+/// without value indexes alone.
 ///
 /// info, shape  borrowed for the call.
 /// Returns  as esk_series_open; the table must not be open.

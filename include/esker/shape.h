@@ -39,22 +39,24 @@ static const struct esk_volume_shape esk_shape_volume = ESK_SHAPE_VOLUME;
 static const struct esk_table_info esk_shape_table = ESK_SHAPE_TABLE;
 /// For esk_volume_stamp.
 static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
-/* A header has the one or the other. */
-#ifndef ESK_SHAPE_SERIES
-#define ESK_SHAPE_SERIES {0}
-#define ESK_SHAPE_PARTS {0}
-#define ESK_SHAPE_SYNC_BLOCKS 0
-#endif
-#ifndef ESK_SHAPE_TREE
-#define ESK_SHAPE_TREE {0}
-#define ESK_SHAPE_CONFIG {0}
+/* A header is of a series or of a tree. Frames for pages that are read are as
+   few as the table can do with; -DESK_SHAPE_POOL_FRAMES says more. */
+#ifdef ESK_SHAPE_SERIES
+#ifndef ESK_SHAPE_POOL_FRAMES
+#define ESK_SHAPE_POOL_FRAMES 1
 #endif
 static const struct esk_series_shape esk_shape_series = ESK_SHAPE_SERIES;
 /// The parts that the program uses; -DESK_SHAPE_PARTS names others.
 static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
+#endif
+#ifdef ESK_SHAPE_TREE
+#ifndef ESK_SHAPE_POOL_FRAMES
+#define ESK_SHAPE_POOL_FRAMES 2
+#endif
 static const struct esk_btree_layout esk_shape_tree = ESK_SHAPE_TREE;
 /// How the tree is opened; -DESK_SHAPE_CONFIG says another way.
 static const struct esk_tree_config esk_shape_config = ESK_SHAPE_CONFIG;
+#endif
 #endif
 
 #endif

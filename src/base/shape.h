@@ -20,6 +20,20 @@
 #define ESK_SHAPED(constant, value) (value)
 #endif
 
+/* The same of a series' shape, and of a tree's. */
+
+#ifdef ESK_SHAPE_SERIES
+#define ESK_SHAPED_SERIES(constant, value) ESK_SHAPED(constant, value)
+#else
+#define ESK_SHAPED_SERIES(constant, value) (value)
+#endif
+
+#ifdef ESK_SHAPE_TREE
+#define ESK_SHAPED_TREE(constant, value) ESK_SHAPED(constant, value)
+#else
+#define ESK_SHAPED_TREE(constant, value) (value)
+#endif
+
 static inline const struct esk_geometry *
 esk_volume_geometry(const struct esk_volume *volume) {
     return ESK_SHAPED(&esk_shape_geometry, &volume->device->geometry);

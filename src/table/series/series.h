@@ -108,26 +108,26 @@ struct esk_series_place {
 /// The shape of the rows, and of the index pages.
 static inline const struct esk_series_shape *
 esk_shape(const struct esk_series *series) {
-    return ESK_SHAPED(&esk_shape_series, &series->shape);
+    return ESK_SHAPED_SERIES(&esk_shape_series, &series->shape);
 }
 
 /// The parts that the program named.
 static inline const struct esk_series_parts *
 esk_parts(const struct esk_series *series) {
-    return ESK_SHAPED(&esk_shape_parts, series->parts);
+    return ESK_SHAPED_SERIES(&esk_shape_parts, series->parts);
 }
 
 /// The ring of variable values; NULL: the table has none.
 static inline struct esk_ring *esk_var_ring(const struct esk_series *series) {
-    return ESK_SHAPED(
+    return ESK_SHAPED_SERIES(
         esk_shape_series.var_offset == ESK_SERIES_NO_VAR ? NULL : series->var,
         series->var);
 }
 
 /// The sync journal's ring; NULL: syncs seal.
 static inline struct esk_ring *esk_sync_ring(const struct esk_series *series) {
-    return ESK_SHAPED(ESK_SHAPE_SYNC_BLOCKS == 0 ? NULL : series->journal,
-                      series->journal);
+    return ESK_SHAPED_SERIES(
+        ESK_SHAPE_SYNC_BLOCKS == 0 ? NULL : series->journal, series->journal);
 }
 
 /* series.c: small things everyone needs. */

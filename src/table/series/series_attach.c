@@ -42,7 +42,7 @@ static uint8_t frames(const struct esk_table_info *info,
                       const struct esk_series_config *config) {
     uint8_t least = esk_series_frames_min(info);
     uint8_t asked = config == NULL ? 0 : config->frames;
-    return ESK_SHAPED(
+    return ESK_SHAPED_SERIES(
         ESK_SHAPE_POOL_FRAMES,
         (uint8_t)((asked < least ? least : asked) - filled(info)));
 }

@@ -13,7 +13,8 @@
 enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
 
 static uint8_t frames(const struct esk_tree_config *config) {
-    return config->frames < FRAMES_MIN ? FRAMES_MIN : config->frames;
+    uint8_t asked = config->frames < FRAMES_MIN ? FRAMES_MIN : config->frames;
+    return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES, asked);
 }
 
 static uint16_t batch_pages(const struct esk_tree_config *config) {

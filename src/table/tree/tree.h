@@ -275,44 +275,44 @@ struct esk_tree_write_cache {
 
 static inline const struct esk_btree_layout *
 esk_tree_layout(const struct esk_tree *tree) {
-    return ESK_SHAPED(&esk_shape_tree, &tree->layout);
+    return ESK_SHAPED_TREE(&esk_shape_tree, &tree->layout);
 }
 
 static inline const struct esk_node_store *
 esk_tree_store(const struct esk_tree *tree) {
-    return ESK_SHAPED(esk_shape_config.store, tree->store);
+    return ESK_SHAPED_TREE(esk_shape_config.store, tree->store);
 }
 
 static inline const struct esk_tree_merge *
 esk_tree_merge(const struct esk_tree *tree) {
-    return ESK_SHAPED(esk_shape_config.merge, tree->merge);
+    return ESK_SHAPED_TREE(esk_shape_config.merge, tree->merge);
 }
 
 static inline const struct esk_tree_batches *
 esk_tree_batches(const struct esk_tree *tree) {
-    return ESK_SHAPED(esk_shape_config.batches, tree->batches);
+    return ESK_SHAPED_TREE(esk_shape_config.batches, tree->batches);
 }
 
 /// NULL: the tree has none.
 static inline struct esk_tree_batch *
 esk_tree_batch(const struct esk_tree *tree) {
-    return ESK_SHAPED(esk_shape_config.batches == NULL ? NULL : tree->batch,
-                      tree->batch);
+    return ESK_SHAPED_TREE(
+        esk_shape_config.batches == NULL ? NULL : tree->batch, tree->batch);
 }
 
 static inline const struct esk_tree_write_cache *
 esk_tree_write_cache(const struct esk_tree *tree) {
-    return ESK_SHAPED(esk_shape_config.write_cache, tree->write_cache);
+    return ESK_SHAPED_TREE(esk_shape_config.write_cache, tree->write_cache);
 }
 
 /// NULL: there is no write cache.
 static inline struct esk_tree_kept *esk_tree_kept(const struct esk_tree *tree) {
-    return ESK_SHAPED(esk_shape_config.write_cache == NULL ? NULL : tree->kept,
-                      tree->kept);
+    return ESK_SHAPED_TREE(
+        esk_shape_config.write_cache == NULL ? NULL : tree->kept, tree->kept);
 }
 
 static inline bool esk_tree_is_lru_n(const struct esk_tree *tree) {
-    return ESK_SHAPED(false, tree->lru_n);
+    return ESK_SHAPED_TREE(false, tree->lru_n);
 }
 
 static inline bool esk_tree_overwrites(const struct esk_tree *tree) {
