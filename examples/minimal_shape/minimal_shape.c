@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The smallest firmware that keeps a series of one shape, known when it is
+/// compiled: attach, append, sync, scan; and get, but for -DMINIMAL_GET=0.
+///
+///     cc -DESK_SHAPE='"log_shape.h"' -Iexamples/minimal_shape ...
+///
+/// for every file, the core's too; with -DMINIMAL_GET=0 also
+/// -DESK_SHAPE_PARTS='{0}', as no key index is needed. log_shape.h is of an
+/// image that was made by
+///
+///     echo time,air,ground,water > log.csv
+///     esker import factory.img log log.csv --create --key time
+///         --type time=u32 --type air=i32 --type ground=i32 --type water=i32
+///         --page 512 --block 4K --size 2M
+///     esker header factory.img log -o log_shape.h
+///
+/// A firmware that also writes the volume on a blank medium calls
+/// esk_volume_stamp where the attach says ESK_NOT_FOUND: esker/shape.h.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver.h"
+#include "esker/esker.h"
+#include "esker/shape.h"
+
+#ifndef MINIMAL_GET
+#define MINIMAL_GET 1
+#endif
+
+enum {
+    PAGE_BYTES = 512,
+    ARENA_BYTES = 2 * PAGE_BYTES + 256 * MINIMAL_GET + 376
+};
+
+static const struct esk_device device = {
+    .ops = &driver_ops,
+    .geometry = ESK_SHAPE_GEOMETRY,
+};
+
+static struct esk_volume volume;
+static struct esk_series *series;
+static struct esk_series_cursor cursor;
+static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
+
+/// Sums the rows from `time_min` on.
+static int scan(uint32_t time_min, int32_t *sum) {
+    struct esk_query query = {.has_key_min = MINIMAL_GET, .key_min = time_min};
+    struct log_row row;
+
+    ESK_TRY(esk_series_cursor_open(series, &cursor, &query));
+    int status = esk_series_cursor_next(series, &cursor, &row);
+    while (status == ESK_OK) {
+        *sum += row.air;
+        status = esk_series_cursor_next(series, &cursor, &row);
+    }
+    return status == ESK_END ? ESK_OK : status;
+}
+
+static int run(void) {
+    struct log_row row = {0};
+    int32_t sum = 0;
+
+    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume,
+                              (uint8_t *)arena));
+    ESK_TRY(esk_series_attach(&series, &esk_shape_parts, &volume,
+                              &esk_shape_table, &esk_shape_series, NULL, arena,
+                              sizeof arena));
+    for (uint32_t time = 1; time <= 100; time++) {
+        row.time = time;
+        row.air = driver_sample();
+        ESK_TRY(esk_series_append(series, &row));
+    }
+    ESK_TRY(esk_series_sync(series));
+    if (MINIMAL_GET) {
+        ESK_TRY(esk_series_get(series, 42, &row));
+    }
+    return scan(50, &sum);
+}
+
+int main(void) {
+    return run();
+}
