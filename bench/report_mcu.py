@@ -12,10 +12,14 @@ import json
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench" / "mcu"))
+
+from platforms import script
 from report_mcu_missed import section
 from report_series import meets, number, table
 
-ROOT = Path(__file__).resolve().parent.parent
+SIZE = script("size")
 OUT = ROOT / "docs" / "results"
 AVR = "atmega2560"
 CARDS = {
@@ -47,6 +51,8 @@ OPERATIONS = ("append", "sync", "get", "value query", "open")
 TREE_OPERATIONS = ("tree insert", "tree get", "tree iteration", "tree open")
 CORES = (AVR, "cortex-m0", "cortex-m3", "rv32imc")
 RANDOM = "random keys"
+CHIPS = (AVR, "cortex-m0plus", "rv32imc", "wasm32")
+BUILDS = ("small", "fast", "plain")
 
 
 class Results:
@@ -66,11 +72,7 @@ class Results:
         return self.text(metric, config, RANDOM)
 
     def text(self, *found, **where):
-        row = self.get(*found, **where)
-        if row is None:
-            return "-"
-        value = number(row["value"])
-        return f"**{value}**" if meets(row) is False else value
+        return bold(self.get(*found, **where))
 
 
 def target(row):
@@ -81,6 +83,14 @@ def reference(row):
     if row is None or row["reference"] is None:
         return "-"
     return number(row["reference"])
+
+
+def bold(row):
+    """A figure, in bold when it misses its target."""
+    if row is None:
+        return "-"
+    value = number(row["value"])
+    return f"**{value}**" if meets(row) is False else value
 
 
 def avr_costs(results):
@@ -180,32 +190,61 @@ def others(results):
 
 
 def sizes(results):
-    """Every program of scripts/size but that with every call."""
-    lines = []
-    for row in results.rows:
-        metric = row["metric"]
-        if (
-            row["bench"] != "size"
-            or "code bytes" not in metric
-            or "every call" in metric
-        ):
-            continue
-        ram = metric.replace("code bytes", "static RAM")
-        about = {"dataset": row["dataset"], "bench": "size"}
-        named = metric.replace("code bytes", "").strip(", ")
-        named = named.replace(" ,", ",")
-        lines.append(
-            [
-                row["config"].split(",")[0],
-                named or "append, get, scan, mount",
-                results.text(metric, row["config"], **about),
-                target(row),
-                reference(row),
-                results.text(ram, row["config"], **about),
-            ]
+    """Every program of scripts/size but that with every call, a chip a
+    table."""
+    parts = []
+    for chip in CHIPS:
+        builds_of = {SIZE.config_of(chip, build): build for build in BUILDS}
+        index = {
+            (row["metric"], builds_of[row["config"]]): row
+            for row in results.rows
+            if row["bench"] == "size" and row["config"] in builds_of
+        }
+        metrics = dict.fromkeys(
+            metric
+            for metric, _ in index
+            if "code bytes" in metric and "every call" not in metric
         )
-    header = ["bytes", "program", "code", "target", "peer", "static RAM"]
-    return table(header, lines)
+        builds = [b for b in BUILDS if any(b == have for _, have in index)]
+        lines = []
+        for metric in metrics:
+            found = [index.get((metric, build)) for build in builds]
+            ram = metric.replace("code bytes", "static RAM")
+            lines.append(
+                [
+                    SIZE.named(metric),
+                    *(bold(row) for row in found),
+                    bold(index.get((ram, builds[0]))),
+                    target(found[0]),
+                    reference(found[0]),
+                ]
+            )
+        header = [f"{chip}, bytes", *builds, "static RAM", "target", "peer"]
+        parts.append(table(header, lines))
+    return "\n".join(parts)
+
+
+def sizes_by_part(results):
+    """The plain build's code by part, beside what docs/results/size.json
+    has."""
+    was = SIZE.before()
+    figures = {(r["bench"], r["metric"], r["config"]): r for r in results.rows}
+    now = {key: row["value"] for key, row in figures.items()}
+    parts = []
+    for chip in (AVR, "cortex-m0plus"):
+        config = SIZE.config_of(chip, "plain")
+        for metric in SIZE.BY_PART:
+            new = SIZE.pieces(now, metric, config)
+            old = SIZE.pieces(was, metric, config)
+            lines = [
+                [part, f"{new.get(part, 0):,}", f"{old.get(part, 0):,}"]
+                for part in {**new, **old}
+            ]
+            both = (sum(new.values()), sum(old.values()))
+            lines.append(["in all", *(f"{total:,}" for total in both)])
+            title = f"{chip}, {SIZE.named(metric)}"
+            parts.append(table([title, "now", "was"], lines))
+    return "\n".join(parts)
 
 
 def board(results, card):
@@ -289,6 +328,41 @@ def summary(results):
     return "\n".join(lines) + "\n"
 
 
+def linked(results):
+    return [
+        "## A minimal program, linked\n",
+        (
+            "Whole programs, the driver a stub: small is `-Os -flto`, fast "
+            "`-O2 -flto -DESK_CRC_TABLE=256`, plain `-Os` file by file. The "
+            "target is of the small build; the peer's program makes the same "
+            "calls, has no checksum and no catalog, and was linked by the "
+            "same compiler, `-Os -flto`.\n"
+        ),
+        sizes(results),
+        (
+            "By part, the plain build, beside what `docs/results/size.json` "
+            "has:\n"
+        ),
+        sizes_by_part(results),
+    ]
+
+
+def cards(results):
+    parts = ["## The papers' board: 16 MHz ATmega2560 and SD card\n"]
+    parts.append(
+        "Cycles and the card's time by page, at the papers' rates; the "
+        "limits are those of the figures: rows at the sequential write rate, "
+        "one random read a get, rows at the mean of both read rates. As in "
+        "the papers 100,000 rows (sea_surface_temp has fewer) and four "
+        "frames; key index of 256 B. The value query is for 0.01 % of the "
+        "rows. embeddb-2024 has the figures as charts of all its boards: "
+        "inserts are its figure 5, gets 7, ranges 9, values 11.\n"
+    )
+    for card, label in CARDS.items():
+        parts += [f"### {label}\n", board(results, card)]
+    return parts
+
+
 def write(results):
     data = results.main
     parts = [
@@ -325,21 +399,9 @@ def write(results):
             "Never to be compared with the cycles above. WebAssembly has no "
             "exact count: its module gives the same answers in Node.\n"
         ),
-        "## A minimal program, linked\n",
-        sizes(results),
+        *linked(results),
     ]
-    parts.append("## The papers' board: 16 MHz ATmega2560 and SD card\n")
-    parts.append(
-        "Cycles and the card's time by page, at the papers' rates; the "
-        "limits are those of the figures: rows at the sequential write rate, "
-        "one random read a get, rows at the mean of both read rates. As in "
-        "the papers 100,000 rows (sea_surface_temp has fewer) and four "
-        "frames; key index of 256 B. The value query is for 0.01 % of the "
-        "rows. embeddb-2024 has the figures as charts of all its boards: "
-        "inserts are its figure 5, gets 7, ranges 9, values 11.\n"
-    )
-    for card, label in CARDS.items():
-        parts += [f"### {label}\n", board(results, card)]
+    parts += cards(results)
     parts.append("## ATmega2560: chips over SPI\n")
     parts.append(
         "Port, driver, bus at F_CPU / 2 (16 cycles a byte) and the chip's own "

@@ -50,8 +50,8 @@ def judged(row):
 
 
 def short(config):
-    if ", -Os" in config:
-        return config.split(",")[0]
+    if config.endswith("2 frames"):
+        return ", ".join(config.split(", ")[:2])
     return config.removeprefix("atmega2560, ")
 
 
@@ -105,7 +105,8 @@ def code(results, rows):
         [*judged(row), listing(pieces(results, "mcu_code", row), 20)]
         for row in rows
     ]
-    return table(["", "figure", "measured", "target", "bytes by file"], lines)
+    header = ["", "figure", "measured", "target"]
+    return table([*header, "the plain build's bytes by file"], lines)
 
 
 def board(results, rows):

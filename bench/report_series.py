@@ -441,8 +441,14 @@ def main():
     size = []
     if options.size:
         size = json.loads(Path(options.size).read_text("utf-8"))
-        # Those of trees are in mcu.md.
-        size = [row for row in size if not row["metric"].startswith("tree ")]
+        # Those of trees and parts are in mcu.md.
+        size = [
+            row
+            for row in size
+            if row["bench"] == "size"
+            and not row["metric"].startswith("tree ")
+            and not re.search(", plain, ", row["config"])
+        ]
     logs = {
         name: log_of(getattr(options, name), name)
         for name in ("powercut", "coverage", "fuzz")
