@@ -52,7 +52,7 @@ def judged(row):
 def short(config):
     if config.endswith("2 frames"):
         return ", ".join(config.split(", ")[:2])
-    return config.removeprefix("atmega2560, ")
+    return config.removeprefix("atmega2560-fast, ")
 
 
 def notes_of(rows):

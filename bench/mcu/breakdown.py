@@ -180,7 +180,7 @@ def ram(kind, program, run, config, dataset, stacked):
 
 def stacks(program, config, dataset, calls):
     """The deepest path of each call, function by function."""
-    for what, (_, path) in stack.worst("atmega2560", program, calls).items():
+    for what, (_, path) in stack.worst(platforms.AVR, program, calls).items():
         for depth, (name, frame) in enumerate(path, 1):
             metric = f"stack, {what}: {depth:02} {plain(name)}"
             yield row("mcu_stack", config, dataset, metric, frame, "B")

@@ -9,6 +9,13 @@ from platforms import PLATFORMS, ROOT, Failed, script
 BENCH = script("bench")
 
 RANDOM = "random keys"
+# What the device's share is stated of: {metric: group}.
+SERIES_CALLS = {"append": "append", "get": "get", "scan": "scan"}
+TREE_CALLS = {
+    "tree insert": "insert",
+    "tree get": "get",
+    "tree iteration": "iteration",
+}
 ALL_RAM = "arena, volume, cursor and stack"
 
 # Stack of the calls an application makes in its life; `create` is made once,
@@ -76,6 +83,21 @@ def cost_metrics(found):
     yield "format and create", sum(found["create"]["cost"])
 
 
+def medium_metrics(found, groups):
+    """(metric, value): what the benchmark's own device takes of a call, and
+    of each of `groups`, {metric: group}, an operation."""
+    read, program = (
+        sum(found[name]["cost"]) / found[name]["operations"]
+        for name in ("medium_read", "medium_program")
+    )
+    yield "medium, a read", read
+    yield "medium, a program", program
+    for metric, name in groups.items():
+        taken = ratio(found, name, "reads") * read
+        taken += ratio(found, name, "programs") * program
+        yield f"{metric}, of it the medium", taken
+
+
 def page_metrics(found):
     """(metric, value, unit) that are the same on every platform."""
     yield "programs an append", ratio(found, "append", "programs"), "pages"
@@ -116,6 +138,8 @@ def tree_metrics(found, unit):
         yield "tree get, mean", mean("get"), unit
         yield "tree iteration, per record", mean("iteration"), unit
         yield "tree reopen", sum(found["reopen"]["cost"]), unit
+        for metric, value in medium_metrics(found, TREE_CALLS):
+            yield metric, value, unit
     yield "reads a tree insert", ratio(found, "insert", "reads"), "pages"
     yield "programs a tree insert", ratio(found, "insert", "programs"), "pages"
     yield "reads a tree get", ratio(found, "get", "reads"), "pages"
@@ -152,7 +176,9 @@ def rows_of(platform, variant, dataset, run):
     figures = []
     unit = PLATFORMS[platform]["unit"]
     if unit is not None:
-        figures += [(m, v, unit) for m, v in cost_metrics(found)]
+        shares = medium_metrics(found, SERIES_CALLS)
+        for metric, value in (*cost_metrics(found), *shares):
+            figures.append((metric, value, unit))
     figures += list(page_metrics(found))
     if platform != "host":
         figures += [(m, v, "B") for m, v in ram_metrics(found)]

@@ -11,6 +11,7 @@ enum {
     PAINT = 0xA5,
     /// Bytes below the stack pointer that painting itself works in.
     PAINT_GAP = 64,
+    MEDIUM_CALLS = 4, ///< of each kind, to learn what one takes
 };
 
 uint32_t firmware_samples;
@@ -140,6 +141,30 @@ void firmware_measure_nothing(void) {
     }
     firmware_group_end(4);
     FIRMWARE_DO(status);
+}
+
+void firmware_measure_medium(uint8_t *page) {
+    const struct esk_device *device = &medium_device;
+    const struct esk_geometry *geometry = &device->geometry;
+    uint32_t block = geometry->block_count - 1;
+    esk_page_id first = block * geometry->block_pages;
+    uint16_t bytes = geometry->page_bytes;
+    int status;
+    FIRMWARE_DO(device->ops->erase(device, block));
+    firmware_group_begin("medium_read");
+    for (uint8_t i = 0; i < MEDIUM_CALLS; i++) {
+        FIRMWARE_MEASURE(status,
+                         device->ops->read(device, first + i, 0, page, bytes));
+        FIRMWARE_DO(status);
+    }
+    firmware_group_end(MEDIUM_CALLS);
+    firmware_group_begin("medium_program");
+    for (uint8_t i = 0; i < MEDIUM_CALLS; i++) {
+        FIRMWARE_MEASURE(
+            status, device->ops->program(device, first + i, 0, page, bytes));
+        FIRMWARE_DO(status);
+    }
+    firmware_group_end(MEDIUM_CALLS);
 }
 
 void firmware_digest(const void *data, uint16_t bytes) {

@@ -56,6 +56,11 @@ void firmware_group_end(uint32_t operations);
 /// A group "empty": what the marks themselves take.
 void firmware_measure_nothing(void);
 
+/// Groups "medium_read" and "medium_program": what the benchmark's own device
+/// takes, called as the library calls it, on its last block, which is lost.
+/// `page` is for a page's bytes.
+void firmware_measure_medium(uint8_t *page);
+
 /// Takes `bytes` bytes at `data` into the group's digest (FNV-1a).
 void firmware_digest(const void *data, uint16_t bytes);
 

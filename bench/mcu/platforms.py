@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Builds a firmware for a platform and runs it: six platforms, one way.
+"""Builds a firmware for a platform and runs it: seven platforms, one way.
 
     host          this machine: the answers the others must give
-    atmega2560    libsimavr, in cycles
+    atmega2560-fast, atmega2560-small    libsimavr, in cycles
     cortex-m0     QEMU, in instructions
     cortex-m3     QEMU, in instructions
     rv32imc       QEMU, in instructions
     wasm32        Node, answers only: it has no exact count
 
-QEMU's chips have the flags of scripts/size, so what is measured there is the
-code whose size is stated. The ATmega2560 has 256 KB of flash: what is measured
-on it is built for speed, as SPEED says, with optimization across files as
-Arduino has it.
+The builds are those of scripts/size, so what is measured here is the code whose
+size is stated there: the ATmega2560 in both, the others in the small one. What
+a build says is of the core alone. The firmware and the board are the same in
+both and not optimized as one with it, so that calls of the library stay calls,
+and a driver's loop over the bus is the smaller one, which is faster.
 """
 
 import array
@@ -49,16 +50,7 @@ def script(name):
 
 
 SIZE = script("size")
-# How the ATmega2560's programs are built. The core is optimized for speed and
-# as one; the firmware and the board are not, so that calls of the library stay
-# calls, and a driver's loop over the bus is the smaller one, which is faster.
-SPEED = [
-    "-mmcu=atmega2560",
-    "-mstrict-X",
-    "-fno-move-loop-invariants",
-    "-fno-tree-pre",
-    "-DESK_CRC_TABLE=256",
-]
+AVR = "atmega2560-fast"  # whose figures the targets are of
 QEMU = [
     "-display",
     "none",
@@ -75,10 +67,34 @@ def arm(core, machine):
     return {
         "compiler": "arm-none-eabi-gcc",
         "flags": [f"-mcpu={core}", "-mthumb"],
-        "link": ["-nostartfiles", "-Tport/cortex_m/board.ld"],
+        "core": SIZE.BUILDS["small"],
+        "link": [
+            *SIZE.BUILDS["small"],
+            "-nostartfiles",
+            "-Tport/cortex_m/board.ld",
+        ],
         "board": [SEMIHOSTING, "port/cortex_m/start.c"],
         "run": ["qemu-system-arm", "-M", machine, *QEMU],
         "unit": "instructions",
+    }
+
+
+def avr(build):
+    chip = SIZE.TARGETS["atmega2560"]
+    small = [] if build == "fast" else chip["small"]
+    core = [*small, *SIZE.BUILDS[build]]
+    return {
+        "compiler": "avr-gcc",
+        "flags": chip["flags"],
+        "core": core,
+        "link": [*core, "-gdwarf-2"],
+        "board": [
+            "port/avr/board.c",
+            "port/avr/host_call.c",
+            "port/avr/storage.c",
+        ],
+        "run": [str(BUILD / "simavr_host")],
+        "unit": "cycles",
     }
 
 
@@ -91,25 +107,19 @@ PLATFORMS = {
         "run": [],
         "unit": None,
     },
-    "atmega2560": {
-        "compiler": "avr-gcc",
-        "flags": SPEED,
-        "core": ["-O2", "-flto"],
-        "link": ["-O2", "-flto", "-gdwarf-2"],
-        "board": [
-            "port/avr/board.c",
-            "port/avr/host_call.c",
-            "port/avr/storage.c",
-        ],
-        "run": [str(BUILD / "simavr_host")],
-        "unit": "cycles",
-    },
+    AVR: avr("fast"),
+    "atmega2560-small": avr("small"),
     "cortex-m0": arm("cortex-m0", "microbit"),
     "cortex-m3": arm("cortex-m3", "mps2-an385"),
     "rv32imc": {
         "compiler": "riscv64-unknown-elf-gcc",
         "flags": SIZE.TARGETS["rv32imc"]["flags"],
-        "link": ["-nostartfiles", "-Tport/riscv/board.ld"],
+        "core": SIZE.BUILDS["small"],
+        "link": [
+            *SIZE.BUILDS["small"],
+            "-nostartfiles",
+            "-Tport/riscv/board.ld",
+        ],
         "board": [SEMIHOSTING, "port/riscv/start.c"],
         "run": ["qemu-system-riscv32", "-M", "virt", "-bios", "none", *QEMU],
         "unit": "instructions",
@@ -239,9 +249,9 @@ def chip_core(core, driver):
     sources = ["bench/mcu/chip_board.c", f"bench/mcu/chip_{driver}.c"]
     sources += ["port/avr/spi.c", "port/spi/spi.c"]
     sources.append({"nor": SPI_NOR, "sd": SD_SPI}[driver])
-    folder = BUILD / "atmega2560"
+    folder = BUILD / AVR
     return [path for path in core if path.name != "storage.o"] + [
-        compile_one("atmega2560", source, (folder / source).with_suffix(".o"))
+        compile_one(AVR, source, (folder / source).with_suffix(".o"))
         for source in sources
     ]
 
@@ -257,8 +267,19 @@ def build(name, core, source, variant, defines, more=()):
     program = folder / "firmware.elf"
     platform = PLATFORMS[name]
     flags = ["-Os", *platform["flags"], *platform["link"], "-Wl,--gc-sections"]
-    must([platform["compiler"], *flags, *objects, *core, "-o", program])
+    command = [platform["compiler"], *flags, *objects, *core]
+    must([*command, "-o", program])
+    if "-mrelax" in flags:
+        other = program.with_stem("unrelaxed")
+        must([*command, "-Wl,--no-relax", "-o", other])
     return program
+
+
+def unrelaxed(program):
+    """The same program for bench/mcu/stack.py: where a linker makes calls
+    shorter the lines of the source are lost. Itself when none does."""
+    other = program.with_stem("unrelaxed")
+    return other if other.exists() else program
 
 
 def run_command(name, program, rows, options):
@@ -268,7 +289,7 @@ def run_command(name, program, rows, options):
         return [program], {**os.environ, "ESK_BOARD_INPUT": str(rows)}
     if name == "wasm32":
         return [*run, program, rows], None
-    if name == "atmega2560":
+    if PLATFORMS[name]["unit"] == "cycles":
         files = ["--input", rows, "--samples", "samples.bin"]
         return [*run, *files, *options, program], None
     plugin = f"{BUILD / 'libqemu_count.so'},out=samples.bin"

@@ -49,7 +49,7 @@ def take(program, rows, options=(), sample=0):
     """Runs the program for its profile, or that of one sample: by_group."""
     path = program.parent / "profile.txt"
     asked = ["--profile", path, "--profile-sample", sample]
-    platforms.run("atmega2560", program, rows, [*options, *asked])
+    platforms.run(platforms.AVR, program, rows, [*options, *asked])
     return by_group(path)
 
 

@@ -258,5 +258,6 @@ int main(void) {
     measure_get("get_reopened");
     measure_sync();
     leave();
+    firmware_measure_medium((uint8_t *)arena);
     esk_board_exit(0);
 }

@@ -139,5 +139,6 @@ class Avr:
         return Avr.RETURN_BYTES if three else 0
 
 
-ISAS = {"atmega2560": Avr, "rv32imc": RiscV}
+ISAS = {"rv32imc": RiscV}
+ISAS |= {name: Avr for name in ("atmega2560-fast", "atmega2560-small")}
 ISAS |= {name: Thumb for name in ("cortex-m0", "cortex-m3", "cortex-m0plus")}

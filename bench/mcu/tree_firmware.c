@@ -169,5 +169,6 @@ int main(void) {
     measure_open("reopen");
     measure_get("get_reopened");
     leave();
+    firmware_measure_medium((uint8_t *)arena);
     esk_board_exit(0);
 }
