@@ -4,9 +4,11 @@
 /// Regaining space: how full a region can be, how even the wear is, what the
 /// worst update costs, and what coming back after a cut reads.
 ///
+///     insert up to shares of live pages -> what an update costs at each
 ///     fill until a put is refused -> delete down to a share of live pages
 ///     -> updates until 100 times the region was programmed -> wear
 ///     -> power cuts at random operations -> reads of mount and open
+#include "bench/calls.h"
 #include "bench/tree_bench.h"
 
 static const char bench[] = "tree_wear";
@@ -17,7 +19,12 @@ enum {
     FILL_BLOCKS = 256,
     ROW_BYTES = 16,
     FRAMES = 4,
-    ROUNDS = 100, ///< times the region is programmed
+    ROUNDS = 100,            ///< times the region is programmed
+    SHARE_ROUNDS_BEFORE = 2, ///< before updates at a share count
+    SHARE_ROUNDS = 2,        ///< and while they do
+    SHARE_TRIES = 1000,
+    SHARE_ROWS_A_PAGE = 40, ///< fewer than random inserts leave in one
+    MODEL_ROUNDS = 1000,
     CUTS = 100,
     CUT_OPERATIONS_MAX = 500,
     KEYS = 1 << 21, ///< more than any region holds
@@ -121,6 +128,76 @@ static void measure_share(struct subject *subject, uint32_t rounds) {
     }
 }
 
+/// Puts new rows until `percent` of the pages are live. Returns false when one
+/// is refused first.
+static bool fill_to(struct subject *subject, uint32_t percent) {
+    uint8_t row[ROW_BYTES];
+    for (uint32_t tries = 0; tries < SHARE_TRIES; tries++) {
+        double lacks = percent - share(subject);
+        if (lacks <= 0) {
+            return true;
+        }
+        uint32_t more =
+            (uint32_t)(lacks / 100 * subject->pages * SHARE_ROWS_A_PAGE);
+        for (uint32_t i = 0; i <= more; i++) {
+            tree_row(row, subject->keys[subject->rows], ROW_BYTES);
+            int status = esk_tree_put(subject->table.tree, row);
+            if (status == ESK_FULL) {
+                return false;
+            }
+            BENCH_DO(status);
+            subject->rows++;
+        }
+    }
+    return false;
+}
+
+/// Programs an update: `path` pages, and the leaves that the ring's tail meets
+/// live, a page each. A leaf is live when the ring comes round to it with
+/// probability q, for updates fall on the leaves at random:
+///
+///     W = path + q / (1 - q),    q = exp(-1 / (share * W))
+static double model(double path, double live) {
+    double programs = path;
+    for (uint32_t i = 0; i < MODEL_ROUNDS; i++) {
+        double q = exp(-1 / (live * programs));
+        programs = path + q / (1 - q);
+    }
+    return programs;
+}
+
+/// Updates at rising shares of live pages, beside the model.
+static void measure_shares(struct subject *subject) {
+    static const uint32_t percents[] = {50, 60, 70, 80, 85};
+    struct calls calls = {.sim = subject->sim};
+    char config[64];
+    for (uint32_t i = 0; i < sizeof percents / sizeof *percents; i++) {
+        snprintf(config, sizeof config, "%s, %u %% live", subject->name,
+                 (unsigned)percents[i]);
+        if (!fill_to(subject, percents[i])) {
+            printf("skipped %s: a put is refused before\n", config);
+            return;
+        }
+        double live = share(subject) / 100;
+        double path = subject->shape.store_id == ESK_STORE_MU
+                          ? 1
+                          : tree_height(&subject->table);
+        uint64_t random = LOAD_SEED;
+        (void)update(subject, (uint64_t)SHARE_ROUNDS_BEFORE * subject->pages);
+        struct esk_sim_counters before = *esk_sim_counters(subject->sim);
+        while (tree_since(subject->sim, &before).programs <
+               (uint64_t)SHARE_ROUNDS * subject->pages) {
+            uint32_t key = subject->keys[bench_random(&random, subject->rows)];
+            calls_begin(&calls);
+            tree_put(&subject->table, key);
+            calls_end(&calls);
+        }
+        calls_print(bench, "random", "an update at a share", &calls, config);
+        bench_print(bench, "programs an update at a share, model", &random_set,
+                    model(path, live), "", "%s", config);
+    }
+}
+
 static void measure_wear(const struct subject *subject) {
     struct esk_sim_wear wear;
     const struct esk_table_info *info = &subject->table.info;
@@ -192,6 +269,9 @@ static void subject_free(struct subject *subject) {
 static void measure(const char *name, const struct esk_node_store *store,
                     uint8_t store_id) {
     static struct subject subject;
+    subject_make(&subject, name, store, store_id, BLOCKS);
+    measure_shares(&subject);
+    subject_free(&subject);
     subject_make(&subject, name, store, store_id, FILL_BLOCKS);
     fill(&subject);
     subject_free(&subject);

@@ -35,6 +35,25 @@ TABLES = (
         ),
     ),
     (
+        "Pages and blocks of a call",
+        tuple(
+            (
+                f"{kind} {call}, {which}: {place}, {rows} rows",
+                f"{kind} {call}, {which}",
+                f"{place}, {rows} rows, 1 value index",
+            )
+            for place in ("room for all", "ring that drops")
+            for call, rows in (
+                ("an append", "10,000"),
+                ("an append", "all"),
+                ("a sync", "all"),
+            )
+            for kind in ("programs", "reads", "erases")
+            for which in ("mean", "p99.9", "max")
+            if kind != "erases" or which == "max"
+        ),
+    ),
+    (
         "Page reads per random get",
         tuple(
             (

@@ -22,6 +22,7 @@ TITLES = {
     "tree_sd": "btree-2022: 10,000 records in two buffers",
     "tree_mutree": "mutree-2007: wandering and mu trees on MLC NAND",
     "tree_kmutree": "lrun-kmutree-2012: LRU-N and k",
+    "tree_calls": "What one call costs at most",
     "tree_wear": "Regaining space, wear, coming back",
     "tree_file": "In a file, beside SQLite and LMDB",
 }
@@ -251,8 +252,56 @@ def add_kmutree(report):
     report.add("![lrun-kmutree-2012](tree_kmutree.svg)\n")
 
 
+def add_calls(report):
+    report.add(
+        "Rows of 16 bytes, keys in no order, 4 frames, blocks of 8 pages: 512 "
+        "bytes, for mu 2 KiB. Every call is counted: the inserts that fill the "
+        "tree, then 20,000 updates; on trees that move once the region was "
+        "programmed twice, on regions of which the rows are to be so many per "
+        "cent. The bound is 2 * height + 2 * pages of a block. A line that is "
+        "not there: a put was refused before.\n"
+    )
+    rows = of(report, "tree_calls")
+    live = of(report, "tree_calls", "pages live")
+    for call in ("an insert", "an update"):
+        wanted = [row for row in rows if f" {call}, " in row["metric"]]
+        report.add(
+            grid(
+                live + wanted,
+                lambda row: row["config"].split(", bound")[0],
+                lambda row, call=call: metric_of(row).replace(f" {call}", ""),
+                f"{call}",
+            )
+        )
+
+
+def add_shares(report, rows):
+    """Programs an update at shares of live pages, beside the model."""
+    report.add(
+        "Programs an update by the share of pages that are live, in steady "
+        "state: filled to it, the region programmed twice, then counted while "
+        "it is programmed twice more (58 blocks of 64 pages of 2 KiB). The "
+        "model has updates at random and a ring that moves what its tail meets "
+        "live, a page each, a parent's for nothing: W = path + q / (1 - q), "
+        "q = exp(-1 / (share * W)), path 1 for mu, the height for wandering. "
+        "A line that is not there: a put was refused before.\n"
+    )
+    report.add(
+        grid(
+            rows,
+            lambda row: row["config"],
+            lambda row: row["metric"].replace(" an update at a share", ""),
+            "updates at a share",
+        )
+    )
+    report.add("![programs an update by share](tree_share.svg)\n")
+
+
 def add_wear(report):
     rows = of(report, "tree_wear")
+    at_share = [row for row in rows if "at a share" in row["metric"]]
+    add_shares(report, at_share)
+    rows = [row for row in rows if row not in at_share]
     shares = [row for row in rows if "pages live" in row["config"]]
     others = [row for row in rows if row not in shares]
     report.add(
@@ -342,6 +391,7 @@ SECTIONS = (
     ("tree_sd", add_sd),
     ("tree_mutree", add_mutree),
     ("tree_kmutree", add_kmutree),
+    ("tree_calls", add_calls),
     ("tree_wear", add_wear),
     ("tree_host", add_file),
 )

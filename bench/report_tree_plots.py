@@ -206,9 +206,38 @@ def draw_file(rows, path):
     save(figure, path)
 
 
+def draw_share(rows, path):
+    """Programs an update by the share of live pages, beside the model."""
+    figure, axis = plt.subplots(figsize=(5.2, 3.4))
+    for store, colour in (("wandering", RED), ("mu", BLUE)):
+        for metric, style, label in (
+            ("programs an update at a share, mean", "o-", store),
+            ("programs an update at a share, model", "--", f"{store}, model"),
+        ):
+            points = []
+            for row in of_metric(rows, metric):
+                found = re.match(rf"{store}, (\d+) % live", row["config"])
+                if found:
+                    points.append((int(found[1]), row["value"]))
+            if points:
+                axis.plot(
+                    *zip(*sorted(points), strict=True),
+                    style,
+                    ms=4,
+                    color=colour,
+                    label=label,
+                )
+    axis.set_xlabel("pages live, %")
+    axis.set_ylabel("programs an update")
+    axis.set_yscale("log")
+    axis.legend(frameon=False, fontsize=8)
+    save(figure, path)
+
+
 def draw_all(rows, folder):
     with plt.rc_context(SETTINGS):
         draw_sd(rows, folder / "tree_sd.svg")
         draw_mutree(rows, folder / "tree_mutree.svg")
         draw_kmutree(rows, folder / "tree_kmutree.svg")
+        draw_share(rows, folder / "tree_share.svg")
         draw_file(rows, folder / "tree_file.svg")
