@@ -16,8 +16,9 @@
 /// EskerDB puts them together and syncs, in an atomic batch as the peers'
 /// transactions are. Its file is the driver's own, erase and sync included.
 ///
-/// By pread, EskerDB and SQLite have the same RAM for pages: EskerDB's is a
-/// pool of a few frames and a page cache between it and the file. Mapped, the
+/// By pread, EskerDB and SQLite have the same RAM for pages, 1 MB and, to
+/// read, SQLite's default: EskerDB's is a pool of a few frames and a page cache
+/// between it and the file. Mapped, the
 /// system keeps the pages of all sides, and EskerDB has its few frames.
 ///
 /// A time is the processor's, the kernel's in it; a figure the ratio of medians
@@ -44,7 +45,8 @@ enum {
     RANGE_ROWS = 100,
     PUT_ROUNDS = 3,
     ROUNDS = 9,
-    CACHE_BYTES = 1 << 20, ///< SQLite's, and frames and page cache together
+    CACHE_KIB = 1024,         ///< SQLite's, and frames and page cache together
+    CACHE_KIB_DEFAULT = 2000, ///< what SQLite has when it is not told
     FRAMES = 16,
     BLOCK_PAGES = 16,
     BATCH_PAGES = 4096, ///< in place: 16 KB of RAM
@@ -60,6 +62,7 @@ struct own {
     struct tree_shape shape;
     uint16_t page_bytes;
     uint32_t image_bytes;
+    uint32_t cache_kib; ///< of RAM for pages, unless it is mapped
     bool mapped;
     const char *path;
     struct esk_posix_file file;
@@ -84,7 +87,8 @@ static void own_create(void *context) {
                                    own->mapped ? ESK_POSIX_FILE_MMAP : 0u));
     const struct esk_device *device = &own->file.device;
     if (!own->mapped) {
-        size_t bytes = CACHE_BYTES - ESK_POOL_BYTES(own->page_bytes, FRAMES, 1);
+        size_t bytes = (size_t)own->cache_kib * 1024 -
+                       ESK_POOL_BYTES(own->page_bytes, FRAMES, 1);
         own->cache_memory = bench_memory(bytes);
         BENCH_DO(
             esk_page_cache_init(&own->cache, device, own->cache_memory, bytes));
@@ -383,11 +387,20 @@ static uint8_t best_k(const struct own *own) {
     return k;
 }
 
-static void cmp(bool mapped) {
+/// How the sides have their pages: all mapped, or a cache of so many KiB.
+enum having { HAVING_CACHE, HAVING_DEFAULT_CACHE, HAVING_MAPS, HAVING_COUNT };
+
+static const char *const having_names[HAVING_COUNT] = {
+    "1 MB of RAM, by pread; LMDB maps",
+    "2,000 KiB of RAM, SQLite's default, by pread; LMDB maps", "all map"};
+
+static void cmp(enum having having) {
+    bool mapped = having == HAVING_MAPS;
+    bool by_default = having == HAVING_DEFAULT_CACHE;
     static struct own owns[OWN_COUNT];
     struct peer sides[SIDE_COUNT];
     uint32_t *keys = load_shuffled(ROWS, LOAD_SEED);
-    const char *label = mapped ? "all map" : "1 MB of RAM, by pread; LMDB maps";
+    const char *label = having_names[having];
     owns[SIDE_MU] = (struct own){.name = "mu, pages of 4 KiB",
                                  .shape = {.store = &esk_store_mu,
                                            .store_id = ESK_STORE_MU,
@@ -409,6 +422,7 @@ static void cmp(bool mapped) {
         owns[s].shape.row_bytes = PEER_ROW_BYTES;
         owns[s].shape.k_percent = best_k(&owns[s]);
         owns[s].image_bytes = 32u << 20;
+        owns[s].cache_kib = by_default ? CACHE_KIB_DEFAULT : CACHE_KIB;
         owns[s].mapped = mapped;
         sides[s] = (struct peer){
             .name = owns[s].name,
@@ -425,9 +439,9 @@ static void cmp(bool mapped) {
             .close = own_close,
         };
     }
-    sides[SIDE_SQLITE] = peer_sqlite(mapped);
+    sides[SIDE_SQLITE] = peer_sqlite(mapped, by_default ? 0 : CACHE_KIB);
     sides[SIDE_LMDB] = peer_lmdb();
-    if (!mapped) {
+    if (having == HAVING_CACHE) {
         measure_puts(sides, keys, label);
     }
     measure_reads(sides, keys, label);
@@ -443,7 +457,8 @@ int main(void) {
     compare_load_print(bench, "file, load average at the start");
     (void)mkdir("build", 0777);
     (void)mkdir("build/bench", 0777);
-    cmp(false);
-    cmp(true);
+    for (enum having having = 0; having < HAVING_COUNT; having++) {
+        cmp(having);
+    }
     return 0;
 }

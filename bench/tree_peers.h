@@ -69,6 +69,7 @@ struct peer_sqlite_state {
     sqlite3_stmt *range;
     sqlite3_stmt *begin;
     sqlite3_stmt *commit;
+    uint32_t cache_kib; ///< 0: its default
     bool mapped;
 };
 
@@ -98,7 +99,11 @@ static inline void peer_sqlite_create(void *context) {
     peer_sql(state->base, "PRAGMA page_size = 4096");
     peer_sql(state->base, "PRAGMA journal_mode = WAL");
     peer_sql(state->base, "PRAGMA synchronous = FULL");
-    peer_sql(state->base, "PRAGMA cache_size = -1024");
+    if (state->cache_kib > 0) {
+        char sql[64];
+        snprintf(sql, sizeof sql, "PRAGMA cache_size = -%u", state->cache_kib);
+        peer_sql(state->base, sql);
+    }
     peer_sql(state->base, state->mapped ? "PRAGMA mmap_size = 1073741824"
                                         : "PRAGMA mmap_size = 0");
     peer_sql(state->base,
@@ -173,9 +178,11 @@ static inline void peer_sqlite_close(void *context) {
     (void)unlink(peer_sqlite_path);
 }
 
-static inline struct peer peer_sqlite(bool mapped) {
+/// With `cache_kib` KiB of cache; 0: as many as it has by default.
+static inline struct peer peer_sqlite(bool mapped, uint32_t cache_kib) {
     static struct peer_sqlite_state state;
     state.mapped = mapped;
+    state.cache_kib = cache_kib;
     return (struct peer){
         .name = "SQLite",
         .context = &state,
