@@ -59,11 +59,17 @@ def notes_of(rows):
     """The sentences for these metrics, each once."""
     notes = json.loads(NOTES.read_text("utf-8"))
     metrics = {row["metric"] for row in rows}
-    return "\n".join(
+    lines = [
         f"- *{pattern.rstrip('*')}* {note}"
         for pattern, note in notes.items()
         if fnmatch.filter(metrics, pattern)
-    )
+    ]
+    lines += [
+        f"- *{metric}* **no reason is given**"
+        for metric in sorted(metrics)
+        if not any(fnmatch.fnmatchcase(metric, pattern) for pattern in notes)
+    ]
+    return "\n".join(lines)
 
 
 def cycles(results, rows):
