@@ -38,6 +38,10 @@ enum esk_mount_flags {
     ESK_MOUNT_READ_ONLY = 1u << 0, ///< nothing is ever programmed or erased
     /// Page loads after mount trust the medium; mount and check still verify.
     ESK_MOUNT_TRUST_LOADS = 1u << 1,
+    /// Each program is read back; bytes that differ, in two reads, are a failed
+    /// program: its page is written again elsewhere, and in place the call says
+    /// so. Costs a page read a program. What a cache answers is believed.
+    ESK_MOUNT_READ_BACK = 1u << 2,
 };
 
 /// What esk_volume_format stores.

@@ -143,17 +143,33 @@ int esk_region_prove(const struct esk_region *region, esk_page_id page) {
                : ESK_E_CORRUPT;
 }
 
-int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
-                         uint16_t from, uint16_t to) {
-    uint8_t erased = esk_envelope_erased(&region->envelope);
-    uint8_t byte = erased;
-    for (; from < to && byte == erased; from++) {
-        int status = esk_region_peek(region, page, from, &byte, 1);
-        if (status != ESK_OK) {
+/// Whether bytes [from, to) of page `page` read as those of `wanted`, a whole
+/// page; NULL: as erased. Where they differ they are read once more.
+/// Returns ESK_OK; ESK_NOT_FOUND when they do not; ESK_E_IO.
+static int bytes_hold(const struct esk_region *region, esk_page_id page,
+                      const uint8_t *wanted, uint16_t from, uint16_t to) {
+    uint8_t piece[PIECE_BYTES];
+    uint8_t tries = TRANSFERS;
+    while (from < to) {
+        uint16_t bytes = (uint16_t)(to - from);
+        bytes = bytes < sizeof piece ? bytes : (uint16_t)sizeof piece;
+        int status = esk_region_peek(region, page, from, piece, bytes);
+        bool same = wanted != NULL
+                        ? memcmp(piece, wanted + from, bytes) == 0
+                        : esk_bytes_are(piece, bytes,
+                                        esk_envelope_erased(&region->envelope));
+        if (status == ESK_OK && same) {
+            from = (uint16_t)(from + bytes);
+        } else if (status == ESK_E_IO || --tries == 0) {
             return status == ESK_E_IO ? ESK_E_IO : ESK_NOT_FOUND;
         }
     }
-    return byte == erased ? ESK_OK : ESK_NOT_FOUND;
+    return ESK_OK;
+}
+
+int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
+                         uint16_t from, uint16_t to) {
+    return bytes_hold(region, page, NULL, from, to);
 }
 
 bool esk_region_block_is_bad(const struct esk_region *region, uint32_t block) {
@@ -193,6 +209,11 @@ int esk_region_program(const struct esk_region *region, esk_page_id page,
     ESK_TRY(change_begin(region));
     int status = device->ops->program(device, page, from, bytes + from,
                                       (uint16_t)(to - from));
+    if (status == ESK_OK &&
+        (region->volume->flags & ESK_MOUNT_READ_BACK) != 0) {
+        status = bytes_hold(region, page, bytes, from, to);
+        status = status == ESK_NOT_FOUND ? ESK_E_MEDIUM : status;
+    }
     if (status == ESK_OK) {
         return ESK_OK;
     }

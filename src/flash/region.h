@@ -13,6 +13,8 @@
 ///     owner overwrites pages in place.
 ///  4. On a medium that keeps writes back (ESK_MEDIUM_OVERWRITE) a barrier
 ///     makes durable what was programmed before it.
+///  5. Where the mount says ESK_MOUNT_READ_BACK a program that reads back as
+///     other bytes failed: ESK_E_MEDIUM.
 #ifndef ESK_FLASH_REGION_H
 #define ESK_FLASH_REGION_H
 
@@ -105,6 +107,7 @@ int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
 /// Programs bytes [from, to) of `bytes`, a whole page, on page `page`.
 /// Returns ESK_OK; ESK_E_MEDIUM, the block is marked; ESK_E_IO, what the
 /// medium did is not known; ESK_E_READ_ONLY.
+/// Costs   1 program; with ESK_MOUNT_READ_BACK a read of them, in pieces.
 int esk_region_program(const struct esk_region *region, esk_page_id page,
                        const uint8_t *bytes, uint16_t from, uint16_t to);
 

@@ -158,4 +158,26 @@ ESK_TEST(region_of_a_read_only_mount_changes_nothing) {
     fixture_end(&fixture);
 }
 
+ESK_TEST(region_that_reads_back_finds_a_program_that_lied) {
+    struct fixture fixture;
+    fixture_start(&fixture);
+    program_lies = 1;
+    ESK_CHECK_INT(esk_region_program(&fixture.region, PAGE + 1, fixture.page, 0,
+                                     PAGE_BYTES),
+                  ESK_OK);
+    fixture.volume.flags = ESK_MOUNT_READ_BACK;
+    program_lies = 1;
+    ESK_CHECK_INT(esk_region_program(&fixture.region, PAGE + 2, fixture.page, 0,
+                                     PAGE_BYTES),
+                  ESK_E_MEDIUM);
+    ESK_CHECK(esk_region_block_is_bad(&fixture.region, 1));
+    fail_from(2, 0, READ_FLIPPED); /* one wrong read is none */
+    ESK_CHECK_INT(esk_region_program(&fixture.region, PAGE + 3, fixture.page, 0,
+                                     PAGE_BYTES),
+                  ESK_OK);
+    ESK_CHECK(fail_end());
+    ESK_CHECK_INT(fixture.stats.program_failures, 1);
+    fixture_end(&fixture);
+}
+
 ESK_TEST_MAIN()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A device in front of another, whose reads and syncs fail when told to.
+/// A device in front of another, whose reads and syncs fail, and whose programs
+/// lie, when told to.
 ///
 ///     failing_device_make(&front, esk_sim_device(sim));
 ///     read_fails = 3;                the third read from now fails
@@ -52,6 +53,10 @@ static bool sync_fails;
 
 /// Syncs that pass before they do.
 static uint32_t syncs_pass;
+
+/// The program, counted from 1, that changes a bit and says that it did not; 0:
+/// none.
+static uint32_t program_lies;
 
 /// The calls of the devices behind: one simulator's are all simulators'.
 static const struct esk_device_ops *failing_behind;
@@ -107,6 +112,18 @@ static inline int failing_sync(const struct esk_device *device) {
     return failing_behind->sync(device);
 }
 
+static inline int failing_program(const struct esk_device *device,
+                                  esk_page_id page, uint16_t offset,
+                                  const void *buffer, uint16_t bytes) {
+    static uint8_t lie[16384];
+    if (program_lies > 0 && --program_lies == 0) {
+        memcpy(lie, buffer, bytes);
+        lie[bytes / 2] ^= 0x10;
+        buffer = lie;
+    }
+    return failing_behind->program(device, page, offset, buffer, bytes);
+}
+
 /// Fills in `front`, which goes on to `behind` and fails nothing yet.
 static inline void failing_device_make(struct esk_device *front,
                                        const struct esk_device *behind) {
@@ -114,6 +131,7 @@ static inline void failing_device_make(struct esk_device *front,
     failing_ops = *behind->ops;
     failing_ops.read = failing_read;
     failing_ops.sync = failing_sync;
+    failing_ops.program = failing_program;
     *front = *behind;
     front->ops = &failing_ops;
     read_fails = 0;
@@ -124,6 +142,7 @@ static inline void failing_device_make(struct esk_device *front,
     reads_failed = 0;
     sync_fails = false;
     syncs_pass = 0;
+    program_lies = 0;
 }
 
 /// Lets read number `read` from now fail, the next being 1, and `more` after
