@@ -149,6 +149,10 @@ struct esk_tree_report {
     uint32_t nodes_wrong;   ///< counts or links that break an invariant
     uint32_t pages_free;    ///< in place: of those that were taken for nodes,
                             ///< without one: taken again when none is unused
+    uint32_t newest_unread; ///< where nodes move: newest pages that opens since
+                            ///< it was created could not read. A cut tore them,
+                            ///< before their sync returned, or they decayed,
+                            ///< and the changes on them are lost. 127: or more
 };
 
 /// An open tree. It lives in the arena given to esk_tree_open.
@@ -399,8 +403,9 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats);
 /// Reads every node and verifies envelopes, order, ranges and counts.
 /// What waits in a write cache is written first.
 /// report   out, always filled in.
-/// Returns  ESK_OK when nothing is wrong; ESK_E_CORRUPT when something is;
-///          ESK_E_IO, and what writing returns.
+/// Returns  ESK_OK when nothing is wrong, which newest_unread does not count
+///          for; ESK_E_CORRUPT when something is; ESK_E_IO, and what writing
+///          returns.
 int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report);
 
 /// Starts a walk over the nodes of the tree, to show or measure it.

@@ -65,6 +65,9 @@ class TreeReport:
     """What check() found; `ok`: nothing is wrong.
 
     pages_free  in place: of those that were taken for nodes, without one
+    newest_unread
+                where nodes move: newest pages that opens so far could not
+                read, torn by a cut or damaged; `ok` does not count them
     """
 
     ok: bool
@@ -75,6 +78,7 @@ class TreeReport:
     order_wrong: int
     nodes_wrong: int
     pages_free: int
+    newest_unread: int
 
 
 @dataclass(frozen=True)

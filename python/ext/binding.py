@@ -216,6 +216,7 @@ struct esk_tree_report {
     uint32_t order_wrong;
     uint32_t nodes_wrong;
     uint32_t pages_free;
+    uint32_t newest_unread;
     ...;
 };
 struct esk_tree_node {

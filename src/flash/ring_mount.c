@@ -273,6 +273,18 @@ static bool page_claims(const struct search *search, uint32_t at) {
            sequence != at - region->pages;
 }
 
+/// Whether what `at` falls on, which does not claim to be there, can have been
+/// there before, on a medium whose erase keeps it: a page of a lap ago, or what
+/// the first lap finds on a medium that was not blank. Anything else was
+/// programmed as `at`, and is torn or damaged.
+static bool was_there(struct search *search, uint32_t at) {
+    uint32_t pages = search->ring->region.pages;
+    uint32_t position = 0;
+    return header_at(search, at, &position) == ESK_HEADER_PAGE ||
+           (at < pages &&
+            header_at(search, pages - 1u, &position) != ESK_HEADER_BLANK);
+}
+
 /// Moves head past what its block holds behind it: a page that its header did
 /// not show, and pages that are neither valid nor erased. A failed program may
 /// leave its page erased and tear the next one: two pages are looked at.
@@ -286,7 +298,8 @@ static void head_settle(struct search *search, uint32_t end) {
         int status = page_at(search, at, &position);
         bool is_older = status == ESK_OK && position < at;
         bool is_left =
-            search->overwrites && (is_older || !page_claims(search, at));
+            search->overwrites &&
+            (is_older || (!page_claims(search, at) && was_there(search, at)));
         if (status != ESK_NOT_FOUND && !is_left) {
             ring->head = at + 1;
         }

@@ -321,6 +321,10 @@ static void tree_reports(void) {
              (unsigned)report.pages_damaged, (unsigned)report.order_wrong,
              (unsigned)report.nodes_wrong);
     }
+    if (report.newest_unread != 0) {
+        told(run.trial, "check: newest unread %u",
+             (unsigned)report.newest_unread);
+    }
     esk_tree_stats(run.tree, &stats);
     if (stats.pages_damaged != 0) {
         told(run.trial, "stats: damaged %u", (unsigned)stats.pages_damaged);

@@ -79,6 +79,13 @@ def verdict(report: Report | TreeReport) -> str:
 
 
 def _tree_verdict(report: TreeReport) -> str:
+    if report.ok and report.newest_unread:
+        return (
+            f"all {report.nodes:,} nodes prove themselves; "
+            f"{count(report.newest_unread, 'newest page')} could not be read "
+            "at an open: torn by a power cut, or damaged, and then synced "
+            "changes are lost"
+        )
     if report.ok:
         return (
             f"all {report.nodes:,} nodes prove themselves, in order and "

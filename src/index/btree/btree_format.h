@@ -18,6 +18,9 @@ enum esk_tree_page_offset {
 
 enum esk_tree_page_flags {
     ESK_TREE_PAGE_COMMIT = 1, ///< the root is on it and takes effect
+    /// From here up, with ESK_TREE_PAGE_COMMIT: newest pages that mounts since
+    /// the tree was created could not read; 127: and more.
+    ESK_TREE_PAGE_UNREAD = 2,
 };
 
 /// The list of a tree whose nodes keep their page, kind ESK_PAGE_NODE: pages

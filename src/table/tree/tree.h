@@ -124,6 +124,7 @@ struct esk_tree {
     struct esk_tree_state before; ///< the batch; not there where none can be
     /* From here on of nodes that move. */
     uint32_t committed; ///< root that takes effect after a cut
+    uint8_t unread;     ///< newest pages that mounts could not read, in all
     uint32_t sweep_end; ///< GC: positions below it are emptied; 0: none
     uint32_t moved;
     uint32_t bad_pages; ///< GC: of the blocks known bad

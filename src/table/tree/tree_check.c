@@ -127,6 +127,9 @@ int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
     if (whole && overwrites) {
         report->pages_free = pages_free(tree, report->nodes);
     }
+    if (!overwrites) {
+        report->newest_unread = tree->unread;
+    }
     if (whole && !overwrites && report->nodes != tree->now.nodes) {
         report->nodes_wrong++;
     }

@@ -4,6 +4,7 @@
 /// What a tree is opened with: stores, catalogs that lie, small regions.
 #include <math.h>
 
+#include "table/tree/tree.h"
 #include "test/harness/tree_fixture.h"
 
 ESK_TEST(tree_is_not_opened_with_a_store_it_was_not_made_with) {
@@ -121,6 +122,61 @@ ESK_TEST(put_many_stops_before_a_key_that_is_no_number) {
         ESK_CHECK_INT(done, 6);
         ESK_CHECK_INT(esk_tree_count(model.tree, &count), ESK_OK);
         ESK_CHECK_INT(count, 6);
+        esk_model_tree_free(&model);
+    }
+}
+
+/// What a check says of the newest pages after the next open.
+static uint32_t unread_after_open(struct esk_model_tree *model) {
+    struct esk_tree_report report;
+    esk_tree_close(model->tree);
+    ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
+    ESK_CHECK_INT(esk_tree_check(model->tree, &report), ESK_OK);
+    return report.newest_unread;
+}
+
+/// Makes a tree of `puts` puts and more, until its root is not the first page
+/// of a block, and damages a bit or all of the root's page.
+static void newest_damage(struct esk_model_tree *model, uint8_t store,
+                          const struct esk_geometry *geometry, uint32_t puts,
+                          bool whole) {
+    struct esk_model_tree_table table = model_tree_plain(store);
+    ESK_CHECK_INT(esk_model_tree_make(model, &table, geometry, 1), ESK_OK);
+    model_tree_puts(model, puts);
+    do {
+        model_tree_puts(model, 1);
+    } while (model->tree->now.root % 8 == 0);
+    ESK_CHECK_INT(esk_tree_sync(model->tree), ESK_OK);
+    ESK_CHECK_INT(unread_after_open(model), 0);
+    uint32_t page = esk_ring_page(&model->tree->ring, model->tree->now.root);
+    if (whole) {
+        memset(model->page, 0x5A, 512);
+        ESK_CHECK_INT(esk_sim_poke(model->sim, page, 0, model->page, 512),
+                      ESK_OK);
+    } else {
+        ESK_CHECK_INT(esk_sim_flip(model->sim, page, 2345), ESK_OK);
+    }
+}
+
+/// A newest page that cannot be read is told by check, also after more changes.
+ESK_TEST(tree_that_moves_never_forgets_a_newest_page_that_was_damaged) {
+    static const struct esk_geometry media[] = {ESK_NAND(160, 8, 512),
+                                                ESK_CARD(160, 8, 512)};
+    for (uint32_t i = 0; i < 16; i++) {
+        struct esk_model_tree model;
+        uint8_t store = i % 2 == 0 ? ESK_STORE_WANDERING : ESK_STORE_MU;
+        uint32_t puts = i / 2 % 2 == 0 ? 60 : 1500;
+        ESK_CONTEXT("store %u, %u puts, medium %u, whole %u", store, puts,
+                    i / 4 % 2, i / 8);
+        newest_damage(&model, store, &media[i / 4 % 2], puts, i / 8 > 0);
+        for (uint32_t opens = 0; opens < 4; opens++) {
+            ESK_CHECK_INT(unread_after_open(&model), 1);
+            for (uint32_t number = 0; number < opens * 40; number++) {
+                int status = esk_model_tree_put(&model, number);
+                ESK_CHECK_INT(status, ESK_OK);
+            }
+        }
+        ESK_CHECK_INT(unread_after_open(&model), 1);
         esk_model_tree_free(&model);
     }
 }

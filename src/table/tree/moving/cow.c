@@ -18,12 +18,17 @@
 #include "table/tree/moving/cow.h"
 #include "base/inline.h"
 
+enum { UNREAD_MAX = 255 / ESK_TREE_PAGE_UNREAD };
+
 int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
                         uint32_t *address) {
     bool commit = root && !tree->in_batch;
     uint16_t bytes = esk_envelope_page_bytes(&tree->ring.region.envelope);
-    page[ESK_TREE_PAGE_FLAGS] = commit ? ESK_TREE_PAGE_COMMIT : 0;
+    page[ESK_TREE_PAGE_FLAGS] = 0;
     if (commit) {
+        page[ESK_TREE_PAGE_FLAGS] =
+            (uint8_t)(ESK_TREE_PAGE_COMMIT +
+                      tree->unread * ESK_TREE_PAGE_UNREAD);
         /* It takes effect, so what it stands on is to be there before it. */
         ESK_TRY(esk_region_barrier(&tree->ring.region));
     }
@@ -82,6 +87,11 @@ static uint32_t inner_of(const struct esk_tree *tree, uint8_t *page) {
     return height < 3 ? height - 1u : 1u + esk_btree_count(&root);
 }
 
+static void unread_add(struct esk_tree *tree, uint8_t pages) {
+    uint8_t sum = (uint8_t)(tree->unread + pages);
+    tree->unread = sum < UNREAD_MAX ? sum : UNREAD_MAX;
+}
+
 /// Takes the tree's state from the page of a root.
 static int root_decode(struct esk_tree *tree, uint8_t *page) {
     uint8_t height = page[ESK_TREE_PAGE_HEIGHT];
@@ -92,11 +102,14 @@ static int root_decode(struct esk_tree *tree, uint8_t *page) {
     tree->now.rows = esk_load_u32(page + ESK_TREE_PAGE_ROWS);
     tree->now.nodes = esk_load_u32(page + ESK_TREE_PAGE_NODES);
     tree->now.inner = inner_of(tree, page);
+    unread_add(tree, page[ESK_TREE_PAGE_FLAGS] / ESK_TREE_PAGE_UNREAD);
     return ESK_OK;
 }
 
 /// The newest root in effect. A page that cannot be read is passed over: the
-/// changes it made are lost with it.
+/// changes it made are lost with it. That is counted, and from then on said by
+/// every root: a change that was torn by a cut looks the same. A page of a lap
+/// ago is no such page.
 static int cow_mount(struct esk_tree *tree,
                      const struct esk_ring_config *region, uint8_t *page) {
     struct esk_ring *ring = &tree->ring;
@@ -111,11 +124,16 @@ static int cow_mount(struct esk_tree *tree,
     tree->now.root = ESK_PAGE_NONE;
     while (at > ring->tail && tree->now.root == ESK_PAGE_NONE) {
         at--;
+        page[ESK_ENVELOPE_KIND] = 0; /* nothing read looks like no page */
         int status = esk_ring_read(ring, at, page, true);
         if (status == ESK_E_IO) {
             return status;
         }
         if (status != ESK_OK) {
+            bool unread =
+                status == ESK_E_CORRUPT &&
+                esk_envelope_check(&ring->region.envelope, page, false) == 0;
+            unread_add(tree, unread ? 1 : 0);
             continue;
         }
         uint32_t root = esk_page_aux(page);
