@@ -38,8 +38,9 @@ static bool pin_below(struct esk_series *series, struct seek *seek,
             esk_pool_unpin(&series->pool, place->frame);
         } else if (status == ESK_E_IO) {
             seek->failure = status;
-        } else if (status == ESK_E_CORRUPT) {
-            seek->damaged = true;
+        } else if (status == ESK_E_CORRUPT &&
+                   at > esk_series_kept_from(&series->data)) {
+            seek->damaged = true; /* no erase that was cut left it */
         }
     }
     return false;
