@@ -439,10 +439,11 @@ uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
 ///
 /// Where nodes move a reader is a *snapshot*: it shows the tree as it was when
 /// the reader was opened (under a batch: before it), however often the tree
-/// is changed. When a node is needed whose page was collected since, a read
-/// returns ESK_E_STALE, never anything else than the snapshot: renew it, and
-/// cursors go on from their keys. Where pages are overwritten a reader shows
-/// the tree as it is, and its frames are forgotten after a change.
+/// is changed. What waits in a write cache is written first, and takes effect.
+/// When a node is needed whose page was collected since, a read returns
+/// ESK_E_STALE, never anything else than the snapshot: renew it, and cursors
+/// go on from their keys. Where pages are overwritten a reader shows the tree
+/// as it is, and its frames are forgotten after a change.
 ///
 /// reader   out: a handle inside the arena, valid until it is closed by
 ///          esk_tree_close, which comes before the tree's own.
@@ -450,8 +451,9 @@ uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
 /// arena    borrowed until close, aligned for uint64_t.
 /// Returns  ESK_OK; ESK_E_NO_MEMORY when the arena is too small, ESK_E_INVALID
 ///          when it is not aligned; where pages are overwritten what
-///          completing a failed change returns.
-/// Costs    no page reads.
+///          completing a failed change returns; with a write cache what
+///          appending returns.
+/// Costs    no page reads; the pages in the write cache.
 int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
                          const struct esk_tree_config *config, void *arena,
                          uint32_t arena_bytes);

@@ -69,8 +69,7 @@ struct esk_tree_batch {
 
 /// The write cache, in the arena of a tree that has one.
 struct esk_tree_kept {
-    struct esk_tree_state written; ///< what a cut leaves, while pages wait
-    uint32_t splits;               ///< before the change under way
+    uint32_t splits; ///< before the change under way
     uint32_t merges;
     uint8_t most;     ///< pages that may wait
     uint8_t count;    ///< of `pages`

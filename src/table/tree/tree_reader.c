@@ -45,8 +45,7 @@ static void ring_follow(struct tree_reader *reader) {
     ring->tail = from->tail;
 }
 
-/// Takes the root that is in effect: under a batch the one before it, beside a
-/// write cache the one written last.
+/// Takes the root that is in effect: under a batch the one before it.
 static void state_take(struct tree_reader *reader) {
     const struct esk_tree *writer = reader->writer;
     struct esk_tree *tree = &reader->tree;
@@ -54,8 +53,6 @@ static void state_take(struct tree_reader *reader) {
     tree->now = writer->now;
     if (writer->in_batch) {
         tree->now = writer->before;
-    } else if (writer->kept != NULL && writer->kept->count > 0) {
-        tree->now = writer->kept->written;
     }
     /* What a read-only mount reads instead of pages. */
     tree->redo = writer->redo;
@@ -87,6 +84,9 @@ static int reader_begin(struct esk_tree *tree, uint32_t pages) {
 int esk_tree_reader_renew(struct esk_tree *tree) {
     struct tree_reader *reader = (struct tree_reader *)tree;
     if (!esk_tree_overwrites(tree)) {
+        if (!reader->writer->in_batch) {
+            ESK_TRY(esk_tree_flush(reader->writer));
+        }
         state_take(reader);
     }
     return reader_begin(tree, 0);

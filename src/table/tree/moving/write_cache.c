@@ -107,9 +107,6 @@ static int cache_begin(struct esk_tree *tree, bool through) {
             ESK_TRY(cache_flush(tree));
         }
     }
-    if (kept->count == 0) {
-        kept->written = tree->now;
-    }
     return ESK_OK;
 }
 

@@ -143,8 +143,9 @@ ESK_TEST(change_whose_flush_fails_is_refused_and_can_be_called_again) {
     }
 }
 
-/// A reader shows what is on the medium: the tree of the last flush.
-ESK_TEST(reader_shows_the_tree_of_the_last_flush) {
+/// What waits is written when a reader is opened: it shows the tree as it was
+/// then.
+ESK_TEST(reader_shows_the_tree_as_it_was_when_it_was_opened) {
     for (size_t s = 0; s < 2; s++) {
         struct esk_model_tree model;
         struct esk_tree_config config = {.frames = 3};
@@ -160,11 +161,13 @@ ESK_TEST(reader_shows_the_tree_of_the_last_flush) {
             ESK_OK);
         esk_model_tree_key(&model, 5, key);
         ESK_CHECK_INT(esk_tree_get(model.tree, key, row), ESK_NOT_FOUND);
-        ESK_CHECK_INT(esk_tree_get(reader, key, row), ESK_OK);
-        ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
-        ESK_CHECK_INT(esk_tree_get(reader, key, row), ESK_OK);
-        ESK_CHECK_INT(esk_tree_reader_renew(reader), ESK_OK);
         ESK_CHECK_INT(esk_tree_get(reader, key, row), ESK_NOT_FOUND);
+        ESK_CHECK_INT(esk_model_tree_put(&model, 5), ESK_OK);
+        ESK_CHECK_INT(esk_tree_get(reader, key, row), ESK_NOT_FOUND);
+        ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
+        ESK_CHECK_INT(esk_tree_get(reader, key, row), ESK_NOT_FOUND);
+        ESK_CHECK_INT(esk_tree_reader_renew(reader), ESK_OK);
+        ESK_CHECK_INT(esk_tree_get(reader, key, row), ESK_OK);
         free(arena);
         esk_model_tree_free(&model);
     }
