@@ -101,6 +101,8 @@ struct esk_series_report {
                             ///< least
     uint32_t pages;         ///< data pages that proved themselves
     uint32_t pages_damaged; ///< pages that prove nothing where rows are missing
+                            ///< and pages of blocks that are gone where a ring
+                            ///< that went round begins
     uint32_t pages_torn;    ///< the same where none is known to be, as a cut
                             ///< or a failed program leaves them; and pages
                             ///< that are valid in part

@@ -134,6 +134,27 @@ static void ordinal_check(struct check *check, uint32_t first) {
     check->unread = 0;
 }
 
+/// Looks for blocks that are missing before the oldest page, at `oldest`, of a
+/// ring that went round: blocks give way for those erased ahead, and a few in a
+/// row may have failed without a mark. Nothing says how many rows they had.
+static void oldest_check(const struct esk_series *series, uint32_t oldest,
+                         struct check *check) {
+    const struct esk_ring *ring = &series->data;
+    uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
+    uint32_t due = esk_ring_block_from(ring, ring->head) + AHEAD_MAX * pages;
+    uint32_t lost = 0;
+    if (ring->refuse || series->floor != 0 || due <= esk_ring_pages(ring)) {
+        return;
+    }
+    for (due -= esk_ring_pages(ring); due + pages <= oldest; due += pages) {
+        lost += esk_ring_block_is_bad(ring, due) ? 0 : 1;
+    }
+    if (lost >= ESK_RING_WORN_MAX) {
+        check->report->pages_damaged += lost * pages;
+        check->unread = 0;
+    }
+}
+
 /// Checks a data page, pinned.
 static void page_check(struct esk_series *series, uint8_t *page,
                        struct check *check) {
@@ -141,6 +162,9 @@ static void page_check(struct esk_series *series, uint8_t *page,
     uint16_t count = esk_page_count(page);
     bool again = check->known && first != check->ordinal;
 
+    if (check->report->pages == 0) {
+        oldest_check(series, esk_page_sequence(page), check);
+    }
     ordinal_check(check, first);
     rows_check(series, page, count, again, check);
     check->ordinal = first + count;

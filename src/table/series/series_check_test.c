@@ -101,6 +101,52 @@ ESK_TEST(check_of_an_empty_table_finds_nothing) {
     fixture_end(&fixture);
 }
 
+/// A ring of 40 blocks that went round, with as many blocks erased ahead as can
+/// be, of which `blocks` more are blank where it begins.
+static int check_without_oldest(uint32_t blocks,
+                                struct esk_series_report *report) {
+    static const struct esk_series_config config = {.erase_ahead = 8};
+    struct esk_table_spec wide = spec;
+    struct esk_fixture fixture;
+    wide.data_blocks = 40;
+    wide.column_count = 2;
+    wide.var_blocks = 0;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &wide);
+    fixture_open(&fixture, "log", &config);
+    for (uint32_t key = 1; key <= 20000; key++) {
+        uint8_t row[6] = {0};
+        esk_store_u32(row, key);
+        ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    ESK_CHECK_INT(esk_volume_step(&fixture.volume, 60, NULL), ESK_OK);
+    const struct esk_ring *ring = &fixture.series->data;
+    uint32_t tail = esk_ring_block_from(ring, ring->tail);
+    memset(fixture.page, 0xFF, 256);
+    for (uint32_t at = tail; at < tail + blocks * 8; at++) {
+        ESK_CHECK_INT(esk_sim_poke(fixture.sim, esk_ring_page(ring, at), 0,
+                                   fixture.page, 256),
+                      ESK_OK);
+    }
+    fixture_reboot(&fixture);
+    int status = check(&fixture, report);
+    fixture_end(&fixture);
+    return status;
+}
+
+ESK_TEST(check_tells_of_oldest_blocks_that_are_gone) {
+    struct esk_series_report report;
+    ESK_CHECK_INT(check_without_oldest(0, &report), ESK_OK);
+    ESK_CHECK_INT(report.pages_damaged + report.pages_torn, 0);
+    for (uint32_t blocks = 6; blocks <= 28; blocks += 11) {
+        ESK_CONTEXT("%u blocks", blocks);
+        ESK_CHECK_INT(check_without_oldest(blocks, &report), ESK_E_CORRUPT);
+        ESK_CHECK(report.pages_damaged >= (blocks - 2) * 8);
+        ESK_CHECK(report.pages_damaged <= blocks * 8);
+    }
+}
+
 ESK_TEST(check_counts_a_damaged_data_page_and_its_rows) {
     static const uint32_t positions[] = {3, 20};
     for (int i = 0; i < 2; i++) {
