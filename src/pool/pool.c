@@ -119,12 +119,12 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
     if (found != ESK_POOL_FRAME_NONE) {
         pool->hits++;
         pool->pins[found]++;
+        *page = esk_pool_page(pool, found);
     } else {
-        ESK_TRY(esk_pool_fill(pool, tag, load, context, &found));
+        ESK_TRY(esk_pool_fill(pool, tag, load, context, page, &found));
         pool->tags[found] = tag;
     }
     esk_pool_shift(newest, -1, found); /* only its own slot is used */
-    *page = esk_pool_page(pool, found);
     *frame = found;
     return ESK_OK;
 }

@@ -91,14 +91,15 @@ static inline uint8_t esk_pool_evict(struct esk_pool *pool) {
 /// the caller. Returns as esk_pool_pin.
 static inline int esk_pool_fill(struct esk_pool *pool, uint32_t tag,
                                 esk_pool_load *load, void *context,
-                                uint8_t *frame) {
+                                uint8_t **page, uint8_t *frame) {
     uint8_t found = esk_pool_evict(pool);
     if (found == ESK_POOL_FRAME_NONE) {
         return ESK_E_NO_MEMORY;
     }
     pool->misses++;
     *frame = found;
-    int status = load(context, tag, esk_pool_page(pool, found));
+    *page = esk_pool_page(pool, found);
+    int status = load(context, tag, *page);
     if (status != ESK_OK) {
         esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
         pool->pins[found] = 0;

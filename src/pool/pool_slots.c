@@ -71,9 +71,10 @@ static int pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
     if (found != ESK_POOL_FRAME_NONE) {
         pool->hits++;
         pool->pins[found]++;
+        *page = esk_pool_page(pool, found);
     } else {
         uint8_t kept = pool_leave(pool, tag, class_);
-        ESK_TRY(esk_pool_fill(pool, tag, load, context, &found));
+        ESK_TRY(esk_pool_fill(pool, tag, load, context, page, &found));
         for (uint8_t i = 0; i < class_; i++) {
             if ((kept & 1u) == 0) {
                 esk_pool_move(pool, found, i, tag);
@@ -82,7 +83,6 @@ static int pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
         }
     }
     esk_pool_move(pool, found, class_, tag);
-    *page = esk_pool_page(pool, found);
     *frame = found;
     return ESK_OK;
 }
