@@ -33,22 +33,27 @@ static int sync_write(struct esk_series *series) {
 }
 
 /// Makes the journal page `page` the write page, if it is ahead of the data
-/// ring: rows may be missing between the two.
+/// ring: rows may be missing between the two. Its first rows may be there: a
+/// program of the page can be reported as failed, but have reached the medium.
 static void page_take(struct esk_series *series, uint8_t *page) {
     uint16_t count = esk_page_count(page);
-    uint32_t first = esk_page_aux(page);
-    uint8_t *oldest = esk_series_page_row(series, page, 0);
-    if (count == 0 || first - series->ordinal > UINT32_MAX / 2 ||
-        (series->has_newest &&
-         esk_series_row_key(series, oldest) <= series->newest)) {
+    uint16_t known = 0;
+    if (series->has_newest) {
+        known = esk_series_rows_to(series, page, count, series->newest);
+    }
+    uint32_t first = esk_page_aux(page) + known;
+    if (count == known || first - series->ordinal > UINT32_MAX / 2) {
         return;
     }
-    uint8_t *newest = esk_series_page_row(series, page, (uint16_t)(count - 1));
-    memcpy(series->write_page, page, series->pool.page_bytes);
+    uint16_t taken = (uint16_t)(count - known);
+    memcpy(esk_series_page_row(series, series->write_page, 0),
+           esk_series_page_row(series, page, known),
+           (size_t)taken * esk_shape(series)->row_bytes);
     series->ordinal = first;
-    series->write_count = count;
-    series->sealed_count = count;
-    series->newest = esk_series_row_key(series, newest);
+    series->write_count = taken;
+    series->sealed_count = taken;
+    series->newest = esk_series_row_key(
+        series, esk_series_page_row(series, page, (uint16_t)(count - 1)));
     series->has_newest = true;
 }
 

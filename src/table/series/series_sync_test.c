@@ -146,6 +146,40 @@ ESK_TEST(sync_goes_on_when_blocks_of_the_journal_fail) {
     }
 }
 
+/// Programs of a sync are reported as failed, in the journal and then in the
+/// data ring, but reach the medium. The rows of the next sync begin with rows
+/// that the data ring has.
+ESK_TEST(sync_keeps_rows_behind_those_of_a_page_reported_as_failed) {
+    for (uint32_t failed = 1; failed <= 12; failed++) {
+        for (uint32_t first = 50; first < 62; first++) {
+            struct esk_fixture fixture;
+            struct esk_sim_failures failures = {
+                .transfer = {.burst_length = failed}};
+            uint8_t row[ROW_BYTES];
+            start(&fixture, &media[5], ESK_FULL_DROP_OLDEST);
+            for (uint32_t key = 1; key <= first; key++) {
+                ESK_CHECK_INT(append(&fixture, key), ESK_OK);
+                ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+            }
+            ESK_CONTEXT("%u transfers fail, %u rows", failed, first);
+            ESK_CHECK_INT(append(&fixture, first + 1), ESK_OK);
+            esk_sim_failures_set(fixture.sim, &failures);
+            (void)esk_series_sync(fixture.series);
+            esk_sim_failures_set(fixture.sim, NULL);
+            ESK_CHECK_INT(append(&fixture, first + 2), ESK_OK);
+            ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+            for (int mount = 0; mount < 2; mount++) {
+                fixture_reboot(&fixture);
+                for (uint32_t key = 1; key <= first + 2; key++) {
+                    ESK_CHECK_INT(esk_series_get(fixture.series, key, row),
+                                  ESK_OK);
+                }
+            }
+            fixture_end(&fixture);
+        }
+    }
+}
+
 ESK_TEST(sync_journal_of_a_full_table_keeps_its_last_rows) {
     for (int m = 0; m < MEDIA; m++) {
         struct esk_fixture fixture;
