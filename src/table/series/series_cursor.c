@@ -192,6 +192,20 @@ static int page_pass(const struct esk_series *series,
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
+/// Asks no page behind this one for keys that are not above its own. Where more
+/// was damaged than a mount looks across, older rows can stand behind newer
+/// ones: ordinals begin anew there, keys do not.
+static void page_leave(const struct esk_series *series,
+                       struct esk_series_cursor *cursor, uint8_t *page,
+                       uint16_t count) {
+    const uint8_t *last =
+        esk_series_page_row(series, page, (uint16_t)(count - 1u));
+    esk_key next = esk_series_row_key(series, last) + 1u;
+    if (next > cursor->key_lo) {
+        cursor->key_lo = next;
+    }
+}
+
 /// Enters a page of `count` rows, the first of which has ordinal `first`, and
 /// takes its first wanted row.
 /// Returns ESK_OK; ESK_NOT_FOUND when it has none; ESK_END past the key bound;
@@ -215,7 +229,13 @@ static int page_enter(const struct esk_series *series,
         return ESK_E_STALE;
     }
     int status = row_take(series, cursor, row);
-    return status == ESK_NOT_FOUND && end < count ? ESK_END : status;
+    if (status == ESK_NOT_FOUND && end < count) {
+        return ESK_END;
+    }
+    if (status == ESK_NOT_FOUND && count > 0) {
+        page_leave(series, cursor, page, count);
+    }
+    return status;
 }
 
 /// Goes to where the next row can be: past pages that were dropped, or that no
