@@ -30,6 +30,7 @@ _CHECKSUMS = {
     lib.ESK_CHECKSUM_CRC16: "ESK_CHECKSUM_CRC16",
     lib.ESK_CHECKSUM_NONE: "ESK_CHECKSUM_NONE",
 }
+_KINDS = {"series": "ESK_TABLE_SERIES", "tree": "ESK_TABLE_TREE"}
 _C_WORDS = (
     "auto break case char const continue default do double else enum extern "
     "float for goto if inline int long register restrict return short signed "
@@ -42,7 +43,7 @@ _C_WORDS = (
 def header_text(
     volume: Volume, name: str, command: str, *, keeps_marks: bool = False
 ) -> str:
-    """Returns the header of series `name`, made by `command`.
+    """Returns the header of series or tree `name`, made by `command`.
 
     keeps_marks  the firmware's driver keeps bad-block marks
 
@@ -68,9 +69,11 @@ def header_text(
         f"#define ESK_SHAPE_KEEPS_MARKS {int(keeps_marks)}\n",
         _volume(state),
         _table(table, info),
-        f"#define ESK_SHAPE_SYNC_BLOCKS {info.sync_blocks}\n",
-        _series(table, info),
-        _parts(table, info),
+        *(
+            _of_tree(volume, table, info)
+            if table.kind == "tree"
+            else _of_series(table, info)
+        ),
         _meta(volume, state),
         "\n#endif\n",
     ]
@@ -80,12 +83,12 @@ def header_text(
 def _refuse(volume: Volume, table: Table) -> None:
     """Raises Unsupported unless a firmware can attach the table."""
     doing = f"{volume.device.name}: table '{table.name}'"
-    if table.kind != "series":
+    if table.kind not in _KINDS:
         raise error(
             lib.ESK_E_UNSUPPORTED,
             doing,
-            "name a series, or let the firmware open it by its name",
-            f"it is a {table.kind}, and a shape is of a series",
+            "name a series or a tree",
+            f"it is a {table.kind}, and a shape is of a series or a tree",
         )
     if table.indexes:
         names = ", ".join(index.column for index in table.indexes)
@@ -109,7 +112,7 @@ def _opening(table: Table, command: str, guard: str) -> str:
         "SPDX-License-Identifier: MIT",
         "SPDX-FileCopyrightText: EskerDB contributors",
         "",
-        f"The shape of series '{_plain(table.name)}', for esker/shape.h.",
+        f"The shape of {table.kind} '{_plain(table.name)}', for esker/shape.h.",
         "Made by:",
         f"    {_plain(command)}",
         "Make it anew when the table is; do not edit.",
@@ -170,7 +173,7 @@ def _key(table: Table) -> tuple[Column, int]:
 
 def _wide_key(table: Table) -> str:
     """Says to a build with narrow keys that it cannot serve the table."""
-    if _width(_key(table)[0]) <= 4:
+    if table.kind == "tree" or _width(_key(table)[0]) <= 4:
         return ""
     return (
         '#if defined(ESK_KEY_BITS) && ESK_KEY_BITS < 64\n#error "the key has '
@@ -219,7 +222,7 @@ def _table(table: Table, info: Any) -> str:
     fields: list[tuple[str, Any]] = [
         ("descriptor", info.descriptor),
         ("id", info.id),
-        ("kind", "ESK_TABLE_SERIES"),
+        ("kind", _KINDS[table.kind]),
         ("descriptor_pages", info.descriptor_pages),
         ("column_count", info.column_count),
         ("key_column", info.key_column),
@@ -244,6 +247,14 @@ def _table(table: Table, info: Any) -> str:
 
 def _list(numbers: Any) -> str:
     return "{" + ", ".join(f"{number}u" for number in numbers) + "}"
+
+
+def _of_series(table: Table, info: Any) -> list[str]:
+    return [
+        f"#define ESK_SHAPE_SYNC_BLOCKS {info.sync_blocks}\n",
+        _series(table, info),
+        _parts(table, info),
+    ]
 
 
 def _series(table: Table, info: Any) -> str:
@@ -276,6 +287,35 @@ def _parts(table: Table, info: Any) -> str:
         fields.append(("sync", "&esk_series_part_sync"))
     made = _define("ESK_SHAPE_PARTS", fields)
     return f"#ifndef ESK_SHAPE_PARTS\n{made}#endif\n"
+
+
+def _of_tree(volume: Volume, table: Table, info: Any) -> list[str]:
+    """Returns the layout of the nodes, and how the tree is opened: with its
+    store, and with no part beside it.
+    """
+    layout = ffi.new("struct esk_btree_layout *")
+    volume._check_name(
+        lib.esk_py_tree_layout(volume._handle, volume._mount, info, layout),
+        table.name,
+    )
+    shape = _define(
+        "ESK_SHAPE_TREE",
+        [
+            ("row_bytes", layout.row_bytes),
+            ("key_offset", layout.key_offset),
+            ("key_bytes", layout.key_bytes),
+            ("key_type", f"ESK_TYPE_{_key(table)[0].type.upper()}"),
+            ("height_max", layout.height_max),
+            ("shares", "true" if layout.shares else "false"),
+            ("counts_inside", "true" if layout.counts_inside else "false"),
+            ("offset", _list(layout.offset)),
+            ("node_entries", _list(layout.node_entries)),
+            ("root_entries", _list(layout.root_entries)),
+        ],
+    )
+    store = [("store", f"&esk_store_{table.store}")]
+    made = _define("ESK_SHAPE_CONFIG", store)
+    return [shape, f"#ifndef ESK_SHAPE_CONFIG\n{made}#endif\n"]
 
 
 def _meta(volume: Volume, state: Any) -> str:

@@ -184,6 +184,19 @@ struct esk_series_report {
     uint32_t newest_unread;
     ...;
 };
+struct esk_btree_layout {
+    uint16_t row_bytes;
+    uint16_t key_offset;
+    uint16_t key_bytes;
+    uint8_t key_type;
+    uint8_t height_max;
+    bool shares;
+    bool counts_inside;
+    uint16_t offset[...];
+    uint16_t node_entries[...];
+    uint16_t root_entries[...];
+    ...;
+};
 struct esk_tree_config {
     uint8_t frames;
     uint8_t write_frames;

@@ -183,6 +183,13 @@ int esk_py_series_check(struct esk_py_table *series,
 int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
                        const struct esk_table_spec *spec,
                        struct esk_fault *fault);
+/// Fills `layout`: where the tree's nodes have their rows and keys. Opens
+/// nothing.
+/// Returns  as esk_py_volume_column; ESK_E_UNSUPPORTED for what is no tree;
+///          ESK_E_CORRUPT when no node can be laid out so.
+int esk_py_tree_layout(struct esk_py_device *device, uint32_t mount,
+                       const struct esk_table_info *info,
+                       struct esk_btree_layout *layout);
 /// Asks for merging, of the kind that the tree's store needs.
 void esk_py_tree_merges(struct esk_tree_config *config);
 /// Asks for a write cache; ESK_E_UNSUPPORTED at open where nodes stay.

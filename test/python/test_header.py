@@ -6,10 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from eskerdb._esker import lib
 
 import eskerdb
 from conftest import NOR, SD
 from eskerdb import Column, Geometry, Index, Simulator, Volume
+from eskerdb.schema import STORES
+from eskerdb.tree import MOVING_STORES
 
 ROOT = Path(__file__).resolve().parents[2]
 UUID = b"shape shape shap"
@@ -74,6 +77,44 @@ int main(void) {
     return 0;
 }
 """
+PRINT_TREE = r"""
+#include <stdio.h>
+#include "esker/shape.h"
+#define SHOW(field) printf(#field "\t%llu\n", (unsigned long long)(field))
+static const struct esk_btree_layout *layout = &esk_shape_tree;
+static void show_list(const char *name, const uint16_t *list, unsigned count) {
+    printf("%s\t", name);
+    for (unsigned i = 0; i < count; i++) {
+        printf("%u ", list[i]);
+    }
+    printf("\n");
+}
+int main(void) {
+    SHOW(esk_shape_table.kind);
+    SHOW(esk_shape_table.group_pages);
+    SHOW(esk_shape_table.run_pages);
+    SHOW(esk_shape_table.block[0]);
+    SHOW(esk_shape_table.blocks[0]);
+    SHOW(layout->row_bytes);
+    SHOW(layout->key_offset);
+    SHOW(layout->key_bytes);
+    SHOW(layout->key_type);
+    SHOW(layout->height_max);
+    SHOW(layout->shares);
+    SHOW(layout->counts_inside);
+    show_list("offset", layout->offset, ESK_TREE_HEIGHT_MAX + 1);
+    show_list("node_entries", layout->node_entries, ESK_TREE_HEIGHT_MAX);
+    show_list("root_entries", layout->root_entries, ESK_TREE_HEIGHT_MAX);
+    SHOW(esk_shape_config.store == &STORE);
+    SHOW(esk_shape_config.merge == 0 && esk_shape_config.frames == 0);
+    return 0;
+}
+"""
+STORE = """
+struct esk_node_store { int unused; };
+extern const struct esk_node_store STORE;
+const struct esk_node_store STORE = {0};
+"""
 # Parts are opaque: definitions for the linker.
 PARTS = """
 struct esk_series_keys { int unused; };
@@ -103,17 +144,17 @@ def shape_image(path):
     return path
 
 
-def constants(tmp_path, text):
+def constants(tmp_path, text, source_text=PARTS + PRINT, defines=()):
     """Compiles a header, and returns its constants by name."""
     (tmp_path / "log_shape.h").write_text(text)
     source = tmp_path / "show.c"
-    source.write_text(PARTS + PRINT)
+    source.write_text(source_text)
     program = tmp_path / "show"
     subprocess.run(
         [
             "gcc", "-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Werror",
             '-DESK_SHAPE="log_shape.h"', f"-I{tmp_path}", f"-I{ROOT}/include",
-            source, "-o", program,
+            *defines, source, "-o", program,
         ],
         check=True,
     )  # fmt: skip
@@ -121,6 +162,13 @@ def constants(tmp_path, text):
         [program], check=True, text=True, capture_output=True
     ).stdout
     return dict(line.split("\t") for line in shown.splitlines())
+
+
+def tree_constants(tmp_path, text, store):
+    """constants() of a tree's header."""
+    return constants(
+        tmp_path, text, STORE + PRINT_TREE, [f"-DSTORE=esk_store_{store}"]
+    )
 
 
 def pages_of(volume, meta):
@@ -244,12 +292,10 @@ def test_header_refuses_what_cannot_be_attached(esker, tmp_path):
             volume.create(
                 "values", COLUMNS, indexes=[Index("air")], data_blocks=8
             )
-            volume.create_tree("tree", COLUMNS, store="mu", blocks=8)
         chip.save(image)
     for name, message in (
         ("values", "value indexes (air), and a shape has none; create the"),
-        ("tree", "it is a tree, and a shape is of a series; name a series"),
-        ("nil", "no table 'nil'; there are values, tree"),
+        ("nil", "no table 'nil'; there are values"),
     ):
         done = esker("header", image, name)
         assert done.status == 1
@@ -269,6 +315,52 @@ def test_header_refuses_a_catalog_with_a_lost_page(esker, tmp_path):
     done = esker("header", image, "log")
     assert done.status == 1
     assert "a copy of the catalog is not whole; make" in done.err
+
+
+@pytest.mark.parametrize("store", sorted(STORES))
+def test_header_of_a_tree_has_the_layout_that_the_core_makes(
+    esker, tmp_path, store
+):
+    image = tmp_path / "tree.img"
+    columns = (Column("note", "bytes", bytes=6), Column("id", "u32"))
+    with Simulator(geometry=SD, seed=1) as chip:
+        with Volume.format(chip, uuid=UUID) as volume:
+            entry = volume.create_tree(
+                "map", columns, key="id", store=store, blocks=24
+            )
+        chip.save(image)
+    done = esker("header", image, "map")
+    assert done.status == 0, done
+    assert "ESK_SHAPE_SERIES" not in done.out
+    found = tree_constants(tmp_path, done.out, store)
+    assert found["esk_shape_table.kind"] == str(lib.ESK_TABLE_TREE)
+    assert found["esk_shape_table.run_pages"] == str(STORES[store])
+    assert found["esk_shape_table.block[0]"] == str(entry.first_block[0])
+    assert found["esk_shape_table.blocks[0]"] == "24"
+    assert found["layout->row_bytes"] == "10"
+    assert found["layout->key_offset"] == "6"
+    assert found["layout->key_bytes"] == "4"
+    assert found["layout->key_type"] == str(lib.ESK_TYPE_U32)
+    assert found["layout->shares"] == str(int(store == "mu"))
+    assert found["layout->counts_inside"] == str(int(store in MOVING_STORES))
+    assert found["esk_shape_config.store == &STORE"] == "1"
+    roots = list(map(int, found["root_entries"].split()))
+    nodes = list(map(int, found["node_entries"].split()))
+    assert len(found["offset"].split()) == len(nodes) + 1
+    # What an open tree says of its nodes.
+    with (
+        Simulator.load(image) as chip,
+        Volume.mount(chip) as volume,
+        volume.open_tree("map") as tree,
+    ):
+        tree.put((b"note 0", 0))
+        assert tree.shape().nodes[0].capacity == roots[0]
+        tree.put_many([(b"note 0", i) for i in range(200)])
+        shape = tree.shape()
+        assert shape.height > 1
+        for node in shape.nodes:
+            entries = roots if node.level == shape.height else nodes
+            assert node.capacity == entries[node.level - 1]
 
 
 def test_header_gives_the_shape_that_the_core_is_tested_with(esker, tmp_path):
