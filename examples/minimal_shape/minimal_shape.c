@@ -7,7 +7,8 @@
 ///     cc -DESK_SHAPE='"log_shape.h"' -Iexamples/minimal_shape ...
 ///
 /// for every file, the core's too; with -DMINIMAL_GET=0 also
-/// -DESK_SHAPE_PARTS='{0}', as no key index is needed. log_shape.h is of an
+/// -DESK_SHAPE_PARTS='{0}', as no key index is needed; with another one
+/// -DMINIMAL_SPLINE=0 and its name in ESK_SHAPE_PARTS. log_shape.h is of an
 /// image that was made by
 ///
 ///     echo time,air,ground,water > log.csv
@@ -29,9 +30,20 @@
 #define MINIMAL_GET 1
 #endif
 
+/* Whether the key index that is named is a spline; with -DMINIMAL_SPLINE=0
+   it is esk_series_part_samples, or there is none. */
+#ifndef MINIMAL_SPLINE
+#define MINIMAL_SPLINE MINIMAL_GET
+#endif
+
+/// A page being filled, a page that is read and its tag, the key index, the
+/// handle; with alignment.
 enum {
     PAGE_BYTES = 512,
-    ARENA_BYTES = 2 * PAGE_BYTES + 256 * MINIMAL_GET + 376
+    KEYS_BYTES = MINIMAL_GET ? 8 + 256 : 0,
+    SPLINE_BYTES = MINIMAL_SPLINE ? 88 : 0,
+    HANDLE_BYTES = sizeof(void *) == 2 ? 184 : 224,
+    ARENA_BYTES = 2 * PAGE_BYTES + 8 + KEYS_BYTES + SPLINE_BYTES + HANDLE_BYTES,
 };
 
 static const struct esk_device device = {
@@ -44,12 +56,13 @@ static struct esk_series *series;
 static struct esk_series_cursor cursor;
 static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 
-/// Sums the rows from `time_min` on.
+/// Sums the rows from `time_min` on; every row where there is no get.
 static int scan(uint32_t time_min, int32_t *sum) {
-    struct esk_query query = {.has_key_min = MINIMAL_GET, .key_min = time_min};
+    const struct esk_query query = {.has_key_min = true, .key_min = time_min};
     struct log_row row;
 
-    ESK_TRY(esk_series_cursor_open(series, &cursor, &query));
+    ESK_TRY(
+        esk_series_cursor_open(series, &cursor, MINIMAL_GET ? &query : NULL));
     int status = esk_series_cursor_next(series, &cursor, &row);
     while (status == ESK_OK) {
         *sum += row.air;

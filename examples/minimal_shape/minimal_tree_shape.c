@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The smallest firmware that keeps a tree of one shape, known when it is
+/// compiled: attach, put, get, iterate.
+///
+///     cc -DESK_SHAPE='"tree_shape.h"' -Iexamples/minimal_shape ...
+///
+/// for every file, the core's too. tree_shape.h is what
+/// `esker header factory.img log` prints of an image that Python made:
+///
+///     geometry = Geometry(block_count=512, block_pages=8, page_bytes=512,
+///                         program_bytes=512, programs_per_page_max=1,
+///                         overwrite=True)
+///     volume.create_tree("log", columns, store="inplace")
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver.h"
+#include "esker/esker.h"
+#include "esker/shape.h"
+
+/// The handle with its list of unused pages, and two page frames with their
+/// tags; an entry and two keys; with alignment.
+enum {
+    PAGE_BYTES = 512,
+    HANDLE_BYTES = sizeof(void *) == 2 ? 360 : 424,
+    ARENA_BYTES = HANDLE_BYTES + 2 * PAGE_BYTES + 16 + 3 * 8
+};
+
+static const struct esk_device device = {
+    .ops = &driver_ops,
+    .geometry = ESK_SHAPE_GEOMETRY,
+};
+
+static struct esk_volume volume;
+static struct esk_tree *tree;
+static struct esk_tree_cursor cursor;
+static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
+
+/// Sums all rows.
+static int sum_rows(int32_t *sum) {
+    struct log_row row;
+    ESK_TRY(esk_tree_cursor_open(tree, &cursor, NULL));
+    int status = esk_tree_cursor_next(tree, &cursor, &row);
+    while (status == ESK_OK) {
+        *sum += row.air;
+        status = esk_tree_cursor_next(tree, &cursor, &row);
+    }
+    return status == ESK_END ? ESK_OK : status;
+}
+
+static int run(void) {
+    struct log_row row = {0};
+    uint32_t wanted = 42;
+    int32_t sum = 0;
+
+    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume,
+                              (uint8_t *)arena));
+    ESK_TRY(esk_tree_attach(&tree, &volume, &esk_shape_table, &esk_shape_tree,
+                            &esk_shape_config, arena, sizeof arena));
+    for (row.id = 1; row.id <= 100; row.id++) {
+        row.air = driver_sample();
+        ESK_TRY(esk_tree_put(tree, &row));
+    }
+    ESK_TRY(esk_tree_get(tree, &wanted, &row));
+    return sum_rows(&sum);
+}
+
+int main(void) {
+    return run();
+}
