@@ -300,7 +300,8 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
     made->low = memory.low;
     made->probe = memory.probe;
     made->lru_n = is_lru_n(&made->layout, config);
-    memset(memory.pool, 0, (size_t)page_bytes * frames(config));
+    /* What a node leaves unused is programmed with it. */
+    memset(memory.pool, 0, (size_t)(memory.pending - (uint8_t *)memory.pool));
     esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config));
     *tree = made;
     return ESK_OK;
