@@ -13,7 +13,7 @@
 #     examples/**/*_test.c                                  the same
 #     test/powercut/*.c       power-cut campaigns    one program a file
 #     test/damage/*.c         the damage campaign    one program
-#     test/shape/*_test.c     a constant shape       flavours shape and test
+#     test/shape/NAME_test.c  a constant shape       flavours NAME and test
 #     test/fuzz/fuzz_*.c      libFuzzer targets      one program a file
 #     test/fuzz/corpus/fuzz_*/  inputs that the tests replay
 #     bench/bench_*.c         benchmarks             one program a file
@@ -62,16 +62,18 @@ FUZZ := $(call files,test/fuzz,fuzz_*.c)
 REPLAY := $(notdir $(wildcard test/fuzz/corpus/fuzz_*))
 BENCH := $(call files,bench,bench_*.c) bench/series_operations.c
 DAMAGE := $(call files,test/damage,*.c)
-# Tests of a core that is compiled for one table: flavour shape. Each runs its
-# twin of flavour test, too.
+# Tests of a core that is compiled for one table: each in the flavour of its
+# name, where it runs its twin of flavour test, too.
 SHAPE := $(call files,test/shape,*_test.c)
+SHAPES := $(patsubst %_test.c,%,$(notdir $(SHAPE)))
 
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 program = $(patsubst %.c,$(B)/%,$(1))
 # What the test targets of a flavour run.
 test_programs = $(patsubst %.c,build/$(1)/%,$(TESTS)) \
     $(patsubst %,build/$(1)/replay/%,$(REPLAY))
-shape_programs := $(foreach f,test shape,$(patsubst %.c,build/$(f)/%,$(SHAPE)))
+shaped_programs := $(foreach f,$(SHAPES),build/$(f)/test/shape/$(f)_test)
+shape_programs := $(patsubst %.c,build/test/%,$(SHAPE)) $(shaped_programs)
 
 # ---------------------------------------------------------------- how
 
@@ -86,6 +88,10 @@ CFLAGS_test := -O2 -g -DESK_ASSERTS=1
 
 CC_shape := gcc
 CFLAGS_shape := -O2 -g -DESK_ASSERTS=1 '-DESK_SHAPE="test/shape/log_shape.h"'
+
+CC_shape_tree := gcc
+CFLAGS_shape_tree := -O2 -g -DESK_ASSERTS=1 \
+    '-DESK_SHAPE="test/shape/tree_shape.h"'
 
 CC_asan := gcc
 CFLAGS_asan := -O1 -g -DESK_ASSERTS=1 -fsanitize=address,undefined \
@@ -131,14 +137,14 @@ demo: setup-demo ## make a volume, write sensor data, query it, show it
 test: setup-test ## unit, contract, regression and Python tests
 	@$(MAKE) FLAVOUR=release libraries
 	@$(MAKE) FLAVOUR=test tests shapes
-	@$(MAKE) FLAVOUR=shape shapes
+	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
 	@scripts/run_tests --python --readme $(call test_programs,test) \
 	    $(shape_programs)
 
 .PHONY: test-c
 test-c: setup-build ## the C tests alone
 	@$(MAKE) FLAVOUR=test tests shapes
-	@$(MAKE) FLAVOUR=shape shapes
+	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
 	@scripts/run_tests $(call test_programs,test) $(shape_programs)
 
 .PHONY: test-asan
@@ -149,8 +155,8 @@ test-asan: setup-build ## the C tests under address and UB sanitizers
 .PHONY: powercut
 powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
 	@$(MAKE) FLAVOUR=test powercuts shapes
-	@$(MAKE) FLAVOUR=shape shapes
-	@ESK_DEEP=1 scripts/run_tests $(patsubst %.c,build/shape/%,$(SHAPE))
+	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
+	@ESK_DEEP=1 scripts/run_tests $(shaped_programs)
 	@set -e; for campaign in $(patsubst %.c,build/test/%,$(POWERCUT)); do \
 	    ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) $$campaign; done
 
@@ -264,7 +270,8 @@ powercuts: $(call program,$(POWERCUT))
 fuzzers: $(call program,$(FUZZ))
 benches: $(call program,$(BENCH))
 damages: $(B)/test/damage/damage
-shapes: $(call program,$(SHAPE))
+shapes: $(filter build/test/%,$(call program,$(SHAPE))) \
+    $(filter $(B)/%,$(shaped_programs))
 
 $(B)/libesker.a: $(call object,$(CORE)) $(B)/CORE.list
 $(B)/libesker_port.a: $(call object,$(PORT)) $(B)/PORT.list

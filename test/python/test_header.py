@@ -367,3 +367,22 @@ def test_header_gives_the_shape_that_the_core_is_tested_with(esker, tmp_path):
     done = esker("header", shape_image(tmp_path / "log.img"), "log")
     assert done.status == 0, done
     assert done.out == (ROOT / "test" / "shape" / "log_shape.h").read_text()
+
+
+def test_header_gives_the_tree_that_the_core_is_tested_with(esker, tmp_path):
+    geometry = Geometry(
+        block_count=24,
+        block_pages=8,
+        page_bytes=256,
+        program_bytes=256,
+        programs_per_page_max=1,
+        overwrite=True,
+    )
+    image = tmp_path / "map.img"
+    with Simulator(geometry=geometry, seed=1) as chip:
+        with Volume.format(chip, uuid=UUID, tables_max=2) as volume:
+            volume.create_tree("map", COLUMNS, store="inplace", blocks=12)
+        chip.save(image)
+    done = esker("header", image, "map")
+    assert done.status == 0, done
+    assert done.out == (ROOT / "test" / "shape" / "tree_shape.h").read_text()

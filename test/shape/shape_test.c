@@ -26,7 +26,7 @@ enum { SHAPED = 0 };
 enum {
     PAGE_BYTES = 256,
     BLOCK_PAGES = 8,
-    SEEDS = 16, ///< ten times as many when deep
+    SEEDS = 8, ///< ten times as many when deep
     STEPS = 260,
     ROWS_MAX = 16000,
     GETS = 12,
