@@ -26,6 +26,7 @@ enum { SHAPED = 0 };
 enum {
     PAGE_BYTES = 256,
     BLOCK_PAGES = 8,
+    BLOCK_ROWS = BLOCK_PAGES * (PAGE_BYTES - 16) / 16,
     SEEDS = 8, ///< ten times as many when deep
     STEPS = 260,
     ROWS_MAX = 16000,
@@ -193,6 +194,13 @@ static void row_check(const struct log_row *row, uint32_t index) {
     digest_add(row, sizeof *row);
 }
 
+/// Whether the ring has gone round: pages are dropped only where it has kept
+/// all of its blocks but BLOCKS_SLACK.
+static bool may_have_dropped(void) {
+    uint32_t blocks = esk_shape_table.blocks[0] - BLOCKS_SLACK;
+    return pages_on_medium() >= blocks * BLOCK_PAGES;
+}
+
 /// Scans from the first row of the model that is not below `key_min`, to its
 /// last. Returns the numbers of the first row and past the last one.
 static void scan(uint32_t key_min, uint32_t key_max, uint32_t *first,
@@ -208,20 +216,16 @@ static void scan(uint32_t key_min, uint32_t key_max, uint32_t *first,
                   ESK_OK);
     while (told(esk_series_cursor_next(world.series, &cursor, &row)) ==
            ESK_OK) {
-        if (*end == 0) {
+        /* A cut in the erase of the oldest block may leave some of it. */
+        bool is_left = *end > 0 && *end - *first <= BLOCK_ROWS &&
+                       world.rows[*end].key < row.time && may_have_dropped();
+        if (*end == 0 || is_left) {
             *first = model_find(row.time);
             *end = *first;
         }
         row_check(&row, *end);
         *end += 1;
     }
-}
-
-/// Whether the ring has gone round: pages are dropped only where it has kept
-/// all of its blocks but BLOCKS_SLACK.
-static bool may_have_dropped(void) {
-    uint32_t blocks = esk_shape_table.blocks[0] - BLOCKS_SLACK;
-    return pages_on_medium() >= blocks * BLOCK_PAGES;
 }
 
 /// Holds the open series against the model.
