@@ -19,6 +19,8 @@ TABLE = re.compile(r"struct (\w+) \w+ = \{(.*?)\};", re.DOTALL)
 NAMED = re.compile(r"\.(\w+) = &?(\w+)")
 ASSIGNED = re.compile(r"(?:->|\.)(\w+) = (\w+)[;,]")
 MEMBER_CALL = re.compile(r"(\w+)(?:->|\.)(\w+)\(")
+# Asks for a member: esk_tree_store(tree) for tree->store.
+ACCESSOR = re.compile(r"\besk_(?:pool|tree)_(\w+)\([^()]*\)(?=->)")
 DEFINED = re.compile(r"^\w[\w \*]*?(\w+)\(([^;{}]*)\) \{", re.MULTILINE)
 SOURCE_LINES = 3  # of a statement that a call may be on another line of
 
@@ -88,7 +90,7 @@ class Sources:
         an empty set for the jump of a switch; None when nothing says."""
         function, file, number = site
         path = (platforms.ROOT / file).resolve()
-        text = self.texts.get(path, "")
+        text = ACCESSOR.sub(r"\1", self.texts.get(path, ""))
         lines = text.splitlines()[number - 1 :][:SOURCE_LINES]
         if not lines or number == 0:
             return None

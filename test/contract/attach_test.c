@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Tables attached by their shape are those that an open finds by their name;
+/// a volume is attached, or stamped, by its superblocks alone.
+#include "table/series/series.h"
+#include "table/tree/tree.h"
+#include "test/harness/level_log.h"
+
+enum { ROWS = 400, META_BYTES = 1024 };
+
+static const struct esk_table_spec series_spec = {.name = "log",
+                                                  .columns = level_columns,
+                                                  .column_count = 2,
+                                                  .data_blocks = 20,
+                                                  .index_blocks = 6};
+
+static const struct esk_table_spec tree_spec = {.name = "map",
+                                                .columns = level_columns,
+                                                .column_count = 2,
+                                                .data_blocks = 20,
+                                                .store = ESK_STORE_WANDERING};
+
+static const struct esk_series_parts parts = {.keys = &esk_series_part_keys};
+static const struct esk_tree_config config = {.store = &esk_store_wandering};
+static uint64_t arena[512];
+
+static struct esk_table_info info_of(struct esk_fixture *fixture,
+                                     const char *name) {
+    struct esk_table_info info;
+    ESK_CHECK_INT(esk_volume_find(&fixture->volume, name, &info, fixture->page),
+                  ESK_OK);
+    return info;
+}
+
+static struct esk_volume_shape volume_shape(const struct esk_volume *volume) {
+    return (struct esk_volume_shape){.seed = volume->seed,
+                                     .commit = volume->commit,
+                                     .half_blocks = volume->half_blocks,
+                                     .half_pages = volume->half_pages,
+                                     .catalog_pages = volume->catalog_pages,
+                                     .checksum = volume->checksum};
+}
+
+ESK_TEST(series_attached_by_its_shape_is_the_one_that_was_opened) {
+    struct esk_fixture fixture;
+    struct esk_series *series = NULL;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &series_spec);
+    fixture_open(&fixture, "log", NULL);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        ESK_CHECK_INT(level_append(&fixture, i, i), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    struct esk_series_shape shape = fixture.series->shape;
+    struct esk_table_info info = info_of(&fixture, "log");
+    esk_series_close(fixture.series);
+    ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
+                                    &shape, NULL, (uint8_t *)arena + 1,
+                                    sizeof arena - 8),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
+                                    &shape, NULL, arena, 600),
+                  ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
+                                    &shape, NULL, arena, sizeof arena),
+                  ESK_OK);
+    uint32_t rows = 0;
+    ESK_CHECK_INT(esk_series_count(series, &rows), ESK_OK);
+    ESK_CHECK_INT(rows, ROWS);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        uint8_t row[LEVEL_ROW_BYTES];
+        ESK_CHECK_INT(esk_series_get(series, i, row), ESK_OK);
+        ESK_CHECK_INT(esk_load_u16(row + 4), (uint16_t)level_of(i));
+    }
+    esk_series_close(series);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(tree_attached_by_its_shape_is_the_one_that_was_opened) {
+    struct esk_fixture fixture;
+    struct esk_tree *tree = NULL;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    ESK_CHECK_INT(
+        esk_tree_create(&fixture.volume, &tree_spec, NULL, fixture.page),
+        ESK_OK);
+    ESK_CHECK_INT(esk_tree_open(&tree, &fixture.volume, "map", &config, arena,
+                                sizeof arena),
+                  ESK_OK);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        uint8_t row[LEVEL_ROW_BYTES] = {0};
+        esk_store_u32(row, i * 7 % ROWS);
+        ESK_CHECK_INT(esk_tree_put(tree, row), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_tree_sync(tree), ESK_OK);
+    struct esk_btree_layout layout = tree->layout;
+    struct esk_table_info info = info_of(&fixture, "map");
+    esk_tree_close(tree);
+    ESK_CHECK_INT(esk_tree_attach(&tree, &fixture.volume, &info, &layout,
+                                  &config, (uint8_t *)arena + 1,
+                                  sizeof arena - 8),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_tree_attach(&tree, &fixture.volume, &info, &layout,
+                                  &config, arena, 600),
+                  ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_tree_attach(&tree, &fixture.volume, &info, &layout,
+                                  &config, arena, sizeof arena),
+                  ESK_OK);
+    struct esk_tree_report report;
+    ESK_CHECK_INT(esk_tree_check(tree, &report), ESK_OK);
+    ESK_CHECK_INT(report.rows, ROWS);
+    esk_tree_close(tree);
+    fixture_end(&fixture);
+}
+
+/// Takes the pages of the newest half as esk_volume_stamp wants them.
+static void meta_take(const struct esk_fixture *fixture, uint8_t *meta) {
+    const struct esk_volume *volume = &fixture->volume;
+    uint32_t first = volume->half_newest * volume->half_blocks *
+                     fixture->device->geometry.block_pages;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i <= volume->catalog_pages; i++) {
+        uint32_t page = i < volume->catalog_pages
+                            ? first + i
+                            : first + volume->half_pages - 1u;
+        uint16_t bytes = fixture->device->geometry.page_bytes;
+        ESK_CHECK(at + 2u + bytes <= META_BYTES);
+        esk_store_u16(meta + at, bytes);
+        ESK_CHECK_INT(esk_sim_peek(fixture->sim, page, meta + at + 2), ESK_OK);
+        at += 2u + bytes;
+    }
+}
+
+ESK_TEST(volume_attached_and_stamped_is_the_one_that_was_formatted) {
+    struct esk_fixture fixture;
+    struct esk_volume volume;
+    static uint8_t meta[META_BYTES];
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &series_spec);
+    struct esk_volume_shape shape = volume_shape(&fixture.volume);
+    meta_take(&fixture, meta);
+    ESK_CHECK_INT(
+        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        ESK_OK);
+    shape.commit++;
+    ESK_CHECK_INT(
+        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        ESK_E_SCHEMA);
+    shape.commit--;
+    uint32_t blocks = 2u * shape.half_blocks;
+    for (uint32_t block = 0; block < blocks; block++) {
+        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, block),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(
+        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_stamp(&volume, meta, fixture.page), ESK_OK);
+    fixture_mount(&fixture);
+    (void)info_of(&fixture, "log");
+    /* Every block of a half is marked bad: there is no place for it. */
+    for (uint32_t block = 0; block < blocks; block++) {
+        ESK_CHECK_INT(
+            fixture.device->ops->block_mark_bad(fixture.device, block), ESK_OK);
+    }
+    ESK_CHECK_INT(
+        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_stamp(&volume, meta, fixture.page),
+                  ESK_E_NO_SPACE);
+    fixture_end(&fixture);
+}
+
+ESK_TEST_MAIN()
