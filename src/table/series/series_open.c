@@ -14,6 +14,7 @@ static int columns_take(struct esk_descriptor *descriptor,
         info->index_count > ESK_INDEX_COUNT_MAX || info->group_pages < 2) {
         return ESK_E_CORRUPT;
     }
+    memset(shape, 0, sizeof *shape);
     shape->row_bytes = info->row_bytes;
     shape->var_offset = ESK_SERIES_NO_VAR;
     shape->column_count = info->index_count;

@@ -136,9 +136,7 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
                          uint32_t arena_bytes) {
     struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
     struct reader_memory memory;
-    if (ESK_SHAPED_TREE(true, false)) {
-        return ESK_E_UNSUPPORTED; /* it has a store of its own */
-    }
+    ESK_ASSERT(!ESK_SHAPED_TREE(true, false)); /* it has its own store */
     if (!esk_arena_is_aligned(arena)) {
         return ESK_E_INVALID;
     }

@@ -122,4 +122,26 @@ ESK_TEST(samples_make_a_get_of_even_keys_a_read_or_two) {
     }
 }
 
+ESK_TEST(samples_find_keys_that_lie_far_apart) {
+    const struct esk_series_parts keys = {.keys = &esk_series_part_samples};
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    open_with(&fixture, &keys, 256);
+    for (uint32_t i = 0; i < 100; i++) {
+        uint8_t row[LEVEL_ROW_BYTES] = {0};
+        esk_store_u32(row, i * 42000000u);
+        ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    uint32_t before = fixture.series->stats.reads;
+    for (uint32_t i = 0; i < 100; i++) {
+        uint8_t row[LEVEL_ROW_BYTES];
+        ESK_CHECK_INT(esk_series_get(fixture.series, i * 42000000u, row),
+                      ESK_OK);
+    }
+    ESK_CHECK(fixture.series->stats.reads - before < 10);
+    fixture_end(&fixture);
+}
+
 ESK_TEST_MAIN()
