@@ -178,8 +178,9 @@ def must(command, **options):
 
 
 def missing(name):
-    """What the platform lacks on this machine, or None."""
-    platform = PLATFORMS[name]
+    """What the platform lacks on this machine, or None. A board and its chips
+    are not named after a build: they have the fast one."""
+    platform = PLATFORMS.get(name, PLATFORMS[AVR])
     tools = [platform["compiler"], *platform["run"][:1]]
     for tool in tools:
         if not tool.startswith(str(BUILD)) and shutil.which(tool) is None:
@@ -189,7 +190,7 @@ def missing(name):
 
 def version(name):
     """The compiler and its version: budgets hold for one."""
-    compiler = PLATFORMS[name]["compiler"]
+    compiler = PLATFORMS.get(name, PLATFORMS[AVR])["compiler"]
     said = must([compiler, "--version"]).splitlines()[0]
     found = re.search(r"\d+\.\d+\.\d+", said)
     return f"{compiler} {found.group(0) if found else said}"
