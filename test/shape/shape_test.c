@@ -2,15 +2,6 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A series of a constant shape, on the simulator, beside a model of its rows.
-///
-///     build/shape/...   the core compiled with ESK_SHAPE: attach
-///     build/test/...    the core as ever: mount, and open by the name
-///
-/// Both do the same work from the same seeds, power cuts included, and have to
-/// give the same results and the same bytes on the medium: the first runs the
-/// second with `--digest SEED` and compares.
-#include <inttypes.h>
-
 #ifdef ESK_SHAPE
 enum { SHAPED = 1 };
 #else
@@ -18,14 +9,9 @@ enum { SHAPED = 1 };
 enum { SHAPED = 0 };
 #endif
 
-#include "esker/esker.h"
-#include "esker/shape.h"
-#include "port/sim/sim.h"
-#include "test/harness/esk_test.h"
+#include "test/shape/twins.h"
 
 enum {
-    PAGE_BYTES = 256,
-    BLOCK_PAGES = 8,
     BLOCK_ROWS = BLOCK_PAGES * (PAGE_BYTES - 16) / 16,
     SEEDS = 8, ///< ten times as many when deep
     STEPS = 260,
@@ -34,52 +20,23 @@ enum {
     BLOCKS_SLACK = 4, ///< dropped, erased ahead, passed over after a cut
 };
 
-static const char *program; ///< argv[0]
-
 struct model_row {
     uint32_t key;
     uint32_t generation;
 };
 
 struct world {
-    struct esk_sim *sim;
-    struct esk_device_ops ops; ///< the simulator's, without marks
-    struct esk_device device;
-    struct esk_volume volume;
     struct esk_series *series; ///< NULL while closed
-    uint64_t random;
-    uint64_t digest;
     uint32_t generation;
     uint32_t key_next;
     uint32_t count;  ///< rows accepted
     uint32_t synced; ///< of these
-    uint32_t cuts;
     struct model_row rows[ROWS_MAX];
 };
 
 static struct world world;
-static uint64_t page[PAGE_BYTES / 8];
 static uint64_t arena[1024];
 static struct esk_series_cursor cursor;
-
-static uint32_t draw(uint32_t bound) {
-    world.random =
-        world.random * 6364136223846793005u + UINT64_C(1442695040888963407);
-    return (uint32_t)((world.random >> 33) % bound);
-}
-
-static void digest_add(const void *bytes, size_t count) {
-    const uint8_t *at = bytes;
-    for (size_t i = 0; i < count; i++) {
-        world.digest = (world.digest ^ at[i]) * UINT64_C(0x100000001B3);
-    }
-}
-
-/// Adds a call's status to the digest; returns it.
-static int told(int status) {
-    digest_add(&status, sizeof status);
-    return status;
-}
 
 static void row_make(const struct model_row *row, struct log_row *made) {
     made->time = row->key;
@@ -91,36 +48,9 @@ static void row_make(const struct model_row *row, struct log_row *made) {
 static void world_make(uint64_t seed, bool dirty) {
     const struct esk_sim_config config = {
         .geometry = ESK_SHAPE_GEOMETRY, .seed = seed, .dirty = dirty};
-    esk_sim_destroy(world.sim);
+    twin_make(&config);
     memset(&world, 0, sizeof world);
-    ESK_CHECK_INT(esk_sim_create(&world.sim, &config), ESK_OK);
-    world.device = *esk_sim_device(world.sim);
-    world.ops = *world.device.ops;
-    world.ops.block_is_bad = NULL;
-    world.ops.block_mark_bad = NULL;
-    world.device.ops = &world.ops;
-    world.random = seed;
-    world.digest = UINT64_C(0xCBF29CE484222325);
     world.key_next = 1;
-}
-
-static int attach(void) {
-    return esk_volume_attach(&world.volume, &world.device, 0, &esk_shape_volume,
-                             (uint8_t *)page);
-}
-
-/// Finds the volume, or writes it.
-static int volume_boot(void) {
-    int status = attach();
-    if (status == ESK_NOT_FOUND) {
-        status =
-            esk_volume_stamp(&world.volume, esk_shape_meta, (uint8_t *)page);
-    }
-    if (!SHAPED && status == ESK_OK) {
-        status =
-            esk_volume_mount(&world.volume, &world.device, 0, (uint8_t *)page);
-    }
-    return status;
 }
 
 static int boot(void) {
@@ -129,12 +59,12 @@ static int boot(void) {
     world.series = NULL;
     ESK_TRY(told(volume_boot()));
     /* Both have read what they will of the meta halves, which differs. */
-    esk_sim_seed_set(world.sim, draw(1u << 30));
+    esk_sim_seed_set(twin.sim, draw(1u << 30));
     return told(
         SHAPED ? esk_series_attach(&world.series, &esk_shape_parts,
-                                   &world.volume, &esk_shape_table,
+                                   &twin.volume, &esk_shape_table,
                                    &esk_shape_series, NULL, arena, sizeof arena)
-               : esk_series_open_with(&world.series, &parts, &world.volume,
+               : esk_series_open_with(&world.series, &parts, &twin.volume,
                                       "log", NULL, arena, sizeof arena));
 }
 
@@ -258,17 +188,7 @@ static void verify(void) {
 
 /// After a cut, at a call that failed: power again, until the series is open.
 static void recover(void) {
-    do {
-        ESK_CHECK(!esk_sim_is_on(world.sim));
-        world.cuts++;
-        esk_sim_power_on(world.sim);
-        esk_sim_seed_set(world.sim, draw(1u << 30));
-        if (draw(4) == 0) {
-            esk_sim_cut_at(world.sim, esk_sim_op_count(world.sim) + draw(3),
-                           ESK_SIM_CUT_DRAWN);
-        }
-    } while (boot() != ESK_OK);
-    esk_sim_cut_at(world.sim, 0, ESK_SIM_CUT_NONE);
+    power_again(boot);
     verify();
     /* What was read is durable. */
     world.synced = world.count;
@@ -288,7 +208,7 @@ static int step(void) {
         return sync();
     }
     if (what == 12) {
-        return told(esk_volume_step(&world.volume, 1, &done));
+        return told(esk_volume_step(&twin.volume, 1, &done));
     }
     if (what == 13) {
         ESK_TRY(sync());
@@ -314,43 +234,22 @@ static void life(uint64_t seed) {
         bool cut = draw(2) == 0;
         if (cut) {
             uint32_t mode = ESK_SIM_CUT_BEFORE + draw(ESK_SIM_CUT_DRAWN);
-            esk_sim_cut_at(world.sim, esk_sim_op_count(world.sim) + draw(3),
+            esk_sim_cut_at(twin.sim, esk_sim_op_count(twin.sim) + draw(3),
                            (enum esk_sim_cut_mode)mode);
         }
         int status = step();
         if (status != ESK_OK) {
             recover();
         }
-        esk_sim_cut_at(world.sim, 0, ESK_SIM_CUT_NONE);
+        esk_sim_cut_at(twin.sim, 0, ESK_SIM_CUT_NONE);
     }
     ESK_CHECK_INT(sync(), ESK_OK);
     verify();
-    uint32_t pages = (uint32_t)esk_shape_geometry.block_count * BLOCK_PAGES;
-    for (uint32_t at = 0; at < pages; at++) {
-        ESK_CHECK_INT(esk_sim_peek(world.sim, at, page), ESK_OK);
-        digest_add(page, PAGE_BYTES);
-    }
-    digest_add(&world.cuts, sizeof world.cuts);
-    ESK_CHECK_INT(esk_sim_violations(world.sim), 0);
+    medium_digest();
 }
 
 static uint32_t seeds(void) {
     return esk_test_is_deep() ? 10 * SEEDS : SEEDS;
-}
-
-/// The digest of a life that the other program tells.
-static uint64_t digest_elsewhere(uint64_t seed) {
-    char command[512];
-    uint64_t digest = 0;
-    const char *at = strstr(program, "build/shape/");
-    ESK_CHECK(at != NULL);
-    snprintf(command, sizeof command, "%.*sbuild/test/%s --digest %" PRIu64,
-             (int)(at - program), program, at + strlen("build/shape/"), seed);
-    FILE *pipe = popen(command, "r");
-    ESK_CHECK(pipe != NULL);
-    ESK_CHECK_INT(fscanf(pipe, "%" SCNx64, &digest), 1);
-    ESK_CHECK_INT(pclose(pipe), 0);
-    return digest;
 }
 
 /// The flavour `test` alone shows that rows are kept; `shape` shows as well
@@ -359,9 +258,9 @@ ESK_TEST(shape_keeps_what_was_synced_and_gives_what_the_catalog_gives) {
     uint32_t cuts = 0;
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
         life(seed);
-        cuts += world.cuts;
-        uint64_t digest = world.digest;
-        ESK_CHECK(!SHAPED || digest == digest_elsewhere(seed));
+        cuts += twin.cuts;
+        uint64_t digest = twin.digest;
+        ESK_CHECK(!SHAPED || digest == digest_elsewhere("build/shape/", seed));
     }
     ESK_CHECK(cuts >= 45 * seeds());
 }
@@ -370,7 +269,7 @@ ESK_TEST(shape_keeps_what_was_synced_and_gives_what_the_catalog_gives) {
 
 /// What `esker header` was given: test_header.py makes it the same way.
 static void volume_make(const char *uuid, bool has_second) {
-    const struct esk_device *device = esk_sim_device(world.sim);
+    const struct esk_device *device = esk_sim_device(twin.sim);
     static const struct esk_column columns[] = {
         {"time", "s", ESK_TYPE_U32, 0},
         {"air", "mdegC", ESK_TYPE_I32, 0},
@@ -406,7 +305,7 @@ static const char uuid[] = "shape shape shap";
 static void meta_keep(uint8_t *bytes) {
     uint32_t pages = 2u * esk_shape_volume.half_blocks * BLOCK_PAGES;
     for (uint32_t at = 0; at < pages; at++) {
-        ESK_CHECK_INT(esk_sim_peek(world.sim, at, bytes), ESK_OK);
+        ESK_CHECK_INT(esk_sim_peek(twin.sim, at, bytes), ESK_OK);
         bytes += PAGE_BYTES;
     }
 }
@@ -419,33 +318,33 @@ ESK_TEST(shape_stamps_what_format_and_create_write) {
     world_make(1, false);
     volume_make(uuid, false);
     ESK_CHECK_INT(attach(), ESK_OK);
-    ESK_CHECK_INT(world.volume.half_valid, 3);
+    ESK_CHECK_INT(twin.volume.half_valid, 3);
     meta_keep(made);
     world_make(2, false);
     ESK_CHECK_INT(attach(), ESK_NOT_FOUND);
     ESK_CHECK_INT(
-        esk_volume_stamp(&world.volume, esk_shape_meta, (uint8_t *)page),
+        esk_volume_stamp(&twin.volume, esk_shape_meta, (uint8_t *)page),
         ESK_OK);
     meta_keep(stamped);
     ESK_CHECK_BYTES(stamped, made, META_BYTES);
     ESK_CHECK_INT(attach(), ESK_OK);
-    ESK_CHECK_INT(world.volume.half_valid, 3);
+    ESK_CHECK_INT(twin.volume.half_valid, 3);
 }
 
 ESK_TEST(shape_stamp_that_is_cut_is_completed_by_the_next_boot) {
     world_make(1, false);
     ESK_CHECK_INT(boot(), ESK_OK);
     meta_keep(made);
-    uint64_t ops = esk_sim_op_count(world.sim);
+    uint64_t ops = esk_sim_op_count(twin.sim);
     ESK_CHECK(ops >= 6);
     for (uint64_t op = 0; op < ops; op++) {
         for (uint32_t mode = ESK_SIM_CUT_BEFORE; mode <= ESK_SIM_CUT_DRAWN;
              mode++) {
             ESK_CONTEXT("operation %" PRIu64 ", mode %" PRIu32, op, mode);
             world_make(3 + op, false);
-            esk_sim_cut_at(world.sim, op, (enum esk_sim_cut_mode)mode);
+            esk_sim_cut_at(twin.sim, op, (enum esk_sim_cut_mode)mode);
             ESK_CHECK_INT(boot(), ESK_E_IO);
-            esk_sim_power_on(world.sim);
+            esk_sim_power_on(twin.sim);
             ESK_CHECK_INT(boot(), ESK_OK);
             ESK_CHECK_INT(append(), ESK_OK);
             ESK_CHECK_INT(sync(), ESK_OK);
@@ -473,32 +372,13 @@ ESK_TEST(shape_does_not_write_over_two_damaged_superblocks) {
     volume_make(uuid, false);
     uint32_t half = esk_shape_volume.half_blocks * BLOCK_PAGES;
     uint32_t super = esk_shape_volume.half_pages - 1u;
-    ESK_CHECK_INT(esk_sim_flip(world.sim, super, 200), ESK_OK);
+    ESK_CHECK_INT(esk_sim_flip(twin.sim, super, 200), ESK_OK);
     ESK_CHECK_INT(attach(), ESK_OK);
-    ESK_CHECK_INT(world.volume.half_valid, 2);
-    ESK_CHECK_INT(esk_sim_flip(world.sim, half + super, 300), ESK_OK);
+    ESK_CHECK_INT(twin.volume.half_valid, 2);
+    ESK_CHECK_INT(esk_sim_flip(twin.sim, half + super, 300), ESK_OK);
     ESK_CHECK_INT(attach(), ESK_E_CORRUPT);
 }
 
-void esk_assert_failed(const char *file, int line, const char *condition) {
-    esk_test_assert_failed_(file, line, condition);
-}
-
-static int digest_print(uint64_t seed) {
-    if (setjmp(esk_test_state_.leave) != 0) {
-        return 1;
-    }
-    esk_test_state_.claim = "digest";
-    life(seed);
-    printf("%" PRIx64 "\n", world.digest);
-    return 0;
-}
-
 int main(int argc, char **argv) {
-    program = argv[0];
-    int status = argc == 3 && strcmp(argv[1], "--digest") == 0
-                     ? digest_print(strtoull(argv[2], NULL, 10))
-                     : esk_test_main_(argc, argv);
-    esk_sim_destroy(world.sim);
-    return status;
+    return twin_main(argc, argv);
 }

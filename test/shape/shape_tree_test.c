@@ -2,14 +2,6 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A tree of a constant shape, on the simulator, beside a model of its rows.
-///
-///     build/shape_tree/...   the core compiled with ESK_SHAPE: attach
-///     build/test/...         the core as ever: mount, and open by the name
-///
-/// Both do the same work from the same seeds, power cuts included, and have to
-/// give the same results and the same bytes on the medium, as in shape_test.c.
-#include <inttypes.h>
-
 #ifdef ESK_SHAPE
 enum { SHAPED = 1 };
 #else
@@ -17,20 +9,13 @@ enum { SHAPED = 1 };
 enum { SHAPED = 0 };
 #endif
 
-#include "esker/esker.h"
-#include "esker/shape.h"
-#include "port/sim/sim.h"
-#include "test/harness/esk_test.h"
+#include "test/shape/twins.h"
 
 enum {
-    PAGE_BYTES = 256,
-    BLOCK_PAGES = 8,
     SEEDS = 20, ///< ten times as many when deep
     STEPS = 150,
     KEYS = 500,
 };
-
-static const char *program; ///< argv[0]
 
 /// What the model knows of a key. While a change of it was cut, either may be.
 struct model_row {
@@ -39,15 +24,8 @@ struct model_row {
 };
 
 struct world {
-    struct esk_sim *sim;
-    struct esk_device_ops ops; ///< the simulator's, without marks
-    struct esk_device device;
-    struct esk_volume volume;
     struct esk_tree *tree;
-    uint64_t random;
-    uint64_t digest;
     uint32_t generation;
-    uint32_t cuts;
     uint32_t splits;
     uint32_t unsure;        ///< the key whose change was cut; KEYS: none
     struct model_row after; ///< what that change would have made
@@ -55,69 +33,26 @@ struct world {
 };
 
 static struct world world;
-static uint64_t page[PAGE_BYTES / 8];
 static uint64_t arena[256];
 static struct esk_tree_cursor cursor;
-
-static uint32_t draw(uint32_t bound) {
-    world.random =
-        world.random * 6364136223846793005u + UINT64_C(1442695040888963407);
-    return (uint32_t)((world.random >> 33) % bound);
-}
-
-static void digest_add(const void *bytes, size_t count) {
-    const uint8_t *at = bytes;
-    for (size_t i = 0; i < count; i++) {
-        world.digest = (world.digest ^ at[i]) * UINT64_C(0x100000001B3);
-    }
-}
-
-/// Adds a call's status to the digest; returns it.
-static int told(int status) {
-    digest_add(&status, sizeof status);
-    return status;
-}
 
 static void world_make(uint64_t seed) {
     /* In place a torn page would be lost: as on cards that write it whole. */
     const struct esk_sim_config config = {
         .geometry = ESK_SHAPE_GEOMETRY, .seed = seed, .whole_writes = true};
-    esk_sim_destroy(world.sim);
+    twin_make(&config);
     memset(&world, 0, sizeof world);
-    ESK_CHECK_INT(esk_sim_create(&world.sim, &config), ESK_OK);
-    world.device = *esk_sim_device(world.sim);
-    world.ops = *world.device.ops;
-    world.ops.block_is_bad = NULL;
-    world.ops.block_mark_bad = NULL;
-    world.device.ops = &world.ops;
-    world.random = seed;
-    world.digest = UINT64_C(0xCBF29CE484222325);
     world.unsure = KEYS;
-}
-
-/// Finds the volume, or writes it.
-static int volume_boot(void) {
-    int status = esk_volume_attach(&world.volume, &world.device, 0,
-                                   &esk_shape_volume, (uint8_t *)page);
-    if (status == ESK_NOT_FOUND) {
-        status =
-            esk_volume_stamp(&world.volume, esk_shape_meta, (uint8_t *)page);
-    }
-    if (!SHAPED && status == ESK_OK) {
-        status =
-            esk_volume_mount(&world.volume, &world.device, 0, (uint8_t *)page);
-    }
-    return status;
 }
 
 static int boot(void) {
     ESK_TRY(told(volume_boot()));
     /* Both have read what they will of the meta halves, which differs. */
-    esk_sim_seed_set(world.sim, draw(1u << 30));
-    return told(SHAPED ? esk_tree_attach(&world.tree, &world.volume,
+    esk_sim_seed_set(twin.sim, draw(1u << 30));
+    return told(SHAPED ? esk_tree_attach(&world.tree, &twin.volume,
                                          &esk_shape_table, &esk_shape_tree,
                                          &esk_shape_config, arena, sizeof arena)
-                       : esk_tree_open(&world.tree, &world.volume, "map",
+                       : esk_tree_open(&world.tree, &twin.volume, "map",
                                        &esk_shape_config, arena, sizeof arena));
 }
 
@@ -209,17 +144,7 @@ static void splits_add(void) {
 
 /// After a cut, at a call that failed: power again, until the tree is open.
 static void recover(void) {
-    do {
-        ESK_CHECK(!esk_sim_is_on(world.sim));
-        world.cuts++;
-        esk_sim_power_on(world.sim);
-        esk_sim_seed_set(world.sim, draw(1u << 30));
-        if (draw(4) == 0) {
-            esk_sim_cut_at(world.sim, esk_sim_op_count(world.sim) + draw(3),
-                           ESK_SIM_CUT_DRAWN);
-        }
-    } while (boot() != ESK_OK);
-    esk_sim_cut_at(world.sim, 0, ESK_SIM_CUT_NONE);
+    power_again(boot);
     verify();
 }
 
@@ -250,41 +175,19 @@ static void life(uint64_t seed) {
     for (uint32_t i = 0; i < STEPS; i++) {
         if (draw(2) == 0) {
             uint32_t mode = ESK_SIM_CUT_BEFORE + draw(ESK_SIM_CUT_DRAWN);
-            esk_sim_cut_at(world.sim, esk_sim_op_count(world.sim) + draw(16),
+            esk_sim_cut_at(twin.sim, esk_sim_op_count(twin.sim) + draw(16),
                            (enum esk_sim_cut_mode)mode);
         }
         int status = step();
         if (status != ESK_OK) {
             recover();
         }
-        esk_sim_cut_at(world.sim, 0, ESK_SIM_CUT_NONE);
+        esk_sim_cut_at(twin.sim, 0, ESK_SIM_CUT_NONE);
     }
     splits_add();
     ESK_CHECK_INT(told(esk_tree_sync(world.tree)), ESK_OK);
     verify();
-    uint32_t pages = (uint32_t)esk_shape_geometry.block_count * BLOCK_PAGES;
-    for (uint32_t at = 0; at < pages; at++) {
-        ESK_CHECK_INT(esk_sim_peek(world.sim, at, page), ESK_OK);
-        digest_add(page, PAGE_BYTES);
-    }
-    digest_add(&world.cuts, sizeof world.cuts);
-    ESK_CHECK_INT(esk_sim_violations(world.sim), 0);
-}
-
-/// The digest of a life that the other program tells.
-static uint64_t digest_elsewhere(uint64_t seed) {
-    static const char folder[] = "build/shape_tree/";
-    char command[512];
-    uint64_t digest = 0;
-    const char *at = strstr(program, folder);
-    ESK_CHECK(at != NULL);
-    snprintf(command, sizeof command, "%.*sbuild/test/%s --digest %" PRIu64,
-             (int)(at - program), program, at + strlen(folder), seed);
-    FILE *pipe = popen(command, "r");
-    ESK_CHECK(pipe != NULL);
-    ESK_CHECK_INT(fscanf(pipe, "%" SCNx64, &digest), 1);
-    ESK_CHECK_INT(pclose(pipe), 0);
-    return digest;
+    medium_digest();
 }
 
 /// The flavour `test` alone shows that rows are kept; `shape_tree` shows as
@@ -295,34 +198,16 @@ ESK_TEST(shape_tree_keeps_rows_and_gives_what_the_catalog_gives) {
     uint32_t splits = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         life(seed);
-        cuts += world.cuts;
+        cuts += twin.cuts;
         splits += world.splits;
-        uint64_t digest = world.digest;
-        ESK_CHECK(!SHAPED || digest == digest_elsewhere(seed));
+        uint64_t digest = twin.digest;
+        ESK_CHECK(!SHAPED ||
+                  digest == digest_elsewhere("build/shape_tree/", seed));
     }
     ESK_CHECK(cuts >= 15 * seeds);
     ESK_CHECK(splits >= 5 * seeds);
 }
 
-void esk_assert_failed(const char *file, int line, const char *condition) {
-    esk_test_assert_failed_(file, line, condition);
-}
-
-static int digest_print(uint64_t seed) {
-    if (setjmp(esk_test_state_.leave) != 0) {
-        return 1;
-    }
-    esk_test_state_.claim = "digest";
-    life(seed);
-    printf("%" PRIx64 "\n", world.digest);
-    return 0;
-}
-
 int main(int argc, char **argv) {
-    program = argv[0];
-    int status = argc == 3 && strcmp(argv[1], "--digest") == 0
-                     ? digest_print(strtoull(argv[2], NULL, 10))
-                     : esk_test_main_(argc, argv);
-    esk_sim_destroy(world.sim);
-    return status;
+    return twin_main(argc, argv);
 }

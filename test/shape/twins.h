@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the tests of a constant shape share. Each is two programs of one text:
+///
+///     build/NAME/...   the core compiled with ESK_SHAPE: attach
+///     build/test/...   the core as ever: mount, and open by the name
+///
+/// Both do the same work from the same seeds, power cuts included, and have to
+/// give the same results and the same bytes on the medium: the first runs the
+/// second with `--digest SEED` and compares.
+///
+/// A test defines SHAPED, includes its shape, then this, and defines life().
+#ifndef ESK_TEST_SHAPE_TWINS_H
+#define ESK_TEST_SHAPE_TWINS_H
+
+#include <inttypes.h>
+
+#include "esker/esker.h"
+#include "esker/shape.h"
+#include "port/sim/sim.h"
+#include "test/harness/esk_test.h"
+
+enum { PAGE_BYTES = 256, BLOCK_PAGES = 8 };
+
+struct twin {
+    struct esk_sim *sim;
+    struct esk_device_ops ops; ///< the simulator's, without marks
+    struct esk_device device;
+    struct esk_volume volume;
+    uint64_t random;
+    uint64_t digest;
+    uint32_t cuts;
+};
+
+static struct twin twin;
+static uint64_t page[PAGE_BYTES / 8];
+static const char *program; ///< argv[0]
+
+/// The life of a table from a blank medium on, with cuts: twin.digest is of all
+/// that it gave.
+static void life(uint64_t seed);
+
+static uint32_t draw(uint32_t bound) {
+    twin.random =
+        twin.random * 6364136223846793005u + UINT64_C(1442695040888963407);
+    return (uint32_t)((twin.random >> 33) % bound);
+}
+
+static void digest_add(const void *bytes, size_t count) {
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < count; i++) {
+        twin.digest = (twin.digest ^ at[i]) * UINT64_C(0x100000001B3);
+    }
+}
+
+/// Adds a call's status to the digest; returns it.
+static int told(int status) {
+    digest_add(&status, sizeof status);
+    return status;
+}
+
+/// Adds what is on the medium, and ends a life.
+static void medium_digest(void) {
+    uint32_t pages = (uint32_t)esk_shape_geometry.block_count * BLOCK_PAGES;
+    for (uint32_t at = 0; at < pages; at++) {
+        ESK_CHECK_INT(esk_sim_peek(twin.sim, at, page), ESK_OK);
+        digest_add(page, PAGE_BYTES);
+    }
+    digest_add(&twin.cuts, sizeof twin.cuts);
+    ESK_CHECK_INT(esk_sim_violations(twin.sim), 0);
+}
+
+static void twin_make(const struct esk_sim_config *config) {
+    esk_sim_destroy(twin.sim);
+    memset(&twin, 0, sizeof twin);
+    ESK_CHECK_INT(esk_sim_create(&twin.sim, config), ESK_OK);
+    twin.device = *esk_sim_device(twin.sim);
+    twin.ops = *twin.device.ops;
+    twin.ops.block_is_bad = NULL;
+    twin.ops.block_mark_bad = NULL;
+    twin.device.ops = &twin.ops;
+    twin.random = config->seed;
+    twin.digest = UINT64_C(0xCBF29CE484222325);
+}
+
+static int attach(void) {
+    return esk_volume_attach(&twin.volume, &twin.device, 0, &esk_shape_volume,
+                             (uint8_t *)page);
+}
+
+/// Finds the volume, or writes it.
+static int volume_boot(void) {
+    int status = attach();
+    if (status == ESK_NOT_FOUND) {
+        status =
+            esk_volume_stamp(&twin.volume, esk_shape_meta, (uint8_t *)page);
+    }
+    if (!SHAPED && status == ESK_OK) {
+        status =
+            esk_volume_mount(&twin.volume, &twin.device, 0, (uint8_t *)page);
+    }
+    return status;
+}
+
+/// After a cut, at a call that failed: power again, until `boot` opens the
+/// table. Some boots are cut as well.
+static void power_again(int (*boot)(void)) {
+    do {
+        ESK_CHECK(!esk_sim_is_on(twin.sim));
+        twin.cuts++;
+        esk_sim_power_on(twin.sim);
+        esk_sim_seed_set(twin.sim, draw(1u << 30));
+        if (draw(4) == 0) {
+            esk_sim_cut_at(twin.sim, esk_sim_op_count(twin.sim) + draw(3),
+                           ESK_SIM_CUT_DRAWN);
+        }
+    } while (boot() != ESK_OK);
+    esk_sim_cut_at(twin.sim, 0, ESK_SIM_CUT_NONE);
+}
+
+/// The digest of a life that the other program tells. folder: of this one.
+static uint64_t digest_elsewhere(const char *folder, uint64_t seed) {
+    char command[512];
+    uint64_t digest = 0;
+    const char *at = strstr(program, folder);
+    ESK_CHECK(at != NULL);
+    snprintf(command, sizeof command, "%.*sbuild/test/%s --digest %" PRIu64,
+             (int)(at - program), program, at + strlen(folder), seed);
+    FILE *pipe = popen(command, "r");
+    ESK_CHECK(pipe != NULL);
+    ESK_CHECK_INT(fscanf(pipe, "%" SCNx64, &digest), 1);
+    ESK_CHECK_INT(pclose(pipe), 0);
+    return digest;
+}
+
+void esk_assert_failed(const char *file, int line, const char *condition) {
+    esk_test_assert_failed_(file, line, condition);
+}
+
+static int digest_print(uint64_t seed) {
+    if (setjmp(esk_test_state_.leave) != 0) {
+        return 1;
+    }
+    esk_test_state_.claim = "digest";
+    life(seed);
+    printf("%" PRIx64 "\n", twin.digest);
+    return 0;
+}
+
+static int twin_main(int argc, char **argv) {
+    program = argv[0];
+    int status = argc == 3 && strcmp(argv[1], "--digest") == 0
+                     ? digest_print(strtoull(argv[2], NULL, 10))
+                     : esk_test_main_(argc, argv);
+    esk_sim_destroy(twin.sim);
+    return status;
+}
+
+#endif
