@@ -252,6 +252,18 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config,
                   void *arena, uint32_t arena_bytes);
 
+/// Reads from the catalog how the nodes of a tree are laid out: what
+/// esk_tree_attach takes.
+///
+/// info     of the tree; store: the one that it names.
+/// page     scratch, one page.
+/// Returns  ESK_OK; ESK_E_CORRUPT when no node can be laid out so; ESK_E_IO.
+/// Costs    a read of the table's descriptor.
+int esk_tree_layout_read(struct esk_volume *volume,
+                         const struct esk_table_info *info,
+                         const struct esk_node_store *store,
+                         struct esk_btree_layout *layout, uint8_t *page);
+
 /// Opens the tree that `info` and `layout` describe, without a look at the
 /// catalog: as esk_series_attach. Such a program has no readers.
 ///

@@ -185,8 +185,8 @@ int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
                        struct esk_fault *fault);
 /// Fills `layout`: where the tree's nodes have their rows and keys. Opens
 /// nothing.
-/// Returns  as esk_py_volume_column; ESK_E_UNSUPPORTED for what is no tree;
-///          ESK_E_CORRUPT when no node can be laid out so.
+/// Returns  as esk_tree_layout_read; ESK_E_UNSUPPORTED for what is no tree, or
+///          of a store that is not known.
 int esk_py_tree_layout(struct esk_py_device *device, uint32_t mount,
                        const struct esk_table_info *info,
                        struct esk_btree_layout *layout);

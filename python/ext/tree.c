@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "handle.h"
-#include "table/tree/tree.h"
 
 /// Pages that a batch in place may change.
 enum { BATCH_PAGES = 2048 };
@@ -58,23 +57,15 @@ static const struct esk_node_store *store_find(uint8_t id) {
 int esk_py_tree_layout(struct esk_py_device *device, uint32_t mount,
                        const struct esk_table_info *info,
                        struct esk_btree_layout *layout) {
-    struct esk_column_info key;
     const struct esk_node_store *store = store_find(info->run_pages);
     if (info->kind != ESK_TABLE_TREE || store == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    ESK_TRY(esk_py_volume_column(device, mount, info, info->key_column, &key));
     ESK_TRY(esk_py_volume_enter(device, mount));
-    *layout = (struct esk_btree_layout){
-        .row_bytes = info->row_bytes,
-        .key_offset = key.offset,
-        .key_bytes = key.bytes,
-        .key_type = key.type,
-    };
-    store->layout(layout, device->device.geometry.page_bytes,
-                  info->group_pages);
+    int status = esk_tree_layout_read(&device->volume, info, store, layout,
+                                      device->page);
     esk_py_device_leave(device);
-    return esk_btree_layout_is_sound(layout) ? ESK_OK : ESK_E_CORRUPT;
+    return status;
 }
 
 void esk_py_tree_merges(struct esk_tree_config *config) {

@@ -75,11 +75,10 @@ int esk_tree_create(struct esk_volume *volume,
     return esk_volume_create(volume, ESK_TABLE_TREE, spec, fault, page);
 }
 
-/// Reads what the catalog says of rows, keys and nodes.
-static int layout_read(struct esk_volume *volume,
-                       const struct esk_table_info *info,
-                       const struct esk_node_store *store,
-                       struct esk_btree_layout *layout, uint8_t *page) {
+int esk_tree_layout_read(struct esk_volume *volume,
+                         const struct esk_table_info *info,
+                         const struct esk_node_store *store,
+                         struct esk_btree_layout *layout, uint8_t *page) {
     struct esk_column_place column;
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     uint8_t k_percent = info->group_pages;
@@ -181,7 +180,8 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
     struct tree_memory memory;
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     if (config->store == NULL || config->store->id != info->run_pages ||
-        layout_read(volume, info, config->store, &layout, page) != ESK_OK) {
+        esk_tree_layout_read(volume, info, config->store, &layout, page) !=
+            ESK_OK) {
         return 0;
     }
     return memory_carve(&arena, page_bytes, &layout, config, &memory);
@@ -256,8 +256,8 @@ static int table_read(struct esk_volume *volume, const char *name,
     if (!region_fits(volume, &scratch->info)) {
         return ESK_E_CORRUPT;
     }
-    return layout_read(volume, &scratch->info, config->store, &scratch->layout,
-                       arena);
+    return esk_tree_layout_read(volume, &scratch->info, config->store,
+                                &scratch->layout, arena);
 }
 
 /// Carves the arena and fills in what is known.
