@@ -298,11 +298,11 @@ void esk_tree_close(struct esk_tree *tree);
 ///          the collector has gone round; and of more than 12 blocks those
 ///          above (erased ones count: with blocks of fewer than 4 pages, or
 ///          after a batch). So of cuts between which nothing takes effect any
-///          number takes no more than one does. After a cut the steps of a
-///          wandering tree's collector end with a block, where there is nothing
-///          to lose. A full tree takes changes and deletes after 30 cuts in a
-///          row anywhere in its sweeps: tested on 8 to 80 blocks of 1 to 64
-///          pages.
+///          number takes no more than one does. Steps of a wandering tree's
+///          collector end with a block, where there is nothing to lose, and
+///          after a cut it catches up before a change is made. A full tree
+///          takes changes and deletes after 30 cuts in a row anywhere in its
+///          sweeps: tested on 8 to 80 blocks of 1 to 64 pages.
 /// Costs    height reads and the store's programs; when the medium is full
 ///          of old pages also GC of a block or more. Inplace: when no page is
 ///          left that was never used, a read of every inner node for a number

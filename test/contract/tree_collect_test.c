@@ -42,8 +42,8 @@ ESK_TEST(full_moving_tree_is_mostly_live_and_wears_evenly) {
         uint8_t store;
         uint8_t frames;
         uint8_t live; ///< percent of the pages, at least
-    } cases[] = {{ESK_STORE_WANDERING, 2, 65},
-                 {ESK_STORE_WANDERING, 6, 65},
+    } cases[] = {{ESK_STORE_WANDERING, 2, 66},
+                 {ESK_STORE_WANDERING, 6, 66},
                  {ESK_STORE_MU, 2, 85},
                  {ESK_STORE_MU, 6, 85}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -64,7 +64,7 @@ ESK_TEST(full_moving_tree_is_mostly_live_and_wears_evenly) {
             table.store == ESK_STORE_MU ? report.leaves : report.nodes;
         ESK_CHECK(live * 100 >= cases[i].live * pages);
         uint32_t most = update(&model, 30u * pages);
-        ESK_CHECK(most < pages);
+        ESK_CHECK(most <= 2u * 3u + 2u * 16u);
         struct esk_table_info info;
         struct esk_sim_wear wear;
         ESK_CHECK_INT(
@@ -112,6 +112,66 @@ ESK_TEST(full_wandering_tree_with_inner_nodes_of_one_child_takes_changes) {
     (void)update(&model, 3000);
     sound_verify(&model);
     esk_model_tree_free(&model);
+}
+
+/// Puts rows that are there, from random ones on, `most` a call, 10 at most.
+static void many_put(struct esk_model_tree *model, uint32_t calls,
+                     uint32_t most) {
+    uint8_t rows[10 * 600];
+    for (uint32_t i = 0; i < calls; i++) {
+        uint32_t number = model_tree_key_there(model);
+        uint32_t done = 0;
+        uint32_t put = 0;
+        for (; put < most && number < model->range; number++) {
+            if (model->expected.version[number] != 0) {
+                model->version++;
+                esk_model_tree_row(model, number, model->version,
+                                   rows + put * model->row_bytes);
+                model->expected.version[number] = model->version;
+                put++;
+            }
+        }
+        ESK_CHECK_INT(esk_tree_put_many(model->tree, rows, put, &done), ESK_OK);
+        ESK_CHECK_INT(done, put);
+    }
+}
+
+ESK_TEST(batch_takes_the_changes_that_it_has_room_for_at_any_fill) {
+    enum { PAGES = 30 };
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        struct esk_model_tree model;
+        struct esk_tree_stats stats;
+        struct esk_model_tree_table table = {.store = store,
+                                             .key_type = ESK_TYPE_U32,
+                                             .pad_bytes = 320,
+                                             .key_range = 4000,
+                                             .blocks = 40};
+        ESK_CONTEXT("store %u", store);
+        model_tree_make(&model, &table, &large);
+        model_tree_fill(&model);
+        many_put(&model, 200, 10);
+        esk_tree_stats(model.tree, &stats);
+        while (stats.nodes + PAGES > stats.nodes_max) {
+            ESK_CHECK_INT(
+                esk_model_tree_delete(&model, model_tree_key_there(&model)),
+                ESK_OK);
+            esk_tree_stats(model.tree, &stats);
+        }
+        uint32_t path = store == ESK_STORE_MU ? 1 : stats.height;
+        for (uint32_t batch = 0; batch < 300; batch++) {
+            ESK_CHECK_INT(esk_tree_begin(model.tree, PAGES), ESK_OK);
+            model.before = model.expected;
+            many_put(&model, PAGES / path, 1);
+            if (batch % 3 == 2) {
+                ESK_CHECK_INT(esk_tree_abort(model.tree), ESK_OK);
+                model.expected = model.before;
+            } else {
+                ESK_CHECK_INT(esk_tree_commit(model.tree), ESK_OK);
+            }
+        }
+        sound_verify(&model);
+        esk_model_tree_free(&model);
+    }
 }
 
 ESK_TEST(nodes_max_is_what_a_tree_of_the_last_height_can_hold) {

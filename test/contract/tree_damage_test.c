@@ -249,9 +249,10 @@ ESK_TEST(tree_scan_goes_on_when_the_leaf_it_is_in_is_lost) {
             told += status == ESK_E_CORRUPT ? 1 : 0;
             if (read >= 100 && told == 0 && cursor.path.index[0] > 0) {
                 frames_turn_over(&model, way == 0 ? read : RANGE - read);
+                uint32_t block = model.device->geometry.block_pages;
                 page_hurt(&model,
-                          info.block[0] * model.device->geometry.block_pages +
-                              cursor.path.address[0],
+                          info.block[0] * block +
+                              cursor.path.address[0] % (info.blocks[0] * block),
                           3);
             }
         }

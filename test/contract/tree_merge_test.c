@@ -138,7 +138,7 @@ ESK_TEST(merged_pages_of_a_full_tree_are_used_again) {
             table.key_range = 4000;
             table.blocks = esk_model_tree_overwrites(stores[s])
                                ? (uint32_t)pad / 2 + 2
-                               : 13;
+                               : 11;
             ESK_CONTEXT("store %u, pad %u", stores[s], pad);
             model_tree_make(&model, &table);
             model_tree_fill(&model);

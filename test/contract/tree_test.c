@@ -62,7 +62,7 @@ ESK_TEST(tree_is_a_sorted_array_with_every_store_and_key) {
 
 ESK_TEST(tree_works_with_rows_of_which_two_fit_a_leaf) {
     for (size_t s = 0; s < sizeof stores; s++) {
-        for (uint16_t pad = 40; pad <= 230; pad = (uint16_t)(pad + 38)) {
+        for (uint16_t pad = 36; pad <= 226; pad = (uint16_t)(pad + 38)) {
             struct esk_model_tree_table table = {.store = stores[s],
                                                  .key_type = ESK_TYPE_U32,
                                                  .pad_bytes = pad,

@@ -13,7 +13,10 @@ enum esk_tree_page_offset {
     ESK_TREE_PAGE_FLAGS = 19,  ///< u8, below
     ESK_TREE_PAGE_ROWS = 20,   ///< u32, rows of the tree
     ESK_TREE_PAGE_NODES = 24,  ///< u32, nodes of the tree
-    ESK_TREE_PAGE_BODY = 28,   ///< where nodes begin
+    ESK_TREE_PAGE_BODY = 28,   ///< where nodes begin (mu)
+    ESK_TREE_PAGE_SWEPT = 28,  ///< u32, wandering: the leaf swept last
+    ESK_TREE_PAGE_DUE = 32,    ///< u32, wandering: where the sweep is due
+    ESK_TREE_PAGE_NODE = 36,   ///< where the node begins (wandering)
 };
 
 enum esk_tree_page_flags {

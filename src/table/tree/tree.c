@@ -44,7 +44,7 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
     } else {
         uint16_t body = ESK_ENVELOPE_BYTES;
         if (layout->counts_inside) {
-            body = ESK_TREE_PAGE_BODY;
+            body = ESK_TREE_PAGE_NODE;
         }
         esk_btree_layout_whole(layout, body, page_bytes);
     }
@@ -416,7 +416,7 @@ void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
     stats->program_failures = tree->stats.program_failures;
     stats->erase_failures = tree->stats.erase_failures;
     stats->nodes = overwrites ? tree->ring.head : tree->now.nodes;
-    stats->nodes_max = esk_tree_store(tree)->nodes_max(tree);
+    stats->nodes_max = esk_tree_store(tree)->nodes_max(tree, tree->now.height);
     if (!overwrites) {
         stats->pages_moved = tree->moved;
         stats->nodes_max = nodes_by_height(tree, stats->nodes_max);

@@ -35,7 +35,9 @@ struct esk_tree_state {
     uint32_t root;  ///< address; ESK_PAGE_NONE: no node yet
     uint32_t rows;  ///< UINT32_MAX: not known (inplace)
     uint32_t nodes; ///< inplace: pages in use
-    uint32_t inner; ///< of the nodes; UINT32_MAX: not known
+    uint32_t swept; ///< GC: the leaf that was swept last, or ESK_PAGE_NONE
+    uint32_t due;   ///< GC: where the head is when a step of the sweep is due
+    uint32_t paced; ///< GC: the most nodes of a pass of the sweep
     uint8_t height;
 };
 
@@ -93,7 +95,6 @@ struct esk_tree {
     bool lru_n;
     bool in_batch;
     bool redirects; ///< inplace: pages are read and written in slots
-    bool swept;     ///< GC: nodes below the key in `probe` are done
     bool was_cut;   ///< GC: a mount found what a cut left of a change
     bool broken;    ///< inplace: a split was cut short and is to be completed;
                     ///< a reader: always, so that each read looks at the writer
@@ -124,7 +125,6 @@ struct esk_tree {
     /* From here on of nodes that move. */
     uint32_t committed; ///< root that takes effect after a cut
     uint8_t unread;     ///< newest pages that mounts could not read, in all
-    uint32_t sweep_end; ///< GC: positions below it are emptied; 0: none
     uint32_t moved;
     uint32_t bad_pages; ///< GC: of the blocks known bad
     uint32_t bad_seen;  ///< GC: failures when they were counted, and one; or 0
@@ -189,8 +189,8 @@ struct esk_node_store {
     /// Makes room for a change that may append `pages` nodes. In place also
     /// completes what a failure left: 0, before a read, does no more.
     int (*begin)(struct esk_tree *tree, uint32_t pages);
-    /// Nodes (inplace: pages) that the region can hold.
-    uint32_t (*nodes_max)(const struct esk_tree *tree);
+    /// Nodes (inplace: pages) that the region can hold in `height` levels.
+    uint32_t (*nodes_max)(const struct esk_tree *tree, uint8_t height);
     /// A node that was changed and not split: sets edit->child_gone when it
     /// became empty and was dropped; a root may lose levels. May be NULL.
     int (*settle)(struct esk_tree *tree, struct esk_tree_work *work,
@@ -214,6 +214,10 @@ struct esk_node_store {
     /// After ESK_FULL of a change: finds pages for new nodes. ESK_OK: there are
     /// some now. NULL where nodes move.
     int (*refill)(struct esk_tree *tree);
+    /// Moves leaves in key order: of nodes that move each to a page of its own;
+    /// else NULL.
+    int (*sweep)(struct esk_tree *tree, uint16_t pages,
+                 const struct esk_tree_path *tail);
     /// Collects ahead of need: of a ring. NULL where nodes stay.
     int (*collect)(void *tree, bool *done);
     uint8_t id;    ///< enum esk_tree_store
@@ -399,9 +403,10 @@ int esk_tree_turn(struct esk_tree *tree, struct esk_tree_path *path,
 /// Makes the change along tree->path. On failure nothing has taken effect.
 int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit);
 
-/// Begins a change: completes what a failure left, makes room for `pages`
-/// appends, and takes a page where a path shares one.
-int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages);
+/// Begins a change: completes what a failure left, makes room for what it may
+/// append, and takes a page where a path shares one.
+/// again    the change failed before it appended a page: there still is room.
+int esk_tree_change_begin(struct esk_tree *tree, bool again);
 
 /// Pins the node that is to be changed at `level`, or makes an empty one.
 int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
@@ -413,6 +418,17 @@ void esk_tree_work_drop(struct esk_tree *tree, struct esk_tree_work *work);
 /// Ends it.
 void esk_tree_change_end(struct esk_tree *tree, int status,
                          const struct esk_tree_state *before);
+
+/// Nodes that a change may write.
+static inline uint8_t esk_tree_change_pages(const struct esk_tree *tree) {
+    return (uint8_t)(2u * tree->now.height + 1u);
+}
+
+/// Takes tree->page, where a path shares one.
+static inline int esk_tree_take(struct esk_tree *tree) {
+    return esk_tree_store(tree)->take != NULL ? esk_tree_store(tree)->take(tree)
+                                              : ESK_OK;
+}
 
 /// Whether nothing may be programmed.
 static inline bool esk_tree_is_read_only(const struct esk_tree *tree) {

@@ -133,20 +133,27 @@ struct change {
     bool left_changed;
 };
 
-/// Whether `count` more nodes have a place.
-static bool nodes_fit(const struct esk_tree *tree, uint8_t count) {
+/// Whether `count` more nodes have a place in a tree of `height`.
+static bool nodes_fit(const struct esk_tree *tree, uint8_t count,
+                      uint8_t height) {
     if (esk_tree_overwrites(tree)) {
         return tree->spares->count >= count;
     }
-    return tree->now.nodes + count <= esk_tree_store(tree)->nodes_max(tree);
+    return tree->now.nodes + count <=
+           esk_tree_store(tree)->nodes_max(tree, height);
 }
 
-/// Whether the node of `level` can be split: not when all above it are full
-/// and there cannot be another root. Lower levels are written by the time a
+/// Whether the node of `level` can be split, with another root, or, when all
+/// above it are not full, without. Lower levels are written by the time a
 /// higher one splits, so this is asked before the first.
-static int height_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
+static int split_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
     uint8_t height = tree->now.height;
-    *fits = height < esk_tree_layout(tree)->height_max;
+    uint8_t count = (uint8_t)(height + 2u - level);
+    *fits = height < esk_tree_layout(tree)->height_max &&
+            nodes_fit(tree, count, (uint8_t)(height + 1u));
+    if (*fits || !nodes_fit(tree, count, height)) {
+        return ESK_OK;
+    }
     while (!*fits && level < height) {
         struct esk_tree_work work;
         struct esk_btree_node node;
@@ -170,8 +177,8 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
     struct esk_btree_node right;
     uint16_t count = esk_btree_count(left);
     bool fits = false;
-    ESK_TRY(height_fits(tree, level, &fits));
-    if (!fits || !nodes_fit(tree, (uint8_t)(tree->now.height + 2u - level))) {
+    ESK_TRY(split_fits(tree, level, &fits));
+    if (!fits) {
         return ESK_FULL;
     }
     bool keeps = edit->rightmost && index == count &&
@@ -271,12 +278,9 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
-/// Takes note of one node more, of `level`.
-static void node_add(struct esk_tree *tree, uint8_t level) {
-    if (!esk_tree_overwrites(tree)) {
-        tree->now.nodes++;
-        tree->now.inner += level > 1 && tree->now.inner != UINT32_MAX ? 1 : 0;
-    }
+/// Takes note of one node more.
+static void node_add(struct esk_tree *tree) {
+    tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
 }
 
 /// Puts a root above the two nodes that the old one became.
@@ -285,7 +289,7 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     struct esk_btree_node node;
     uint8_t level = (uint8_t)(tree->now.height + 1u);
     tree->now.height = level;
-    node_add(tree, level);
+    node_add(tree);
     tree->path.address[level - 1] = ESK_PAGE_NONE;
     ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     uint8_t *entry = node.entries;
@@ -312,7 +316,7 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
         ESK_TRY(esk_tree_store(tree)->split(tree, left, &change->right,
                                             change->left_changed, &edit->child,
                                             &right));
-        node_add(tree, left->level);
+        node_add(tree);
         esk_store_u32(tree->pending + esk_tree_layout(tree)->key_bytes, right);
     } else {
         bool root = left->level == tree->now.height;
@@ -385,10 +389,10 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
 int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
     bool again = true;
     if (tree->now.root == ESK_PAGE_NONE) {
-        if (!esk_tree_overwrites(tree) && !nodes_fit(tree, 1)) {
+        if (!esk_tree_overwrites(tree) && !nodes_fit(tree, 1, 1)) {
             return ESK_FULL; /* it could not be changed */
         }
-        node_add(tree, 1);
+        node_add(tree);
     }
     tree->page_low = edit->level;
     for (uint8_t level = edit->level; again; level++) {
@@ -399,15 +403,17 @@ int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
                : ESK_OK;
 }
 
-int esk_tree_change_begin(struct esk_tree *tree, uint8_t pages) {
+int esk_tree_change_begin(struct esk_tree *tree, bool again) {
     if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
     ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
-    ESK_TRY(esk_tree_store(tree)->begin(tree, pages));
+    if (!again) {
+        uint8_t pages = esk_tree_change_pages(tree);
+        ESK_TRY(esk_tree_store(tree)->begin(tree, pages));
+    }
     ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
-    return esk_tree_store(tree)->take != NULL ? esk_tree_store(tree)->take(tree)
-                                              : ESK_OK;
+    return esk_tree_take(tree);
 }
 
 /// Forgets the nodes that the change along tree->path replaced.

@@ -25,8 +25,7 @@ static void edit_begin(struct esk_tree_edit *edit) {
 static int leaf_change(struct esk_tree *tree, const uint8_t *key,
                        struct esk_tree_edit *edit, enum put_mode mode,
                        bool through) {
-    int status =
-        esk_tree_change_begin(tree, (uint8_t)(2u * tree->now.height + 1u));
+    int status = esk_tree_change_begin(tree, through);
     if (status == ESK_FULL && !tree->in_batch && !esk_tree_overwrites(tree) &&
         tree->bad_pages > 0) {
         /* A change always has room, but for what blocks took that failed. */
@@ -151,6 +150,8 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
     if (pages == 0) {
         pages = esk_volume_geometry(tree->volume)->block_pages;
     }
+    /* A change asks for all that it may take. */
+    pages += esk_tree_change_pages(tree);
     ESK_TRY(esk_tree_store(tree)->begin(tree, pages));
     ESK_TRY(esk_tree_flush(tree));
     tree->before = tree->now;
@@ -177,9 +178,7 @@ int esk_tree_commit(struct esk_tree *tree) {
     }
     /* The root is written once more, by a page that takes effect. Room for
        one page always is, also when the batch took all it may take. */
-    if (esk_tree_store(tree)->take != NULL) {
-        ESK_TRY(esk_tree_store(tree)->take(tree));
-    }
+    ESK_TRY(esk_tree_take(tree));
     if (esk_tree_kept(tree) != NULL) {
         esk_tree_kept(tree)->through = true;
     }

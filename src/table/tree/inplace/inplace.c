@@ -162,7 +162,8 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
     return esk_inplace_barrier(tree);
 }
 
-static uint32_t inplace_nodes_max(const struct esk_tree *tree) {
+static uint32_t inplace_nodes_max(const struct esk_tree *tree, uint8_t height) {
+    (void)height;
     return esk_inplace_end(tree);
 }
 

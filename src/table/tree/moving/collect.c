@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The collector of wandering trees: when the ring's oldest blocks are emptied,
-/// and how much is kept free for it.
+/// The collector of trees whose nodes move: the ring's oldest blocks are
+/// emptied a little with every change.
 ///
-///     tail              sweep_end                    head
-///     | dead | live | dead | ...    | live | ...     | erased ...
-///       window |______ what is live there, again ______^
+///     tail                              head
+///     | dead | dead | LIVE | ... | live ...| erased ...
+///       passed        | written anew      ^
+///                     |___________________|
 ///
-/// A sweep (sweep.c) writes anew what is live in a window at the tail,
-/// then the window's blocks are given back. Oldest first is a circle, so wear
-/// is even, and nothing about pages is kept in RAM or on flash.
+/// The oldest page is asked for in the tree, by the first key of its lowest
+/// node: a page lives as long as that (mutree-2007, section 5.1). A page that
+/// no path leads to is dead and passed; any other is written anew with its
+/// path. So a block is given back on evidence, nothing about pages is kept in
+/// RAM or on flash, and after a mount the collector goes on where the tail is.
+/// Oldest first is a circle, so wear is even.
 ///
-/// Room. A sweep writes the live pages and, for each lowest inner node with
-/// children in the window, that node and
-/// a share of what is above it. So a lap, of `n` windows, writes the live
-/// pages and at most n times the inner nodes: that is what a full tree leaves
-/// free, and the window. Few large windows cost room for the window, many
-/// small ones room for inner nodes; n near the root of the fanout is best.
+/// mu: a path is one program, so a page is moved when its turn comes. For the
+/// changes that come while live pages lie in a row room is kept.
 ///
-/// Blocks that are bad are no room, and for some to go bad room is kept: the
-/// nodes that are there when they do are still to be moved.
+/// wandering: a path is a page a level, so leaves are moved many at a time, in
+/// key order (sweep.c), each once a lap: a step is due whenever the head went
+/// as far as its share of a lap. So no leaf's page is older than a lap, and the
+/// tail, a lap behind, finds dead pages only. Changes need not be heard of: a
+/// leaf that they displaced is younger. What all the same is live at the tail,
+/// after failures, is moved there, as of mu.
+///
+/// A call programs two blocks at most for that (blocks of less than 16 pages
+/// count for 16), as long as there is room for a change. When there is none, or
+/// the sweep is late after cuts, it goes on until it is made up for.
 #include "base/inline.h"
 #include "table/tree/moving/cow.h"
 #include "table/tree/plan/collector.h"
@@ -29,143 +37,283 @@ static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
     return esk_volume_geometry(tree->volume)->block_pages;
 }
 
-/// Windows that a lap of a wandering tree is divided into.
-static uint8_t windows(const struct esk_tree *tree) {
-    return esk_collector_windows(esk_tree_layout(tree)->node_entries[1]);
+static uint32_t call_pages(const struct esk_tree *tree) {
+    return esk_collector_call(block_pages(tree));
 }
 
-/// Pages that a change, and one after the tree grew, can take; or what of a
-/// block is not yet collected.
-static uint32_t change_pages(const struct esk_tree *tree) {
-    uint32_t pages = 2u * tree->now.height + 3u;
-    return pages < block_pages(tree) ? block_pages(tree) : pages;
+/// Whether leaves are moved in order: of mu they are not, and a root needs none
+/// of it.
+static bool sweeps(const struct esk_tree *tree) {
+    return esk_tree_store(tree)->sweep != NULL && tree->now.height > 1;
 }
 
-/// Pages that a window of a wandering tree is to have.
-static uint32_t window_moving(const struct esk_tree *tree) {
-    uint32_t all = esk_tree_good_pages(tree);
-    uint8_t count = windows(tree);
-    uint32_t least = (uint32_t)ESK_COLLECTOR_PATHS * tree->now.height;
-    /* A wide division takes a small chip three times as long. */
-    uint32_t pages =
-        all <= UINT16_MAX ? (uint32_t)((unsigned)all / count) : all / count;
-    return pages < least ? least : pages;
+/// Pages that a step of a sweep programs at most.
+static ESK_OUT_OF_LINE uint32_t step_pages(const struct esk_tree *tree,
+                                           uint8_t height) {
+    return esk_collector_step(esk_tree_sure_pages(tree), block_pages(tree),
+                              height);
 }
 
-/// Pages that a sweep empties: whole blocks.
-static uint32_t window_pages(const struct esk_tree *tree) {
-    uint32_t pages = block_pages(tree) - 1u;
-    pages += window_moving(tree);
-    return pages - esk_ring_rest(&tree->ring, pages);
-}
-
-/// Pages kept free for the collector: what a sweep of `window` pages writes
-/// before it frees.
-static uint32_t sweep_pages(const struct esk_tree *tree, uint32_t window) {
-    return window + block_pages(tree) +
-           esk_tree_good_pages(tree) / ESK_COLLECTOR_SLACK;
-}
-
-static uint32_t reserve(const struct esk_tree *tree) {
-    return sweep_pages(tree, window_pages(tree));
-}
-
-/// The window that there is room to sweep. After a mount there may be less
-/// than is kept: what a cut left of a sweep is dead, and the tail is put as
-/// far back as there are pages, so that the first windows hold nothing.
-static uint32_t window_fit(struct esk_tree *tree) {
-    uint32_t block = block_pages(tree);
-    uint32_t window = window_pages(tree);
-    while (window > block &&
-           !esk_ring_has_room(&tree->ring, sweep_pages(tree, window))) {
-        window -= block;
-    }
-    return window;
-}
-
-/// Pages that a lap of sweeps writes beside the live ones.
-static uint32_t paths_pages(const struct esk_tree *tree) {
-    uint32_t inner = tree->now.inner;
-    uint8_t above = (uint8_t)(tree->now.height - 1u);
-    if (above == 0) {
-        return 0;
-    }
-    if (inner == UINT32_MAX) {
-        inner = 2u * tree->now.nodes / esk_tree_layout(tree)->node_entries[1];
-    }
-    return windows(tree) *
-           (inner + above + inner * (above - 1u) / ESK_COLLECTOR_PARENTS);
-}
-
-uint32_t esk_tree_nodes_max(const struct esk_tree *tree) {
-    uint32_t all = esk_tree_good_pages(tree);
+uint32_t esk_tree_nodes_max(const struct esk_tree *tree, uint8_t height) {
+    uint32_t all = esk_tree_sure_pages(tree);
     uint32_t kept =
-        reserve(tree) + paths_pages(tree) + all / ESK_COLLECTOR_GAIN;
-    kept += change_pages(tree) + esk_tree_spare_pages(tree);
+        2u * block_pages(tree) + 2u * height + 3u + all / call_pages(tree);
+    if (esk_tree_store(tree)->sweep != NULL) {
+        return esk_collector_swept(all, block_pages(tree), height);
+    }
     return all > kept ? all - kept : 0;
 }
 
-/// Goes on with a sweep, or begins one.
-/// done     out: there was something to do.
-static int collect_next(struct esk_tree *tree, bool *done) {
-    struct esk_ring *ring = &tree->ring;
-    uint32_t pages = block_pages(tree);
-    *done = false;
-    if (tree->in_batch) {
+/// Whether a step of the sweep is due.
+static bool step_is_due(struct esk_tree *tree) {
+    uint32_t head = tree->ring.head;
+    if (!sweeps(tree)) {
+        return false;
+    }
+    esk_tree_sweep_pace(tree);
+    uint32_t lap = esk_ring_pages(&tree->ring);
+    if (head > lap && tree->now.due < head - lap) {
+        tree->now.due = head - lap;
+    }
+    return tree->now.due <= head;
+}
+
+/// Looks for the page at `at` in the tree: tree->low is its first key.
+/// level    out: of its lowest node; 0: it is dead.
+static int page_look(struct esk_tree *tree, uint32_t at, uint8_t *level) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    bool named = false;
+    *level = 0;
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = esk_ring_read(&tree->ring, at, page, true);
+    uint8_t low = page[ESK_TREE_PAGE_LOW];
+    uint8_t height = page[ESK_TREE_PAGE_HEIGHT];
+    if (status == ESK_OK && low > 0 && low <= height &&
+        height <= esk_tree_layout(tree)->height_max &&
+        low <= tree->now.height) {
+        struct esk_btree_node node;
+        esk_btree_view(esk_tree_layout(tree), page, low, height, &node);
+        uint16_t count = esk_btree_count(&node);
+        named = count > 0 && count <= node.capacity;
+        if (named) {
+            memcpy(tree->low, esk_btree_key(&node, 0),
+                   esk_tree_layout(tree)->key_bytes);
+        }
+    }
+    esk_pool_give(&tree->pool, frame);
+    if (status == ESK_E_IO) {
+        return status;
+    }
+    if (at == tree->now.root && (low == tree->now.height || !named)) {
+        *level = tree->now.height;
         return ESK_OK;
     }
-    /* A window is given up: no tree may need it but the one in effect. */
-    ESK_TRY(esk_tree_flush(tree));
-    if (tree->sweep_end == 0) {
-        uint32_t end = ring->tail - ring->tail % pages + window_fit(tree);
-        uint32_t last = ring->head - ring->head % pages;
-        end = end < last ? end : last;
-        if (end <= ring->tail) {
-            return ESK_OK;
+    if (!named || low > 1 || tree->now.height == 1) {
+        /* Children are older than their parent: there are none any more. */
+        return ESK_OK;
+    }
+    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
+    status = esk_tree_descend(tree, &tree->path, tree->low, ESK_TREE_FIRST, 2,
+                              &edit);
+    if (status == ESK_OK && edit.child == at) {
+        *level = 1;
+    }
+    /* What lies below a node that is lost is lost. */
+    return status == ESK_E_CORRUPT ? ESK_OK : status;
+}
+
+/// Writes the page at the tail anew, whose lowest node is of `level`, with what
+/// is above it.
+static int path_move(struct esk_tree *tree, uint8_t level) {
+    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
+    struct esk_tree_state before = tree->now;
+    uint32_t at = tree->ring.tail;
+    int status = ESK_OK;
+    ESK_TRY(esk_tree_take(tree));
+    if (level < tree->now.height) {
+        status = esk_tree_descend(tree, &tree->path, tree->low, ESK_TREE_FIRST,
+                                  (uint8_t)(level + 1u), &edit);
+    }
+    if (status == ESK_OK) {
+        status = esk_tree_page_verify(tree, at);
+    }
+    if (status == ESK_OK) {
+        status = esk_tree_extend(tree, &tree->path, at, level, &edit);
+    }
+    if (status == ESK_OK) {
+        edit.level = level;
+        status = esk_tree_change(tree, &edit);
+        tree->moved++;
+    }
+    esk_tree_change_end(tree, status, &before);
+    return status == ESK_E_CORRUPT ? ESK_OK : status;
+}
+
+/// The most pages up to `most` that a step writes so that its root is the last
+/// page of a block, if that is possible: then a cut costs none, for what is
+/// torn in blocks behind it is taken back.
+static uint32_t whole_pages(const struct esk_tree *tree, uint32_t most) {
+    uint32_t block = block_pages(tree);
+    uint32_t whole = block - esk_ring_rest(&tree->ring, tree->ring.head);
+    if (whole > most) {
+        return most;
+    }
+    whole = most - (most - whole) % block;
+    uint32_t least = ESK_COLLECTOR_STEP_LEAST;
+    return whole < tree->now.height + least ? most : whole;
+}
+
+/// Does a step of the sweep of `pages` pages at most, as far as there is room,
+/// which is left for a change.
+/// tail     as esk_tree_sweep.
+static int sweep_move(struct esk_tree *tree, uint32_t pages,
+                      const struct esk_tree_path *tail) {
+    uint8_t height = tree->now.height;
+    uint32_t most = step_pages(tree, height);
+    pages = pages < most ? pages : most;
+    while (
+        pages > height &&
+        !esk_ring_has_room(&tree->ring, pages + esk_tree_change_pages(tree))) {
+        pages--;
+    }
+    return pages <= height
+               ? ESK_NOT_FOUND
+               : esk_tree_sweep(tree, (uint16_t)whole_pages(tree, pages), tail);
+}
+
+/// Passes the page at the tail, or has it moved, by `pages` programs at most.
+/// Returns  ESK_OK; ESK_END: it is live, and `pages` is 0.
+static int tail_step(struct esk_tree *tree, uint32_t pages) {
+    struct esk_ring *ring = &tree->ring;
+    uint8_t level = 0;
+    ESK_TRY(page_look(tree, ring->tail, &level));
+    if (level > 0 && pages == 0) {
+        return ESK_END;
+    }
+    if (level == 1 && sweeps(tree)) {
+        struct esk_tree_path tail = tree->path;
+        int status = sweep_move(tree, pages, &tail);
+        if (status != ESK_NOT_FOUND) {
+            return status;
         }
-        tree->sweep_end = end;
-        tree->swept = false;
     }
-    *done = true;
-    if (esk_tree_kept(tree) == NULL || tree->now.root == ESK_PAGE_NONE) {
-        return tree->now.root == ESK_PAGE_NONE ? esk_tree_sweep_end(tree)
-                                               : esk_tree_sweep(tree);
+    if (level > 0) {
+        ESK_TRY(path_move(tree, level));
     }
-    bool through = esk_tree_kept(tree)->through;
-    esk_tree_kept(tree)->through = true;
-    int status = esk_tree_sweep(tree);
-    esk_tree_kept(tree)->through = through;
+    uint32_t next = esk_ring_skip(ring, ring->tail);
+    if (esk_ring_rest(ring, next) == 0) {
+        /* What was moved must not be in a cache when its source is erased. */
+        ESK_TRY(esk_region_sync(&ring->region));
+    }
+    esk_ring_drop(ring, next);
+    return ESK_OK;
+}
+
+/// Goes on with the sweep, if that is due, or at the tail, by `pages` programs
+/// at most. Nothing may wait in the write cache: pages are given up, so no tree
+/// may need them but the one in effect.
+static int collect_next(struct esk_tree *tree, uint32_t pages, bool due) {
+    struct esk_tree_kept *kept = esk_tree_kept(tree);
+    ESK_TRY(esk_tree_flush(tree));
+    bool through = kept != NULL && kept->through;
+    if (kept != NULL) {
+        kept->through = true;
+    }
+    uint32_t step = step_pages(tree, tree->now.height) + tree->now.height;
+    int status = ESK_NOT_FOUND;
+    if (due && pages > 0 && esk_ring_has_room(&tree->ring, step)) {
+        status = sweep_move(tree, pages, NULL);
+    }
+    if (status == ESK_NOT_FOUND) {
+        status = tail_step(tree, pages);
+    }
+    if (kept != NULL) {
+        kept->through = through;
+    }
     return status;
 }
 
+/// Pages that are to be free beside those of a change.
+struct kept {
+    uint32_t least; ///< always
+    uint32_t ahead; ///< and before the collector rests
+};
+
+/// Of mu: for live pages, which may all lie in a row. Else: for a step, and a
+/// block that goes bad, or that a cut tears.
+/// batch    nothing is collected under it, but after it is.
+static struct kept room_kept(const struct esk_tree *tree, bool batch) {
+    uint8_t height = tree->now.height;
+    uint32_t block = block_pages(tree);
+    struct kept kept = {.least = 0};
+    if (esk_tree_store(tree)->sweep == NULL) {
+        kept.least = block / 2u + 1u;
+        kept.ahead = block / 2u + tree->now.nodes / call_pages(tree);
+    } else {
+        kept.ahead = step_pages(tree, height) + height + block;
+        kept.least = kept.ahead * 3u / 4u;
+        kept.ahead -= kept.least;
+    }
+    if (batch) {
+        kept.least += kept.ahead;
+        kept.ahead = 0;
+    }
+    return kept;
+}
+
 int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
-    uint32_t all = esk_ring_pages(&tree->ring);
-    uint32_t tail = tree->ring.tail;
+    struct esk_ring *ring = &tree->ring;
+    uint32_t first = tree->stats.programs;
+    uint32_t looks = 2u * esk_ring_pages(ring);
+    uint32_t most = call_pages(tree);
+    uint32_t least = esk_tree_store(tree)->sweep != NULL ? most / 2u : 1u;
+    bool batch = tree->in_batch || pages > esk_tree_change_pages(tree);
     esk_tree_bad_count(tree);
-    ESK_TRY(pages > esk_tree_good_pages(tree) ? ESK_FULL : ESK_OK);
-    if (tree->now.inner == UINT32_MAX) {
-        ESK_TRY(esk_tree_inner_count(tree));
+    if (pages > esk_tree_good_pages(tree)) {
+        return ESK_FULL;
     }
-    while (!esk_ring_has_room(&tree->ring, pages + esk_tree_kept_pages(tree) +
-                                               reserve(tree))) {
-        bool done = false;
-        ESK_TRY(collect_next(tree, &done));
-        if (!done || tree->ring.tail - tail > 2u * all) {
-            return ESK_FULL;
+    for (;;) {
+        struct kept kept = room_kept(tree, batch);
+        uint32_t need = pages + esk_tree_kept_pages(tree) + kept.least;
+        bool due = step_is_due(tree);
+        bool room = esk_ring_has_room(ring, need + kept.ahead);
+        if (room && !due) {
+            return ESK_OK;
         }
+        bool may = esk_ring_has_room(ring, need);
+        if (tree->in_batch || looks == 0 || ring->tail == ring->head) {
+            return may ? ESK_OK : ESK_FULL;
+        }
+        uint32_t done = tree->stats.programs - first;
+        uint32_t left = done + least <= most ? most - done : 0;
+        tree->was_cut = tree->was_cut && due;
+        bool late = tree->was_cut && ring->head > tree->now.due + most / 2u;
+        if (left == 0 && room && !late) {
+            return ESK_OK;
+        }
+        if (!may || late) {
+            left = most; /* first there is to be room, also for a cut more */
+        }
+        int status = collect_next(tree, left, due && may);
+        if (status != ESK_OK) {
+            return status == ESK_END ? ESK_OK : status;
+        }
+        looks--;
     }
-    return ESK_OK;
 }
 
 int esk_tree_collect_step(void *context, bool *done) {
     struct esk_tree *tree = context;
+    struct esk_ring *ring = &tree->ring;
     esk_tree_bad_count(tree);
-    uint32_t ahead = block_pages(tree) * (tree->ring.ahead + 1u);
-    *done = false;
-    if (tree->sweep_end == 0 &&
-        esk_ring_has_room(&tree->ring,
-                          ahead + esk_tree_kept_pages(tree) + reserve(tree))) {
-        return ESK_OK;
-    }
-    return collect_next(tree, done);
+    struct kept kept = room_kept(tree, false);
+    uint32_t pages = esk_tree_store(tree)->sweep != NULL
+                         ? esk_tree_change_pages(tree) + kept.least
+                         : 2u * block_pages(tree);
+    bool due = step_is_due(tree);
+    bool room =
+        esk_ring_has_room(ring, pages + esk_tree_kept_pages(tree) + kept.ahead);
+    *done = !tree->in_batch && ring->tail < ring->head && (!room || due);
+    return *done ? collect_next(tree, call_pages(tree), due) : ESK_OK;
 }

@@ -76,17 +76,6 @@ static int cow_load(void *context, uint32_t tag, uint8_t *page) {
     return status;
 }
 
-/// The inner nodes of a tree whose root is on `page`, as far as that tells.
-static uint32_t inner_of(const struct esk_tree *tree, uint8_t *page) {
-    struct esk_btree_node root;
-    uint8_t height = tree->now.height;
-    esk_btree_view(esk_tree_layout(tree), page, height, height, &root);
-    if (height > 3 || esk_btree_count(&root) > root.capacity) {
-        return UINT32_MAX;
-    }
-    return height < 3 ? height - 1u : 1u + esk_btree_count(&root);
-}
-
 static void unread_add(struct esk_tree *tree, uint8_t pages) {
     uint8_t sum = (uint8_t)(tree->unread + pages);
     tree->unread = sum < UNREAD_MAX ? sum : UNREAD_MAX;
@@ -101,7 +90,15 @@ static int root_decode(struct esk_tree *tree, uint8_t *page) {
     tree->now.height = height;
     tree->now.rows = esk_load_u32(page + ESK_TREE_PAGE_ROWS);
     tree->now.nodes = esk_load_u32(page + ESK_TREE_PAGE_NODES);
-    tree->now.inner = inner_of(tree, page);
+    tree->now.paced = tree->now.nodes;
+    if (esk_tree_store(tree)->sweep != NULL) {
+        tree->now.swept = esk_load_u32(page + ESK_TREE_PAGE_SWEPT);
+        tree->now.due = esk_load_u32(page + ESK_TREE_PAGE_DUE);
+        uint32_t most = tree->ring.head + esk_ring_pages(&tree->ring);
+        if (tree->now.due > most) {
+            tree->now.due = most; /* no lap is longer */
+        }
+    }
     unread_add(tree, page[ESK_TREE_PAGE_FLAGS] / ESK_TREE_PAGE_UNREAD);
     return ESK_OK;
 }
@@ -120,7 +117,9 @@ static int cow_mount(struct esk_tree *tree,
     tree->now.height = 1;
     tree->now.rows = 0;
     tree->now.nodes = 0;
-    tree->now.inner = 0;
+    tree->now.swept = ESK_PAGE_NONE;
+    tree->now.due = 0;
+    tree->now.paced = 0;
     tree->now.root = ESK_PAGE_NONE;
     while (at > ring->tail && tree->now.root == ESK_PAGE_NONE) {
         at--;
@@ -150,12 +149,6 @@ static int cow_mount(struct esk_tree *tree,
     return ESK_OK;
 }
 
-/// Takes note of one node less, of `level`.
-static ESK_OUT_OF_LINE void node_gone(struct esk_tree *tree, uint8_t level) {
-    tree->now.nodes--;
-    tree->now.inner -= level > 1 && tree->now.inner != UINT32_MAX ? 1 : 0;
-}
-
 /// Takes levels off while the root has one child, which becomes the root.
 /// (mu-Tree, Algorithm 5.) After a merge it may already be in tree->page.
 static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
@@ -169,7 +162,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
         if (child == ESK_BTREE_SELF && !here) {
             return ESK_E_CORRUPT;
         }
-        node_gone(tree, tree->now.height);
+        tree->now.nodes--;
         tree->now.height = level;
         if (!here) {
             tree->page_low = level;
@@ -199,7 +192,7 @@ static int cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
         esk_tree_work_drop(tree, work);
         edit->child_gone = true;
         edit->has_right = false;
-        node_gone(tree, work->level);
+        tree->now.nodes--;
         tree->page_low = (uint8_t)(work->level + 1u);
     }
     return ESK_OK;
@@ -215,6 +208,11 @@ static void work_placed(struct esk_tree *tree, struct esk_tree_work *work,
 static int wandering_place(struct esk_tree *tree, struct esk_tree_work *work,
                            bool root, uint32_t *address) {
     esk_tree_replace(tree, work->address, work->level);
+    if (root) {
+        esk_tree_sweep_pace(tree);
+    }
+    esk_store_u32(work->page + ESK_TREE_PAGE_SWEPT, tree->now.swept);
+    esk_store_u32(work->page + ESK_TREE_PAGE_DUE, tree->now.due);
     ESK_TRY(page_append(tree, work->frame, work->level, work->level, root,
                         address));
     work_placed(tree, work, *address);
@@ -356,7 +354,7 @@ static void wandering_layout(struct esk_btree_layout *layout,
                              uint16_t page_bytes, uint8_t k_percent) {
     (void)k_percent;
     layout->counts_inside = true;
-    esk_btree_layout_whole(layout, ESK_TREE_PAGE_BODY, page_bytes);
+    esk_btree_layout_whole(layout, ESK_TREE_PAGE_NODE, page_bytes);
 }
 
 static void mu_layout(struct esk_btree_layout *layout, uint16_t page_bytes,
@@ -374,6 +372,7 @@ const struct esk_node_store esk_store_wandering = {
     .place = wandering_place,
     .split = wandering_split,
     .settle = cow_settle,
+    .sweep = esk_tree_sweep,
     .collect = esk_tree_collect_step,
     .id = ESK_STORE_WANDERING,
 };
@@ -382,15 +381,15 @@ const struct esk_node_store esk_store_mu = {
     .layout = mu_layout,
     .load = cow_load,
     .mount = cow_mount,
-    .begin = esk_tree_tail_for,
-    .nodes_max = esk_tree_tail_nodes_max,
+    .begin = esk_tree_collect_for,
+    .nodes_max = esk_tree_nodes_max,
     .place = mu_place,
     .split = mu_split,
     .settle = cow_settle,
     .take = mu_take,
     .gather = node_gather,
     .pool_carve = mu_pool_carve,
-    .collect = esk_tree_tail_step,
+    .collect = esk_tree_collect_step,
     .id = ESK_STORE_MU,
     .flags = ESK_STORE_SHARES,
 };

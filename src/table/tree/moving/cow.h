@@ -28,51 +28,54 @@ static inline uint32_t esk_tree_good_pages(const struct esk_tree *tree) {
     return esk_ring_pages(&tree->ring) - tree->bad_pages;
 }
 
+/// The same without those kept for blocks to go bad, or for what a cut tears:
+/// a block at least.
+static inline uint32_t esk_tree_sure_pages(const struct esk_tree *tree) {
+    uint32_t all = esk_tree_good_pages(tree);
+    uint32_t spare = esk_tree_spare_pages(tree);
+    uint32_t block = esk_volume_geometry(tree->volume)->block_pages;
+    spare = spare < block ? block : spare;
+    return all > spare ? all - spare : 0;
+}
+
 /// Pages that are to be appended before any other.
 static inline uint32_t esk_tree_kept_pages(const struct esk_tree *tree) {
     return esk_tree_kept(tree) != NULL ? esk_tree_kept(tree)->count : 0;
 }
 
-/* tail.c: mu */
+/* collect.c */
 
-/// Nodes that the region can hold with room left for the collector.
-uint32_t esk_tree_tail_nodes_max(const struct esk_tree *tree);
+/// Nodes that the region can hold, in `height` levels, with room left for the
+/// collector.
+uint32_t esk_tree_nodes_max(const struct esk_tree *tree, uint8_t height);
 
 /// Makes room for `pages` appends, moving live pages away from the tail.
 /// Returns ESK_OK; ESK_FULL; ESK_E_IO and what appending returns.
 /// Costs    at most two blocks of programs, while there is room for `pages`;
 ///          for each page at the tail a read and height reads.
-int esk_tree_tail_for(struct esk_tree *tree, uint32_t pages);
-
-/// Collects ahead of need, if that is due: for esk_volume_step.
-int esk_tree_tail_step(void *tree, bool *done);
-
-/* collect.c, sweep.c: wandering */
-
-/// The same.
-uint32_t esk_tree_nodes_max(const struct esk_tree *tree);
 int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages);
 
-/// Does the next step of the sweep of the window below tree->sweep_end, and
-/// gives the window back after the last one.
-/// Returns ESK_OK; ESK_E_IO and what appending returns: call again.
-/// Cost    as many lowest inner nodes as ESK_COLLECTOR_PARENTS and what is
-///         above them, a read each; a read and a program for each leaf it
-///         moves, up to 32, after a cut to 16 and a block's pages; a program
-///         for each such node, and what is above them.
-int esk_tree_sweep(struct esk_tree *tree);
+/// Collects ahead of need, if that is due: for esk_volume_step.
+int esk_tree_collect_step(void *tree, bool *done);
+
+/* sweep.c: wandering */
+
+/// Does a step of the sweep: writes anew the leaves that follow the last one it
+/// wrote, and what is above them, `pages` pages at most.
+/// tail     NULL; else if the leaf at the end of that path, which is at the
+///          tail, is not near those, it is moved, with what follows it there.
+/// Returns  ESK_OK; ESK_NOT_FOUND: nothing was moved; ESK_E_IO and what
+///          appending returns.
+int esk_tree_sweep(struct esk_tree *tree, uint16_t pages,
+                   const struct esk_tree_path *tail);
+
+/// Has the sweep hear of nodes that the tree grew by: each is moved once more,
+/// else a pass, which counts nodes, would take more than a lap where they are
+/// many. The first pass begins when half of a lap was written.
+void esk_tree_sweep_pace(struct esk_tree *tree);
 
 /// Reads the page at `address` for moving it. It is verified even where other
 /// loads are trusted, since it gets a new checksum.
 int esk_tree_page_verify(struct esk_tree *tree, uint32_t address);
-
-/// Gives the window back. Returns ESK_OK; ESK_E_IO: nothing was given back.
-int esk_tree_sweep_end(struct esk_tree *tree);
-
-/// Counts the inner nodes: reads those above level 2.
-int esk_tree_inner_count(struct esk_tree *tree);
-
-/// Collects ahead of need, if that is due: for esk_volume_step.
-int esk_tree_collect_step(void *tree, bool *done);
 
 #endif

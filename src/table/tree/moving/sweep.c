@@ -1,204 +1,151 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A sweep: what is live in the window is written at the head, in key order.
+/// A step of the sweep: leaves are written at the head in key order.
 ///
 ///     level 3                 | P  ...                  |
-///     level 2      | N1     |    | N2     |    | N3     |      probe: N3
-///     leaves     in   out  out      out       in  in  out
+///     level 2      | N1     |    | N2     |    | N3     |
+///     leaves        ...  key ->  all of them,  as many as fit
 ///
-///     1. leaf of N1, 2. N1', 3. leaves of N3, 4. N3', 5. P', ... root'
+///     1. leaves of N1, 2. N1', 3. leaves of N2, 4. N2', ... P', ... root'
 ///
-/// The lowest inner nodes name their children's places, so what is live in
-/// the window is known without reading it, and what is dead is never read. A
-/// step looks at some of these nodes, writes their children that are in the
-/// window, the nodes, and once for all what is above them: that takes effect
-/// with the root, as every change does. Behind the key in `probe` nothing is
-/// in the window: changes between the steps write at the head, too. When the
-/// keys end the window is given back.
+/// A step writes the leaves that follow the one it wrote last, whatever their
+/// age, the nodes of level 2 above them, and once for all what is above those:
+/// that takes effect with the root, as every change does. The root says which
+/// leaf was the last, and when the next step is due, so a mount goes on there.
 ///
 /// A node that cannot be read is passed over with all that is below it.
 #include "base/inline.h"
+#include "base/scale.h"
 #include "table/tree/moving/cow.h"
 #include "table/tree/plan/collector.h"
 
-enum {
-    MOVES_MAX = 32,   ///< leaves that one step moves
-    MOVES_LEAST = 16, ///< after a cut, before it ends with a block
-};
-
-static ESK_OUT_OF_LINE bool in_window(const struct esk_tree *tree,
-                                      uint32_t address) {
-    return address >= tree->ring.tail && address < tree->sweep_end;
-}
-
-/// Makes the path to where the sweep goes on: down to level *bottom, or to
-/// the node above one that is lost.
-static int path_make(struct esk_tree *tree, struct esk_tree_edit *edit,
-                     const uint8_t *key, uint8_t *bottom) {
-    struct esk_tree_path *path = &tree->path;
-    memset(path->address, 0xFF, sizeof path->address);
-    int status =
-        esk_tree_descend(tree, path, key, ESK_TREE_FIRST, *bottom, edit);
-    while (status == ESK_E_CORRUPT && *bottom < tree->now.height) {
-        (*bottom)++;
-        if (path->address[*bottom - 1] != ESK_PAGE_NONE) {
-            status = ESK_OK;
-        }
-    }
-    return status;
-}
-
-/// Copies to tree->low the key where the path's next entry begins, of the
-/// lowest node from `level` up that has one.
-/// Returns  ESK_OK; ESK_END when there is none; ESK_E_CORRUPT when it does
-///          not lie behind `key`.
-static int next_find(struct esk_tree *tree, uint8_t level, const uint8_t *key) {
-    for (; level <= tree->now.height; level++) {
-        struct esk_tree_work work;
-        struct esk_btree_node node;
-        uint32_t address = tree->path.address[level - 1];
-        uint16_t index = (uint16_t)(tree->path.index[level - 1] + 1u);
-        ESK_TRY(esk_tree_pin(tree, address, level, &work, &node));
-        bool found = index < esk_btree_count(&node);
-        if (found) {
-            memcpy(tree->low, esk_btree_key(&node, index),
-                   esk_tree_layout(tree)->key_bytes);
-        }
-        esk_tree_unpin(tree, &work);
-        if (found) {
-            return key != NULL && esk_btree_compare(esk_tree_layout(tree),
-                                                    tree->low, key) <= 0
-                       ? ESK_E_CORRUPT
-                       : ESK_OK;
-        }
-    }
-    return ESK_END;
-}
-
-/// The first child of `node` from `from` on that is in the window; the count
-/// when none is.
-static uint16_t child_due(const struct esk_tree *tree,
-                          const struct esk_btree_node *node, uint16_t from,
-                          uint32_t address) {
-    while (from < esk_btree_count(node) &&
-           !in_window(tree, esk_tree_child(node, from, address))) {
-        from++;
-    }
-    return from;
-}
-
-/// The lowest level from `level` up whose node on the path is in the window;
-/// 0: none is.
-static uint8_t path_due(const struct esk_tree *tree, uint8_t level) {
-    while (level <= tree->now.height &&
-           !in_window(tree, tree->path.address[level - 1])) {
-        level++;
-    }
-    return level <= tree->now.height ? level : 0;
-}
-
-int esk_tree_sweep_end(struct esk_tree *tree) {
-    /* What was moved must not be in a cache when its source is erased. */
-    ESK_TRY(esk_region_sync(&tree->ring.region));
-    esk_ring_drop(&tree->ring, tree->sweep_end);
-    tree->sweep_end = 0;
-    return ESK_OK;
-}
-
-/// Ends a step that made the change, or found nothing due (ESK_NOT_FOUND).
-/// next     of next_find: where the sweep goes on. stays: where it is.
-static int step_end(struct esk_tree *tree, int status, int next, bool stays,
-                    const struct esk_tree_state *before) {
-    esk_tree_change_end(tree, status, before);
-    if (stays || (status != ESK_OK && status != ESK_NOT_FOUND)) {
-        return status;
-    }
-    if (next == ESK_OK) {
-        memcpy(tree->probe, tree->low, esk_tree_layout(tree)->key_bytes);
-        tree->swept = true;
-        return ESK_OK;
-    }
-    return esk_tree_sweep_end(tree);
-}
+enum { NODES_MAX = 8 }; ///< lowest inner nodes that one step goes over
 
 /// What a step has written so far.
-struct batch {
-    struct esk_tree_moved moved[ESK_COLLECTOR_PARENTS];
-    uint16_t moves; ///< leaves
+struct step {
+    struct esk_tree_moved moved[NODES_MAX];
+    uint32_t near;  ///< it ends at a leaf from here on
+    uint16_t most;  ///< pages
+    uint16_t pages; ///< leaves, and nodes of level 2
+    uint16_t nodes; ///< the same, but of the latter those that are done
+    uint8_t above;  ///< pages that are to be written after a leaf
     uint8_t count;  ///< of `moved`
-    bool stays;     ///< leaves are left at the last node
+    bool ended;     ///< at `near`
 };
 
-/// Whether the step may move a leaf more. After a cut its root is to be the
-/// last page of a block, so that the next cut costs none: what is torn in
-/// blocks behind it is taken back.
-/// above    pages that are to be written all the same.
-/// spare    pages of the block that may be left.
-static ESK_OUT_OF_LINE bool step_goes_on(const struct esk_tree *tree,
-                                         const struct batch *batch,
-                                         uint8_t above, uint8_t spare) {
-    const struct esk_ring *ring = &tree->ring;
-    uint16_t block = esk_volume_geometry(tree->volume)->block_pages;
-    uint16_t left = (uint16_t)(block - esk_ring_rest(ring, ring->head) - above);
-    if (!tree->was_cut) {
-        return batch->moves < MOVES_MAX;
-    }
-    return batch->moves < MOVES_LEAST ||
-           (left > spare && batch->moves < block + MOVES_LEAST);
+/// Positions of a lap that changes and the sweep share: the head passes over
+/// those of bad blocks.
+static ESK_OUT_OF_LINE uint32_t lap_pages(const struct esk_tree *tree) {
+    uint32_t good = esk_tree_good_pages(tree);
+    uint32_t rest = 0;
+    uint32_t lap = esk_collector_lap(
+        esk_tree_sure_pages(tree),
+        esk_volume_geometry(tree->volume)->block_pages, tree->now.height);
+    return lap < good ? esk_scale(esk_ring_pages(&tree->ring), lap, good, &rest)
+                      : 1u;
 }
 
-/// Writes the node's children that are in the window, until the step has
-/// moved its share. A lost one stays where it is.
+/// Pages that the head goes on by while `nodes` nodes are due to be swept.
+static uint32_t lag_of(const struct esk_tree *tree, uint32_t nodes) {
+    uint32_t all = tree->now.paced;
+    uint32_t lap = lap_pages(tree);
+    uint32_t rest = 0;
+    if (tree->now.due < lap) {
+        lap /= 2u; /* the first pass is over with the first lap */
+    }
+    return nodes * (lap / all) + esk_scale(nodes, lap % all, all, &rest);
+}
+
+void esk_tree_sweep_pace(struct esk_tree *tree) {
+    struct esk_tree_state *now = &tree->now;
+    uint32_t more = now->nodes - now->paced;
+    if (now->due == 0) {
+        now->due = lap_pages(tree) / 2u;
+    }
+    if (now->nodes > now->paced) {
+        now->paced = now->nodes;
+        if (now->swept != ESK_PAGE_NONE) {
+            uint32_t lag = lag_of(tree, more);
+            now->due -= lag < now->due ? lag : now->due - 1u;
+        }
+    }
+}
+
+/// Puts off the next step for what this one moved.
+static void due_put_off(struct esk_tree *tree, const struct step *step) {
+    if (step->near == ESK_PAGE_NONE) {
+        tree->now.due += lag_of(tree, step->nodes);
+    }
+}
+
+static ESK_OUT_OF_LINE bool step_goes_on(const struct step *step) {
+    return !step->ended &&
+           (step->pages == 0 || step->pages + step->above < step->most);
+}
+
+/// Writes the node's children from `index` on. A lost one stays where it is.
 static int children_move(struct esk_tree *tree,
-                         const struct esk_btree_node *node,
-                         struct batch *batch) {
-    uint16_t index = child_due(tree, node, 0, 0);
-    while (index < esk_btree_count(node) &&
-           step_goes_on(tree, batch, (uint8_t)(tree->now.height - 1u), 0)) {
+                         const struct esk_btree_node *node, uint16_t index,
+                         struct step *step) {
+    for (; index < esk_btree_count(node) && step_goes_on(step); index++) {
         struct esk_tree_work work;
         struct esk_btree_node leaf;
         uint32_t address = esk_load_u32(esk_btree_child(node, index));
+        if (address >= step->near) {
+            step->ended = true;
+            break;
+        }
         int status = esk_tree_page_verify(tree, address);
         if (status == ESK_OK) {
             status = esk_tree_pin(tree, address, 1, &work, &leaf);
         }
-        if (status == ESK_OK) {
-            status = esk_tree_store(tree)->place(tree, &work, false, &address);
-            if (status != ESK_OK) {
-                esk_tree_work_drop(tree, &work);
-                return status;
-            }
-            esk_store_u32(esk_btree_child(node, index), address);
-            batch->moves++;
-            tree->moved++;
-        } else if (status != ESK_E_CORRUPT) {
+        if (status == ESK_E_CORRUPT) {
+            continue;
+        }
+        ESK_TRY(status);
+        status = esk_tree_store(tree)->place(tree, &work, false, &address);
+        if (status != ESK_OK) {
+            esk_tree_work_drop(tree, &work);
             return status;
         }
-        index = child_due(tree, node, (uint16_t)(index + 1u), 0);
+        esk_store_u32(esk_btree_child(node, index), address);
+        if (step->near == ESK_PAGE_NONE) {
+            tree->now.swept = address;
+        }
+        tree->moved++;
+        step->pages++;
+        step->nodes++;
     }
-    batch->stays = index < esk_btree_count(node);
+    if (index == esk_btree_count(node)) {
+        step->nodes++;
+    }
     return ESK_OK;
 }
 
-/// Moves what is due at the node of level 2 at *address and sets *address.
-/// root     the change takes effect with it.
-/// Returns  ESK_OK; ESK_NOT_FOUND: nothing is due.
-static int node_move(struct esk_tree *tree, bool root, uint32_t *address,
-                     struct batch *batch) {
+/// Moves the children of the node of level 2 at *address from `index` on, and
+/// the node, and sets *address.
+/// Returns  ESK_OK; ESK_NOT_FOUND: none was moved.
+static int node_move(struct esk_tree *tree, uint32_t *address, uint16_t index,
+                     struct step *step) {
     struct esk_tree_work work;
     struct esk_btree_node node;
+    bool root = tree->now.height == 2;
+    uint16_t pages = step->pages;
     int status = esk_tree_pin(tree, *address, 2, &work, &node);
     if (status != ESK_OK) {
         return status == ESK_E_CORRUPT ? ESK_NOT_FOUND : status;
     }
-    if (!in_window(tree, *address) &&
-        child_due(tree, &node, 0, 0) == esk_btree_count(&node)) {
+    status = children_move(tree, &node, index, step);
+    if (status == ESK_OK && step->pages == pages) {
         esk_tree_unpin(tree, &work);
         return ESK_NOT_FOUND;
     }
-    status = children_move(tree, &node, batch);
     if (status == ESK_OK) {
+        step->pages++;
+        if (root) {
+            due_put_off(tree, step);
+        }
         status = esk_tree_store(tree)->place(tree, &work, root, address);
     }
     if (status != ESK_OK) {
@@ -208,12 +155,14 @@ static int node_move(struct esk_tree *tree, bool root, uint32_t *address,
 }
 
 /// Goes over some of the nodes below the path's node of level 3, from its
-/// entry on; the entry is then that of the last one.
-static int nodes_move(struct esk_tree *tree, struct batch *batch) {
-    uint16_t first = tree->path.index[2];
+/// entry on, and has what is above them written.
+/// Returns  ESK_OK; ESK_NOT_FOUND: nothing was moved.
+static int nodes_move(struct esk_tree *tree, struct step *step) {
+    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE, .level = 3};
+    uint16_t from = tree->path.index[1];
+    uint16_t index = tree->path.index[2];
+    uint16_t last = (uint16_t)(index + NODES_MAX);
     uint16_t count = 0;
-    uint16_t index = first;
-    uint8_t above = (uint8_t)(tree->now.height - 2u);
     do {
         struct esk_tree_work work;
         struct esk_btree_node parent;
@@ -221,100 +170,130 @@ static int nodes_move(struct esk_tree *tree, struct batch *batch) {
         count = esk_btree_count(&parent);
         uint32_t address = esk_load_u32(esk_btree_child(&parent, index));
         esk_tree_unpin(tree, &work);
-        int status = node_move(tree, false, &address, batch);
+        int status = node_move(tree, &address, from, step);
         if (status == ESK_OK) {
-            batch->moved[batch->count].index = index;
-            batch->moved[batch->count].address = address;
-            batch->count++;
+            step->moved[step->count].index = index;
+            step->moved[step->count].address = address;
+            step->count++;
         } else if (status != ESK_NOT_FOUND) {
             return status;
         }
+        from = 0;
         tree->path.index[2] = index;
         index++;
-    } while (!batch->stays && index < count &&
-             index - first < ESK_COLLECTOR_PARENTS &&
-             step_goes_on(tree, batch, above, 1));
-    if (batch->stays && tree->path.index[2] > first) {
-        /* The next step begins with that node, so it is its key that counts. */
-        tree->path.index[2]--;
-        batch->stays = false;
-    }
-    return ESK_OK;
-}
-
-/// The same from the root, which is of level 1 or 2, and takes effect.
-static int root_move(struct esk_tree *tree, struct batch *batch) {
-    uint32_t address = tree->now.root;
-    if (tree->now.height == 2) {
-        return node_move(tree, true, &address, batch);
-    }
-    if (!in_window(tree, address)) {
+    } while (index < count && index < last && step_goes_on(step));
+    if (step->count == 0) {
         return ESK_NOT_FOUND;
     }
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE, .level = 1};
-    tree->path.address[0] = address;
-    tree->moved++;
+    due_put_off(tree, step);
+    edit.moved = step->moved;
+    edit.moved_count = step->count;
     return esk_tree_change(tree, &edit);
 }
 
-int esk_tree_sweep(struct esk_tree *tree) {
-    const uint8_t *key = tree->swept ? tree->probe : NULL;
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
-    struct esk_tree_state before = tree->now;
-    struct batch batch = {.count = 0};
-    uint8_t bottom = 3;
-    if (tree->now.height < bottom) {
-        int status = root_move(tree, &batch);
-        return step_end(tree, status, ESK_END, batch.stays, &before);
+/// Has tree->path lead to a leaf further on than the path's node of `level`,
+/// past nodes that cannot be read.
+/// Returns  ESK_OK; ESK_END; ESK_E_CORRUPT: the root cannot; ESK_E_IO.
+static int path_turn(struct esk_tree *tree, uint8_t level) {
+    int status = ESK_E_CORRUPT;
+    while (status == ESK_E_CORRUPT && level < tree->now.height) {
+        status = esk_tree_turn(tree, &tree->path, &level, true, NULL, NULL);
+        if (status == ESK_OK && level > 1) {
+            status = esk_tree_reach(tree, &tree->path, level, true);
+        }
+        if (status == ESK_E_CORRUPT) {
+            level = tree->path.lost;
+            status = level == 1 ? ESK_OK : status;
+        }
     }
-    int status = path_make(tree, &edit, key, &bottom);
-    if (status == ESK_OK && bottom == 3) {
-        status = nodes_move(tree, &batch);
-    }
-    int next = status == ESK_OK ? next_find(tree, bottom, key) : status;
-    if (next != ESK_OK && next != ESK_END) {
-        status = next;
-    }
-    if (status == ESK_OK) {
-        edit.moved = batch.moved;
-        edit.moved_count = batch.count;
-        edit.level = batch.count > 0 ? 3 : path_due(tree, bottom);
-        status = edit.level == 0 ? ESK_NOT_FOUND : esk_tree_change(tree, &edit);
-    }
-    return step_end(tree, status, next, batch.stays, &before);
+    return status;
 }
 
-int esk_tree_inner_count(struct esk_tree *tree) {
+/// Copies the first key of the leaf that was swept last to tree->probe.
+static int swept_key(struct esk_tree *tree) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = esk_ring_read(&tree->ring, tree->now.swept, page, true);
+    struct esk_btree_node leaf;
+    esk_btree_view(esk_tree_layout(tree), page, 1, tree->now.height, &leaf);
+    memcpy(tree->probe, esk_btree_key(&leaf, 0),
+           esk_tree_layout(tree)->key_bytes);
+    esk_pool_give(&tree->pool, frame);
+    return status;
+}
+
+/// Has tree->path lead to the leaf that is to be moved next. If the last one
+/// cannot be read that is the one at the end of `tail`.
+/// Returns  as path_turn; ESK_NOT_FOUND: not known.
+static int next_find(struct esk_tree *tree, const struct esk_tree_path *tail) {
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
     const uint8_t *key = NULL;
-    uint32_t inner = 0;
-    int next = ESK_OK;
-    while (next == ESK_OK) {
-        struct esk_tree_work work;
-        struct esk_btree_node node;
-        uint8_t bottom = 3;
-        ESK_TRY(path_make(tree, &edit, key, &bottom));
-        if (bottom == 3) {
-            ESK_TRY(esk_tree_pin(tree, tree->path.address[2], 3, &work, &node));
-            inner += 1u + esk_btree_count(&node);
-            esk_tree_unpin(tree, &work);
-            bottom++;
+    if (tree->now.swept != ESK_PAGE_NONE) {
+        int status = swept_key(tree);
+        if (status != ESK_OK) {
+            if (status == ESK_E_IO || tail == NULL) {
+                return status == ESK_E_IO ? status : ESK_NOT_FOUND;
+            }
+            tree->path = *tail;
+            return ESK_OK;
         }
-        /* A node above is counted with its first child. */
-        for (uint8_t level = 4;
-             level <= tree->now.height && tree->path.index[level - 1] == 0;
-             level++) {
-            inner++;
+        key = tree->probe;
+    }
+    for (;;) {
+        int status =
+            esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 2, &edit);
+        if (status == ESK_E_CORRUPT || (status == ESK_OK && key != NULL)) {
+            uint8_t lost = tree->path.lost;
+            status = path_turn(tree, status == ESK_OK ? 1 : lost);
         }
-        next = next_find(tree, bottom, key);
-        if (next == ESK_OK) {
-            memcpy(tree->pending, tree->low, esk_tree_layout(tree)->key_bytes);
-            key = tree->pending;
+        if (status != ESK_END || key == NULL) {
+            return status;
+        }
+        tree->now.swept = ESK_PAGE_NONE; /* it begins anew */
+        tree->now.paced = tree->now.nodes;
+        key = NULL;
+    }
+}
+
+/// Whether the leaf at the end of `tail` is among those that come next.
+static bool is_near(const struct esk_tree *tree,
+                    const struct esk_tree_path *tail) {
+    const struct esk_tree_path *path = &tree->path;
+    if (tail->address[1] == path->address[1]) {
+        return tail->index[1] >= path->index[1];
+    }
+    return tree->now.height > 2 && tail->address[2] == path->address[2] &&
+           tail->index[2] == path->index[2] + 1u;
+}
+
+int esk_tree_sweep(struct esk_tree *tree, uint16_t pages,
+                   const struct esk_tree_path *tail) {
+    struct esk_tree_state before = tree->now;
+    struct step step = {.most = pages,
+                        .near = ESK_PAGE_NONE,
+                        .above = (uint8_t)(tree->now.height - 1u)};
+    int status = next_find(tree, tail);
+    if (status == ESK_OK && tail != NULL && !is_near(tree, tail)) {
+        tree->now = before;
+        tree->path = *tail;
+        step.near = tree->ring.tail + pages;
+    } else if (tree->now.due > tree->ring.head) {
+        tree->now.due = tree->ring.head; /* so is the next time of its leaves */
+    }
+    if (status == ESK_OK && tree->now.height == 2) {
+        uint32_t address = tree->now.root;
+        status = node_move(tree, &address, tree->path.index[1], &step);
+    } else {
+        while (status == ESK_OK) {
+            status = nodes_move(tree, &step);
+            if (status != ESK_NOT_FOUND || step.ended) {
+                break;
+            }
+            status = path_turn(tree, 2);
         }
     }
-    if (next != ESK_END) {
-        return next;
-    }
-    tree->now.inner = inner;
-    return ESK_OK;
+    esk_tree_change_end(tree, status, &before);
+    return status == ESK_END || status == ESK_E_CORRUPT ? ESK_NOT_FOUND
+                                                        : status;
 }

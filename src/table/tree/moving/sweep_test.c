@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The collector where it meets little or nothing: trees of one leaf, roots
-/// that grow old, inner nodes that are not counted yet, blocks that are gone.
+/// that grow old, reads that fail, blocks that are gone.
 #include "test/harness/tree_fixture.h"
 
 static void verify(struct esk_model_tree *model) {
@@ -71,9 +71,7 @@ ESK_TEST(wandering_tree_tells_its_room_before_its_first_change) {
     esk_tree_stats(model.tree, &before);
     model_tree_puts(&model, 1);
     esk_tree_stats(model.tree, &after);
-    /* Inner nodes are not counted yet, and taken for more than they are. */
-    ESK_CHECK(before.nodes_max <= after.nodes_max);
-    ESK_CHECK(before.nodes_max * 3 > after.nodes_max * 2);
+    ESK_CHECK_INT(before.nodes_max, after.nodes_max);
     esk_model_tree_free(&model);
 }
 
@@ -101,7 +99,8 @@ ESK_TEST(first_change_whose_reads_fail_can_be_made_again) {
             verify(&model);
         }
     }
-    ESK_CHECK(failed[0] > 100 && failed[1] > 10);
+    /* What the collector cannot read it passes over. */
+    ESK_CHECK(failed[0] > 100);
     verify(&model);
     esk_model_tree_free(&model);
 }

@@ -10,32 +10,56 @@
 
 enum esk_collector_shares {
     ESK_COLLECTOR_SLACK = 64, ///< one of so many pages is kept free beside
-    ESK_COLLECTOR_SPARE = 64, ///< and one of so many blocks, or one, to go bad
-    ESK_COLLECTOR_GAIN = 16,  ///< wandering: and one of so many gained a lap
-    ESK_COLLECTOR_PATHS = 8,  ///< wandering: paths that fit the window
-    /// Wandering: lowest inner nodes that a step of a sweep looks at.
-    ESK_COLLECTOR_PARENTS = 8,
+    ESK_COLLECTOR_SPARE = 64, ///< one of so many blocks, or one, to go bad
+    ESK_COLLECTOR_STEP_LEAST = 8,
     ESK_COLLECTOR_BLOCK_LEAST = 16,
-    ESK_COLLECTOR_WINDOWS_LEAST = 3,
-    ESK_COLLECTOR_WINDOWS_MAX = 16,
 };
 
-/// Pages that the collector of a mu tree programs in a call at most: two
-/// blocks, less one. Blocks of a few pages count for ESK_COLLECTOR_BLOCK_LEAST.
+/// Pages that the collector programs in a call at most: two blocks. Blocks of a
+/// few pages count for ESK_COLLECTOR_BLOCK_LEAST.
 static inline uint32_t esk_collector_call(uint32_t block_pages) {
     uint32_t least = ESK_COLLECTOR_BLOCK_LEAST;
-    return 2u * (block_pages < least ? least : block_pages) - 1u;
+    return 2u * (block_pages < least ? least : block_pages);
 }
 
-/// Windows that a lap of a wandering tree is divided into: about the root of
-/// the `entries` that its lowest inner nodes hold.
-static inline uint8_t esk_collector_windows(uint16_t entries) {
-    uint8_t count = ESK_COLLECTOR_WINDOWS_LEAST;
-    while (count < ESK_COLLECTOR_WINDOWS_MAX &&
-           (count + 1u) * (count + 1u) <= entries) {
-        count++;
+/// Pages that a step of a wandering tree's sweep programs at most. Its room is
+/// kept free, and it writes a path, as the change after it does: the root of
+/// twice what those take in `pages` loses least, a power of two near it little
+/// more. A block and a few pages can end with a block.
+static inline uint32_t esk_collector_step(uint32_t pages, uint32_t block_pages,
+                                          uint32_t height) {
+    uint32_t step = 1;
+    uint32_t most = esk_collector_call(block_pages);
+    uint32_t whole = block_pages + ESK_COLLECTOR_STEP_LEAST + height;
+    uint32_t small = pages / 4u + height;
+    while (step < most && 2u * step * step < height * pages) {
+        step *= 2u;
     }
-    return count;
+    whole = whole < small ? whole : small;
+    step = step < whole ? whole : step;
+    return step < most ? step : most;
+}
+
+/// Pages that the changes and the sweep of a lap of a wandering tree share: of
+/// `pages`, all but a step, a change, and the block at the tail.
+static inline uint32_t esk_collector_lap(uint32_t pages, uint32_t block_pages,
+                                         uint32_t height) {
+    uint32_t kept = esk_collector_step(pages, block_pages, height) +
+                    6u * height + 2u + block_pages;
+    return pages > kept ? pages - kept : 1u;
+}
+
+/// Nodes that a lap moves at most: a step and the change that follows it write
+/// a path each, and end with a block. Where nodes of level 3 are many, more
+/// steps end with one of those.
+static inline uint32_t esk_collector_swept(uint32_t pages, uint32_t block_pages,
+                                           uint32_t height) {
+    uint32_t lap = esk_collector_lap(pages, block_pages, height);
+    uint32_t both = esk_collector_step(pages, block_pages, height) + height;
+    both -= both > block_pages ? both % block_pages : 0;
+    uint32_t path = height > 3 ? 4u * height - 5u : 2u * height + 1u;
+    uint32_t paths = (lap / both + 1u) * path;
+    return lap > paths ? lap - paths : 0;
 }
 
 #endif

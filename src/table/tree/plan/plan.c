@@ -104,7 +104,9 @@ void esk_tree_plan_headers(struct esk_tree_need *need) {
     need->page_header_bytes = ESK_ENVELOPE_BYTES;
     need->node_header_bytes = 0;
     if (!overwrites(need)) {
-        need->page_header_bytes = ESK_TREE_PAGE_BODY;
+        need->page_header_bytes = need->store == ESK_STORE_MU
+                                      ? ESK_TREE_PAGE_BODY
+                                      : ESK_TREE_PAGE_NODE;
         need->node_header_bytes = ESK_TREE_NODE_HEAD;
     }
 }
@@ -258,21 +260,6 @@ static uint32_t live_at_turn(uint32_t share_milli) {
     return low + ratio_up((high - low) * (share_milli % width), width);
 }
 
-/// Windows a lap of the collector of a wandering tree.
-static uint32_t windows(const struct esk_tree_need *need) {
-    return esk_collector_windows(esk_tree_plan_entries(need, PERCENT, 2, 3));
-}
-
-/// Pages that a lap of a wandering tree's collector writes beside the live
-/// ones: per window its inner nodes, nearly, and paths.
-static uint32_t paths_pages(const struct esk_tree_need *need,
-                            const struct esk_tree_plan *plan) {
-    uint32_t inner =
-        1u + plan->pages / half(esk_tree_plan_entries(need, PERCENT, 2, 3));
-    inner += inner * plan->height / ESK_COLLECTOR_PARENTS + plan->height;
-    return product(windows(need), inner);
-}
-
 /// The region whose ring takes all nodes and keeps free what its collector
 /// asks for: esk_tree_nodes_max, the other way round.
 static uint32_t blocks_least(const struct esk_tree_need *need,
@@ -291,65 +278,50 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
         pages = scaled(pages + product(4, block), whole, share) + 1u;
     }
     if (need->store == ESK_STORE_WANDERING) {
-        /* And but a window, the gain and paths. */
-        uint32_t count = windows(need);
-        uint32_t least = product(ESK_COLLECTOR_PATHS, plan->height);
-        share -= whole / ESK_COLLECTOR_GAIN;
-        pages += paths_pages(need, plan) + product(4, block) + least;
-        pages = scaled(pages, whole * count, share * count - whole) + 1u;
+        uint32_t live = pages;
+        for (uint8_t i = 0; i < ROUNDS; i++) {
+            uint32_t most = esk_collector_swept(pages, block, plan->height);
+            pages += most < live ? live - most : 0;
+        }
+        pages = scaled(pages + block, whole, share) + 1u;
     }
     return ratio_up(pages, block) + SPARE_BLOCKS;
 }
 
-/// The share of live leaves at their turn, in a ring of `total` pages. A
-/// wandering update writes a path, whose inner nodes are soon dead; a moved
-/// leaf brings little of it along. The smallest root is wanted: the sum of
-/// updates and moves falls from all paths to it.
-static uint32_t leaves_at_turn(const struct esk_tree_need *need,
-                               const struct esk_tree_plan *plan,
-                               uint32_t total) {
-    uint32_t live = 0;
-    uint32_t path = need->store == ESK_STORE_WANDERING ? plan->height : 1u;
-    for (uint8_t i = 0; i < ROUNDS; i++) {
-        uint32_t milli = path * (uint32_t)MILLI - (path - 1u) * live;
-        uint32_t round = scaled(plan->pages, milli, MILLI);
-        if (round >= total) {
-            return MILLI;
-        }
-        live = live_at_turn(scaled(round, MILLI, total));
-    }
-    return live;
-}
-
 /// What regaining space adds. In a round of the ring every page comes to
 /// its turn once, so at most `pages` of them are moved, and a wandering
-/// tree's paths.
+/// tree's paths: it moves them all.
 static void regain_fill(const struct esk_tree_need *need,
                         struct esk_tree_plan *plan) {
     uint32_t blocks = need->blocks != 0 ? need->blocks : plan->blocks_least;
     uint32_t total = product(blocks, need->block_pages);
     uint32_t moved = plan->pages;
-    uint32_t a_move = plan->programs_milli;
     plan->programs_gc_milli = plan->programs_milli;
     plan->programs_most_milli = plan->programs_milli;
     if (overwrites(need)) {
         return;
     }
     if (need->store == ESK_STORE_WANDERING) {
-        uint32_t paths = paths_pages(need, plan);
-        total -= total / windows(need);
-        total = paths < total ? total - paths : 0;
-        a_move = MILLI;
-    }
-    uint32_t live = leaves_at_turn(need, plan, total);
-    plan->programs_gc_milli = UINT32_MAX;
-    if (live < MILLI) {
-        plan->programs_gc_milli =
-            plan->programs_milli + scaled(a_move, live, (uint32_t)MILLI - live);
+        total -= total / ESK_COLLECTOR_SPARE;
+        uint32_t step =
+            esk_collector_step(total, need->block_pages, plan->height);
+        total = esk_collector_lap(total, need->block_pages, plan->height);
+        moved += moved / step * (plan->height - 1u);
     }
     plan->programs_most_milli =
         moved >= total ? UINT32_MAX
                        : scaled(plan->programs_milli, total, total - moved);
+    plan->programs_gc_milli = plan->programs_most_milli;
+    if (need->store == ESK_STORE_MU) {
+        uint32_t live = moved >= total
+                            ? (uint32_t)MILLI
+                            : live_at_turn(scaled(moved, MILLI, total));
+        plan->programs_gc_milli =
+            live < MILLI
+                ? plan->programs_milli +
+                      scaled(plan->programs_milli, live, (uint32_t)MILLI - live)
+                : UINT32_MAX;
+    }
 }
 
 static void life_fill(const struct esk_tree_need *need,

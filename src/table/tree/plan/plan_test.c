@@ -225,9 +225,9 @@ ESK_TEST(plan_foretells_the_mu_writes_of_table_5) {
     need.store = ESK_STORE_WANDERING;
     ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
     ESK_CHECK(plan.programs_milli >= 3000 && plan.programs_milli <= 3010);
-    /* 3.83 to 3.85 of the wandering tree, whose moves write a path each;
-       where a parent is written once for many children it is less. */
-    ESK_CHECK(plan.programs_gc_milli >= 3200 && plan.programs_gc_milli <= 3400);
+    /* 3.83 to 3.85 of the wandering tree, whose moves write a path each. Here
+       many leaves are moved with one, but the young ones too. */
+    ESK_CHECK(plan.programs_gc_milli >= 3600 && plan.programs_gc_milli <= 3700);
 }
 
 ESK_TEST(plan_regains_space_as_a_ring_under_uniform_updates_does) {
