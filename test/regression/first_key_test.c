@@ -16,8 +16,8 @@ static const struct {
     uint16_t key_bytes;
     uint16_t pad_bytes;
 } shapes[] = {
-    {ESK_STORE_WANDERING, 256, 76, 0}, {ESK_STORE_WANDERING, 256, 76, 28},
-    {ESK_STORE_WANDERING, 256, 98, 6}, {ESK_STORE_MU, 512, 20, 96},
+    {ESK_STORE_WANDERING, 256, 76, 0}, {ESK_STORE_WANDERING, 256, 76, 26},
+    {ESK_STORE_WANDERING, 256, 98, 4}, {ESK_STORE_MU, 512, 20, 96},
     {ESK_STORE_MU, 512, 28, 84},       {ESK_STORE_MU, 512, 48, 60},
     {ESK_STORE_MU, 512, 44, 40},
 };

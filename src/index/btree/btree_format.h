@@ -16,7 +16,9 @@ enum esk_tree_page_offset {
     ESK_TREE_PAGE_BODY = 28,   ///< where nodes begin (mu)
     ESK_TREE_PAGE_SWEPT = 28,  ///< u32, wandering: the leaf swept last
     ESK_TREE_PAGE_DUE = 32,    ///< u32, wandering: where the sweep is due
-    ESK_TREE_PAGE_NODE = 36,   ///< where the node begins (wandering)
+    ESK_TREE_PAGE_ORDER = 36,  ///< u32, wandering: leaves that the sweep wrote
+                               ///< from here on lie in the order of their keys
+    ESK_TREE_PAGE_NODE = 40,   ///< where the node begins (wandering)
 };
 
 enum esk_tree_page_flags {
@@ -24,6 +26,8 @@ enum esk_tree_page_flags {
     /// From here up, with ESK_TREE_PAGE_COMMIT: newest pages that mounts since
     /// the tree was created could not read; 127: and more.
     ESK_TREE_PAGE_UNREAD = 2,
+    /// Without ESK_TREE_PAGE_COMMIT: a leaf that the sweep wrote.
+    ESK_TREE_PAGE_MOVED = 2,
 };
 
 /// The list of a tree whose nodes keep their page, kind ESK_PAGE_NODE: pages

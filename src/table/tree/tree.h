@@ -37,6 +37,8 @@ struct esk_tree_state {
     uint32_t nodes; ///< inplace: pages in use
     uint32_t swept; ///< GC: the leaf that was swept last, or ESK_PAGE_NONE
     uint32_t due;   ///< GC: where the head is when a step of the sweep is due
+    uint32_t order; ///< GC: leaves that the sweep wrote from here on lie in
+                    ///< the order of their keys
     uint32_t paced; ///< GC: the most nodes of a pass of the sweep
     uint8_t height;
 };
@@ -95,6 +97,7 @@ struct esk_tree {
     bool lru_n;
     bool in_batch;
     bool redirects; ///< inplace: pages are read and written in slots
+    bool sweeping;  ///< GC: what is written is a leaf that the sweep moves
     bool was_cut;   ///< GC: a mount found what a cut left of a change
     bool broken;    ///< inplace: a split was cut short and is to be completed;
                     ///< a reader: always, so that each read looks at the writer

@@ -109,7 +109,7 @@ ESK_TEST(root_that_names_itself_as_its_only_child_is_corrupt) {
     ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
                   ESK_OK);
     esk_tree_close(model.tree);
-    esk_sim_poke(model.sim, newest_page(&model, &info), 28 + 2 + 4, self, 4);
+    esk_sim_poke(model.sim, newest_page(&model, &info), 40 + 2 + 4, self, 4);
     ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
     ESK_CHECK_INT(esk_model_tree_delete(&model, number - 1), ESK_E_CORRUPT);
     esk_model_tree_free(&model);

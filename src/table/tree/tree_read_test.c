@@ -62,7 +62,7 @@ static void page_lose(struct esk_model_tree *model, uint32_t address) {
 /// Forges an inner node whose children are all one.
 static void node_forge(struct esk_model_tree *model, uint32_t address,
                        uint8_t level, uint8_t height, uint32_t child) {
-    enum { COUNT = 59 };
+    enum { COUNT = 58 };
     uint32_t page = region_start(model) + address;
     uint8_t head[4] = {level, level, height, 1};
     uint8_t node[2 + COUNT * 8] = {COUNT, 0};
@@ -74,7 +74,7 @@ static void node_forge(struct esk_model_tree *model, uint32_t address,
     }
     ESK_CHECK_INT(esk_sim_poke(model->sim, page, 16, head, sizeof head),
                   ESK_OK);
-    ESK_CHECK_INT(esk_sim_poke(model->sim, page, 36, node, sizeof node),
+    ESK_CHECK_INT(esk_sim_poke(model->sim, page, 40, node, sizeof node),
                   ESK_OK);
 }
 
@@ -126,7 +126,7 @@ ESK_TEST(inner_node_without_children_is_corrupt) {
     uint8_t row[64];
     model_tree_unproven(&model, ESK_STORE_WANDERING, 100);
     uint32_t page = region_start(&model) + node_at(&model, 2, 0);
-    esk_sim_poke(model.sim, page, 36, none, sizeof none);
+    esk_sim_poke(model.sim, page, 40, none, sizeof none);
     ESK_CHECK(esk_model_tree_remount(&model));
     ESK_CHECK_INT(esk_tree_first(model.tree, row), ESK_E_CORRUPT);
     esk_model_tree_free(&model);
@@ -144,7 +144,7 @@ ESK_TEST(reader_tells_a_child_that_never_was_from_one_that_was_collected) {
     /* Round the ring, so that position 0 is no more. */
     model_tree_puts(&model, 600);
     uint32_t root = node_at(&model, 2, 0);
-    esk_sim_poke(model.sim, region_start(&model) + root % (24 * 8), 36 + 2 + 4,
+    esk_sim_poke(model.sim, region_start(&model) + root % (24 * 8), 40 + 2 + 4,
                  zero, sizeof zero);
     struct esk_tree *reader = reader_open(&model, &one_frame);
     esk_model_tree_key(&model, 0, key);

@@ -182,6 +182,16 @@ static int sweep_move(struct esk_tree *tree, uint32_t pages,
                : esk_tree_sweep(tree, (uint16_t)whole_pages(tree, pages), tail);
 }
 
+int esk_tree_tail_drop(struct esk_tree *tree, uint32_t position) {
+    struct esk_ring *ring = &tree->ring;
+    if (esk_ring_block_from(ring, ring->tail + 1u) <= position) {
+        /* What was moved must not be in a cache when its source is erased. */
+        ESK_TRY(esk_region_sync(&ring->region));
+    }
+    esk_ring_drop(ring, position);
+    return ESK_OK;
+}
+
 /// Passes the page at the tail, or has it moved, by `pages` programs at most.
 /// Returns  ESK_OK; ESK_END: it is live, and `pages` is 0.
 static int tail_step(struct esk_tree *tree, uint32_t pages) {
@@ -201,13 +211,7 @@ static int tail_step(struct esk_tree *tree, uint32_t pages) {
     if (level > 0) {
         ESK_TRY(path_move(tree, level));
     }
-    uint32_t next = esk_ring_skip(ring, ring->tail);
-    if (esk_ring_rest(ring, next) == 0) {
-        /* What was moved must not be in a cache when its source is erased. */
-        ESK_TRY(esk_region_sync(&ring->region));
-    }
-    esk_ring_drop(ring, next);
-    return ESK_OK;
+    return esk_tree_tail_drop(tree, esk_ring_skip(ring, ring->tail));
 }
 
 /// Goes on with the sweep, if that is due, or at the tail, by `pages` programs

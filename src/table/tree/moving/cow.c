@@ -24,7 +24,7 @@ int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
                         uint32_t *address) {
     bool commit = root && !tree->in_batch;
     uint16_t bytes = esk_envelope_page_bytes(&tree->ring.region.envelope);
-    page[ESK_TREE_PAGE_FLAGS] = 0;
+    page[ESK_TREE_PAGE_FLAGS] = tree->sweeping ? ESK_TREE_PAGE_MOVED : 0;
     if (commit) {
         page[ESK_TREE_PAGE_FLAGS] =
             (uint8_t)(ESK_TREE_PAGE_COMMIT +
@@ -94,6 +94,7 @@ static int root_decode(struct esk_tree *tree, uint8_t *page) {
     if (esk_tree_store(tree)->sweep != NULL) {
         tree->now.swept = esk_load_u32(page + ESK_TREE_PAGE_SWEPT);
         tree->now.due = esk_load_u32(page + ESK_TREE_PAGE_DUE);
+        tree->now.order = esk_load_u32(page + ESK_TREE_PAGE_ORDER);
         uint32_t most = tree->ring.head + esk_ring_pages(&tree->ring);
         if (tree->now.due > most) {
             tree->now.due = most; /* no lap is longer */
@@ -119,6 +120,7 @@ static int cow_mount(struct esk_tree *tree,
     tree->now.nodes = 0;
     tree->now.swept = ESK_PAGE_NONE;
     tree->now.due = 0;
+    tree->now.order = 0;
     tree->now.paced = 0;
     tree->now.root = ESK_PAGE_NONE;
     while (at > ring->tail && tree->now.root == ESK_PAGE_NONE) {
@@ -213,6 +215,7 @@ static int wandering_place(struct esk_tree *tree, struct esk_tree_work *work,
     }
     esk_store_u32(work->page + ESK_TREE_PAGE_SWEPT, tree->now.swept);
     esk_store_u32(work->page + ESK_TREE_PAGE_DUE, tree->now.due);
+    esk_store_u32(work->page + ESK_TREE_PAGE_ORDER, tree->now.order);
     ESK_TRY(page_append(tree, work->frame, work->level, work->level, root,
                         address));
     work_placed(tree, work, *address);

@@ -58,6 +58,10 @@ int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages);
 /// Collects ahead of need, if that is due: for esk_volume_step.
 int esk_tree_collect_step(void *tree, bool *done);
 
+/// Gives up the pages below `position`: none is live.
+/// Returns  ESK_OK; ESK_E_IO: nothing was given up.
+int esk_tree_tail_drop(struct esk_tree *tree, uint32_t position);
+
 /* sweep.c: wandering */
 
 /// Does a step of the sweep: writes anew the leaves that follow the last one it

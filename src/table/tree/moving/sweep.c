@@ -14,6 +14,11 @@
 /// that takes effect with the root, as every change does. The root says which
 /// leaf was the last, and when the next step is due, so a mount goes on there.
 ///
+/// A leaf that the last pass wrote, and that was not changed since, tells how
+/// old what is left can be: leaves behind it were written later, by that pass
+/// or by changes, and those before it by this one. So the tail is put there
+/// without a look at the pages in between.
+///
 /// A node that cannot be read is passed over with all that is below it.
 #include "base/inline.h"
 #include "base/scale.h"
@@ -26,6 +31,7 @@ enum { NODES_MAX = 8 }; ///< lowest inner nodes that one step goes over
 struct step {
     struct esk_tree_moved moved[NODES_MAX];
     uint32_t near;  ///< it ends at a leaf from here on
+    uint32_t below; ///< no page below is live any more
     uint16_t most;  ///< pages
     uint16_t pages; ///< leaves, and nodes of level 2
     uint16_t nodes; ///< the same, but of the latter those that are done
@@ -84,6 +90,16 @@ static ESK_OUT_OF_LINE bool step_goes_on(const struct step *step) {
            (step->pages == 0 || step->pages + step->above < step->most);
 }
 
+/// Whether the leaf was written by the last pass of the sweep, so that those
+/// behind it in the order of keys are younger.
+static bool is_in_order(const struct esk_tree *tree, const uint8_t *page,
+                        uint32_t address) {
+    return (page[ESK_TREE_PAGE_FLAGS] &
+            (ESK_TREE_PAGE_COMMIT | ESK_TREE_PAGE_MOVED)) ==
+               ESK_TREE_PAGE_MOVED &&
+           address >= tree->now.order;
+}
+
 /// Writes the node's children from `index` on. A lost one stays where it is.
 static int children_move(struct esk_tree *tree,
                          const struct esk_btree_node *node, uint16_t index,
@@ -104,7 +120,12 @@ static int children_move(struct esk_tree *tree,
             continue;
         }
         ESK_TRY(status);
+        if (is_in_order(tree, work.page, address)) {
+            step->below = address;
+        }
+        tree->sweeping = step->near == ESK_PAGE_NONE;
         status = esk_tree_store(tree)->place(tree, &work, false, &address);
+        tree->sweeping = false;
         if (status != ESK_OK) {
             esk_tree_work_drop(tree, &work);
             return status;
@@ -223,6 +244,21 @@ static int swept_key(struct esk_tree *tree) {
     return status;
 }
 
+/// Whether the leaf that takes `key`, the first one of that which was swept
+/// last, is that one: the entry for it in edit->node begins no later. Else that
+/// one is gone, or the smallest keys of the node were put since: then nothing
+/// is known of the order of leaves.
+static bool was_swept(struct esk_tree *tree, const struct esk_tree_edit *edit,
+                      const uint8_t *key) {
+    const uint8_t *first = esk_btree_key(&edit->node, tree->path.index[1]);
+    if (edit->child == tree->now.swept ||
+        esk_btree_compare(esk_tree_layout(tree), first, key) <= 0) {
+        return true;
+    }
+    tree->now.order = tree->ring.head;
+    return false;
+}
+
 /// Has tree->path lead to the leaf that is to be moved next. If the last one
 /// cannot be read that is the one at the end of `tail`.
 /// Returns  as path_turn; ESK_NOT_FOUND: not known.
@@ -236,14 +272,21 @@ static int next_find(struct esk_tree *tree, const struct esk_tree_path *tail) {
                 return status == ESK_E_IO ? status : ESK_NOT_FOUND;
             }
             tree->path = *tail;
+            tree->now.order = tree->ring.head; /* leaves between are left out */
             return ESK_OK;
         }
         key = tree->probe;
     }
     for (;;) {
+        bool passed = false;
+        edit.keep = true;
         int status =
             esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 2, &edit);
-        if (status == ESK_E_CORRUPT || (status == ESK_OK && key != NULL)) {
+        if (status == ESK_OK) {
+            passed = key != NULL && was_swept(tree, &edit, key);
+            esk_tree_unpin(tree, &edit.work);
+        }
+        if (status == ESK_E_CORRUPT || passed) {
             uint8_t lost = tree->path.lost;
             status = path_turn(tree, status == ESK_OK ? 1 : lost);
         }
@@ -294,6 +337,10 @@ int esk_tree_sweep(struct esk_tree *tree, uint16_t pages,
         }
     }
     esk_tree_change_end(tree, status, &before);
+    if (status == ESK_OK && step.near == ESK_PAGE_NONE &&
+        step.below > tree->ring.tail) {
+        return esk_tree_tail_drop(tree, step.below);
+    }
     return status == ESK_END || status == ESK_E_CORRUPT ? ESK_NOT_FOUND
                                                         : status;
 }
