@@ -132,7 +132,7 @@ static uint32_t block_position(struct search *search, uint32_t at,
             found = position - index;
         }
         best = found;
-        if (best >= at) {
+        if (best == at || (best > at && !search->overwrites)) {
             break;
         }
     }

@@ -180,4 +180,10 @@ ESK_TEST(series_tells_a_page_that_a_lost_lap_tore_from_damage) {
     lives_run(192, 1);
 }
 
+/// A program failed, but reached a block that keeps the pages of a lap ago: the
+/// mount took an older page of the block for its newest.
+ESK_TEST(series_mount_finds_the_newest_of_pages_of_two_laps_in_a_block) {
+    lives_run(2912, 1);
+}
+
 ESK_TEST_MAIN()
