@@ -256,12 +256,19 @@ static bool byte_fits(const struct search *search, uint8_t byte,
 
 /// Whether the page in scratch was programmed as position `at`, though it may
 /// be damaged: its kind, table and sequence say so, all but one, or all but a
-/// bit of the sequence. A page of a lap ago has another sequence.
+/// bit of the sequence. A page of a lap ago has another sequence, of which an
+/// erase that was cut leaves some bits.
 static bool page_claims(const struct search *search, uint32_t at) {
     const struct esk_region *region = &search->ring->region;
     const uint8_t *page = search->page;
     uint32_t sequence = esk_page_sequence(page);
     uint32_t differs = sequence ^ at;
+    uint32_t older = at - region->pages;
+    uint32_t erased =
+        esk_envelope_erased(&region->envelope) == 0 ? 0 : UINT32_MAX;
+    bool is_older = search->overwrites
+                        ? sequence == older
+                        : ((sequence ^ erased) & ~(older ^ erased)) == 0;
     bool kind =
         byte_fits(search, page[ESK_ENVELOPE_KIND], region->envelope.kind);
     bool table =
@@ -269,8 +276,7 @@ static bool page_claims(const struct search *search, uint32_t at) {
     if (differs == 0) {
         return kind || table;
     }
-    return kind && table && (differs & (differs - 1u)) == 0 &&
-           sequence != at - region->pages;
+    return kind && table && (differs & (differs - 1u)) == 0 && !is_older;
 }
 
 /// Whether what `at` falls on, which does not claim to be there, can have been

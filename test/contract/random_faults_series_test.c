@@ -186,4 +186,10 @@ ESK_TEST(series_mount_finds_the_newest_of_pages_of_two_laps_in_a_block) {
     lives_run(2912, 1);
 }
 
+/// An erase that was cut left bits of a sequence that looked like those of the
+/// next lap: the block was programmed without being erased.
+ESK_TEST(series_mount_erases_a_block_whose_erase_was_cut) {
+    lives_run(3394, 1);
+}
+
 ESK_TEST_MAIN()
