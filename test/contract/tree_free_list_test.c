@@ -202,6 +202,86 @@ ESK_TEST(cuts_lose_no_page) {
     }
 }
 
+/// Changes rows until the power goes, some in batches, with a sync now and
+/// then: takes note of the rows that were changed since the last.
+static void cached_changes(struct esk_model_tree *model, bool *changed) {
+    int status = ESK_OK;
+    bool batch = false;
+    while (status != ESK_E_IO) {
+        uint32_t number = esk_model_tree_random(model, model->range);
+        uint32_t choice = esk_model_tree_random(model, 30);
+        if (choice == 0 && !batch) {
+            status = esk_tree_sync(model->tree);
+            if (status == ESK_OK) {
+                memset(changed, 0, ESK_MODEL_TREE_KEYS_MAX);
+            }
+        } else if (choice < 3 && model->table.batch_pages > 0) {
+            status = batch ? esk_tree_commit(model->tree)
+                           : esk_tree_begin(model->tree, 0);
+            batch = !batch;
+        } else {
+            changed[number] = true;
+            status = choice < 16 ? esk_model_tree_put(model, number)
+                                 : esk_model_tree_delete(model, number);
+        }
+        ESK_CHECK(status >= ESK_OK || status == ESK_E_IO);
+    }
+}
+
+/// Opens the tree after a cut. A row that was not changed since the last sync
+/// is as it was; of the others the medium's cache may have lost any.
+static void cached_settle(struct esk_model_tree *model, const bool *changed) {
+    static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
+    esk_sim_cut_at(model->sim, 0, ESK_SIM_CUT_NONE);
+    esk_sim_power_on(model->sim);
+    ESK_CHECK_HELD(esk_model_tree_remount(model), model->why);
+    ESK_CHECK_HELD(esk_model_tree_read_all(model, versions), model->why);
+    for (uint32_t number = 0; number < model->range; number++) {
+        ESK_CHECK(changed[number] ||
+                  versions[number] == model->expected.version[number]);
+    }
+    esk_model_tree_model_set(model, versions);
+}
+
+ESK_TEST(cuts_lose_no_page_of_a_medium_with_a_cache) {
+    static const uint16_t caches[] = {2, 24, 200};
+    for (uint8_t run = 0; run < 12; run++) {
+        struct esk_model_tree model;
+        bool changed[ESK_MODEL_TREE_KEYS_MAX] = {false};
+        struct esk_model_tree_table table = {
+            .store = (uint8_t)(ESK_STORE_INPLACE + run % 2),
+            .key_type = ESK_TYPE_U32,
+            .pad_bytes = 14,
+            .key_range = 1200,
+            .blocks = 14,
+            .merges = run / 6 == 0,
+            .batch_pages = run / 6 == 0 ? 0 : 16};
+        struct esk_sim_config medium = {.geometry = card,
+                                        .seed = run,
+                                        .cache_programs = caches[run / 2 % 3],
+                                        .whole_writes = run % 2 == 0,
+                                        .erase_keeps = true};
+        ESK_CONTEXT("run %u", run);
+        ESK_CHECK_INT(esk_model_tree_make_on(&model, &table, &medium, run),
+                      ESK_OK);
+        grow(&model, 60);
+        ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
+        for (uint32_t cut = 0; cut < 200; cut++) {
+            uint32_t after = esk_model_tree_random(&model, 60);
+            memset(changed, 0, sizeof changed);
+            esk_sim_cut_at(model.sim, esk_sim_op_count(model.sim) + after,
+                           medium.whole_writes ? ESK_SIM_CUT_AFTER
+                                               : ESK_SIM_CUT_DRAWN);
+            cached_changes(&model, changed);
+            cached_settle(&model, changed);
+            ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
+        }
+        verify(&model);
+        every_page_has_a_node(&model);
+        esk_model_tree_free(&model);
+    }
+}
+
 /// An inner node that cannot be read may name any page: none is free then.
 ESK_TEST(lost_inner_node_gives_no_page_in_use_away) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
