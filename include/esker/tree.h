@@ -218,7 +218,9 @@ struct esk_tree_walk {
 /// esk_volume_create, which it calls. The spec's store and k_percent say
 /// where nodes live; value indexes and variable columns are refused.
 /// Returns  as esk_volume_create; ESK_E_NO_SPACE also when the region has less
-///          than 8 pages; ESK_E_UNSUPPORTED when the medium is not one for the
+///          than 8 pages, or for mu less than three blocks, ten pages and one
+///          page in 31: take more blocks, or where the medium overwrites
+///          another store; ESK_E_UNSUPPORTED when the medium is not one for the
 ///          store.
 int esk_tree_create(struct esk_volume *volume,
                     const struct esk_table_spec *spec, struct esk_fault *fault,

@@ -321,8 +321,9 @@ static int regions_place(struct esk_volume *volume,
     if (info->kind == ESK_TABLE_TREE) {
         info->blocks[0] = spec->data_blocks;
         ESK_TRY(region_find(volume, &info->blocks[0], &info->block[0], page));
-        return esk_tree_region_fits(volume, info->blocks[0]) ? ESK_OK
-                                                             : ESK_E_NO_SPACE;
+        return esk_tree_region_fits(volume, spec->store, info->blocks[0])
+                   ? ESK_OK
+                   : ESK_E_NO_SPACE;
     }
     for (uint8_t i = 0; i < spec->column_count; i++) {
         has_var = has_var || spec->columns[i].type == ESK_TYPE_VAR;

@@ -105,14 +105,27 @@ int esk_table_find(struct esk_volume *volume, const char *name,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes);
 
-enum { ESK_TREE_PAGES_MIN = 8 };
+enum {
+    ESK_TREE_PAGES_MIN = 8,
+    ESK_TREE_MU_PAGES_MIN = 10, ///< beside blocks, and one of ESK_TREE_MU_SHARE
+    ESK_TREE_MU_SHARE = 31,
+};
 
 /// Whether a tree has room in `blocks` blocks: for the pages that it keeps for
-/// itself, and a root with two leaves.
+/// itself, and a root with two leaves. Of mu trees the collector keeps two
+/// blocks free, and one to go bad where pages are not overwritten.
 static inline bool esk_tree_region_fits(const struct esk_volume *volume,
-                                        uint32_t blocks) {
-    uint32_t pages = esk_volume_geometry(volume)->block_pages;
-    return blocks >= 2 && blocks >= (ESK_TREE_PAGES_MIN + pages - 1) / pages;
+                                        uint8_t store, uint32_t blocks) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t pages = geometry->block_pages;
+    uint32_t least = (ESK_TREE_PAGES_MIN + pages - 1) / pages;
+    if (store == ESK_STORE_MU) {
+        uint32_t rest = blocks * pages / ESK_TREE_MU_SHARE;
+        rest += ESK_TREE_MU_PAGES_MIN + pages - 1;
+        least = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 3;
+        least += rest / pages;
+    }
+    return blocks >= 2 && blocks >= least;
 }
 
 /// Finds the table with id `id`. As esk_volume_find.

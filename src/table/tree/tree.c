@@ -191,7 +191,7 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
 static bool region_fits(const struct esk_volume *volume,
                         const struct esk_table_info *info) {
     uint32_t count = esk_volume_geometry(volume)->block_count;
-    return esk_tree_region_fits(volume, info->blocks[0]) &&
+    return esk_tree_region_fits(volume, 0, info->blocks[0]) &&
            info->block[0] < count && info->blocks[0] <= count - info->block[0];
 }
 

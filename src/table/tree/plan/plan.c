@@ -275,7 +275,9 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
     if (need->store == ESK_STORE_MU) {
         /* And but what a call's collecting is spread over. */
         share -= ratio_up(whole, esk_collector_call(block));
-        pages = scaled(pages + product(4, block), whole, share) + 1u;
+        /* The rest of a block too, and what a change takes. */
+        pages += product(4, block) + 2u * plan->height_most + 3u;
+        pages = scaled(pages, whole, share) + 1u;
     }
     if (need->store == ESK_STORE_WANDERING) {
         uint32_t live = pages;
