@@ -68,7 +68,8 @@ static inline uint8_t tags_find(const uint32_t *tags, uint8_t frames,
 
 uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
                       uint8_t class_) {
-    uint8_t newest = esk_pool_order(pool, class_)[esk_pool_frames(pool) - 1u];
+    uint8_t newest = esk_pool_at(pool, esk_pool_order(pool, class_),
+                                 (uint8_t)(esk_pool_frames(pool) - 1u));
     return tags_find(esk_pool_tags(pool, class_), esk_pool_frames(pool), newest,
                      tag);
 }
@@ -82,7 +83,7 @@ void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
         step = -1;
     }
     esk_pool_tags(pool, class_)[frame] = tag;
-    esk_pool_shift(order, step, frame);
+    esk_pool_shift(pool, order, step, frame);
 }
 
 uint8_t esk_pool_place(const uint8_t *order, uint8_t frame) {
@@ -100,8 +101,8 @@ bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
     }
     pool->hits++;
     pool->pins[frame]++;
-    esk_pool_shift(esk_pool_order(pool, 0) + esk_pool_frames(pool) - 1, -1,
-                   frame);
+    esk_pool_shift(pool, esk_pool_order(pool, 0) + esk_pool_frames(pool) - 1,
+                   -1, frame);
     *page = esk_pool_page(pool, frame);
     return true;
 }
@@ -114,8 +115,10 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
         return esk_pool_slots(pool)->pin(pool, tag, class_, load, context, page,
                                          frame);
     }
-    uint8_t *newest = esk_pool_order(pool, 0) + esk_pool_frames(pool) - 1;
-    uint8_t found = tags_find(pool->tags, esk_pool_frames(pool), *newest, tag);
+    uint8_t last = (uint8_t)(esk_pool_frames(pool) - 1u);
+    uint8_t *order = esk_pool_order(pool, 0);
+    uint8_t found = tags_find(pool->tags, esk_pool_frames(pool),
+                              esk_pool_at(pool, order, last), tag);
     if (found != ESK_POOL_FRAME_NONE) {
         pool->hits++;
         pool->pins[found]++;
@@ -124,7 +127,8 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
         ESK_TRY(esk_pool_fill(pool, tag, load, context, page, &found));
         pool->tags[found] = tag;
     }
-    esk_pool_shift(newest, -1, found); /* only its own slot is used */
+    esk_pool_shift(pool, order + last, -1,
+                   found); /* only its own slot is used */
     *frame = found;
     return ESK_OK;
 }

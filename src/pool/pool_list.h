@@ -34,11 +34,26 @@ static inline uint8_t *esk_pool_order(const struct esk_pool *pool,
 void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
                     uint8_t frames, uint8_t classes);
 
+/// Whether the program was compiled for one frame: there is nothing to order.
+static inline bool esk_pool_is_single(const struct esk_pool *pool) {
+    return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES == 1, ((void)pool, false));
+}
+
+/// The frame at `place` of the list `order`.
+static inline uint8_t esk_pool_at(const struct esk_pool *pool,
+                                  const uint8_t *order, uint8_t place) {
+    return esk_pool_is_single(pool) ? 0 : order[place];
+}
+
 /// Puts `frame` at the end `at` of a list, handing on the frame that was
 /// there. From that end on: what is used again and again is found at once.
 /// step     to the other end.
-static inline void esk_pool_shift(uint8_t *at, int8_t step, uint8_t frame) {
+static inline void esk_pool_shift(const struct esk_pool *pool, uint8_t *at,
+                                  int8_t step, uint8_t frame) {
     uint8_t moved = frame;
+    if (esk_pool_is_single(pool)) {
+        return;
+    }
     do {
         uint8_t before = *at;
         *at = moved;
@@ -64,7 +79,8 @@ uint8_t esk_pool_place(const uint8_t *order, uint8_t frame);
 static inline uint8_t esk_pool_oldest(const struct esk_pool *pool,
                                       const uint8_t *order) {
     uint8_t place = 0;
-    while (place < esk_pool_frames(pool) && pool->pins[order[place]] != 0) {
+    while (place < esk_pool_frames(pool) &&
+           pool->pins[esk_pool_at(pool, order, place)] != 0) {
         place++;
     }
     return place;
@@ -79,7 +95,7 @@ static inline uint8_t esk_pool_evict(struct esk_pool *pool) {
     if (place == esk_pool_frames(pool)) {
         return ESK_POOL_FRAME_NONE;
     }
-    uint8_t frame = order[place];
+    uint8_t frame = esk_pool_at(pool, order, place);
     if (esk_pool_slots(pool) != NULL) {
         esk_pool_slots(pool)->spread(pool, frame);
     }
