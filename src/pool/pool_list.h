@@ -51,15 +51,14 @@ static inline uint8_t esk_pool_at(const struct esk_pool *pool,
 static inline void esk_pool_shift(const struct esk_pool *pool, uint8_t *at,
                                   int8_t step, uint8_t frame) {
     uint8_t moved = frame;
-    if (esk_pool_is_single(pool)) {
-        return;
-    }
-    do {
+    bool more = !esk_pool_is_single(pool);
+    while (more) {
         uint8_t before = *at;
         *at = moved;
         moved = before;
         at += step;
-    } while (moved != frame);
+        more = moved != frame;
+    }
 }
 
 /// The frame whose slot of `class_` holds page `tag`; ESK_POOL_FRAME_NONE.
