@@ -30,7 +30,7 @@ enum { NODES_MAX = 8 }; ///< lowest inner nodes that one step goes over
 /// What a step has written so far.
 struct step {
     struct esk_tree_moved moved[NODES_MAX];
-    uint32_t near;  ///< it ends at a leaf from here on
+    uint32_t near;  ///< it ends at a leaf behind this position
     uint32_t below; ///< no page below is live any more
     uint16_t most;  ///< pages
     uint16_t pages; ///< leaves, and nodes of level 2
@@ -108,7 +108,7 @@ static int children_move(struct esk_tree *tree,
         struct esk_tree_work work;
         struct esk_btree_node leaf;
         uint32_t address = esk_load_u32(esk_btree_child(node, index));
-        if (address >= step->near) {
+        if (address > step->near) {
             step->ended = true;
             break;
         }
@@ -320,7 +320,7 @@ int esk_tree_sweep(struct esk_tree *tree, uint16_t pages,
     if (status == ESK_OK && tail != NULL && !is_near(tree, tail)) {
         tree->now = before;
         tree->path = *tail;
-        step.near = tree->ring.tail + pages;
+        step.near = tree->ring.tail + pages - 1u;
     } else if (tree->now.due > tree->ring.head) {
         tree->now.due = tree->ring.head; /* so is the next time of its leaves */
     }

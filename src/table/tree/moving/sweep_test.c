@@ -3,6 +3,7 @@
 
 /// The collector where it meets little or nothing: trees of one leaf, roots
 /// that grow old, reads that fail, blocks that are gone.
+#include "table/tree/tree.h"
 #include "test/harness/tree_fixture.h"
 
 static void verify(struct esk_model_tree *model) {
@@ -54,6 +55,7 @@ static void high_start(struct esk_model_tree *model) {
                                          .key_type = ESK_TYPE_BYTES,
                                          .key_bytes = 60,
                                          .pad_bytes = 60,
+                                         .checksum = ESK_CHECKSUM_NONE,
                                          .key_range = 600};
     struct esk_tree_stats stats;
     model_tree_start(model, &table);
@@ -72,6 +74,129 @@ ESK_TEST(wandering_tree_tells_its_room_before_its_first_change) {
     model_tree_puts(&model, 1);
     esk_tree_stats(model.tree, &after);
     ESK_CHECK_INT(before.nodes_max, after.nodes_max);
+    esk_model_tree_free(&model);
+}
+
+/// What is wrong with a node.
+enum wrong {
+    UNREADABLE, ///< it does not verify
+    EMPTY,      ///< it verifies and has no entry
+    CHILDLESS,  ///< its children have addresses that no page has
+    WRONGS
+};
+
+/// Damages the node at `address`, in the region of a tree without checksums.
+static void node_damage(struct esk_model_tree *model, enum wrong wrong,
+                        uint8_t level, uint32_t address) {
+    static const uint8_t bytes[4] = {0xFF, 0xFF, 0xFF, 0xFF};
+    static const uint8_t junk[4] = {1, 2, 3, 4};
+    static const uint8_t zero[2] = {0, 0};
+    uint32_t page =
+        model_tree_page(model, address % esk_ring_pages(&model->tree->ring));
+    struct esk_btree_node node;
+    ESK_CHECK_INT(esk_sim_peek(model->sim, page, model->page), ESK_OK);
+    esk_btree_view(esk_tree_layout(model->tree), model->page, level,
+                   model->tree->now.height, &node);
+    if (wrong == UNREADABLE) {
+        ESK_CHECK_INT(esk_sim_poke(model->sim, page, 4, junk, 4), ESK_OK);
+    } else if (wrong == EMPTY || level == 1) {
+        uint16_t at = (uint16_t)(node.count - model->page);
+        ESK_CHECK_INT(esk_sim_poke(model->sim, page, at, zero, 2), ESK_OK);
+    } else {
+        for (uint16_t i = 0; i < esk_btree_count(&node); i++) {
+            uint16_t at = (uint16_t)(esk_btree_child(&node, i) - model->page);
+            ESK_CHECK_INT(esk_sim_poke(model->sim, page, at, bytes, 4), ESK_OK);
+        }
+    }
+}
+
+/// Damages `count` nodes of `level` that follow one another, of all from
+/// number `from` on. Returns how many there were.
+static uint32_t nodes_damage(struct esk_model_tree *model, enum wrong wrong,
+                             uint8_t level, uint32_t from, uint32_t count) {
+    uint32_t address[64];
+    struct esk_tree_walk walk;
+    struct esk_tree_node node;
+    uint32_t found = 0;
+    ESK_CHECK_INT(esk_tree_walk_open(model->tree, &walk), ESK_OK);
+    while (esk_tree_walk_next(model->tree, &walk, &node) == ESK_OK) {
+        if (node.level == level && from > 0) {
+            from--;
+        } else if (node.level == level && found < count) {
+            address[found] = node.address;
+            found++;
+        }
+    }
+    for (uint32_t i = 0; i < found; i++) {
+        node_damage(model, wrong, level, address[i]);
+    }
+    return found;
+}
+
+/// Whether the row of key `number` can be read; it is the model's then.
+static bool key_is_there(struct esk_model_tree *model, uint32_t number) {
+    uint8_t key[64];
+    uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
+    uint8_t expected[ESK_MODEL_TREE_ROW_BYTES_MAX];
+    esk_model_tree_key(model, number, key);
+    int status = esk_tree_get(model->tree, key, row);
+    if (status == ESK_OK) {
+        esk_model_tree_row(model, number, model->expected.version[number],
+                           expected);
+        ESK_CHECK_BYTES(row, expected, model->row_bytes);
+    }
+    return status == ESK_OK;
+}
+
+/// Changes rows that can be read for some laps: none is refused, and none is
+/// lost beside what was.
+static void laps_run(struct esk_model_tree *model) {
+    static bool there[600];
+    struct esk_tree_stats stats;
+    uint32_t rows = 0;
+    for (uint32_t number = 0; number < model->range; number++) {
+        there[number] =
+            model->expected.version[number] != 0 && key_is_there(model, number);
+        rows += there[number] ? 1 : 0;
+    }
+    ESK_CHECK(rows > 0 && rows < model->expected.rows);
+    for (uint32_t i = 0; i < 600; i++) {
+        uint32_t number = esk_model_tree_random(model, model->range);
+        while (!there[number]) {
+            number = (number + 1) % model->range;
+        }
+        ESK_CHECK_INT(esk_model_tree_put(model, number), ESK_OK);
+    }
+    esk_tree_stats(model->tree, &stats);
+    ESK_CHECK(stats.pages_moved > rows / 8);
+    for (uint32_t number = 0; number < model->range; number++) {
+        ESK_CHECK(!there[number] || key_is_there(model, number));
+    }
+}
+
+ESK_TEST(sweep_passes_over_nodes_that_cannot_be_read) {
+    struct esk_model_tree model;
+    struct esk_sim *whole = NULL;
+    static struct esk_model_tree before;
+    high_start(&model);
+    before = model;
+    ESK_CHECK_INT(esk_sim_clone(&whole, model.sim), ESK_OK);
+    for (uint32_t run = 0; run < WRONGS * 3u * 12u; run++) {
+        uint8_t level = (uint8_t)(1u + run / WRONGS % 3u);
+        uint32_t from = run / WRONGS / 3u % 4u * 5u;
+        uint32_t count = 1u << 2u * (run / WRONGS / 3u / 4u);
+        ESK_CONTEXT("wrong %u, level %u, %u from %u on", run % WRONGS, level,
+                    count, from);
+        esk_sim_restore(model.sim, whole);
+        model.expected = before.expected;
+        model.version = before.version;
+        ESK_CHECK(esk_model_tree_remount(&model));
+        if (nodes_damage(&model, run % WRONGS, level, from, count) == count) {
+            ESK_CHECK(esk_model_tree_remount(&model));
+            laps_run(&model);
+        }
+    }
+    esk_sim_destroy(whole);
     esk_model_tree_free(&model);
 }
 
