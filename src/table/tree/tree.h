@@ -129,8 +129,10 @@ struct esk_tree {
     uint32_t committed; ///< root that takes effect after a cut
     uint8_t unread;     ///< newest pages that mounts could not read, in all
     uint32_t moved;
-    uint32_t bad_pages; ///< GC: of the blocks known bad
-    uint32_t bad_seen;  ///< GC: failures when they were counted, and one; or 0
+    uint32_t bad_pages;  ///< GC: of the blocks known bad
+    uint32_t bad_seen;   ///< GC: failures when they were counted, and one; or 0
+    uint16_t step;       ///< GC, wandering: pages that a step may program
+    uint8_t step_height; ///< of the tree that `step` is for; 0: not known
     uint16_t pool_offsets[ESK_TREE_HEIGHT_MAX + 1]; ///< of LRU-N
 };
 

@@ -48,10 +48,14 @@ static bool sweeps(const struct esk_tree *tree) {
 }
 
 /// Pages that a step of a sweep programs at most.
-static ESK_OUT_OF_LINE uint32_t step_pages(const struct esk_tree *tree,
-                                           uint8_t height) {
-    return esk_collector_step(esk_tree_sure_pages(tree), block_pages(tree),
-                              height);
+static ESK_OUT_OF_LINE uint32_t step_pages(struct esk_tree *tree) {
+    uint8_t height = tree->now.height;
+    if (tree->step_height != height) {
+        tree->step_height = height;
+        tree->step = (uint16_t)esk_collector_step(esk_tree_sure_pages(tree),
+                                                  block_pages(tree), height);
+    }
+    return tree->step;
 }
 
 uint32_t esk_tree_nodes_max(const struct esk_tree *tree, uint8_t height) {
@@ -170,7 +174,7 @@ static uint32_t whole_pages(const struct esk_tree *tree, uint32_t most) {
 static int sweep_move(struct esk_tree *tree, uint32_t pages,
                       const struct esk_tree_path *tail) {
     uint8_t height = tree->now.height;
-    uint32_t most = step_pages(tree, height);
+    uint32_t most = step_pages(tree);
     pages = pages < most ? pages : most;
     while (
         pages > height &&
@@ -224,7 +228,7 @@ static int collect_next(struct esk_tree *tree, uint32_t pages, bool due) {
     if (kept != NULL) {
         kept->through = true;
     }
-    uint32_t step = step_pages(tree, tree->now.height) + tree->now.height;
+    uint32_t step = step_pages(tree) + tree->now.height;
     int status = ESK_NOT_FOUND;
     if (due && pages > 0 && esk_ring_has_room(&tree->ring, step)) {
         status = sweep_move(tree, pages, NULL);
@@ -247,7 +251,7 @@ struct kept {
 /// Of mu: for live pages, which may all lie in a row. Else: for a step, and a
 /// block that goes bad, or that a cut tears.
 /// batch    nothing is collected under it, but after it is.
-static struct kept room_kept(const struct esk_tree *tree, bool batch) {
+static struct kept room_kept(struct esk_tree *tree, bool batch) {
     uint8_t height = tree->now.height;
     uint32_t block = block_pages(tree);
     struct kept kept = {.least = 0};
@@ -255,7 +259,7 @@ static struct kept room_kept(const struct esk_tree *tree, bool batch) {
         kept.least = block / 2u + 1u;
         kept.ahead = block / 2u + tree->now.nodes / call_pages(tree);
     } else {
-        kept.ahead = step_pages(tree, height) + height + block;
+        kept.ahead = step_pages(tree) + height + block;
         kept.least = kept.ahead * 3u / 4u;
         kept.ahead -= kept.least;
     }

@@ -38,6 +38,7 @@ void esk_tree_bad_count(struct esk_tree *tree) {
     }
     tree->bad_seen = seen;
     tree->bad_pages = 0;
+    tree->step_height = 0;
     for (uint32_t at = 0; at < esk_ring_pages(ring); at += block_pages(tree)) {
         if (esk_ring_block_is_bad(ring, at)) {
             tree->bad_pages += block_pages(tree);
