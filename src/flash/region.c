@@ -3,6 +3,7 @@
 
 #include "flash/region.h"
 
+#include "base/counter.h"
 #include "base/inline.h"
 #include "esker/assert.h"
 
@@ -61,7 +62,7 @@ static ESK_OUT_OF_LINE int read_again(const struct esk_region *region,
         }
         erased = erased && status == ESK_NOT_FOUND;
         before = proven;
-        region->stats->reads++;
+        esk_count(&region->stats->reads);
         status = esk_region_peek(region, page, 0, buffer, bytes);
         proven = status == ESK_OK
                      ? esk_envelope_check(envelope, buffer, !verify)
@@ -80,7 +81,7 @@ int esk_region_read(const struct esk_region *region, esk_page_id page,
     const struct esk_envelope *envelope = &region->envelope;
     const struct esk_device *device = device_of(region);
     uint16_t proven = 0;
-    region->stats->reads++;
+    esk_count(&region->stats->reads);
     int status = ESK_E_IO;
     for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
         status = device->ops->read(device, page, 0, buffer,
@@ -105,7 +106,7 @@ int esk_region_header(const struct esk_region *region, esk_page_id page,
                       enum esk_header *header, uint32_t *sequence) {
     const struct esk_envelope *envelope = &region->envelope;
     uint8_t bytes[ESK_ENVELOPE_BYTES];
-    region->stats->headers++;
+    esk_count(&region->stats->headers);
     int status = esk_region_peek(region, page, 0, bytes, sizeof bytes);
     *header = ESK_HEADER_OTHER;
     if (status != ESK_OK) {
@@ -232,8 +233,11 @@ int esk_region_erase(const struct esk_region *region, uint32_t block) {
     for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
         status =
             medium_status(region, block, device->ops->erase(device, block));
-        region->stats->erases += status == ESK_OK ? 1 : 0;
-        region->stats->erase_failures += status != ESK_OK ? 1 : 0;
+        if (status == ESK_OK) {
+            esk_count(&region->stats->erases);
+            break;
+        }
+        region->stats->erase_failures++;
     }
     return status;
 }

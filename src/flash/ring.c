@@ -21,6 +21,7 @@
 /// and no row.
 #include "flash/ring.h"
 
+#include "base/counter.h"
 #include "base/inline.h"
 
 enum {
@@ -77,7 +78,9 @@ int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
     }
     int status = esk_region_read(&ring->region, esk_ring_page(ring, position),
                                  position, page, verify);
-    ring->region.stats->damaged += status == ESK_E_CORRUPT ? 1 : 0;
+    if (status == ESK_E_CORRUPT) {
+        esk_count(&ring->region.stats->damaged);
+    }
     return status;
 }
 
@@ -248,7 +251,7 @@ static int block_take(struct esk_ring *ring, bool ahead) {
         return ESK_FULL;
     }
     if (esk_ring_block_is_bad(ring, ring->ready)) {
-        ring->region.stats->blocks_skipped++;
+        esk_count(&ring->region.stats->blocks_skipped);
     } else {
         /* What replaced its pages is to outlast them. */
         ESK_TRY(esk_region_barrier(&ring->region));

@@ -14,6 +14,8 @@
 
 #include "pool/pool_list.h"
 
+#include "base/counter.h"
+
 #include <string.h>
 
 void esk_pool_init(struct esk_pool *pool, void *memory, uint16_t page_bytes,
@@ -99,7 +101,7 @@ bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
     if (frame >= esk_pool_frames(pool) || !esk_pool_holds(pool, frame, tag)) {
         return false;
     }
-    pool->hits++;
+    esk_count(&pool->hits);
     pool->pins[frame]++;
     esk_pool_shift(pool, esk_pool_order(pool, 0) + esk_pool_frames(pool) - 1,
                    -1, frame);
@@ -120,7 +122,7 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
     uint8_t found = tags_find(pool->tags, esk_pool_frames(pool),
                               esk_pool_at(pool, order, last), tag);
     if (found != ESK_POOL_FRAME_NONE) {
-        pool->hits++;
+        esk_count(&pool->hits);
         pool->pins[found]++;
         *page = esk_pool_page(pool, found);
     } else {

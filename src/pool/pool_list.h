@@ -8,6 +8,8 @@
 
 #include "pool/pool.h"
 
+#include "base/counter.h"
+
 enum { ESK_POOL_FRAME_NONE = 0xFF };
 
 /// Slots of the classes below. Most pools have one class, and a small chip
@@ -111,7 +113,7 @@ static inline int esk_pool_fill(struct esk_pool *pool, uint32_t tag,
     if (found == ESK_POOL_FRAME_NONE) {
         return ESK_E_NO_MEMORY;
     }
-    pool->misses++;
+    esk_count(&pool->misses);
     *frame = found;
     *page = esk_pool_page(pool, found);
     int status = load(context, tag, *page);

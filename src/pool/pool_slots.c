@@ -15,6 +15,8 @@
 
 #include "pool/pool_list.h"
 
+#include "base/counter.h"
+
 #include <string.h>
 
 /// Moves `frame`'s slot of `class_` onto the oldest slot of that class, and
@@ -69,7 +71,7 @@ static int pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                     uint8_t *frame) {
     uint8_t found = esk_pool_find(pool, tag, class_);
     if (found != ESK_POOL_FRAME_NONE) {
-        pool->hits++;
+        esk_count(&pool->hits);
         pool->pins[found]++;
         *page = esk_pool_page(pool, found);
     } else {

@@ -5,6 +5,8 @@
 /// series without reading its rows.
 #include "table/series/series.h"
 
+#include "base/counter.h"
+
 struct page_source {
     const struct esk_ring *ring;
     uint32_t position;
@@ -17,7 +19,7 @@ static int page_load(void *context, uint32_t tag, uint8_t *page) {
     int status =
         esk_region_read(region, tag, source->position, page, source->verify);
     if (status == ESK_E_CORRUPT) {
-        region->stats->damaged++;
+        esk_count(&region->stats->damaged);
     }
     return status;
 }

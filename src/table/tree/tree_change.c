@@ -17,6 +17,7 @@
 /// effect.
 ///
 /// btree-2022, Fig. 1 and 2; mu-Tree, Algorithms 3 to 5 (mutree-2007).
+#include "base/counter.h"
 #include "base/inline.h"
 #include "table/tree/tree.h"
 
@@ -188,7 +189,7 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
     ESK_TRY(node_divide(tree, keeps, left, &change->right, &right, entry,
                         &index, &in_right));
     change->split = true;
-    tree->splits++;
+    esk_count(&tree->splits);
     if (level == 1) {
         struct esk_btree_node *into = in_right ? &right : left;
         into->capacity =

@@ -21,6 +21,8 @@
 /// neighbour that cannot be read is not joined, and hinders no delete.
 #include "table/tree/tree_merge.h"
 
+#include "base/counter.h"
+
 /// Where the neighbour of the path's node at `level` is, and in tree->low the
 /// key that parts the two. False: there is none on that side.
 static bool neighbour_find(struct esk_tree *tree, uint8_t level, bool right,
@@ -86,7 +88,7 @@ static bool join_one(struct esk_tree *tree, struct esk_tree_work *work,
         if (!right) {
             tree->path.index[level]--;
         }
-        tree->merges++;
+        esk_count(&tree->merges);
     }
     esk_tree_unpin(tree, &other);
     return fits;

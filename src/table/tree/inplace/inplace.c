@@ -19,6 +19,7 @@
 /// program asks for it: inplace_merge.c.
 #include "table/tree/inplace/inplace.h"
 
+#include "base/counter.h"
 #include "base/inline.h"
 
 static bool has_journal(const struct esk_tree *tree) {
@@ -78,7 +79,7 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     if (status == ESK_OK) {
         return ESK_OK;
     }
-    tree->stats.damaged++;
+    esk_count(&tree->stats.damaged);
     return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
 }
 

@@ -24,6 +24,7 @@
 ///
 /// Costs: a mount reads the list and a path a page asked for. A walk reads
 /// every inner node, for a window of 4 pages a byte of a page.
+#include "base/counter.h"
 #include "base/inline.h"
 #include "table/tree/inplace/inplace.h"
 
@@ -372,7 +373,7 @@ static int head_find(struct esk_tree *tree, uint32_t *head) {
     struct window window = {.last = ESK_INPLACE_LIST};
     int status = ESK_OK;
     if (tree->now.height > 1) {
-        tree->stats.damaged++;
+        esk_count(&tree->stats.damaged);
         status = nodes_mark(tree, &window);
     }
     /* What a node that is lost names may be anywhere. */

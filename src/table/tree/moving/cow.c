@@ -16,6 +16,7 @@
 /// child in the same page is named SELF, so that a page that fails to program
 /// goes to the next position as it is.
 #include "table/tree/moving/cow.h"
+#include "base/counter.h"
 #include "base/inline.h"
 
 enum { UNREAD_MAX = 255 / ESK_TREE_PAGE_UNREAD };
@@ -70,7 +71,7 @@ static int cow_load(void *context, uint32_t tag, uint8_t *page) {
     if (status == ESK_NOT_FOUND ||
         (status == ESK_OK && (tree->load_level < page[ESK_TREE_PAGE_LOW] ||
                               tree->load_level > page[ESK_TREE_PAGE_TOP]))) {
-        tree->stats.damaged++;
+        esk_count(&tree->stats.damaged);
         return ESK_E_CORRUPT;
     }
     return status;
