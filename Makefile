@@ -87,7 +87,8 @@ CC_test := gcc
 CFLAGS_test := -O2 -g -DESK_ASSERTS=1
 
 CC_shape := gcc
-CFLAGS_shape := -O2 -g -DESK_ASSERTS=1 '-DESK_SHAPE="test/shape/log_shape.h"'
+CFLAGS_shape := -O2 -g -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
+    '-DESK_SHAPE="test/shape/log_shape.h"'
 
 CC_shape_tree := gcc
 CFLAGS_shape_tree := -O2 -g -DESK_ASSERTS=1 \

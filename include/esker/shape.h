@@ -34,6 +34,11 @@
 #ifdef ESK_SHAPE
 #include ESK_SHAPE
 
+/* The flags of the mount are a constant as well; -DESK_SHAPE_MOUNT says others
+   than none. */
+#ifndef ESK_SHAPE_MOUNT
+#define ESK_SHAPE_MOUNT 0
+#endif
 static const struct esk_geometry esk_shape_geometry = ESK_SHAPE_GEOMETRY;
 static const struct esk_volume_shape esk_shape_volume = ESK_SHAPE_VOLUME;
 static const struct esk_table_info esk_shape_table = ESK_SHAPE_TABLE;

@@ -142,11 +142,13 @@ struct esk_volume_shape {
 /// Mounts a volume whose tables are attached by their shapes, and so links no
 /// catalog. See esker/shape.h.
 ///
+/// flags    enum esk_mount_flags: ESK_SHAPE_MOUNT, where that is defined.
 /// shape    borrowed for the call.
 /// page     scratch, geometry.page_bytes bytes.
 /// Returns  ESK_OK; ESK_NOT_FOUND when there is no volume, and a place of a
 ///          superblock is blank; ESK_E_SCHEMA when there is another volume, or
-///          its catalog was changed since; ESK_E_CORRUPT; ESK_E_IO.
+///          its catalog was changed since; ESK_E_CORRUPT; ESK_E_IO;
+///          ESK_E_INVALID for other flags.
 /// Costs    2 page reads.
 int esk_volume_attach(struct esk_volume *volume,
                       const struct esk_device *device, uint8_t flags,

@@ -39,6 +39,11 @@ esk_volume_geometry(const struct esk_volume *volume) {
     return ESK_SHAPED(&esk_shape_geometry, &volume->device->geometry);
 }
 
+/// Flags of the mount, enum esk_mount_flags.
+static inline uint8_t esk_volume_flags(const struct esk_volume *volume) {
+    return ESK_SHAPED(ESK_SHAPE_MOUNT, volume->flags);
+}
+
 /// Whether the driver can keep marks of bad blocks.
 static inline bool esk_volume_keeps_marks(const struct esk_volume *volume) {
     return ESK_SHAPED(ESK_SHAPE_KEEPS_MARKS != 0,

@@ -195,7 +195,7 @@ static int medium_status(const struct esk_region *region, uint32_t block,
 /// Takes note that the medium is about to change. Returns ESK_OK;
 /// ESK_E_READ_ONLY.
 static int change_begin(const struct esk_region *region) {
-    if ((region->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(region->volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     region->volume->is_synced = false;
@@ -211,7 +211,7 @@ int esk_region_program(const struct esk_region *region, esk_page_id page,
     int status = device->ops->program(device, page, from, bytes + from,
                                       (uint16_t)(to - from));
     if (status == ESK_OK &&
-        (region->volume->flags & ESK_MOUNT_READ_BACK) != 0) {
+        (esk_volume_flags(region->volume) & ESK_MOUNT_READ_BACK) != 0) {
         status = bytes_hold(region, page, bytes, from, to);
         status = status == ESK_NOT_FOUND ? ESK_E_MEDIUM : status;
     }

@@ -339,7 +339,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
     uint16_t pages = block_pages(ring);
 
     ESK_ASSERT(esk_ring_is_sound(ring));
-    if ((ring->region.volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(ring->region.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     if (ring->worn >= ESK_RING_WORN_MAX) {

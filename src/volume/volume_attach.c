@@ -29,6 +29,7 @@ int esk_volume_attach(struct esk_volume *volume,
     memset(volume, 0, sizeof *volume);
     volume->device = device;
     volume->flags = flags;
+    ESK_TRY(esk_volume_flags(volume) == flags ? ESK_OK : ESK_E_INVALID);
     volume->seed = shape->seed;
     volume->commit = shape->commit;
     volume->half_blocks = shape->half_blocks;

@@ -361,6 +361,15 @@ ESK_TEST(shape_does_not_attach_another_volume) {
     ESK_CHECK_INT(attach(), ESK_E_SCHEMA);
 }
 
+ESK_TEST(shape_does_not_attach_with_other_flags_than_its_own) {
+    world_make(1, false);
+    ESK_CHECK_INT(volume_boot(), ESK_OK);
+    ESK_CHECK_INT(esk_volume_attach(&twin.volume, &twin.device,
+                                    ESK_MOUNT_READ_ONLY, &esk_shape_volume,
+                                    (uint8_t *)page),
+                  SHAPED ? ESK_E_INVALID : ESK_OK);
+}
+
 ESK_TEST(shape_does_not_attach_a_catalog_that_was_changed) {
     world_make(1, false);
     volume_make(uuid, true);

@@ -29,7 +29,8 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
     struct page_source source = {
         .ring = ring,
         .position = position,
-        .verify = (series->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0,
+        .verify =
+            (esk_volume_flags(series->volume) & ESK_MOUNT_TRUST_LOADS) == 0,
     };
     if (position < ring->tail || position >= ring->head) {
         return ESK_NOT_FOUND;

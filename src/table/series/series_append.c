@@ -30,7 +30,7 @@ static int write_page_flush(struct esk_series *series) {
 
 /// Checks that a row with `key` may come next and makes room for it.
 static int row_admit(struct esk_series *series, esk_key key) {
-    if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     if ((series->has_newest && key <= series->newest) || key < series->floor) {
@@ -102,7 +102,7 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 
 int esk_series_sync(struct esk_series *series) {
     ESK_ASSERT(esk_series_is_idle(series));
-    if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_OK;
     }
     if (series->write_count > series->sealed_count) {
@@ -160,7 +160,7 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     uint8_t frame = 0;
 
     ESK_ASSERT(esk_series_is_idle(series));
-    if ((series->volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     if (order <= series->floor) {

@@ -437,7 +437,7 @@ static inline int esk_tree_take(struct esk_tree *tree) {
 
 /// Whether nothing may be programmed.
 static inline bool esk_tree_is_read_only(const struct esk_tree *tree) {
-    return (tree->volume->flags & ESK_MOUNT_READ_ONLY) != 0;
+    return (esk_volume_flags(tree->volume) & ESK_MOUNT_READ_ONLY) != 0;
 }
 
 /// The height is another one: LRU-N gets its classes anew.

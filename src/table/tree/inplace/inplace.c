@@ -69,7 +69,7 @@ int esk_inplace_slot_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
 static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     struct esk_tree *tree = context;
     struct esk_region *region = &tree->ring.region;
-    bool verify = (tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0;
+    bool verify = (esk_volume_flags(tree->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = ESK_E_CORRUPT;
     region->envelope.kind = (uint8_t)(ESK_PAGE_NODE + tree->load_level);
     if (tag < region->pages) {

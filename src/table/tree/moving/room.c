@@ -59,7 +59,7 @@ uint32_t esk_tree_spare_pages(const struct esk_tree *tree) {
 int esk_tree_page_verify(struct esk_tree *tree, uint32_t address) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    if ((tree->volume->flags & ESK_MOUNT_TRUST_LOADS) == 0) {
+    if ((esk_volume_flags(tree->volume) & ESK_MOUNT_TRUST_LOADS) == 0) {
         return ESK_OK;
     }
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
