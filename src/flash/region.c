@@ -173,10 +173,10 @@ int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
     return bytes_hold(region, page, NULL, from, to);
 }
 
-bool esk_region_block_is_bad(const struct esk_region *region, uint32_t block) {
-    const struct esk_device *device = device_of(region);
+bool esk_volume_block_is_bad(const struct esk_volume *volume, uint32_t block) {
+    const struct esk_device *device = volume->device;
     bool bad = false;
-    return esk_region_keeps_marks(region) &&
+    return esk_volume_keeps_marks(volume) &&
            device->ops->block_is_bad(device, block, &bad) == ESK_OK && bad;
 }
 
@@ -186,7 +186,8 @@ static int medium_status(const struct esk_region *region, uint32_t block,
                          int status) {
     const struct esk_device *device = device_of(region);
     if (status == ESK_E_MEDIUM && !region->in_place &&
-        esk_region_keeps_marks(region) && device->ops->block_mark_bad != NULL) {
+        esk_volume_keeps_marks(region->volume) &&
+        device->ops->block_mark_bad != NULL) {
         (void)device->ops->block_mark_bad(device, block);
     }
     return status == ESK_OK || status == ESK_E_MEDIUM ? status : ESK_E_IO;

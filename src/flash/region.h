@@ -116,12 +116,7 @@ int esk_region_erase(const struct esk_region *region, uint32_t block);
 
 /// Whether block `block` of the device is marked bad. A mark that cannot be
 /// read is no mark: the erase that follows decides.
-bool esk_region_block_is_bad(const struct esk_region *region, uint32_t block);
-
-/// Whether the medium can keep a mark of a bad block.
-static inline bool esk_region_keeps_marks(const struct esk_region *region) {
-    return esk_volume_keeps_marks(region->volume);
-}
+bool esk_volume_block_is_bad(const struct esk_volume *volume, uint32_t block);
 
 /// Makes every completed program and erase of the volume durable.
 /// Returns ESK_OK; ESK_E_IO.

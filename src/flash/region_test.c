@@ -170,7 +170,7 @@ ESK_TEST(region_that_reads_back_finds_a_program_that_lied) {
     ESK_CHECK_INT(esk_region_program(&fixture.region, PAGE + 2, fixture.page, 0,
                                      PAGE_BYTES),
                   ESK_E_MEDIUM);
-    ESK_CHECK(esk_region_block_is_bad(&fixture.region, 1));
+    ESK_CHECK(esk_volume_block_is_bad(&fixture.volume, 1));
     fail_from(2, 0, READ_FLIPPED); /* one wrong read is none */
     ESK_CHECK_INT(esk_region_program(&fixture.region, PAGE + 3, fixture.page, 0,
                                      PAGE_BYTES),

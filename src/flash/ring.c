@@ -189,8 +189,8 @@ void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
 }
 
 bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
-    return esk_region_keeps_marks(&ring->region) &&
-           esk_region_block_is_bad(&ring->region,
+    return esk_volume_keeps_marks(ring->region.volume) &&
+           esk_volume_block_is_bad(ring->region.volume,
                                    position_block(ring, position));
 }
 

@@ -295,9 +295,9 @@ ESK_TEST(region_block_without_a_readable_mark_counts_as_good) {
     ring_fixture_start(&fixture, &ring_fixture_nor);
     const struct esk_device *device = fixture.volume.device;
     ESK_CHECK_INT(device->ops->block_mark_bad(device, FIRST), ESK_OK);
-    ESK_CHECK(esk_region_block_is_bad(&fixture.ring.region, FIRST));
+    ESK_CHECK(esk_volume_block_is_bad(&fixture.volume, FIRST));
     esk_sim_power_off(fixture.sim);
-    ESK_CHECK(!esk_region_block_is_bad(&fixture.ring.region, FIRST));
+    ESK_CHECK(!esk_volume_block_is_bad(&fixture.volume, FIRST));
     ring_fixture_end(&fixture);
 }
 

@@ -186,8 +186,9 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
 static bool edge_moves(struct search *search, uint32_t last) {
     const struct esk_ring *ring = search->ring;
     uint32_t window = esk_ring_window(ring);
-    uint8_t proof = esk_region_keeps_marks(&ring->region) ? OLDER_MARKED
-                                                          : ESK_RING_WORN_MAX;
+    uint8_t proof = esk_volume_keeps_marks(ring->region.volume)
+                        ? OLDER_MARKED
+                        : ESK_RING_WORN_MAX;
     uint8_t older = 0;
     for (uint32_t i = 1; i <= window + 1 && i < search->blocks; i++) {
         uint32_t at = search->origin + (last + i) * search->pages;

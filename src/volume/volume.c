@@ -42,17 +42,14 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
     envelope->seed = kind == ESK_PAGE_CATALOG ? volume->seed : 0;
 }
 
-int esk_half_page(struct esk_volume *volume, uint8_t half, uint16_t index,
+int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_page_id *page) {
     uint16_t pages = esk_volume_geometry(volume)->block_pages;
     uint16_t skip = index / pages;
     uint32_t block = (uint32_t)half * volume->half_blocks;
     uint32_t end = block + volume->half_blocks;
-    struct esk_meta meta;
-
-    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     for (; block < end; block++) {
-        if (esk_region_block_is_bad(&meta.region, block)) {
+        if (esk_volume_block_is_bad(volume, block)) {
             continue;
         }
         if (skip == 0) {
@@ -72,12 +69,12 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half) {
 
     volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
     for (uint32_t i = 0; i < volume->half_blocks; i++) {
-        if (esk_region_block_is_bad(&meta.region, start + i)) {
+        if (esk_volume_block_is_bad(volume, start + i)) {
             continue;
         }
         int status = esk_region_erase(&meta.region, start + i);
         bool is_marked =
-            status == ESK_E_MEDIUM && esk_region_keeps_marks(&meta.region);
+            status == ESK_E_MEDIUM && esk_volume_keeps_marks(volume);
         if (status != ESK_OK && !is_marked) {
             return ESK_E_IO;
         }

@@ -20,7 +20,7 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
 
 /// Finds the device page that is number `index` of meta half `half`, passing
 /// over bad blocks. Returns ESK_OK; ESK_E_WORN.
-int esk_half_page(struct esk_volume *volume, uint8_t half, uint16_t index,
+int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_page_id *page);
 
 /// Erases every block of half `half` that can be erased.
