@@ -180,53 +180,39 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
     return last;
 }
 
-/// Looks at the blocks behind the edge, block `last` after the origin: a
-/// window of them, past the origin as well, for that may have failed to erase.
-/// Returns whether one continues the count, or is newer: it is the origin then.
-static bool edge_moves(struct search *search, uint32_t last) {
+/// Looks at a window of blocks, from position `at` on, for the origin of the
+/// count: the first one that has a valid page; of a bad one, which may be from
+/// any lap, only if there is no other.
+/// behind   they are behind the edge: one that continues the count, or is
+///          newer. Past the origin as well, for that may have failed to erase.
+/// Returns  whether there is one.
+static bool origin_find(struct search *search, uint32_t at, bool behind) {
     const struct esk_ring *ring = search->ring;
     uint32_t window = esk_ring_window(ring);
+    uint32_t bad = POSITION_NONE;
     uint8_t proof = esk_volume_keeps_marks(ring->region.volume)
                         ? OLDER_MARKED
                         : ESK_RING_WORN_MAX;
-    uint8_t older = 0;
-    for (uint32_t i = 1; i <= window + 1 && i < search->blocks; i++) {
-        uint32_t at = search->origin + (last + i) * search->pages;
-        uint32_t found = block_position(search, at, VALID, look_at(i - 1));
-        if (found == POSITION_NONE) {
-            continue;
+    at -= esk_ring_rest(ring, at);
+    for (uint32_t i = 0; i <= window && i < search->blocks; i++) {
+        uint32_t found = block_position(search, at, VALID, look_at(i));
+        if (found != POSITION_NONE) {
+            bool is_bad = esk_ring_block_is_bad(ring, at);
+            bool is_older = behind && found < at;
+            if (is_bad && !is_older) {
+                bad = found;
+            } else if (!is_older) {
+                search->origin = found;
+                return true;
+            } else if (!is_bad && --proof == 0) {
+                break;
+            }
         }
-        if (found >= at) {
-            search->origin = found;
-            return true;
-        }
-        if (!esk_ring_block_is_bad(ring, at) && ++older == proof) {
-            break;
-        }
+        at += search->pages;
     }
-    return false;
-}
-
-/// Finds a first block with a valid page, from position `at` on, a window of
-/// them: a good one, for a bad one may be from any lap; else a bad one.
-static bool origin_find(struct search *search, uint32_t at) {
-    const struct esk_ring *ring = search->ring;
-    uint32_t window = esk_ring_window(ring) + 1;
-    uint32_t bad = POSITION_NONE;
-    at -= at % search->pages;
-    for (uint32_t i = 0; i < window && i < search->blocks; i++) {
-        uint32_t block = at + i * search->pages;
-        uint32_t found = block_position(search, block, VALID, look_at(i));
-        if (found == POSITION_NONE) {
-            continue;
-        }
-        search->origin = found;
-        if (!esk_ring_block_is_bad(ring, block)) {
-            return true;
-        }
-        bad = found;
+    if (bad != POSITION_NONE) {
+        search->origin = bad;
     }
-    search->origin = bad;
     return bad != POSITION_NONE;
 }
 
@@ -358,7 +344,7 @@ static uint32_t head_block(struct search *search) {
             last = edge_find(search, VALID);
             start = search->origin + last * search->pages;
         }
-    } while (edge_moves(search, last));
+    } while (origin_find(search, start + search->pages, true));
     uint32_t next = start + search->pages;
     return block_is_begun(search, next) || block_has_page(search, next) ? next
                                                                         : start;
@@ -484,7 +470,7 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     esk_ring_open_none(ring);
     search_make(&search, ring, page);
     ring_empty(ring, hint);
-    if (origin_find(&search, hint)) {
+    if (origin_find(&search, hint, false)) {
         head_find(&search, head_block(&search));
         if (ring->head >= hint) {
             ring->tail = tail_find(&search, hint);
@@ -523,7 +509,7 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page) {
     ring->ready = ring->head;
     if (block_position(&search, search.origin, VALID, LOOK_WHOLE) ==
             search.origin ||
-        edge_moves(&search, 0)) {
+        origin_find(&search, search.origin + search.pages, true)) {
         head_find(&search, head_block(&search));
     }
     if (ring->head < position) {
