@@ -33,12 +33,12 @@ enum {
 
 #define POSITION_NONE UINT32_MAX
 
-/// How many pages of a block are looked at, as the step from one to the next.
+/// How many of the first pages of a block are looked at, beside the last.
 enum look {
-    LOOK_WHOLE = 1, ///< the first ones, the very first twice, and the last
-    LOOK_ENDS = ESK_RING_PROBES - 1, ///< the first, and the last where that is
-                                     ///< none of the first ones: enough for a
-                                     ///< block that is full, or erased
+    LOOK_ENDS = 1, ///< enough for a block that is full, or erased
+    /// The very first twice; all of the block, if that one is not valid and
+    /// the others have no page: the newest may be between them.
+    LOOK_WHOLE = ESK_RING_PROBES - 1,
 };
 
 /// How much an answer is worth.
@@ -93,45 +93,37 @@ static int page_at(struct search *search, uint32_t at, uint32_t *position) {
     return status;
 }
 
-/// What the header of page `index` of the block at `at` says is the block's
-/// first position; POSITION_NONE. Where the whole block is looked at, the first
-/// page's header is read again before it is taken for none.
-static uint32_t header_position(struct search *search, uint32_t at,
-                                uint16_t index, enum look look) {
-    uint32_t position = 0;
-    enum esk_header header = header_at(search, at + index, &position);
-    if (header != ESK_HEADER_PAGE && index == 0 && look == LOOK_WHOLE) {
-        header = header_at(search, at, &position);
-    }
-    return header == ESK_HEADER_PAGE ? position - index : POSITION_NONE;
-}
-
 /// The first position of the block at `at`, from the newest of the pages
 /// looked at; POSITION_NONE when none names one. A page of a lap ago may stand
 /// before newer ones.
 static uint32_t block_position(struct search *search, uint32_t at,
                                enum trust trust, enum look look) {
     uint32_t best = POSITION_NONE;
-    for (uint8_t probe = 0; probe < ESK_RING_PROBES;
-         probe = (uint8_t)(probe + look)) {
-        uint16_t index = esk_ring_probe(probe, search->pages);
-        if (index == search->pages) {
-            break;
+    bool torn = false;
+    for (uint16_t index = 0; index < search->pages; index++) {
+        uint32_t found = 0;
+        if (index == look && !torn) {
+            index = (uint16_t)(search->pages - 1u);
         }
-        uint32_t found = header_position(search, at, index, look);
-        if (found == POSITION_NONE ||
+        enum esk_header header = header_at(search, at + index, &found);
+        if (look == LOOK_WHOLE && index == 0 && header != ESK_HEADER_PAGE) {
+            header = header_at(search, at, &found);
+            torn = header == ESK_HEADER_OTHER;
+        }
+        found -= index;
+        if (header != ESK_HEADER_PAGE ||
             (best != POSITION_NONE && found <= best)) {
             continue;
         }
         if (trust == VALID) {
-            uint32_t position = POSITION_NONE;
-            (void)page_at(search, at + index, &position);
-            if (position == POSITION_NONE) {
+            (void)page_at(search, at + index, &found);
+            if (found == POSITION_NONE) {
                 continue;
             }
-            found = position - index;
+            found -= index;
         }
         best = found;
+        torn = false;
         if (best == at || (best > at && !search->overwrites)) {
             break;
         }
@@ -311,27 +303,6 @@ static bool block_is_begun(struct search *search, uint32_t start) {
             block_position(search, start, VALID, LOOK_WHOLE) == POSITION_NONE);
 }
 
-/// Whether a page of the block at `start` is valid there. Asked of a block
-/// whose first page is neither blank nor a page, for the few pages that a
-/// search looks at may be damaged, and the newest be between them.
-static bool block_has_page(struct search *search, uint32_t start) {
-    uint32_t position = 0;
-    uint16_t index = 0;
-    bool has = false;
-    if (header_at(search, start, &position) != ESK_HEADER_OTHER) {
-        return false;
-    }
-    while (!has && ++index < search->pages) {
-        uint32_t at = start + index;
-        if (header_at(search, at, &position) == ESK_HEADER_PAGE &&
-            position == at) {
-            (void)page_at(search, at, &position);
-            has = position == at;
-        }
-    }
-    return has;
-}
-
 /// The block that the head is in, seen from the origin.
 static uint32_t head_block(struct search *search) {
     uint32_t last = 0;
@@ -346,8 +317,7 @@ static uint32_t head_block(struct search *search) {
         }
     } while (origin_find(search, start + search->pages, true));
     uint32_t next = start + search->pages;
-    return block_is_begun(search, next) || block_has_page(search, next) ? next
-                                                                        : start;
+    return block_is_begun(search, next) ? next : start;
 }
 
 /// Finds the head in the block at `start`, which was begun.
