@@ -27,73 +27,41 @@ int esk_region_peek(const struct esk_region *region, esk_page_id page,
     return status == ESK_OK || status == ESK_E_CORRUPT ? status : ESK_E_IO;
 }
 
-/// Whether the page in `buffer` is to be taken, as far as it is proven.
-static bool is_taken(const uint8_t *buffer, uint32_t sequence,
-                     uint16_t proven) {
-    return proven > 0 && (sequence == ESK_SEQUENCE_ANY ||
-                          esk_page_sequence(buffer) == sequence);
-}
-
-/// Reads page `page` again, until two looks agree.
-/// status   of the transfer of the first look.
-/// proven   of the page in `buffer`, as esk_envelope_check; 0 without one.
-static ESK_OUT_OF_LINE int read_again(const struct esk_region *region,
-                                      esk_page_id page, uint32_t sequence,
-                                      uint8_t *buffer, bool verify, int status,
-                                      uint16_t proven) {
+int esk_region_read(const struct esk_region *region, esk_page_id page,
+                    uint32_t sequence, uint8_t *buffer, bool verify) {
     const struct esk_envelope *envelope = &region->envelope;
     uint16_t bytes = esk_envelope_page_bytes(envelope);
     uint16_t before = 0;
     bool erased = true; /* each time */
     for (uint8_t look = 1;; look++) {
-        if (status != ESK_OK && status != ESK_E_CORRUPT) {
-            return ESK_E_IO;
+        uint16_t proven = 0;
+        esk_count(&region->stats->reads);
+        int status = esk_region_peek(region, page, 0, buffer, bytes);
+        if (status == ESK_OK) {
+            proven = esk_envelope_check(envelope, buffer, !verify);
+        } else if (status == ESK_E_IO) {
+            return status;
         }
-        if (!is_taken(buffer, sequence, proven)) {
+        if (sequence != ESK_SEQUENCE_ANY &&
+            esk_page_sequence(buffer) != sequence) {
+            proven = 0;
+        }
+        if (proven == ESK_PROVEN_ALL) {
+            return ESK_OK;
+        }
+        if (proven == 0) {
             bool blank =
                 status == ESK_OK &&
                 esk_bytes_are(buffer, bytes, esk_envelope_erased(envelope));
             status = blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
-            proven = 0;
         }
-        if (proven == ESK_PROVEN_ALL || look == LOOKS_MAX ||
-            (look > 1 && proven >= before)) {
-            break;
+        if (look == LOOKS_MAX || (look > 1 && proven >= before)) {
+            region->stats->partial += status == ESK_OK ? 1 : 0;
+            return status == ESK_NOT_FOUND && !erased ? ESK_E_CORRUPT : status;
         }
         erased = erased && status == ESK_NOT_FOUND;
         before = proven;
-        esk_count(&region->stats->reads);
-        status = esk_region_peek(region, page, 0, buffer, bytes);
-        proven = status == ESK_OK
-                     ? esk_envelope_check(envelope, buffer, !verify)
-                     : 0;
     }
-    if (status == ESK_OK && proven != ESK_PROVEN_ALL) {
-        region->stats->partial++;
-    }
-    return status == ESK_NOT_FOUND && !erased ? ESK_E_CORRUPT : status;
-}
-
-/// Every page read comes here, and most are valid at once: what is in doubt is
-/// out of line.
-int esk_region_read(const struct esk_region *region, esk_page_id page,
-                    uint32_t sequence, uint8_t *buffer, bool verify) {
-    const struct esk_envelope *envelope = &region->envelope;
-    const struct esk_device *device = device_of(region);
-    uint16_t proven = 0;
-    esk_count(&region->stats->reads);
-    int status = ESK_E_IO;
-    for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
-        status = device->ops->read(device, page, 0, buffer,
-                                   esk_envelope_page_bytes(envelope));
-    }
-    if (status == ESK_OK) {
-        proven = esk_envelope_check(envelope, buffer, !verify);
-        if (proven == ESK_PROVEN_ALL && is_taken(buffer, sequence, proven)) {
-            return ESK_OK;
-        }
-    }
-    return read_again(region, page, sequence, buffer, verify, status, proven);
 }
 
 /// Bits of `byte` that are neither erased nor those of `value`: none in a byte
