@@ -12,7 +12,7 @@
 /// Programs the write page and starts an empty one.
 static int write_page_flush(struct esk_series *series) {
     uint32_t position = 0;
-    if (series->var_page != NULL) {
+    if (esk_var_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->var->flush(series));
     }
     ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
@@ -54,7 +54,7 @@ static int row_append(struct esk_series *series, const void *row,
     ESK_TRY(row_admit(series, key));
     uint8_t *slot =
         esk_series_page_row(series, series->write_page, series->write_count);
-    if (series->var_page != NULL) {
+    if (esk_var_ring(series) != NULL) {
         uint8_t reference[ESK_VAR_REF_BYTES];
         ESK_TRY(esk_parts(series)->var->write(series, key, value, bytes,
                                               reference));
@@ -76,7 +76,7 @@ int esk_series_append(struct esk_series *series, const void *row) {
 
 int esk_series_append_var(struct esk_series *series, const void *row,
                           const void *value, uint32_t bytes) {
-    if (series->var_page == NULL) {
+    if (esk_var_ring(series) == NULL) {
         return ESK_E_UNSUPPORTED;
     }
     return row_append(series, row, value, bytes);
@@ -106,7 +106,7 @@ int esk_series_sync(struct esk_series *series) {
         return ESK_OK;
     }
     if (series->write_count > series->sealed_count) {
-        if (series->var_page != NULL) {
+        if (esk_var_ring(series) != NULL) {
             ESK_TRY(esk_parts(series)->var->flush(series));
         }
         if (esk_sync_ring(series) != NULL) {
@@ -176,7 +176,7 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     }
     series->floor = order;
     esk_ring_drop(&series->data, position);
-    if (series->var_page != NULL) {
+    if (esk_var_ring(series) != NULL) {
         esk_parts(series)->var->trim(series);
     }
     if (esk_parts(series)->keys != NULL) {

@@ -206,7 +206,7 @@ static void data_check(struct esk_series *series, struct check *check) {
             esk_series_rows_below(series, page, count, series->floor, false);
         page_check(series, page, check);
         esk_pool_unpin(&series->pool, frame);
-        if (series->var_page != NULL) {
+        if (esk_var_ring(series) != NULL) {
             values_check(series, at, first, count, check);
         }
         at++;
@@ -320,7 +320,7 @@ int esk_series_check(struct esk_series *series,
                           .known = begins_at_first(series)};
     memset(report, 0, sizeof *report);
     report->newest_unread = series->unread;
-    if (series->var_page != NULL) {
+    if (esk_var_ring(series) != NULL) {
         values_begin(series, &check);
     }
     data_check(series, &check);

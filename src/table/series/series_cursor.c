@@ -246,7 +246,8 @@ static int position_find(struct esk_series *series,
     bool dropped = at < series->data.tail;
     if (dropped) {
         at = series->data.tail;
-    } else if (cursor->by_value && at < series->data.head) {
+    } else if (esk_parts(series)->values != NULL && cursor->by_value &&
+               at < series->data.head) {
         at = esk_parts(series)->values->forward(series, &cursor->plan, at);
     }
     if (at != cursor->position) {
@@ -299,7 +300,7 @@ static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
     if (cursor->impossible) {
         return ESK_END;
     }
-    if (cursor->backward) {
+    if (esk_parts(series)->back != NULL && cursor->backward) {
         return esk_parts(series)->back->next(series, cursor, row);
     }
     cursor->rose = esk_series_cursor_floor(series, cursor);
