@@ -34,6 +34,20 @@
 #define ESK_SHAPED_TREE(constant, value) (value)
 #endif
 
+/* The same of the ring of a table that has no other. */
+
+#if defined(ESK_SHAPE_TREE)
+#define ESK_SHAPED_RING(constant, value) ESK_SHAPED(constant, value)
+#elif defined(ESK_SHAPE_SERIES)
+#define ESK_SHAPED_RING(constant, value)                                       \
+    (esk_shape_parts.log == NULL && esk_shape_parts.var == NULL &&             \
+             ESK_SHAPE_SYNC_BLOCKS == 0                                        \
+         ? (constant)                                                          \
+         : (value))
+#else
+#define ESK_SHAPED_RING(constant, value) (value)
+#endif
+
 static inline const struct esk_geometry *
 esk_volume_geometry(const struct esk_volume *volume) {
     return ESK_SHAPED(&esk_shape_geometry, &volume->device->geometry);

@@ -33,7 +33,7 @@ static uint16_t block_pages(const struct esk_ring *ring) {
 }
 
 esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
-    uint32_t pages = ring->region.pages;
+    uint32_t pages = esk_ring_pages(ring);
     uint32_t offset = position - ring->lap;
     if (offset >= pages) {
         offset += pages;
@@ -41,7 +41,10 @@ esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
     if (offset >= pages) {
         offset = position % pages;
     }
-    return ring->region.first_page + offset;
+    return ESK_SHAPED_RING(esk_shape_table.block[0] *
+                               esk_shape_geometry.block_pages,
+                           ring->region.first_page) +
+           offset;
 }
 
 ESK_OUT_OF_LINE uint16_t esk_ring_rest(const struct esk_ring *ring,
@@ -125,7 +128,7 @@ void esk_ring_drop(struct esk_ring *ring, uint32_t position) {
 
 bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
     uint16_t block = block_pages(ring);
-    uint32_t end = ring->tail + ring->region.pages;
+    uint32_t end = ring->tail + esk_ring_pages(ring);
     end -= esk_ring_rest(ring, end);
     uint32_t at = ring->head;
     uint32_t room = 0;
@@ -174,7 +177,7 @@ void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
     uint16_t pages = block_pages(ring);
     uint32_t from = esk_ring_block_from(ring, position);
     uint32_t at = esk_ring_block_from(ring, ring->head);
-    uint32_t held = ring->tail + ring->region.pages;
+    uint32_t held = ring->tail + esk_ring_pages(ring);
     held -= esk_ring_rest(ring, held);
     while (at > from) {
         ring->head = at; /* the erase of this block may have been cut */
@@ -240,14 +243,14 @@ static int block_is_older(const struct esk_ring *ring, uint32_t start) {
 ///          has changed.
 static int block_take(struct esk_ring *ring, bool ahead) {
     uint32_t end = ring->ready + block_pages(ring);
-    uint32_t pages = ring->region.pages;
+    uint32_t pages = esk_ring_pages(ring);
     bool is_held = end > pages && ring->tail < end - pages;
     int status = ESK_NOT_FOUND;
 
     if (ring->worn >= ESK_RING_WORN_MAX) {
         return ESK_E_WORN;
     }
-    if (is_held && ring->refuse) {
+    if (is_held && esk_ring_refuses(ring)) {
         return ESK_FULL;
     }
     if (esk_ring_block_is_bad(ring, ring->ready)) {
@@ -294,8 +297,8 @@ static void room_set(struct esk_ring *ring) {
                                 (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
     ring->room =
         (uint16_t)(esk_envelope_page_bytes(&ring->region.envelope) - taken);
-    if (ring->region.envelope.unit != 1) {
-        ring->room = (uint16_t)(ring->room / ring->region.envelope.unit);
+    if (esk_ring_unit(ring) != 1) {
+        ring->room = (uint16_t)(ring->room / esk_ring_unit(ring));
     }
 }
 
@@ -352,7 +355,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
         /* So what a cut can take is within one block. */
         ESK_TRY(esk_region_barrier(&ring->region));
     }
-    for (uint32_t passed = 0; passed <= ring->region.pages; passed += pages) {
+    for (uint32_t passed = 0; passed <= esk_ring_pages(ring); passed += pages) {
         if (ring->head > esk_ring_position_max(ring)) {
             return ESK_E_LIMIT;
         }
@@ -429,7 +432,7 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
 /// Where the `count` elements of a page end.
 static uint16_t elements_end(const struct esk_ring *ring, uint16_t count) {
     return (uint16_t)(ESK_ENVELOPE_BYTES +
-                      (uint16_t)(count * ring->region.envelope.unit));
+                      (uint16_t)(count * esk_ring_unit(ring)));
 }
 
 /// Programs what is missing of the page at head and its closing part.

@@ -81,6 +81,28 @@ struct esk_ring_config {
     bool refuse;
 };
 
+/// Pages of the run: positions a lap.
+static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
+    return ESK_SHAPED_RING(esk_shape_table.blocks[0] *
+                               esk_shape_geometry.block_pages,
+                           ring->region.pages);
+}
+
+/// Whether a full ring refuses, rather than drop.
+static inline bool esk_ring_refuses(const struct esk_ring *ring) {
+    return ESK_SHAPED_RING(esk_shape_table.kind != ESK_TABLE_SERIES ||
+                               esk_shape_table.full_policy == ESK_FULL_REFUSE,
+                           ring->refuse);
+}
+
+/// Bytes of an element.
+static inline uint16_t esk_ring_unit(const struct esk_ring *ring) {
+    return ESK_SHAPED_RING(esk_shape_table.kind == ESK_TABLE_SERIES
+                               ? esk_shape_table.row_bytes
+                               : 1,
+                           ring->region.envelope.unit);
+}
+
 /// Makes `ring` of `config`, empty, and a member of the volume's list, without
 /// a look at the medium. Costs nothing.
 void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
@@ -135,11 +157,6 @@ static inline uint16_t esk_ring_probe(uint8_t look, uint16_t pages) {
 int esk_ring_header(const struct esk_ring *ring, uint32_t at,
                     enum esk_header *header, uint32_t *position);
 
-/// Pages of the run: positions a lap.
-static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
-    return ring->region.pages;
-}
-
 /// Whether a proven page is the ring's at `position`. A frame may hold the
 /// page of a lap ago, or, where a hostile catalog lets regions overlap, a page
 /// that proved itself to another ring.
@@ -163,9 +180,9 @@ bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position);
 /// What holds of a mounted ring between calls: for assertions.
 static inline bool esk_ring_is_sound(const struct esk_ring *ring) {
     return ring->tail <= ring->head && ring->head <= ring->ready &&
-           ring->head - ring->tail <= ring->region.pages &&
+           ring->head - ring->tail <= esk_ring_pages(ring) &&
            ring->ready - ring->tail <=
-               ring->region.pages +
+               esk_ring_pages(ring) +
                    2u * esk_volume_geometry(ring->region.volume)->block_pages &&
            ring->open_bytes <= esk_envelope_page_bytes(&ring->region.envelope);
 }
@@ -179,7 +196,7 @@ void esk_ring_open_none(struct esk_ring *ring);
 /// Positions from here on are not given out: what is computed from one, at
 /// most a lap and a block above it, must not go round.
 static inline uint32_t esk_ring_position_max(const struct esk_ring *ring) {
-    return UINT32_MAX - ring->region.pages - 2 * UINT16_MAX;
+    return UINT32_MAX - esk_ring_pages(ring) - 2 * UINT16_MAX;
 }
 
 /// Makes the page at head programmable: erases its block when due, passing

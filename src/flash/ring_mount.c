@@ -52,12 +52,22 @@ enum trust {
 struct search {
     struct esk_ring *ring;
     uint8_t *page;   ///< scratch
-    uint32_t blocks; ///< of the region
     uint32_t origin; ///< first position of the block the count starts from
-    uint16_t pages;  ///< of a block
-    bool overwrites; ///< pages of two laps can stand in one block
     bool failed;     ///< a transfer did: no answer is worth anything
 };
+
+static inline uint16_t block_pages(const struct search *search) {
+    return esk_region_geometry(&search->ring->region)->block_pages;
+}
+
+static uint32_t blocks(const struct search *search) {
+    return esk_ring_pages(search->ring) / block_pages(search);
+}
+
+/// Whether pages of two laps can stand in one block.
+static inline bool overwrites(const struct search *search) {
+    return esk_region_overwrites(&search->ring->region);
+}
 
 /// The header of the page that `at` falls on. ESK_HEADER_OTHER on failure.
 static enum esk_header header_at(struct search *search, uint32_t at,
@@ -100,10 +110,10 @@ static uint32_t block_position(struct search *search, uint32_t at,
                                enum trust trust, enum look look) {
     uint32_t best = POSITION_NONE;
     bool torn = false;
-    for (uint16_t index = 0; index < search->pages; index++) {
+    for (uint16_t index = 0; index < block_pages(search); index++) {
         uint32_t found = 0;
         if (index == look && !torn) {
-            index = (uint16_t)(search->pages - 1u);
+            index = (uint16_t)(block_pages(search) - 1u);
         }
         enum esk_header header = header_at(search, at + index, &found);
         if (look == LOOK_WHOLE && index == 0 && header != ESK_HEADER_PAGE) {
@@ -124,7 +134,7 @@ static uint32_t block_position(struct search *search, uint32_t at,
         }
         best = found;
         torn = false;
-        if (best == at || (best > at && !search->overwrites)) {
+        if (best == at || (best > at && !overwrites(search))) {
             break;
         }
     }
@@ -141,7 +151,7 @@ static enum look look_at(uint32_t i) {
 /// binary search.
 static uint32_t edge_find(struct search *search, enum trust trust) {
     uint32_t last = 0;
-    uint32_t high = search->blocks;
+    uint32_t high = blocks(search);
     while (last + 1 < high) {
         uint32_t middle = last + (high - last) / 2;
         uint32_t block = middle;
@@ -149,7 +159,7 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
         uint8_t blanks = 0;
         uint32_t at = 0;
         while (block < high && blanks < QUICK_BLOCKS) {
-            at = search->origin + block * search->pages;
+            at = search->origin + block * block_pages(search);
             found = block_position(search, at, trust, LOOK_ENDS);
             if (found == at) {
                 break;
@@ -180,13 +190,14 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
 /// Returns  whether there is one.
 static bool origin_find(struct search *search, uint32_t at, bool behind) {
     const struct esk_ring *ring = search->ring;
-    uint32_t window = esk_ring_window(ring);
+    uint32_t window = esk_ring_window(ring) + 1u;
     uint32_t bad = POSITION_NONE;
     uint8_t proof = esk_volume_keeps_marks(ring->region.volume)
                         ? OLDER_MARKED
                         : ESK_RING_WORN_MAX;
     at -= esk_ring_rest(ring, at);
-    for (uint32_t i = 0; i <= window && i < search->blocks; i++) {
+    window = window < blocks(search) ? window : blocks(search);
+    for (uint32_t i = 0; i < window; i++) {
         uint32_t found = block_position(search, at, VALID, look_at(i));
         if (found != POSITION_NONE) {
             bool is_bad = esk_ring_block_is_bad(ring, at);
@@ -200,7 +211,7 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
                 break;
             }
         }
-        at += search->pages;
+        at += block_pages(search);
     }
     if (bad != POSITION_NONE) {
         search->origin = bad;
@@ -212,13 +223,13 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
 /// Where pages are overwritten that is one of the count, else any that is not
 /// blank: a page that was torn or damaged is a hole.
 static uint32_t block_end(struct search *search, uint32_t start) {
-    uint16_t index = search->pages;
+    uint16_t index = block_pages(search);
     while (index > 0) {
         uint32_t at = start + index - 1u;
         uint32_t position = 0;
         enum esk_header header = header_at(search, at, &position);
         bool written = header == ESK_HEADER_PAGE && position == at;
-        if (written || (!search->overwrites && header != ESK_HEADER_BLANK)) {
+        if (written || (!overwrites(search) && header != ESK_HEADER_BLANK)) {
             break;
         }
         index--;
@@ -242,10 +253,10 @@ static bool page_claims(const struct search *search, uint32_t at) {
     const uint8_t *page = search->page;
     uint32_t sequence = esk_page_sequence(page);
     uint32_t differs = sequence ^ at;
-    uint32_t older = at - region->pages;
+    uint32_t older = at - esk_ring_pages(search->ring);
     uint32_t erased =
         esk_envelope_erased(&region->envelope) == 0 ? 0 : UINT32_MAX;
-    bool is_older = search->overwrites
+    bool is_older = overwrites(search)
                         ? sequence == older
                         : ((sequence ^ erased) & ~(older ^ erased)) == 0;
     bool kind =
@@ -263,7 +274,7 @@ static bool page_claims(const struct search *search, uint32_t at) {
 /// the first lap finds on a medium that was not blank. Anything else was
 /// programmed as `at`, and is torn or damaged.
 static bool was_there(struct search *search, uint32_t at) {
-    uint32_t pages = search->ring->region.pages;
+    uint32_t pages = esk_ring_pages(search->ring);
     uint32_t position = 0;
     return header_at(search, at, &position) == ESK_HEADER_PAGE ||
            (at < pages &&
@@ -283,7 +294,7 @@ static void head_settle(struct search *search, uint32_t end) {
         int status = page_at(search, at, &position);
         bool is_older = status == ESK_OK && position < at;
         bool is_left =
-            search->overwrites &&
+            overwrites(search) &&
             (is_older || (!page_claims(search, at) && was_there(search, at)));
         if (status != ESK_NOT_FOUND && !is_left) {
             ring->head = at + 1;
@@ -299,7 +310,7 @@ static bool block_is_begun(struct search *search, uint32_t start) {
     return header_at(search, start, &position) != ESK_HEADER_BLANK &&
            page_at(search, start, &position) == ESK_E_CORRUPT &&
            page_claims(search, start) &&
-           (search->overwrites ||
+           (overwrites(search) ||
             block_position(search, start, VALID, LOOK_WHOLE) == POSITION_NONE);
 }
 
@@ -309,14 +320,14 @@ static uint32_t head_block(struct search *search) {
     uint32_t start = 0;
     do {
         last = edge_find(search, HEADER);
-        start = search->origin + last * search->pages;
+        start = search->origin + last * block_pages(search);
         if (block_position(search, start, VALID, LOOK_WHOLE) != start) {
             /* Headers of a table that was here before. */
             last = edge_find(search, VALID);
-            start = search->origin + last * search->pages;
+            start = search->origin + last * block_pages(search);
         }
-    } while (origin_find(search, start + search->pages, true));
-    uint32_t next = start + search->pages;
+    } while (origin_find(search, start + block_pages(search), true));
+    uint32_t next = start + block_pages(search);
     return block_is_begun(search, next) ? next : start;
 }
 
@@ -324,9 +335,9 @@ static uint32_t head_block(struct search *search) {
 static void head_find(struct search *search, uint32_t start) {
     struct esk_ring *ring = search->ring;
     ring->head = block_end(search, start);
-    head_settle(search, start + search->pages);
+    head_settle(search, start + block_pages(search));
     ring->ready = esk_ring_block_from(ring, ring->head);
-    ring->lap = ring->head - ring->head % ring->region.pages;
+    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
 /// What the headers of the block at `at` say that it holds of that lap.
@@ -335,9 +346,9 @@ static void head_find(struct search *search, uint32_t start) {
 static enum esk_header block_holds(struct search *search, uint32_t at) {
     enum esk_header holds = ESK_HEADER_BLANK;
     for (uint8_t look = 0; look < ESK_RING_PROBES; look++) {
-        uint16_t index = esk_ring_probe(look, search->pages);
+        uint16_t index = esk_ring_probe(look, block_pages(search));
         uint32_t position = POSITION_NONE;
-        if (index == search->pages) {
+        if (index == block_pages(search)) {
             break;
         }
         enum esk_header header = header_at(search, at + index, &position);
@@ -361,14 +372,15 @@ static enum esk_header block_holds(struct search *search, uint32_t at) {
 static uint32_t tail_find(struct search *search, uint32_t hint) {
     const struct esk_ring *ring = search->ring;
     uint32_t next = esk_ring_block_from(ring, ring->head);
-    uint32_t oldest = next > ring->region.pages ? next - ring->region.pages : 0;
+    uint32_t oldest =
+        next > esk_ring_pages(ring) ? next - esk_ring_pages(ring) : 0;
     uint32_t window = esk_ring_window(ring);
     uint32_t other = POSITION_NONE;
 
     if (oldest < hint) {
         oldest = hint;
     }
-    uint32_t at = oldest - oldest % search->pages;
+    uint32_t at = oldest - esk_ring_rest(ring, oldest);
     for (uint32_t i = 0; i <= window && at < ring->head; i++) {
         enum esk_header holds = block_holds(search, at);
         if (holds == ESK_HEADER_PAGE) {
@@ -380,7 +392,7 @@ static uint32_t tail_find(struct search *search, uint32_t hint) {
         } else if (other == POSITION_NONE) {
             other = at;
         }
-        at += search->pages;
+        at += block_pages(search);
     }
     return oldest;
 }
@@ -390,9 +402,6 @@ static void search_make(struct search *search, struct esk_ring *ring,
     memset(search, 0, sizeof *search);
     search->ring = ring;
     search->page = page;
-    search->pages = esk_region_geometry(&ring->region)->block_pages;
-    search->blocks = ring->region.pages / search->pages;
-    search->overwrites = esk_region_overwrites(&ring->region);
 }
 
 void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
@@ -427,7 +436,7 @@ static void ring_empty(struct esk_ring *ring, uint32_t position) {
     ring->head = esk_ring_block_from(ring, position);
     ring->tail = ring->head;
     ring->ready = ring->head;
-    ring->lap = ring->head - ring->head % ring->region.pages;
+    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
@@ -456,13 +465,13 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
 /// Whether pages are there that would go if the log had reached `position`.
 static bool holds_older(struct search *search, uint32_t position) {
     const struct esk_ring *ring = search->ring;
-    uint32_t at = ring->tail - ring->tail % search->pages;
+    uint32_t at = ring->tail - esk_ring_rest(ring, ring->tail);
     while (ring->tail < ring->head && at < ring->head &&
-           position - at > ring->region.pages) {
+           position - at > esk_ring_pages(ring)) {
         if (block_holds(search, at) == ESK_HEADER_PAGE) {
             return true;
         }
-        at += search->pages;
+        at += block_pages(search);
     }
     return false;
 }
@@ -474,12 +483,12 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page) {
         holds_older(&search, position)) {
         return search.failed ? ESK_E_IO : ESK_OK;
     }
-    search.origin = position - position % search.pages;
+    search.origin = position - esk_ring_rest(ring, position);
     ring->head = esk_ring_block_from(ring, position);
     ring->ready = ring->head;
     if (block_position(&search, search.origin, VALID, LOOK_WHOLE) ==
             search.origin ||
-        origin_find(&search, search.origin + search.pages, true)) {
+        origin_find(&search, search.origin + block_pages(&search), true)) {
         head_find(&search, head_block(&search));
     }
     if (ring->head < position) {

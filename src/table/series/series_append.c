@@ -39,7 +39,7 @@ static int row_admit(struct esk_series *series, esk_key key) {
     if (series->write_count >= esk_ring_room(&series->data)) {
         ESK_TRY(write_page_flush(series));
     }
-    if (series->write_count == 0 && series->data.refuse) {
+    if (series->write_count == 0 && esk_ring_refuses(&series->data)) {
         /* A row is accepted only if its page will have a place. */
         return esk_ring_reserve(&series->data);
     }

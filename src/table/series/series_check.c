@@ -107,7 +107,7 @@ static bool begins_at_first(const struct esk_series *series) {
     const struct esk_ring *ring = &series->data;
     uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
     return series->floor == 0 &&
-           (ring->refuse ||
+           (esk_ring_refuses(ring) ||
             ring->ready + AHEAD_MAX * pages <= esk_ring_pages(ring));
 }
 
@@ -143,7 +143,8 @@ static void oldest_check(const struct esk_series *series, uint32_t oldest,
     uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
     uint32_t due = esk_ring_block_from(ring, ring->head) + AHEAD_MAX * pages;
     uint32_t lost = 0;
-    if (ring->refuse || series->floor != 0 || due <= esk_ring_pages(ring)) {
+    if (esk_ring_refuses(ring) || series->floor != 0 ||
+        due <= esk_ring_pages(ring)) {
         return;
     }
     for (due -= esk_ring_pages(ring); due + pages <= oldest; due += pages) {

@@ -81,7 +81,7 @@ uint32_t esk_series_kept_from(const struct esk_ring *ring) {
         esk_volume_geometry(ring->region.volume);
     uint32_t pages = geometry->block_pages;
     uint32_t blocks = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 1;
-    if (ring->refuse || ring->ready < ring->region.pages - pages) {
+    if (esk_ring_refuses(ring) || ring->ready < esk_ring_pages(ring) - pages) {
         return 0;
     }
     return (ring->tail / pages + blocks) * pages;

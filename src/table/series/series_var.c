@@ -230,7 +230,7 @@ static int var_find(struct esk_series *series, uint32_t *position,
     const struct esk_ring *ring = esk_var_ring(series);
     int lost = ESK_E_CORRUPT;
     if (*position < ring->tail) {
-        if (ring->tail - *position > ring->region.pages) {
+        if (ring->tail - *position > esk_ring_pages(ring)) {
             return ESK_NOT_FOUND;
         }
         *position = ring->tail;
