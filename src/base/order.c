@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/inline.h"
+#include "base/shape.h"
 
 _Static_assert(ESK_TYPE_I8 == 1 && ESK_TYPE_I64 == 4 && ESK_TYPE_U8 == 5 &&
                    ESK_TYPE_U64 == 8 && ESK_TYPE_F32 == 9,
@@ -135,7 +136,9 @@ ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
                                               uint32_t order) {
     uint8_t flip = type == ESK_TYPE_I32 ? 0x80 : 0;
 #if defined(__AVR__)
-    if (count <= UINT8_MAX) {
+    /* Words of 4 bytes and more, all in a page. */
+    if (ESK_SHAPED(esk_shape_geometry.page_bytes <= 1024, false) ||
+        count <= UINT8_MAX) {
         return rank_short(bytes, stride, (uint8_t)count, order, flip);
     }
 #endif

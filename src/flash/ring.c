@@ -47,9 +47,7 @@ esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
            offset;
 }
 
-ESK_OUT_OF_LINE uint16_t esk_ring_rest(const struct esk_ring *ring,
-                                       uint32_t position) {
-    uint16_t pages = block_pages(ring);
+ESK_OUT_OF_LINE uint16_t esk_rest(uint16_t pages, uint32_t position) {
     uint16_t mask = (uint16_t)(pages - 1u);
     if ((pages & mask) == 0) {
         return (uint16_t)((uint16_t)position & mask);

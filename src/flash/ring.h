@@ -170,9 +170,20 @@ static inline bool esk_ring_owns(const struct esk_ring *ring,
 /// are not of the lap at `lap` or the one before it.
 esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position);
 
-/// Pages of its block that come before `position`. Blocks mostly have a power
-/// of two of pages, and a small chip takes 600 cycles to divide.
-uint16_t esk_ring_rest(const struct esk_ring *ring, uint32_t position);
+/// position % pages: blocks mostly have a power of two of pages, and a small
+/// chip takes 600 cycles to divide.
+uint16_t esk_rest(uint16_t pages, uint32_t position);
+
+/// Pages of its block that come before `position`.
+static inline uint16_t esk_ring_rest(const struct esk_ring *ring,
+                                     uint32_t position) {
+    uint16_t pages = esk_region_geometry(&ring->region)->block_pages;
+    uint16_t mask = (uint16_t)(pages - 1u);
+    if (ESK_SHAPED((pages & mask) == 0, false)) {
+        return (uint16_t)((uint16_t)position & mask);
+    }
+    return esk_rest(pages, position);
+}
 
 /// Whether the block of `position` is marked bad.
 bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position);

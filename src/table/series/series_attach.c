@@ -63,22 +63,30 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                           struct esk_series_memory *memory) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     memory->series = esk_arena_take(arena, state_bytes(parts));
-    memory->var = esk_arena_take(
-        arena, info->blocks[ESK_REGION_VAR] > 0 ? sizeof *memory->var : 0);
-    memory->journal = esk_arena_take(
-        arena, info->sync_blocks > 0 ? sizeof *memory->journal : 0);
+    memory->var = info->blocks[ESK_REGION_VAR] > 0
+                      ? esk_arena_take(arena, sizeof *memory->var)
+                      : NULL;
+    memory->journal = info->sync_blocks > 0
+                          ? esk_arena_take(arena, sizeof *memory->journal)
+                          : NULL;
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
     /* Past the first page being filled, and where the tags can be. */
     memory->aside = (uint16_t)(page_bytes + 8u * frames(info, config));
-    memory->knots = esk_arena_take(
-        arena, parts->keys != NULL ? key_index_bytes(config) : 0);
-    memory->columns = esk_arena_take(
-        arena, (uint32_t)(info->index_count * sizeof *memory->columns));
-    memory->group = esk_arena_take(arena, (uint32_t)(info->group_pages - 1u) *
-                                              layout->entry_bytes);
-    memory->edges = esk_arena_take(arena, layout->edges_bytes);
+    memory->knots = parts->keys != NULL
+                        ? esk_arena_take(arena, key_index_bytes(config))
+                        : NULL;
+    memory->columns = NULL;
+    memory->group = NULL;
+    memory->edges = NULL;
+    if (info->index_count > 0) {
+        memory->columns = esk_arena_take(
+            arena, (uint32_t)(info->index_count * sizeof *memory->columns));
+        memory->group = esk_arena_take(
+            arena, (uint32_t)(info->group_pages - 1u) * layout->entry_bytes);
+        memory->edges = esk_arena_take(arena, layout->edges_bytes);
+    }
     return arena->used;
 }
 
