@@ -100,6 +100,7 @@ static bool is_narrow(const struct esk_btree_layout *layout) {
 
 int8_t esk_btree_compare(const struct esk_btree_layout *layout,
                          const uint8_t *a, const uint8_t *b) {
+    layout = esk_btree_layout_of(layout);
     if (!is_narrow(layout)) {
         return compare_wide(layout, a, b);
     }
@@ -138,14 +139,15 @@ uint16_t esk_btree_search(const struct esk_btree_layout *layout,
                           const struct esk_btree_node *node, uint16_t from,
                           const uint8_t *key, bool *found) {
     uint16_t count = esk_btree_count(node);
-    uint8_t type = layout->key_type;
-    if (!esk_order_is_word(type) || from >= count) {
+    uint16_t rest = from < count ? (uint16_t)(count - from) : 0;
+    uint8_t type = esk_btree_layout_of(layout)->key_type;
+    if (!esk_order_is_word(type)) {
         return search_any(layout, node, from, key, found);
     }
     uint16_t index =
-        (uint16_t)(from + esk_order_rank_words(
-                              type, esk_btree_key(node, from), node->bytes,
-                              (uint16_t)(count - from), word_order(type, key)));
+        (uint16_t)(from + esk_order_rank_words(type, esk_btree_key(node, from),
+                                               node->bytes, rest,
+                                               word_order(type, key)));
     *found = index < count &&
              esk_load_u32(esk_btree_key(node, index)) == esk_load_u32(key);
     return index;
@@ -155,7 +157,7 @@ uint16_t esk_btree_descend(const struct esk_btree_layout *layout,
                            const struct esk_btree_node *node,
                            const uint8_t *key) {
     uint16_t last = (uint16_t)(esk_btree_count(node) - 1u);
-    uint8_t type = layout->key_type;
+    uint8_t type = esk_btree_layout_of(layout)->key_type;
     if (!esk_order_is_word(type)) {
         bool found = false;
         uint16_t index = search_any(layout, node, 1, key, &found);

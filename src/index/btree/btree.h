@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/shape.h"
 #include "esker/tree.h"
 #include "flash/envelope_format.h"
 #include "index/btree/btree_format.h"
@@ -48,10 +49,17 @@ void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
 void esk_btree_layout_shared(struct esk_btree_layout *layout,
                              uint16_t page_bytes, uint8_t k_percent);
 
+/// `layout`, or the one that the program was compiled for.
+static inline const struct esk_btree_layout *
+esk_btree_layout_of(const struct esk_btree_layout *layout) {
+    return ESK_SHAPED_TREE(&esk_shape_tree, layout);
+}
+
 /// Entries that a node of `level` can hold in a tree of `height` levels. The
 /// root of a shared page holds what two nodes below a new root can take.
 static inline uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
                                           uint8_t level, uint8_t height) {
+    layout = esk_btree_layout_of(layout);
     return level < height ? layout->node_entries[level - 1]
                           : layout->root_entries[level - 1];
 }
@@ -59,6 +67,7 @@ static inline uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
 /// Bytes of an entry of a node of `level`.
 static inline uint16_t
 esk_btree_entry_bytes(const struct esk_btree_layout *layout, uint8_t level) {
+    layout = esk_btree_layout_of(layout);
     return level == 1 ? layout->row_bytes
                       : (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
 }
@@ -71,6 +80,7 @@ static inline void esk_btree_view_inline(const struct esk_btree_layout *layout,
                                          uint8_t *page, uint8_t level,
                                          uint8_t height,
                                          struct esk_btree_node *node) {
+    layout = esk_btree_layout_of(layout);
     uint8_t *base = page + layout->offset[level - 1];
     node->count = page + ESK_ENVELOPE_COUNT;
     if (layout->counts_inside) {
