@@ -51,7 +51,7 @@ void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
 }
 
 uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
-    return pool->pages + (size_t)frame * pool->page_bytes;
+    return pool->pages + (size_t)frame * esk_pool_page_bytes(pool);
 }
 
 /// esk_pool_find in `tags`, a class's. newest: its youngest frame.

@@ -77,6 +77,10 @@ struct esk_pool {
     uint8_t classes;
 };
 
+static inline uint16_t esk_pool_page_bytes(const struct esk_pool *pool) {
+    return ESK_SHAPED(esk_shape_geometry.page_bytes, pool->page_bytes);
+}
+
 static inline uint8_t esk_pool_frames(const struct esk_pool *pool) {
     return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES, pool->frames);
 }
@@ -147,7 +151,7 @@ static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
     if (frame >= esk_pool_frames(pool) || !esk_pool_holds(pool, frame, tag)) {
         return NULL;
     }
-    return pool->pages + (uint32_t)frame * pool->page_bytes;
+    return pool->pages + (uint32_t)frame * esk_pool_page_bytes(pool);
 }
 
 /// Pins `frame`, which is pinned, once more.
