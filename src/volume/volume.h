@@ -109,11 +109,13 @@ enum {
     ESK_TREE_PAGES_MIN = 8,
     ESK_TREE_MU_PAGES_MIN = 10, ///< beside blocks, and one of ESK_TREE_MU_SHARE
     ESK_TREE_MU_SHARE = 31,
+    ESK_TREE_WANDERING_PAGES_MIN = 38, ///< beside two blocks
 };
 
 /// Whether a tree has room in `blocks` blocks: for the pages that it keeps for
 /// itself, and a root with two leaves. Of mu trees the collector keeps two
-/// blocks free, and one to go bad where pages are not overwritten.
+/// blocks free, and one to go bad where pages are not overwritten; of wandering
+/// ones a step of its sweep, with the paths above it, and two blocks.
 static inline bool esk_tree_region_fits(const struct esk_volume *volume,
                                         uint8_t store, uint32_t blocks) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
@@ -124,6 +126,9 @@ static inline bool esk_tree_region_fits(const struct esk_volume *volume,
         rest += ESK_TREE_MU_PAGES_MIN + pages - 1;
         least = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 3;
         least += rest / pages;
+    }
+    if (store == ESK_STORE_WANDERING) {
+        least = 2 + (ESK_TREE_WANDERING_PAGES_MIN + pages - 1) / pages;
     }
     return blocks >= 2 && blocks >= least;
 }

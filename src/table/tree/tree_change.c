@@ -152,13 +152,16 @@ static int split_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
     uint8_t count = (uint8_t)(height + 2u - level);
     *fits = height < esk_tree_layout(tree)->height_max &&
             nodes_fit(tree, count, (uint8_t)(height + 1u));
-    if (*fits || !nodes_fit(tree, count, height)) {
-        return ESK_OK;
-    }
+    bool is_each = !esk_tree_overwrites(tree); /* level's one counted */
+    count = is_each ? 0 : count;
     while (!*fits && level < height) {
         struct esk_tree_work work;
         struct esk_btree_node node;
         level++;
+        count = (uint8_t)(count + is_each);
+        if (!nodes_fit(tree, count, height)) {
+            break;
+        }
         ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
         *fits = esk_btree_count(&node) < node.capacity;
         esk_tree_unpin(tree, &work);

@@ -82,8 +82,9 @@ ESK_TEST(tree_keeps_as_many_blocks_erased_as_it_is_asked_to) {
 /// A full tree refuses new nodes only, however small its region is.
 ESK_TEST(tree_of_few_blocks_is_full_early_and_still_reads) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
-        uint32_t least = store == ESK_STORE_MU ? 5 : 2;
-        for (uint32_t blocks = least; blocks <= 6; blocks++) {
+        static const uint8_t least_of[] = {2, 2, 7, 5};
+        uint32_t least = least_of[store - ESK_STORE_INPLACE];
+        for (uint32_t blocks = least; blocks <= 9; blocks++) {
             struct esk_model_tree model;
             struct esk_model_tree_table table = model_tree_plain(store);
             uint32_t full = 0;

@@ -15,6 +15,15 @@ enum esk_collector_shares {
     ESK_COLLECTOR_BLOCK_LEAST = 16,
 };
 
+/// Of `pages`, those that nodes and the collector share: all but what is kept
+/// for blocks to go bad, or for what a cut tears.
+static inline uint32_t esk_collector_sure(uint32_t pages,
+                                          uint32_t block_pages) {
+    uint32_t spare = pages / ESK_COLLECTOR_SPARE + block_pages;
+    spare -= spare % block_pages;
+    return pages > spare ? pages - spare : 0;
+}
+
 /// Pages that the collector programs in a call at most: two blocks. Blocks of a
 /// few pages count for ESK_COLLECTOR_BLOCK_LEAST.
 static inline uint32_t esk_collector_call(uint32_t block_pages) {
@@ -58,7 +67,8 @@ static inline uint32_t esk_collector_swept(uint32_t pages, uint32_t block_pages,
     uint32_t both = esk_collector_step(pages, block_pages, height) + height;
     both -= both > block_pages ? both % block_pages : 0;
     uint32_t path = height > 3 ? 4u * height - 5u : 2u * height + 1u;
-    uint32_t paths = (lap / both + 1u) * path;
+    uint32_t paths =
+        path + lap / both * path + lap % both * path / both; /* rises evenly */
     return lap > paths ? lap - paths : 0;
 }
 

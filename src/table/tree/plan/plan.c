@@ -20,12 +20,13 @@
 #include "flash/envelope_format.h"
 #include "index/btree/btree_format.h"
 #include "table/tree/plan/collector.h"
+#include "volume/volume.h"
 
 enum {
     PERCENT = 100,
     MILLI = 1000,
     STEP_COUNT = 20,  ///< of the table below
-    ROUNDS = 8,       ///< of an iteration that falls fast
+    ROUNDS = 64,      ///< of an iteration that falls fast
     SPARE_BLOCKS = 2, ///< one written, one erased ahead
     FIXED_PAGES = 11, ///< in place: journal, list and slots, and a root's move
 };
@@ -280,12 +281,14 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
         pages = scaled(pages, whole, share) + 1u;
     }
     if (need->store == ESK_STORE_WANDERING) {
-        uint32_t live = pages;
-        for (uint8_t i = 0; i < ROUNDS; i++) {
-            uint32_t most = esk_collector_swept(pages, block, plan->height);
-            pages += most < live ? live - most : 0;
+        uint32_t most = 0;
+        pages = product(2, block) + ESK_TREE_WANDERING_PAGES_MIN;
+        for (uint8_t i = 0; i < ROUNDS && most < plan->pages; i++) {
+            pages += i > 0 ? plan->pages - most : 0;
+            pages = product(ratio_up(pages, block), block);
+            most = esk_collector_swept(esk_collector_sure(pages, block), block,
+                                       plan->height);
         }
-        pages = scaled(pages + block, whole, share) + 1u;
     }
     return ratio_up(pages, block) + SPARE_BLOCKS;
 }
