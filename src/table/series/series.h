@@ -132,23 +132,6 @@ static inline struct esk_ring *esk_sync_ring(const struct esk_series *series) {
 
 /* series.c: small things everyone needs. */
 
-/// The key of the row at `row`, in order form.
-static inline esk_key esk_series_row_key(const struct esk_series *series,
-                                         const uint8_t *row) {
-    const uint8_t *bytes = row + esk_shape(series)->key_offset;
-    if (ESK_KEY_BITS <= 32 || esk_shape(series)->key_bytes <= 4) {
-        return (esk_key)esk_order_load32(esk_shape(series)->key_type, bytes);
-    }
-    return (esk_key)esk_order_load(esk_shape(series)->key_type, bytes);
-}
-
-/// Row `index` of a data page.
-static inline uint8_t *esk_series_page_row(const struct esk_series *series,
-                                           uint8_t *page, uint16_t index) {
-    return page + ESK_ENVELOPE_BYTES +
-           (uint16_t)((uint16_t)index * esk_shape(series)->row_bytes);
-}
-
 /// Whether nothing is pinned: how a public call begins. For assertions.
 static inline bool esk_series_is_idle(const struct esk_series *series) {
     return esk_pool_pins(&series->pool) == 0;
@@ -192,17 +175,7 @@ void esk_series_cursor_gap(const struct esk_series *series,
                            struct esk_series_cursor *cursor, uint32_t missing,
                            uint32_t position);
 
-/// How many of the page's `count` rows have keys not above `key`: all of them,
-/// mostly, which the last one tells.
-uint16_t esk_series_rows_to(const struct esk_series *series, uint8_t *page,
-                            uint16_t count, esk_key key);
-
-/// How many of the page's `count` rows have keys below `key` (or, with
-/// `include`, not above it).
-uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
-                               uint16_t count, esk_key key, bool include);
-
-/* series_page.c: what pages hold. */
+/* series_page.c: what index pages hold. */
 
 /// The knots section of an index page; NULL when its counts do not fit.
 uint8_t *esk_series_index_knots(const struct esk_series *series, uint8_t *page);

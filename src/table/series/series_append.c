@@ -6,7 +6,7 @@
 /// Order of durability: the variable bytes a row names, then the row, then
 /// what the index says of its page. A cut between them leaves bytes nobody
 /// names, or a page the next mount adds to the index itself.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 #include "volume/volume.h"
 
 /// Programs the write page and starts an empty one.
@@ -50,19 +50,19 @@ static int row_append(struct esk_series *series, const void *row,
                       const uint8_t *value, uint32_t bytes) {
     ESK_ASSERT(row != NULL && (value != NULL || bytes == 0));
     ESK_ASSERT(esk_series_is_idle(series));
-    esk_key key = esk_series_row_key(series, row);
+    esk_key key = esk_row_key(series, row);
     ESK_TRY(row_admit(series, key));
     uint8_t *slot =
-        esk_series_page_row(series, series->write_page, series->write_count);
+        esk_rows_at(series, series->write_page, series->write_count);
     if (esk_var_ring(series) != NULL) {
         uint8_t reference[ESK_VAR_REF_BYTES];
         ESK_TRY(esk_parts(series)->var->write(series, key, value, bytes,
                                               reference));
-        esk_bytes_copy(slot, row, esk_shape(series)->row_bytes);
+        esk_row_copy(series, slot, row);
         memcpy(slot + esk_shape(series)->var_offset, reference,
                sizeof reference);
     } else {
-        esk_bytes_copy(slot, row, esk_shape(series)->row_bytes);
+        esk_row_copy(series, slot, row);
     }
     series->write_count++;
     series->newest = key;
@@ -90,7 +90,7 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
     while (done < count && status == ESK_OK) {
         status = row_append(series, row, NULL, 0);
         if (status == ESK_OK) {
-            row += esk_shape(series)->row_bytes;
+            row = esk_rows_next(series, row);
             done++;
         }
     }
@@ -146,8 +146,7 @@ static int first_kept(struct esk_series *series, esk_key key,
         return status;
     }
     uint16_t count = esk_page_count(place.page);
-    bool all_below =
-        esk_series_rows_below(series, place.page, count, key, false) == count;
+    bool all_below = esk_rows_below(series, place.page, count, key) == count;
     *position = place.position + (all_below ? 1 : 0);
     esk_pool_unpin(&series->pool, place.frame);
     return ESK_OK;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/inline.h"
 #include "table/series/series_open.h"
+#include "table/series/series_rows.h"
 
 enum {
     KEY_INDEX_BYTES_DEFAULT = 256,
@@ -161,9 +162,7 @@ static int newest_find(struct esk_series *series, uint32_t *end) {
         uint16_t count = esk_page_count(page);
         series->ordinal = esk_page_aux(page) + count;
         if (count > 0) {
-            series->newest = esk_series_row_key(
-                series,
-                esk_series_page_row(series, page, (uint16_t)(count - 1)));
+            series->newest = esk_rows_key(series, page, (uint16_t)(count - 1));
             series->has_newest = true;
         }
         esk_pool_unpin(&series->pool, frame);

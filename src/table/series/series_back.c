@@ -4,7 +4,7 @@
 /// Backward cursors: newest row first, page by page down to the tail.
 ///
 /// As series_cursor.c, and the same rule: the last key decides.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 /// Row number that stands for "the page's last": where the cursor enters a
 /// page.
@@ -15,9 +15,9 @@ static uint16_t last_wanted(const struct esk_series *series,
                             const struct esk_series_cursor *cursor,
                             uint8_t *page, uint16_t count) {
     if (cursor->has_last && cursor->last <= cursor->key_hi) {
-        return esk_series_rows_below(series, page, count, cursor->last, false);
+        return esk_rows_below(series, page, count, cursor->last);
     }
-    return esk_series_rows_below(series, page, count, cursor->key_hi, true);
+    return esk_rows_to(series, page, count, cursor->key_hi);
 }
 
 /// Takes the wanted row before `cursor->row` of a page into `row`.
@@ -28,13 +28,13 @@ static int page_previous(const struct esk_series *series,
                          void *row) {
     while (cursor->row > 0) {
         cursor->row--;
-        const uint8_t *bytes = esk_series_page_row(series, page, cursor->row);
-        esk_key key = esk_series_row_key(series, bytes);
+        const uint8_t *bytes = esk_rows_at(series, page, cursor->row);
+        esk_key key = esk_row_key(series, bytes);
         if (key < cursor->key_lo) {
             return ESK_END;
         }
         if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
-            memcpy(row, bytes, esk_shape(series)->row_bytes);
+            esk_row_copy(series, row, bytes);
             cursor->last = key;
             cursor->has_last = true;
             return ESK_OK;
@@ -54,8 +54,7 @@ static uint32_t last_copy(struct esk_series *series, uint32_t position,
         uint8_t frame = 0;
         if (esk_series_pin(series, &series->data, at, &page, &frame) ==
             ESK_OK) {
-            const uint8_t *first = esk_series_page_row(series, page, 0);
-            above = esk_series_row_key(series, first) > key;
+            above = esk_rows_key(series, page, 0) > key;
             position = above ? position : at;
             esk_pool_unpin(&series->pool, frame);
         }

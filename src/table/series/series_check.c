@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Checking a series: every page is read and held against the others.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 enum {
     ENTRY_BYTES_MAX = ESK_INDEX_COUNT_MAX * (8 + 8 + 8),
@@ -66,8 +66,8 @@ static void values_check(struct esk_series *series, uint32_t position,
         if (!pinned(series, &series->data, position, &page, &frame, check)) {
             return;
         }
-        const uint8_t *row = esk_series_page_row(series, page, i);
-        esk_key key = esk_series_row_key(series, row);
+        const uint8_t *row = esk_rows_at(series, page, i);
+        esk_key key = esk_row_key(series, row);
         memcpy(reference, row + esk_shape(series)->var_offset,
                sizeof reference);
         esk_pool_unpin(&series->pool, frame);
@@ -89,8 +89,7 @@ static void values_check(struct esk_series *series, uint32_t position,
 static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
                        bool again, struct check *check) {
     for (uint16_t i = 0; i < count; i++) {
-        esk_key key =
-            esk_series_row_key(series, esk_series_page_row(series, page, i));
+        esk_key key = esk_rows_key(series, page, i);
         if (!check->started || key > check->last) {
             check->report->rows += key >= series->floor ? 1u : 0u;
             check->last = key;
@@ -203,8 +202,7 @@ static void data_check(struct esk_series *series, struct check *check) {
             continue;
         }
         uint16_t count = esk_page_count(page);
-        uint16_t first =
-            esk_series_rows_below(series, page, count, series->floor, false);
+        uint16_t first = esk_rows_below(series, page, count, series->floor);
         page_check(series, page, check);
         esk_pool_unpin(&series->pool, frame);
         if (esk_var_ring(series) != NULL) {
@@ -249,7 +247,7 @@ static bool entry_covers(struct esk_series *series, uint32_t position,
         return true;
     }
     for (uint16_t row = 0; row < esk_page_count(page); row++) {
-        const uint8_t *bytes = esk_series_page_row(series, page, row);
+        const uint8_t *bytes = esk_rows_at(series, page, row);
         for (uint8_t i = 0; i < esk_shape(series)->column_count; i++) {
             const struct esk_summary_column *column = &series->columns[i];
             const uint8_t *value = bytes + column->offset;

@@ -19,7 +19,7 @@
 /// reads as if it never had: one that fell back to an earlier seal, or that was
 /// erased.
 #include "base/inline.h"
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 /// Whether `order`, made of `key`, had to be clamped: no row has the key.
 static bool key_is_outside(const struct esk_series *series, esk_key key,
@@ -140,10 +140,9 @@ static uint16_t row_wanted(const struct esk_series *series,
         return count;
     }
     uint16_t row = (uint16_t)done;
-    const uint8_t *bytes = esk_series_page_row(series, page, row);
-    if (esk_series_row_key(series, bytes) < cursor->key_lo) {
+    if (esk_rows_key(series, page, row) < cursor->key_lo) {
         cursor->stale = cursor->rose && row > 0;
-        row = esk_series_rows_below(series, page, count, cursor->key_lo, false);
+        row = esk_rows_below(series, page, count, cursor->key_lo);
     }
     return row;
 }
@@ -153,7 +152,7 @@ static inline const uint8_t *row_pass(const struct esk_series *series,
                                       struct esk_series_cursor *cursor) {
     const uint8_t *bytes = cursor->next;
     cursor->left--;
-    cursor->next = bytes + esk_shape(series)->row_bytes;
+    cursor->next = esk_rows_next(series, bytes);
     return bytes;
 }
 
@@ -175,7 +174,7 @@ static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
     if (cursor->left == 0) {
         return ESK_NOT_FOUND;
     }
-    esk_bytes_copy(row, row_pass(series, cursor), esk_shape(series)->row_bytes);
+    esk_row_copy(series, row, row_pass(series, cursor));
     return ESK_OK;
 }
 
@@ -198,9 +197,7 @@ static int page_pass(const struct esk_series *series,
 static void page_leave(const struct esk_series *series,
                        struct esk_series_cursor *cursor, uint8_t *page,
                        uint16_t count) {
-    const uint8_t *last =
-        esk_series_page_row(series, page, (uint16_t)(count - 1u));
-    esk_key next = esk_series_row_key(series, last) + 1u;
+    esk_key next = esk_rows_key(series, page, (uint16_t)(count - 1u)) + 1u;
     if (next > cursor->key_lo) {
         cursor->key_lo = next;
     }
@@ -213,14 +210,14 @@ static void page_leave(const struct esk_series *series,
 static int page_enter(const struct esk_series *series,
                       struct esk_series_cursor *cursor, uint8_t *page,
                       uint16_t count, uint32_t first, void *row) {
-    uint16_t end = esk_series_rows_to(series, page, count, cursor->key_hi);
+    uint16_t end = esk_rows_to(series, page, count, cursor->key_hi);
     if (cursor->follows) {
         esk_series_cursor_gap(series, cursor, first - cursor->end,
                               cursor->position - 1u);
     }
     uint16_t at = row_wanted(series, cursor, page, count, first);
     at = at < end ? at : end;
-    cursor->next = esk_series_page_row(series, page, at);
+    cursor->next = esk_rows_at(series, page, at);
     cursor->left = (uint16_t)(end - at);
     cursor->end = first + end;
     cursor->has_end = true;
@@ -314,8 +311,7 @@ int esk_series_cursor_next(struct esk_series *series,
         cursor->key_lo >= series->floor &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (esk_parts(series)->ranges == NULL || cursor->matches == NULL) {
-            esk_bytes_copy(row, row_pass(series, cursor),
-                           esk_shape(series)->row_bytes);
+            esk_row_copy(series, row, row_pass(series, cursor));
             return ESK_OK;
         }
         if (row_take(series, cursor, row) == ESK_OK) {

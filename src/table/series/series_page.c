@@ -1,48 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What pages hold: the rows of a data page, the sections of an index page.
+/// The sections of an index page.
 #include "table/series/series.h"
-
-uint16_t esk_series_rows_below(const struct esk_series *series, uint8_t *page,
-                               uint16_t count, esk_key key, bool include) {
-    uint16_t low = 0;
-    if (esk_order_is_word(esk_shape(series)->key_type)) {
-        if (include && key == UINT32_MAX) {
-            return count;
-        }
-        return esk_order_rank_words(esk_shape(series)->key_type,
-                                    page + ESK_ENVELOPE_BYTES +
-                                        esk_shape(series)->key_offset,
-                                    esk_shape(series)->row_bytes, count,
-                                    (uint32_t)key + (include ? 1u : 0u));
-    }
-    while (low < count) {
-        uint16_t middle = (uint16_t)(low + (count - low) / 2);
-        esk_key at = esk_series_row_key(
-            series, esk_series_page_row(series, page, middle));
-        if (at < key || (include && at == key)) {
-            low = (uint16_t)(middle + 1);
-        } else {
-            count = middle;
-        }
-    }
-    return low;
-}
 
 static uint16_t body_offset(uint8_t role) {
     return role == ESK_INDEX_RUN ? ESK_INDEX_RUN_BODY : ESK_INDEX_TILE_BODY;
-}
-
-uint16_t esk_series_rows_to(const struct esk_series *series, uint8_t *page,
-                            uint16_t count, esk_key key) {
-    if (count == 0 ||
-        esk_series_row_key(
-            series, esk_series_page_row(series, page, (uint16_t)(count - 1))) <=
-            key) {
-        return count;
-    }
-    return esk_series_rows_below(series, page, count, key, true);
 }
 
 uint8_t *esk_series_index_entries(uint8_t *page) {

@@ -6,7 +6,7 @@
 /// The page asked for is the last one whose first key is not above the key.
 /// Its position lies in [low, high); each page read halves that or better.
 /// Pages that prove nothing are passed over downwards.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 enum { GALLOP_PROBES = 6 };
 
@@ -55,17 +55,14 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
         return false;
     }
     uint16_t count = esk_page_count(place->page);
-    esk_key first =
-        esk_series_row_key(series, esk_series_page_row(series, place->page, 0));
+    esk_key first = esk_rows_key(series, place->page, 0);
     if (first > seek->key) {
         seek->high = place->position;
         seek->high_first = esk_page_aux(place->page);
         esk_pool_unpin(&series->pool, place->frame);
         return false;
     }
-    esk_key last =
-        esk_series_row_key(series, esk_series_page_row(series, place->page,
-                                                       (uint16_t)(count - 1)));
+    esk_key last = esk_rows_key(series, place->page, (uint16_t)(count - 1));
     seek->found = true;
     seek->best = place->position;
     seek->best_end = esk_page_aux(place->page) + count;
@@ -138,21 +135,7 @@ int esk_series_seek(struct esk_series *series, esk_key key,
 
 bool esk_series_write_page_from(const struct esk_series *series, esk_key key) {
     return series->write_count > 0 &&
-           key >=
-               esk_series_row_key(
-                   series, esk_series_page_row(series, series->write_page, 0));
-}
-
-/// Row of `page` with key `key`; count when there is none.
-static uint16_t row_find(const struct esk_series *series, uint8_t *page,
-                         uint16_t count, esk_key key) {
-    uint16_t row = esk_series_rows_below(series, page, count, key, false);
-    if (row < count &&
-        esk_series_row_key(series, esk_series_page_row(series, page, row)) ==
-            key) {
-        return row;
-    }
-    return count;
+           key >= esk_rows_key(series, series->write_page, 0);
 }
 
 int esk_series_get(struct esk_series *series, esk_key key, void *row) {
@@ -166,31 +149,16 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
         return ESK_NOT_FOUND;
     }
     if (esk_series_write_page_from(series, order)) {
-        uint16_t at =
-            row_find(series, series->write_page, series->write_count, order);
-        if (at == series->write_count) {
-            return ESK_NOT_FOUND;
-        }
-        esk_bytes_copy(row, esk_series_page_row(series, series->write_page, at),
-                       esk_shape(series)->row_bytes);
-        return ESK_OK;
+        return esk_rows_find(series, series->write_page, series->write_count,
+                             order, row);
     }
     int status = esk_series_seek(series, order, &place, &missing);
-    if (status == ESK_NOT_FOUND && missing) {
-        return ESK_E_CORRUPT;
+    if (status == ESK_OK) {
+        status = esk_rows_find(series, place.page, esk_page_count(place.page),
+                               order, row);
+        esk_pool_unpin(&series->pool, place.frame);
     }
-    ESK_TRY(status);
-    uint16_t count = esk_page_count(place.page);
-    uint16_t at = row_find(series, place.page, count, order);
-    if (at < count) {
-        esk_bytes_copy(row, esk_series_page_row(series, place.page, at),
-                       esk_shape(series)->row_bytes);
-    }
-    esk_pool_unpin(&series->pool, place.frame);
-    if (at < count) {
-        return ESK_OK;
-    }
-    return missing ? ESK_E_CORRUPT : ESK_NOT_FOUND;
+    return status == ESK_NOT_FOUND && missing ? ESK_E_CORRUPT : status;
 }
 
 /// The first row of a cursor over `query`.
@@ -238,8 +206,7 @@ int esk_series_count(struct esk_series *series, uint32_t *count) {
             continue;
         }
         uint16_t rows = esk_page_count(page);
-        uint16_t below =
-            esk_series_rows_below(series, page, rows, series->floor, false);
+        uint16_t below = esk_rows_below(series, page, rows, series->floor);
         uint32_t first = esk_page_aux(page) + below;
         esk_pool_unpin(&series->pool, frame);
         if (below < rows) {
@@ -249,8 +216,7 @@ int esk_series_count(struct esk_series *series, uint32_t *count) {
         at++;
     }
     *count = (uint32_t)(series->write_count -
-                        esk_series_rows_below(series, series->write_page,
-                                              series->write_count,
-                                              series->floor, false));
+                        esk_rows_below(series, series->write_page,
+                                       series->write_count, series->floor));
     return ESK_OK;
 }

@@ -15,7 +15,7 @@
 /// The ring refuses when it is full and its tail is the page that is needed,
 /// so a block is erased only when that page is in another one. Where no such
 /// block is left (one is bad), the page goes to the data ring as it is.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 static int sync_write(struct esk_series *series) {
     struct esk_ring *ring = esk_sync_ring(series);
@@ -39,21 +39,21 @@ static void page_take(struct esk_series *series, uint8_t *page) {
     uint16_t count = esk_page_count(page);
     uint16_t known = 0;
     if (series->has_newest) {
-        known = esk_series_rows_to(series, page, count, series->newest);
+        known = esk_rows_to(series, page, count, series->newest);
     }
     uint32_t first = esk_page_aux(page) + known;
     if (count == known || first - series->ordinal > UINT32_MAX / 2) {
         return;
     }
     uint16_t taken = (uint16_t)(count - known);
-    memcpy(esk_series_page_row(series, series->write_page, 0),
-           esk_series_page_row(series, page, known),
-           (size_t)taken * esk_shape(series)->row_bytes);
+    memcpy(esk_rows_at(series, series->write_page, 0),
+           esk_rows_at(series, page, known),
+           (size_t)(esk_rows_at(series, page, count) -
+                    esk_rows_at(series, page, known)));
     series->ordinal = first;
     series->write_count = taken;
     series->sealed_count = taken;
-    series->newest = esk_series_row_key(
-        series, esk_series_page_row(series, page, (uint16_t)(count - 1)));
+    series->newest = esk_rows_key(series, page, (uint16_t)(count - 1));
     series->has_newest = true;
 }
 

@@ -15,7 +15,7 @@
 /// where; from there on the reader knows the whole offset, and a page lost in
 /// the middle of a value is noticed. The check is over the key, the offset and
 /// the length: bytes that are no value of this row are not taken for one.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 enum {
     REFERENCE_POSITION = 0,
@@ -144,11 +144,10 @@ static void var_recover(struct esk_series *series) {
 /// Returns true with the position where it begins.
 static bool first_value(struct esk_series *series, uint8_t *page,
                         uint16_t count, uint32_t *position) {
-    uint16_t row =
-        esk_series_rows_below(series, page, count, series->floor, false);
+    uint16_t row = esk_rows_below(series, page, count, series->floor);
     for (; row < count; row++) {
-        const uint8_t *reference = esk_series_page_row(series, page, row) +
-                                   esk_shape(series)->var_offset;
+        const uint8_t *reference =
+            esk_rows_at(series, page, row) + esk_shape(series)->var_offset;
         if (esk_series_has_value(reference)) {
             *position = esk_load_u32(reference + REFERENCE_POSITION);
             return true;
@@ -327,7 +326,7 @@ int esk_series_value_open(struct esk_series *series, const void *row,
     }
     return value_open(series,
                       (const uint8_t *)row + esk_shape(series)->var_offset,
-                      esk_series_row_key(series, row), value);
+                      esk_row_key(series, row), value);
 }
 
 int esk_series_value_read(struct esk_series *series,

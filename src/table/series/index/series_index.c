@@ -9,7 +9,7 @@
 ///
 /// Failing to write an index page fails nothing else: the run's pages become
 /// a gap that readers scan.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 enum { HOLE_ENTRIES_MAX = 4 };
 
@@ -143,8 +143,7 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
         run_flush(series);
         series->log.run_start = position;
     }
-    esk_key key =
-        esk_series_row_key(series, esk_series_page_row(series, page, 0));
+    esk_key key = esk_rows_key(series, page, 0);
     while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
         if (!esk_series_tiles_save(series)) {
             series->log.failures++;

@@ -6,7 +6,7 @@
 /// With the index log it is exact: the log keeps every knot, in its pages and
 /// in tiles. Without, an open samples the data pages, and what RAM has no room
 /// for makes the spline coarser.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 enum { SAMPLES_MAX = 64 };
 
@@ -37,8 +37,7 @@ static void spline_trim(struct esk_series *series) {
 /// Adds a data page to the spline; nothing is saved.
 static void page_add(struct esk_series *series, uint32_t position,
                      uint8_t *page) {
-    esk_key key =
-        esk_series_row_key(series, esk_series_page_row(series, page, 0));
+    esk_key key = esk_rows_key(series, page, 0);
     while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
         esk_spline_ease(&series->spline);
     }

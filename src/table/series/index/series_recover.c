@@ -7,7 +7,7 @@
 /// first keys at mount. The run's entries, which take the whole pages, are owed
 /// until a value query or the programming of the run needs them. What cannot be
 /// read costs later reads, never a row.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 /// The key of the first row of the data page at `position`, by its bytes alone:
 /// the spline is a guide, and takes only keys that rise. Returns false when
@@ -16,10 +16,9 @@ static bool first_key(const struct esk_series *series, uint32_t position,
                       esk_key *key) {
     const struct esk_ring *ring = &series->data;
     uint8_t bytes[sizeof *key];
-    if (esk_region_peek(
-            &ring->region, esk_ring_page(ring, position),
-            (uint16_t)(ESK_ENVELOPE_BYTES + esk_shape(series)->key_offset),
-            bytes, esk_shape(series)->key_bytes) != ESK_OK) {
+    if (esk_region_peek(&ring->region, esk_ring_page(ring, position),
+                        esk_rows_key_offset(series), bytes,
+                        esk_shape(series)->key_bytes) != ESK_OK) {
         return false;
     }
     *key = (esk_key)esk_order_load(esk_shape(series)->key_type, bytes);

@@ -11,7 +11,7 @@
 /// wide. Where rows come at an even rate a lookup is one read or two; gaps in
 /// a cell cost a search within it, which a spline with an index log does not.
 #include "base/scale.h"
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 
 /// At the beginning of the memory that the part is given.
 struct samples {
@@ -64,8 +64,7 @@ static void room_make(struct samples *samples, uint32_t tail) {
 static void samples_add(struct esk_series *series, uint32_t position,
                         uint8_t *page) {
     struct samples *samples = samples_of(series);
-    esk_key key =
-        esk_series_row_key(series, esk_series_page_row(series, page, 0));
+    esk_key key = esk_rows_key(series, page, 0);
     if (samples->count == 0) {
         samples->first = position >> samples->shift;
     }

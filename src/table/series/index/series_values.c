@@ -3,7 +3,7 @@
 
 /// The value indexes as a part: which columns they are of, and the entries
 /// that tell of a run's pages and of a group's runs.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 #include "volume/schema_plan.h"
 
 /// Takes an index's edges and turns them into order form at `edges`.
@@ -68,7 +68,7 @@ static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
         series->log.run_page + ESK_INDEX_RUN_BODY +
         (uint16_t)(series->log.run_count * esk_shape(series)->entry_bytes);
     if (page != NULL) {
-        esk_summary_fold(columns, count, entry, page + ESK_ENVELOPE_BYTES,
+        esk_summary_fold(columns, count, entry, esk_rows_at(series, page, 0),
                          esk_page_count(page), esk_shape(series)->row_bytes);
     } else if (any) {
         esk_summary_widen(columns, count, entry);

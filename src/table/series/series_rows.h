@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The rows of a data page. Nothing else knows how they lie in it:
+///
+///     | envelope | row 0 | row 1 | ... | row count - 1 | free ... seals |
+///
+/// A page is one that is pinned, or the write page; esk_page_count says how
+/// many rows a pinned one has. A row's bytes stay as long as the page.
+#ifndef ESK_TABLE_SERIES_SERIES_ROWS_H
+#define ESK_TABLE_SERIES_SERIES_ROWS_H
+
+#include "table/series/series.h"
+
+/// The key of the row at `row`, in order form.
+static inline esk_key esk_row_key(const struct esk_series *series,
+                                  const uint8_t *row) {
+    const uint8_t *bytes = row + esk_shape(series)->key_offset;
+    if (ESK_KEY_BITS <= 32 || esk_shape(series)->key_bytes <= 4) {
+        return (esk_key)esk_order_load32(esk_shape(series)->key_type, bytes);
+    }
+    return (esk_key)esk_order_load(esk_shape(series)->key_type, bytes);
+}
+
+/// Copies the row at `row` to a caller.
+static inline void esk_row_copy(const struct esk_series *series, void *to,
+                                const uint8_t *row) {
+    esk_bytes_copy(to, row, esk_shape(series)->row_bytes);
+}
+
+/// Row `index`; of the write page also the place of the row to come.
+static inline uint8_t *esk_rows_at(const struct esk_series *series,
+                                   uint8_t *page, uint16_t index) {
+    return page + ESK_ENVELOPE_BYTES +
+           (uint16_t)((uint16_t)index * esk_shape(series)->row_bytes);
+}
+
+/// Where in a page the key of row 0 is: for a read of nothing else.
+static inline uint16_t esk_rows_key_offset(const struct esk_series *series) {
+    return (uint16_t)(ESK_ENVELOPE_BYTES + esk_shape(series)->key_offset);
+}
+
+/// The row after `row`.
+static inline const uint8_t *esk_rows_next(const struct esk_series *series,
+                                           const uint8_t *row) {
+    return row + esk_shape(series)->row_bytes;
+}
+
+/// The key of row `index`, in order form.
+static inline esk_key esk_rows_key(const struct esk_series *series,
+                                   uint8_t *page, uint16_t index) {
+    return esk_row_key(series, esk_rows_at(series, page, index));
+}
+
+/// How many of the page's `count` rows have keys below `key`.
+uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
+                        uint16_t count, esk_key key);
+
+/// How many of the page's `count` rows have keys not above `key`: all of them,
+/// mostly, which the last one tells.
+uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
+                     uint16_t count, esk_key key);
+
+/// Copies the row with key `key`, of a page's `count`, into `row`.
+/// Returns ESK_OK; ESK_NOT_FOUND.
+int esk_rows_find(const struct esk_series *series, uint8_t *page,
+                  uint16_t count, esk_key key, void *row);
+
+#endif
