@@ -115,19 +115,18 @@ static ESK_OUT_OF_LINE uint16_t rank_long(const uint8_t *bytes, uint16_t stride,
                                           uint16_t count, uint32_t order,
                                           uint8_t flip) {
     uint32_t sign = (uint32_t)flip << 24;
-    uint16_t rank = 0;
-    while (count > 0) {
-        uint16_t half = count >> 1;
-        const uint8_t *at = bytes + (size_t)half * stride;
-        if ((esk_load_u32(at) ^ sign) < order) {
-            half++;
-            bytes = at + stride;
-            rank = (uint16_t)(rank + half);
-            half = (uint16_t)(count - half);
+    uint_fast16_t rank = 0;
+    uint_fast16_t left = count;
+    while (left > 0) {
+        uint_fast16_t half = left >> 1;
+        uint_fast16_t middle = rank + half;
+        if ((esk_load_u32(bytes + (size_t)middle * stride) ^ sign) < order) {
+            rank = middle + 1u;
+            half = left - half - 1u;
         }
-        count = half;
+        left = half;
     }
-    return rank;
+    return (uint16_t)rank;
 }
 
 ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
@@ -143,6 +142,38 @@ ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
     }
 #endif
     return rank_long(bytes, stride, count, order, flip);
+}
+
+uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
+                             uint16_t stride, uint16_t count, uint32_t order) {
+#if SIZE_MAX > UINT32_MAX
+    uint32_t sign = type == ESK_TYPE_I32 ? UINT32_C(0x80000000) : 0;
+    uint32_t first = count > 0 ? esk_load_u32(bytes) ^ sign : order;
+    if (order <= first) {
+        return 0;
+    }
+    size_t at = count - 1u;
+    uint32_t value = esk_load_u32(bytes + at * stride) ^ sign;
+    if (order > value) {
+        return count;
+    }
+    at = (size_t)(order - first) * at / (value - first);
+    value = esk_load_u32(bytes + at * stride) ^ sign;
+    if (order == value) {
+        return (uint16_t)at;
+    }
+    if (order < value) {
+        count = (uint16_t)at;
+        at = 0;
+    } else {
+        at++;
+    }
+    return (uint16_t)(at + rank_long(bytes + at * stride, stride,
+                                     (uint16_t)(count - at), order,
+                                     (uint8_t)(sign >> 24)));
+#else
+    return esk_order_rank_words(type, bytes, stride, count, order);
+#endif
 }
 
 /// The float's bytes in `order` made to rise. Returns false for a NaN.

@@ -44,6 +44,11 @@ static inline bool esk_order_is_word(uint8_t type) {
 uint16_t esk_order_rank_words(uint8_t type, const uint8_t *bytes,
                               uint16_t stride, uint16_t count, uint32_t order);
 
+/// The same where values mostly rise evenly. A processor that divides at once
+/// looks first where the line from the first to the last one says.
+uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
+                             uint16_t stride, uint16_t count, uint32_t order);
+
 /// Stores the order form of the `width`-byte value at `bytes` into `order`,
 /// `width` bytes, little-endian: the same as esk_order_load for any width in
 /// a few instructions of an 8-bit chip.

@@ -8,7 +8,7 @@ uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
     uint8_t type = esk_shape(series)->key_type;
     uint16_t low = 0;
     if (esk_order_is_word(type)) {
-        return esk_order_rank_words(
+        return esk_order_rank_even(
             type, esk_rows_at(series, page, 0) + esk_shape(series)->key_offset,
             esk_shape(series)->row_bytes, count, (uint32_t)key);
     }

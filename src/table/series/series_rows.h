@@ -16,6 +16,9 @@
 static inline esk_key esk_row_key(const struct esk_series *series,
                                   const uint8_t *row) {
     const uint8_t *bytes = row + esk_shape(series)->key_offset;
+    if (esk_shape(series)->key_type == ESK_TYPE_U32) {
+        return esk_load_u32(bytes);
+    }
     if (ESK_KEY_BITS <= 32 || esk_shape(series)->key_bytes <= 4) {
         return (esk_key)esk_order_load32(esk_shape(series)->key_type, bytes);
     }
