@@ -8,13 +8,20 @@
 #include "esker/assert.h"
 #include "esker/volume.h"
 
-uint32_t esk_envelope_sum_begin(const struct esk_envelope *envelope,
-                                const uint8_t *closing) {
+/// The checksum's start and `count` bytes from a closing part's count on.
+static uint32_t sum_begin(const struct esk_envelope *envelope,
+                          const uint8_t *closing, uint16_t count) {
     uint32_t sum = esk_envelope_checksum(envelope) == ESK_CHECKSUM_CRC16
                        ? envelope->seed ^ (envelope->seed >> 16)
                        : envelope->seed;
     return esk_envelope_sum_add(envelope, ~sum, closing + ESK_ENVELOPE_COUNT,
-                                ESK_ENVELOPE_OPENING - ESK_ENVELOPE_COUNT);
+                                count);
+}
+
+uint32_t esk_envelope_sum_begin(const struct esk_envelope *envelope,
+                                const uint8_t *closing) {
+    return sum_begin(envelope, closing,
+                     ESK_ENVELOPE_OPENING - ESK_ENVELOPE_COUNT);
 }
 
 uint32_t esk_envelope_sum_add(const struct esk_envelope *envelope, uint32_t sum,
@@ -35,6 +42,14 @@ uint32_t esk_envelope_sum_end(const struct esk_envelope *envelope,
                : ~sum;
 }
 
+/// The checksum of a whole page.
+static uint32_t whole_sum(const struct esk_envelope *envelope,
+                          const uint8_t *page) {
+    uint16_t bytes =
+        (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_COUNT);
+    return esk_envelope_sum_end(envelope, sum_begin(envelope, page, bytes));
+}
+
 /// The checksum of a closing part (its bytes 4..7) and `bytes` bytes of the
 /// page from the opening part on.
 static uint32_t page_sum(const struct esk_envelope *envelope,
@@ -46,13 +61,12 @@ static uint32_t page_sum(const struct esk_envelope *envelope,
     return esk_envelope_sum_end(envelope, sum);
 }
 
+/// Writes all of a closing part but the checksum.
 static void closing_write(const struct esk_envelope *envelope, uint8_t *closing,
-                          const uint8_t *page, uint16_t count, uint16_t bytes) {
+                          uint16_t count) {
     esk_store_u16(closing + ESK_ENVELOPE_COUNT, count);
     closing[ESK_ENVELOPE_KIND] = envelope->kind;
     closing[ESK_ENVELOPE_TABLE] = envelope->table;
-    esk_store_u32(closing + ESK_ENVELOPE_CHECKSUM,
-                  page_sum(envelope, closing, page, bytes));
 }
 
 static bool closing_names(const struct esk_envelope *envelope,
@@ -60,13 +74,6 @@ static bool closing_names(const struct esk_envelope *envelope,
     return (closing[ESK_ENVELOPE_KIND] == envelope->kind ||
             envelope->kind == ESK_KIND_ANY) &&
            closing[ESK_ENVELOPE_TABLE] == envelope->table;
-}
-
-static bool closing_proves(const struct esk_envelope *envelope,
-                           const uint8_t *closing, const uint8_t *page,
-                           uint16_t bytes) {
-    return esk_load_u32(closing + ESK_ENVELOPE_CHECKSUM) ==
-           page_sum(envelope, closing, page, bytes);
 }
 
 /// Whether the elements that a closed page says it has fit into it.
@@ -96,9 +103,8 @@ void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux) {
 
 void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
                         uint16_t count) {
-    closing_write(
-        envelope, page, page, count,
-        (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_OPENING));
+    closing_write(envelope, page, count);
+    esk_store_u32(page + ESK_ENVELOPE_CHECKSUM, whole_sum(envelope, page));
 }
 
 uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
@@ -108,7 +114,10 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                                  (uint16_t)number * ESK_SEAL_BYTES);
     uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
                                 (uint16_t)(count * envelope->unit));
-    closing_write(envelope, page + offset, page, count, bytes);
+    uint8_t *seal = page + offset;
+    closing_write(envelope, seal, count);
+    esk_store_u32(seal + ESK_ENVELOPE_CHECKSUM,
+                  page_sum(envelope, seal, page, bytes));
     return offset;
 }
 
@@ -136,13 +145,12 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
                                     (uint16_t)(count * envelope->unit));
         newest = count > best && count <= room &&
                  closing_names(envelope, seal) &&
-                 closing_proves(envelope, seal, page, bytes);
+                 esk_load_u32(seal + ESK_ENVELOPE_CHECKSUM) ==
+                     page_sum(envelope, seal, page, bytes);
         best = newest ? count : best;
     }
     if (best > 0) {
-        esk_store_u16(page + ESK_ENVELOPE_COUNT, best);
-        page[ESK_ENVELOPE_KIND] = envelope->kind;
-        page[ESK_ENVELOPE_TABLE] = envelope->table;
+        closing_write(envelope, page, best);
     }
     return all && newest ? (uint16_t)ESK_PROVEN_ALL : best;
 }
@@ -150,9 +158,8 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
 /// esk_envelope_check of a page that names what it should, by its checksum.
 static ESK_OUT_OF_LINE uint16_t sum_prove(const struct esk_envelope *envelope,
                                           uint8_t *page) {
-    uint16_t bytes =
-        (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_OPENING);
-    return closing_proves(envelope, page, page, bytes)
+    return esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) ==
+                   whole_sum(envelope, page)
                ? (uint16_t)ESK_PROVEN_ALL
                : seals_prove(envelope, page);
 }

@@ -10,14 +10,13 @@
 struct page_source {
     const struct esk_ring *ring;
     uint32_t position;
-    bool verify;
 };
 
 static int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
-    int status =
-        esk_region_read(region, tag, source->position, page, source->verify);
+    bool verify = (esk_volume_flags(region->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
+    int status = esk_region_read(region, tag, source->position, page, verify);
     if (status == ESK_E_CORRUPT) {
         esk_count(&region->stats->damaged);
     }
@@ -26,12 +25,7 @@ static int page_load(void *context, uint32_t tag, uint8_t *page) {
 
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame) {
-    struct page_source source = {
-        .ring = ring,
-        .position = position,
-        .verify =
-            (esk_volume_flags(series->volume) & ESK_MOUNT_TRUST_LOADS) == 0,
-    };
+    struct page_source source = {.ring = ring, .position = position};
     if (position < ring->tail || position >= ring->head) {
         return ESK_NOT_FOUND;
     }
