@@ -3,15 +3,13 @@
 
 #include "table/series/series_rows.h"
 
-uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
-                        uint16_t count, esk_key key) {
-    uint8_t type = esk_shape(series)->key_type;
+#include "base/inline.h"
+
+/// esk_rows_below where keys are not words.
+static ESK_OUT_OF_LINE uint16_t below_any(const struct esk_series *series,
+                                          uint8_t *page, uint16_t count,
+                                          esk_key key) {
     uint16_t low = 0;
-    if (esk_order_is_word(type)) {
-        return esk_order_rank_even(
-            type, esk_rows_at(series, page, 0) + esk_shape(series)->key_offset,
-            esk_shape(series)->row_bytes, count, (uint32_t)key);
-    }
     while (low < count) {
         uint16_t middle = (uint16_t)(low + (count - low) / 2);
         if (esk_rows_key(series, page, middle) < key) {
@@ -21,6 +19,17 @@ uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
         }
     }
     return low;
+}
+
+uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
+                        uint16_t count, esk_key key) {
+    const struct esk_series_shape *shape = esk_shape(series);
+    if (!esk_order_is_word(shape->key_type)) {
+        return below_any(series, page, count, key);
+    }
+    return esk_order_rank_even(shape->key_type,
+                               esk_rows_at(series, page, 0) + shape->key_offset,
+                               shape->row_bytes, count, (uint32_t)key);
 }
 
 uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
