@@ -15,7 +15,8 @@ struct page_source {
 static int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
-    bool verify = (esk_volume_flags(region->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
+    bool verify =
+        (esk_volume_flags(region->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = esk_region_read(region, tag, source->position, page, verify);
     if (status == ESK_E_CORRUPT) {
         esk_count(&region->stats->damaged);
