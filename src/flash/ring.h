@@ -179,10 +179,9 @@ static inline uint16_t esk_ring_rest(const struct esk_ring *ring,
                                      uint32_t position) {
     uint16_t pages = esk_region_geometry(&ring->region)->block_pages;
     uint16_t mask = (uint16_t)(pages - 1u);
-    if (ESK_SHAPED((pages & mask) == 0, false)) {
-        return (uint16_t)((uint16_t)position & mask);
-    }
-    return esk_rest(pages, position);
+    return ESK_SHAPED((pages & mask) == 0, false)
+               ? (uint16_t)((uint16_t)position & mask)
+               : esk_rest(pages, position);
 }
 
 /// Whether the block of `position` is marked bad.

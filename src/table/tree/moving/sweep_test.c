@@ -270,4 +270,29 @@ ESK_TEST(full_tree_whose_blocks_go_bad_is_worn_and_can_be_read) {
     }
 }
 
+/// A tree without a row, of a region of which bad blocks leave too little for
+/// the first one to be changed.
+ESK_TEST(first_row_is_refused_where_bad_blocks_leave_no_room) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        struct esk_model_tree model;
+        struct esk_table_info info;
+        struct esk_model_tree_table table = model_tree_plain(store);
+        ESK_CONTEXT("store %u", store);
+        table.blocks = 7;
+        model_tree_start(&model, &table);
+        ESK_CHECK_INT(
+            esk_volume_find(&model.volume, "model", &info, model.page), ESK_OK);
+        for (uint32_t i = 0; i < 4; i++) {
+            ESK_CHECK_INT(model.device->ops->block_mark_bad(
+                              model.device, info.block[0] + 2 * i),
+                          ESK_OK);
+        }
+        ESK_CHECK(esk_model_tree_remount(&model));
+        int status = esk_model_tree_put(&model, 1);
+        ESK_CHECK(status == ESK_FULL || status == ESK_E_WORN);
+        verify(&model);
+        esk_model_tree_free(&model);
+    }
+}
+
 ESK_TEST_MAIN()
