@@ -214,8 +214,7 @@ static inline void bench_create(struct bench_table *table,
     struct esk_fault fault;
     BENCH_DO(esk_volume_format(device, &config, table->page));
     BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page));
-    BENCH_DO(esk_volume_create(&table->volume, ESK_TABLE_SERIES, &spec, &fault,
-                               table->page));
+    BENCH_DO(esk_series_create(&table->volume, &spec, &fault, table->page));
     esk_volume_unmount(&table->volume);
 }
 

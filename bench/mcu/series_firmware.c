@@ -105,8 +105,8 @@ static void create(void) {
     FIRMWARE_MEASURE(
         status, esk_volume_mount(&volume, &medium_device, 0, (uint8_t *)arena));
     FIRMWARE_DO(status);
-    FIRMWARE_MEASURE(status, esk_volume_create(&volume, ESK_TABLE_SERIES, &spec,
-                                               &fault, (uint8_t *)arena));
+    FIRMWARE_MEASURE(
+        status, esk_series_create(&volume, &spec, &fault, (uint8_t *)arena));
     FIRMWARE_DO(status);
     firmware_group_end(1);
     esk_volume_unmount(&volume);

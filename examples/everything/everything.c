@@ -53,7 +53,7 @@ static int make(void) {
     };
     ESK_TRY(esk_volume_format(&device, &config, page));
     ESK_TRY(esk_volume_mount(&volume, &device, 0, page));
-    return esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, NULL, page);
+    return esk_series_create(&volume, &spec, NULL, page);
 }
 
 static int write_rows(void) {

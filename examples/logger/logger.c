@@ -31,8 +31,7 @@ static int logger_create(struct logger *logger, uint8_t *page) {
         .indexes = &by_temp,
         .index_count = 1,
     };
-    return esk_volume_create(&logger->volume, ESK_TABLE_SERIES, &spec, NULL,
-                             page);
+    return esk_series_create(&logger->volume, &spec, NULL, page);
 }
 
 static int logger_mount(struct logger *logger, uint8_t *page) {

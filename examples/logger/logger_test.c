@@ -393,7 +393,7 @@ ESK_TEST(logger_samples_while_an_answer_goes_out) {
 
 ESK_TEST(logger_never_formats_over_what_it_cannot_read) {
     begin(20);
-    for (esk_page_id page = 0; page < 64; page++) {
+    for (esk_page_id page = 0; page < 64 * 8; page++) {
         const uint8_t junk[16] = {0x5A};
         ESK_CHECK_INT(esk_sim_poke(sim, page, 0, junk, sizeof junk), ESK_OK);
     }

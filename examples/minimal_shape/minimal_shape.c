@@ -78,8 +78,8 @@ static int run(void) {
     ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume,
                               (uint8_t *)arena));
     ESK_TRY(esk_series_attach(&series, &esk_shape_parts, &volume,
-                              &esk_shape_table, &esk_shape_series, NULL, arena,
-                              sizeof arena));
+                              &esk_shape_table, &esk_shape_series,
+                              &esk_shape_options, NULL, arena, sizeof arena));
     for (uint32_t time = 1; time <= 100; time++) {
         row.time = time;
         row.air = driver_sample();

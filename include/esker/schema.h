@@ -58,12 +58,18 @@ enum esk_type {
     ESK_TYPE_VAR = 12,   ///< variable-length bytes, at most one a table
 };
 
+/// What a column says of itself beside its type. On flash.
+enum esk_column_flags {
+    ESK_COLUMN_TEXT = 1u << 0, ///< bytes, fixed or variable, that are UTF-8
+};
+
 /// One column. Strings are borrowed, NUL-terminated UTF-8.
 struct esk_column {
     const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique in the table
     const char *unit; ///< "degC", "ms"; NULL or "" for none
     uint8_t type;     ///< enum esk_type
     uint16_t bytes;   ///< ESK_TYPE_BYTES only: its width, 1 .. 1024
+    uint8_t flags;    ///< enum esk_column_flags
 };
 
 /// One value index: a zone map, and a bitmap when bitmap_bits is not 0.
@@ -95,7 +101,8 @@ enum {
     ESK_SYNC_BLOCKS_NONE = 255,
 };
 
-/// A table to create. Everything in it is stored in the catalog.
+/// A table to create: esk_series_create, esk_tree_create. Everything in it is
+/// stored in the catalog.
 struct esk_table_spec {
     const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique
     const struct esk_column *columns;
@@ -114,6 +121,7 @@ struct esk_table_spec {
     uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's
     uint8_t store;         ///< trees: enum esk_tree_store
     uint8_t k_percent;     ///< mu: share of a page its leaf gets, 10..90; 0: 50
+    uint32_t version;      ///< of the schema: the program's own number for it
 };
 
 /// What is wrong with a schema, and where.
@@ -156,22 +164,6 @@ uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index);
 
 /// Bytes a column of `type` takes in a row; `bytes` for ESK_TYPE_BYTES.
 uint16_t esk_type_bytes(uint8_t type, uint16_t bytes);
-
-/// Blocks that a series gives its sync journal where its specification says 0:
-/// 2, or as many as hold 8 pages, where rows of `row_bytes` bytes cannot be
-/// sealed as often as a page has room, and that is at most a quarter of its
-/// `data_blocks` blocks; else 0.
-uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
-                               uint16_t row_bytes, uint32_t data_blocks);
-
-/// Checks `spec` for pages of `page_bytes`, as a series.
-/// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
-int esk_table_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
-                         struct esk_fault *fault);
-
-/// The same, as a tree.
-int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
-                        struct esk_fault *fault);
 
 #ifdef __cplusplus
 }

@@ -118,6 +118,46 @@ struct esk_series_report {
 /// An open series. It lives in the arena given to esk_series_open.
 struct esk_series;
 
+/// What the catalog keeps of a series beside its schema.
+struct esk_series_options {
+    uint64_t floor_key; ///< in order form: rows below are dropped; 0: none
+    uint32_t tail;      ///< data positions below are dropped
+    uint8_t group_pages;
+    uint8_t run_pages;
+    uint8_t full_policy; ///< enum esk_full_policy
+};
+
+/// Returns ESK_OK; ESK_E_CORRUPT when `info` is not of a series;
+/// ESK_E_UNSUPPORTED when it says what only a newer version knows.
+int esk_series_options(const struct esk_table_info *info,
+                       struct esk_series_options *options);
+
+/// Blocks that a series gives its sync journal where its specification says 0:
+/// 2, or as many as hold 8 pages, where rows of `row_bytes` bytes cannot be
+/// sealed as often as a page has room, and that is at most a quarter of its
+/// `data_blocks` blocks; else 0.
+uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
+                               uint16_t row_bytes, uint32_t data_blocks);
+
+/// Checks `spec` for pages of `page_bytes`, as a series.
+/// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
+int esk_series_spec_check(const struct esk_table_spec *spec,
+                          uint16_t page_bytes, struct esk_fault *fault);
+
+/// Creates a series. Nothing is erased or reserved until it is opened.
+///
+/// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
+///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
+///          NULL.
+/// page     scratch, geometry.page_bytes bytes.
+/// Returns  ESK_OK; ESK_E_SCHEMA; ESK_E_EXISTS; ESK_E_NO_SPACE (no run of
+///          blocks, or the catalog is full); ESK_E_READ_ONLY; ESK_E_CORRUPT;
+///          ESK_E_IO.
+/// Costs    two meta halves erased and programmed.
+int esk_series_create(struct esk_volume *volume,
+                      const struct esk_table_spec *spec,
+                      struct esk_fault *fault, uint8_t *page);
+
 /// What a series' rows and index pages look like, as its columns say.
 struct esk_series_shape {
     uint16_t row_bytes;
@@ -126,7 +166,7 @@ struct esk_series_shape {
     uint16_t var_offset;  ///< of a variable value's reference in a row
     uint8_t key_type;     ///< enum esk_type
     uint8_t key_bytes;
-    uint8_t group_pages; ///< as in struct esk_table_info
+    uint8_t group_pages; ///< as in struct esk_series_options
     uint8_t run_pages;
     uint8_t column_count; ///< indexed columns
 };
@@ -284,13 +324,14 @@ int esk_series_open_with(struct esk_series **series,
 /// for a firmware that is compiled for one table (esker/shape.h). Tables
 /// without value indexes alone.
 ///
-/// info, shape  borrowed for the call.
+/// info, shape, options  borrowed for the call.
 /// Returns  as esk_series_open; the table must not be open.
 int esk_series_attach(struct esk_series **series,
                       const struct esk_series_parts *parts,
                       struct esk_volume *volume,
                       const struct esk_table_info *info,
                       const struct esk_series_shape *shape,
+                      const struct esk_series_options *options,
                       const struct esk_series_config *config, void *arena,
                       uint32_t arena_bytes);
 

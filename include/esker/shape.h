@@ -13,8 +13,8 @@
 ///         status = esk_volume_stamp(&volume, esk_shape_meta, page);
 ///     }
 ///     ... esk_series_attach(&series, &esk_shape_parts, &volume,
-///                           &esk_shape_table, &esk_shape_series, &config,
-///                           arena, sizeof arena);
+///                           &esk_shape_table, &esk_shape_series,
+///                           &esk_shape_options, &config, arena, sizeof arena);
 ///
 /// The bytes on the medium are those of any other volume: host tools read it.
 /// A program of a shape serves that table alone, on that geometry.
@@ -51,6 +51,7 @@ static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
 #define ESK_SHAPE_POOL_FRAMES 1
 #endif
 static const struct esk_series_shape esk_shape_series = ESK_SHAPE_SERIES;
+static const struct esk_series_options esk_shape_options = ESK_SHAPE_OPTIONS;
 /// The parts that the program uses; -DESK_SHAPE_PARTS names others.
 static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
 #endif

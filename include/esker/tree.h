@@ -214,14 +214,35 @@ struct esk_tree_walk {
     bool damaged;
 };
 
-/// Checks `spec` as a tree on pages of `page_bytes` and creates it: as
-/// esk_volume_create, which it calls. The spec's store and k_percent say
-/// where nodes live; value indexes and variable columns are refused.
-/// Returns  as esk_volume_create; ESK_E_NO_SPACE also when the region has less
+/// What the catalog keeps of a tree beside its schema.
+struct esk_tree_options {
+    uint8_t store;     ///< enum esk_tree_store
+    uint8_t k_percent; ///< mu: share of a page its leaf gets
+};
+
+/// Returns ESK_OK; ESK_E_CORRUPT when `info` is not of a tree;
+/// ESK_E_UNSUPPORTED when the store is one of a newer version.
+int esk_tree_options(const struct esk_table_info *info,
+                     struct esk_tree_options *options);
+
+/// Checks `spec` for pages of `page_bytes`, as a tree.
+/// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
+int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+                        struct esk_fault *fault);
+
+/// Creates a tree. The spec's store and k_percent say where nodes live; value
+/// indexes and variable columns are refused. Nothing is erased or reserved
+/// until it is opened.
+///
+/// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
+///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
+///          NULL.
+/// page     scratch, geometry.page_bytes bytes.
+/// Returns  as esk_series_create; ESK_E_NO_SPACE also when the region has less
 ///          than 8 pages, or for mu less than three blocks, ten pages and one
-///          page in 31: take more blocks, or where the medium overwrites
-///          another store; ESK_E_UNSUPPORTED when the medium is not one for the
+///          page in 31; ESK_E_UNSUPPORTED when the medium is not one for the
 ///          store.
+/// Costs    as esk_series_create.
 int esk_tree_create(struct esk_volume *volume,
                     const struct esk_table_spec *spec, struct esk_fault *fault,
                     uint8_t *page);

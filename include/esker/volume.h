@@ -3,7 +3,7 @@
 
 /// A volume: one device, two superblocks, a catalog of tables.
 ///
-///     | meta half A | meta half B | table regions ...                  |
+///     | meta half 0 | table regions ...                  | meta half 1 |
 ///
 /// The catalog is written whole, first to one half, then to the other; each
 /// half ends with its superblock, which makes the half valid. A cut at any
@@ -67,29 +67,47 @@ struct esk_volume {
     bool is_synced;         ///< nothing was programmed since the last sync
     uint8_t table_next;     ///< id the next table gets
     uint8_t tables_max;
+    uint32_t compatible_features; ///< kept as they are
     uint8_t uuid[16];
 };
 
-/// One catalog entry as esk_volume_list and esk_volume_find give it.
+/// What a region of a table holds. On flash.
+enum esk_region_role {
+    ESK_REGION_DATA = 0,  ///< rows, or the pages of a tree
+    ESK_REGION_INDEX = 1, ///< index pages
+    ESK_REGION_VAR = 2,   ///< values of a variable column
+    ESK_REGION_SYNC = 3,  ///< sync journal
+    ESK_REGION_COUNT = 4,
+};
+
+enum {
+    ESK_OPTIONS_BYTES_MAX = 24, ///< of a table that this build can open
+};
+
+/// One catalog entry as esk_volume_list and esk_volume_find give it. What only
+/// the table's kind knows is in `options`: esk_series_options and
+/// esk_tree_options read them.
 struct esk_table_info {
     uint16_t descriptor; ///< its first descriptor page in the catalog
-    uint8_t id;
-    uint8_t kind; ///< enum esk_table_kind
     uint8_t descriptor_pages;
+    uint8_t id;
+    uint8_t kind;  ///< enum esk_table_kind
+    uint8_t codec; ///< of its data pages; 0: raw
     uint8_t column_count;
     uint8_t key_column;
     uint8_t index_count;
-    uint8_t full_policy;
-    uint8_t group_pages; ///< trees: k_percent
-    uint8_t run_pages;   ///< trees: enum esk_tree_store
-    uint8_t sync_blocks; ///< series: of the data region, its last ones
+    uint8_t region_count;
     uint16_t row_bytes;
-    uint32_t seed;      ///< start value of its pages' checksums
-    uint32_t block[3];  ///< first block of data, index and var regions
-    uint32_t blocks[3]; ///< their block counts; 0: no such region
-    uint32_t tail_hint; ///< data positions below are dropped
-    uint64_t floor_key; ///< rows with smaller keys are dropped
-    bool floor_set;
+    uint16_t read_only_features;    ///< of a newer version: not to be written
+                                    ///< without
+    uint16_t incompatible_features; ///< not to be read without
+    uint16_t options_bytes;
+    uint16_t columns; ///< where columns begin in the descriptor
+    uint32_t seed;    ///< start value of its pages' checksums
+    uint32_t version; ///< of the schema, as its creator numbered it
+    uint32_t block[ESK_REGION_COUNT];  ///< first block of its regions
+    uint32_t blocks[ESK_REGION_COUNT]; ///< their blocks; 0: no such region
+    uint8_t options[ESK_OPTIONS_BYTES_MAX];
     char name[ESK_NAME_BYTES_MAX + 1];
 };
 
@@ -104,6 +122,7 @@ struct esk_column_info {
     uint16_t bytes;  ///< width in the row
     uint16_t offset; ///< in the row
     uint8_t type;
+    uint8_t flags; ///< enum esk_column_flags
     char name[ESK_NAME_BYTES_MAX + 1];
     char unit[ESK_NAME_BYTES_MAX + 1];
 };
@@ -124,8 +143,12 @@ int esk_volume_format(const struct esk_device *device,
 /// page     scratch, geometry.page_bytes bytes.
 /// Returns  ESK_OK; ESK_NOT_FOUND when there is no volume (a blank medium);
 ///          ESK_E_CORRUPT when there was one and no half is whole;
-///          ESK_E_VERSION; ESK_E_GEOMETRY; ESK_E_IO. It never formats.
-/// Costs    2 page reads; on damage at most one a block of the first 64.
+///          ESK_E_VERSION; ESK_E_UNSUPPORTED when a newer version wrote it
+///          with features that this one cannot read; ESK_E_READ_ONLY when it
+///          can read them but not write: mount with ESK_MOUNT_READ_ONLY;
+///          ESK_E_GEOMETRY; ESK_E_IO. It never formats.
+/// Costs    2 page reads; on damage at most one a block of the first 64
+///          and of the last 64.
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, uint8_t *page);
 
@@ -165,37 +188,27 @@ int esk_volume_attach(struct esk_volume *volume,
 int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta,
                      uint8_t *page);
 
-/// Creates a table. Nothing is erased or reserved until it is opened.
-///
-/// kind     ESK_TABLE_SERIES, or ESK_TABLE_TREE by esk_tree_create.
-/// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
-///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
-///          NULL.
-/// page     scratch, geometry.page_bytes bytes.
-/// Returns  ESK_OK; ESK_E_SCHEMA; ESK_E_EXISTS; ESK_E_NO_SPACE (no run of
-///          blocks, or the catalog is full); ESK_E_READ_ONLY; ESK_E_IO.
-/// Costs    two meta halves erased and programmed.
-int esk_volume_create(struct esk_volume *volume, uint8_t kind,
-                      const struct esk_table_spec *spec,
-                      struct esk_fault *fault, uint8_t *page);
-
 /// Drops table `name`: its blocks are free for other tables at once.
 /// No handle on it may be open.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_READ_ONLY; ESK_E_IO.
 int esk_volume_drop(struct esk_volume *volume, const char *name, uint8_t *page);
 
 /// Lists tables: set *cursor to 0, call until ESK_END.
-/// Returns  ESK_OK with `info` filled in; ESK_END; ESK_E_CORRUPT; ESK_E_IO.
+/// Returns  ESK_OK with `info` filled in, also of a table that this build
+///          cannot open; ESK_END; ESK_E_CORRUPT: a descriptor is lost, the next
+///          call goes on behind it; ESK_E_IO.
 int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
                     struct esk_table_info *info, uint8_t *page);
 
 /// Finds table `name`.
-/// Returns  ESK_OK with `info` filled in; ESK_NOT_FOUND; ESK_E_IO.
+/// Returns  ESK_OK with `info` filled in; ESK_NOT_FOUND; ESK_E_CORRUPT when it
+///          is not found, and a descriptor is lost; ESK_E_IO.
 int esk_volume_find(struct esk_volume *volume, const char *name,
                     struct esk_table_info *info, uint8_t *page);
 
 /// Reads column `index` of the table that `info` describes.
-/// Returns  ESK_OK; ESK_NOT_FOUND past the last column; ESK_E_CORRUPT.
+/// Returns  ESK_OK; ESK_NOT_FOUND past the last column; ESK_E_UNSUPPORTED: its
+///          type, or one before it, is of a newer version; ESK_E_CORRUPT.
 int esk_volume_column(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
                       struct esk_column_info *column, uint8_t *page);

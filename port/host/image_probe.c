@@ -6,8 +6,8 @@
 /// A superblock carries its magic at a fixed place of its page, and a page
 /// starts at a multiple of 8: so the magic is looked for at every eighth
 /// byte. What it then says about the geometry must agree with where it
-/// stands (the last page of one of the first blocks), and its envelope must
-/// prove it. Every byte of the file is hostile until then.
+/// stands (the last page of one of the first or last blocks), and its envelope
+/// must be valid. Every byte of the file is hostile until then.
 ///
 /// A medium may hold superblocks of an older volume with another geometry:
 /// one that fits the file's length is preferred to the first.
@@ -25,7 +25,7 @@
 enum {
     PROBE_CHUNK_BYTES = 65536,
     PROBE_PAGE_BYTES_MAX = 16384,
-    PROBE_BLOCKS_MAX = 64, ///< where mount looks for a superblock
+    PROBE_BLOCKS_MAX = 64, ///< at each end, where mount looks for a superblock
     PROBE_STEP_BYTES = 8,  ///< what every page size is a multiple of
 };
 
@@ -67,7 +67,9 @@ static bool geometry_agrees(const struct esk_geometry *geometry,
     uint64_t page = address / geometry->page_bytes;
     uint64_t block = page / geometry->block_pages;
     return (page + 1) % geometry->block_pages == 0 &&
-           block < PROBE_BLOCKS_MAX && block < geometry->block_count;
+           block < geometry->block_count &&
+           (block < PROBE_BLOCKS_MAX ||
+            geometry->block_count - block <= PROBE_BLOCKS_MAX);
 }
 
 static uint64_t geometry_bytes(const struct esk_geometry *geometry) {

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import EskerError, error
+from eskerdb.errors import EskerError, check, error
 from eskerdb.schema import Column
 from eskerdb.volume import Table, Volume
 
@@ -215,10 +215,6 @@ def _volume(state: Any) -> str:
 
 
 def _table(table: Table, info: Any) -> str:
-    full = {
-        lib.ESK_FULL_DROP_OLDEST: "ESK_FULL_DROP_OLDEST",
-        lib.ESK_FULL_REFUSE: "ESK_FULL_REFUSE",
-    }
     fields: list[tuple[str, Any]] = [
         ("descriptor", info.descriptor),
         ("id", info.id),
@@ -226,22 +222,12 @@ def _table(table: Table, info: Any) -> str:
         ("descriptor_pages", info.descriptor_pages),
         ("column_count", info.column_count),
         ("key_column", info.key_column),
-        ("full_policy", full[info.full_policy]),
-        ("group_pages", info.group_pages),
-        ("run_pages", info.run_pages),
-        ("sync_blocks", info.sync_blocks),
         ("row_bytes", info.row_bytes),
         ("seed", f"0x{info.seed:08X}u"),
         ("block", _list(info.block)),
         ("blocks", _list(info.blocks)),
-        ("tail_hint", f"{info.tail_hint}u"),
+        ("name", _literal(table.name)),
     ]
-    if info.floor_set:
-        fields += [
-            ("floor_key", f"0x{info.floor_key:X}u"),
-            ("floor_set", "true"),
-        ]
-    fields.append(("name", _literal(table.name)))
     return _define("ESK_SHAPE_TABLE", fields)
 
 
@@ -250,14 +236,35 @@ def _list(numbers: Any) -> str:
 
 
 def _of_series(table: Table, info: Any) -> list[str]:
+    options = ffi.new("struct esk_series_options *")
+    check(lib.esk_series_options(info, options), f"table '{table.name}'")
+    sync = info.blocks[lib.ESK_REGION_SYNC]
     return [
-        f"#define ESK_SHAPE_SYNC_BLOCKS {info.sync_blocks}\n",
-        _series(table, info),
-        _parts(table, info),
+        f"#define ESK_SHAPE_SYNC_BLOCKS {sync}\n",
+        _options(options),
+        _series(table, options),
+        _parts(table, sync > 0),
     ]
 
 
-def _series(table: Table, info: Any) -> str:
+def _options(options: Any) -> str:
+    full = {
+        lib.ESK_FULL_DROP_OLDEST: "ESK_FULL_DROP_OLDEST",
+        lib.ESK_FULL_REFUSE: "ESK_FULL_REFUSE",
+    }
+    return _define(
+        "ESK_SHAPE_OPTIONS",
+        [
+            ("floor_key", f"0x{options.floor_key:X}u"),
+            ("tail", f"{options.tail}u"),
+            ("group_pages", options.group_pages),
+            ("run_pages", options.run_pages),
+            ("full_policy", full[options.full_policy]),
+        ],
+    )
+
+
+def _series(table: Table, options: Any) -> str:
     key, offset = _key(table)
     var = [
         at
@@ -267,23 +274,23 @@ def _series(table: Table, info: Any) -> str:
     return _define(
         "ESK_SHAPE_SERIES",
         [
-            ("row_bytes", info.row_bytes),
+            ("row_bytes", table.row_bytes),
             ("key_offset", offset),
             ("var_offset", var[0] if var else "ESK_SERIES_NO_VAR"),
             ("key_type", f"ESK_TYPE_{key.type.upper()}"),
             ("key_bytes", _width(key)),
-            ("group_pages", info.group_pages),
-            ("run_pages", info.run_pages),
+            ("group_pages", options.group_pages),
+            ("run_pages", options.run_pages),
         ],
     )
 
 
-def _parts(table: Table, info: Any) -> str:
+def _parts(table: Table, has_sync: bool) -> str:
     """Returns the parts that the table cannot do without, and the keys."""
     fields = [("keys", "&esk_series_part_keys")]
     if any(column.type == "var" for column in table.columns):
         fields.append(("var", "&esk_series_part_var"))
-    if info.sync_blocks:
+    if has_sync:
         fields.append(("sync", "&esk_series_part_sync"))
     made = _define("ESK_SHAPE_PARTS", fields)
     return f"#ifndef ESK_SHAPE_PARTS\n{made}#endif\n"
@@ -340,7 +347,9 @@ def _meta_page(volume: Volume, state: Any, index: int, magic: bytes) -> bytes:
     the last that is not zero. Raises Corrupt where it is not that page, as in
     an image of a chip with bad blocks there.
     """
-    first = state.half_newest * state.half_blocks * volume.geometry.block_pages
+    geometry = volume.geometry
+    block = state.half_newest and geometry.block_count - state.half_blocks
+    first = block * geometry.block_pages
     page = volume.device.read_page(first + index)
     sequence = page[_SEQUENCE_OFFSET : _SEQUENCE_OFFSET + 4]
     found = page[_SUPER_MAGIC_OFFSET : _SUPER_MAGIC_OFFSET + len(magic)]

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from eskerdb._esker import ffi, lib
 from eskerdb.device import Device, Geometry, ImageFile
 from eskerdb.errors import (
+    Corrupt,
     NotFound,
+    Unsupported,
     check,
     error,
     schema_error,
@@ -97,8 +99,10 @@ class Table:
     full         what happens when a series' region is full
     store        of a tree: where its nodes live; else ""
     k_percent    of a mu tree: a leaf's share of a page; else 0
-    blocks       block counts of its data, index and variable regions
+    blocks       block counts of its data, index, variable and sync regions
     first_block  the regions' first blocks
+    version      of the schema, as its creator numbered it
+    problem      why this version cannot open the table; "": it can
     """
 
     name: str
@@ -109,10 +113,12 @@ class Table:
     indexes: tuple[Index, ...]
     row_bytes: int
     full: str
-    blocks: tuple[int, int, int]
-    first_block: tuple[int, int, int]
+    blocks: tuple[int, int, int, int]
+    first_block: tuple[int, int, int, int]
     store: str = ""
     k_percent: int = 0
+    version: int = 0
+    problem: str = ""
 
 
 class Volume:
@@ -384,7 +390,11 @@ class Volume:
         return self.open(name)
 
     def tables(self) -> list[Table]:
-        """Lists the tables. Raises Corrupt, DeviceError."""
+        """Lists the tables, also those of a newer version, which this one
+        cannot open. A descriptor that is lost is left out: check() tells it.
+
+        Raises DeviceError.
+        """
         cursor = ffi.new("uint16_t *")
         result = []
         while True:
@@ -394,6 +404,8 @@ class Volume:
             )
             if status == lib.ESK_END:
                 return result
+            if status == lib.ESK_E_CORRUPT:
+                continue
             self._check(status, "list tables")
             result.append(self._table(info))
 
@@ -591,6 +603,26 @@ class Volume:
         self._check(status, f"table '{name}'")
 
     def _table(self, info: Any) -> Table:
+        try:
+            return self._described(info)
+        except (Unsupported, Corrupt) as failure:
+            return Table(
+                name=_string(info.name),
+                kind=_KINDS.get(info.kind, f"kind {info.kind}"),
+                key="",
+                columns=(),
+                offsets=(),
+                indexes=(),
+                row_bytes=info.row_bytes,
+                full="",
+                blocks=tuple(info.blocks),
+                first_block=tuple(info.block),
+                version=info.version,
+                problem=str(failure),
+            )
+
+    def _described(self, info: Any) -> Table:
+        options = self._options(info)
         columns, offsets = [], []
         for index in range(info.column_count):
             column = ffi.new("struct esk_column_info *")
@@ -616,9 +648,11 @@ class Volume:
             self._index(info, index, columns)
             for index in range(info.index_count)
         ]
+        if info.key_column >= len(columns):
+            raise error(lib.ESK_E_CORRUPT, "the key column's number")
         full = {value: name for name, value in _FULL.items()}
         tree = info.kind == lib.ESK_TABLE_TREE
-        mu = tree and info.run_pages == lib.ESK_STORE_MU
+        mu = tree and options.store == lib.ESK_STORE_MU
         return Table(
             name=_string(info.name),
             kind=_KINDS.get(info.kind, f"kind {info.kind}"),
@@ -627,11 +661,34 @@ class Volume:
             offsets=tuple(offsets),
             indexes=tuple(indexes),
             row_bytes=info.row_bytes,
-            full="refuse" if tree else full.get(info.full_policy, "unknown"),
+            full="refuse" if tree else full[options.full_policy],
             blocks=tuple(info.blocks),
             first_block=tuple(info.block),
-            store=_store(info) if tree else "",
-            k_percent=info.group_pages if mu else 0,
+            store=STORE_NAMES[options.store] if tree else "",
+            k_percent=options.k_percent if mu else 0,
+            version=info.version,
+        )
+
+    def _options(self, info: Any) -> Any:
+        """What the catalog keeps for the table's kind.
+
+        Raises Unsupported when a newer version made it; Corrupt.
+        """
+        newer = info.incompatible_features or info.codec
+        if info.kind == lib.ESK_TABLE_TREE and not newer:
+            tree = ffi.new("struct esk_tree_options *")
+            self._check(lib.esk_tree_options(info, tree), "its options")
+            return tree
+        if info.kind == lib.ESK_TABLE_SERIES and not newer:
+            series = ffi.new("struct esk_series_options *")
+            self._check(lib.esk_series_options(info, series), "its options")
+            return series
+        raise error(
+            lib.ESK_E_UNSUPPORTED,
+            f"table '{_string(info.name)}'",
+            "read it with a newer EskerDB",
+            f"kind {info.kind}, codec {info.codec}, features "
+            f"0x{info.incompatible_features:04X}: a newer version made it",
         )
 
     def _index(self, info: Any, index: int, columns: list[Column]) -> Index:
@@ -677,10 +734,6 @@ def open(
     except BaseException:
         device.close()
         raise
-
-
-def _store(info: Any) -> str:
-    return STORE_NAMES.get(info.run_pages, f"store {info.run_pages}")
 
 
 def _string(array: Any) -> str:
@@ -749,7 +802,7 @@ def _indexes(
 def _fault_error(
     name: str, columns: Sequence[Column], indexes: Sequence[Index], fault: Any
 ) -> Exception:
-    """Makes the SchemaError for what esk_volume_create found."""
+    """Makes the SchemaError for what a create found."""
     text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
     at = None
     if fault.kind in _INDEX_FAULTS and fault.column < len(indexes):

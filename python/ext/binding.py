@@ -31,6 +31,7 @@ struct esk_column {
     const char *unit;
     uint8_t type;
     uint16_t bytes;
+    uint8_t flags;
     ...;
 };
 struct esk_index_spec {
@@ -56,6 +57,7 @@ struct esk_table_spec {
     uint32_t var_blocks;
     uint8_t store;
     uint8_t k_percent;
+    uint32_t version;
     ...;
 };
 struct esk_fault {
@@ -97,17 +99,27 @@ struct esk_table_info {
     uint8_t column_count;
     uint8_t key_column;
     uint8_t index_count;
-    uint8_t full_policy;
+    uint8_t codec;
+    uint16_t row_bytes;
+    uint16_t read_only_features;
+    uint16_t incompatible_features;
+    uint32_t seed;
+    uint32_t version;
+    uint32_t block[4];
+    uint32_t blocks[4];
+    ...;
+};
+struct esk_series_options {
+    uint64_t floor_key;
+    uint32_t tail;
     uint8_t group_pages;
     uint8_t run_pages;
-    uint16_t row_bytes;
-    uint8_t sync_blocks;
-    uint32_t seed;
-    uint32_t block[3];
-    uint32_t blocks[3];
-    uint32_t tail_hint;
-    uint64_t floor_key;
-    bool floor_set;
+    uint8_t full_policy;
+    ...;
+};
+struct esk_tree_options {
+    uint8_t store;
+    uint8_t k_percent;
     ...;
 };
 struct esk_column_info {
@@ -116,6 +128,7 @@ struct esk_column_info {
     uint8_t type;
     uint16_t bytes;
     uint16_t offset;
+    uint8_t flags;
     ...;
 };
 struct esk_series_config {
@@ -341,6 +354,10 @@ typedef uint32_t esk_page_id;
 const char *esk_fault_text(uint8_t kind);
 uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count);
 int esk_geometry_check(const struct esk_geometry *geometry);
+int esk_series_options(const struct esk_table_info *info,
+                       struct esk_series_options *options);
+int esk_tree_options(const struct esk_table_info *info,
+                     struct esk_tree_options *options);
 void esk_tree_plan_headers(struct esk_tree_need *need);
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks);

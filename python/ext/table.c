@@ -108,8 +108,7 @@ int esk_py_volume_create(struct esk_py_device *device, uint32_t mount,
                          const struct esk_table_spec *spec,
                          struct esk_fault *fault) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_volume_create(&device->volume, ESK_TABLE_SERIES, spec,
-                                   fault, device->page);
+    int status = esk_series_create(&device->volume, spec, fault, device->page);
     esk_py_device_leave(device);
     return status;
 }

@@ -57,7 +57,9 @@ static const struct esk_node_store *store_find(uint8_t id) {
 int esk_py_tree_layout(struct esk_py_device *device, uint32_t mount,
                        const struct esk_table_info *info,
                        struct esk_btree_layout *layout) {
-    const struct esk_node_store *store = store_find(info->run_pages);
+    struct esk_tree_options options;
+    ESK_TRY(esk_tree_options(info, &options));
+    const struct esk_node_store *store = store_find(options.store);
     if (info->kind != ESK_TABLE_TREE || store == NULL) {
         return ESK_E_UNSUPPORTED;
     }
@@ -82,12 +84,14 @@ static int tree_open_core(struct esk_py_table *table,
                           const void *given) {
     struct esk_py_device *device = table->device;
     struct esk_tree_config config = *(const struct esk_tree_config *)given;
-    config.store = store_find(info->run_pages);
+    struct esk_tree_options options;
+    ESK_TRY(esk_tree_options(info, &options));
+    config.store = store_find(options.store);
     if (config.store == NULL) {
         return ESK_E_UNSUPPORTED;
     }
     config.batches = NULL;
-    if (info->run_pages <= ESK_STORE_JOURNALED) {
+    if (options.store <= ESK_STORE_JOURNALED) {
         config.merge = config.merge != NULL ? &esk_merge_inplace : NULL;
         config.batches = &esk_batches_inplace;
         config.batch_pages = BATCH_PAGES;

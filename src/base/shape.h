@@ -34,7 +34,8 @@
 #define ESK_SHAPED_TREE(constant, value) (value)
 #endif
 
-/* The same of the ring of a table that has no other. */
+/* The same of the ring of a table that has no other; and whether such a ring
+   refuses rows when it is full. */
 
 #if defined(ESK_SHAPE_TREE)
 #define ESK_SHAPED_RING(constant, value) ESK_SHAPED(constant, value)
@@ -46,6 +47,12 @@
          : (value))
 #else
 #define ESK_SHAPED_RING(constant, value) (value)
+#endif
+
+#ifdef ESK_SHAPE_SERIES
+#define ESK_SHAPE_REFUSES (esk_shape_options.full_policy == ESK_FULL_REFUSE)
+#else
+#define ESK_SHAPE_REFUSES true
 #endif
 
 static inline const struct esk_geometry *

@@ -90,9 +90,7 @@ static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
 
 /// Whether a full ring refuses, rather than drop.
 static inline bool esk_ring_refuses(const struct esk_ring *ring) {
-    return ESK_SHAPED_RING(esk_shape_table.kind != ESK_TABLE_SERIES ||
-                               esk_shape_table.full_policy == ESK_FULL_REFUSE,
-                           ring->refuse);
+    return ESK_SHAPED_RING(ESK_SHAPE_REFUSES, ring->refuse);
 }
 
 /// Bytes of an element.

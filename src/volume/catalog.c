@@ -53,6 +53,7 @@ static void reader_start(struct esk_descriptor *reader,
     reader->index = info->descriptor;
     reader->end = (uint16_t)(info->descriptor + info->descriptor_pages);
     reader->row_offset = 0;
+    reader->rest = 0;
     reader->row_bytes = info->row_bytes;
     reader_page(reader);
 }
@@ -77,18 +78,49 @@ static void reader_take(struct esk_descriptor *reader, void *out,
     }
 }
 
-/// Takes a string of `length` bytes into `text`, which holds
-/// ESK_NAME_BYTES_MAX + 1; NULL passes over it.
-static void reader_take_text(struct esk_descriptor *reader, char *text,
-                             uint8_t length) {
-    if (length > ESK_NAME_BYTES_MAX) {
-        reader->status = ESK_E_CORRUPT;
+/// Takes `count` bytes of the entry, which has `rest` more.
+static void entry_take(struct esk_descriptor *descriptor, void *out,
+                       uint16_t count) {
+    if (count > descriptor->rest) {
+        descriptor->status = ESK_E_CORRUPT;
         return;
     }
-    reader_take(reader, text, length);
-    if (text != NULL) {
-        text[length] = '\0';
+    descriptor->rest = (uint16_t)(descriptor->rest - count);
+    reader_take(descriptor, out, count);
+}
+
+/// Begins the next entry, behind what was not taken of the one before: takes
+/// `count` bytes at `head`, the first two of which are its length.
+static void entry_begin(struct esk_descriptor *descriptor, uint8_t *head,
+                        uint16_t count) {
+    reader_take(descriptor, NULL, descriptor->rest);
+    reader_take(descriptor, head, 2);
+    descriptor->rest = esk_load_u16(head);
+    entry_take(descriptor, head + 2, (uint16_t)(count - 2u));
+}
+
+/// Takes a string of `length` bytes into `text`, which holds
+/// ESK_NAME_BYTES_MAX + 1; NULL passes over it.
+static void entry_take_text(struct esk_descriptor *descriptor, char *text,
+                            uint8_t length) {
+    if (length > ESK_NAME_BYTES_MAX) {
+        descriptor->status = ESK_E_CORRUPT;
+    } else {
+        entry_take(descriptor, text, length);
+        if (text != NULL) {
+            text[length] = '\0';
+        }
     }
+}
+
+int esk_descriptor_region(struct esk_descriptor *descriptor,
+                          struct esk_region_place *place) {
+    uint8_t entry[ESK_CATALOG_REGION];
+    reader_take(descriptor, entry, sizeof entry);
+    place->role = entry[0];
+    place->block = esk_load_u32(entry + 1);
+    place->blocks = esk_load_u32(entry + 5);
+    return descriptor->status;
 }
 
 static int info_decode(struct esk_descriptor *reader,
@@ -98,30 +130,57 @@ static int info_decode(struct esk_descriptor *reader,
     if (reader->status != ESK_OK) {
         return reader->status;
     }
-    reader->offset = ESK_ENVELOPE_BYTES + ESK_DESCRIPTOR_NAME + 1;
+    reader->offset = ESK_ENVELOPE_BYTES + ESK_DESCRIPTOR_NAME;
     info->id = head[ESK_DESCRIPTOR_ID];
     info->kind = head[ESK_DESCRIPTOR_KIND];
+    info->codec = head[ESK_DESCRIPTOR_CODEC];
     info->column_count = head[ESK_DESCRIPTOR_COLUMN_COUNT];
     info->key_column = head[ESK_DESCRIPTOR_KEY_COLUMN];
     info->index_count = head[ESK_DESCRIPTOR_INDEX_COUNT];
-    info->full_policy = head[ESK_DESCRIPTOR_FULL_POLICY];
-    info->group_pages = head[ESK_DESCRIPTOR_GROUP_PAGES];
-    info->run_pages = head[ESK_DESCRIPTOR_RUN_PAGES];
-    info->sync_blocks = head[ESK_DESCRIPTOR_SYNC_BLOCKS];
+    info->region_count = head[ESK_DESCRIPTOR_REGION_COUNT];
     info->row_bytes = esk_load_u16(head + ESK_DESCRIPTOR_ROW_BYTES);
+    info->read_only_features = esk_load_u16(head + ESK_DESCRIPTOR_READ_ONLY);
+    info->incompatible_features =
+        esk_load_u16(head + ESK_DESCRIPTOR_INCOMPATIBLE);
     info->seed = esk_load_u32(head + ESK_DESCRIPTOR_SEED);
-    for (uint8_t i = 0; i < 3; i++) {
-        info->block[i] = esk_load_u32(head + ESK_DESCRIPTOR_BLOCK + 4 * i);
-        info->blocks[i] = esk_load_u32(head + ESK_DESCRIPTOR_BLOCKS + 4 * i);
-    }
-    info->tail_hint = esk_load_u32(head + ESK_DESCRIPTOR_TAIL_HINT);
-    info->floor_key = esk_load_u64(head + ESK_DESCRIPTOR_FLOOR_KEY);
-    info->floor_set = head[ESK_DESCRIPTOR_FLOOR_SET] == 1;
-    reader_take_text(reader, info->name, head[ESK_DESCRIPTOR_NAME]);
-    if (head[ESK_DESCRIPTOR_CODEC] != 0 && reader->status == ESK_OK) {
-        return ESK_E_UNSUPPORTED;
+    info->version = esk_load_u32(head + ESK_DESCRIPTOR_VERSION);
+    info->options_bytes = esk_load_u16(head + ESK_DESCRIPTOR_OPTIONS_BYTES);
+    info->columns =
+        (uint16_t)(ESK_DESCRIPTOR_NAME + head[ESK_DESCRIPTOR_NAME_BYTES] +
+                   info->options_bytes +
+                   info->region_count * ESK_CATALOG_REGION);
+    reader->rest = head[ESK_DESCRIPTOR_NAME_BYTES];
+    entry_take_text(reader, info->name, head[ESK_DESCRIPTOR_NAME_BYTES]);
+    uint16_t kept = info->options_bytes < ESK_OPTIONS_BYTES_MAX
+                        ? info->options_bytes
+                        : ESK_OPTIONS_BYTES_MAX;
+    reader_take(reader, info->options, kept);
+    reader_take(reader, NULL, (uint16_t)(info->options_bytes - kept));
+    for (uint8_t i = info->region_count; i > 0; i--) {
+        struct esk_region_place place;
+        ESK_TRY(esk_descriptor_region(reader, &place));
+        if (place.role < ESK_REGION_COUNT && info->blocks[place.role] == 0) {
+            info->block[place.role] = place.block;
+            info->blocks[place.role] = place.blocks;
+        }
     }
     return reader->status;
+}
+
+const uint8_t *esk_option_find(const uint8_t *options, uint16_t bytes,
+                               uint8_t tag, uint8_t least) {
+    uint16_t at = 0;
+    while (bytes - at >= ESK_OPTION_HEAD) {
+        const uint8_t *option = options + at;
+        at = (uint16_t)(at + ESK_OPTION_HEAD + option[1]);
+        if (at > bytes) {
+            break;
+        }
+        if (option[0] == tag && option[1] >= least) {
+            return option + ESK_OPTION_HEAD;
+        }
+    }
+    return NULL;
 }
 
 int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
@@ -130,7 +189,11 @@ int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
     if (at >= volume->catalog_pages) {
         return ESK_END;
     }
-    ESK_TRY(esk_catalog_read(volume, at, page));
+    int first = esk_catalog_read(volume, at, page);
+    if (first == ESK_E_IO) {
+        return first;
+    }
+    bool is_head = first == ESK_OK && esk_page_aux(page) == 0;
     uint16_t end = (uint16_t)(at + 1);
     int status = ESK_OK;
     while (end < volume->catalog_pages) {
@@ -143,10 +206,13 @@ int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
         }
         end++;
     }
+    *cursor = end;
+    if (!is_head) {
+        return ESK_E_CORRUPT;
+    }
     memset(info, 0, sizeof *info);
     info->descriptor = at;
     info->descriptor_pages = (uint8_t)(end - at);
-    *cursor = end;
     struct esk_descriptor reader;
     reader_start(&reader, volume, info, page);
     return info_decode(&reader, info);
@@ -158,12 +224,15 @@ ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
                                       struct esk_table_info *info,
                                       uint8_t *page) {
     uint16_t cursor = 0;
+    int missing = ESK_NOT_FOUND;
     for (;;) {
         int status = esk_volume_list(volume, &cursor, info, page);
-        if (status != ESK_OK) {
-            return status == ESK_END ? ESK_NOT_FOUND : status;
-        }
-        if (name != NULL ? strcmp(info->name, name) == 0 : info->id == id) {
+        if (status == ESK_E_CORRUPT) {
+            missing = status; /* it may be the one that is lost */
+        } else if (status != ESK_OK) {
+            return status == ESK_END ? missing : status;
+        } else if (name != NULL ? strcmp(info->name, name) == 0
+                                : info->id == id) {
             return ESK_OK;
         }
     }
@@ -183,47 +252,60 @@ int esk_descriptor_open(struct esk_descriptor *descriptor,
                         struct esk_volume *volume,
                         const struct esk_table_info *info, uint8_t *page) {
     reader_start(descriptor, volume, info, page);
-    reader_take(descriptor, NULL,
-                (uint16_t)(ESK_DESCRIPTOR_NAME + 1 + strlen(info->name)));
+    reader_take(descriptor, NULL, info->columns);
+    return descriptor->status;
+}
+
+int esk_descriptor_regions(struct esk_descriptor *descriptor,
+                           struct esk_volume *volume,
+                           const struct esk_table_info *info, uint8_t *page) {
+    uint16_t regions = (uint16_t)(info->region_count * ESK_CATALOG_REGION);
+    reader_start(descriptor, volume, info, page);
+    reader_take(descriptor, NULL, (uint16_t)(info->columns - regions));
     return descriptor->status;
 }
 
 int esk_descriptor_column(struct esk_descriptor *descriptor,
                           struct esk_column_place *column, char *name,
                           char *unit) {
-    uint8_t head[ESK_DESCRIPTOR_COLUMN_HEAD] = {0};
-    reader_take(descriptor, head, sizeof head);
-    column->type = head[0];
-    column->bytes = esk_load_u16(head + 1);
+    uint8_t head[ESK_CATALOG_COLUMN_HEAD] = {0};
+    entry_begin(descriptor, head, sizeof head);
+    column->type = head[ESK_CATALOG_COLUMN_TYPE];
+    column->flags = head[ESK_CATALOG_COLUMN_FLAGS];
+    column->bytes = esk_load_u16(head + ESK_CATALOG_COLUMN_BYTES);
     column->offset = descriptor->row_offset;
-    if (descriptor->status == ESK_OK &&
-        (column->bytes == 0 ||
-         column->bytes > descriptor->row_bytes - column->offset ||
-         column->bytes != esk_type_bytes(column->type, column->bytes))) {
+    ESK_TRY(descriptor->status);
+    if (column->type == 0 || column->type > ESK_TYPE_VAR ||
+        head[ESK_CATALOG_COLUMN_MODE] != 0) {
+        descriptor->status = ESK_E_UNSUPPORTED;
+    } else if (column->bytes == 0 ||
+               column->bytes > descriptor->row_bytes - column->offset ||
+               column->bytes != esk_type_bytes(column->type, column->bytes)) {
         descriptor->status = ESK_E_CORRUPT;
     }
     descriptor->row_offset = (uint16_t)(descriptor->row_offset + column->bytes);
-    reader_take_text(descriptor, name, head[3]);
-    reader_take_text(descriptor, unit, head[4]);
+    entry_take_text(descriptor, name, head[ESK_CATALOG_COLUMN_NAME_BYTES]);
+    entry_take_text(descriptor, unit, head[ESK_CATALOG_COLUMN_UNIT_BYTES]);
     return descriptor->status;
 }
 
 int esk_descriptor_index(struct esk_descriptor *descriptor,
                          struct esk_index_spec *spec) {
-    uint8_t head[ESK_DESCRIPTOR_INDEX_HEAD];
-    reader_take(descriptor, head, sizeof head);
-    if (descriptor->status == ESK_OK) {
-        spec->column = head[0];
-        spec->bitmap_bits = head[1];
-        spec->edge_count = head[2];
-        spec->edges = NULL;
-    }
-    return descriptor->status;
+    uint8_t head[ESK_CATALOG_INDEX_HEAD] = {0};
+    entry_begin(descriptor, head, sizeof head);
+    ESK_TRY(descriptor->status);
+    spec->column = head[ESK_CATALOG_INDEX_COLUMN];
+    spec->bitmap_bits = head[ESK_CATALOG_INDEX_BITMAP_BITS];
+    spec->edge_count = head[ESK_CATALOG_INDEX_EDGE_COUNT];
+    spec->edges = NULL;
+    return head[ESK_CATALOG_INDEX_KIND] == ESK_CATALOG_INDEX_SUMMARY
+               ? ESK_OK
+               : ESK_E_UNSUPPORTED;
 }
 
 int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
                          uint16_t bytes) {
-    reader_take(descriptor, edges, bytes);
+    entry_take(descriptor, edges, bytes);
     return descriptor->status;
 }
 
@@ -251,6 +333,7 @@ int esk_volume_column(struct esk_volume *volume,
     column->bytes = place.bytes;
     column->offset = place.offset;
     column->type = place.type;
+    column->flags = place.flags;
     return ESK_OK;
 }
 

@@ -19,11 +19,12 @@ enum { COMMIT_TRIES = 3 };
 /// What a commit changes.
 struct catalog_change {
     const struct esk_table_spec *spec;  ///< to add; NULL: none
-    const struct esk_table_info *added; ///< its ids, regions and seed
-    uint32_t tail_hint;
-    uint64_t floor_key;
+    const struct esk_table_info *added; ///< its ids, regions and options
+    const uint8_t *option;              ///< the new bytes of option `tag`
+    uint8_t option_bytes;
+    uint8_t tag;
     uint8_t drop;  ///< table id to leave out; 0: none
-    uint8_t patch; ///< table id to alter; 0: none
+    uint8_t patch; ///< table id whose option to alter; 0: none
 };
 
 /// Writes a descriptor's bytes across pages of a half.
@@ -77,10 +78,6 @@ static void writer_put(struct descriptor_writer *writer, const void *in,
     }
 }
 
-static void writer_put_u8(struct descriptor_writer *writer, uint8_t value) {
-    writer_put(writer, &value, 1);
-}
-
 static uint8_t text_bytes(const char *text) {
     size_t bytes = text == NULL ? 0 : strlen(text);
     return (uint8_t)bytes;
@@ -96,20 +93,60 @@ static void writer_put_head(struct descriptor_writer *writer,
     head[ESK_DESCRIPTOR_COLUMN_COUNT] = spec->column_count;
     head[ESK_DESCRIPTOR_KEY_COLUMN] = spec->key_column;
     head[ESK_DESCRIPTOR_INDEX_COUNT] = spec->index_count;
-    head[ESK_DESCRIPTOR_FULL_POLICY] = spec->full_policy;
-    head[ESK_DESCRIPTOR_GROUP_PAGES] = info->group_pages;
-    head[ESK_DESCRIPTOR_RUN_PAGES] = info->run_pages;
-    head[ESK_DESCRIPTOR_SYNC_BLOCKS] = info->sync_blocks;
+    head[ESK_DESCRIPTOR_NAME_BYTES] = text_bytes(spec->name);
     esk_store_u16(head + ESK_DESCRIPTOR_ROW_BYTES, info->row_bytes);
     esk_store_u32(head + ESK_DESCRIPTOR_SEED, info->seed);
-    for (uint8_t i = 0; i < 3; i++) {
-        esk_store_u32(head + ESK_DESCRIPTOR_BLOCK + 4 * i, info->block[i]);
-        esk_store_u32(head + ESK_DESCRIPTOR_BLOCKS + 4 * i, info->blocks[i]);
+    esk_store_u32(head + ESK_DESCRIPTOR_VERSION, spec->version);
+    esk_store_u16(head + ESK_DESCRIPTOR_OPTIONS_BYTES, info->options_bytes);
+    for (uint8_t role = 0; role < ESK_REGION_COUNT; role++) {
+        head[ESK_DESCRIPTOR_REGION_COUNT] =
+            (uint8_t)(head[ESK_DESCRIPTOR_REGION_COUNT] +
+                      (info->blocks[role] > 0 ? 1 : 0));
     }
     writer_put(writer, head, sizeof head);
-    uint8_t length = text_bytes(spec->name);
-    writer_put_u8(writer, length);
-    writer_put(writer, spec->name, length);
+    writer_put(writer, spec->name, head[ESK_DESCRIPTOR_NAME_BYTES]);
+    writer_put(writer, info->options, info->options_bytes);
+    for (uint8_t role = 0; role < ESK_REGION_COUNT; role++) {
+        uint8_t entry[ESK_CATALOG_REGION];
+        entry[0] = role;
+        esk_store_u32(entry + 1, info->block[role]);
+        esk_store_u32(entry + 5, info->blocks[role]);
+        writer_put(writer, entry, info->blocks[role] > 0 ? sizeof entry : 0);
+    }
+}
+
+static void writer_put_column(struct descriptor_writer *writer,
+                              const struct esk_column *column) {
+    uint8_t head[ESK_CATALOG_COLUMN_HEAD];
+    uint8_t name = text_bytes(column->name);
+    uint8_t unit = text_bytes(column->unit);
+    memset(head, 0, sizeof head);
+    esk_store_u16(head, (uint16_t)(sizeof head - 2u + name + unit));
+    head[ESK_CATALOG_COLUMN_TYPE] = column->type;
+    head[ESK_CATALOG_COLUMN_FLAGS] = column->flags;
+    esk_store_u16(head + ESK_CATALOG_COLUMN_BYTES,
+                  esk_type_bytes(column->type, column->bytes));
+    head[ESK_CATALOG_COLUMN_NAME_BYTES] = name;
+    head[ESK_CATALOG_COLUMN_UNIT_BYTES] = unit;
+    writer_put(writer, head, sizeof head);
+    writer_put(writer, column->name, name);
+    writer_put(writer, column->unit, unit);
+}
+
+static void writer_put_index(struct descriptor_writer *writer,
+                             const struct esk_index_spec *index,
+                             const struct esk_column *column) {
+    uint8_t head[ESK_CATALOG_INDEX_HEAD];
+    uint8_t edges = index->edges == NULL ? 0 : index->edge_count;
+    uint16_t bytes =
+        (uint16_t)(edges * esk_type_bytes(column->type, column->bytes));
+    esk_store_u16(head, (uint16_t)(sizeof head - 2u + bytes));
+    head[ESK_CATALOG_INDEX_KIND] = ESK_CATALOG_INDEX_SUMMARY;
+    head[ESK_CATALOG_INDEX_COLUMN] = index->column;
+    head[ESK_CATALOG_INDEX_BITMAP_BITS] = index->bitmap_bits;
+    head[ESK_CATALOG_INDEX_EDGE_COUNT] = edges;
+    writer_put(writer, head, sizeof head);
+    writer_put(writer, index->edges, bytes);
 }
 
 static void writer_put_table(struct descriptor_writer *writer,
@@ -117,36 +154,33 @@ static void writer_put_table(struct descriptor_writer *writer,
                              const struct esk_table_info *info) {
     writer_put_head(writer, spec, info);
     for (uint8_t i = 0; i < spec->column_count; i++) {
-        const struct esk_column *column = &spec->columns[i];
-        uint8_t head[ESK_DESCRIPTOR_COLUMN_HEAD];
-        head[0] = column->type;
-        esk_store_u16(head + 1, esk_type_bytes(column->type, column->bytes));
-        head[3] = text_bytes(column->name);
-        head[4] = text_bytes(column->unit);
-        writer_put(writer, head, sizeof head);
-        writer_put(writer, column->name, head[3]);
-        writer_put(writer, column->unit, head[4]);
+        writer_put_column(writer, &spec->columns[i]);
     }
     for (uint8_t i = 0; i < spec->index_count; i++) {
         const struct esk_index_spec *index = &spec->indexes[i];
-        const struct esk_column *column = &spec->columns[index->column];
-        uint16_t width = esk_type_bytes(column->type, column->bytes);
-        uint8_t edges = index->edges == NULL ? 0 : index->edge_count;
-        writer_put_u8(writer, index->column);
-        writer_put_u8(writer, index->bitmap_bits);
-        writer_put_u8(writer, edges);
-        writer_put(writer, index->edges, (uint16_t)(edges * width));
+        writer_put_index(writer, index, &spec->columns[index->column]);
     }
     if (writer->offset > ESK_ENVELOPE_BYTES && writer->status == ESK_OK) {
         writer_flush(writer);
     }
 }
 
-static void patch_tail(uint8_t *page, const struct catalog_change *change) {
+/// Alters an option that stands in `page`, the first of its descriptor.
+static int option_patch(uint8_t *page, const struct catalog_change *change) {
     uint8_t *head = page + ESK_ENVELOPE_BYTES;
-    esk_store_u32(head + ESK_DESCRIPTOR_TAIL_HINT, change->tail_hint);
-    esk_store_u64(head + ESK_DESCRIPTOR_FLOOR_KEY, change->floor_key);
-    head[ESK_DESCRIPTOR_FLOOR_SET] = 1;
+    uint16_t room = esk_page_count(page);
+    uint16_t at =
+        (uint16_t)(ESK_DESCRIPTOR_NAME + head[ESK_DESCRIPTOR_NAME_BYTES]);
+    uint16_t bytes = esk_load_u16(head + ESK_DESCRIPTOR_OPTIONS_BYTES);
+    room = room > at ? (uint16_t)(room - at) : 0;
+    const uint8_t *option =
+        esk_option_find(head + at, bytes < room ? bytes : room, change->tag,
+                        change->option_bytes);
+    if (option == NULL) {
+        return ESK_E_CORRUPT;
+    }
+    memcpy(page + (option - page), change->option, change->option_bytes);
+    return ESK_OK;
 }
 
 /// Writes the catalog that `change` makes of `old` into half `half` of
@@ -168,7 +202,7 @@ static int change_write(struct esk_volume *old, struct esk_volume *volume,
             continue;
         }
         if (part == 0 && change->patch != 0 && table == change->patch) {
-            patch_tail(page, change);
+            ESK_TRY(option_patch(page, change));
         }
         ESK_TRY(
             page_write(volume, half, next, page, esk_page_count(page), part));
@@ -225,11 +259,10 @@ static int catalog_commit(struct esk_volume *volume,
     return status;
 }
 
-int esk_catalog_set_tail(struct esk_volume *volume, uint8_t id,
-                         uint32_t tail_hint, uint64_t floor_key,
-                         uint8_t *page) {
+int esk_catalog_patch(struct esk_volume *volume, uint8_t id, uint8_t tag,
+                      const uint8_t *bytes, uint8_t count, uint8_t *page) {
     struct catalog_change change = {
-        .tail_hint = tail_hint, .floor_key = floor_key, .patch = id};
+        .option = bytes, .option_bytes = count, .tag = tag, .patch = id};
     return catalog_commit(volume, &change, page);
 }
 
@@ -241,12 +274,29 @@ int esk_volume_drop(struct esk_volume *volume, const char *name,
     return catalog_commit(volume, &change, page);
 }
 
-/// Finds the first free run of `blocks` blocks; 0 asks for the longest run,
-/// whose length goes to `blocks`.
-static int region_find(struct esk_volume *volume, uint32_t *blocks,
-                       uint32_t *block, uint8_t *page) {
-    uint32_t end = esk_volume_geometry(volume)->block_count;
-    uint32_t at = 2 * volume->half_blocks;
+/// Finds the first block of a region of table `info` at or behind `at`, and
+/// where that region ends, if it is before `limit`.
+static int region_next(struct esk_volume *volume,
+                       const struct esk_table_info *info, uint32_t at,
+                       uint32_t *limit, uint32_t *after, uint8_t *page) {
+    struct esk_descriptor descriptor;
+    struct esk_region_place place;
+    ESK_TRY(esk_descriptor_regions(&descriptor, volume, info, page));
+    for (uint8_t i = info->region_count; i > 0; i--) {
+        ESK_TRY(esk_descriptor_region(&descriptor, &place));
+        uint32_t stop = place.block + place.blocks;
+        if (place.blocks > 0 && stop > at && place.block < *limit) {
+            *limit = place.block;
+            *after = stop;
+        }
+    }
+    return ESK_OK;
+}
+
+int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
+                      uint32_t *block, uint8_t *page) {
+    uint32_t at = volume->half_blocks;
+    uint32_t end = esk_volume_geometry(volume)->block_count - at;
     uint32_t longest = 0;
 
     while (at < end) {
@@ -256,13 +306,7 @@ static int region_find(struct esk_volume *volume, uint32_t *blocks,
         uint16_t cursor = 0;
         int status = esk_volume_list(volume, &cursor, &info, page);
         while (status == ESK_OK) {
-            for (uint8_t i = 0; i < 3; i++) {
-                uint32_t stop = info.block[i] + info.blocks[i];
-                if (info.blocks[i] > 0 && stop > at && info.block[i] < limit) {
-                    limit = info.block[i];
-                    after = stop;
-                }
-            }
+            ESK_TRY(region_next(volume, &info, at, &limit, &after, page));
             status = esk_volume_list(volume, &cursor, &info, page);
         }
         if (status != ESK_END) {
@@ -283,81 +327,6 @@ static int region_find(struct esk_volume *volume, uint32_t *blocks,
         return ESK_E_NO_SPACE;
     }
     *blocks = longest;
-    return ESK_OK;
-}
-
-/// Blocks for index pages beside `data` blocks of rows: a run page for every
-/// run_pages data pages, group pages, half as much again for saved knots, and
-/// two blocks that are always being erased.
-static uint32_t index_blocks(struct esk_volume *volume,
-                             const struct esk_table_info *info, uint32_t data) {
-    uint32_t pages = esk_volume_geometry(volume)->block_pages;
-    uint32_t runs = data * pages / info->run_pages + 1;
-    uint32_t groups = runs / (info->group_pages - 1u) + 1;
-    return (runs + groups + runs / 2 + pages - 1) / pages + 2;
-}
-
-/// Splits what is left of the device among data, index and var regions.
-static void region_split(struct esk_volume *volume,
-                         const struct esk_table_spec *spec,
-                         struct esk_table_info *info, uint32_t total,
-                         bool has_var) {
-    uint32_t data = total;
-    if (has_var) {
-        uint32_t var = spec->var_blocks != 0 ? spec->var_blocks : total / 3;
-        data = var < data ? data - var : 0;
-        info->blocks[2] = var;
-    }
-    uint32_t index = spec->index_blocks != 0 ? spec->index_blocks
-                                             : index_blocks(volume, info, data);
-    info->blocks[1] = index;
-    info->blocks[0] = index < data ? data - index : 0;
-}
-
-static int regions_place(struct esk_volume *volume,
-                         const struct esk_table_spec *spec,
-                         struct esk_table_info *info, uint8_t *page) {
-    bool has_var = false;
-    if (info->kind == ESK_TABLE_TREE) {
-        info->blocks[0] = spec->data_blocks;
-        ESK_TRY(region_find(volume, &info->blocks[0], &info->block[0], page));
-        return esk_tree_region_fits(volume, spec->store, info->blocks[0])
-                   ? ESK_OK
-                   : ESK_E_NO_SPACE;
-    }
-    for (uint8_t i = 0; i < spec->column_count; i++) {
-        has_var = has_var || spec->columns[i].type == ESK_TYPE_VAR;
-    }
-    uint32_t total = 0;
-    if (spec->data_blocks != 0) {
-        info->blocks[0] = spec->data_blocks;
-        info->blocks[1] = spec->index_blocks != 0
-                              ? spec->index_blocks
-                              : index_blocks(volume, info, spec->data_blocks);
-        if (has_var) {
-            info->blocks[2] = spec->var_blocks != 0 ? spec->var_blocks
-                                                    : spec->data_blocks / 2 + 2;
-        }
-        total = info->blocks[0] + info->blocks[1] + info->blocks[2];
-    }
-    ESK_TRY(region_find(volume, &total, &info->block[0], page));
-    if (spec->data_blocks == 0) {
-        region_split(volume, spec, info, total, has_var);
-    }
-    info->sync_blocks = spec->sync_blocks;
-    if (spec->sync_blocks == 0 || spec->sync_blocks == ESK_SYNC_BLOCKS_NONE) {
-        info->sync_blocks =
-            spec->sync_blocks == 0
-                ? esk_series_sync_blocks(esk_volume_geometry(volume),
-                                         info->row_bytes, info->blocks[0])
-                : 0;
-    }
-    if (info->blocks[0] < info->sync_blocks + 2u || info->blocks[1] < 2 ||
-        (has_var && info->blocks[2] < 2)) {
-        return ESK_E_NO_SPACE;
-    }
-    info->block[1] = info->block[0] + info->blocks[0];
-    info->block[2] = info->block[1] + info->blocks[1];
     return ESK_OK;
 }
 
@@ -393,45 +362,44 @@ static int tables_count_check(struct esk_volume *volume, uint8_t *page) {
     return ESK_E_NO_SPACE;
 }
 
-int esk_volume_create(struct esk_volume *volume, uint8_t kind,
+int esk_catalog_begin(struct esk_volume *volume, uint8_t kind,
                       const struct esk_table_spec *spec,
-                      struct esk_fault *fault, uint8_t *page) {
-    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
-    struct esk_fault found;
-    struct esk_table_info info;
-
-    if (kind != ESK_TABLE_SERIES && kind != ESK_TABLE_TREE) {
-        return ESK_E_UNSUPPORTED;
-    }
+                      struct esk_table_info *info, uint8_t *page) {
     if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    fault = fault != NULL ? fault : &found;
-    ESK_TRY(esk_table_kind_check(kind, spec, page_bytes, fault));
-    int status = esk_volume_find(volume, spec->name, &info, page);
+    int status = esk_volume_find(volume, spec->name, info, page);
     if (status != ESK_NOT_FOUND) {
         return status == ESK_OK ? ESK_E_EXISTS : status;
     }
-    memset(&info, 0, sizeof info);
-    info.kind = kind;
-    info.row_bytes = esk_row_bytes(spec->columns, spec->column_count);
-    if (kind == ESK_TABLE_TREE) {
-        info.run_pages = spec->store;
-        info.group_pages = spec->k_percent != 0 ? spec->k_percent : 50;
-    } else {
-        esk_table_spec_derive(spec, page_bytes, &info.run_pages,
-                              &info.group_pages);
-    }
-    ESK_TRY(id_find(volume, &info, page));
-    ESK_TRY(regions_place(volume, spec, &info, page));
-    status = tables_count_check(volume, page);
+    memset(info, 0, sizeof *info);
+    info->kind = kind;
+    info->row_bytes = esk_row_bytes(spec->columns, spec->column_count);
+    return id_find(volume, info, page);
+}
+
+void esk_option_add(struct esk_table_info *info, uint8_t tag,
+                    const uint8_t *bytes, uint8_t count) {
+    uint8_t *option = info->options + info->options_bytes;
+    option[0] = tag;
+    option[1] = count;
+    memcpy(option + ESK_OPTION_HEAD, bytes, count);
+    info->options_bytes =
+        (uint16_t)(info->options_bytes + ESK_OPTION_HEAD + count);
+}
+
+int esk_catalog_add(struct esk_volume *volume,
+                    const struct esk_table_spec *spec,
+                    struct esk_table_info *info, struct esk_fault *fault,
+                    uint8_t *page) {
+    int status = tables_count_check(volume, page);
     if (status == ESK_OK) {
         uint8_t salt[9];
         esk_store_u32(salt, volume->seed);
         esk_store_u32(salt + 4, volume->commit + 1);
-        salt[8] = info.id;
-        info.seed = ~esk_crc32c(~0u, salt, sizeof salt);
-        struct catalog_change change = {.spec = spec, .added = &info};
+        salt[8] = info->id;
+        info->seed = ~esk_crc32c(~0u, salt, sizeof salt);
+        struct catalog_change change = {.spec = spec, .added = info};
         status = catalog_commit(volume, &change, page);
     }
     if (status == ESK_E_NO_SPACE) {

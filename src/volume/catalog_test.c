@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
+#include "esker/series.h"
 #include "test/harness/fixture.h"
 #include "test/harness/forge.h"
 #include "volume/volume.h"
@@ -34,6 +35,7 @@ static const struct esk_table_spec spec = {
     .data_blocks = 4,
     .index_blocks = 3,
     .var_blocks = 2,
+    .version = 7,
 };
 
 static struct esk_table_spec named(const char *name) {
@@ -44,8 +46,7 @@ static struct esk_table_spec named(const char *name) {
 
 static int create(struct esk_fixture *fixture,
                   const struct esk_table_spec *table) {
-    return esk_volume_create(&fixture->volume, ESK_TABLE_SERIES, table, NULL,
-                             fixture->page);
+    return esk_series_create(&fixture->volume, table, NULL, fixture->page);
 }
 
 static int find(struct esk_fixture *fixture, const char *name,
@@ -62,6 +63,7 @@ static int column_of(struct esk_fixture *fixture,
 
 ESK_TEST(catalog_gives_back_the_table_that_was_created) {
     struct esk_fixture fixture;
+    struct esk_series_options options;
     struct esk_table_info info;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);
@@ -73,16 +75,18 @@ ESK_TEST(catalog_gives_back_the_table_that_was_created) {
         ESK_CHECK_INT(info.column_count, 5);
         ESK_CHECK_INT(info.key_column, 1);
         ESK_CHECK_INT(info.index_count, 2);
-        ESK_CHECK_INT(info.full_policy, ESK_FULL_REFUSE);
-        ESK_CHECK_INT(info.group_pages, 5);
-        ESK_CHECK_INT(info.run_pages, 3);
+        ESK_CHECK_INT(esk_series_options(&info, &options), ESK_OK);
+        ESK_CHECK_INT(options.full_policy, ESK_FULL_REFUSE);
+        ESK_CHECK_INT(options.group_pages, 5);
+        ESK_CHECK_INT(options.run_pages, 3);
+        ESK_CHECK_INT(options.floor_key, 0);
+        ESK_CHECK_INT(info.version, 7);
         ESK_CHECK_INT(info.row_bytes, 18 + ESK_VAR_REF_BYTES);
         ESK_CHECK_INT(info.blocks[0], 4);
         ESK_CHECK_INT(info.blocks[1], 3);
         ESK_CHECK_INT(info.blocks[2], 2);
         ESK_CHECK_INT(info.block[1], info.block[0] + 4);
         ESK_CHECK_INT(info.block[2], info.block[1] + 3);
-        ESK_CHECK(!info.floor_set);
         fixture_mount(&fixture);
     }
     fixture_end(&fixture);
@@ -199,15 +203,12 @@ ESK_TEST(catalog_refuses_a_schema_with_the_fault_and_stores_nothing) {
     bad.key_column = 3;
     fixture_start(&fixture, &fixture_nor, NULL);
     uint64_t ops = esk_sim_op_count(fixture.sim);
-    ESK_CHECK_INT(esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &bad,
-                                    &fault, fixture.page),
-                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(
+        esk_series_create(&fixture.volume, &bad, &fault, fixture.page),
+        ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
     ESK_CHECK_INT(fault.column, 3);
     ESK_CHECK_INT(create(&fixture, &bad), ESK_E_SCHEMA);
-    ESK_CHECK_INT(esk_volume_create(&fixture.volume, ESK_TABLE_KV, &spec, NULL,
-                                    fixture.page),
-                  ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(esk_sim_op_count(fixture.sim), ops);
     fixture_end(&fixture);
 }
@@ -281,8 +282,8 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
         char name[8];
         snprintf(name, sizeof name, "t%u", tables);
         struct esk_table_spec table = named(name);
-        status = esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &table,
-                                   &fault, fixture.page);
+        status =
+            esk_series_create(&fixture.volume, &table, &fault, fixture.page);
     }
     ESK_CHECK_INT(status, ESK_E_NO_SPACE);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
@@ -307,16 +308,17 @@ ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
     fixture_start(&fixture, &fixture_nor, &config);
     for (uint8_t i = 0; i < ESK_COLUMN_COUNT_MAX; i++) {
         snprintf(names[i], sizeof names[i], "column_%u_of_a_sensor_array", i);
-        many[i] = (struct esk_column){names[i], "metres above the sea",
-                                      i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8, 0};
+        many[i] =
+            (struct esk_column){names[i], "metres above the sea",
+                                i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8, 0, 0};
     }
     table.columns = many;
     table.column_count = ESK_COLUMN_COUNT_MAX;
     table.key_column = 0;
     table.index_count = 0;
-    ESK_CHECK_INT(esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &table,
-                                    &fault, fixture.page),
-                  ESK_E_NO_SPACE);
+    ESK_CHECK_INT(
+        esk_series_create(&fixture.volume, &table, &fault, fixture.page),
+        ESK_E_NO_SPACE);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
     struct esk_table_spec small = named("small");
     ESK_CHECK_INT(create(&fixture, &small), ESK_OK);
@@ -334,7 +336,7 @@ ESK_TEST(catalog_gives_regions_that_do_not_overlap_and_reuses_freed_ones) {
     ESK_CHECK_INT(create(&fixture, &tables[1]), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "a", &a), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "b", &b), ESK_OK);
-    ESK_CHECK_INT(a.block[0], 2 * fixture.volume.half_blocks);
+    ESK_CHECK_INT(a.block[0], fixture.volume.half_blocks);
     ESK_CHECK_INT(b.block[0], a.block[0] + 9);
     ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "a", fixture.page), ESK_OK);
     ESK_CHECK_INT(create(&fixture, &tables[2]), ESK_OK);
@@ -509,14 +511,20 @@ ESK_TEST(catalog_page_lost_in_one_half_is_read_from_the_other) {
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
         ESK_CHECK_INT(column_of(&fixture, &info, 4, &column), ESK_OK);
         /* A commit heals it. */
-        ESK_CHECK_INT(
-            esk_catalog_set_tail(&fixture.volume, info.id, 5, 6, fixture.page),
-            ESK_OK);
+        static const uint8_t tail[ESK_OPTION_TAIL_BYTES] = {1, 5, 0, 0, 0, 6};
+        ESK_CHECK_INT(esk_catalog_patch(&fixture.volume, info.id,
+                                        ESK_OPTION_TAIL, tail, sizeof tail,
+                                        fixture.page),
+                      ESK_OK);
         fixture_mount(&fixture);
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
-        ESK_CHECK_INT(info.tail_hint, 5);
-        ESK_CHECK_INT(info.floor_key, 6);
-        ESK_CHECK(info.floor_set);
+        struct esk_series_options options;
+        ESK_CHECK_INT(esk_series_options(&info, &options), ESK_OK);
+        ESK_CHECK_INT(options.tail, 5);
+        ESK_CHECK_INT(options.floor_key, 6);
+        ESK_CHECK_INT(esk_catalog_patch(&fixture.volume, info.id,
+                                        ESK_OPTION_TREE, tail, 2, fixture.page),
+                      ESK_E_CORRUPT);
         fixture_end(&fixture);
     }
 }
@@ -557,9 +565,11 @@ ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
 
 /// Where the parts of the descriptor of "log" are.
 enum {
-    COLUMNS = ESK_DESCRIPTOR_NAME + 1 + 3,
-    GATE = COLUMNS + (5 + 4 + 4) + (5 + 2 + 2),
-    INDEXES = GATE + (5 + 4) + (5 + 3) + (5 + 4),
+    OPTIONS = ESK_DESCRIPTOR_NAME + 3,
+    REGIONS = OPTIONS + 2 + 3 + 2 + ESK_OPTION_TAIL_BYTES,
+    COLUMNS = REGIONS + 3 * ESK_CATALOG_REGION,
+    GATE = COLUMNS + (9 + 4 + 4) + (9 + 2 + 2),
+    INDEXES = GATE + (9 + 4) + (9 + 3) + (9 + 4),
 };
 
 ESK_TEST(catalog_reports_a_descriptor_whose_bytes_cannot_be) {
@@ -568,20 +578,36 @@ ESK_TEST(catalog_reports_a_descriptor_whose_bytes_cannot_be) {
         uint8_t byte;
         int found, column, index;
     } cases[] = {
-        {ESK_DESCRIPTOR_CODEC, 1, ESK_E_UNSUPPORTED, ESK_OK, ESK_OK},
-        {ESK_DESCRIPTOR_NAME, 32, ESK_E_CORRUPT, ESK_OK, ESK_OK},
-        {ESK_DESCRIPTOR_NAME, 31, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {ESK_DESCRIPTOR_CODEC, 1, ESK_OK, ESK_OK, ESK_OK},
+        {ESK_DESCRIPTOR_INCOMPATIBLE, 1, ESK_OK, ESK_OK, ESK_OK},
+        {ESK_DESCRIPTOR_NAME_BYTES, 32, ESK_E_CORRUPT, ESK_OK, ESK_OK},
+        {ESK_DESCRIPTOR_NAME_BYTES, 2, ESK_OK, ESK_E_UNSUPPORTED,
+         ESK_E_UNSUPPORTED},
+        {ESK_DESCRIPTOR_OPTIONS_BYTES + 1, 9, ESK_E_CORRUPT, ESK_OK, ESK_OK},
+        {ESK_DESCRIPTOR_REGION_COUNT, 99, ESK_E_CORRUPT, ESK_OK, ESK_OK},
         {ESK_DESCRIPTOR_COLUMN_COUNT, 200, ESK_OK, ESK_OK, ESK_E_CORRUPT},
         {ESK_DESCRIPTOR_ROW_BYTES, 12, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
-        {COLUMNS, 99, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
-        {COLUMNS + 1, 0, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
-        {COLUMNS + 1, 3, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
-        {COLUMNS + 3, 40, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
-        {COLUMNS + 4, 40, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
-        {INDEXES, 77, ESK_OK, ESK_OK, ESK_E_CORRUPT},
-        {INDEXES, 3, ESK_OK, ESK_OK, ESK_E_CORRUPT},
-        {INDEXES + 1, 9, ESK_OK, ESK_OK, ESK_E_CORRUPT},
-        {INDEXES + 2, 16, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {COLUMNS, 3, ESK_OK, ESK_E_CORRUPT, ESK_E_CORRUPT},
+        {COLUMNS + ESK_CATALOG_COLUMN_TYPE, 99, ESK_OK, ESK_E_UNSUPPORTED,
+         ESK_E_UNSUPPORTED},
+        {COLUMNS + ESK_CATALOG_COLUMN_MODE, 1, ESK_OK, ESK_E_UNSUPPORTED,
+         ESK_E_UNSUPPORTED},
+        {COLUMNS + ESK_CATALOG_COLUMN_BYTES, 0, ESK_OK, ESK_E_CORRUPT,
+         ESK_E_CORRUPT},
+        {COLUMNS + ESK_CATALOG_COLUMN_BYTES, 3, ESK_OK, ESK_E_CORRUPT,
+         ESK_E_CORRUPT},
+        {COLUMNS + ESK_CATALOG_COLUMN_NAME_BYTES, 40, ESK_OK, ESK_E_CORRUPT,
+         ESK_E_CORRUPT},
+        {COLUMNS + ESK_CATALOG_COLUMN_UNIT_BYTES, 40, ESK_OK, ESK_E_CORRUPT,
+         ESK_E_CORRUPT},
+        {INDEXES + ESK_CATALOG_INDEX_KIND, 2, ESK_OK, ESK_OK,
+         ESK_E_UNSUPPORTED},
+        {INDEXES + ESK_CATALOG_INDEX_COLUMN, 77, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {INDEXES + ESK_CATALOG_INDEX_COLUMN, 3, ESK_OK, ESK_OK, ESK_E_CORRUPT},
+        {INDEXES + ESK_CATALOG_INDEX_BITMAP_BITS, 9, ESK_OK, ESK_OK,
+         ESK_E_CORRUPT},
+        {INDEXES + ESK_CATALOG_INDEX_EDGE_COUNT, 16, ESK_OK, ESK_OK,
+         ESK_E_CORRUPT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct esk_fixture fixture;
@@ -609,6 +635,76 @@ ESK_TEST(catalog_reports_a_descriptor_whose_bytes_cannot_be) {
                       cases[i].index);
         fixture_end(&fixture);
     }
+}
+
+ESK_TEST(catalog_lists_a_table_of_a_newer_version_and_finds_those_behind) {
+    static const struct {
+        uint16_t at;
+        uint8_t byte;
+    } cases[] = {
+        {ESK_DESCRIPTOR_KIND, 77},
+        {ESK_DESCRIPTOR_CODEC, 1},
+        {ESK_DESCRIPTOR_INCOMPATIBLE, 1},
+        {ESK_DESCRIPTOR_COLUMN_COUNT, 255},
+        {OPTIONS, 77},
+        {REGIONS, 9},
+        {COLUMNS + ESK_CATALOG_COLUMN_TYPE, 99},
+        {INDEXES + ESK_CATALOG_INDEX_KIND, 9},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_fixture fixture;
+        struct esk_table_info info;
+        struct esk_table_info found;
+        struct esk_table_spec behind = named("behind");
+        struct esk_table_spec third = named("third");
+        ESK_CONTEXT("case %zu", i);
+        fixture_start(&fixture, &fixture_nor,
+                      &(struct esk_volume_config){.tables_max = 3});
+        fixture_create(&fixture, &spec);
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        ESK_CHECK_INT(create(&fixture, &behind), ESK_OK);
+        forge_descriptor(&fixture, cases[i].at, &cases[i].byte, 1);
+        ESK_CHECK_INT(find(&fixture, "behind", &found), ESK_OK);
+        ESK_CHECK_INT(find(&fixture, "log", &found), ESK_OK);
+        ESK_CHECK_INT(found.id, info.id);
+        /* What it is does not matter to the table before and behind it: its
+           blocks stay its own, and it can be dropped. */
+        ESK_CHECK_INT(create(&fixture, &third), ESK_OK);
+        ESK_CHECK_INT(find(&fixture, "third", &found), ESK_OK);
+        ESK_CHECK_INT(found.block[0], info.block[0] + 18);
+        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
+                      ESK_OK);
+        ESK_CHECK_INT(find(&fixture, "log", &found), ESK_NOT_FOUND);
+        ESK_CHECK_INT(find(&fixture, "behind", &found), ESK_OK);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(catalog_descriptor_that_is_lost_hides_no_other) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_table_spec behind = named("behind");
+    uint16_t cursor = 0;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    ESK_CHECK_INT(create(&fixture, &behind), ESK_OK);
+    for (uint8_t half = 0; half < 2; half++) {
+        esk_page_id id = 0;
+        ESK_CHECK_INT(esk_half_page(&fixture.volume, half, 0, &id), ESK_OK);
+        ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 999), ESK_OK);
+    }
+    ESK_CHECK_INT(find(&fixture, "behind", &info), ESK_OK);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_E_CORRUPT);
+    ESK_CHECK_INT(
+        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
+        ESK_E_CORRUPT);
+    ESK_CHECK_INT(
+        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page), ESK_OK);
+    ESK_CHECK_TEXT(info.name, "behind");
+    ESK_CHECK_INT(
+        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
+        ESK_END);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(catalog_descriptor_cut_off_at_its_last_page_is_corrupt) {

@@ -3,14 +3,15 @@
 
 /// Superblocks and meta halves.
 ///
-///     | half 0                    | half 1                    | tables ...
-///     | descriptors ...      | S  | descriptors ...      | S  |
+///     | half 0               | tables ... | half 1               |
+///     | descriptors ...  | S |            | descriptors ...  | S |
 ///
-/// The superblock S is the last page of the half's last used block, so it is
-/// programmed after every descriptor, with a device sync between them where a
-/// medium may reorder: a half whose superblock proves itself is whole. The
-/// other half is rewritten first, then this one, so that in rest both hold the
-/// same catalog.
+/// One half stands at each end of the device: what spoils the blocks at one
+/// end leaves the other half. The superblock S is the last page of the half's
+/// last used block, so it is programmed after every descriptor, with a device
+/// sync between them where a medium may reorder: a half whose superblock is
+/// valid is whole. The other half is rewritten first, then this one, so that
+/// in rest both hold the same catalog.
 #include "volume/volume.h"
 
 #include "base/crc.h"
@@ -19,7 +20,8 @@
 #include "volume/volume_format.h"
 
 enum {
-    MOUNT_BLOCKS_MAX = 64, ///< blocks searched for a superblock
+    HALF_BLOCKS_MAX = 32,  ///< of a half, spare ones included
+    MOUNT_BLOCKS_MAX = 64, ///< at each end searched for a superblock
     TABLES_MAX_DEFAULT = 8,
     DESCRIPTOR_BYTES_MEAN = 768, ///< meta space a table is given
     HALF_SPARE_BLOCKS = 2,       ///< of a half, where blocks go bad
@@ -33,7 +35,7 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
     memset(meta, 0, sizeof *meta);
     meta->region.volume = volume;
     meta->region.stats = &meta->stats;
-    meta->region.pages = 2u * volume->half_blocks * geometry->block_pages;
+    meta->region.pages = geometry->block_count * geometry->block_pages;
     envelope->page_bytes = geometry->page_bytes;
     envelope->erased_value = geometry->erased_value;
     envelope->unit = 1;
@@ -42,11 +44,18 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
     envelope->seed = kind == ESK_PAGE_CATALOG ? volume->seed : 0;
 }
 
+/// The first block of half `half`.
+static uint32_t half_block(const struct esk_volume *volume, uint8_t half) {
+    return half == 0
+               ? 0
+               : esk_volume_geometry(volume)->block_count - volume->half_blocks;
+}
+
 int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_page_id *page) {
     uint16_t pages = esk_volume_geometry(volume)->block_pages;
     uint16_t skip = index / pages;
-    uint32_t block = (uint32_t)half * volume->half_blocks;
+    uint32_t block = half_block(volume, half);
     uint32_t end = block + volume->half_blocks;
     for (; block < end; block++) {
         if (esk_volume_block_is_bad(volume, block)) {
@@ -62,7 +71,7 @@ int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
 }
 
 int esk_half_erase(struct esk_volume *volume, uint8_t half) {
-    uint32_t start = (uint32_t)half * volume->half_blocks;
+    uint32_t start = half_block(volume, half);
     esk_page_id last = 0;
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
@@ -105,6 +114,7 @@ static void super_encode(const struct esk_region *region, uint8_t *page) {
     esk_store_u16(page + ESK_SUPER_VERSION, ESK_FORMAT_VERSION);
     page[ESK_SUPER_CHECKSUM] = volume->checksum;
     page[ESK_SUPER_TABLES_MAX] = volume->tables_max;
+    esk_store_u32(page + ESK_SUPER_COMPATIBLE, volume->compatible_features);
     memcpy(page + ESK_SUPER_UUID, volume->uuid, sizeof volume->uuid);
     esk_store_u32(page + ESK_SUPER_BLOCK_COUNT, geometry->block_count);
     esk_store_u16(page + ESK_SUPER_BLOCK_PAGES, geometry->block_pages);
@@ -170,9 +180,26 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
     return status;
 }
 
+/// Whether this build can serve a volume with the superblock in `page`.
+/// Returns ESK_OK; ESK_E_VERSION; ESK_E_UNSUPPORTED; ESK_E_READ_ONLY.
+static ESK_OUT_OF_LINE int super_serve(const struct esk_volume *volume,
+                                       const uint8_t *page) {
+    if (esk_load_u16(page + ESK_SUPER_VERSION) != ESK_FORMAT_VERSION) {
+        return ESK_E_VERSION;
+    }
+    if (esk_load_u32(page + ESK_SUPER_INCOMPATIBLE) != 0 ||
+        page[ESK_SUPER_CHECKSUM] > ESK_CHECKSUM_NONE) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return esk_load_u32(page + ESK_SUPER_READ_ONLY) != 0 &&
+                   (esk_volume_flags(volume) & ESK_MOUNT_READ_ONLY) == 0
+               ? ESK_E_READ_ONLY
+               : ESK_OK;
+}
+
 /// Reads the superblock at `id`.
 /// Returns ESK_OK; ESK_NOT_FOUND when it is none; ESK_E_CORRUPT when it was
-/// one; ESK_E_VERSION; ESK_E_IO.
+/// one; ESK_E_IO; as super_serve.
 static int super_read(struct esk_volume *volume, esk_page_id id,
                       uint8_t *page) {
     struct esk_meta meta;
@@ -186,10 +213,7 @@ static int super_read(struct esk_volume *volume, esk_page_id id,
                sizeof ESK_SUPER_MAGIC_TEXT) != 0) {
         return ESK_NOT_FOUND;
     }
-    ESK_TRY(status);
-    return esk_load_u16(page + ESK_SUPER_VERSION) == ESK_FORMAT_VERSION
-               ? ESK_OK
-               : ESK_E_VERSION;
+    return status == ESK_OK ? super_serve(volume, page) : status;
 }
 
 /// Whether the superblock in `page` was made for this geometry. Spare area
@@ -207,8 +231,7 @@ static ESK_OUT_OF_LINE bool super_fits(const struct esk_geometry *geometry,
            half_blocks > 0 && half_blocks <= geometry->block_count / 2 &&
            half_pages > 0 &&
            half_pages <= half_blocks * geometry->block_pages &&
-           esk_load_u16(page + ESK_SUPER_CATALOG_PAGES) < half_pages &&
-           page[ESK_SUPER_CHECKSUM] <= ESK_CHECKSUM_NONE;
+           esk_load_u16(page + ESK_SUPER_CATALOG_PAGES) < half_pages;
 }
 
 ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
@@ -221,6 +244,7 @@ ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
     volume->checksum = page[ESK_SUPER_CHECKSUM];
     volume->table_next = page[ESK_SUPER_TABLE_NEXT];
     volume->tables_max = page[ESK_SUPER_TABLES_MAX];
+    volume->compatible_features = esk_load_u32(page + ESK_SUPER_COMPATIBLE);
     memcpy(volume->uuid, page + ESK_SUPER_UUID, sizeof volume->uuid);
 }
 
@@ -234,23 +258,25 @@ ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
     return status;
 }
 
-/// Finds a first superblock: the last page of one of the first blocks.
+/// Finds a first superblock: the last page of one of the first blocks, or of
+/// one of the last.
 /// Returns ESK_OK with `page` holding it, or the most telling failure.
 static int super_find(struct esk_volume *volume, uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     int worst = ESK_NOT_FOUND;
-    uint32_t blocks = geometry->block_count < MOUNT_BLOCKS_MAX
-                          ? geometry->block_count
-                          : MOUNT_BLOCKS_MAX;
 
-    for (uint32_t block = 0; block < blocks; block++) {
+    for (uint32_t block = 0; block < geometry->block_count; block++) {
+        if (block == MOUNT_BLOCKS_MAX &&
+            geometry->block_count > 2 * MOUNT_BLOCKS_MAX) {
+            block = geometry->block_count - MOUNT_BLOCKS_MAX;
+        }
         esk_page_id id = (block + 1) * geometry->block_pages - 1;
         int status = super_take(volume, id, page);
         if (status == ESK_OK) {
             return ESK_OK;
         }
-        bool told = worst == ESK_E_GEOMETRY || worst == ESK_E_VERSION ||
-                    (worst == ESK_E_IO && status == ESK_E_CORRUPT);
+        bool told = worst != ESK_NOT_FOUND && worst != ESK_E_CORRUPT &&
+                    (worst != ESK_E_IO || status == ESK_E_CORRUPT);
         if (status != ESK_NOT_FOUND && !told) {
             worst = status;
         }
@@ -352,7 +378,7 @@ int esk_volume_format(const struct esk_device *device,
     bool go_bad = device->ops->block_is_bad != NULL;
     volume.half_blocks = blocks + (go_bad ? HALF_SPARE_BLOCKS : 0u);
     if (blocks * geometry->block_pages > UINT16_MAX ||
-        volume.half_blocks > MOUNT_BLOCKS_MAX / 2) {
+        volume.half_blocks > HALF_BLOCKS_MAX) {
         return ESK_E_INVALID;
     }
     volume.half_pages = (uint16_t)(blocks * geometry->block_pages);
@@ -372,7 +398,7 @@ int esk_volume_format(const struct esk_device *device,
     return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
 }
 
-int esk_table_find(struct esk_volume *volume, const char *name,
+int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes) {
     const struct esk_ring *ring = volume->rings;
@@ -387,7 +413,15 @@ int esk_table_find(struct esk_volume *volume, const char *name,
             return ESK_E_BUSY;
         }
     }
-    return ESK_OK;
+    if (info->kind != kind || info->codec != 0 ||
+        info->incompatible_features != 0 ||
+        info->options_bytes > ESK_OPTIONS_BYTES_MAX) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return info->read_only_features != 0 &&
+                   (esk_volume_flags(volume) & ESK_MOUNT_READ_ONLY) == 0
+               ? ESK_E_READ_ONLY
+               : ESK_OK;
 }
 
 int esk_volume_step(struct esk_volume *volume, uint16_t budget,

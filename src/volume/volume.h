@@ -63,7 +63,25 @@ struct esk_descriptor {
     uint16_t offset;     ///< in `page`
     uint16_t row_offset; ///< of the next column
     uint16_t row_bytes;
+    uint16_t rest; ///< bytes of the entry that were not taken
 };
+
+/// One region of a table.
+struct esk_region_place {
+    uint32_t block;
+    uint32_t blocks;
+    uint8_t role; ///< enum esk_region_role, or a newer one
+};
+
+/// Takes the next region; to be called region_count times after
+/// esk_descriptor_regions.
+int esk_descriptor_region(struct esk_descriptor *descriptor,
+                          struct esk_region_place *place);
+
+/// Begins with the first region. As esk_descriptor_open.
+int esk_descriptor_regions(struct esk_descriptor *descriptor,
+                           struct esk_volume *volume,
+                           const struct esk_table_info *info, uint8_t *page);
 
 /// Begins with the first column. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
 int esk_descriptor_open(struct esk_descriptor *descriptor,
@@ -75,6 +93,7 @@ struct esk_column_place {
     uint16_t bytes;
     uint16_t offset; ///< in the row
     uint8_t type;
+    uint8_t flags;
 };
 
 /// Takes the next column; to be called column_count times.
@@ -100,45 +119,51 @@ int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
 
 /// Finds table `name` in order to open it in `arena`, whose first page serves
 /// as scratch: it has one. Returns as esk_volume_find; ESK_E_BUSY when a ring
-/// of the table is open, or one that lives in the arena.
-int esk_table_find(struct esk_volume *volume, const char *name,
+/// of the table is open, or one that lives in the arena; ESK_E_UNSUPPORTED when
+/// it is of another kind, or of a newer version; ESK_E_READ_ONLY when a newer
+/// version says that this one may not write it.
+int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
                    struct esk_table_info *info, void *arena,
                    uint32_t arena_bytes);
 
-enum {
-    ESK_TREE_PAGES_MIN = 8,
-    ESK_TREE_MU_PAGES_MIN = 10, ///< beside blocks, and one of ESK_TREE_MU_SHARE
-    ESK_TREE_MU_SHARE = 31,
-    ESK_TREE_WANDERING_PAGES_MIN = 38, ///< beside two blocks
-};
-
-/// Whether a tree has room in `blocks` blocks: for the pages that it keeps for
-/// itself, and a root with two leaves. Of mu trees the collector keeps two
-/// blocks free, and one to go bad where pages are not overwritten; of wandering
-/// ones a step of its sweep, with the paths above it, and two blocks.
-static inline bool esk_tree_region_fits(const struct esk_volume *volume,
-                                        uint8_t store, uint32_t blocks) {
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    uint32_t pages = geometry->block_pages;
-    uint32_t least = (ESK_TREE_PAGES_MIN + pages - 1) / pages;
-    if (store == ESK_STORE_MU) {
-        uint32_t rest = blocks * pages / ESK_TREE_MU_SHARE;
-        rest += ESK_TREE_MU_PAGES_MIN + pages - 1;
-        least = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 3;
-        least += rest / pages;
-    }
-    if (store == ESK_STORE_WANDERING) {
-        least = 2 + (ESK_TREE_WANDERING_PAGES_MIN + pages - 1) / pages;
-    }
-    return blocks >= 2 && blocks >= least;
-}
+/// Finds the option with tag `tag` in `bytes` bytes of options.
+/// Returns its bytes, at least `least` of them; NULL: there is none.
+const uint8_t *esk_option_find(const uint8_t *options, uint16_t bytes,
+                               uint8_t tag, uint8_t least);
 
 /// Finds the table with id `id`. As esk_volume_find.
 int esk_catalog_find(struct esk_volume *volume, uint8_t id,
                      struct esk_table_info *info, uint8_t *page);
 
-/// Rewrites the catalog with table `id`'s tail hint and floor key changed.
-int esk_catalog_set_tail(struct esk_volume *volume, uint8_t id,
-                         uint32_t tail_hint, uint64_t floor_key, uint8_t *page);
+/// Rewrites the catalog with table `id`'s option `tag` changed to `count` bytes
+/// at `bytes`, as many as it has.
+int esk_catalog_patch(struct esk_volume *volume, uint8_t id, uint8_t tag,
+                      const uint8_t *bytes, uint8_t count, uint8_t *page);
+
+/// Begins a table: its name must be free, its id is.
+///
+/// info     out: id, kind and row width; the rest is empty.
+/// Returns  ESK_OK; ESK_E_EXISTS; ESK_E_NO_SPACE; ESK_E_READ_ONLY;
+///          ESK_E_CORRUPT; ESK_E_IO.
+int esk_catalog_begin(struct esk_volume *volume, uint8_t kind,
+                      const struct esk_table_spec *spec,
+                      struct esk_table_info *info, uint8_t *page);
+
+/// Finds the first free run of `blocks` blocks; 0 asks for the longest run,
+/// whose length goes to `blocks`.
+int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
+                      uint32_t *block, uint8_t *page);
+
+/// Adds an option to `info`, which has room for it.
+void esk_option_add(struct esk_table_info *info, uint8_t tag,
+                    const uint8_t *bytes, uint8_t count);
+
+/// Adds the table to the catalog: its regions and options are in `info`.
+/// fault    out: ESK_FAULT_TOO_LARGE when the catalog is full.
+/// Returns  ESK_OK; ESK_E_NO_SPACE; ESK_E_CORRUPT; ESK_E_IO.
+int esk_catalog_add(struct esk_volume *volume,
+                    const struct esk_table_spec *spec,
+                    struct esk_table_info *info, struct esk_fault *fault,
+                    uint8_t *page);
 
 #endif

@@ -18,51 +18,90 @@ enum esk_super_offset {
     ESK_SUPER_VERSION = 24,       ///< u16, ESK_FORMAT_VERSION
     ESK_SUPER_CHECKSUM = 26,      ///< u8, enum esk_checksum
     ESK_SUPER_TABLES_MAX = 27,    ///< u8
-    ESK_SUPER_UUID = 28,          ///< 16 bytes
-    ESK_SUPER_BLOCK_COUNT = 44,   ///< u32
-    ESK_SUPER_BLOCK_PAGES = 48,   ///< u16
-    ESK_SUPER_PAGE_BYTES = 50,    ///< u16
-    ESK_SUPER_SPARE_BYTES = 52,   ///< u16
-    ESK_SUPER_PROGRAM_BYTES = 54, ///< u16
-    ESK_SUPER_PROGRAMS_MAX = 56,  ///< u8
-    ESK_SUPER_ERASED_VALUE = 57,  ///< u8
-    ESK_SUPER_MEDIUM_FLAGS = 58,  ///< u8, enum esk_medium_flags
-    ESK_SUPER_TABLE_NEXT = 59,    ///< u8, id the next table gets
-    ESK_SUPER_SEED = 60,          ///< u32, start value of checksums
-    ESK_SUPER_HALF_BLOCKS = 64,   ///< u32, blocks of a meta half
-    ESK_SUPER_HALF_PAGES = 68,    ///< u16, pages of a half in use
-    ESK_SUPER_CATALOG_PAGES = 70, ///< u16, descriptor pages in use
-    ESK_SUPER_END = 72,           ///< end of the superblock
+    ESK_SUPER_COMPATIBLE = 28,    ///< u32, features: of no concern
+    ESK_SUPER_READ_ONLY = 32,     ///< u32, features: not to be written without
+    ESK_SUPER_INCOMPATIBLE = 36,  ///< u32, features: not to be read without
+    ESK_SUPER_UUID = 40,          ///< 16 bytes
+    ESK_SUPER_BLOCK_COUNT = 56,   ///< u32
+    ESK_SUPER_BLOCK_PAGES = 60,   ///< u16
+    ESK_SUPER_PAGE_BYTES = 62,    ///< u16
+    ESK_SUPER_SPARE_BYTES = 64,   ///< u16
+    ESK_SUPER_PROGRAM_BYTES = 66, ///< u16
+    ESK_SUPER_PROGRAMS_MAX = 68,  ///< u8
+    ESK_SUPER_ERASED_VALUE = 69,  ///< u8
+    ESK_SUPER_MEDIUM_FLAGS = 70,  ///< u8, enum esk_medium_flags
+    ESK_SUPER_TABLE_NEXT = 71,    ///< u8, id the next table gets
+    ESK_SUPER_SEED = 72,          ///< u32, start value of checksums
+    ESK_SUPER_HALF_BLOCKS = 76,   ///< u32, blocks of a meta half
+    ESK_SUPER_HALF_PAGES = 80,    ///< u16, pages of a half in use
+    ESK_SUPER_CATALOG_PAGES = 82, ///< u16, descriptor pages in use
+    ESK_SUPER_EPOCH = 84,         ///< u32, 0: kept for encryption
+    ESK_SUPER_END = 88,           ///< end of the superblock
 };
 
 /// In a table's descriptor, a stream of bytes over the payloads of its pages.
 enum esk_descriptor_offset {
-    ESK_DESCRIPTOR_ID = 0,           ///< u8
-    ESK_DESCRIPTOR_KIND = 1,         ///< u8, enum esk_table_kind
-    ESK_DESCRIPTOR_COLUMN_COUNT = 2, ///< u8
-    ESK_DESCRIPTOR_KEY_COLUMN = 3,   ///< u8
-    ESK_DESCRIPTOR_INDEX_COUNT = 4,  ///< u8
-    ESK_DESCRIPTOR_FULL_POLICY = 5,  ///< u8, enum esk_full_policy
-    ESK_DESCRIPTOR_GROUP_PAGES = 6,  ///< u8
-    ESK_DESCRIPTOR_RUN_PAGES = 7,    ///< u8
-    ESK_DESCRIPTOR_ROW_BYTES = 8,    ///< u16
-    ESK_DESCRIPTOR_CODEC = 10,       ///< u8, 0: raw
-    ESK_DESCRIPTOR_FLOOR_SET = 11,   ///< u8, 1: floor_key holds
-    ESK_DESCRIPTOR_SEED = 12,        ///< u32
-    ESK_DESCRIPTOR_BLOCK = 16,       ///< u32 x 3, data, index, var
-    ESK_DESCRIPTOR_BLOCKS = 28,      ///< u32 x 3
-    ESK_DESCRIPTOR_TAIL_HINT = 40,   ///< u32
-    ESK_DESCRIPTOR_FLOOR_KEY = 44,   ///< u64
-    ESK_DESCRIPTOR_SYNC_BLOCKS = 52, ///< u8, of the data region
-    ESK_DESCRIPTOR_NAME = 53,        ///< u8 length, then the name
+    ESK_DESCRIPTOR_ID = 0,             ///< u8
+    ESK_DESCRIPTOR_KIND = 1,           ///< u8, enum esk_table_kind
+    ESK_DESCRIPTOR_CODEC = 2,          ///< u8, 0: raw
+    ESK_DESCRIPTOR_COLUMN_COUNT = 3,   ///< u8
+    ESK_DESCRIPTOR_KEY_COLUMN = 4,     ///< u8
+    ESK_DESCRIPTOR_INDEX_COUNT = 5,    ///< u8
+    ESK_DESCRIPTOR_REGION_COUNT = 6,   ///< u8
+    ESK_DESCRIPTOR_NAME_BYTES = 7,     ///< u8
+    ESK_DESCRIPTOR_ROW_BYTES = 8,      ///< u16
+    ESK_DESCRIPTOR_COMPATIBLE = 10,    ///< u16, features as a superblock's
+    ESK_DESCRIPTOR_READ_ONLY = 12,     ///< u16
+    ESK_DESCRIPTOR_INCOMPATIBLE = 14,  ///< u16
+    ESK_DESCRIPTOR_SEED = 16,          ///< u32
+    ESK_DESCRIPTOR_VERSION = 20,       ///< u32, the program's
+    ESK_DESCRIPTOR_OPTIONS_BYTES = 24, ///< u16
+    ESK_DESCRIPTOR_NAME = 26,          ///< the name
 };
 
-/// A column in the descriptor: type u8, bytes u16, name length u8, unit
-/// length u8, name, unit. An index: column u8, bitmap bits u8, edge count u8,
-/// edges, each of the column's width.
+/// Behind the name: options, regions, columns, indexes, each a run of entries.
 enum esk_descriptor_sizes {
-    ESK_DESCRIPTOR_COLUMN_HEAD = 5,
-    ESK_DESCRIPTOR_INDEX_HEAD = 3,
+    ESK_OPTION_HEAD = 2,         ///< tag u8, bytes u8
+    ESK_CATALOG_REGION = 9,      ///< role u8, first block u32, blocks u32
+    ESK_CATALOG_COLUMN_HEAD = 9, ///< up to the name
+    ESK_CATALOG_INDEX_HEAD = 6,  ///< up to the edges
+};
+
+/// In a column's entry.
+enum esk_catalog_column_offset {
+    ESK_CATALOG_COLUMN_ENTRY_BYTES = 0, ///< u16, bytes behind these two
+    ESK_CATALOG_COLUMN_TYPE = 2,        ///< u8, enum esk_type
+    ESK_CATALOG_COLUMN_FLAGS = 3,       ///< u8, enum esk_column_flags
+    ESK_CATALOG_COLUMN_BYTES = 4,       ///< u16, width in the row
+    ESK_CATALOG_COLUMN_MODE = 6, ///< u8, of the codec; 0 where it has none
+    ESK_CATALOG_COLUMN_NAME_BYTES = 7, ///< u8
+    ESK_CATALOG_COLUMN_UNIT_BYTES = 8, ///< u8
+};
+
+/// In an index's entry.
+enum esk_catalog_index_offset {
+    ESK_CATALOG_INDEX_ENTRY_BYTES = 0, ///< u16, bytes behind these two
+    ESK_CATALOG_INDEX_KIND = 2,        ///< u8, 1: summary
+    ESK_CATALOG_INDEX_COLUMN = 3,      ///< u8
+    ESK_CATALOG_INDEX_BITMAP_BITS = 4, ///< u8
+    ESK_CATALOG_INDEX_EDGE_COUNT = 5,  ///< u8
+};
+
+enum { ESK_CATALOG_INDEX_SUMMARY = 1 };
+
+/// Tags of options. What a tag that a reader does not know says is skipped; a
+/// feature word says whether that is allowed.
+enum esk_option_tag {
+    ESK_OPTION_SERIES = 1, ///< group pages u8, run pages u8, full policy u8
+    ESK_OPTION_TAIL = 2,   ///< flags u8, data position u32, floor key u64
+    ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
+};
+
+enum esk_option_tail_offset {
+    ESK_OPTION_TAIL_FLAGS = 0,     ///< 1: the floor key holds
+    ESK_OPTION_TAIL_POSITION = 1,  ///< data positions below are dropped
+    ESK_OPTION_TAIL_FLOOR_KEY = 5, ///< in order form: rows below are dropped
+    ESK_OPTION_TAIL_BYTES = 13,
 };
 
 #endif

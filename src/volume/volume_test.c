@@ -226,8 +226,7 @@ ESK_TEST(volume_mount_takes_the_newer_half_and_both_when_equal) {
         ESK_CHECK_INT(esk_sim_clone(&kept, fixture.sim), ESK_OK);
         esk_sim_cut_at(fixture.sim, op + cut, ESK_SIM_CUT_BEFORE);
         struct esk_volume volume = fixture.volume;
-        int status = esk_volume_create(&volume, ESK_TABLE_SERIES, &second, NULL,
-                                       fixture.page);
+        int status = esk_series_create(&volume, &second, NULL, fixture.page);
         bool on = esk_sim_is_on(fixture.sim);
         esk_sim_power_on(fixture.sim);
         fixture_mount(&fixture);
@@ -275,7 +274,6 @@ ESK_TEST(volume_of_another_geometry_or_with_odd_fields_is_named_so) {
         {ESK_SUPER_HALF_PAGES, {0}, 2},
         {ESK_SUPER_HALF_PAGES, {0xFF, 0xFF}, 2},
         {ESK_SUPER_CATALOG_PAGES, {200}, 2},
-        {ESK_SUPER_CHECKSUM, {3}, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct esk_fixture fixture;
@@ -283,6 +281,69 @@ ESK_TEST(volume_of_another_geometry_or_with_odd_fields_is_named_so) {
         fixture_start(&fixture, &fixture_nor, NULL);
         supers_forge(&fixture, cases[i].offset, cases[i].bytes, cases[i].count);
         ESK_CHECK_INT(mount(&fixture), ESK_E_GEOMETRY);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(volume_of_a_newer_version_is_mounted_as_far_as_it_allows) {
+    static const struct {
+        uint16_t offset;
+        uint8_t byte;
+        int written, read;
+    } cases[] = {
+        {ESK_SUPER_COMPATIBLE + 3, 0x80, ESK_OK, ESK_OK},
+        {ESK_SUPER_READ_ONLY + 1, 1, ESK_E_READ_ONLY, ESK_OK},
+        {ESK_SUPER_INCOMPATIBLE, 1, ESK_E_UNSUPPORTED, ESK_E_UNSUPPORTED},
+        {ESK_SUPER_CHECKSUM, 3, ESK_E_UNSUPPORTED, ESK_E_UNSUPPORTED},
+        {ESK_SUPER_EPOCH, 1, ESK_OK, ESK_OK},
+        {ESK_SUPER_MEDIUM_FLAGS, 0x80, ESK_OK, ESK_OK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_fixture fixture;
+        ESK_CONTEXT("case %zu", i);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        supers_forge(&fixture, cases[i].offset, &cases[i].byte, 1);
+        ESK_CHECK_INT(mount(&fixture), cases[i].written);
+        ESK_CHECK_INT(esk_volume_mount(&fixture.volume, fixture.device,
+                                       ESK_MOUNT_READ_ONLY, fixture.page),
+                      cases[i].read);
+        if (cases[i].written == ESK_OK) {
+            fixture_mount(&fixture);
+            fixture_create(&fixture, &spec);
+            fixture_mount(&fixture);
+            ESK_CHECK(has_table(&fixture, "log"));
+            /* A commit keeps the word that is of no concern to it. */
+            ESK_CHECK_INT(fixture.volume.compatible_features,
+                          i == 0 ? 0x80000000u : 0);
+        }
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(volume_survives_the_loss_of_either_end_of_the_device) {
+    for (uint8_t end = 0; end < 2; end++) {
+        struct esk_fixture fixture;
+        struct esk_volume_report report;
+        ESK_CONTEXT("end %u", end);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        fixture_create(&fixture, &spec);
+        uint32_t blocks = fixture.volume.half_blocks;
+        uint32_t first =
+            end == 0 ? 0 : fixture.device->geometry.block_count - blocks;
+        for (uint32_t i = 0; i < blocks; i++) {
+            ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, first + i),
+                          ESK_OK);
+        }
+        fixture_mount(&fixture);
+        ESK_CHECK(has_table(&fixture, "log"));
+        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
+                      ESK_OK);
+        ESK_CHECK_INT(report.halves_lost, 1);
+        /* A commit writes both anew. */
+        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
+                      ESK_OK);
+        fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.volume.half_valid, 3);
         fixture_end(&fixture);
     }
 }
@@ -318,9 +379,9 @@ ESK_TEST(volume_mounted_read_only_programs_and_erases_nothing) {
     uint64_t ops = esk_sim_op_count(fixture.sim);
     struct esk_table_spec second = spec;
     second.name = "other";
-    ESK_CHECK_INT(esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &second,
-                                    NULL, fixture.page),
-                  ESK_E_READ_ONLY);
+    ESK_CHECK_INT(
+        esk_series_create(&fixture.volume, &second, NULL, fixture.page),
+        ESK_E_READ_ONLY);
     ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
                   ESK_E_READ_ONLY);
     ESK_CHECK_INT(esk_volume_step(&fixture.volume, 9, NULL), ESK_E_READ_ONLY);

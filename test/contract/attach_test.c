@@ -54,16 +54,19 @@ ESK_TEST(series_attached_by_its_shape_is_the_one_that_was_opened) {
     ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
     struct esk_series_shape shape = fixture.series->shape;
     struct esk_table_info info = info_of(&fixture, "log");
+    struct esk_series_options options;
+    ESK_CHECK_INT(esk_series_options(&info, &options), ESK_OK);
     esk_series_close(fixture.series);
     ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
-                                    &shape, NULL, (uint8_t *)arena + 1,
-                                    sizeof arena - 8),
+                                    &shape, &options, NULL,
+                                    (uint8_t *)arena + 1, sizeof arena - 8),
                   ESK_E_INVALID);
     ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
-                                    &shape, NULL, arena, 600),
+                                    &shape, &options, NULL, arena, 600),
                   ESK_E_NO_MEMORY);
     ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
-                                    &shape, NULL, arena, sizeof arena),
+                                    &shape, &options, NULL, arena,
+                                    sizeof arena),
                   ESK_OK);
     uint32_t rows = 0;
     ESK_CHECK_INT(esk_series_count(series, &rows), ESK_OK);
@@ -116,8 +119,9 @@ ESK_TEST(tree_attached_by_its_shape_is_the_one_that_was_opened) {
 /// Takes the pages of the newest half as esk_volume_stamp wants them.
 static void meta_take(const struct esk_fixture *fixture, uint8_t *meta) {
     const struct esk_volume *volume = &fixture->volume;
-    uint32_t first = volume->half_newest * volume->half_blocks *
-                     fixture->device->geometry.block_pages;
+    esk_page_id first = 0;
+    ESK_CHECK_INT(esk_half_page(volume, volume->half_newest, 0, &first),
+                  ESK_OK);
     uint32_t at = 0;
     for (uint32_t i = 0; i <= volume->catalog_pages; i++) {
         uint32_t page = i < volume->catalog_pages
@@ -147,7 +151,7 @@ ESK_TEST(volume_attached_and_stamped_is_the_one_that_was_formatted) {
         esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
         ESK_E_SCHEMA);
     shape.commit--;
-    uint32_t blocks = 2u * shape.half_blocks;
+    uint32_t blocks = fixture.device->geometry.block_count;
     for (uint32_t block = 0; block < blocks; block++) {
         ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, block),
                       ESK_OK);

@@ -50,10 +50,10 @@ static uint32_t row_make(uint32_t i, uint8_t *row, char *note) {
 static void table_make(struct esk_volume *volume) {
     static const uint8_t edges[] = {0x0C, 0xFE, 0x00, 0x00, 0xF4, 0x01};
     const struct esk_column columns[] = {
-        {"time", "s", ESK_TYPE_U32, 0},
-        {"level", "mm", ESK_TYPE_I16, 0},
-        {"temp", "degC", ESK_TYPE_F32, 0},
-        {"note", "", ESK_TYPE_VAR, 0},
+        {"time", "s", ESK_TYPE_U32, 0, 0},
+        {"level", "mm", ESK_TYPE_I16, 0, 0},
+        {"temp", "degC", ESK_TYPE_F32, 0, 0},
+        {"note", "", ESK_TYPE_VAR, 0, 0},
     };
     const struct esk_index_spec indexes[] = {
         {.column = 1, .bitmap_bits = 8, .edges = edges, .edge_count = 3},
@@ -66,8 +66,7 @@ static void table_make(struct esk_volume *volume) {
         .indexes = indexes,
         .index_count = 2,
     };
-    ESK_CHECK_INT(
-        esk_volume_create(volume, ESK_TABLE_SERIES, &spec, NULL, page), ESK_OK);
+    ESK_CHECK_INT(esk_series_create(volume, &spec, NULL, page), ESK_OK);
 }
 
 static void image_make(const struct esk_device *device) {

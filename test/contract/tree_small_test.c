@@ -80,9 +80,9 @@ static uint32_t rows_promised(const struct small *small) {
 /// Returns what the creation says.
 static int start(struct model *model, const struct small *small) {
     const struct esk_column columns[] = {
-        {"key", "", ESK_TYPE_BYTES, small->key_bytes},
+        {"key", "", ESK_TYPE_BYTES, small->key_bytes, 0},
         {"value", "", ESK_TYPE_BYTES,
-         (uint16_t)(small->row_bytes - small->key_bytes)},
+         (uint16_t)(small->row_bytes - small->key_bytes), 0},
     };
     struct esk_sim_config sim = {
         .geometry = {.block_count = small->blocks + 40u,

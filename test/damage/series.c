@@ -140,8 +140,7 @@ static int table_create(struct table *table) {
         spec.data_blocks = share / 3;
         spec.var_blocks = share - share / 3;
     }
-    return esk_volume_create(&table->volume, ESK_TABLE_SERIES, &spec, NULL,
-                             table->page);
+    return esk_series_create(&table->volume, &spec, NULL, table->page);
 }
 
 static int table_open(struct table *table) {

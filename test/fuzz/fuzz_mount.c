@@ -69,8 +69,7 @@ static void rows_append(struct esk_series *series, bool noted, uint32_t count) {
 static void table_make(struct esk_volume *volume,
                        const struct esk_table_spec *spec, uint32_t rows) {
     struct esk_series *series = NULL;
-    if (esk_volume_create(volume, ESK_TABLE_SERIES, spec, NULL, page) ==
-            ESK_OK &&
+    if (esk_series_create(volume, spec, NULL, page) == ESK_OK &&
         esk_series_open(&series, volume, spec->name, NULL, arena,
                         sizeof arena) == ESK_OK) {
         rows_append(series, spec == &noted_spec, rows);

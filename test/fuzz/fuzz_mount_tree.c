@@ -181,8 +181,9 @@ static void table_use(struct esk_volume *volume,
     struct esk_tree_config config = {.frames = how & 7, .policy = how >> 3 & 1};
     struct esk_column_info column = {.bytes = 0};
     struct esk_tree *tree = NULL;
-    if (info->run_pages < STORE_COUNT) {
-        config.store = stores[info->run_pages];
+    struct esk_tree_options options;
+    if (esk_tree_options(info, &options) == ESK_OK) {
+        config.store = stores[options.store];
     }
     uint32_t bytes = esk_tree_arena_bytes(volume, info, &config, page);
     void *exact = bytes > 0 && bytes <= sizeof arena ? malloc(bytes) : NULL;

@@ -70,8 +70,7 @@ static int side_create(struct esk_model_series *model, struct cut_side *side) {
     side->maybe = true;
     side->rows = 0;
     side->synced = 0;
-    ESK_TRY(esk_volume_create(&model->volume, ESK_TABLE_SERIES, &spec, NULL,
-                              model->page));
+    ESK_TRY(esk_series_create(&model->volume, &spec, NULL, model->page));
     side->maybe = false;
     side->exists = true;
     return ESK_OK;

@@ -72,8 +72,8 @@ static inline void fixture_start(struct esk_fixture *fixture,
 static inline void fixture_create(struct esk_fixture *fixture,
                                   const struct esk_table_spec *spec) {
     struct esk_fault fault = {0, 0};
-    int status = esk_volume_create(&fixture->volume, ESK_TABLE_SERIES, spec,
-                                   &fault, fixture->page);
+    int status =
+        esk_series_create(&fixture->volume, spec, &fault, fixture->page);
     if (status == ESK_E_SCHEMA) {
         ESK_CHECK_TEXT(esk_fault_text(fault.kind), "");
     }

@@ -97,8 +97,7 @@ static int table_create(struct esk_model_series *model) {
         .index_blocks = table->index_blocks,
         .var_blocks = table->var_blocks,
     };
-    return esk_volume_create(&model->volume, ESK_TABLE_SERIES, &spec, NULL,
-                             model->page);
+    return esk_series_create(&model->volume, &spec, NULL, model->page);
 }
 
 static uint32_t bad_count(const struct esk_model_series *model, uint32_t first,
@@ -126,8 +125,8 @@ static int table_learn(struct esk_model_series *model) {
     model->data_block = info.block[0];
     model->index_block = info.block[1];
     model->var_block = info.block[2];
-    model->table.data_blocks = info.blocks[0] - info.sync_blocks;
-    model->sync_blocks = info.sync_blocks;
+    model->table.data_blocks = info.blocks[ESK_REGION_DATA];
+    model->sync_blocks = info.blocks[ESK_REGION_SYNC];
     model->index_blocks = info.blocks[1];
     model->var_blocks = info.blocks[2];
     model->bad_blocks =

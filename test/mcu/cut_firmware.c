@@ -73,8 +73,7 @@ static void create(void) {
     uint8_t *page = (uint8_t *)arena;
     FIRMWARE_DO(esk_volume_format(&medium_device, &format, page));
     FIRMWARE_DO(esk_volume_mount(&volume, &medium_device, 0, page));
-    FIRMWARE_DO(
-        esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, &fault, page));
+    FIRMWARE_DO(esk_series_create(&volume, &spec, &fault, page));
     esk_volume_unmount(&volume);
     esk_board_note(SLOT_READY, 1);
 }

@@ -87,8 +87,7 @@ int fault_create(void) {
     struct esk_fault fault;
     accepted = 0;
     synced = 0;
-    return esk_volume_create(&fault_volume, ESK_TABLE_SERIES, &spec, &fault,
-                             fault_page());
+    return esk_series_create(&fault_volume, &spec, &fault, fault_page());
 }
 
 uint32_t fault_arena_needed(const struct esk_table_info *info) {

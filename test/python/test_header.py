@@ -32,6 +32,7 @@ const struct esk_series_sync esk_series_part_sync;
 int main(void) {
     const struct esk_table_info *table = &esk_shape_table;
     const struct esk_series_shape *series = &esk_shape_series;
+    const struct esk_series_options *options = &esk_shape_options;
     const struct esk_volume_shape *volume = &esk_shape_volume;
     SHOW(esk_shape_geometry.block_count);
     SHOW(esk_shape_geometry.block_pages);
@@ -48,8 +49,7 @@ int main(void) {
     SHOW(table->kind);
     SHOW(table->column_count);
     SHOW(table->key_column);
-    SHOW(table->full_policy);
-    SHOW(table->sync_blocks);
+    SHOW(options->full_policy);
     SHOW(table->row_bytes);
     SHOW(table->block[0]);
     SHOW(table->block[1]);
@@ -57,8 +57,10 @@ int main(void) {
     SHOW(table->blocks[0]);
     SHOW(table->blocks[1]);
     SHOW(table->blocks[2]);
-    SHOW(table->floor_key);
-    SHOW(table->floor_set);
+    SHOW(table->block[3]);
+    SHOW(table->blocks[3]);
+    SHOW(options->floor_key);
+    SHOW(options->tail);
     SHOW(series->row_bytes);
     SHOW(series->entry_bytes);
     SHOW(series->key_offset);
@@ -91,8 +93,6 @@ static void show_list(const char *name, const uint16_t *list, unsigned count) {
 }
 int main(void) {
     SHOW(esk_shape_table.kind);
-    SHOW(esk_shape_table.group_pages);
-    SHOW(esk_shape_table.run_pages);
     SHOW(esk_shape_table.block[0]);
     SHOW(esk_shape_table.blocks[0]);
     SHOW(layout->row_bytes);
@@ -199,17 +199,17 @@ def test_header_compiles_to_what_the_volume_says(esker, tmp_path, geometry):
         assert found["esk_shape_geometry.flags"] == str(int(geometry.overwrite))
         assert found["volume->commit"] == str(volume.commit)
         assert found["table->row_bytes"] == "16"
-        assert [found[f"table->block[{i}]"] for i in range(3)] == [
+        assert [found[f"table->block[{i}]"] for i in range(4)] == [
             str(block) for block in table.first_block
         ]
-        assert [found[f"table->blocks[{i}]"] for i in range(3)] == [
+        assert [found[f"table->blocks[{i}]"] for i in range(4)] == [
             str(count) for count in table.blocks
         ]
         # Both halves hold the pages that the constant bytes are.
         made = pages_of(volume, bytes.fromhex(found["meta"]))
         medium = [
             volume.device.read_page(page)
-            for page in range(table.first_block[0] * geometry.block_pages)
+            for page in range(geometry.block_count * geometry.block_pages)
         ]
         assert len(made) == 2
         for page in made:
@@ -217,10 +217,10 @@ def test_header_compiles_to_what_the_volume_says(esker, tmp_path, geometry):
     assert found["ESK_SHAPE_KEEPS_MARKS"] == "0"
     assert found["esk_shape_parts.keys != 0"] == "1"
     assert found["esk_shape_parts.sync != 0"] == str(
-        int(found["table->sync_blocks"] != "0")
+        int(found["table->blocks[3]"] != "0")
     )
-    assert found["ESK_SHAPE_SYNC_BLOCKS"] == found["table->sync_blocks"]
-    assert (found["table->sync_blocks"] != "0") == (geometry == SD)
+    assert found["ESK_SHAPE_SYNC_BLOCKS"] == found["table->blocks[3]"]
+    assert (found["table->blocks[3]"] != "0") == (geometry == SD)
 
 
 def test_header_of_every_type_of_column_and_an_odd_name(esker, tmp_path):
@@ -241,7 +241,7 @@ def test_header_of_every_type_of_column_and_an_odd_name(esker, tmp_path):
     assert done.status == 0, done
     found = constants(tmp_path, done.out)
     assert found["name"] == '2 "w"??/'
-    assert found["table->full_policy"] == "1"
+    assert found["options->full_policy"] == "1"
     assert found["ESK_SHAPE_KEEPS_MARKS"] == "1"
     assert found["esk_shape_parts.var != 0"] == "1"
     assert found["series->key_offset"] == "3"
@@ -269,8 +269,7 @@ def test_header_keeps_the_floor(esker, tmp_path):
                 table.erase_before(60)
         chip.save(image)
     found = constants(tmp_path, esker("header", image, "log").out)
-    assert found["table->floor_set"] == "1"
-    assert found["table->floor_key"] == "60"
+    assert found["options->floor_key"] == "60"
 
 
 def test_header_depends_on_the_table_alone(esker, tmp_path):
@@ -334,7 +333,6 @@ def test_header_of_a_tree_has_the_layout_that_the_core_makes(
     assert "ESK_SHAPE_SERIES" not in done.out
     found = tree_constants(tmp_path, done.out, store)
     assert found["esk_shape_table.kind"] == str(lib.ESK_TABLE_TREE)
-    assert found["esk_shape_table.run_pages"] == str(STORES[store])
     assert found["esk_shape_table.block[0]"] == str(entry.first_block[0])
     assert found["esk_shape_table.blocks[0]"] == "24"
     assert found["layout->row_bytes"] == "10"

@@ -21,7 +21,7 @@ from eskerdb import (
 
 # FORMAT.md, "Superblock".
 MAGIC = b"EskerDB\0"
-MAGIC_AT, VERSION_AT, PAGE_BYTES_AT = 16, 24, 50
+MAGIC_AT, VERSION_AT, PAGE_BYTES_AT = 16, 24, 62
 
 
 def supers(data: bytes) -> list[int]:

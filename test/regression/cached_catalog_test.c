@@ -54,8 +54,7 @@ static int table_change(unsigned i, bool there) {
                                   .data_blocks = 2,
                                   .index_blocks = 2};
     return there ? esk_volume_drop(&volume, names[i], page)
-                 : esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, NULL,
-                                     page);
+                 : esk_series_create(&volume, &spec, NULL, page);
 }
 
 /// Changes tables until the power goes, then finds those of the last change

@@ -272,12 +272,11 @@ ESK_TEST(tree_is_whole_or_not_opened_when_reads_of_its_mount_fail) {
 static struct esk_fixture fixture;
 
 static int table_create(const char *name) {
-    static const struct esk_column columns[] = {{"key", "", ESK_TYPE_U32, 0},
-                                                {"v", "", ESK_TYPE_I32, 0}};
+    static const struct esk_column columns[] = {{"key", "", ESK_TYPE_U32, 0, 0},
+                                                {"v", "", ESK_TYPE_I32, 0, 0}};
     struct esk_table_spec spec = {
         .name = name, .columns = columns, .column_count = 2, .data_blocks = 4};
-    return esk_volume_create(&fixture.volume, ESK_TABLE_SERIES, &spec, NULL,
-                             fixture.page);
+    return esk_series_create(&fixture.volume, &spec, NULL, fixture.page);
 }
 
 static int table_find(const char *name) {

@@ -24,8 +24,8 @@ static struct esk_series *series_open(struct esk_volume *volume,
 }
 
 ESK_TEST(refusing_table_keeps_the_values_of_a_block_that_failed) {
-    const struct esk_column columns[] = {{"k", "", ESK_TYPE_I64, 0},
-                                         {"v", "", ESK_TYPE_VAR, 0}};
+    const struct esk_column columns[] = {{"k", "", ESK_TYPE_I64, 0, 0},
+                                         {"v", "", ESK_TYPE_VAR, 0, 0}};
     const struct esk_table_spec spec = {.name = "t",
                                         .columns = columns,
                                         .column_count = 2,
@@ -46,9 +46,7 @@ ESK_TEST(refusing_table_keeps_the_values_of_a_block_that_failed) {
     const struct esk_device *device = esk_sim_device(sim);
     ESK_CHECK_INT(esk_volume_format(device, &format, page), ESK_OK);
     ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, page), ESK_OK);
-    ESK_CHECK_INT(
-        esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, NULL, page),
-        ESK_OK);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL, page), ESK_OK);
     struct esk_series *series = series_open(&volume, device);
     struct esk_sim_failures failures = {0};
     failures.program.burst_start = 1;

@@ -60,12 +60,13 @@ static int boot(void) {
     ESK_TRY(told(volume_boot()));
     /* Both have read what they will of the meta halves, which differs. */
     esk_sim_seed_set(twin.sim, draw(1u << 30));
-    return told(
-        SHAPED ? esk_series_attach(&world.series, &esk_shape_parts,
-                                   &twin.volume, &esk_shape_table,
-                                   &esk_shape_series, NULL, arena, sizeof arena)
-               : esk_series_open_with(&world.series, &parts, &twin.volume,
-                                      "log", NULL, arena, sizeof arena));
+    return told(SHAPED
+                    ? esk_series_attach(&world.series, &esk_shape_parts,
+                                        &twin.volume, &esk_shape_table,
+                                        &esk_shape_series, &esk_shape_options,
+                                        NULL, arena, sizeof arena)
+                    : esk_series_open_with(&world.series, &parts, &twin.volume,
+                                           "log", NULL, arena, sizeof arena));
 }
 
 static uint32_t pages_on_medium(void) {
@@ -271,10 +272,10 @@ ESK_TEST(shape_keeps_what_was_synced_and_gives_what_the_catalog_gives) {
 static void volume_make(const char *uuid, bool has_second) {
     const struct esk_device *device = esk_sim_device(twin.sim);
     static const struct esk_column columns[] = {
-        {"time", "s", ESK_TYPE_U32, 0},
-        {"air", "mdegC", ESK_TYPE_I32, 0},
-        {"ground", "mdegC", ESK_TYPE_I32, 0},
-        {"water", "mdegC", ESK_TYPE_I32, 0},
+        {"time", "s", ESK_TYPE_U32, 0, 0},
+        {"air", "mdegC", ESK_TYPE_I32, 0, 0},
+        {"ground", "mdegC", ESK_TYPE_I32, 0, 0},
+        {"water", "mdegC", ESK_TYPE_I32, 0, 0},
     };
     struct esk_volume_config config = {.tables_max = 2};
     struct esk_table_spec spec = {.name = "log",
@@ -287,14 +288,12 @@ static void volume_make(const char *uuid, bool has_second) {
     ESK_CHECK_INT(esk_volume_format(device, &config, (uint8_t *)page), ESK_OK);
     ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, (uint8_t *)page),
                   ESK_OK);
-    ESK_CHECK_INT(esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, NULL,
-                                    (uint8_t *)page),
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL, (uint8_t *)page),
                   ESK_OK);
     if (has_second) {
         spec.name = "second";
         spec.data_blocks = 2;
-        ESK_CHECK_INT(esk_volume_create(&volume, ESK_TABLE_SERIES, &spec, NULL,
-                                        (uint8_t *)page),
+        ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL, (uint8_t *)page),
                       ESK_OK);
     }
 }
@@ -303,8 +302,10 @@ static const char uuid[] = "shape shape shap";
 
 /// Keeps the bytes of the meta halves in `bytes`.
 static void meta_keep(uint8_t *bytes) {
-    uint32_t pages = 2u * esk_shape_volume.half_blocks * BLOCK_PAGES;
-    for (uint32_t at = 0; at < pages; at++) {
+    uint32_t pages = esk_shape_volume.half_blocks * BLOCK_PAGES;
+    uint32_t all = esk_shape_geometry.block_count * BLOCK_PAGES;
+    for (uint32_t i = 0; i < 2 * pages; i++) {
+        uint32_t at = i < pages ? i : all - 2 * pages + i;
         ESK_CHECK_INT(esk_sim_peek(twin.sim, at, bytes), ESK_OK);
         bytes += PAGE_BYTES;
     }
@@ -379,7 +380,9 @@ ESK_TEST(shape_does_not_attach_a_catalog_that_was_changed) {
 ESK_TEST(shape_does_not_write_over_two_damaged_superblocks) {
     world_make(1, false);
     volume_make(uuid, false);
-    uint32_t half = esk_shape_volume.half_blocks * BLOCK_PAGES;
+    uint32_t half =
+        (esk_shape_geometry.block_count - esk_shape_volume.half_blocks) *
+        BLOCK_PAGES;
     uint32_t super = esk_shape_volume.half_pages - 1u;
     ESK_CHECK_INT(esk_sim_flip(twin.sim, super, 200), ESK_OK);
     ESK_CHECK_INT(attach(), ESK_OK);

@@ -81,6 +81,9 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
     """Prints one table; returns whether it could be read."""
     facts = grid(f"\n{table.kind} {table.name}")
     healthy = True
+    if table.problem:
+        warn(table.problem)
+        return False
     try:
         with volume.open_table(table.name) as opened:
             facts.add_row("rows", f"{opened.count():,}")
@@ -102,7 +105,9 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
         ", ".join(
             f"{count:,} for {what}"
             for count, what in zip(
-                table.blocks, ("rows", "indexes", "values"), strict=True
+                table.blocks,
+                ("rows", "indexes", "values", "syncs"),
+                strict=True,
             )
             if count
         ),

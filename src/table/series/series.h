@@ -28,7 +28,7 @@
 #include "index/spline/spline.h"
 #include "index/summary/summary.h"
 #include "pool/pool.h"
-#include "volume/index_page_format.h"
+#include "table/series/index_page_format.h"
 #include "volume/volume.h"
 
 enum {

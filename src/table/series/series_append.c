@@ -8,6 +8,7 @@
 /// names, or a page the next mount adds to the index itself.
 #include "table/series/series_rows.h"
 #include "volume/volume.h"
+#include "volume/volume_format.h"
 
 /// Programs the write page and starts an empty one.
 static int write_page_flush(struct esk_series *series) {
@@ -167,8 +168,12 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     }
     ESK_TRY(first_kept(series, order, &position));
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
-    int status =
-        esk_catalog_set_tail(series->volume, series->id, position, order, page);
+    uint8_t tail[ESK_OPTION_TAIL_BYTES];
+    tail[ESK_OPTION_TAIL_FLAGS] = 1;
+    esk_store_u32(tail + ESK_OPTION_TAIL_POSITION, position);
+    esk_store_u64(tail + ESK_OPTION_TAIL_FLOOR_KEY, order);
+    int status = esk_catalog_patch(series->volume, series->id, ESK_OPTION_TAIL,
+                                   tail, sizeof tail, page);
     esk_pool_give(&series->pool, frame);
     if (status != ESK_OK) {
         return status;

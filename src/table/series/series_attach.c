@@ -59,6 +59,7 @@ static uint16_t state_bytes(const struct esk_series_parts *parts) {
 uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                           const struct esk_series_parts *parts,
                           const struct esk_table_info *info,
+                          const struct esk_series_options *options,
                           const struct esk_series_config *config,
                           const struct esk_series_layout *layout,
                           struct esk_series_memory *memory) {
@@ -67,7 +68,7 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->var = info->blocks[ESK_REGION_VAR] > 0
                       ? esk_arena_take(arena, sizeof *memory->var)
                       : NULL;
-    memory->journal = info->sync_blocks > 0
+    memory->journal = info->blocks[ESK_REGION_SYNC] > 0
                           ? esk_arena_take(arena, sizeof *memory->journal)
                           : NULL;
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
@@ -85,7 +86,7 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
         memory->columns = esk_arena_take(
             arena, (uint32_t)(info->index_count * sizeof *memory->columns));
         memory->group = esk_arena_take(
-            arena, (uint32_t)(info->group_pages - 1u) * layout->entry_bytes);
+            arena, (uint32_t)(options->group_pages - 1u) * layout->entry_bytes);
         memory->edges = esk_arena_take(arena, layout->edges_bytes);
     }
     return arena->used;
@@ -96,6 +97,7 @@ void esk_series_make(const struct esk_series_memory *memory,
                      const struct esk_series_parts *parts,
                      const struct esk_table_info *info,
                      const struct esk_series_shape *shape,
+                     const struct esk_series_options *options,
                      const struct esk_series_config *config) {
     struct esk_series *series = memory->series;
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
@@ -115,14 +117,14 @@ void esk_series_make(const struct esk_series_memory *memory,
         series->log.run_page = page;
     }
     series->id = info->id;
-    series->floor = info->floor_set ? (esk_key)info->floor_key : 0;
+    series->floor = (esk_key)options->floor_key;
     if (shape->var_offset != ESK_SERIES_NO_VAR) {
         page += page_bytes;
         series->var_page = page;
         series->var = memory->var;
         memset(series->var, 0, sizeof *series->var);
     }
-    if (info->sync_blocks > 0) {
+    if (info->blocks[ESK_REGION_SYNC] > 0) {
         series->journal = memory->journal;
         memset(series->journal, 0, sizeof *series->journal);
     }
@@ -198,62 +200,60 @@ static int keys_recover(struct esk_series *series) {
     return ESK_OK;
 }
 
-/// Mounts `ring` on `blocks` blocks from `block` on.
+/// Mounts `ring` on the region of role `role`.
 static int ring_mount(struct esk_series *series, struct esk_ring *ring,
-                      struct esk_ring_config *config, uint32_t block,
-                      uint32_t blocks, uint8_t *page) {
-    config->block = block;
-    config->blocks = blocks;
+                      struct esk_ring_config *config,
+                      const struct esk_table_info *info, uint8_t role,
+                      uint8_t *page) {
+    config->block = info->block[role];
+    config->blocks = info->blocks[role];
     return esk_ring_mount(ring, series->volume, config, &series->stats, page);
 }
 
-/// The sync journal's blocks are the data region's last ones.
 static int rings_mount(struct esk_series *series,
-                       const struct esk_table_info *info, uint8_t ahead,
+                       const struct esk_table_info *info,
+                       const struct esk_series_options *options, uint8_t ahead,
                        uint8_t *page) {
-    uint8_t sync = info->sync_blocks;
-    uint32_t block = info->block[ESK_REGION_DATA];
-    uint32_t blocks = info->blocks[ESK_REGION_DATA] - sync;
-    bool refuse = info->full_policy == ESK_FULL_REFUSE;
+    bool refuse = options->full_policy == ESK_FULL_REFUSE;
     struct esk_ring_config config = {
         .seed = info->seed,
-        .tail_hint = info->tail_hint,
+        .tail_hint = options->tail,
         .unit = esk_shape(series)->row_bytes,
         .kind = ESK_PAGE_DATA,
         .table = info->id,
         .ahead = ahead,
         .refuse = refuse,
     };
-    ESK_TRY(ring_mount(series, &series->data, &config, block, blocks, page));
+    ESK_TRY(ring_mount(series, &series->data, &config, info, ESK_REGION_DATA,
+                       page));
     config.tail_hint = 0;
     if (esk_sync_ring(series) != NULL) {
         config.kind = ESK_PAGE_SYNC;
         config.refuse = true;
-        ESK_TRY(ring_mount(series, esk_sync_ring(series), &config,
-                           block + blocks, sync, page));
+        ESK_TRY(ring_mount(series, esk_sync_ring(series), &config, info,
+                           ESK_REGION_SYNC, page));
     }
     config.unit = 1;
     if (esk_parts(series)->log != NULL) {
         config.kind = ESK_PAGE_INDEX;
         config.refuse = false;
-        ESK_TRY(ring_mount(series, &series->log.ring, &config,
-                           info->block[ESK_REGION_INDEX],
-                           info->blocks[ESK_REGION_INDEX], page));
+        ESK_TRY(ring_mount(series, &series->log.ring, &config, info,
+                           ESK_REGION_INDEX, page));
     }
     if (esk_var_ring(series) != NULL) {
         config.kind = ESK_PAGE_VAR;
         config.refuse = refuse;
-        ESK_TRY(ring_mount(series, esk_var_ring(series), &config,
-                           info->block[ESK_REGION_VAR],
-                           info->blocks[ESK_REGION_VAR], page));
+        ESK_TRY(ring_mount(series, esk_var_ring(series), &config, info,
+                           ESK_REGION_VAR, page));
     }
     return ESK_OK;
 }
 
 /// Mounts the rings and brings back what the last mount knew.
-/// info     needed until the rings are mounted: before a page is pinned.
+/// info, options  needed until the rings are mounted: before a page is pinned.
 static int series_mount(struct esk_series *series,
                         const struct esk_table_info *info,
+                        const struct esk_series_options *options,
                         const struct esk_series_config *config) {
     uint8_t ahead =
         config == NULL || config->erase_ahead == 0 ? 1 : config->erase_ahead;
@@ -261,7 +261,7 @@ static int series_mount(struct esk_series *series,
         ahead = ERASE_AHEAD_MAX;
     }
     /* The write page is empty yet: it serves as scratch. */
-    ESK_TRY(rings_mount(series, info, ahead, series->write_page));
+    ESK_TRY(rings_mount(series, info, options, ahead, series->write_page));
     if (esk_var_ring(series) != NULL) {
         esk_parts(series)->var->recover(series);
     }
@@ -283,12 +283,13 @@ static int series_mount(struct esk_series *series,
 int esk_series_start(struct esk_series **series,
                      const struct esk_series_memory *memory,
                      const struct esk_table_info *info,
+                     const struct esk_series_options *options,
                      const struct esk_series_config *config) {
     struct esk_series *made = memory->series;
     esk_pool_init(&made->pool, memory->pool,
                   esk_volume_geometry(made->volume)->page_bytes,
                   frames(info, config));
-    int status = series_mount(made, info, config);
+    int status = series_mount(made, info, options, config);
     if (status != ESK_OK) {
         esk_series_close(made);
         return status;
@@ -302,6 +303,7 @@ int esk_series_attach(struct esk_series **series,
                       struct esk_volume *volume,
                       const struct esk_table_info *info,
                       const struct esk_series_shape *shape,
+                      const struct esk_series_options *options,
                       const struct esk_series_config *config, void *arena,
                       uint32_t arena_bytes) {
     const struct esk_series_layout layout = {.entry_bytes = 0};
@@ -310,10 +312,11 @@ int esk_series_attach(struct esk_series **series,
     if (!esk_arena_is_aligned(arena)) {
         return ESK_E_INVALID;
     }
-    esk_series_carve(&carved, volume, parts, info, config, &layout, &memory);
+    esk_series_carve(&carved, volume, parts, info, options, config, &layout,
+                     &memory);
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }
-    esk_series_make(&memory, volume, parts, info, shape, config);
-    return esk_series_start(series, &memory, info, config);
+    esk_series_make(&memory, volume, parts, info, shape, options, config);
+    return esk_series_start(series, &memory, info, options, config);
 }

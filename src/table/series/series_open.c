@@ -2,24 +2,54 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Opening a series by its name: its shape, read from the catalog.
-#include "table/series/series_open.h"
+#include <stddef.h>
+
 #include "base/inline.h"
+#include "table/series/series_open.h"
+#include "volume/volume_format.h"
+
+int esk_series_options(const struct esk_table_info *info,
+                       struct esk_series_options *options) {
+    const uint8_t *own = esk_option_find(info->options, info->options_bytes,
+                                         ESK_OPTION_SERIES, 3);
+    const uint8_t *tail =
+        esk_option_find(info->options, info->options_bytes, ESK_OPTION_TAIL,
+                        ESK_OPTION_TAIL_BYTES);
+    if (info->options_bytes > sizeof info->options) {
+        return ESK_E_UNSUPPORTED;
+    }
+    if (own == NULL || tail == NULL || own[0] < 2) {
+        return ESK_E_CORRUPT;
+    }
+    options->group_pages = own[0];
+    options->run_pages = own[1];
+    options->full_policy = own[2];
+    options->tail = esk_load_u32(tail + ESK_OPTION_TAIL_POSITION);
+    options->floor_key = tail[ESK_OPTION_TAIL_FLAGS] != 0
+                             ? esk_load_u64(tail + ESK_OPTION_TAIL_FLOOR_KEY)
+                             : 0;
+    return options->full_policy > ESK_FULL_REFUSE ||
+                   tail[ESK_OPTION_TAIL_FLAGS] > 1
+               ? ESK_E_UNSUPPORTED
+               : ESK_OK;
+}
 
 /// Takes all columns: the row's shape, and with value indexes where each is.
 static int columns_take(struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
+                        const struct esk_series_options *options,
                         struct esk_series_layout *layout,
                         struct esk_series_shape *shape) {
     if (info->column_count > ESK_COLUMN_COUNT_MAX ||
-        info->index_count > ESK_INDEX_COUNT_MAX || info->group_pages < 2) {
+        info->index_count > ESK_INDEX_COUNT_MAX) {
         return ESK_E_CORRUPT;
     }
     memset(shape, 0, sizeof *shape);
     shape->row_bytes = info->row_bytes;
     shape->var_offset = ESK_SERIES_NO_VAR;
     shape->column_count = info->index_count;
-    shape->group_pages = info->group_pages;
-    shape->run_pages = info->run_pages;
+    shape->group_pages = options->group_pages;
+    shape->run_pages = options->run_pages;
     for (uint8_t i = 0; i < info->column_count; i++) {
         struct esk_column_place column;
         ESK_TRY(esk_descriptor_column(descriptor, &column, NULL, NULL));
@@ -45,6 +75,7 @@ static int columns_take(struct esk_descriptor *descriptor,
 static int layout_read(struct esk_volume *volume,
                        const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
+                       const struct esk_series_options *options,
                        struct esk_series *series, uint8_t *edges,
                        struct esk_series_layout *layout,
                        struct esk_series_shape *shape, uint8_t *page) {
@@ -56,7 +87,7 @@ static int layout_read(struct esk_volume *volume,
     layout->entry_bytes = 0;
     layout->edges_bytes = 0;
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
-    ESK_TRY(columns_take(&descriptor, info, layout, shape));
+    ESK_TRY(columns_take(&descriptor, info, options, layout, shape));
     if (info->index_count > 0) {
         if (parts->values == NULL || parts->log == NULL) {
             return ESK_E_UNSUPPORTED;
@@ -77,12 +108,14 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
     struct esk_series_memory memory;
     struct esk_series_layout layout;
     struct esk_series_shape shape;
-    if (layout_read(volume, parts, info, NULL, NULL, &layout, &shape, page) !=
-        ESK_OK) {
+    struct esk_series_options options;
+    if (esk_series_options(info, &options) != ESK_OK ||
+        layout_read(volume, parts, info, &options, NULL, NULL, &layout, &shape,
+                    page) != ESK_OK) {
         return 0;
     }
-    return esk_series_carve(&arena, volume, parts, info, config, &layout,
-                            &memory);
+    return esk_series_carve(&arena, volume, parts, info, &options, config,
+                            &layout, &memory);
 }
 
 /// Whether a run page has room for an entry and two knots, and a group page
@@ -96,10 +129,12 @@ static bool index_pages_fit(const struct esk_series_shape *shape,
            ESK_INDEX_TILE_BODY + entries + knots <= page_bytes;
 }
 
-/// Whether `blocks` blocks from `block` on are a ring's on the device.
-static bool region_fits(const struct esk_volume *volume, uint32_t block,
-                        uint32_t blocks) {
+/// Whether the region of role `role` is a ring's on the device.
+static bool region_fits(const struct esk_volume *volume,
+                        const struct esk_table_info *info, uint8_t role) {
     uint32_t count = esk_volume_geometry(volume)->block_count;
+    uint32_t block = info->block[role];
+    uint32_t blocks = info->blocks[role];
     return blocks >= 2 && block < count && blocks <= count - block;
 }
 
@@ -109,32 +144,35 @@ static int shape_check(const struct esk_volume *volume,
                        const struct esk_table_info *info,
                        const struct esk_series_shape *shape) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
-    uint32_t blocks = info->blocks[ESK_REGION_DATA];
     bool has_var = shape->var_offset != ESK_SERIES_NO_VAR;
+    bool has_sync = info->blocks[ESK_REGION_SYNC] > 0;
     bool unserved = shape->key_bytes > sizeof(esk_key) ||
                     (has_var && parts->var == NULL) ||
-                    (info->sync_blocks > 0 && parts->sync == NULL);
-    bool sound = shape->key_bytes > 0 &&
-                 info->row_bytes <= page_bytes - ESK_ENVELOPE_BYTES &&
-                 index_pages_fit(shape, page_bytes) &&
-                 blocks > info->sync_blocks && info->sync_blocks != 1 &&
-                 blocks - info->sync_blocks >= 2 &&
-                 region_fits(volume, info->block[ESK_REGION_DATA], blocks) &&
-                 (parts->log == NULL ||
-                  region_fits(volume, info->block[ESK_REGION_INDEX],
-                              info->blocks[ESK_REGION_INDEX])) &&
-                 (!has_var || region_fits(volume, info->block[ESK_REGION_VAR],
-                                          info->blocks[ESK_REGION_VAR]));
+                    (has_sync && parts->sync == NULL);
+    bool sound =
+        shape->key_bytes > 0 &&
+        info->row_bytes <= page_bytes - ESK_ENVELOPE_BYTES &&
+        index_pages_fit(shape, page_bytes) &&
+        region_fits(volume, info, ESK_REGION_DATA) &&
+        (!has_sync || region_fits(volume, info, ESK_REGION_SYNC)) &&
+        (parts->log == NULL || region_fits(volume, info, ESK_REGION_INDEX)) &&
+        (!has_var || region_fits(volume, info, ESK_REGION_VAR));
     return unserved ? ESK_E_UNSUPPORTED : sound ? ESK_OK : ESK_E_CORRUPT;
 }
 
 /// What an open knows of the table. Until the arena is carved it stands there,
-/// after a page of scratch; then aside. The layout's columns, which only a
-/// table with value indexes has, may reach into the frames and the key index,
-/// which are empty yet.
+/// after a page of scratch; then, but for what it no longer needs, aside. The
+/// layout's columns, which only a table with value indexes has, may reach into
+/// the frames and the key index, which are empty yet.
 struct open_scratch {
+    struct esk_series_options options;
     struct esk_table_info info;
     struct esk_series_layout layout;
+};
+
+enum {
+    ASIDE_BYTES = offsetof(struct open_scratch, info) +
+                  offsetof(struct esk_table_info, options),
 };
 
 int esk_series_open_with(struct esk_series **series,
@@ -155,25 +193,25 @@ int esk_series_open_with(struct esk_series **series,
     if (!esk_arena_is_aligned(arena)) {
         return ESK_E_INVALID;
     }
-    ESK_TRY(esk_table_find(volume, name, &scratch->info, arena, arena_bytes));
-    if (scratch->info.kind != ESK_TABLE_SERIES) {
-        return ESK_E_UNSUPPORTED;
-    }
-    ESK_TRY(layout_read(volume, parts, &scratch->info, NULL, NULL,
-                        &scratch->layout, &shape, arena));
+    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_SERIES, &scratch->info,
+                           arena, arena_bytes));
+    ESK_TRY(esk_series_options(&scratch->info, &scratch->options));
+    ESK_TRY(layout_read(volume, parts, &scratch->info, &scratch->options, NULL,
+                        NULL, &scratch->layout, &shape, arena));
     ESK_TRY(shape_check(volume, parts, &scratch->info, &shape));
-    esk_series_carve(&carved, volume, parts, &scratch->info, config,
-                     &scratch->layout, &memory);
+    esk_series_carve(&carved, volume, parts, &scratch->info, &scratch->options,
+                     config, &scratch->layout, &memory);
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }
-    scratch =
-        memmove(memory.filled + memory.aside, scratch, sizeof scratch->info);
-    esk_series_make(&memory, volume, parts, &scratch->info, &shape, config);
+    scratch = memmove(memory.filled + memory.aside, scratch, ASIDE_BYTES);
+    esk_series_make(&memory, volume, parts, &scratch->info, &shape,
+                    &scratch->options, config);
     if (shape.column_count > 0) {
-        ESK_TRY(layout_read(volume, parts, &scratch->info, memory.series,
-                            memory.edges, &scratch->layout, &shape,
-                            memory.filled));
+        ESK_TRY(layout_read(volume, parts, &scratch->info, &scratch->options,
+                            memory.series, memory.edges, &scratch->layout,
+                            &shape, memory.filled));
     }
-    return esk_series_start(series, &memory, &scratch->info, config);
+    return esk_series_start(series, &memory, &scratch->info, &scratch->options,
+                            config);
 }

@@ -8,9 +8,6 @@
 #include "base/arena.h"
 #include "table/series/series.h"
 
-/// The regions of struct esk_table_info.
-enum { ESK_REGION_DATA = 0, ESK_REGION_INDEX = 1, ESK_REGION_VAR = 2 };
-
 /// What the arena is carved into, in order.
 struct esk_series_memory {
     struct esk_series *series;
@@ -29,6 +26,7 @@ struct esk_series_memory {
 uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                           const struct esk_series_parts *parts,
                           const struct esk_table_info *info,
+                          const struct esk_series_options *options,
                           const struct esk_series_config *config,
                           const struct esk_series_layout *layout,
                           struct esk_series_memory *memory);
@@ -39,15 +37,17 @@ void esk_series_make(const struct esk_series_memory *memory,
                      const struct esk_series_parts *parts,
                      const struct esk_table_info *info,
                      const struct esk_series_shape *shape,
+                     const struct esk_series_options *options,
                      const struct esk_series_config *config);
 
 /// Gives it frames and mounts it; a handle that cannot be mounted is closed.
 /// series   out, untouched unless ESK_OK.
-/// info     may stand there, in memory->aside.
+/// info, options  may stand there, in memory->aside.
 /// Returns  ESK_OK; ESK_E_IO.
 int esk_series_start(struct esk_series **series,
                      const struct esk_series_memory *memory,
                      const struct esk_table_info *info,
+                     const struct esk_series_options *options,
                      const struct esk_series_config *config);
 
 #endif

@@ -220,9 +220,16 @@ ESK_TEST(open_of_two_tables_on_one_volume_keeps_them_apart) {
 
 /* --------------------------------------------------------- from a forger */
 
-/// Where the index stands in the descriptor of "log".
+/// Where the parts of the descriptor of "log" are.
 enum {
-    INDEX_HEAD = ESK_DESCRIPTOR_NAME + 1 + 3 + (5 + 2) + (5 + 5) + (5 + 4),
+    OPTIONS = ESK_DESCRIPTOR_NAME + 3,
+    GROUP_PAGES = OPTIONS + ESK_OPTION_HEAD,
+    TAIL = GROUP_PAGES + 3,
+    REGIONS = TAIL + ESK_OPTION_HEAD + ESK_OPTION_TAIL_BYTES,
+    INDEX_REGION = REGIONS + ESK_CATALOG_REGION,
+    VAR_REGION = INDEX_REGION + ESK_CATALOG_REGION,
+    COLUMNS = VAR_REGION + ESK_CATALOG_REGION,
+    INDEX_HEAD = COLUMNS + (9 + 2) + (9 + 5) + (9 + 4),
 };
 
 ESK_TEST(open_refuses_descriptors_that_cannot_be) {
@@ -234,24 +241,39 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
     } cases[] = {
         {ESK_DESCRIPTOR_KIND, {ESK_TABLE_TREE}, 1, ESK_E_UNSUPPORTED},
         {ESK_DESCRIPTOR_INDEX_COUNT, {9}, 1, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_GROUP_PAGES, {1}, 1, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_GROUP_PAGES, {65}, 1, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_GROUP_PAGES, {60}, 1, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_RUN_PAGES, {0}, 1, ESK_E_CORRUPT},
+        {ESK_DESCRIPTOR_KIND, {77}, 1, ESK_E_UNSUPPORTED},
+        {ESK_DESCRIPTOR_CODEC, {1}, 1, ESK_E_UNSUPPORTED},
+        {ESK_DESCRIPTOR_COMPATIBLE, {1}, 1, ESK_OK},
+        {ESK_DESCRIPTOR_READ_ONLY + 1, {1}, 1, ESK_E_READ_ONLY},
+        {ESK_DESCRIPTOR_INCOMPATIBLE, {1}, 1, ESK_E_UNSUPPORTED},
+        {OPTIONS, {77}, 1, ESK_E_CORRUPT},
+        {OPTIONS + 1, {2}, 1, ESK_E_CORRUPT},
+        {OPTIONS + 1, {200}, 1, ESK_E_CORRUPT},
+        {GROUP_PAGES, {1}, 1, ESK_E_CORRUPT},
+        {GROUP_PAGES, {65}, 1, ESK_E_CORRUPT},
+        {GROUP_PAGES, {60}, 1, ESK_E_CORRUPT},
+        {GROUP_PAGES + 1, {0}, 1, ESK_E_CORRUPT},
+        {GROUP_PAGES + 2, {7}, 1, ESK_E_UNSUPPORTED},
+        {TAIL, {77}, 1, ESK_E_CORRUPT},
+        {TAIL + ESK_OPTION_HEAD, {2}, 1, ESK_E_UNSUPPORTED},
+        {COLUMNS + ESK_CATALOG_COLUMN_TYPE, {13}, 1, ESK_E_UNSUPPORTED},
+        {COLUMNS + ESK_CATALOG_COLUMN_FLAGS, {0x80}, 1, ESK_OK},
         {ESK_DESCRIPTOR_KEY_COLUMN, {2}, 1, ESK_E_CORRUPT},
         {ESK_DESCRIPTOR_KEY_COLUMN, {77}, 1, ESK_E_CORRUPT},
         {ESK_DESCRIPTOR_ROW_BYTES, {19}, 1, ESK_E_CORRUPT},
         {ESK_DESCRIPTOR_ROW_BYTES, {17}, 1, ESK_E_CORRUPT},
-        {INDEX_HEAD, {77}, 1, ESK_E_CORRUPT},
-        {INDEX_HEAD, {2}, 1, ESK_E_CORRUPT},
-        {INDEX_HEAD + 1, {9}, 1, ESK_E_CORRUPT},
-        {INDEX_HEAD + 2, {16}, 1, ESK_E_CORRUPT},
+        {INDEX_HEAD + ESK_CATALOG_INDEX_KIND, {2}, 1, ESK_E_UNSUPPORTED},
+        {INDEX_HEAD + ESK_CATALOG_INDEX_COLUMN, {77}, 1, ESK_E_CORRUPT},
+        {INDEX_HEAD + ESK_CATALOG_INDEX_COLUMN, {2}, 1, ESK_E_CORRUPT},
+        {INDEX_HEAD + ESK_CATALOG_INDEX_BITMAP_BITS, {9}, 1, ESK_E_CORRUPT},
+        {INDEX_HEAD + ESK_CATALOG_INDEX_EDGE_COUNT, {16}, 1, ESK_E_CORRUPT},
         {ESK_DESCRIPTOR_COLUMN_COUNT, {65}, 1, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_BLOCK, {64, 0, 0, 0}, 4, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_BLOCKS, {1, 0, 0, 0}, 4, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_BLOCKS, {64, 0, 0, 0}, 4, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_BLOCKS + 4, {0, 0, 0, 0}, 4, ESK_E_CORRUPT},
-        {ESK_DESCRIPTOR_BLOCKS + 8, {0, 0, 0, 0}, 4, ESK_E_CORRUPT},
+        {REGIONS, {77}, 1, ESK_E_CORRUPT},
+        {REGIONS + 1, {64, 0, 0, 0}, 4, ESK_E_CORRUPT},
+        {REGIONS + 5, {1, 0, 0, 0}, 4, ESK_E_CORRUPT},
+        {REGIONS + 5, {64, 0, 0, 0}, 4, ESK_E_CORRUPT},
+        {INDEX_REGION + 5, {0, 0, 0, 0}, 4, ESK_E_CORRUPT},
+        {VAR_REGION + 5, {0, 0, 0, 0}, 4, ESK_E_CORRUPT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct esk_fixture fixture;
@@ -265,6 +287,9 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
         ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log", NULL,
                                       arena, sizeof arena),
                       cases[i].status);
+        if (cases[i].status == ESK_OK) {
+            esk_series_close(series);
+        }
         ESK_CHECK(fixture.volume.rings == NULL);
         fixture_end(&fixture);
     }

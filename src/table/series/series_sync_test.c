@@ -100,7 +100,7 @@ ESK_TEST(sync_journal_wears_its_blocks_evenly) {
     start(&fixture, &media[0], ESK_FULL_DROP_OLDEST);
     ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
                   ESK_OK);
-    ESK_CHECK_INT(info.sync_blocks, 8);
+    ESK_CHECK_INT(info.blocks[ESK_REGION_SYNC], 8);
     for (uint32_t key = 1; key <= 4000; key++) {
         ESK_CHECK_INT(append(&fixture, key), ESK_OK);
         ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
@@ -108,8 +108,8 @@ ESK_TEST(sync_journal_wears_its_blocks_evenly) {
             fixture_reboot(&fixture);
         }
     }
-    uint32_t end = info.block[0] + info.blocks[0];
-    for (uint32_t block = end - info.sync_blocks; block < end; block++) {
+    for (uint32_t i = 0; i < info.blocks[ESK_REGION_SYNC]; i++) {
+        uint32_t block = info.block[ESK_REGION_SYNC] + i;
         uint32_t wear = esk_sim_block_wear(fixture.sim, block);
         low = wear < low ? wear : low;
         high = wear > high ? wear : high;

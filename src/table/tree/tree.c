@@ -8,7 +8,9 @@
 
 #include "base/arena.h"
 #include "base/inline.h"
+#include "table/tree/plan/collector.h"
 #include "volume/volume.h"
+#include "volume/volume_format.h"
 
 enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
 
@@ -30,49 +32,16 @@ static uint8_t write_frames(const struct esk_tree_config *config,
     return asked != 0 && asked < most ? asked : most;
 }
 
-static bool store_overwrites(uint8_t store) {
-    return store == ESK_STORE_INPLACE || store == ESK_STORE_JOURNALED;
-}
-
-/// Lays the nodes out by the number of their store, as a factory program
-/// may that knows no store; esk_tree_open asks the store it is given.
-static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
-                        uint8_t store, uint8_t k_percent) {
-    layout->counts_inside = !store_overwrites(store);
-    if (store == ESK_STORE_MU) {
-        esk_btree_layout_shared(layout, page_bytes, k_percent);
-    } else {
-        uint16_t body = ESK_ENVELOPE_BYTES;
-        if (layout->counts_inside) {
-            body = ESK_TREE_PAGE_NODE;
-        }
-        esk_btree_layout_whole(layout, body, page_bytes);
+int esk_tree_options(const struct esk_table_info *info,
+                     struct esk_tree_options *options) {
+    const uint8_t *own =
+        esk_option_find(info->options, info->options_bytes, ESK_OPTION_TREE, 2);
+    if (own == NULL || info->options_bytes > sizeof info->options) {
+        return own == NULL ? ESK_E_CORRUPT : ESK_E_UNSUPPORTED;
     }
-}
-
-int esk_tree_create(struct esk_volume *volume,
-                    const struct esk_table_spec *spec, struct esk_fault *fault,
-                    uint8_t *page) {
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    struct esk_fault found = {0, 0};
-    struct esk_btree_layout layout;
-    uint8_t k_percent = spec->k_percent != 0 ? spec->k_percent : 50;
-    fault = fault != NULL ? fault : &found;
-    ESK_TRY(esk_tree_spec_check(spec, geometry->page_bytes, fault));
-    const struct esk_column *key = &spec->columns[spec->key_column];
-    layout.row_bytes = esk_row_bytes(spec->columns, spec->column_count);
-    layout.key_bytes = esk_type_bytes(key->type, key->bytes);
-    layout_make(&layout, geometry->page_bytes, spec->store, k_percent);
-    if (!esk_btree_layout_is_sound(&layout)) {
-        fault->kind = ESK_FAULT_ROW_TOO_WIDE;
-        fault->column = spec->key_column;
-        return ESK_E_SCHEMA;
-    }
-    if (store_overwrites(spec->store) &&
-        (geometry->flags & ESK_MEDIUM_OVERWRITE) == 0) {
-        return ESK_E_UNSUPPORTED;
-    }
-    return esk_volume_create(volume, ESK_TABLE_TREE, spec, fault, page);
+    options->store = own[0];
+    options->k_percent = own[1];
+    return options->store > ESK_STORE_MU ? ESK_E_UNSUPPORTED : ESK_OK;
 }
 
 int esk_tree_layout_read(struct esk_volume *volume,
@@ -81,7 +50,11 @@ int esk_tree_layout_read(struct esk_volume *volume,
                          struct esk_btree_layout *layout, uint8_t *page) {
     struct esk_column_place column;
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
-    uint8_t k_percent = info->group_pages;
+    struct esk_tree_options options;
+    ESK_TRY(esk_tree_options(info, &options));
+    if (options.store != store->id) {
+        return ESK_E_UNSUPPORTED;
+    }
     ESK_TRY(esk_catalog_column(volume, info, info->key_column, &column, NULL,
                                NULL, page));
     memset(layout, 0, sizeof *layout);
@@ -93,11 +66,11 @@ int esk_tree_layout_read(struct esk_volume *volume,
     if (column.type == ESK_TYPE_VAR || info->row_bytes == 0 ||
         info->row_bytes > page_bytes || column.bytes == 0 ||
         (width != 0 && column.bytes != width) ||
-        column.bytes > info->row_bytes - column.offset || k_percent == 0 ||
-        k_percent >= 100) {
+        column.bytes > info->row_bytes - column.offset ||
+        options.k_percent == 0 || options.k_percent >= 100) {
         return ESK_E_CORRUPT;
     }
-    store->layout(layout, page_bytes, k_percent);
+    store->layout(layout, page_bytes, options.k_percent);
     return esk_btree_layout_is_sound(layout) ? ESK_OK : ESK_E_CORRUPT;
 }
 
@@ -179,7 +152,7 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
     struct esk_btree_layout layout;
     struct tree_memory memory;
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
-    if (config->store == NULL || config->store->id != info->run_pages ||
+    if (config->store == NULL ||
         esk_tree_layout_read(volume, info, config->store, &layout, page) !=
             ESK_OK) {
         return 0;
@@ -190,9 +163,12 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
 /// Whether the table's pages are on the device.
 static bool region_fits(const struct esk_volume *volume,
                         const struct esk_table_info *info) {
-    uint32_t count = esk_volume_geometry(volume)->block_count;
-    return esk_tree_region_fits(volume, 0, info->blocks[0]) &&
-           info->block[0] < count && info->blocks[0] <= count - info->block[0];
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t block = info->block[ESK_REGION_DATA];
+    uint32_t blocks = info->blocks[ESK_REGION_DATA];
+    return block < geometry->block_count &&
+           blocks <= geometry->block_count - block && blocks >= 2 &&
+           blocks * geometry->block_pages >= ESK_TREE_PAGES_MIN;
 }
 
 /// Where the table's pages are.
@@ -201,8 +177,8 @@ static void region_take(const struct esk_table_info *info,
                         struct esk_ring_config *region) {
     uint8_t ahead = config->erase_ahead != 0 ? config->erase_ahead : 1;
     memset(region, 0, sizeof *region);
-    region->block = info->block[0];
-    region->blocks = info->blocks[0];
+    region->block = info->block[ESK_REGION_DATA];
+    region->blocks = info->blocks[ESK_REGION_DATA];
     region->seed = info->seed;
     region->unit = 1;
     region->kind = ESK_PAGE_TREE;
@@ -248,9 +224,9 @@ _Static_assert(sizeof(struct open_scratch) <= 256,
 static int table_read(struct esk_volume *volume, const char *name,
                       const struct esk_tree_config *config, void *arena,
                       uint32_t arena_bytes, struct open_scratch *scratch) {
-    ESK_TRY(esk_table_find(volume, name, &scratch->info, arena, arena_bytes));
-    if (scratch->info.kind != ESK_TABLE_TREE || config->store == NULL ||
-        config->store->id != scratch->info.run_pages || !parts_suit(config)) {
+    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_TREE, &scratch->info, arena,
+                           arena_bytes));
+    if (config->store == NULL || !parts_suit(config)) {
         return ESK_E_UNSUPPORTED;
     }
     if (!region_fits(volume, &scratch->info)) {

@@ -6,6 +6,7 @@
 
 #include "table/tree/tree.h"
 #include "test/harness/tree_fixture.h"
+#include "volume/volume_format.h"
 
 ESK_TEST(tree_is_not_opened_with_a_store_it_was_not_made_with) {
     struct esk_model_tree model;
@@ -43,9 +44,9 @@ ESK_TEST(catalog_that_lies_about_rows_or_shares_makes_no_layout) {
     }
     lies[0].row_bytes = 0;
     lies[1].row_bytes = 513;
-    lies[2].row_bytes = 7; /* the key is at 4 */
-    lies[3].group_pages = 0;
-    lies[4].group_pages = 100;
+    lies[2].row_bytes = 7;                    /* the key is at 4 */
+    lies[3].options[ESK_OPTION_HEAD + 1] = 0; /* k in percent */
+    lies[4].options[ESK_OPTION_HEAD + 1] = 100;
     lies[5].row_bytes = 400; /* two do not fit a leaf */
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         ESK_CONTEXT("lie %u", (unsigned)i);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "test/harness/tree_fixture.h"
+#include "volume/volume_format.h"
 
 ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
     struct esk_model_tree model;
@@ -94,8 +95,7 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
     struct esk_column column = {.name = "k", .type = ESK_TYPE_U32};
     struct esk_table_spec series = {
         .name = "log", .columns = &column, .column_count = 1};
-    ESK_CHECK_INT(esk_volume_create(&model.volume, ESK_TABLE_SERIES, &series,
-                                    NULL, model.page),
+    ESK_CHECK_INT(esk_series_create(&model.volume, &series, NULL, model.page),
                   ESK_OK);
     config.store = &esk_store_mu;
     ESK_CHECK_INT(
@@ -120,7 +120,7 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
         info = sound;
         info.row_bytes = wrong[i].row_bytes;
         info.key_column = wrong[i].key_column;
-        info.group_pages = wrong[i].k_percent;
+        info.options[ESK_OPTION_HEAD + 1] = wrong[i].k_percent;
         ESK_CONTEXT("catalog %zu", i);
         ESK_CHECK_INT(
             esk_tree_arena_bytes(&model.volume, &info, &config, model.page), 0);

@@ -44,7 +44,7 @@ static int createTable(uint8_t *page) {
     table.column_count = 2;
     table.indexes = &byTemp;
     table.index_count = 1;
-    return esk_volume_create(&volume, ESK_TABLE_SERIES, &table, NULL, page);
+    return esk_series_create(&volume, &table, NULL, page);
 }
 
 static int start() {

@@ -50,7 +50,7 @@ static int start() {
     ESK_TRY(esk_ram_device_init(&ram, &geometry, memory, sizeof memory));
     ESK_TRY(esk_volume_format(&ram.device, &config, page));
     ESK_TRY(esk_volume_mount(&volume, &ram.device, 0, page));
-    ESK_TRY(esk_volume_create(&volume, ESK_TABLE_SERIES, &table, NULL, page));
+    ESK_TRY(esk_series_create(&volume, &table, NULL, page));
     return esk_series_open(&series, &volume, "log", NULL, arena, sizeof arena);
 }
 

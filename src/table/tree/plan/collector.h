@@ -15,6 +15,14 @@ enum esk_collector_shares {
     ESK_COLLECTOR_BLOCK_LEAST = 16,
 };
 
+/// Pages of the least region a tree is created in.
+enum esk_tree_pages_min {
+    ESK_TREE_PAGES_MIN = 8,
+    ESK_TREE_MU_PAGES_MIN = 10, ///< beside blocks, and one of ESK_TREE_MU_SHARE
+    ESK_TREE_MU_SHARE = 31,
+    ESK_TREE_WANDERING_PAGES_MIN = 38, ///< beside two blocks
+};
+
 /// Of `pages`, those that nodes and the collector share: all but what is kept
 /// for blocks to go bad, or for what a cut tears.
 static inline uint32_t esk_collector_sure(uint32_t pages,

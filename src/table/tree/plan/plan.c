@@ -20,7 +20,6 @@
 #include "flash/envelope_format.h"
 #include "index/btree/btree_format.h"
 #include "table/tree/plan/collector.h"
-#include "volume/volume.h"
 
 enum {
     PERCENT = 100,

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Where an index page's fields are; FORMAT.md, "Index page".
-#ifndef ESK_VOLUME_INDEX_PAGE_FORMAT_H
-#define ESK_VOLUME_INDEX_PAGE_FORMAT_H
+#ifndef ESK_TABLE_SERIES_INDEX_PAGE_FORMAT_H
+#define ESK_TABLE_SERIES_INDEX_PAGE_FORMAT_H
 
 /// In a page of kind ESK_PAGE_INDEX. The envelope's count is the payload
 /// bytes in use, its aux the first data position the page vouches for.

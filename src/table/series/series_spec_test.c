@@ -4,6 +4,7 @@
 #include "esker/schema.h"
 
 #include "esker/status.h"
+#include "table/series/series_spec.h"
 #include "test/harness/esk_test.h"
 #include "volume/schema_plan.h"
 
@@ -47,7 +48,7 @@ static void check_fault(const struct good *good, uint16_t page_bytes,
                         uint8_t kind, uint8_t column) {
     struct esk_fault fault = {0, 0};
     int expected = kind == ESK_FAULT_NONE ? ESK_OK : ESK_E_SCHEMA;
-    int status = esk_table_spec_check(&good->spec, page_bytes, &fault);
+    int status = esk_series_spec_check(&good->spec, page_bytes, &fault);
     ESK_CHECK_TEXT(esk_fault_text(fault.kind), esk_fault_text(kind));
     ESK_CHECK_INT(status, expected);
     ESK_CHECK_INT(fault.column, column);
@@ -278,7 +279,7 @@ ESK_TEST(schema_derives_run_and_group_lengths_that_fit_a_page) {
         good.spec.index_count = cases[i].indexes;
         good.spec.run_pages = cases[i].run_asked;
         good.spec.group_pages = cases[i].group_asked;
-        esk_table_spec_derive(&good.spec, cases[i].page_bytes, &run, &group);
+        esk_series_spec_derive(&good.spec, cases[i].page_bytes, &run, &group);
         ESK_CHECK_INT(run, cases[i].run);
         ESK_CHECK_INT(group, cases[i].group);
     }

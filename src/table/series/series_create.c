@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Creating a series: how many blocks each of its regions gets, and its options
+/// in the catalog.
+#include "base/bytes.h"
+#include "base/shape.h"
+#include "table/series/series_spec.h"
+#include "volume/schema_plan.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
+
+/// What a series asks of the catalog beside its specification.
+struct series_plan {
+    uint8_t run_pages;
+    uint8_t group_pages;
+    bool has_var;
+};
+
+/// Blocks for index pages beside `data` blocks of rows: a run page for every
+/// run_pages data pages, group pages, half as much again for saved knots, and
+/// two blocks that are always being erased.
+static uint32_t index_blocks(const struct esk_volume *volume,
+                             const struct series_plan *plan, uint32_t data) {
+    uint32_t pages = esk_volume_geometry(volume)->block_pages;
+    uint32_t runs = data * pages / plan->run_pages + 1;
+    uint32_t groups = runs / (plan->group_pages - 1u) + 1;
+    return (runs + groups + runs / 2 + pages - 1) / pages + 2;
+}
+
+/// Splits `total` blocks, all that is left, among data, index and var regions.
+static void region_split(const struct esk_volume *volume,
+                         const struct esk_table_spec *spec,
+                         const struct series_plan *plan,
+                         struct esk_table_info *info, uint32_t total) {
+    uint32_t data = total;
+    if (plan->has_var) {
+        uint32_t var = spec->var_blocks != 0 ? spec->var_blocks : total / 3;
+        data = var < data ? data - var : 0;
+        info->blocks[ESK_REGION_VAR] = var;
+    }
+    uint32_t index = spec->index_blocks != 0 ? spec->index_blocks
+                                             : index_blocks(volume, plan, data);
+    info->blocks[ESK_REGION_INDEX] = index;
+    info->blocks[ESK_REGION_DATA] = index < data ? data - index : 0;
+}
+
+/// The blocks that were asked for, or follow from the data region's.
+/// Returns their sum.
+static uint32_t region_ask(const struct esk_volume *volume,
+                           const struct esk_table_spec *spec,
+                           const struct series_plan *plan,
+                           struct esk_table_info *info) {
+    uint32_t data = spec->data_blocks;
+    uint32_t index = spec->index_blocks != 0 ? spec->index_blocks
+                                             : index_blocks(volume, plan, data);
+    uint32_t var = spec->var_blocks != 0 ? spec->var_blocks : data / 2 + 2;
+    info->blocks[ESK_REGION_DATA] = data;
+    info->blocks[ESK_REGION_INDEX] = index;
+    info->blocks[ESK_REGION_VAR] = plan->has_var ? var : 0;
+    return data + index + info->blocks[ESK_REGION_VAR];
+}
+
+/// Blocks of the sync journal; the data region gives them.
+static uint32_t sync_blocks(const struct esk_volume *volume,
+                            const struct esk_table_spec *spec,
+                            const struct esk_table_info *info) {
+    if (spec->sync_blocks == ESK_SYNC_BLOCKS_NONE) {
+        return 0;
+    }
+    return spec->sync_blocks != 0
+               ? spec->sync_blocks
+               : esk_series_sync_blocks(esk_volume_geometry(volume),
+                                        info->row_bytes,
+                                        info->blocks[ESK_REGION_DATA]);
+}
+
+static int regions_place(struct esk_volume *volume,
+                         const struct esk_table_spec *spec,
+                         const struct series_plan *plan,
+                         struct esk_table_info *info, uint8_t *page) {
+    static const uint8_t order[] = {ESK_REGION_DATA, ESK_REGION_SYNC,
+                                    ESK_REGION_INDEX, ESK_REGION_VAR};
+    uint32_t total = 0;
+    uint32_t block = 0;
+    if (spec->data_blocks != 0) {
+        total = region_ask(volume, spec, plan, info);
+    }
+    ESK_TRY(esk_catalog_place(volume, &total, &block, page));
+    if (spec->data_blocks == 0) {
+        region_split(volume, spec, plan, info, total);
+    }
+    uint32_t sync = sync_blocks(volume, spec, info);
+    if (info->blocks[ESK_REGION_DATA] < sync + ESK_REGION_BLOCKS_MIN) {
+        return ESK_E_NO_SPACE;
+    }
+    info->blocks[ESK_REGION_DATA] -= sync;
+    info->blocks[ESK_REGION_SYNC] = sync;
+    for (uint8_t i = 0; i < sizeof order; i++) {
+        info->block[order[i]] = block;
+        block += info->blocks[order[i]];
+    }
+    return info->blocks[ESK_REGION_INDEX] < ESK_REGION_BLOCKS_MIN ||
+                   (plan->has_var &&
+                    info->blocks[ESK_REGION_VAR] < ESK_REGION_BLOCKS_MIN)
+               ? ESK_E_NO_SPACE
+               : ESK_OK;
+}
+
+int esk_series_create(struct esk_volume *volume,
+                      const struct esk_table_spec *spec,
+                      struct esk_fault *fault, uint8_t *page) {
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
+    struct series_plan plan = {.has_var = false};
+    uint8_t tail[ESK_OPTION_TAIL_BYTES];
+    struct esk_fault found;
+    struct esk_table_info info;
+    fault = fault != NULL ? fault : &found;
+    ESK_TRY(esk_series_spec_check(spec, page_bytes, fault));
+    ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_SERIES, spec, &info, page));
+    esk_series_spec_derive(spec, page_bytes, &plan.run_pages,
+                           &plan.group_pages);
+    for (uint8_t i = 0; i < spec->column_count; i++) {
+        plan.has_var = plan.has_var || spec->columns[i].type == ESK_TYPE_VAR;
+    }
+    const uint8_t options[] = {plan.group_pages, plan.run_pages,
+                               spec->full_policy};
+    memset(tail, 0, sizeof tail);
+    esk_option_add(&info, ESK_OPTION_SERIES, options, sizeof options);
+    esk_option_add(&info, ESK_OPTION_TAIL, tail, sizeof tail);
+    ESK_TRY(regions_place(volume, spec, &plan, &info, page));
+    return esk_catalog_add(volume, spec, &info, fault, page);
+}

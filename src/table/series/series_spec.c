@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What makes a specification one that a series can be created by, and what it
+/// leaves to be derived.
+#include "table/series/series_spec.h"
+#include "base/bytes.h"
+#include "flash/envelope.h"
+#include "table/series/index_page_format.h"
+#include "volume/schema_plan.h"
+
+enum {
+    GROUP_PAGES_DEFAULT = 16,
+    GROUP_PAGES_MIN = 4,
+    GROUP_PAGES_MAX = 64,
+    RUN_PAGES_DEFAULT = 64,
+    SYNC_PAGES = 8, ///< of a sync journal, at least
+};
+
+uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
+                               uint16_t row_bytes, uint32_t data_blocks) {
+    uint32_t pages = geometry->block_pages;
+    uint32_t blocks = (SYNC_PAGES + pages - 1) / pages;
+    blocks = blocks < ESK_REGION_BLOCKS_MIN ? ESK_REGION_BLOCKS_MIN : blocks;
+    return esk_envelope_seals(geometry, row_bytes) || blocks * 4 > data_blocks
+               ? 0
+               : (uint8_t)blocks;
+}
+
+static bool edges_are_good(const struct esk_index_spec *index,
+                           const struct esk_column *column) {
+    uint8_t width = (uint8_t)esk_type_bytes(column->type, column->bytes);
+    const uint8_t *edges = index->edges;
+
+    if (index->edge_count == 0 || index->edge_count >= index->bitmap_bits) {
+        return false;
+    }
+    for (uint8_t i = 0; i < index->edge_count; i++) {
+        const uint8_t *edge = edges + (uint16_t)i * width;
+        if (esk_order_is_nan(column->type, edge)) {
+            return false;
+        }
+        if (i > 0 && esk_order_load(column->type, edge - width) >=
+                         esk_order_load(column->type, edge)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint8_t index_fault(const struct esk_table_spec *spec, uint8_t i) {
+    const struct esk_index_spec *index = &spec->indexes[i];
+
+    if (index->column >= spec->column_count ||
+        index->column == spec->key_column ||
+        !esk_type_is_number(spec->columns[index->column].type)) {
+        return ESK_FAULT_INDEX_COLUMN;
+    }
+    for (uint8_t j = 0; j < i; j++) {
+        if (spec->indexes[j].column == index->column) {
+            return ESK_FAULT_INDEX_DUPLICATE;
+        }
+    }
+    const struct esk_index_spec bare = {.bitmap_bits = index->bitmap_bits};
+    if (!esk_index_is_sound(&bare, spec->columns[index->column].type)) {
+        return ESK_FAULT_INDEX_BITMAP;
+    }
+    if (index->edges != NULL &&
+        !edges_are_good(index, &spec->columns[index->column])) {
+        return ESK_FAULT_INDEX_EDGES;
+    }
+    return ESK_FAULT_NONE;
+}
+
+/// Bytes of one entry of the summary index over all indexed columns.
+static uint16_t entry_bytes(const struct esk_table_spec *spec) {
+    uint16_t bytes = 0;
+    for (uint8_t i = 0; i < spec->index_count; i++) {
+        const struct esk_index_spec *index = &spec->indexes[i];
+        const struct esk_column *column = &spec->columns[index->column];
+        bytes =
+            (uint16_t)(bytes + 2 * esk_type_bytes(column->type, column->bytes) +
+                       index->bitmap_bits / 8);
+    }
+    return bytes;
+}
+
+/// Room for entries in a run page that keeps a knot and the tip as well.
+static uint16_t entry_room(uint16_t page_bytes, uint8_t key_bytes) {
+    uint16_t taken = (uint16_t)(ESK_INDEX_RUN_BODY + 2u * (key_bytes + 4u));
+    return (uint16_t)(page_bytes - taken);
+}
+
+static uint8_t key_bytes(const struct esk_table_spec *spec) {
+    return (uint8_t)esk_type_bytes(spec->columns[spec->key_column].type, 0);
+}
+
+void esk_series_spec_derive(const struct esk_table_spec *spec,
+                            uint16_t page_bytes, uint8_t *run_pages,
+                            uint8_t *group_pages) {
+    uint16_t entry = entry_bytes(spec);
+    uint16_t run = spec->run_pages != 0 ? spec->run_pages : RUN_PAGES_DEFAULT;
+    uint16_t group =
+        spec->group_pages != 0 ? spec->group_pages : GROUP_PAGES_DEFAULT;
+
+    if (entry > 0) {
+        uint16_t room = entry_room(page_bytes, key_bytes(spec));
+        uint16_t fit = (uint16_t)((unsigned)room / entry);
+        uint16_t half = (uint16_t)(room / 2u / entry + 1u);
+        run = fit < run ? fit : run;
+        group = half < group ? half : group;
+    }
+    *run_pages = (uint8_t)run;
+    *group_pages = (uint8_t)(group < 2 ? 2 : group);
+}
+
+static uint8_t option_fault(const struct esk_table_spec *spec) {
+    if (spec->full_policy > ESK_FULL_REFUSE ||
+        (spec->group_pages != 0 && (spec->group_pages < GROUP_PAGES_MIN ||
+                                    spec->group_pages > GROUP_PAGES_MAX))) {
+        return ESK_FAULT_OPTION;
+    }
+    if ((spec->data_blocks != 0 && spec->data_blocks < ESK_REGION_BLOCKS_MIN) ||
+        (spec->index_blocks != 0 &&
+         spec->index_blocks < ESK_REGION_BLOCKS_MIN) ||
+        (spec->var_blocks != 0 && spec->var_blocks < ESK_REGION_BLOCKS_MIN) ||
+        (spec->sync_blocks != 0 && spec->sync_blocks < ESK_REGION_BLOCKS_MIN)) {
+        return ESK_FAULT_REGION;
+    }
+    return ESK_FAULT_NONE;
+}
+
+static uint8_t indexes_fault(const struct esk_table_spec *spec,
+                             uint16_t page_bytes, uint8_t *place) {
+    *place = 0;
+    if (spec->index_count > ESK_INDEX_COUNT_MAX ||
+        (spec->index_count > 0 && spec->indexes == NULL)) {
+        return ESK_FAULT_INDEX_COLUMN;
+    }
+    for (uint8_t i = 0; i < spec->index_count; i++) {
+        uint8_t kind = index_fault(spec, i);
+        if (kind != ESK_FAULT_NONE) {
+            *place = i;
+            return kind;
+        }
+    }
+    if (2 * entry_bytes(spec) > entry_room(page_bytes, key_bytes(spec))) {
+        return ESK_FAULT_INDEX_TOO_WIDE;
+    }
+    return ESK_FAULT_NONE;
+}
+
+int esk_series_spec_check(const struct esk_table_spec *spec,
+                          uint16_t page_bytes, struct esk_fault *fault) {
+    fault->kind = esk_schema_fault(spec, page_bytes, &fault->column);
+    if (fault->kind == ESK_FAULT_NONE &&
+        !esk_type_is_integer(spec->columns[spec->key_column].type)) {
+        fault->kind = ESK_FAULT_KEY_TYPE;
+    }
+    if (fault->kind == ESK_FAULT_NONE) {
+        fault->column = 0;
+        fault->kind = option_fault(spec);
+    }
+    if (fault->kind == ESK_FAULT_NONE) {
+        fault->kind = indexes_fault(spec, page_bytes, &fault->column);
+    }
+    return fault->kind == ESK_FAULT_NONE ? ESK_OK : ESK_E_SCHEMA;
+}

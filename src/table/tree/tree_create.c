@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Creating a tree: whether its store can hold it, its region and its options
+/// in the catalog. A program that creates trees links no store.
+#include "base/bytes.h"
+#include "table/tree/plan/collector.h"
+#include "table/tree/tree.h"
+#include "volume/schema_plan.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
+
+enum {
+    K_PERCENT_MIN = 10,
+    K_PERCENT_DEFAULT = 50,
+    K_PERCENT_MAX = 90,
+};
+
+/// Whether a tree has room in `blocks` blocks: for the pages that it keeps for
+/// itself, and a root with two leaves. Of mu trees the collector keeps two
+/// blocks free, and one to go bad where pages are not overwritten; of wandering
+/// ones a step of its sweep, with the paths above it, and two blocks.
+static bool region_fits(const struct esk_volume *volume, uint8_t store,
+                        uint32_t blocks) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t pages = geometry->block_pages;
+    uint32_t least = (ESK_TREE_PAGES_MIN + pages - 1) / pages;
+    if (store == ESK_STORE_MU) {
+        uint32_t rest = blocks * pages / ESK_TREE_MU_SHARE;
+        rest += ESK_TREE_MU_PAGES_MIN + pages - 1;
+        least = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? 2 : 3;
+        least += rest / pages;
+    }
+    if (store == ESK_STORE_WANDERING) {
+        least = 2 + (ESK_TREE_WANDERING_PAGES_MIN + pages - 1) / pages;
+    }
+    return blocks >= 2 && blocks >= least;
+}
+
+/// What only trees ask: no value index, no variable column, a store.
+static uint8_t tree_fault(const struct esk_table_spec *spec, uint8_t *place) {
+    uint8_t key = spec->columns[spec->key_column].type;
+    if (!esk_type_is_number(key) && key != ESK_TYPE_BYTES) {
+        return ESK_FAULT_KEY_TYPE;
+    }
+    *place = 0;
+    if (spec->data_blocks != 0 && spec->data_blocks < ESK_REGION_BLOCKS_MIN) {
+        return ESK_FAULT_REGION;
+    }
+    if (spec->index_count > 0) {
+        return ESK_FAULT_INDEX_COLUMN;
+    }
+    for (uint8_t i = 0; i < spec->column_count; i++) {
+        if (spec->columns[i].type == ESK_TYPE_VAR) {
+            *place = i;
+            return ESK_FAULT_COLUMN_TYPE;
+        }
+    }
+    if (spec->store < ESK_STORE_INPLACE || spec->store > ESK_STORE_MU ||
+        (spec->k_percent != 0 && (spec->k_percent < K_PERCENT_MIN ||
+                                  spec->k_percent > K_PERCENT_MAX))) {
+        return ESK_FAULT_STORE;
+    }
+    return ESK_FAULT_NONE;
+}
+
+int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+                        struct esk_fault *fault) {
+    fault->kind = esk_schema_fault(spec, page_bytes, &fault->column);
+    if (fault->kind == ESK_FAULT_NONE) {
+        fault->kind = tree_fault(spec, &fault->column);
+    }
+    return fault->kind == ESK_FAULT_NONE ? ESK_OK : ESK_E_SCHEMA;
+}
+
+static bool store_overwrites(uint8_t store) {
+    return store == ESK_STORE_INPLACE || store == ESK_STORE_JOURNALED;
+}
+
+/// Lays the nodes out by the number of their store, as a factory program
+/// may that knows no store; esk_tree_open asks the store it is given.
+static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
+                        uint8_t store, uint8_t k_percent) {
+    layout->counts_inside = !store_overwrites(store);
+    if (store == ESK_STORE_MU) {
+        esk_btree_layout_shared(layout, page_bytes, k_percent);
+    } else {
+        uint16_t body = ESK_ENVELOPE_BYTES;
+        if (layout->counts_inside) {
+            body = ESK_TREE_PAGE_NODE;
+        }
+        esk_btree_layout_whole(layout, body, page_bytes);
+    }
+}
+
+int esk_tree_create(struct esk_volume *volume,
+                    const struct esk_table_spec *spec, struct esk_fault *fault,
+                    uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    struct esk_fault found = {0, 0};
+    struct esk_btree_layout layout;
+    uint8_t k_percent =
+        spec->k_percent != 0 ? spec->k_percent : K_PERCENT_DEFAULT;
+    fault = fault != NULL ? fault : &found;
+    ESK_TRY(esk_tree_spec_check(spec, geometry->page_bytes, fault));
+    const struct esk_column *key = &spec->columns[spec->key_column];
+    layout.row_bytes = esk_row_bytes(spec->columns, spec->column_count);
+    layout.key_bytes = esk_type_bytes(key->type, key->bytes);
+    layout_make(&layout, geometry->page_bytes, spec->store, k_percent);
+    if (!esk_btree_layout_is_sound(&layout)) {
+        fault->kind = ESK_FAULT_ROW_TOO_WIDE;
+        fault->column = spec->key_column;
+        return ESK_E_SCHEMA;
+    }
+    if (store_overwrites(spec->store) &&
+        (geometry->flags & ESK_MEDIUM_OVERWRITE) == 0) {
+        return ESK_E_UNSUPPORTED;
+    }
+    struct esk_table_info info;
+    const uint8_t options[] = {spec->store, k_percent};
+    ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_TREE, spec, &info, page));
+    esk_option_add(&info, ESK_OPTION_TREE, options, sizeof options);
+    info.blocks[ESK_REGION_DATA] = spec->data_blocks;
+    ESK_TRY(esk_catalog_place(volume, &info.blocks[ESK_REGION_DATA],
+                              &info.block[ESK_REGION_DATA], page));
+    if (!region_fits(volume, spec->store, info.blocks[ESK_REGION_DATA])) {
+        return ESK_E_NO_SPACE;
+    }
+    return esk_catalog_add(volume, spec, &info, fault, page);
+}
