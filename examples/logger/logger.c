@@ -35,15 +35,10 @@ static int logger_create(struct logger *logger, uint8_t *page) {
 }
 
 static int logger_mount(struct logger *logger, uint8_t *page) {
-    const struct esk_device *device = board_device();
-    int status = esk_volume_mount(&logger->volume, device, 0, page);
-    if (status == ESK_NOT_FOUND) {
-        const struct esk_volume_config config = {.uuid = {'l', 'o', 'g'},
-                                                 .tables_max = 1};
-        ESK_TRY(esk_volume_format(device, &config, page));
-        status = esk_volume_mount(&logger->volume, device, 0, page);
-    }
-    return status;
+    const struct esk_volume_config config = {.uuid = {'l', 'o', 'g'},
+                                             .tables_max = 1};
+    return esk_volume_mount_or_format(&logger->volume, board_device(), 0,
+                                      &config, page);
 }
 
 static int logger_open(struct logger *logger) {

@@ -40,7 +40,8 @@ enum esk_status {
     ESK_E_SCHEMA = -13,     ///< the schema cannot be stored; see esk_fault
     ESK_E_LIMIT = -14,      ///< a count reached the end of its type
     ESK_E_MEDIUM = -15,     ///< drivers: the medium reports a failure
-    ESK_E_BUSY = -16,       ///< the table is open already, or the arena taken
+    ESK_E_BUSY = -16,       ///< the table is open, or the arena taken
+    ESK_E_FOREIGN = -17,    ///< the medium holds something that is no volume
 };
 
 /// Returns a short English sentence for `status`, never NULL.

@@ -49,6 +49,7 @@ struct esk_volume_config {
     uint8_t uuid[16];   ///< identifies the volume; the caller's to choose
     uint8_t checksum;   ///< enum esk_checksum
     uint8_t tables_max; ///< tables it can ever hold at once; 0: 8
+    bool overwrite;     ///< formats a medium that is not blank too; not stored
 };
 
 /// A mounted volume. The caller owns it; its fields are EskerDB's.
@@ -127,12 +128,16 @@ struct esk_column_info {
     char unit[ESK_NAME_BYTES_MAX + 1];
 };
 
-/// Makes an empty volume on `device`, erasing the meta blocks only.
+/// Makes an empty volume on `device`, erasing the meta blocks only. No volume
+/// of the device may be mounted.
 ///
 /// page     scratch, geometry.page_bytes bytes.
-/// Returns  ESK_OK; ESK_E_GEOMETRY; ESK_E_INVALID; ESK_E_NO_SPACE when good
-///          blocks are too few; ESK_E_IO.
-/// Costs    two meta halves erased, 2 programs.
+/// Returns  ESK_OK; ESK_E_FOREIGN when the medium is not blank and the
+///          config does not say to overwrite it; ESK_E_GEOMETRY;
+///          ESK_E_INVALID; ESK_E_NO_SPACE when good blocks are too few;
+///          ESK_E_IO.
+/// Costs    as esk_volume_mount of a blank medium; two meta halves erased, 2
+///          programs.
 int esk_volume_format(const struct esk_device *device,
                       const struct esk_volume_config *config, uint8_t *page);
 
@@ -141,16 +146,28 @@ int esk_volume_format(const struct esk_device *device,
 /// volume   out. The caller keeps it, and `device`, until unmount.
 /// flags    enum esk_mount_flags.
 /// page     scratch, geometry.page_bytes bytes.
-/// Returns  ESK_OK; ESK_NOT_FOUND when there is no volume (a blank medium);
+/// Returns  ESK_OK; ESK_NOT_FOUND when the medium is blank, as far as it was
+///          read; ESK_E_FOREIGN when it is not and there is no volume;
 ///          ESK_E_CORRUPT when there was one and no half is whole;
 ///          ESK_E_VERSION; ESK_E_UNSUPPORTED when a newer version wrote it
 ///          with features that this one cannot read; ESK_E_READ_ONLY when it
 ///          can read them but not write: mount with ESK_MOUNT_READ_ONLY;
 ///          ESK_E_GEOMETRY; ESK_E_IO. It never formats.
 /// Costs    2 page reads; on damage at most one a block of the first 64
-///          and of the last 64.
+///          and of the last 64; on a blank medium at most 64 more.
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, uint8_t *page);
+
+/// Mounts the volume on `device`; formats a blank medium first, also one on
+/// which that was cut before. What a firmware calls after each reset.
+///
+/// config   as for esk_volume_format, the same at each call; a medium that is
+///          not blank is never formatted here.
+/// Returns  as esk_volume_mount and esk_volume_format; never ESK_NOT_FOUND.
+int esk_volume_mount_or_format(struct esk_volume *volume,
+                               const struct esk_device *device, uint8_t flags,
+                               const struct esk_volume_config *config,
+                               uint8_t *page);
 
 /// What an attach knows of a volume: constants that `esker header` prints.
 struct esk_volume_shape {
@@ -168,8 +185,8 @@ struct esk_volume_shape {
 /// flags    enum esk_mount_flags: ESK_SHAPE_MOUNT, where that is defined.
 /// shape    borrowed for the call.
 /// page     scratch, geometry.page_bytes bytes.
-/// Returns  ESK_OK; ESK_NOT_FOUND when there is no volume, and a place of a
-///          superblock is blank; ESK_E_SCHEMA when there is another volume, or
+/// Returns  ESK_OK; ESK_NOT_FOUND when the places of superblocks are blank, or
+///          the first is torn; ESK_E_SCHEMA when there is another volume, or
 ///          its catalog was changed since; ESK_E_CORRUPT; ESK_E_IO;
 ///          ESK_E_INVALID for other flags.
 /// Costs    2 page reads.
@@ -189,8 +206,8 @@ int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta,
                      uint8_t *page);
 
 /// Drops table `name`: its blocks are free for other tables at once.
-/// No handle on it may be open.
-/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_READ_ONLY; ESK_E_IO.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_BUSY when it is open; ESK_E_READ_ONLY;
+///          ESK_E_IO.
 int esk_volume_drop(struct esk_volume *volume, const char *name, uint8_t *page);
 
 /// Lists tables: set *cursor to 0, call until ESK_END.
@@ -246,8 +263,9 @@ int esk_volume_check(struct esk_volume *volume,
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
 int esk_volume_step(struct esk_volume *volume, uint16_t budget, uint16_t *done);
 
-/// Forgets the volume. Rows not synced are lost; sync first.
-void esk_volume_unmount(struct esk_volume *volume);
+/// Forgets the volume.
+/// Returns  ESK_OK; ESK_E_BUSY when a table is open: close it first.
+int esk_volume_unmount(struct esk_volume *volume);
 
 #ifdef __cplusplus
 }

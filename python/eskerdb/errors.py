@@ -95,6 +95,10 @@ class Busy(EskerError):
     """The device or table is open already."""
 
 
+class Foreign(EskerError):
+    """The medium is not blank, and holds no volume."""
+
+
 class Closed(EskerError, ValueError):
     """The handle, or what it stands on, was closed."""
 
@@ -147,6 +151,11 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     lib.ESK_E_SCHEMA: (SchemaError, ""),
     lib.ESK_E_LIMIT: (Limit, ""),
     lib.ESK_E_BUSY: (Busy, "close the other handle first"),
+    lib.ESK_E_FOREIGN: (
+        Foreign,
+        "look at what it holds; Volume.format(device, overwrite=True) "
+        "formats it all the same",
+    ),
     lib.ESK_PY_CLOSED: (Closed, "open it again"),
     lib.ESK_PY_BUSY: (Busy, "close the volume that is mounted first"),
     lib.ESK_PY_NO_HEAP: (NoMemory, ""),

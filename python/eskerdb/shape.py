@@ -344,7 +344,7 @@ def _meta(volume: Volume, state: Any) -> str:
 
 def _meta_page(volume: Volume, state: Any, index: int, magic: bytes) -> bytes:
     """Reads page `index` of the newest half: its length, and its bytes up to
-    the last that is not zero. Raises Corrupt where it is not that page, as in
+    the last that is not erased. Raises Corrupt where it is not that page, as in
     an image of a chip with bad blocks there.
     """
     geometry = volume.geometry
@@ -355,7 +355,7 @@ def _meta_page(volume: Volume, state: Any, index: int, magic: bytes) -> bytes:
     found = page[_SUPER_MAGIC_OFFSET : _SUPER_MAGIC_OFFSET + len(magic)]
     if int.from_bytes(sequence, "little") != state.commit or found != magic:
         raise _not_whole(volume)
-    page = page.rstrip(b"\0")
+    page = page.rstrip(bytes([geometry.erased_value]))
     return len(page).to_bytes(2, "little") + page
 
 

@@ -146,14 +146,17 @@ class Volume:
         uuid: bytes | None = None,
         checksum: Checksum = "crc32c",
         tables_max: int = 0,
+        overwrite: bool = False,
     ) -> Volume:
         """Makes an empty volume on `device` and mounts it.
 
         uuid        16 bytes that identify the volume; None: drawn
         checksum    how a page proves itself
         tables_max  tables it can ever hold at once; 0: 8
+        overwrite   formats a medium that is not blank too
 
-        Raises GeometryError, NoSpace, DeviceError, Busy.
+        Raises Foreign when the medium is not blank, GeometryError, NoSpace,
+        DeviceError, Busy.
         Costs two meta halves erased, 2 programs, and the mount's reads.
         """
         config = ffi.new("struct esk_volume_config *")
@@ -168,7 +171,12 @@ class Volume:
                 f"choose one of {', '.join(_CHECKSUMS)}",
                 f"no checksum '{checksum}'",
             )
-        fill(config, checksum=_CHECKSUMS[checksum], tables_max=tables_max)
+        fill(
+            config,
+            checksum=_CHECKSUMS[checksum],
+            tables_max=tables_max,
+            overwrite=overwrite,
+        )
         check(
             lib.esk_py_volume_format(device._handle, config),
             f"{device.name}: format",

@@ -69,6 +69,7 @@ struct esk_volume_config {
     uint8_t uuid[16];
     uint8_t checksum;
     uint8_t tables_max;
+    bool overwrite;
     ...;
 };
 struct esk_volume {

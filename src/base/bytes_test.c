@@ -68,16 +68,16 @@ ESK_TEST(arena_that_ran_out_gives_nothing_more) {
 }
 
 ESK_TEST(status_text_names_every_status) {
-    for (int status = ESK_E_BUSY; status <= ESK_EXISTS; status++) {
+    for (int status = ESK_E_FOREIGN; status <= ESK_EXISTS; status++) {
         ESK_CONTEXT("status %d", status);
         ESK_CHECK(strlen(esk_status_text(status)) > 0);
-        for (int other = ESK_E_BUSY; other < status; other++) {
+        for (int other = ESK_E_FOREIGN; other < status; other++) {
             ESK_CHECK(strcmp(esk_status_text(status), esk_status_text(other)) !=
                       0);
         }
     }
     ESK_CHECK_TEXT(esk_status_text(ESK_EXISTS + 1),
-                   esk_status_text(ESK_E_BUSY - 1));
+                   esk_status_text(ESK_E_FOREIGN - 1));
 }
 
 ESK_TEST(bytes_copy_and_move_up_touch_nothing_else) {

@@ -51,6 +51,8 @@ const char *esk_status_text(int status) {
         return "the medium reports a failure";
     case ESK_E_BUSY:
         return "the table is open already, or the arena taken";
+    case ESK_E_FOREIGN:
+        return "the medium is not blank, and holds no volume";
     default:
         return "unknown status";
     }

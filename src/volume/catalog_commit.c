@@ -49,6 +49,11 @@ static int page_write(struct esk_volume *volume, uint8_t half, uint16_t index,
     return esk_half_program(volume, half, index, page);
 }
 
+static void page_clear(const struct esk_volume *volume, uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    memset(page, geometry->erased_value, geometry->page_bytes);
+}
+
 static void writer_flush(struct descriptor_writer *writer) {
     struct esk_volume *volume = writer->volume;
 
@@ -62,7 +67,7 @@ static void writer_flush(struct descriptor_writer *writer) {
     writer->index++;
     writer->part++;
     writer->offset = ESK_ENVELOPE_BYTES;
-    memset(writer->page, 0, esk_volume_geometry(volume)->page_bytes);
+    page_clear(volume, writer->page);
 }
 
 static void writer_put(struct descriptor_writer *writer, const void *in,
@@ -216,7 +221,7 @@ static int change_write(struct esk_volume *old, struct esk_volume *volume,
             .offset = ESK_ENVELOPE_BYTES,
             .half = half,
         };
-        memset(page, 0, esk_volume_geometry(volume)->page_bytes);
+        page_clear(volume, page);
         writer_put_table(&writer, change->spec, change->added);
         ESK_TRY(writer.status);
         next = writer.index;
@@ -270,6 +275,9 @@ int esk_volume_drop(struct esk_volume *volume, const char *name,
                     uint8_t *page) {
     struct esk_table_info info;
     ESK_TRY(esk_volume_find(volume, name, &info, page));
+    if (esk_table_is_open(volume, info.id)) {
+        return ESK_E_BUSY;
+    }
     struct catalog_change change = {.drop = info.id};
     return catalog_commit(volume, &change, page);
 }

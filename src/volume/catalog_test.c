@@ -477,7 +477,7 @@ ESK_TEST(catalog_commit_fails_on_a_failing_erase_where_blocks_have_no_marks) {
     ops.block_is_bad = NULL;
     ops.block_mark_bad = NULL;
     plain.ops = &ops;
-    struct esk_volume_config config = {.tables_max = 2};
+    struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
     ESK_CHECK_INT(esk_volume_format(&plain, &config, fixture.page), ESK_OK);
     fixture.device = &plain;
     fixture_mount(&fixture);

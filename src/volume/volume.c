@@ -20,12 +20,7 @@
 #include "volume/volume_format.h"
 
 enum {
-    HALF_BLOCKS_MAX = 32,  ///< of a half, spare ones included
     MOUNT_BLOCKS_MAX = 64, ///< at each end searched for a superblock
-    TABLES_MAX_DEFAULT = 8,
-    DESCRIPTOR_BYTES_MEAN = 768, ///< meta space a table is given
-    HALF_SPARE_BLOCKS = 2,       ///< of a half, where blocks go bad
-    HALF_TRIES = 3,
 };
 
 void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
@@ -104,11 +99,12 @@ int esk_half_program(struct esk_volume *volume, uint8_t half, uint16_t index,
     return status == ESK_OK ? ESK_OK : ESK_E_IO;
 }
 
-static void super_encode(const struct esk_region *region, uint8_t *page) {
+void esk_super_encode(const struct esk_region *region, uint8_t *page) {
     const struct esk_volume *volume = region->volume;
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
 
-    memset(page, 0, geometry->page_bytes);
+    memset(page, geometry->erased_value, geometry->page_bytes);
+    memset(page, 0, ESK_SUPER_END);
     memcpy(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
            sizeof ESK_SUPER_MAGIC_TEXT);
     esk_store_u16(page + ESK_SUPER_VERSION, ESK_FORMAT_VERSION);
@@ -137,7 +133,7 @@ static void super_encode(const struct esk_region *region, uint8_t *page) {
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
-    super_encode(&meta.region, page);
+    esk_super_encode(&meta.region, page);
     /* It must not be there before the descriptors, nor outlive them: the next
        commit may have the same number. */
     ESK_TRY(esk_region_barrier(&meta.region));
@@ -161,7 +157,7 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
     uint8_t to = (uint8_t)(1 - from);
     int status = ESK_E_IO;
 
-    for (uint8_t i = 0; i < HALF_TRIES && status != ESK_OK; i++) {
+    for (uint8_t i = 0; i < ESK_HALF_TRIES && status != ESK_OK; i++) {
         ESK_TRY(esk_half_erase(volume, to));
         status = ESK_OK;
         for (uint16_t p = 0; p < volume->catalog_pages; p++) {
@@ -198,20 +194,20 @@ static ESK_OUT_OF_LINE int super_serve(const struct esk_volume *volume,
 }
 
 /// Reads the superblock at `id`.
-/// Returns ESK_OK; ESK_NOT_FOUND when it is none; ESK_E_CORRUPT when it was
-/// one; ESK_E_IO; as super_serve.
+/// Returns ESK_OK; ESK_NOT_FOUND when the page is erased; ESK_E_FOREIGN when it
+/// is something else; ESK_E_CORRUPT when it was one; ESK_E_IO; as super_serve.
 static int super_read(struct esk_volume *volume, esk_page_id id,
                       uint8_t *page) {
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     int status =
         esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
-    if (status == ESK_E_IO) {
+    if (status == ESK_E_IO || status == ESK_NOT_FOUND) {
         return status;
     }
     if (memcmp(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
                sizeof ESK_SUPER_MAGIC_TEXT) != 0) {
-        return ESK_NOT_FOUND;
+        return ESK_E_FOREIGN;
     }
     return status == ESK_OK ? super_serve(volume, page) : status;
 }
@@ -258,30 +254,93 @@ ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
     return status;
 }
 
-/// Finds a first superblock: the last page of one of the first blocks, or of
-/// one of the last.
-/// Returns ESK_OK with `page` holding it, or the most telling failure.
-static int super_find(struct esk_volume *volume, uint8_t *page) {
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    int worst = ESK_NOT_FOUND;
+/// How much a place that holds no superblock of the volume says.
+static uint8_t told(int status) {
+    return status == ESK_NOT_FOUND   ? 0
+           : status == ESK_E_FOREIGN ? 1
+           : status == ESK_E_CORRUPT ? 2
+           : status == ESK_E_IO      ? 3
+                                     : 4;
+}
 
-    for (uint32_t block = 0; block < geometry->block_count; block++) {
-        if (block == MOUNT_BLOCKS_MAX &&
-            geometry->block_count > 2 * MOUNT_BLOCKS_MAX) {
-            block = geometry->block_count - MOUNT_BLOCKS_MAX;
-        }
-        esk_page_id id = (block + 1) * geometry->block_pages - 1;
-        int status = super_take(volume, id, page);
+/// Finds the first superblock from one end of the device on.
+/// id       out: its page.
+/// Returns  as esk_super_find.
+static int super_search(struct esk_volume *volume, bool from_end,
+                        esk_page_id *id, uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    int most = ESK_NOT_FOUND;
+    for (uint32_t i = 0; i < MOUNT_BLOCKS_MAX && i < geometry->block_count;
+         i++) {
+        uint32_t block = from_end ? geometry->block_count - 1 - i : i;
+        *id = (block + 1) * geometry->block_pages - 1;
+        int status = super_take(volume, *id, page);
         if (status == ESK_OK) {
             return ESK_OK;
         }
-        bool told = worst != ESK_NOT_FOUND && worst != ESK_E_CORRUPT &&
-                    (worst != ESK_E_IO || status == ESK_E_CORRUPT);
-        if (status != ESK_NOT_FOUND && !told) {
-            worst = status;
+        if (told(status) > told(most) &&
+            !esk_volume_block_is_bad(volume, block)) {
+            most = status;
         }
     }
-    return worst;
+    return most;
+}
+
+int esk_super_find(struct esk_volume *volume, uint8_t *page) {
+    esk_page_id first = 0;
+    esk_page_id last = 0;
+    int from_start = super_search(volume, false, &first, page);
+    uint32_t commit = esk_page_sequence(page);
+    int from_end = super_search(volume, true, &last, page);
+    if (from_start != ESK_OK || from_end != ESK_OK) {
+        if (from_start == ESK_OK) {
+            return super_take(volume, first, page);
+        }
+        return told(from_start) > told(from_end) && from_end != ESK_OK
+                   ? from_start
+                   : from_end;
+    }
+    /* One may be left over from a volume that was here before. */
+    return commit > esk_page_sequence(page) ? super_take(volume, first, page)
+                                            : ESK_OK;
+}
+
+/// Whether page `id` of the device is erased, or in a bad block.
+/// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
+static int page_probe(struct esk_volume *volume, esk_page_id id,
+                      uint8_t *page) {
+    struct esk_meta meta;
+    int status = ESK_E_CORRUPT;
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
+    for (uint8_t i = 0; i < 2 && status != ESK_NOT_FOUND; i++) {
+        status =
+            esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
+    }
+    bool blank = status == ESK_NOT_FOUND ||
+                 esk_volume_block_is_bad(
+                     volume, id / esk_volume_geometry(volume)->block_pages);
+    return blank ? ESK_OK : status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
+}
+
+int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
+                     uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t pages = geometry->block_count * geometry->block_pages;
+    uint32_t stride = (geometry->block_count - 1) / MOUNT_BLOCKS_MAX + 1;
+    for (uint32_t i = 0; i < MOUNT_BLOCKS_MAX && i < geometry->block_count;
+         i++) {
+        const esk_page_id places[] = {
+            (i + 1) * geometry->block_pages - 1,
+            pages - i * geometry->block_pages - 1,
+            i * stride * geometry->block_pages,
+        };
+        for (uint8_t place = 0; place < 3; place++) {
+            if (places[place] < pages && places[place] != except) {
+                ESK_TRY(page_probe(volume, places[place], page));
+            }
+        }
+    }
+    return ESK_NOT_FOUND;
 }
 
 /// Takes half `half` for the volume's newest and only one, if its superblock
@@ -328,7 +387,12 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     memset(volume, 0, sizeof *volume);
     volume->device = device;
     volume->flags = flags;
-    ESK_TRY(super_find(volume, page));
+    int found = esk_super_find(volume, page);
+    if (found != ESK_OK) {
+        return found == ESK_NOT_FOUND
+                   ? esk_volume_probe(volume, ESK_PAGE_NONE, page)
+                   : found;
+    }
     super_decode(volume, page);
 
     /* A half whose transfer failed may be the newer one. */
@@ -348,54 +412,12 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     return ESK_OK;
 }
 
-int esk_volume_format(const struct esk_device *device,
-                      const struct esk_volume_config *config, uint8_t *page) {
-    const struct esk_geometry *geometry = &device->geometry;
-    struct esk_volume volume = {.device = device};
-
-    ESK_TRY(esk_geometry_check(geometry));
-    if (config->checksum > ESK_CHECKSUM_NONE) {
-        return ESK_E_INVALID;
+bool esk_table_is_open(const struct esk_volume *volume, uint8_t id) {
+    const struct esk_ring *ring = volume->rings;
+    while (ring != NULL && ring->region.envelope.table != id) {
+        ring = ring->next;
     }
-    volume.checksum = config->checksum;
-    volume.tables_max =
-        config->tables_max != 0 ? config->tables_max : TABLES_MAX_DEFAULT;
-    memcpy(volume.uuid, config->uuid, sizeof volume.uuid);
-    volume.seed = ~esk_crc32c(~0u, config->uuid, sizeof config->uuid);
-    volume.table_next = 1;
-    /* Numbers go on from a volume that was here before, so that no page of
-       its tables can prove itself to a table of this one. */
-    if (super_find(&volume, page) == ESK_OK) {
-        volume.commit = esk_page_sequence(page);
-    }
-    volume.commit++;
-
-    uint32_t a_table = (DESCRIPTOR_BYTES_MEAN + geometry->page_bytes - 1u) /
-                       geometry->page_bytes;
-    uint32_t pages = a_table * volume.tables_max + 1;
-    uint32_t blocks =
-        (pages + geometry->block_pages - 1) / geometry->block_pages;
-    bool go_bad = device->ops->block_is_bad != NULL;
-    volume.half_blocks = blocks + (go_bad ? HALF_SPARE_BLOCKS : 0u);
-    if (blocks * geometry->block_pages > UINT16_MAX ||
-        volume.half_blocks > HALF_BLOCKS_MAX) {
-        return ESK_E_INVALID;
-    }
-    volume.half_pages = (uint16_t)(blocks * geometry->block_pages);
-    if (geometry->block_count < 2 * volume.half_blocks + 4) {
-        return ESK_E_NO_SPACE;
-    }
-    int status = ESK_E_IO;
-    for (uint8_t i = 0; i < HALF_TRIES && status != ESK_OK; i++) {
-        status = esk_half_erase(&volume, 0);
-        if (status == ESK_OK) {
-            status = esk_half_seal(&volume, 0, page);
-        }
-    }
-    if (status == ESK_OK) {
-        status = esk_half_mirror(&volume, page);
-    }
-    return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
+    return ring != NULL;
 }
 
 int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
@@ -408,10 +430,8 @@ int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
         }
     }
     ESK_TRY(esk_volume_find(volume, name, info, arena));
-    for (ring = volume->rings; ring != NULL; ring = ring->next) {
-        if (ring->region.envelope.table == info->id) {
-            return ESK_E_BUSY;
-        }
+    if (esk_table_is_open(volume, info->id)) {
+        return ESK_E_BUSY;
     }
     if (info->kind != kind || info->codec != 0 ||
         info->incompatible_features != 0 ||
@@ -444,6 +464,10 @@ int esk_volume_step(struct esk_volume *volume, uint16_t budget,
     return ESK_OK;
 }
 
-void esk_volume_unmount(struct esk_volume *volume) {
+int esk_volume_unmount(struct esk_volume *volume) {
+    if (volume->rings != NULL) {
+        return ESK_E_BUSY;
+    }
     memset(volume, 0, sizeof *volume);
+    return ESK_OK;
 }

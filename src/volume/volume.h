@@ -8,6 +8,8 @@
 #include "esker/volume.h"
 #include "flash/region.h"
 
+enum { ESK_HALF_TRIES = 3 };
+
 /// The door to the pages of one kind in the meta halves.
 struct esk_meta {
     struct esk_region region;
@@ -36,6 +38,23 @@ int esk_half_program(struct esk_volume *volume, uint8_t half, uint16_t index,
 /// may outlive them where its erase was cut or failed.
 /// Returns ESK_OK when it does; ESK_E_CORRUPT; ESK_E_IO.
 int esk_half_prove(struct esk_volume *volume, uint8_t half, uint8_t *page);
+
+/// Makes the superblock page of the region's volume in `page`.
+void esk_super_encode(const struct esk_region *region, uint8_t *page);
+
+/// Finds a first superblock: the last page of one of the first blocks, or of
+/// one of the last.
+/// Returns ESK_OK with `page` holding it; else what says most of why not:
+/// ESK_NOT_FOUND when all those places are erased, ESK_E_FOREIGN,
+/// ESK_E_CORRUPT, ESK_E_IO, ESK_E_GEOMETRY, ESK_E_VERSION, ESK_E_UNSUPPORTED,
+/// ESK_E_READ_ONLY.
+int esk_super_find(struct esk_volume *volume, uint8_t *page);
+
+/// Reads where superblocks may stand, and the first page of at most 64 blocks
+/// all over the device, but not page `except`.
+/// Returns ESK_NOT_FOUND when all of them are erased; ESK_E_FOREIGN; ESK_E_IO.
+int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
+                     uint8_t *page);
 
 /// Programs the superblock into half `half`: the half is valid from now on.
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page);
@@ -116,6 +135,9 @@ int esk_descriptor_index(struct esk_descriptor *descriptor,
 /// Takes `bytes` bytes of edges; NULL passes over them.
 int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
                          uint16_t bytes);
+
+/// Whether a ring of table `id` is open.
+bool esk_table_is_open(const struct esk_volume *volume, uint8_t id);
 
 /// Finds table `name` in order to open it in `arena`, whose first page serves
 /// as scratch: it has one. Returns as esk_volume_find; ESK_E_BUSY when a ring

@@ -7,7 +7,8 @@
 #include "volume/volume_format.h"
 
 /// Reads the superblock of half `half`.
-/// Returns as esk_region_read; ESK_E_SCHEMA when it is not the one expected.
+/// Returns as esk_region_read; ESK_NOT_FOUND also when it is one that may have
+/// been torn; ESK_E_SCHEMA when it is not the one expected.
 static int super_look(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     struct esk_meta meta;
     esk_page_id id = 0;
@@ -16,7 +17,15 @@ static int super_look(struct esk_volume *volume, uint8_t half, uint8_t *page) {
         return ESK_E_CORRUPT;
     }
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
-    ESK_TRY(esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true));
+    int status =
+        esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
+    if (status == ESK_E_CORRUPT && half == 0) {
+        enum esk_header header = ESK_HEADER_OTHER;
+        uint32_t sequence = 0;
+        ESK_TRY(esk_region_header(&meta.region, id, &header, &sequence));
+        status = header == ESK_HEADER_OTHER ? status : ESK_NOT_FOUND;
+    }
+    ESK_TRY(status);
     return esk_page_sequence(page) == volume->commit &&
                    esk_load_u32(page + ESK_SUPER_SEED) == volume->seed
                ? ESK_OK
@@ -36,7 +45,7 @@ int esk_volume_attach(struct esk_volume *volume,
     volume->half_pages = shape->half_pages;
     volume->catalog_pages = shape->catalog_pages;
     volume->checksum = shape->checksum;
-    bool blank = false;
+    bool blank = true;
     for (uint8_t half = 0; half < 2; half++) {
         int status = super_look(volume, half, page);
         if (status == ESK_OK) {
@@ -45,7 +54,7 @@ int esk_volume_attach(struct esk_volume *volume,
         } else if (status == ESK_E_SCHEMA || status == ESK_E_IO) {
             return status;
         }
-        blank = blank || status == ESK_NOT_FOUND;
+        blank = blank && status == ESK_NOT_FOUND;
     }
     /* One half is whole at any time, but for a stamp that was cut. */
     return volume->half_valid != 0 ? ESK_OK
@@ -64,7 +73,8 @@ static int half_stamp(struct esk_volume *volume, uint8_t half,
         uint16_t bytes = esk_rom_u8(meta);
         bytes = (uint16_t)(bytes | (uint16_t)esk_rom_u8(meta + 1) << 8);
         meta += 2;
-        memset(page, 0, esk_envelope_page_bytes(&super.region.envelope));
+        memset(page, esk_envelope_erased(&super.region.envelope),
+               esk_envelope_page_bytes(&super.region.envelope));
         for (uint16_t at = 0; at < bytes; at++) {
             page[at] = esk_rom_u8(meta);
             meta++;

@@ -80,7 +80,7 @@ ESK_TEST(volume_mount_finds_nothing_on_a_blank_or_foreign_medium) {
         memset(&fixture, 0, sizeof fixture);
         ESK_CHECK_INT(esk_sim_create(&fixture.sim, &config), ESK_OK);
         fixture.device = esk_sim_device(fixture.sim);
-        ESK_CHECK_INT(mount(&fixture), ESK_NOT_FOUND);
+        ESK_CHECK_INT(mount(&fixture), dirty ? ESK_E_FOREIGN : ESK_NOT_FOUND);
         ESK_CHECK_INT(esk_sim_op_count(fixture.sim), 0);
         esk_sim_power_off(fixture.sim);
         ESK_CHECK_INT(mount(&fixture), ESK_E_IO);
@@ -116,7 +116,7 @@ ESK_TEST(volume_format_works_around_bad_and_failing_blocks) {
     ESK_CHECK_INT(fixture.device->ops->block_mark_bad(fixture.device, 0),
                   ESK_OK);
     esk_sim_block_fail(fixture.sim, half);
-    struct esk_volume_config config = {.tables_max = 2};
+    struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
     ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
                   ESK_OK);
     fixture_mount(&fixture);
@@ -134,7 +134,7 @@ ESK_TEST(volume_format_fails_when_a_half_has_too_few_good_blocks) {
         ESK_CHECK_INT(
             fixture.device->ops->block_mark_bad(fixture.device, block), ESK_OK);
     }
-    struct esk_volume_config config = {.tables_max = 2};
+    struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
     ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
                   ESK_E_NO_SPACE);
     fixture_end(&fixture);
@@ -148,7 +148,7 @@ ESK_TEST(volume_format_tries_again_when_a_program_fails) {
         struct esk_sim_failures failures = {
             .program = {.burst_start = at, .burst_length = 1}};
         esk_sim_failures_set(fixture.sim, &failures);
-        struct esk_volume_config config = {.tables_max = 2};
+        struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
         ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
                       ESK_OK);
         fixture_mount(&fixture);
@@ -162,7 +162,7 @@ ESK_TEST(volume_format_reports_a_medium_that_never_programs) {
     fixture_start(&fixture, &fixture_nor, NULL);
     struct esk_sim_failures failures = {.program = {.every = 1}};
     esk_sim_failures_set(fixture.sim, &failures);
-    struct esk_volume_config config = {.tables_max = 2};
+    struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
     int status = esk_volume_format(fixture.device, &config, fixture.page);
     ESK_CHECK(status == ESK_E_IO || status == ESK_E_NO_SPACE);
     fixture_end(&fixture);
@@ -170,7 +170,7 @@ ESK_TEST(volume_format_reports_a_medium_that_never_programs) {
 
 ESK_TEST(volume_format_goes_on_counting_commits) {
     struct esk_fixture fixture;
-    struct esk_volume_config config = {.tables_max = 2};
+    struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);
     uint32_t commit = fixture.volume.commit;

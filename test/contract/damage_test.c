@@ -381,7 +381,7 @@ ESK_TEST(damage_of_both_superblocks_is_told_and_nothing_is_formatted) {
             page_replace(&damage, pages[1], kind);
             int status =
                 esk_volume_mount(&model->volume, model->device, 0, model->page);
-            ESK_CHECK(status == ESK_E_CORRUPT || status == ESK_NOT_FOUND);
+            ESK_CHECK(status == ESK_E_CORRUPT || status == ESK_E_FOREIGN);
             ESK_CHECK_INT(esk_sim_op_count(model->sim), damage.ops);
             damage_free(&damage);
         }

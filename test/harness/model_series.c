@@ -164,7 +164,8 @@ static int model_series_start(struct esk_model_series *model, uint64_t seed) {
     model->expected->key_next = table->wide_key ? -20000 : 10;
     schema_make(model);
     struct esk_volume_config volume = {.uuid = {1, 2, 3, (uint8_t)seed},
-                                       .checksum = table->checksum};
+                                       .checksum = table->checksum,
+                                       .overwrite = true};
     ESK_TRY(esk_volume_format(model->device, &volume, model->page));
     ESK_TRY(esk_volume_mount(&model->volume, model->device, 0, model->page));
     ESK_TRY(table_create(model));

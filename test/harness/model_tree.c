@@ -146,8 +146,8 @@ int esk_model_tree_open(struct esk_model_tree *model) {
 int esk_model_tree_make_on(struct esk_model_tree *model,
                            const struct esk_model_tree_table *table,
                            const struct esk_sim_config *config, uint64_t seed) {
-    struct esk_volume_config volume = {.tables_max = 2,
-                                       .checksum = table->checksum};
+    struct esk_volume_config volume = {
+        .tables_max = 2, .checksum = table->checksum, .overwrite = true};
     memset(model, 0, sizeof *model);
     model->table = *table;
     model->random = seed;

@@ -177,7 +177,7 @@ def pages_of(volume, meta):
     while meta:
         length = int.from_bytes(meta[:2], "little")
         page = meta[2 : 2 + length]
-        made.append(page.ljust(volume.geometry.page_bytes, b"\0"))
+        made.append(page.ljust(volume.geometry.page_bytes, b"\xff"))
         meta = meta[2 + length :]
     return made
 

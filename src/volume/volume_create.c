@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Making a volume: how large its meta halves are, and that nothing is written
+/// over a medium that is not blank.
+///
+/// The first superblock is the first page that is programmed on a blank medium.
+/// If a cut tears it, the medium is blank but for a page whose bits are erased
+/// or those of that superblock: it may be formatted again.
+#include "base/crc.h"
+#include "flash/envelope_format.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
+
+enum {
+    HALF_BLOCKS_MAX = 32, ///< of a half, spare ones included
+    TABLES_MAX_DEFAULT = 8,
+    DESCRIPTOR_BYTES_MEAN = 768, ///< meta space a table is given
+    HALF_SPARE_BLOCKS = 2,       ///< of a half, where blocks go bad
+    PIECE_BYTES = 8,
+};
+
+/// Makes `volume` the empty one that `config` asks for, on no medium yet.
+/// Returns ESK_OK; ESK_E_GEOMETRY; ESK_E_INVALID; ESK_E_NO_SPACE.
+static int volume_plan(struct esk_volume *volume,
+                       const struct esk_device *device,
+                       const struct esk_volume_config *config) {
+    const struct esk_geometry *geometry = &device->geometry;
+    ESK_TRY(esk_geometry_check(geometry));
+    if (config->checksum > ESK_CHECKSUM_NONE) {
+        return ESK_E_INVALID;
+    }
+    memset(volume, 0, sizeof *volume);
+    volume->device = device;
+    volume->checksum = config->checksum;
+    volume->tables_max =
+        config->tables_max != 0 ? config->tables_max : TABLES_MAX_DEFAULT;
+    memcpy(volume->uuid, config->uuid, sizeof volume->uuid);
+    volume->seed = ~esk_crc32c(~0u, config->uuid, sizeof config->uuid);
+    volume->table_next = 1;
+    volume->commit = 1;
+
+    uint32_t a_table = (DESCRIPTOR_BYTES_MEAN + geometry->page_bytes - 1u) /
+                       geometry->page_bytes;
+    uint32_t pages = a_table * volume->tables_max + 1;
+    uint32_t blocks =
+        (pages + geometry->block_pages - 1) / geometry->block_pages;
+    bool go_bad = device->ops->block_is_bad != NULL;
+    volume->half_blocks = blocks + (go_bad ? HALF_SPARE_BLOCKS : 0u);
+    if (blocks * geometry->block_pages > UINT16_MAX ||
+        volume->half_blocks > HALF_BLOCKS_MAX) {
+        return ESK_E_INVALID;
+    }
+    volume->half_pages = (uint16_t)(blocks * geometry->block_pages);
+    return geometry->block_count < 2 * volume->half_blocks + 4 ? ESK_E_NO_SPACE
+                                                               : ESK_OK;
+}
+
+/// Writes both halves of `volume`, which is empty.
+static int volume_write(struct esk_volume *volume, uint8_t *page) {
+    int status = ESK_E_IO;
+    for (uint8_t i = 0; i < ESK_HALF_TRIES && status != ESK_OK; i++) {
+        status = esk_half_erase(volume, 0);
+        if (status == ESK_OK) {
+            status = esk_half_seal(volume, 0, page);
+        }
+    }
+    if (status == ESK_OK) {
+        status = esk_half_mirror(volume, page);
+    }
+    return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
+}
+
+int esk_volume_format(const struct esk_device *device,
+                      const struct esk_volume_config *config, uint8_t *page) {
+    struct esk_volume volume;
+    struct esk_volume before;
+    ESK_TRY(volume_plan(&volume, device, config));
+    int status = esk_volume_mount(&before, device, 0, page);
+    if (status != ESK_NOT_FOUND && !config->overwrite) {
+        return status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
+    }
+    /* Numbers go on from a volume that was here before, so that no page of
+       its tables can be valid to a table of this one. */
+    if (status == ESK_OK) {
+        volume.commit = before.commit + 1;
+    }
+    return volume_write(&volume, page);
+}
+
+/// Whether a byte of the superblock differs from volume to volume.
+static bool byte_is_own(uint16_t at) {
+    return at < ESK_ENVELOPE_COUNT ||
+           (at >= ESK_SUPER_UUID && at < ESK_SUPER_BLOCK_COUNT) ||
+           (at >= ESK_SUPER_SEED && at < ESK_SUPER_HALF_BLOCKS);
+}
+
+/// Whether page `id` has no bits but erased ones and those of `super`, the
+/// superblock that a cut may have torn there, perhaps of a volume with another
+/// UUID. A piece that the medium itself cannot read says nothing.
+/// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
+static int super_is_torn(const struct esk_region *region, esk_page_id id,
+                         const uint8_t *super) {
+    uint8_t erased = region->envelope.erased_value;
+    uint8_t piece[PIECE_BYTES];
+    bool is_super = false; /* not blank where all superblocks are alike */
+    bool is_other = false; /* of another volume, or none */
+    for (uint16_t at = 0; at < region->envelope.page_bytes;
+         at = (uint16_t)(at + PIECE_BYTES)) {
+        int status = esk_region_peek(region, id, at, piece, PIECE_BYTES);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        for (uint8_t i = 0; i < PIECE_BYTES && status == ESK_OK; i++) {
+            uint16_t offset = (uint16_t)(at + i);
+            bool own = byte_is_own(offset);
+            bool odd = ((piece[i] ^ super[offset]) & (piece[i] ^ erased)) != 0;
+            if (odd && !own) {
+                return ESK_E_FOREIGN;
+            }
+            is_super = is_super || (!own && piece[i] != erased);
+            is_other = is_other || odd;
+        }
+    }
+    return is_super || !is_other ? ESK_OK : ESK_E_FOREIGN;
+}
+
+/// Whether the medium is blank but for the first superblock of `volume`, torn.
+/// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
+static int format_was_cut(struct esk_volume *volume, uint8_t *page) {
+    esk_page_id super = 0;
+    struct esk_meta meta;
+    if (esk_half_page(volume, 0, (uint16_t)(volume->half_pages - 1u), &super) !=
+            ESK_OK ||
+        esk_volume_probe(volume, super, page) != ESK_NOT_FOUND) {
+        return ESK_E_FOREIGN;
+    }
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
+    esk_super_encode(&meta.region, page);
+    return super_is_torn(&meta.region, super, page);
+}
+
+int esk_volume_mount_or_format(struct esk_volume *volume,
+                               const struct esk_device *device, uint8_t flags,
+                               const struct esk_volume_config *config,
+                               uint8_t *page) {
+    int status = esk_volume_mount(volume, device, flags, page);
+    if (status != ESK_NOT_FOUND && status != ESK_E_FOREIGN &&
+        status != ESK_E_CORRUPT) {
+        return status;
+    }
+    int found = status;
+    ESK_TRY(volume_plan(volume, device, config));
+    volume->flags = flags;
+    if (found != ESK_NOT_FOUND) {
+        status = format_was_cut(volume, page);
+        if (status != ESK_OK) {
+            return status == ESK_E_FOREIGN ? found : status;
+        }
+    }
+    status = volume_write(volume, page);
+    return status == ESK_OK ? esk_volume_mount(volume, device, flags, page)
+                            : status;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "volume/volume.h"
+
+#include "esker/series.h"
+#include "test/harness/fixture.h"
+#include "volume/volume_format.h"
+
+static const struct esk_column columns[] = {
+    {.name = "at", .type = ESK_TYPE_U32},
+};
+
+static const struct esk_table_spec spec = {
+    .name = "log", .columns = columns, .column_count = 1, .data_blocks = 4};
+
+static const struct esk_volume_config config = {.uuid = {1, 2, 3},
+                                                .tables_max = 2};
+
+static uint8_t page[4096];
+
+static int boot(struct esk_volume *volume, const struct esk_device *device) {
+    return esk_volume_mount_or_format(volume, device, 0, &config, page);
+}
+
+ESK_TEST(volume_is_formatted_once_and_mounted_at_each_later_boot) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    fixture_start(&fixture, &fixture_nor, &config);
+    for (uint32_t i = 0; i < fixture_nor.block_count; i++) {
+        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, i), ESK_OK);
+    }
+    ESK_CHECK_INT(boot(&fixture.volume, fixture.device), ESK_OK);
+    ESK_CHECK_INT(fixture.volume.half_valid, 3);
+    ESK_CHECK_INT(esk_series_create(&fixture.volume, &spec, NULL, page),
+                  ESK_OK);
+    for (int i = 0; i < 3; i++) {
+        uint64_t operations = esk_sim_op_count(fixture.sim);
+        ESK_CHECK_INT(boot(&fixture.volume, fixture.device), ESK_OK);
+        ESK_CHECK_INT(esk_sim_op_count(fixture.sim), operations);
+        ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, page),
+                      ESK_OK);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(volume_is_not_made_on_a_medium_that_holds_something_else) {
+    static const struct {
+        esk_page_id page;
+        uint16_t offset;
+    } cases[] = {
+        {0, 0},   {0, 255},  {7, 0},    {7, 100},  {511, 0},
+        {504, 3}, {15, 200}, {256, 17}, {503, 44},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_sim_config medium = {.geometry = fixture_nor};
+        struct esk_sim *sim = NULL;
+        struct esk_volume volume;
+        const uint8_t byte = 0x5A;
+        ESK_CONTEXT("page %u, offset %u", (unsigned)cases[i].page,
+                    cases[i].offset);
+        ESK_CHECK_INT(esk_sim_create(&sim, &medium), ESK_OK);
+        const struct esk_device *device = esk_sim_device(sim);
+        ESK_CHECK_INT(
+            esk_sim_poke(sim, cases[i].page, cases[i].offset, &byte, 1),
+            ESK_OK);
+        uint64_t operations = esk_sim_op_count(sim);
+        ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, page),
+                      ESK_E_FOREIGN);
+        ESK_CHECK_INT(boot(&volume, device), ESK_E_FOREIGN);
+        ESK_CHECK_INT(esk_volume_format(device, &config, page), ESK_E_FOREIGN);
+        ESK_CHECK_INT(esk_sim_op_count(sim), operations);
+        struct esk_volume_config over = config;
+        over.overwrite = true;
+        ESK_CHECK_INT(
+            esk_volume_mount_or_format(&volume, device, 0, &over, page),
+            ESK_E_FOREIGN);
+        ESK_CHECK_INT(esk_sim_op_count(sim), operations);
+        ESK_CHECK_INT(esk_volume_format(device, &over, page), ESK_OK);
+        ESK_CHECK_INT(boot(&volume, device), ESK_OK);
+        esk_sim_destroy(sim);
+    }
+}
+
+ESK_TEST(volume_is_not_formatted_over_another_without_being_told) {
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, &config);
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, page),
+                  ESK_E_FOREIGN);
+    /* Both superblocks are gone; what the table holds says not to. */
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
+    const uint8_t row[4] = {1};
+    ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    for (uint32_t i = 0; i < fixture.volume.half_blocks; i++) {
+        uint32_t last = fixture_nor.block_count - 1 - i;
+        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, i), ESK_OK);
+        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, last), ESK_OK);
+    }
+    struct esk_volume volume;
+    ESK_CHECK_INT(boot(&volume, fixture.device), ESK_E_FOREIGN);
+    fixture_end(&fixture);
+}
+
+/// Media on which a first format is cut.
+static const struct {
+    struct esk_geometry geometry;
+    uint16_t cache_programs;
+} media[] = {
+    {ESK_NOR(24, 8, 256), 0},  {ESK_NOR(60, 1, 128), 0},
+    {ESK_NAND(24, 4, 512), 0}, {ESK_CARD(24, 4, 512), 0},
+    {ESK_CARD(24, 4, 512), 2}, {ESK_CARD(24, 4, 512), 24},
+};
+
+/// A boot of a blank medium, cut at operation `op`; then one more, cut at
+/// `again` of its operations; then one that is not.
+static void boot_cut(size_t at, uint64_t op, uint64_t again,
+                     enum esk_sim_cut_mode mode) {
+    struct esk_sim_config medium = {
+        .geometry = media[at].geometry,
+        .seed = op * 64 + again,
+        .cache_programs = media[at].cache_programs,
+        .erase_keeps = media[at].cache_programs == 2,
+    };
+    struct esk_volume_config small = {.uuid = {9}, .tables_max = 1};
+    struct esk_sim *sim = NULL;
+    struct esk_volume volume;
+    ESK_CHECK_INT(esk_sim_create(&sim, &medium), ESK_OK);
+    const struct esk_device *device = esk_sim_device(sim);
+    esk_sim_cut_at(sim, op, mode);
+    (void)esk_volume_mount_or_format(&volume, device, 0, &small, page);
+    esk_sim_power_off(sim);
+    esk_sim_power_on(sim);
+    /* Where most of a superblock is there, its volume may have been another. */
+    small.uuid[0] = mode == ESK_SIM_CUT_ALL_BUT_ONE ? (uint8_t)again : 9;
+    esk_sim_cut_at(sim, esk_sim_op_count(sim) + again, mode);
+    (void)esk_volume_mount_or_format(&volume, device, 0, &small, page);
+    esk_sim_power_off(sim);
+    esk_sim_power_on(sim);
+    esk_sim_cut_at(sim, 0, ESK_SIM_CUT_NONE);
+    ESK_CHECK_INT(esk_volume_mount_or_format(&volume, device, 0, &small, page),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL, page), ESK_OK);
+    ESK_CHECK_INT(esk_sim_violations(sim), 0);
+    esk_sim_destroy(sim);
+}
+
+ESK_TEST(volume_whose_first_format_was_cut_is_formatted_by_the_next_boot) {
+    for (size_t at = 0; at < sizeof media / sizeof media[0]; at++) {
+        for (uint32_t mode = ESK_SIM_CUT_BEFORE; mode <= ESK_SIM_CUT_DRAWN;
+             mode++) {
+            for (uint64_t op = 0; op < 12; op++) {
+                for (uint64_t again = 0; again < 12; again++) {
+                    ESK_CONTEXT("medium %zu, mode %u, operations %u and %u", at,
+                                (unsigned)mode, (unsigned)op, (unsigned)again);
+                    boot_cut(at, op, again, (enum esk_sim_cut_mode)mode);
+                }
+            }
+        }
+    }
+}
+
+ESK_TEST(volume_with_an_open_table_is_not_unmounted_nor_the_table_dropped) {
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, &config);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", page), ESK_E_BUSY);
+    ESK_CHECK_INT(esk_volume_unmount(&fixture.volume), ESK_E_BUSY);
+    const uint8_t row[4] = {1};
+    ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
+    esk_series_close(fixture.series);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_unmount(&fixture.volume), ESK_OK);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(volume_left_over_under_another_is_not_mounted_again) {
+    struct esk_fixture fixture;
+    struct esk_volume_config large = {.uuid = {1}, .tables_max = 9};
+    fixture_start(&fixture, &fixture_nor, &large);
+    struct esk_volume_config small = {
+        .uuid = {1}, .tables_max = 1, .overwrite = true};
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &small, page), ESK_OK);
+    fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.volume.tables_max, 1);
+    uint32_t commit = fixture.volume.commit;
+    uint32_t blocks = fixture.volume.half_blocks;
+    /* One half is lost: behind it stands the old volume's. */
+    for (uint32_t i = 0; i < blocks; i++) {
+        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, i), ESK_OK);
+    }
+    fixture_mount(&fixture);
+    ESK_CHECK_INT(fixture.volume.tables_max, 1);
+    ESK_CHECK_INT(fixture.volume.commit, commit);
+    fixture_end(&fixture);
+}
+
+ESK_TEST_MAIN()
