@@ -13,9 +13,9 @@
 
 #include "examples/logger/board.h"
 
-static const char logger_table[] = "log";
-
-static int logger_create(struct logger *logger, uint8_t *page) {
+static int logger_open(struct logger *logger) {
+    const struct esk_volume_config volume = {.uuid = {'l', 'o', 'g'},
+                                             .tables_max = 1};
     const struct esk_column columns[] = {
         {.name = "time", .unit = "s", .type = ESK_TYPE_U32},
         {.name = "temp", .unit = "cdegC", .type = ESK_TYPE_I16},
@@ -24,28 +24,22 @@ static int logger_create(struct logger *logger, uint8_t *page) {
         {.name = "boot", .unit = "", .type = ESK_TYPE_U16},
     };
     const struct esk_index_spec by_temp = {.column = 1, .bitmap_bits = 16};
-    const struct esk_table_spec spec = {
-        .name = logger_table,
+    const struct esk_table_spec table = {
+        .name = "log",
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
+        .row_bytes = sizeof(struct logger_row),
         .indexes = &by_temp,
         .index_count = 1,
     };
-    return esk_series_create(&logger->volume, &spec, NULL, page);
-}
-
-static int logger_mount(struct logger *logger, uint8_t *page) {
-    const struct esk_volume_config config = {.uuid = {'l', 'o', 'g'},
-                                             .tables_max = 1};
-    return esk_volume_mount_or_format(&logger->volume, board_device(), 0,
-                                      &config, page);
-}
-
-static int logger_open(struct logger *logger) {
     const struct esk_series_config config = {.key_index_bytes =
                                                  LOGGER_KEY_INDEX_BYTES};
-    return esk_series_open(&logger->series, &logger->volume, logger_table,
-                           &config, logger->arena, sizeof logger->arena);
+    // Until the series is open its arena serves as the page of scratch.
+    ESK_TRY(esk_volume_mount_or_format(&logger->volume, board_device(), 0,
+                                       &volume, (uint8_t *)logger->arena));
+    return esk_series_open_or_create(&logger->series, &esk_series_parts_all,
+                                     &logger->volume, &table, &config,
+                                     logger->arena, sizeof logger->arena, NULL);
 }
 
 int logger_start(struct logger *logger, const struct logger_config *config) {
@@ -54,17 +48,9 @@ int logger_start(struct logger *logger, const struct logger_config *config) {
     if (board_device()->geometry.page_bytes > LOGGER_PAGE_BYTES_MAX) {
         return ESK_E_GEOMETRY;
     }
-    // Until the series is open its arena serves as the page of scratch.
-    uint8_t *page = (uint8_t *)logger->arena;
-    ESK_TRY(logger_mount(logger, page));
-    int status = logger_open(logger);
-    if (status == ESK_NOT_FOUND) {
-        ESK_TRY(logger_create(logger, page));
-        status = logger_open(logger);
-    }
-    ESK_TRY(status);
+    ESK_TRY(logger_open(logger));
 
-    status = esk_series_newest(logger->series, &logger->newest);
+    int status = esk_series_newest(logger->series, &logger->newest);
     if (status == ESK_NOT_FOUND) {
         logger->empty = true;
         return ESK_OK;

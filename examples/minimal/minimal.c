@@ -10,7 +10,7 @@
 ///     -DMINIMAL_LOG    &esk_series_part_log: the key index is kept over mounts
 ///
 /// The volume and its table `log` were made once, by `esker format` on a
-/// host or by esk_volume_format and esk_volume_create in a factory program.
+/// host or by esk_volume_format and esk_series_create in a factory program.
 #include <stddef.h>
 #include <stdint.h>
 

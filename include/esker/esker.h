@@ -7,6 +7,7 @@
 
 #include "esker/assert.h"
 #include "esker/device.h"
+#include "esker/row.h"
 #include "esker/schema.h"
 #include "esker/series.h"
 #include "esker/status.h"

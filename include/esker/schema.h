@@ -122,6 +122,7 @@ struct esk_table_spec {
     uint8_t store;         ///< trees: enum esk_tree_store
     uint8_t k_percent;     ///< mu: share of a page its leaf gets, 10..90; 0: 50
     uint32_t version;      ///< of the schema: the program's own number for it
+    uint16_t row_bytes;    ///< sizeof the program's row; 0: not compared
 };
 
 /// What is wrong with a schema, and where.
@@ -146,11 +147,26 @@ enum esk_fault_kind {
     ESK_FAULT_REGION,          ///< too few blocks for a ring
     ESK_FAULT_TOO_LARGE,       ///< the catalog has no room for the table
     ESK_FAULT_STORE,           ///< no such tree store, or k out of range
+    ESK_FAULT_ROW_STRUCT,      ///< row_bytes are not those of the columns
+    ESK_FAULT_NO_ROOM,         ///< too few blocks in a row are free
+
+    /* Where a table of that name is there, and is another one. */
+
+    ESK_FAULT_OTHER_KIND,   ///< series, tree, ...
+    ESK_FAULT_OTHER_COUNT,  ///< of columns
+    ESK_FAULT_OTHER_NAME,   ///< of a column
+    ESK_FAULT_OTHER_TYPE,   ///< of a column
+    ESK_FAULT_OTHER_WIDTH,  ///< of a column
+    ESK_FAULT_OTHER_KEY,    ///< number of the key column
+    ESK_FAULT_OTHER_OPTION, ///< of a tree: its store
 };
 
 struct esk_fault {
-    uint8_t kind;   ///< enum esk_fault_kind
-    uint8_t column; ///< the column at fault, or the index for index faults
+    uint8_t kind;    ///< enum esk_fault_kind
+    uint8_t column;  ///< the column at fault, or the index for index faults
+    uint32_t wanted; ///< by the program, from ESK_FAULT_ROW_STRUCT on: a kind,
+                     ///< a count, a type, bytes, a number, or blocks
+    uint32_t found;  ///< the same, as it is
 };
 
 /// Returns a sentence for `kind`, static, never NULL.

@@ -319,6 +319,23 @@ int esk_series_open_with(struct esk_series **series,
                          const struct esk_series_config *config, void *arena,
                          uint32_t arena_bytes);
 
+/// Opens the table that `spec` describes; creates it where there is none. What
+/// a firmware calls after each reset.
+///
+/// parts    as for esk_series_open_with.
+/// fault    out: on ESK_E_SCHEMA what is wrong, or how the table that is there
+///          differs in its columns or its key; on ESK_E_NO_SPACE how many
+///          blocks are missing. May be NULL.
+/// Returns  as esk_series_create, but for ESK_E_EXISTS, and esk_series_open.
+/// Costs    2 page reads a table of the catalog more than esk_series_open.
+int esk_series_open_or_create(struct esk_series **series,
+                              const struct esk_series_parts *parts,
+                              struct esk_volume *volume,
+                              const struct esk_table_spec *spec,
+                              const struct esk_series_config *config,
+                              void *arena, uint32_t arena_bytes,
+                              struct esk_fault *fault);
+
 /// Opens the table that `info` and `shape` describe, without a look at the
 /// catalog: what they say has to be what it says. `esker header` prints both,
 /// for a firmware that is compiled for one table (esker/shape.h). Tables

@@ -275,6 +275,19 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config,
                   void *arena, uint32_t arena_bytes);
 
+/// Opens the tree that `spec` describes; creates it where there is none. What a
+/// firmware calls after each reset.
+///
+/// fault    out: on ESK_E_SCHEMA what is wrong, or how the table that is there
+///          differs in its columns, its key or its store; on ESK_E_NO_SPACE
+///          how many blocks are missing. May be NULL.
+/// Returns  as esk_tree_create, but for ESK_E_EXISTS, and esk_tree_open.
+/// Costs    2 page reads a table of the catalog more than esk_tree_open.
+int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
+                            const struct esk_table_spec *spec,
+                            const struct esk_tree_config *config, void *arena,
+                            uint32_t arena_bytes, struct esk_fault *fault);
+
 /// Reads from the catalog how the nodes of a tree are laid out: what
 /// esk_tree_attach takes.
 ///

@@ -63,6 +63,8 @@ struct esk_table_spec {
 struct esk_fault {
     uint8_t kind;
     uint8_t column;
+    uint32_t wanted;
+    uint32_t found;
     ...;
 };
 struct esk_volume_config {

@@ -302,7 +302,7 @@ static int region_next(struct esk_volume *volume,
 }
 
 int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
-                      uint32_t *block, uint8_t *page) {
+                      uint32_t *block, struct esk_fault *fault, uint8_t *page) {
     uint32_t at = volume->half_blocks;
     uint32_t end = esk_volume_geometry(volume)->block_count - at;
     uint32_t longest = 0;
@@ -325,13 +325,16 @@ int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
             *block = at;
             return ESK_OK;
         }
-        if (*blocks == 0 && room > longest) {
+        if (room > longest) {
             longest = room;
             *block = at;
         }
         at = limit == end ? end : after;
     }
     if (*blocks != 0 || longest == 0) {
+        fault->kind = ESK_FAULT_NO_ROOM;
+        fault->wanted = *blocks;
+        fault->found = longest;
         return ESK_E_NO_SPACE;
     }
     *blocks = longest;
@@ -373,12 +376,12 @@ static int tables_count_check(struct esk_volume *volume, uint8_t *page) {
 int esk_catalog_begin(struct esk_volume *volume, uint8_t kind,
                       const struct esk_table_spec *spec,
                       struct esk_table_info *info, uint8_t *page) {
-    if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
-        return ESK_E_READ_ONLY;
-    }
     int status = esk_volume_find(volume, spec->name, info, page);
     if (status != ESK_NOT_FOUND) {
         return status == ESK_OK ? ESK_E_EXISTS : status;
+    }
+    if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
     }
     memset(info, 0, sizeof *info);
     info->kind = kind;

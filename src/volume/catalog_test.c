@@ -198,7 +198,7 @@ ESK_TEST(catalog_refuses_a_name_that_is_taken_and_drops_only_what_is_there) {
 
 ESK_TEST(catalog_refuses_a_schema_with_the_fault_and_stores_nothing) {
     struct esk_fixture fixture;
-    struct esk_fault fault = {0, 0};
+    struct esk_fault fault = {.kind = 0};
     struct esk_table_spec bad = spec;
     bad.key_column = 3;
     fixture_start(&fixture, &fixture_nor, NULL);
@@ -271,7 +271,7 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
     struct esk_fixture fixture;
     struct esk_table_info info;
     struct esk_volume_config config = {.tables_max = 3};
-    struct esk_fault fault = {0, 0};
+    struct esk_fault fault = {.kind = 0};
     int status = ESK_OK;
     uint32_t tables = 0;
     struct esk_geometry geometry = fixture_nor;
@@ -301,7 +301,7 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
 ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
     struct esk_fixture fixture;
     struct esk_volume_config config = {.tables_max = 1};
-    struct esk_fault fault = {0, 0};
+    struct esk_fault fault = {.kind = 0};
     struct esk_table_spec table = named("wide");
     struct esk_column many[ESK_COLUMN_COUNT_MAX];
     char names[ESK_COLUMN_COUNT_MAX][ESK_NAME_BYTES_MAX + 1];

@@ -25,6 +25,15 @@ const char *esk_fault_text(uint8_t kind) {
         "a region needs at least 2 blocks",
         "the catalog is full: drop a table, or format for more tables",
         "no such tree store, or its k leaves too little room",
+        "the row's struct has other bytes than its columns: it is padded",
+        "too few blocks in a row are free",
+        "the table there is of another kind",
+        "the table there has another number of columns",
+        "the column there has another name",
+        "the column there is of another type",
+        "the column there has another width",
+        "the table there has another key column",
+        "the tree there has another store",
     };
     if (kind >= sizeof texts / sizeof texts[0]) {
         return "unknown fault";

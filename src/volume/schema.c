@@ -85,10 +85,11 @@ static uint8_t column_fault(const struct esk_table_spec *spec, uint8_t i,
 }
 
 uint8_t esk_schema_fault(const struct esk_table_spec *spec, uint16_t page_bytes,
-                         uint8_t *place) {
+                         struct esk_fault *fault) {
+    uint8_t *place = &fault->column;
     uint8_t vars = 0;
     uint32_t row = 0;
-    *place = 0;
+    memset(fault, 0, sizeof *fault);
     if (!name_is_good(spec->name)) {
         return ESK_FAULT_TABLE_NAME;
     }
@@ -97,16 +98,21 @@ uint8_t esk_schema_fault(const struct esk_table_spec *spec, uint16_t page_bytes,
         return ESK_FAULT_NO_COLUMNS;
     }
     for (uint8_t i = 0; i < spec->column_count; i++) {
-        uint8_t fault = column_fault(spec, i, &vars);
+        uint8_t kind = column_fault(spec, i, &vars);
         row += esk_type_bytes(spec->columns[i].type, spec->columns[i].bytes);
-        if (fault == ESK_FAULT_NONE &&
+        if (kind == ESK_FAULT_NONE &&
             row > (uint32_t)page_bytes - ESK_ENVELOPE_BYTES) {
-            fault = ESK_FAULT_ROW_TOO_WIDE;
+            kind = ESK_FAULT_ROW_TOO_WIDE;
         }
-        if (fault != ESK_FAULT_NONE) {
+        if (kind != ESK_FAULT_NONE) {
             *place = i;
-            return fault;
+            return kind;
         }
+    }
+    if (spec->row_bytes != 0 && spec->row_bytes != row) {
+        fault->wanted = spec->row_bytes;
+        fault->found = row;
+        return ESK_FAULT_ROW_STRUCT;
     }
     *place = spec->key_column;
     return spec->key_column < spec->column_count ? ESK_FAULT_NONE

@@ -13,10 +13,11 @@ enum { ESK_REGION_BLOCKS_MIN = 2 };
 /// What is wrong with a table's name, its columns, or the number of its key
 /// column, for pages of `page_bytes`. Whether that column can be a key, the
 /// kind knows.
-/// place    out: the column at fault; the key column without a fault.
+/// fault    out: all but its kind; its column is the one at fault, the key
+///          column without a fault.
 /// Returns  enum esk_fault_kind.
 uint8_t esk_schema_fault(const struct esk_table_spec *spec, uint16_t page_bytes,
-                         uint8_t *place);
+                         struct esk_fault *fault);
 
 bool esk_type_is_integer(uint8_t type);
 bool esk_type_is_number(uint8_t type);

@@ -420,15 +420,23 @@ bool esk_table_is_open(const struct esk_volume *volume, uint8_t id) {
     return ring != NULL;
 }
 
-int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
-                   struct esk_table_info *info, void *arena,
-                   uint32_t arena_bytes) {
+int esk_arena_check(const struct esk_volume *volume, const void *arena,
+                    uint32_t arena_bytes) {
     const struct esk_ring *ring = volume->rings;
     for (; ring != NULL; ring = ring->next) {
         if ((uintptr_t)ring - (uintptr_t)arena < arena_bytes) {
             return ESK_E_BUSY;
         }
     }
+    return arena_bytes < esk_volume_geometry(volume)->page_bytes
+               ? ESK_E_NO_MEMORY
+               : ESK_OK;
+}
+
+int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
+                   struct esk_table_info *info, void *arena,
+                   uint32_t arena_bytes) {
+    ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
     ESK_TRY(esk_volume_find(volume, name, info, arena));
     if (esk_table_is_open(volume, info->id)) {
         return ESK_E_BUSY;

@@ -139,6 +139,11 @@ int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
 /// Whether a ring of table `id` is open.
 bool esk_table_is_open(const struct esk_volume *volume, uint8_t id);
 
+/// Whether an arena is free, and its first page can serve as scratch.
+/// Returns ESK_OK; ESK_E_BUSY when a table lives in it; ESK_E_NO_MEMORY.
+int esk_arena_check(const struct esk_volume *volume, const void *arena,
+                    uint32_t arena_bytes);
+
 /// Finds table `name` in order to open it in `arena`, whose first page serves
 /// as scratch: it has one. Returns as esk_volume_find; ESK_E_BUSY when a ring
 /// of the table is open, or one that lives in the arena; ESK_E_UNSUPPORTED when
@@ -173,8 +178,25 @@ int esk_catalog_begin(struct esk_volume *volume, uint8_t kind,
 
 /// Finds the first free run of `blocks` blocks; 0 asks for the longest run,
 /// whose length goes to `blocks`.
+/// fault    out: on ESK_E_NO_SPACE the blocks that were wanted, and those of
+///          the longest run.
 int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
-                      uint32_t *block, uint8_t *page);
+                      uint32_t *block, struct esk_fault *fault, uint8_t *page);
+
+/// Says in `fault` how a table differs. Returns ESK_E_SCHEMA.
+int esk_schema_differs(struct esk_fault *fault, uint8_t kind, uint8_t column,
+                       uint32_t wanted, uint32_t found);
+
+/// Finds the table that `spec` names, and compares its kind, columns and key.
+/// Units, indexes and sizes may differ: rows are read all the same.
+///
+/// info     out.
+/// fault    out: the first difference on ESK_E_SCHEMA.
+/// Returns  ESK_OK; ESK_E_SCHEMA; as esk_volume_find; ESK_E_UNSUPPORTED.
+int esk_schema_compare(struct esk_volume *volume, uint8_t kind,
+                       const struct esk_table_spec *spec,
+                       struct esk_table_info *info, struct esk_fault *fault,
+                       uint8_t *page);
 
 /// Adds an option to `info`, which has room for it.
 void esk_option_add(struct esk_table_info *info, uint8_t tag,

@@ -108,7 +108,7 @@ static int table_create(struct esk_model_tree *model) {
         .store = table->store,
         .k_percent = table->k_percent,
     };
-    struct esk_fault fault = {0, 0};
+    struct esk_fault fault = {.kind = 0};
     model->row_bytes = esk_row_bytes(columns, spec.column_count);
     return esk_tree_create(&model->volume, &spec, &fault, model->page);
 }

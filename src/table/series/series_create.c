@@ -78,7 +78,8 @@ static uint32_t sync_blocks(const struct esk_volume *volume,
 static int regions_place(struct esk_volume *volume,
                          const struct esk_table_spec *spec,
                          const struct series_plan *plan,
-                         struct esk_table_info *info, uint8_t *page) {
+                         struct esk_table_info *info, struct esk_fault *fault,
+                         uint8_t *page) {
     static const uint8_t order[] = {ESK_REGION_DATA, ESK_REGION_SYNC,
                                     ESK_REGION_INDEX, ESK_REGION_VAR};
     uint32_t total = 0;
@@ -86,12 +87,19 @@ static int regions_place(struct esk_volume *volume,
     if (spec->data_blocks != 0) {
         total = region_ask(volume, spec, plan, info);
     }
-    ESK_TRY(esk_catalog_place(volume, &total, &block, page));
+    ESK_TRY(esk_catalog_place(volume, &total, &block, fault, page));
     if (spec->data_blocks == 0) {
         region_split(volume, spec, plan, info, total);
     }
     uint32_t sync = sync_blocks(volume, spec, info);
-    if (info->blocks[ESK_REGION_DATA] < sync + ESK_REGION_BLOCKS_MIN) {
+    uint32_t var = plan->has_var ? ESK_REGION_BLOCKS_MIN : 0;
+    if (info->blocks[ESK_REGION_DATA] < sync + ESK_REGION_BLOCKS_MIN ||
+        info->blocks[ESK_REGION_INDEX] < ESK_REGION_BLOCKS_MIN ||
+        info->blocks[ESK_REGION_VAR] < var) {
+        fault->kind = ESK_FAULT_NO_ROOM;
+        fault->wanted = sync + info->blocks[ESK_REGION_INDEX] +
+                        info->blocks[ESK_REGION_VAR] + ESK_REGION_BLOCKS_MIN;
+        fault->found = total;
         return ESK_E_NO_SPACE;
     }
     info->blocks[ESK_REGION_DATA] -= sync;
@@ -100,11 +108,7 @@ static int regions_place(struct esk_volume *volume,
         info->block[order[i]] = block;
         block += info->blocks[order[i]];
     }
-    return info->blocks[ESK_REGION_INDEX] < ESK_REGION_BLOCKS_MIN ||
-                   (plan->has_var &&
-                    info->blocks[ESK_REGION_VAR] < ESK_REGION_BLOCKS_MIN)
-               ? ESK_E_NO_SPACE
-               : ESK_OK;
+    return ESK_OK;
 }
 
 int esk_series_create(struct esk_volume *volume,
@@ -128,6 +132,27 @@ int esk_series_create(struct esk_volume *volume,
     memset(tail, 0, sizeof tail);
     esk_option_add(&info, ESK_OPTION_SERIES, options, sizeof options);
     esk_option_add(&info, ESK_OPTION_TAIL, tail, sizeof tail);
-    ESK_TRY(regions_place(volume, spec, &plan, &info, page));
+    ESK_TRY(regions_place(volume, spec, &plan, &info, fault, page));
     return esk_catalog_add(volume, spec, &info, fault, page);
+}
+
+int esk_series_open_or_create(struct esk_series **series,
+                              const struct esk_series_parts *parts,
+                              struct esk_volume *volume,
+                              const struct esk_table_spec *spec,
+                              const struct esk_series_config *config,
+                              void *arena, uint32_t arena_bytes,
+                              struct esk_fault *fault) {
+    struct esk_fault found;
+    struct esk_table_info info;
+    fault = fault != NULL ? fault : &found;
+    ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
+    int status = esk_series_create(volume, spec, fault, arena);
+    if (status == ESK_E_EXISTS) {
+        status = esk_schema_compare(volume, ESK_TABLE_SERIES, spec, &info,
+                                    fault, arena);
+    }
+    ESK_TRY(status);
+    return esk_series_open_with(series, parts, volume, spec->name, config,
+                                arena, arena_bytes);
 }

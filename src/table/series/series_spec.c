@@ -152,7 +152,7 @@ static uint8_t indexes_fault(const struct esk_table_spec *spec,
 
 int esk_series_spec_check(const struct esk_table_spec *spec,
                           uint16_t page_bytes, struct esk_fault *fault) {
-    fault->kind = esk_schema_fault(spec, page_bytes, &fault->column);
+    fault->kind = esk_schema_fault(spec, page_bytes, fault);
     if (fault->kind == ESK_FAULT_NONE &&
         !esk_type_is_integer(spec->columns[spec->key_column].type)) {
         fault->kind = ESK_FAULT_KEY_TYPE;

@@ -46,7 +46,7 @@ static struct esk_table_spec *good_start(struct good *good) {
 
 static void check_fault(const struct good *good, uint16_t page_bytes,
                         uint8_t kind, uint8_t column) {
-    struct esk_fault fault = {0, 0};
+    struct esk_fault fault = {.kind = 0};
     int expected = kind == ESK_FAULT_NONE ? ESK_OK : ESK_E_SCHEMA;
     int status = esk_series_spec_check(&good->spec, page_bytes, &fault);
     ESK_CHECK_TEXT(esk_fault_text(fault.kind), esk_fault_text(kind));

@@ -16,12 +16,13 @@ enum {
     K_PERCENT_MAX = 90,
 };
 
-/// Whether a tree has room in `blocks` blocks: for the pages that it keeps for
-/// itself, and a root with two leaves. Of mu trees the collector keeps two
-/// blocks free, and one to go bad where pages are not overwritten; of wandering
-/// ones a step of its sweep, with the paths above it, and two blocks.
-static bool region_fits(const struct esk_volume *volume, uint8_t store,
-                        uint32_t blocks) {
+/// Blocks of the least region: for the pages that a tree keeps for itself, and
+/// a root with two leaves. Of mu trees the collector keeps two blocks free, and
+/// one to go bad where pages are not overwritten, and a share of the `blocks`
+/// blocks that there are; of wandering ones a step of its sweep, with the paths
+/// above it, and two blocks.
+static uint32_t blocks_least(const struct esk_volume *volume, uint8_t store,
+                             uint32_t blocks) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint32_t pages = geometry->block_pages;
     uint32_t least = (ESK_TREE_PAGES_MIN + pages - 1) / pages;
@@ -34,7 +35,7 @@ static bool region_fits(const struct esk_volume *volume, uint8_t store,
     if (store == ESK_STORE_WANDERING) {
         least = 2 + (ESK_TREE_WANDERING_PAGES_MIN + pages - 1) / pages;
     }
-    return blocks >= 2 && blocks >= least;
+    return least < ESK_REGION_BLOCKS_MIN ? ESK_REGION_BLOCKS_MIN : least;
 }
 
 /// What only trees ask: no value index, no variable column, a store.
@@ -66,7 +67,7 @@ static uint8_t tree_fault(const struct esk_table_spec *spec, uint8_t *place) {
 
 int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
                         struct esk_fault *fault) {
-    fault->kind = esk_schema_fault(spec, page_bytes, &fault->column);
+    fault->kind = esk_schema_fault(spec, page_bytes, fault);
     if (fault->kind == ESK_FAULT_NONE) {
         fault->kind = tree_fault(spec, &fault->column);
     }
@@ -97,7 +98,7 @@ int esk_tree_create(struct esk_volume *volume,
                     const struct esk_table_spec *spec, struct esk_fault *fault,
                     uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    struct esk_fault found = {0, 0};
+    struct esk_fault found = {.kind = 0};
     struct esk_btree_layout layout;
     uint8_t k_percent =
         spec->k_percent != 0 ? spec->k_percent : K_PERCENT_DEFAULT;
@@ -122,9 +123,38 @@ int esk_tree_create(struct esk_volume *volume,
     esk_option_add(&info, ESK_OPTION_TREE, options, sizeof options);
     info.blocks[ESK_REGION_DATA] = spec->data_blocks;
     ESK_TRY(esk_catalog_place(volume, &info.blocks[ESK_REGION_DATA],
-                              &info.block[ESK_REGION_DATA], page));
-    if (!region_fits(volume, spec->store, info.blocks[ESK_REGION_DATA])) {
+                              &info.block[ESK_REGION_DATA], fault, page));
+    fault->wanted =
+        blocks_least(volume, spec->store, info.blocks[ESK_REGION_DATA]);
+    fault->found = info.blocks[ESK_REGION_DATA];
+    if (fault->found < fault->wanted) {
+        fault->kind = ESK_FAULT_NO_ROOM;
         return ESK_E_NO_SPACE;
     }
     return esk_catalog_add(volume, spec, &info, fault, page);
+}
+
+int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
+                            const struct esk_table_spec *spec,
+                            const struct esk_tree_config *config, void *arena,
+                            uint32_t arena_bytes, struct esk_fault *fault) {
+    struct esk_fault found;
+    struct esk_table_info info;
+    struct esk_tree_options options;
+    fault = fault != NULL ? fault : &found;
+    ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
+    int status = esk_tree_create(volume, spec, fault, arena);
+    if (status == ESK_E_EXISTS) {
+        status = esk_schema_compare(volume, ESK_TABLE_TREE, spec, &info, fault,
+                                    arena);
+        if (status == ESK_OK) {
+            status = esk_tree_options(&info, &options);
+        }
+        if (status == ESK_OK && options.store != spec->store) {
+            status = esk_schema_differs(fault, ESK_FAULT_OTHER_OPTION, 0,
+                                        spec->store, options.store);
+        }
+    }
+    ESK_TRY(status);
+    return esk_tree_open(tree, volume, spec->name, config, arena, arena_bytes);
 }

@@ -10,7 +10,7 @@
 ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
     struct esk_model_tree model;
     struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
-    struct esk_fault fault = {0, 0};
+    struct esk_fault fault = {.kind = 0};
     model_tree_start(&model, &table);
     struct esk_column columns[] = {
         {.name = "k", .type = ESK_TYPE_F32},

@@ -25,7 +25,7 @@ static esk_ram_device ram;
 static esk_volume volume;
 static esk_series *series;
 
-static int createTable(uint8_t *page) {
+static int openTable() {
     esk_column columns[2] = {};
     columns[0].name = "time";
     columns[0].unit = "s";
@@ -44,7 +44,13 @@ static int createTable(uint8_t *page) {
     table.column_count = 2;
     table.indexes = &byTemp;
     table.index_count = 1;
-    return esk_series_create(&volume, &table, NULL, page);
+    table.row_bytes = sizeof(Row);
+
+    esk_series_config opened = {};
+    opened.key_index_bytes = 128;
+    return esk_series_open_or_create(&series, &esk_series_parts_all, &volume,
+                                     &table, &opened, arena, sizeof arena,
+                                     NULL);
 }
 
 static int start() {
@@ -57,17 +63,13 @@ static int start() {
 
     esk_volume_config config = {};
     config.tables_max = 1;
-    esk_series_config opened = {};
-    opened.key_index_bytes = 128;
 
     uint8_t *page = (uint8_t *)arena;
     memset(memory, 0xFF, sizeof memory);
     ESK_TRY(esk_ram_device_init(&ram, &geometry, memory, sizeof memory));
-    ESK_TRY(esk_volume_format(&ram.device, &config, page));
-    ESK_TRY(esk_volume_mount(&volume, &ram.device, 0, page));
-    ESK_TRY(createTable(page));
-    ESK_TRY(esk_series_open(&series, &volume, "log", &opened, arena,
-                            sizeof arena));
+    ESK_TRY(
+        esk_volume_mount_or_format(&volume, &ram.device, 0, &config, page));
+    ESK_TRY(openTable());
     for (uint32_t i = 0; i < ROWS; i++) {
         Row row;
         row.time_s = i;

@@ -40,6 +40,7 @@ static int start() {
     table.name = "log";
     table.columns = columns;
     table.column_count = 2;
+    table.row_bytes = sizeof(Row);
 
     esk_volume_config config = {};
     config.tables_max = 1;
@@ -48,10 +49,10 @@ static int start() {
     uint8_t *page = (uint8_t *)arena;
     memset(memory, 0xFF, sizeof memory);
     ESK_TRY(esk_ram_device_init(&ram, &geometry, memory, sizeof memory));
-    ESK_TRY(esk_volume_format(&ram.device, &config, page));
-    ESK_TRY(esk_volume_mount(&volume, &ram.device, 0, page));
-    ESK_TRY(esk_series_create(&volume, &table, NULL, page));
-    return esk_series_open(&series, &volume, "log", NULL, arena, sizeof arena);
+    ESK_TRY(
+        esk_volume_mount_or_format(&volume, &ram.device, 0, &config, page));
+    return esk_series_open_or_create(&series, &esk_series_parts_all, &volume,
+                                     &table, NULL, arena, sizeof arena, NULL);
 }
 
 void setup() {

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "esker/row.h"
+#include "test/harness/fixture.h"
+#include "volume/volume.h"
+
+#define LOG_ROW(COLUMN)                                                        \
+    COLUMN(U32, time, "s")                                                     \
+    COLUMN(I16, level, "mm")                                                   \
+    COLUMN(BYTES(3), mac, "")                                                  \
+    COLUMN(TEXT(5), place, "")                                                 \
+    COLUMN(VAR_TEXT, note, "")
+ESK_ROW(log_row, LOG_ROW);
+
+#define ODD_ROW(COLUMN)                                                        \
+    COLUMN(U8, gate, "")                                                       \
+    COLUMN(F32, heat, "degC")                                                  \
+    COLUMN(U64, at, "us")
+ESK_ROW_PACKED(odd_row, ODD_ROW);
+
+static const struct esk_table_spec log_spec = {
+    .name = "log", ESK_ROW_SPEC(log_row), .data_blocks = 8};
+
+static uint64_t arena[512];
+
+/// Opens what `spec` describes, or creates it, on the fixture's volume.
+static int use(struct esk_fixture *fixture, const struct esk_table_spec *spec,
+               struct esk_series **series, struct esk_fault *fault) {
+    return esk_series_open_or_create(series, &esk_series_parts_all,
+                                     &fixture->volume, spec, NULL, arena,
+                                     sizeof arena, fault);
+}
+
+ESK_TEST(row_macros_make_a_struct_and_its_columns) {
+    ESK_CHECK_INT(sizeof(struct odd_row), 13);
+    ESK_CHECK_INT(sizeof(struct log_row), 20);
+    ESK_CHECK_INT(log_spec.column_count, 5);
+    ESK_CHECK_INT(log_spec.row_bytes, 20);
+    ESK_CHECK_INT(esk_row_bytes(log_row_columns, 5), 20);
+    ESK_CHECK_INT(esk_row_bytes(odd_row_columns, 3), 13);
+    ESK_CHECK_INT(esk_row_offset(log_row_columns, 3),
+                  offsetof(struct log_row, place));
+    ESK_CHECK_TEXT(log_row_columns[2].name, "mac");
+    ESK_CHECK_TEXT(odd_row_columns[1].unit, "degC");
+    ESK_CHECK_INT(log_row_columns[2].type, ESK_TYPE_BYTES);
+    ESK_CHECK_INT(log_row_columns[2].bytes, 3);
+    ESK_CHECK_INT(log_row_columns[3].flags, ESK_COLUMN_TEXT);
+    ESK_CHECK_INT(log_row_columns[4].type, ESK_TYPE_VAR);
+}
+
+ESK_TEST(series_is_created_once_and_opened_at_each_later_boot) {
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    for (uint32_t boot = 1; boot < 4; boot++) {
+        struct esk_series *series = NULL;
+        struct log_row row = {.time = boot, .place = "here"};
+        uint32_t rows = 0;
+        ESK_CONTEXT("boot %u", (unsigned)boot);
+        ESK_CHECK_INT(use(&fixture, &log_spec, &series, NULL), ESK_OK);
+        ESK_CHECK_INT(esk_series_append(series, &row), ESK_OK);
+        ESK_CHECK_INT(esk_series_sync(series), ESK_OK);
+        ESK_CHECK_INT(esk_series_count(series, &rows), ESK_OK);
+        ESK_CHECK_INT(rows, boot);
+        struct esk_series *again = NULL;
+        ESK_CHECK_INT(use(&fixture, &log_spec, &again, NULL), ESK_E_BUSY);
+        esk_series_close(series);
+        fixture_mount(&fixture);
+    }
+    struct esk_table_info info;
+    struct esk_column_info column;
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
+                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_column(&fixture.volume, &info, 4, &column, fixture.page),
+        ESK_OK);
+    ESK_CHECK_INT(column.flags, ESK_COLUMN_TEXT);
+    /* A mount that only reads opens it, and creates no other. */
+    struct esk_series *series = NULL;
+    ESK_CHECK_INT(esk_volume_mount(&fixture.volume, fixture.device,
+                                   ESK_MOUNT_READ_ONLY, fixture.page),
+                  ESK_OK);
+    ESK_CHECK_INT(use(&fixture, &log_spec, &series, NULL), ESK_OK);
+    esk_series_close(series);
+    struct esk_table_spec other = log_spec;
+    other.name = "other";
+    ESK_CHECK_INT(use(&fixture, &other, &series, NULL), ESK_E_READ_ONLY);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(series_that_is_another_is_told_with_both_sides) {
+    static const struct {
+        uint8_t column; ///< to be changed; 255: none
+        struct esk_column to;
+        uint8_t count, key, row_bytes;
+        struct esk_fault fault;
+    } cases[] = {
+        {255, {.name = NULL}, 4, 0, 0, {ESK_FAULT_OTHER_COUNT, 0, 4, 5}},
+        {255, {.name = NULL}, 5, 1, 0, {ESK_FAULT_OTHER_KEY, 1, 1, 0}},
+        {255, {.name = NULL}, 5, 0, 24, {ESK_FAULT_ROW_STRUCT, 0, 24, 20}},
+        {1,
+         {.name = "depth", .type = ESK_TYPE_I16},
+         5,
+         0,
+         0,
+         {ESK_FAULT_OTHER_NAME, 1, 0, 0}},
+        {1,
+         {.name = "level", .type = ESK_TYPE_U16},
+         5,
+         0,
+         0,
+         {ESK_FAULT_OTHER_TYPE, 1, ESK_TYPE_U16, ESK_TYPE_I16}},
+        {2,
+         {.name = "mac", .type = ESK_TYPE_BYTES, .bytes = 6},
+         5,
+         0,
+         0,
+         {ESK_FAULT_OTHER_WIDTH, 2, 6, 3}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_fixture fixture;
+        struct esk_series *series = NULL;
+        struct esk_fault fault = {.kind = 0};
+        struct esk_column columns[5];
+        struct esk_table_spec spec = log_spec;
+        ESK_CONTEXT("case %zu", i);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        ESK_CHECK_INT(use(&fixture, &spec, &series, NULL), ESK_OK);
+        esk_series_close(series);
+        memcpy(columns, log_row_columns, sizeof columns);
+        if (cases[i].column != 255) {
+            columns[cases[i].column] = cases[i].to;
+        }
+        spec.columns = columns;
+        spec.column_count = cases[i].count;
+        spec.key_column = cases[i].key;
+        spec.row_bytes = cases[i].row_bytes;
+        uint64_t operations = esk_sim_op_count(fixture.sim);
+        ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
+        ESK_CHECK_INT(fault.kind, cases[i].fault.kind);
+        ESK_CHECK_INT(fault.column, cases[i].fault.column);
+        ESK_CHECK_INT(fault.wanted, cases[i].fault.wanted);
+        ESK_CHECK_INT(fault.found, cases[i].fault.found);
+        ESK_CHECK(strlen(esk_fault_text(fault.kind)) > 20);
+        ESK_CHECK_INT(esk_sim_op_count(fixture.sim), operations);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(series_of_another_kind_or_without_room_is_told) {
+    static const struct esk_column map[] = {
+        {.name = "id", .type = ESK_TYPE_U32},
+        {.name = "value", .type = ESK_TYPE_U32}};
+    const struct esk_table_spec tree = {.name = "log",
+                                        .columns = map,
+                                        .column_count = 2,
+                                        .data_blocks = 10,
+                                        .store = ESK_STORE_WANDERING};
+    struct esk_fixture fixture;
+    struct esk_series *series = NULL;
+    struct esk_fault fault = {.kind = 0};
+    fixture_start(&fixture, &fixture_nor, NULL);
+    ESK_CHECK_INT(esk_tree_create(&fixture.volume, &tree, &fault, fixture.page),
+                  ESK_OK);
+    ESK_CHECK_INT(use(&fixture, &log_spec, &series, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_KIND);
+    ESK_CHECK_INT(fault.wanted, ESK_TABLE_SERIES);
+    ESK_CHECK_INT(fault.found, ESK_TABLE_TREE);
+    struct esk_table_spec large = log_spec;
+    large.name = "large";
+    large.data_blocks = 60;
+    large.index_blocks = 2;
+    large.var_blocks = 2;
+    ESK_CHECK_INT(use(&fixture, &large, &series, &fault), ESK_E_NO_SPACE);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_NO_ROOM);
+    ESK_CHECK_INT(fault.wanted, 64);
+    ESK_CHECK_INT(fault.found, 64 - 2 * fixture.volume.half_blocks - 10);
+    large.data_blocks = 0;
+    large.index_blocks = 70;
+    ESK_CHECK_INT(use(&fixture, &large, &series, &fault), ESK_E_NO_SPACE);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_NO_ROOM);
+    ESK_CHECK_INT(fault.wanted, 70 + 2 + 2);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
+    static const struct esk_column map[] = {
+        {.name = "id", .type = ESK_TYPE_U32},
+        {.name = "value", .type = ESK_TYPE_U32}};
+    struct esk_table_spec spec = {.name = "map",
+                                  .columns = map,
+                                  .column_count = 2,
+                                  .data_blocks = 10,
+                                  .store = ESK_STORE_WANDERING};
+    struct esk_tree_config config = {.store = &esk_store_wandering};
+    struct esk_fixture fixture;
+    struct esk_fault fault = {.kind = 0};
+    struct esk_tree *tree = NULL;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    for (uint32_t boot = 1; boot < 4; boot++) {
+        const uint32_t row[] = {boot, 7};
+        uint32_t rows = 0;
+        ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
+                                              &config, arena, sizeof arena,
+                                              &fault),
+                      ESK_OK);
+        ESK_CHECK_INT(esk_tree_put(tree, row), ESK_OK);
+        ESK_CHECK_INT(esk_tree_count(tree, &rows), ESK_OK);
+        ESK_CHECK_INT(rows, boot);
+        esk_tree_close(tree);
+        fixture_mount(&fixture);
+    }
+    spec.store = ESK_STORE_MU;
+    ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
+                                          &config, arena, sizeof arena, &fault),
+                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_OPTION);
+    ESK_CHECK_INT(fault.wanted, ESK_STORE_MU);
+    ESK_CHECK_INT(fault.found, ESK_STORE_WANDERING);
+    spec.store = ESK_STORE_WANDERING;
+    spec.name = "small";
+    spec.data_blocks = 3;
+    ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
+                                          &config, arena, sizeof arena, &fault),
+                  ESK_E_NO_SPACE);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_NO_ROOM);
+    ESK_CHECK_INT(fault.wanted, 7);
+    ESK_CHECK_INT(fault.found, 3);
+    ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
+                                          &config, arena, 20, NULL),
+                  ESK_E_NO_MEMORY);
+    fixture_end(&fixture);
+}
+
+ESK_TEST_MAIN()
