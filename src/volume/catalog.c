@@ -145,10 +145,10 @@ static int info_decode(struct esk_descriptor *reader,
     info->seed = esk_load_u32(head + ESK_DESCRIPTOR_SEED);
     info->version = esk_load_u32(head + ESK_DESCRIPTOR_VERSION);
     info->options_bytes = esk_load_u16(head + ESK_DESCRIPTOR_OPTIONS_BYTES);
-    info->columns =
-        (uint16_t)(ESK_DESCRIPTOR_NAME + head[ESK_DESCRIPTOR_NAME_BYTES] +
-                   info->options_bytes +
-                   info->region_count * ESK_CATALOG_REGION);
+    uint16_t behind_name = head[ESK_DESCRIPTOR_NAME_BYTES];
+    behind_name = (uint16_t)(behind_name + ESK_DESCRIPTOR_NAME);
+    uint16_t regions = (uint16_t)(info->region_count * ESK_CATALOG_REGION);
+    info->columns = (uint16_t)(behind_name + info->options_bytes + regions);
     reader->rest = head[ESK_DESCRIPTOR_NAME_BYTES];
     entry_take_text(reader, info->name, head[ESK_DESCRIPTOR_NAME_BYTES]);
     uint16_t kept = info->options_bytes < ESK_OPTIONS_BYTES_MAX

@@ -19,10 +19,6 @@
 #include "flash/ring.h"
 #include "volume/volume_format.h"
 
-enum {
-    MOUNT_BLOCKS_MAX = 64, ///< at each end searched for a superblock
-};
-
 void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
                    uint8_t kind) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
@@ -263,20 +259,60 @@ static uint8_t told(int status) {
                                      : 4;
 }
 
-/// Finds the first superblock from one end of the device on.
-/// id       out: its page.
-/// Returns  as esk_super_find.
-static int super_search(struct esk_volume *volume, bool from_end,
-                        esk_page_id *id, uint8_t *page) {
+int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
+    struct esk_meta meta;
+    int status = ESK_E_CORRUPT;
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
+    for (uint8_t i = 0; i < 2 && status != ESK_NOT_FOUND; i++) {
+        status =
+            esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
+    }
+    if (status != ESK_NOT_FOUND &&
+        !esk_volume_block_is_bad(
+            volume, id / esk_volume_geometry(volume)->block_pages)) {
+        return status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
+    }
+    return ESK_OK;
+}
+
+int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
+                     uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t stride = (geometry->block_count - 1) / ESK_MOUNT_BLOCKS_MAX + 1;
+    for (uint32_t block = 0; block < geometry->block_count; block += stride) {
+        esk_page_id id = block * geometry->block_pages;
+        if (id != except) {
+            ESK_TRY(esk_page_probe(volume, id, page));
+        }
+    }
+    return ESK_NOT_FOUND;
+}
+
+/// Finds the superblock of half `half`: the first from that end of the device
+/// on. The half is the volume's newest and only one then.
+/// Returns  ESK_OK; else what says most of why not: ESK_NOT_FOUND when all
+///          places are erased, ESK_E_FOREIGN, ESK_E_CORRUPT, ESK_E_IO, or as
+///          super_take.
+static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t blocks = geometry->block_count / 2;
     int most = ESK_NOT_FOUND;
-    for (uint32_t i = 0; i < MOUNT_BLOCKS_MAX && i < geometry->block_count;
-         i++) {
-        uint32_t block = from_end ? geometry->block_count - 1 - i : i;
-        *id = (block + 1) * geometry->block_pages - 1;
-        int status = super_take(volume, *id, page);
+    blocks = blocks < ESK_MOUNT_BLOCKS_MAX ? blocks : ESK_MOUNT_BLOCKS_MAX;
+    for (uint32_t i = 0; i < blocks; i++) {
+        uint32_t block = half == 0 ? i : geometry->block_count - 1 - i;
+        esk_page_id id = (block + 1) * geometry->block_pages - 1;
+        esk_page_id place = 0;
+        int status = super_take(volume, id, page);
         if (status == ESK_OK) {
-            return ESK_OK;
+            super_decode(volume, page);
+            volume->half_newest = half;
+            volume->half_valid = (uint8_t)(1u << half);
+            status = esk_half_page(volume, half,
+                                   (uint16_t)(volume->half_pages - 1u), &place);
+            if (status == ESK_OK && place == id) {
+                return ESK_OK;
+            }
+            status = ESK_E_CORRUPT; /* left over, in a block that is bad now */
         }
         if (told(status) > told(most) &&
             !esk_volume_block_is_bad(volume, block)) {
@@ -286,86 +322,6 @@ static int super_search(struct esk_volume *volume, bool from_end,
     return most;
 }
 
-int esk_super_find(struct esk_volume *volume, uint8_t *page) {
-    esk_page_id first = 0;
-    esk_page_id last = 0;
-    int from_start = super_search(volume, false, &first, page);
-    uint32_t commit = esk_page_sequence(page);
-    int from_end = super_search(volume, true, &last, page);
-    if (from_start != ESK_OK || from_end != ESK_OK) {
-        if (from_start == ESK_OK) {
-            return super_take(volume, first, page);
-        }
-        return told(from_start) > told(from_end) && from_end != ESK_OK
-                   ? from_start
-                   : from_end;
-    }
-    /* One may be left over from a volume that was here before. */
-    return commit > esk_page_sequence(page) ? super_take(volume, first, page)
-                                            : ESK_OK;
-}
-
-/// Whether page `id` of the device is erased, or in a bad block.
-/// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
-static int page_probe(struct esk_volume *volume, esk_page_id id,
-                      uint8_t *page) {
-    struct esk_meta meta;
-    int status = ESK_E_CORRUPT;
-    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
-    for (uint8_t i = 0; i < 2 && status != ESK_NOT_FOUND; i++) {
-        status =
-            esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
-    }
-    bool blank = status == ESK_NOT_FOUND ||
-                 esk_volume_block_is_bad(
-                     volume, id / esk_volume_geometry(volume)->block_pages);
-    return blank ? ESK_OK : status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
-}
-
-int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
-                     uint8_t *page) {
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    uint32_t pages = geometry->block_count * geometry->block_pages;
-    uint32_t stride = (geometry->block_count - 1) / MOUNT_BLOCKS_MAX + 1;
-    for (uint32_t i = 0; i < MOUNT_BLOCKS_MAX && i < geometry->block_count;
-         i++) {
-        const esk_page_id places[] = {
-            (i + 1) * geometry->block_pages - 1,
-            pages - i * geometry->block_pages - 1,
-            i * stride * geometry->block_pages,
-        };
-        for (uint8_t place = 0; place < 3; place++) {
-            if (places[place] < pages && places[place] != except) {
-                ESK_TRY(page_probe(volume, places[place], page));
-            }
-        }
-    }
-    return ESK_NOT_FOUND;
-}
-
-/// Takes half `half` for the volume's newest and only one, if its superblock
-/// is one of this volume. Its commit is the volume's then.
-/// Returns ESK_OK; ESK_E_CORRUPT when it is none; ESK_E_IO.
-static int half_take(struct esk_volume *volume, uint8_t half, uint8_t *page) {
-    esk_page_id id = 0;
-    if (esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u), &id) !=
-        ESK_OK) {
-        return ESK_E_CORRUPT;
-    }
-    int status = super_take(volume, id, page);
-    if (status == ESK_E_IO) {
-        return status;
-    }
-    if (status != ESK_OK ||
-        esk_load_u32(page + ESK_SUPER_SEED) != volume->seed) {
-        return ESK_E_CORRUPT;
-    }
-    super_decode(volume, page);
-    volume->half_newest = half;
-    volume->half_valid = (uint8_t)(1u << half);
-    return ESK_OK;
-}
-
 /// Of two commits the newer one counts, unless only the older one is whole: a
 /// commit that failed may leave its superblock when it is erased again.
 static int half_choose(struct esk_volume *volume, uint8_t newer,
@@ -373,7 +329,7 @@ static int half_choose(struct esk_volume *volume, uint8_t newer,
     int status = ESK_E_CORRUPT;
     for (uint8_t i = 0; i < 3 && status != ESK_OK && status != ESK_E_IO; i++) {
         /* The newer one, the older one, the newer one whatever it is. */
-        status = half_take(volume, (uint8_t)(newer ^ (i & 1u)), page);
+        status = half_find(volume, (uint8_t)(newer ^ (i & 1u)), page);
         if (status == ESK_OK && i < 2) {
             status = esk_half_prove(volume, volume->half_newest, page);
         }
@@ -387,29 +343,32 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     memset(volume, 0, sizeof *volume);
     volume->device = device;
     volume->flags = flags;
-    int found = esk_super_find(volume, page);
-    if (found != ESK_OK) {
-        return found == ESK_NOT_FOUND
-                   ? esk_volume_probe(volume, ESK_PAGE_NONE, page)
-                   : found;
+    int second = half_find(volume, 1, page);
+    uint32_t commit = volume->commit;
+    uint32_t seed = volume->seed;
+    int first = half_find(volume, 0, page);
+    if (first == ESK_OK && second == ESK_OK) {
+        if (volume->commit != commit || volume->seed != seed) {
+            return half_choose(volume, commit > volume->commit, page);
+        }
+        volume->half_valid = 3;
+        return ESK_OK;
     }
-    super_decode(volume, page);
-
-    /* A half whose transfer failed may be the newer one. */
-    int second = half_take(volume, 1, page);
-    uint32_t second_commit = volume->commit;
-    int first = second == ESK_E_IO ? ESK_E_IO : half_take(volume, 0, page);
-    if (first == ESK_E_IO) {
-        return ESK_E_IO;
+    if (first == ESK_E_IO || second == ESK_E_IO) {
+        return ESK_E_IO; /* that half may be the newer one */
     }
-    if (first != ESK_OK || second != ESK_OK) {
-        return first == ESK_OK ? first : second;
+    if (first == ESK_OK) {
+        return ESK_OK;
     }
-    if (volume->commit != second_commit) {
-        return half_choose(volume, second_commit > volume->commit, page);
+    if (second == ESK_OK) {
+        return half_find(volume, 1, page);
     }
-    volume->half_valid = 3;
-    return ESK_OK;
+    if (told(first) > told(second)) {
+        return first;
+    }
+    return second == ESK_NOT_FOUND
+               ? esk_volume_probe(volume, ESK_PAGE_NONE, page)
+               : second;
 }
 
 bool esk_table_is_open(const struct esk_volume *volume, uint8_t id) {

@@ -8,7 +8,10 @@
 #include "esker/volume.h"
 #include "flash/region.h"
 
-enum { ESK_HALF_TRIES = 3 };
+enum {
+    ESK_HALF_TRIES = 3,
+    ESK_MOUNT_BLOCKS_MAX = 64, ///< at each end searched for a superblock
+};
 
 /// The door to the pages of one kind in the meta halves.
 struct esk_meta {
@@ -42,17 +45,13 @@ int esk_half_prove(struct esk_volume *volume, uint8_t half, uint8_t *page);
 /// Makes the superblock page of the region's volume in `page`.
 void esk_super_encode(const struct esk_region *region, uint8_t *page);
 
-/// Finds a first superblock: the last page of one of the first blocks, or of
-/// one of the last.
-/// Returns ESK_OK with `page` holding it; else what says most of why not:
-/// ESK_NOT_FOUND when all those places are erased, ESK_E_FOREIGN,
-/// ESK_E_CORRUPT, ESK_E_IO, ESK_E_GEOMETRY, ESK_E_VERSION, ESK_E_UNSUPPORTED,
-/// ESK_E_READ_ONLY.
-int esk_super_find(struct esk_volume *volume, uint8_t *page);
+/// Whether page `id` of the device is erased, or in a bad block.
+/// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
+int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page);
 
-/// Reads where superblocks may stand, and the first page of at most 64 blocks
-/// all over the device, but not page `except`.
-/// Returns ESK_NOT_FOUND when all of them are erased; ESK_E_FOREIGN; ESK_E_IO.
+/// Reads the first page of at most ESK_MOUNT_BLOCKS_MAX blocks all over the
+/// device, but not page `except`.
+/// Returns ESK_NOT_FOUND when they are erased; ESK_E_FOREIGN; ESK_E_IO.
 int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
                      uint8_t *page);
 

@@ -125,15 +125,37 @@ static int super_is_torn(const struct esk_region *region, esk_page_id id,
     return is_super || !is_other ? ESK_OK : ESK_E_FOREIGN;
 }
 
+/// Whether the places of superblocks are erased, but for page `except`.
+/// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
+static int places_probe(struct esk_volume *volume, esk_page_id except,
+                        uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    for (uint32_t block = 0; block < geometry->block_count; block++) {
+        if (block == ESK_MOUNT_BLOCKS_MAX &&
+            geometry->block_count > 2 * ESK_MOUNT_BLOCKS_MAX) {
+            block = geometry->block_count - ESK_MOUNT_BLOCKS_MAX;
+        }
+        esk_page_id last = (block + 1) * geometry->block_pages - 1;
+        if (last != except) {
+            ESK_TRY(esk_page_probe(volume, last, page));
+        }
+    }
+    return ESK_OK;
+}
+
 /// Whether the medium is blank but for the first superblock of `volume`, torn.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
 static int format_was_cut(struct esk_volume *volume, uint8_t *page) {
     esk_page_id super = 0;
     struct esk_meta meta;
     if (esk_half_page(volume, 0, (uint16_t)(volume->half_pages - 1u), &super) !=
-            ESK_OK ||
-        esk_volume_probe(volume, super, page) != ESK_NOT_FOUND) {
+        ESK_OK) {
         return ESK_E_FOREIGN;
+    }
+    ESK_TRY(places_probe(volume, super, page));
+    int status = esk_volume_probe(volume, super, page);
+    if (status != ESK_NOT_FOUND) {
+        return status;
     }
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     esk_super_encode(&meta.region, page);
