@@ -15,6 +15,7 @@ exceptions, all of them EskerError.
 
 from importlib.metadata import PackageNotFoundError, version
 
+from eskerdb.catalog import Table, VolumeReport
 from eskerdb.device import (
     Counters,
     Device,
@@ -54,7 +55,7 @@ from eskerdb.schema import Column, Index
 from eskerdb.series import Report, Series, Stats
 from eskerdb.tree import Node, Reader, Shape, Tree, TreeReport, TreeStats
 from eskerdb.value import Value
-from eskerdb.volume import Table, Volume, VolumeReport, open
+from eskerdb.volume import Volume, open
 
 try:
     __version__ = version("eskerdb")

@@ -8,66 +8,28 @@ import itertools
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eskerdb import arrow
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import (
-    Closed,
-    EskerError,
-    check,
-    error,
-    schema_error,
-    unsigned,
-)
+from eskerdb.catalog import Table
+from eskerdb.errors import Closed, EskerError, error, schema_error
+from eskerdb.handle import Mount, TableHandle
 from eskerdb.scan import Scan
-from eskerdb.schema import RowCodec
+from eskerdb.structs import counts_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from eskerdb.volume import Table, Volume
 
 _BATCH_ROWS = 4096
 _T = TypeVar("_T")
 
 
-def counts_of(kind: type[_T], struct: Any, **given: Any) -> _T:
-    """Makes a dataclass of a C struct's fields of the same names."""
-    names = (field.name for field in fields(kind))
-    found = {n: getattr(struct, n) for n in names if n not in given}
-    return kind(**found, **given)
-
-
-def fill(target: Any, **values: int) -> None:
-    """Sets a C struct's fields, naming the one whose value does not fit."""
-    kind = ffi.typeof(target)
-    members = dict((kind.item if kind.kind == "pointer" else kind).fields)
-    for name, value in values.items():
-        bits = 8 * ffi.sizeof(members[name].type)
-        setattr(target, name, unsigned(name, value, bits))
-
-
-class OpenTable(ABC):
+class OpenTable(TableHandle, ABC):
     """What reads: an open table, or a reader on one; a context manager.
 
     Rows are dicts by column name. A kind of table owes get() and scan().
-
-    volume, table   where it is, and its catalog entry
-    key             the key's column
-    codec           rows between Python values and bytes
     """
-
-    def __init__(self, volume: Volume, table: Table, handle: Any) -> None:
-        self.volume = volume
-        self.table = table
-        self.name = table.name
-        self.columns = table.columns
-        self.codec = RowCodec(table.columns, table.offsets, table.row_bytes)
-        self.key = self.codec.by_name[table.key]
-        self._key_offset = table.offsets[table.columns.index(self.key)]
-        self._handle = ffi.gc(handle, lib.esk_py_table_release)
 
     # What a kind of table owes -----------------------------------------------
 
@@ -137,9 +99,6 @@ class OpenTable(ABC):
 
     # Inside ------------------------------------------------------------------
 
-    def _check(self, status: int, doing: str) -> None:
-        check(status, f"table '{self.name}': {doing}")
-
     def _report(self, kind: type[_T], report: Any, status: int) -> _T:
         """Makes what check() returns; raises what is not damage."""
         if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
@@ -154,7 +113,7 @@ class OpenTable(ABC):
 class WritableTable(OpenTable):
     """An open table that takes rows. A kind of table owes _write() too."""
 
-    def __init__(self, volume: Volume, table: Table, handle: Any) -> None:
+    def __init__(self, volume: Mount, table: Table, handle: Any) -> None:
         super().__init__(volume, table, handle)
         self._read_only = volume.read_only
 

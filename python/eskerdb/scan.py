@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 from eskerdb import arrow
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import schema_error, unsigned
+from eskerdb.handle import TableHandle
 from eskerdb.schema import Column, encode_key, float_ceiling, float_floor
+from eskerdb.value import read_value
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from eskerdb.opened import OpenTable
-    from eskerdb.series import Series
-    from eskerdb.tree import OpenTree
 
 KEY_MASK = (1 << 64) - 1
 _FETCH_ROWS = 512
@@ -36,7 +35,7 @@ class Query:
 
     def __init__(
         self,
-        series: Series,
+        series: TableHandle,
         key_min: int | None,
         key_max: int | None,
         where: Mapping[str, Bounds],
@@ -80,7 +79,7 @@ class KeyRange:
     """What is asked of a tree: its keys' bounds, as bytes of a row."""
 
     def __init__(
-        self, tree: OpenTree, key_min: Any, key_max: Any, backward: bool
+        self, tree: TableHandle, key_min: Any, key_max: Any, backward: bool
     ) -> None:
         self._backward = backward
         self._keys = _key_bounds(tree.key, key_min, key_max)
@@ -192,7 +191,7 @@ class Scan:
 
     def __init__(
         self,
-        table: OpenTable,
+        table: TableHandle,
         query: Query | KeyRange,
         columns: tuple[str, ...],
         batch_rows: int,
@@ -228,7 +227,7 @@ class Scan:
                     yield row
                     continue
                 if var is not None and var in wanted:
-                    row[var] = self.table._value(rows + number * width)
+                    row[var] = read_value(self.table, rows + number * width)
                 yield {name: row[name] for name in self.columns}
 
     def _fetch(self) -> Iterator[tuple[Any, int]]:

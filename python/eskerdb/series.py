@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import EskerError, NotFound, error, schema_error
-from eskerdb.opened import WritableTable, counts_of
+from eskerdb.errors import EskerError, error, schema_error
+from eskerdb.opened import WritableTable
 from eskerdb.scan import KEY_MASK, Bounds, Query, Scan
-from eskerdb.value import Value
+from eskerdb.structs import counts_of
+from eskerdb.value import Value, read_value
 
 
 @dataclass(frozen=True)
@@ -240,15 +241,8 @@ class Series(WritableTable):
         values = self.codec.unpack(ffi.buffer(row))
         if self.codec.var_index is None:
             return values
-        values[self.codec.names[self.codec.var_index]] = self._value(row)
+        values[self.codec.names[self.codec.var_index]] = read_value(self, row)
         return {name: values[name] for name in self.codec.names}
-
-    def _value(self, row: Any) -> bytes | None:
-        """Reads a whole variable value; None when its pages were dropped."""
-        try:
-            return Value(self, row).read()
-        except NotFound:
-            return None
 
     def _write(
         self, packed: Any, count: int, values: Any, ends: Any, before: int

@@ -12,9 +12,10 @@ import re
 from typing import Any
 
 from eskerdb._esker import ffi, lib
+from eskerdb.catalog import Table
 from eskerdb.errors import EskerError, check, error
 from eskerdb.schema import Column
-from eskerdb.volume import Table, Volume
+from eskerdb.volume import Volume
 
 _SUPER_MAGIC = b"EskerDB\0"
 _SUPER_MAGIC_OFFSET = 16

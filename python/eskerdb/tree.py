@@ -12,17 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import EskerError, check, error, unsigned
-from eskerdb.opened import OpenTable, WritableTable, counts_of, fill
+from eskerdb.opened import OpenTable, WritableTable
 from eskerdb.scan import KeyRange, Scan
-from eskerdb.schema import STORES, encode_key
-
-Store = Literal["inplace", "journaled", "wandering", "mu"]
-STORE_NAMES = {number: name for name, number in STORES.items()}
-MOVING_STORES = ("wandering", "mu")  # a change gives nodes new pages
+from eskerdb.schema import encode_key
+from eskerdb.structs import counts_of, fill
 
 _REFUSED = {
     lib.ESK_EXISTS: "update() it, or put() to do either",

@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import error
-
-if TYPE_CHECKING:
-    from eskerdb.series import Series
+from eskerdb.errors import NotFound, error
+from eskerdb.handle import TableHandle
 
 
 class Value(io.RawIOBase):
@@ -21,7 +19,7 @@ class Value(io.RawIOBase):
     starts the value anew.
     """
 
-    def __init__(self, series: Series, row: Any) -> None:
+    def __init__(self, series: TableHandle, row: Any) -> None:
         super().__init__()
         self._series = series
         self._row = ffi.new("uint8_t[]", series.table.row_bytes)
@@ -96,3 +94,11 @@ class Value(io.RawIOBase):
             "value",
         )
         return got[0]
+
+
+def read_value(series: TableHandle, row: Any) -> bytes | None:
+    """Reads the whole value of a row; None when its pages were dropped."""
+    try:
+        return Value(series, row).read()
+    except NotFound:
+        return None

@@ -7,10 +7,26 @@ from __future__ import annotations
 import os
 import uuid as uuids
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from eskerdb._esker import ffi, lib
+from eskerdb.catalog import (
+    EDGES_BYTES,
+    FULL,
+    KINDS,
+    MOVING_STORES,
+    STORE_NAMES,
+    FullPolicy,
+    Store,
+    Table,
+    VolumeReport,
+    columns_of,
+    fault_error,
+    indexes_of,
+    position_of,
+    string,
+    text_of,
+)
 from eskerdb.device import Device, Geometry, ImageFile
 from eskerdb.errors import (
     Corrupt,
@@ -19,19 +35,12 @@ from eskerdb.errors import (
     check,
     error,
     schema_error,
-    status_text,
 )
-from eskerdb.opened import fill
-from eskerdb.schema import (
-    STORES,
-    TYPE_NAMES,
-    TYPES,
-    Column,
-    Index,
-    encode_number,
-)
+from eskerdb.handle import Mount
+from eskerdb.schema import STORES, TYPE_NAMES, Column, Index
 from eskerdb.series import Series
-from eskerdb.tree import MOVING_STORES, STORE_NAMES, Store, Tree
+from eskerdb.structs import fill
+from eskerdb.tree import Tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,86 +51,10 @@ _CHECKSUMS = {
     "crc16": lib.ESK_CHECKSUM_CRC16,
     "none": lib.ESK_CHECKSUM_NONE,
 }
-FullPolicy = Literal["drop_oldest", "refuse"]
-_FULL = {
-    "drop_oldest": lib.ESK_FULL_DROP_OLDEST,
-    "refuse": lib.ESK_FULL_REFUSE,
-}
-_KINDS = {
-    lib.ESK_TABLE_SERIES: "series",
-    lib.ESK_TABLE_TREE: "tree",
-    lib.ESK_TABLE_KV: "kv",
-}
 _TOOL_FRAMES = 64  # of a tree that a tool opens
-_EDGES_BYTES = lib.ESK_EDGE_COUNT_MAX * 8
-_INDEX_FAULTS = {
-    lib.ESK_FAULT_INDEX_COLUMN,
-    lib.ESK_FAULT_INDEX_BITMAP,
-    lib.ESK_FAULT_INDEX_EDGES,
-    lib.ESK_FAULT_INDEX_DUPLICATE,
-    lib.ESK_FAULT_INDEX_TOO_WIDE,
-}
-_WIDTH_MAX = 1024  # of a column of bytes
-_COLUMN_FAULTS = {
-    lib.ESK_FAULT_COLUMN_NAME,
-    lib.ESK_FAULT_COLUMN_DUPLICATE,
-    lib.ESK_FAULT_COLUMN_TYPE,
-    lib.ESK_FAULT_UNIT,
-    lib.ESK_FAULT_KEY_TYPE,
-    lib.ESK_FAULT_VAR_COUNT,
-}
 
 
-@dataclass(frozen=True)
-class VolumeReport:
-    """What check() found in the catalog.
-
-    pages         of the catalog
-    pages_single  that only one of the two copies proves
-    halves_lost   copies without a valid superblock of the newest commit
-    """
-
-    pages: int
-    pages_single: int
-    halves_lost: int
-
-
-@dataclass(frozen=True)
-class Table:
-    """One catalog entry.
-
-    kind         "series", "tree" or "kv"
-    key          the key column's name
-    columns      in row order
-    offsets      of the columns, in the row's bytes
-    indexes      value indexes
-    row_bytes    bytes of a row
-    full         what happens when a series' region is full
-    store        of a tree: where its nodes live; else ""
-    k_percent    of a mu tree: a leaf's share of a page; else 0
-    blocks       block counts of its data, index, variable and sync regions
-    first_block  the regions' first blocks
-    version      of the schema, as its creator numbered it
-    problem      why this version cannot open the table; "": it can
-    """
-
-    name: str
-    kind: str
-    key: str
-    columns: tuple[Column, ...]
-    offsets: tuple[int, ...]
-    indexes: tuple[Index, ...]
-    row_bytes: int
-    full: str
-    blocks: tuple[int, int, int, int]
-    first_block: tuple[int, int, int, int]
-    store: str = ""
-    k_percent: int = 0
-    version: int = 0
-    problem: str = ""
-
-
-class Volume:
+class Volume(Mount):
     """A mounted volume. Made by format() or mount(); a context manager.
 
     Closing it closes its tables. Rows of a series that are not synced are
@@ -132,11 +65,8 @@ class Volume:
     def __init__(
         self, device: Device, mount: int, geometry: Geometry, owns: bool
     ) -> None:
-        self.device = device
-        self.geometry = geometry
-        self._mount = mount
+        super().__init__(device, mount, geometry)
         self._owns = owns
-        self._handle = device._handle
 
     @classmethod
     def format(
@@ -249,7 +179,7 @@ class Volume:
             columns,
             key,
             specs,
-            full_policy=_FULL[full],
+            full_policy=FULL[full],
             group_pages=group_pages,
             run_pages=run_pages,
             data_blocks=data_blocks,
@@ -466,11 +396,6 @@ class Volume:
     # State ------------------------------------------------------------------
 
     @property
-    def read_only(self) -> bool:
-        """Whether it was mounted read-only."""
-        return bool(self._state().flags & lib.ESK_MOUNT_READ_ONLY)
-
-    @property
     def checksum(self) -> str:
         """How a page proves itself: "crc32c", "crc16" or "none"."""
         number = self._state().checksum
@@ -523,20 +448,20 @@ class Volume:
         """Creates a table by `create`, a call of the core."""
         kept: list[Any] = []
         spec = ffi.new("struct esk_table_spec *")
-        spec.name = _text(kept, name)
-        spec.columns = _columns(kept, columns)
-        spec.indexes = _indexes(kept, columns, indexes)
+        spec.name = text_of(kept, name)
+        spec.columns = columns_of(kept, columns)
+        spec.indexes = indexes_of(kept, columns, indexes)
         fill(
             spec,
             column_count=len(columns),
-            key_column=_position(columns, key, name) if key else 0,
+            key_column=position_of(columns, key, name) if key else 0,
             index_count=len(indexes),
             **options,
         )
         fault = ffi.new("struct esk_fault *")
         status = create(self._handle, self._mount, spec, fault)
         if status == lib.ESK_E_SCHEMA:
-            raise _fault_error(name, columns, indexes, fault)
+            raise fault_error(name, columns, indexes, fault)
         if status == lib.ESK_E_UNSUPPORTED and spec.store:
             raise error(
                 status,
@@ -587,16 +512,6 @@ class Volume:
                 f"write_frames = {write_frames} of {max(frames, 2)} frames",
             )
 
-    def _state(self) -> Any:
-        state = ffi.new("struct esk_volume *")
-        self._check(
-            lib.esk_py_volume_state(self._handle, self._mount, state), "state"
-        )
-        return state
-
-    def _check(self, status: int, doing: str) -> None:
-        check(status, f"{self.device.name}: {doing}")
-
     def _check_name(self, status: int, name: str) -> None:
         """Checks a call that looked for table `name`."""
         if status == lib.ESK_NOT_FOUND:
@@ -615,8 +530,8 @@ class Volume:
             return self._described(info)
         except (Unsupported, Corrupt) as failure:
             return Table(
-                name=_string(info.name),
-                kind=_KINDS.get(info.kind, f"kind {info.kind}"),
+                name=string(info.name),
+                kind=KINDS.get(info.kind, f"kind {info.kind}"),
                 key="",
                 columns=(),
                 offsets=(),
@@ -645,9 +560,9 @@ class Volume:
                 raise error(lib.ESK_E_UNSUPPORTED, f"column {index}'s type")
             columns.append(
                 Column(
-                    _string(column.name),
+                    string(column.name),
                     kind,
-                    _string(column.unit),
+                    string(column.unit),
                     column.bytes if kind == "bytes" else 0,
                 )
             )
@@ -658,12 +573,12 @@ class Volume:
         ]
         if info.key_column >= len(columns):
             raise error(lib.ESK_E_CORRUPT, "the key column's number")
-        full = {value: name for name, value in _FULL.items()}
+        full = {value: name for name, value in FULL.items()}
         tree = info.kind == lib.ESK_TABLE_TREE
         mu = tree and options.store == lib.ESK_STORE_MU
         return Table(
-            name=_string(info.name),
-            kind=_KINDS.get(info.kind, f"kind {info.kind}"),
+            name=string(info.name),
+            kind=KINDS.get(info.kind, f"kind {info.kind}"),
             key=columns[info.key_column].name,
             columns=tuple(columns),
             offsets=tuple(offsets),
@@ -693,7 +608,7 @@ class Volume:
             return series
         raise error(
             lib.ESK_E_UNSUPPORTED,
-            f"table '{_string(info.name)}'",
+            f"table '{string(info.name)}'",
             "read it with a newer EskerDB",
             f"kind {info.kind}, codec {info.codec}, features "
             f"0x{info.incompatible_features:04X}: a newer version made it",
@@ -701,11 +616,11 @@ class Volume:
 
     def _index(self, info: Any, index: int, columns: list[Column]) -> Index:
         spec = ffi.new("struct esk_index_spec *")
-        edges = ffi.new("uint8_t[]", _EDGES_BYTES)
+        edges = ffi.new("uint8_t[]", EDGES_BYTES)
         self._check(
             lib.esk_py_volume_index(
                 self._handle, self._mount, info, index, spec, edges,
-                _EDGES_BYTES,
+                EDGES_BYTES,
             ),
             f"index {index}",
         )  # fmt: skip
@@ -742,87 +657,3 @@ def open(
     except BaseException:
         device.close()
         raise
-
-
-def _string(array: Any) -> str:
-    return ffi.string(array).decode("utf-8", errors="replace")
-
-
-def _text(kept: list[Any], text: str) -> Any:
-    """Makes a C string that lives as long as `kept`."""
-    if "\0" in text:
-        raise schema_error(f"{text!r}: a name has no zero byte")
-    made = ffi.new("char[]", text.encode())
-    kept.append(made)
-    return made
-
-
-def _columns(kept: list[Any], columns: Sequence[Column]) -> Any:
-    array = ffi.new("struct esk_column[]", max(len(columns), 1))
-    kept.append(array)
-    for target, column in zip(array, columns, strict=False):
-        target.name = _text(kept, column.name)
-        target.unit = _text(kept, column.unit)
-        if not 0 <= column.bytes <= _WIDTH_MAX:
-            raise schema_error(
-                f"column '{column.name}': {column.bytes} bytes; a column of "
-                f"bytes has 1 to {_WIDTH_MAX:,}",
-                column.name,
-            )
-        fill(target, type=TYPES[column.type], bytes=column.bytes)
-    return array
-
-
-def _position(columns: Sequence[Column], name: str, table: str) -> int:
-    for position, column in enumerate(columns):
-        if column.name == name:
-            return position
-    raise schema_error(
-        f"table '{table}': no column '{name}'; there are "
-        f"{', '.join(column.name for column in columns)}",
-        name,
-    )
-
-
-def _indexes(
-    kept: list[Any], columns: Sequence[Column], indexes: Sequence[Index]
-) -> Any:
-    array = ffi.new("struct esk_index_spec[]", max(len(indexes), 1))
-    kept.append(array)
-    for target, index in zip(array, indexes, strict=False):
-        position = _position(columns, index.column, "index")
-        fill(target, column=position, bitmap_bits=index.bitmap)
-        if index.edges is not None:
-            column = columns[position]
-            if not column.is_numeric:
-                raise schema_error(
-                    f"index on '{column.name}': not a numeric column",
-                    column.name,
-                )
-            edges = b"".join(encode_number(column, e) for e in index.edges)
-            buffer = ffi.new("uint8_t[]", edges)
-            kept.append(buffer)
-            target.edges = buffer
-            fill(target, edge_count=len(index.edges))
-    return array
-
-
-def _fault_error(
-    name: str, columns: Sequence[Column], indexes: Sequence[Index], fault: Any
-) -> Exception:
-    """Makes the SchemaError for what a create found."""
-    text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
-    at = None
-    if fault.kind in _INDEX_FAULTS and fault.column < len(indexes):
-        at = indexes[fault.column].column
-        where = f"index on '{at}'"
-    elif fault.kind in _COLUMN_FAULTS and fault.column < len(columns):
-        at = columns[fault.column].name
-        where = f"column '{at}'"
-    else:
-        where = "the table"
-    return schema_error(
-        f"create table '{name}': {where}: {text} "
-        f"({status_text(lib.ESK_E_SCHEMA)})",
-        at,
-    )

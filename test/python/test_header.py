@@ -11,8 +11,8 @@ from eskerdb._esker import lib
 import eskerdb
 from conftest import NOR, SD
 from eskerdb import Column, Geometry, Index, Simulator, Volume
+from eskerdb.catalog import MOVING_STORES
 from eskerdb.schema import STORES
-from eskerdb.tree import MOVING_STORES
 
 ROOT = Path(__file__).resolve().parents[2]
 UUID = b"shape shape shap"

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """The package: one version, and a README whose code runs."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -35,3 +36,29 @@ def test_the_readme_s_code_runs(tmp_path, monkeypatch):
         counts.append(said.count("assert"))
         exec(compile(said, "README.md", "exec"), names)  # noqa: S102
     assert counts == [3, 2]
+
+
+def imports(path: Path) -> set[str]:
+    """Modules of the package that `path` imports, for types too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return found
+
+
+def test_the_package_s_files_import_one_another_one_way():
+    folder = ROOT / "python"
+    names = {
+        ".".join(path.relative_to(folder).with_suffix("").parts): path
+        for path in (folder / "eskerdb").rglob("*.py")
+    }
+    left = {name: imports(path) & {*names} for name, path in names.items()}
+    assert left["eskerdb.series"], "no imports were found"
+    while free := [name for name, on in left.items() if not on & {*left}]:
+        for name in free:
+            del left[name]
+    assert left == {}, "these import one another in a circle"

@@ -29,6 +29,7 @@ from rich.progress import (
 )
 
 from eskerdb._esker import lib
+from eskerdb.catalog import MOVING_STORES
 from eskerdb.cli.arguments import Image, geometry_of
 from eskerdb.cli.csv_file import CsvFile, Fault, infer, parse
 from eskerdb.cli.output import complain, console, count
@@ -37,7 +38,7 @@ from eskerdb.device import Geometry, ImageFile, Simulator
 from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder, error
 from eskerdb.schema import TYPES, Column, Index
 from eskerdb.series import Series
-from eskerdb.tree import MOVING_STORES, Tree
+from eskerdb.tree import Tree
 from eskerdb.volume import Volume
 
 _BATCH_ROWS = 2048

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 import eskerdb
+from eskerdb.catalog import Table
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.output import (
     console,
@@ -28,7 +29,7 @@ from eskerdb.cli.verify import verdict
 from eskerdb.errors import EskerError
 from eskerdb.series import Series
 from eskerdb.tree import Tree
-from eskerdb.volume import Table, Volume
+from eskerdb.volume import Volume
 
 
 def info(

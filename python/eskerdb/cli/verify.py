@@ -7,12 +7,13 @@ from __future__ import annotations
 import typer
 
 import eskerdb
+from eskerdb.catalog import Table
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.output import console, count, sheet, warn
 from eskerdb.errors import EskerError
 from eskerdb.series import Report
 from eskerdb.tree import TreeReport
-from eskerdb.volume import Table, Volume
+from eskerdb.volume import Volume
 
 
 def verify(image: Image) -> None:

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The catalog: its entries, and what a new table's spec says in C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from eskerdb._esker import ffi, lib
+from eskerdb.errors import schema_error, status_text
+from eskerdb.schema import STORES, TYPES, Column, Index, encode_number
+from eskerdb.structs import fill
+
+FullPolicy = Literal["drop_oldest", "refuse"]
+FULL = {
+    "drop_oldest": lib.ESK_FULL_DROP_OLDEST,
+    "refuse": lib.ESK_FULL_REFUSE,
+}
+KINDS = {
+    lib.ESK_TABLE_SERIES: "series",
+    lib.ESK_TABLE_TREE: "tree",
+    lib.ESK_TABLE_KV: "kv",
+}
+EDGES_BYTES = lib.ESK_EDGE_COUNT_MAX * 8
+_INDEX_FAULTS = {
+    lib.ESK_FAULT_INDEX_COLUMN,
+    lib.ESK_FAULT_INDEX_BITMAP,
+    lib.ESK_FAULT_INDEX_EDGES,
+    lib.ESK_FAULT_INDEX_DUPLICATE,
+    lib.ESK_FAULT_INDEX_TOO_WIDE,
+}
+_WIDTH_MAX = 1024  # of a column of bytes
+_COLUMN_FAULTS = {
+    lib.ESK_FAULT_COLUMN_NAME,
+    lib.ESK_FAULT_COLUMN_DUPLICATE,
+    lib.ESK_FAULT_COLUMN_TYPE,
+    lib.ESK_FAULT_UNIT,
+    lib.ESK_FAULT_KEY_TYPE,
+    lib.ESK_FAULT_VAR_COUNT,
+}
+
+
+Store = Literal["inplace", "journaled", "wandering", "mu"]
+STORE_NAMES = {number: name for name, number in STORES.items()}
+MOVING_STORES = ("wandering", "mu")  # a change gives nodes new pages
+
+
+@dataclass(frozen=True)
+class VolumeReport:
+    """What check() found in the catalog.
+
+    pages         of the catalog
+    pages_single  that only one of the two copies proves
+    halves_lost   copies without a valid superblock of the newest commit
+    """
+
+    pages: int
+    pages_single: int
+    halves_lost: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """One catalog entry.
+
+    kind         "series", "tree" or "kv"
+    key          the key column's name
+    columns      in row order
+    offsets      of the columns, in the row's bytes
+    indexes      value indexes
+    row_bytes    bytes of a row
+    full         what happens when a series' region is full
+    store        of a tree: where its nodes live; else ""
+    k_percent    of a mu tree: a leaf's share of a page; else 0
+    blocks       block counts of its data, index, variable and sync regions
+    first_block  the regions' first blocks
+    version      of the schema, as its creator numbered it
+    problem      why this version cannot open the table; "": it can
+    """
+
+    name: str
+    kind: str
+    key: str
+    columns: tuple[Column, ...]
+    offsets: tuple[int, ...]
+    indexes: tuple[Index, ...]
+    row_bytes: int
+    full: str
+    blocks: tuple[int, int, int, int]
+    first_block: tuple[int, int, int, int]
+    store: str = ""
+    k_percent: int = 0
+    version: int = 0
+    problem: str = ""
+
+
+def string(array: Any) -> str:
+    return ffi.string(array).decode("utf-8", errors="replace")
+
+
+def text_of(kept: list[Any], text: str) -> Any:
+    """Makes a C string that lives as long as `kept`."""
+    if "\0" in text:
+        raise schema_error(f"{text!r}: a name has no zero byte")
+    made = ffi.new("char[]", text.encode())
+    kept.append(made)
+    return made
+
+
+def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
+    array = ffi.new("struct esk_column[]", max(len(columns), 1))
+    kept.append(array)
+    for target, column in zip(array, columns, strict=False):
+        target.name = text_of(kept, column.name)
+        target.unit = text_of(kept, column.unit)
+        if not 0 <= column.bytes <= _WIDTH_MAX:
+            raise schema_error(
+                f"column '{column.name}': {column.bytes} bytes; a column of "
+                f"bytes has 1 to {_WIDTH_MAX:,}",
+                column.name,
+            )
+        fill(target, type=TYPES[column.type], bytes=column.bytes)
+    return array
+
+
+def position_of(columns: Sequence[Column], name: str, table: str) -> int:
+    for position, column in enumerate(columns):
+        if column.name == name:
+            return position
+    raise schema_error(
+        f"table '{table}': no column '{name}'; there are "
+        f"{', '.join(column.name for column in columns)}",
+        name,
+    )
+
+
+def indexes_of(
+    kept: list[Any], columns: Sequence[Column], indexes: Sequence[Index]
+) -> Any:
+    array = ffi.new("struct esk_index_spec[]", max(len(indexes), 1))
+    kept.append(array)
+    for target, index in zip(array, indexes, strict=False):
+        position = position_of(columns, index.column, "index")
+        fill(target, column=position, bitmap_bits=index.bitmap)
+        if index.edges is not None:
+            column = columns[position]
+            if not column.is_numeric:
+                raise schema_error(
+                    f"index on '{column.name}': not a numeric column",
+                    column.name,
+                )
+            edges = b"".join(encode_number(column, e) for e in index.edges)
+            buffer = ffi.new("uint8_t[]", edges)
+            kept.append(buffer)
+            target.edges = buffer
+            fill(target, edge_count=len(index.edges))
+    return array
+
+
+def fault_error(
+    name: str, columns: Sequence[Column], indexes: Sequence[Index], fault: Any
+) -> Exception:
+    """Makes the SchemaError for what esk_volume_create found."""
+    text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
+    at = None
+    if fault.kind in _INDEX_FAULTS and fault.column < len(indexes):
+        at = indexes[fault.column].column
+        where = f"index on '{at}'"
+    elif fault.kind in _COLUMN_FAULTS and fault.column < len(columns):
+        at = columns[fault.column].name
+        where = f"column '{at}'"
+    else:
+        where = "the table"
+    return schema_error(
+        f"create table '{name}': {where}: {text} "
+        f"({status_text(lib.ESK_E_SCHEMA)})",
+        at,
+    )
