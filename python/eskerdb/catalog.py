@@ -52,13 +52,20 @@ class VolumeReport:
     """What check() found in the catalog.
 
     pages         of the catalog
-    pages_single  that only one of the two copies proves
+    pages_single  of these valid in only one of the two copies
+    pages_lost    of these valid in neither: their tables are lost
     halves_lost   copies without a valid superblock of the newest commit
     """
 
     pages: int
     pages_single: int
+    pages_lost: int
     halves_lost: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether both copies are whole."""
+        return not (self.pages_single or self.pages_lost or self.halves_lost)
 
 
 @dataclass(frozen=True)

@@ -329,7 +329,8 @@ def _of_tree(volume: Volume, table: Table, info: Any) -> list[str]:
 def _meta(volume: Volume, state: Any) -> str:
     """Returns the pages of a meta half as esk_volume_stamp takes them."""
     out = bytearray()
-    if volume.check().pages_single:
+    found = volume.check()
+    if found.pages_single or found.pages_lost:
         raise _not_whole(volume)
     for index in range(state.catalog_pages):
         out += _meta_page(volume, state, index, b"")

@@ -39,7 +39,7 @@ from eskerdb.errors import (
 from eskerdb.handle import Mount
 from eskerdb.schema import STORES, TYPE_NAMES, Column, Index
 from eskerdb.series import Series
-from eskerdb.structs import fill
+from eskerdb.structs import counts_of, fill
 from eskerdb.tree import Tree
 
 if TYPE_CHECKING:
@@ -350,18 +350,13 @@ class Volume(Mount):
     def check(self) -> VolumeReport:
         """Reads both copies of the catalog.
 
-        Raises Corrupt when neither proves a page, DeviceError.
+        Returns what was found, damage too; raises DeviceError.
         """
         found = ffi.new("struct esk_volume_report *")
-        self._check(
-            lib.esk_py_volume_check(self._handle, self._mount, found),
-            "check the catalog",
-        )
-        return VolumeReport(
-            pages=found.pages,
-            pages_single=found.pages_single,
-            halves_lost=found.halves_lost,
-        )
+        status = lib.esk_py_volume_check(self._handle, self._mount, found)
+        if status != lib.ESK_E_CORRUPT:
+            self._check(status, "check the catalog")
+        return counts_of(VolumeReport, found)
 
     def table(self, name: str) -> Table:
         """Finds a table's catalog entry. Raises NotFound, DeviceError."""

@@ -209,3 +209,42 @@ def test_damage_costs_the_rows_of_its_page_and_is_counted(image):
         report = series.check()
         assert not report.ok
         assert report.rows_missing == len(lost)
+
+
+def catalog_pages(image):
+    """Offsets of the pages of both copies that name the table temp."""
+    data = image.read_bytes()
+    size = NOR.page_bytes
+    return [
+        at
+        for at in range(0, len(data), size)
+        if b"temp_c" in data[at : at + size]
+    ]
+
+
+@pytest.mark.parametrize("command", [("verify",), ("info", "--check")])
+def test_damage_of_the_catalog_is_told(esker, image, command):
+    whole = image.read_bytes()
+    name, *options = command
+    assert esker(name, image, *options).status == 0
+    pages = catalog_pages(image)
+    assert len(pages) == 2
+    for at, text in (
+        *((page, "1 of 1 page valid in one copy only") for page in pages),
+        *((page, "one of the two copies is damaged") for page in supers(whole)),
+    ):
+        data = bytearray(whole)
+        data[at + 100] ^= 4
+        image.write_bytes(data)
+        done = esker(name, image, *options)
+        assert done.status == 1, done
+        assert text in done.err
+        assert "nothing is wrong" not in done.out
+    data = bytearray(whole)
+    for at in pages:
+        data[at + 100] ^= 4
+    image.write_bytes(data)
+    done = esker(name, image, *options)
+    assert done.status == 1, done
+    assert "1 of 1 page not valid in either copy" in done.err
+    assert "Traceback" not in done.err

@@ -25,7 +25,7 @@ from eskerdb.cli.output import (
     store_text,
     warn,
 )
-from eskerdb.cli.verify import verdict
+from eskerdb.cli.verify import catalog_verdict, verdict
 from eskerdb.errors import EskerError
 from eskerdb.series import Series
 from eskerdb.tree import Tree
@@ -43,6 +43,11 @@ def info(
     healthy = True
     with eskerdb.open(image) as volume:
         _volume(out, image, volume)
+        if check:
+            catalog = volume.check()
+            healthy = catalog.ok
+            if not healthy:
+                warn(catalog_verdict(catalog))
         tables = volume.tables()
         if not tables:
             out.print("\nno tables; `esker import --create` makes one")

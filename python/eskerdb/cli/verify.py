@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""`esker verify IMAGE`: reads every page of every table and checks it."""
+"""`esker verify IMAGE`: reads every page, of the catalog and of every table,
+and checks it."""
 
 from __future__ import annotations
 
 import typer
 
 import eskerdb
-from eskerdb.catalog import Table
+from eskerdb.catalog import Table, VolumeReport
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.output import console, count, sheet, warn
 from eskerdb.errors import EskerError
@@ -17,20 +18,19 @@ from eskerdb.volume import Volume
 
 
 def verify(image: Image) -> None:
-    """Check every table of an image; status 1 when something is wrong.
+    """Check the catalog and every table; status 1 when something is wrong.
 
     The image is opened read-only.
     """
     out = console()
     wrong = 0
+    tables: list[Table] = []
     with eskerdb.open(image) as volume:
         catalog = volume.check()
-        if catalog.halves_lost or catalog.pages_single:
-            warn(
-                "one of the two copies of the catalog is not whole; the next "
-                "change of the catalog writes both anew"
-            )
-        tables = volume.tables()
+        if not catalog.ok:
+            warn(catalog_verdict(catalog))
+        if not catalog.pages_lost:
+            tables = volume.tables()
         lines = sheet("table", "kind", "rows", "verdict", right=("rows",))
         for table in tables:
             healthy, rows, text = _check(volume, table)
@@ -40,10 +40,35 @@ def verify(image: Image) -> None:
         out.print(lines)
     out.print(
         f"{count(len(tables), 'table')} checked, "
-        + (f"{wrong:,} damaged" if wrong else "nothing is wrong")
+        + (f"{wrong:,} damaged" if wrong else _sound(catalog, tables))
     )
-    if wrong:
+    if wrong or not catalog.ok:
         raise typer.Exit(1)
+
+
+def _sound(catalog: VolumeReport, tables: list[Table]) -> str:
+    if catalog.ok:
+        return "nothing is wrong"
+    return "none damaged, but the catalog is" if tables else "catalog damaged"
+
+
+def catalog_verdict(report: VolumeReport) -> str:
+    """Says what a check found in the catalog, in a sentence."""
+    pages = count(report.pages, "page")
+    if report.ok:
+        return f"both copies valid, {pages} each"
+    if report.pages_lost:
+        return (
+            f"catalog: {report.pages_lost:,} of {pages} not valid in either "
+            "copy; the tables described there are lost"
+        )
+    what = f"catalog: {report.pages_single:,} of {pages} valid in one copy only"
+    if report.halves_lost:
+        what = (
+            "catalog: one of the two copies is damaged, or power was lost "
+            "while it was written"
+        )
+    return f"{what}; the next change of the catalog writes both anew"
 
 
 def _check(volume: Volume, table: Table) -> tuple[bool, str, str]:
