@@ -168,10 +168,29 @@ def _column(
     try:
         return array.cast(wanted)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as cause:
+        row = _first_refused(array, wanted)
+        at = "" if row is None else f"row {before + row}: "
         raise schema_error(
-            f"{where}column '{column.name}' ({column.type}): {cause}",
+            f"{where}{at}column '{column.name}' ({column.type}): {cause}",
             column.name,
         ) from None
+
+
+def _first_refused(array: pyarrow.Array, wanted: Any) -> int | None:
+    """Returns the first value that cannot be cast; None: the type cannot."""
+    import pyarrow
+
+    start, end = 0, len(array)
+    while end - start > 1:
+        middle = (start + end) // 2
+        try:
+            array.slice(start, middle - start).cast(wanted)
+            start = middle
+        except pyarrow.ArrowInvalid:
+            end = middle
+        except pyarrow.ArrowNotImplementedError:
+            return None
+    return start
 
 
 def _values(array: pyarrow.Array) -> tuple[bytes, list[int]]:

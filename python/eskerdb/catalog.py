@@ -103,6 +103,11 @@ class Table:
     problem: str = ""
 
 
+def count_blocks(blocks: int) -> str:
+    """Returns "1 block", "2,000 blocks"."""
+    return f"{blocks:,} block" + ("" if blocks == 1 else "s")
+
+
 def string(array: Any) -> str:
     return ffi.string(array).decode("utf-8", errors="replace")
 

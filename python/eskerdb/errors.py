@@ -36,7 +36,7 @@ class OutOfOrder(EskerError):
 
 
 class Full(EskerError):
-    """No room left, and the table's option is to refuse."""
+    """No room left for a row: a tree, or a series that refuses when full."""
 
 
 class Invalid(EskerError, ValueError):
@@ -141,7 +141,7 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
         "read it with the EskerDB version that wrote it",
     ),
     lib.ESK_E_GEOMETRY: (GeometryError, "use the geometry it was made with"),
-    lib.ESK_E_EXISTS: (Exists, "drop it first, or choose another name"),
+    lib.ESK_E_EXISTS: (Exists, "choose another name, or drop it first"),
     lib.ESK_E_STALE: (Stale, "go on from the oldest row with a new scan"),
     lib.ESK_E_READ_ONLY: (ReadOnly, "mount it without read_only"),
     lib.ESK_E_WORN: (

@@ -21,6 +21,7 @@ from eskerdb.catalog import (
     Table,
     VolumeReport,
     columns_of,
+    count_blocks,
     fault_error,
     indexes_of,
     position_of,
@@ -453,6 +454,10 @@ class Volume(Mount):
             index_count=len(indexes),
             **options,
         )
+        if name in self:
+            raise error(
+                lib.ESK_E_EXISTS, f"{self.device.name}: create table '{name}'"
+            )
         fault = ffi.new("struct esk_fault *")
         status = create(self._handle, self._mount, spec, fault)
         if status == lib.ESK_E_SCHEMA:
@@ -464,11 +469,24 @@ class Volume(Mount):
                 "its pages cannot be overwritten: use the store wandering "
                 "or mu",
             )
-        doing = f"create table '{name}'"
-        if fault.kind != lib.ESK_FAULT_NONE:
-            text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
-            doing = f"{doing}: {text}"
-        self._check(status, doing)
+        doing = f"{self.device.name}: create table '{name}'"
+        if fault.kind == lib.ESK_FAULT_TOO_LARGE:
+            raise error(
+                status,
+                doing,
+                "",
+                ffi.string(lib.esk_fault_text(fault.kind)).decode(),
+            )
+        if fault.kind == lib.ESK_FAULT_NO_ROOM:
+            wanted = count_blocks(fault.wanted)
+            raise error(
+                status,
+                doing,
+                text=f"no free run of blocks is long enough: the table wants "
+                f"{wanted}, the longest free run has "
+                f"{count_blocks(fault.found)} of {self.geometry.block_count:,}",
+            )
+        check(status, doing)
         return self.table(name)
 
     def _table_of_kind(self, name: str, kind: str) -> Table:

@@ -16,7 +16,7 @@ const char *esk_status_text(int status) {
     case ESK_OUT_OF_ORDER:
         return "the key is not above the newest key";
     case ESK_FULL:
-        return "the table is full and set to refuse";
+        return "no room is left for the row";
     case ESK_EXISTS:
         return "a row with that key exists";
     case ESK_E_INVALID:

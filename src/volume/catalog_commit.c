@@ -333,7 +333,6 @@ int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
     }
     if (*blocks != 0 || longest == 0) {
         fault->kind = ESK_FAULT_NO_ROOM;
-        fault->wanted = *blocks;
         fault->found = longest;
         return ESK_E_NO_SPACE;
     }

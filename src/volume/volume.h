@@ -177,8 +177,8 @@ int esk_catalog_begin(struct esk_volume *volume, uint8_t kind,
 
 /// Finds the first free run of `blocks` blocks; 0 asks for the longest run,
 /// whose length goes to `blocks`.
-/// fault    out: on ESK_E_NO_SPACE the blocks that were wanted, and those of
-///          the longest run.
+/// fault    out: on ESK_E_NO_SPACE its kind, and the blocks of the longest run;
+///          the caller says how many are wanted.
 int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
                       uint32_t *block, struct esk_fault *fault, uint8_t *page);
 

@@ -87,6 +87,7 @@ static int regions_place(struct esk_volume *volume,
     if (spec->data_blocks != 0) {
         total = region_ask(volume, spec, plan, info);
     }
+    fault->wanted = total != 0 ? total : 2u * ESK_REGION_BLOCKS_MIN;
     ESK_TRY(esk_catalog_place(volume, &total, &block, fault, page));
     if (spec->data_blocks == 0) {
         region_split(volume, spec, plan, info, total);

@@ -122,6 +122,10 @@ int esk_tree_create(struct esk_volume *volume,
     ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_TREE, spec, &info, page));
     esk_option_add(&info, ESK_OPTION_TREE, options, sizeof options);
     info.blocks[ESK_REGION_DATA] = spec->data_blocks;
+    fault->wanted = blocks_least(volume, spec->store, spec->data_blocks);
+    if (fault->wanted < spec->data_blocks) {
+        fault->wanted = spec->data_blocks;
+    }
     ESK_TRY(esk_catalog_place(volume, &info.blocks[ESK_REGION_DATA],
                               &info.block[ESK_REGION_DATA], fault, page));
     fault->wanted =
