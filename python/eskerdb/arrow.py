@@ -63,7 +63,12 @@ def arrow_type(column: Column) -> pyarrow.DataType:
 
     if column.type == "bytes":
         return pyarrow.binary(column.bytes)
-    names = {"f32": "float32", "f64": "float64", "var": "binary"}
+    names = {
+        "f32": "float32",
+        "f64": "float64",
+        "var": "binary",
+        "text": "string",
+    }
     sign = "uint" if column.type[0] == "u" else "int"
     name = names.get(column.type, f"{sign}{column.type[1:]}")
     return getattr(pyarrow, name)()
@@ -78,7 +83,7 @@ def schema(columns: tuple[Column, ...], table: str, key: str) -> pyarrow.Schema:
             pyarrow.field(
                 column.name,
                 arrow_type(column),
-                nullable=column.type == "var",
+                nullable=column.is_var,
                 metadata={"unit": column.unit} if column.unit else None,
             )
             for column in columns
@@ -113,7 +118,7 @@ def pack(
     used = 0
     for column, offset in zip(codec.columns, codec.offsets, strict=True):
         array = _column(batch, column, where, before)
-        if column.type == "var":
+        if column.is_var:
             values, ends = _values(array)
             continue
         data, start = array.buffers()[1], array.offset
@@ -159,7 +164,9 @@ def _column(
     textual = pyarrow.types.is_string(array.type) or (
         pyarrow.types.is_large_string(array.type)
     )
-    if textual or (column.is_integer and pyarrow.types.is_floating(array.type)):
+    if (textual and column.type != "text") or (
+        column.is_integer and pyarrow.types.is_floating(array.type)
+    ):
         raise schema_error(
             f"{where}column '{column.name}' ({column.type}) cannot take "
             f"Arrow's {array.type}; cast it first",
@@ -197,6 +204,6 @@ def _values(array: pyarrow.Array) -> tuple[bytes, list[int]]:
     """Returns variable values one after another, and where each ends."""
     values, ends = bytearray(), []
     for value in array.to_pylist():
-        values += value
+        values += value.encode() if isinstance(value, str) else value
         ends.append(len(values))
     return bytes(values), ends

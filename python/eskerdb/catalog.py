@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import schema_error, status_text
-from eskerdb.schema import STORES, TYPES, Column, Index, encode_number
+from eskerdb.errors import error, schema_error, status_text
+from eskerdb.schema import (
+    STORES,
+    TEXT_UNIT,
+    TYPE_NAMES,
+    TYPES,
+    Column,
+    Index,
+    encode_number,
+)
 from eskerdb.structs import fill
 
 FullPolicy = Literal["drop_oldest", "refuse"]
@@ -121,12 +129,24 @@ def text_of(kept: list[Any], text: str) -> Any:
     return made
 
 
+def column_of(info: Any) -> Column:
+    """Makes a Column of a struct esk_column_info. Raises Unsupported."""
+    kind = TYPE_NAMES.get(info.type)
+    name, unit = string(info.name), string(info.unit)
+    if kind is None:
+        raise error(lib.ESK_E_UNSUPPORTED, f"column '{name}': its type")
+    if kind == "var" and unit == TEXT_UNIT:
+        return Column(name, "text")
+    return Column(name, kind, unit, info.bytes if kind == "bytes" else 0)
+
+
 def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
     array = ffi.new("struct esk_column[]", max(len(columns), 1))
     kept.append(array)
     for target, column in zip(array, columns, strict=False):
         target.name = text_of(kept, column.name)
-        target.unit = text_of(kept, column.unit)
+        unit = TEXT_UNIT if column.type == "text" else column.unit
+        target.unit = text_of(kept, unit)
         if not 0 <= column.bytes <= _WIDTH_MAX:
             raise schema_error(
                 f"column '{column.name}': {column.bytes} bytes; a column of "

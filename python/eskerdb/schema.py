@@ -30,6 +30,7 @@ TYPES: dict[str, int] = {
     "f64": lib.ESK_TYPE_F64,
     "bytes": lib.ESK_TYPE_BYTES,
     "var": lib.ESK_TYPE_VAR,
+    "text": lib.ESK_TYPE_VAR,  # and TEXT_UNIT
 }
 STORES: dict[str, int] = {
     "inplace": lib.ESK_STORE_INPLACE,
@@ -37,7 +38,8 @@ STORES: dict[str, int] = {
     "wandering": lib.ESK_STORE_WANDERING,
     "mu": lib.ESK_STORE_MU,
 }
-TYPE_NAMES = {number: name for name, number in TYPES.items()}
+TYPE_NAMES = {number: name for name, number in TYPES.items() if name != "text"}
+TEXT_UNIT = "utf-8"  # of a variable column: its values are text
 _LETTERS = {
     "i8": "b",
     "i16": "h",
@@ -58,8 +60,9 @@ class Column:
     """One column.
 
     name   1 to 31 bytes of UTF-8, unique in its table
-    type   a key of TYPES: i8 .. i64, u8 .. u64, f32, f64, bytes, var
-    unit   "degC", "ms"; "" for none
+    type   a key of TYPES: i8 .. i64, u8 .. u64, f32, f64, bytes, var, text
+    unit   "degC", "ms"; "" for none; text has none, the catalog says
+           "utf-8" in its place
     bytes  width of a "bytes" column, 1 .. 1024; else 0
     """
 
@@ -75,6 +78,15 @@ class Column:
                 f"choose one of {', '.join(TYPES)}",
                 self.name,
             )
+        if self.type == "text" and self.unit:
+            raise schema_error(
+                f"column '{self.name}': text has no unit", self.name
+            )
+
+    @property
+    def is_var(self) -> bool:
+        """Whether its values have any length: var or text."""
+        return self.type in ("var", "text")
 
     @property
     def is_integer(self) -> bool:
@@ -163,6 +175,26 @@ def encode_key(column: Column, value: Any) -> bytes:
     )
 
 
+def encode_text(column: Column, value: Any) -> bytes:
+    """Encodes the value of a "text" column. Raises SchemaError."""
+    try:
+        if isinstance(value, str):
+            return value.encode()
+        piece = encode_bytes(column, value)
+        piece.decode()
+        return piece
+    except UnicodeError:
+        raise schema_error(
+            f"column '{column.name}' (text): {value!r} is not UTF-8",
+            column.name,
+        ) from None
+
+
+def decode_text(value: bytes) -> str:
+    """Returns a text value; a byte that is not UTF-8 as \\xNN."""
+    return value.decode(errors="backslashreplace")
+
+
 def encode_bytes(column: Column, value: Any) -> bytes:
     """Checks the value of a "bytes" or "var" column.
 
@@ -200,7 +232,7 @@ class RowCodec:
         self.names = tuple(column.name for column in columns)
         self.by_name = {column.name: column for column in columns}
         self.var_index = next(
-            (i for i, column in enumerate(columns) if column.type == "var"),
+            (i for i, column in enumerate(columns) if column.is_var),
             None,
         )
         self._struct = struct.Struct("<" + "".join(map(_letter, columns)))
@@ -229,9 +261,9 @@ class RowCodec:
         var = b""
         fixed = values
         if self.var_index is not None:
-            var = encode_bytes(
-                self.columns[self.var_index], values[self.var_index]
-            )
+            column = self.columns[self.var_index]
+            encode = encode_text if column.type == "text" else encode_bytes
+            var = encode(column, values[self.var_index])
             fixed = [v for i, v in enumerate(values) if i != self.var_index]
         try:
             # The common case: exact Python types need no further check.
@@ -255,7 +287,7 @@ class RowCodec:
         return self._fixed
 
     def _kinds(self) -> list[str]:
-        return [c.type for c in self.columns if c.type != "var"]
+        return [c.type for c in self.columns if not c.is_var]
 
     def _values(self, row: Any) -> list[Any]:
         """Returns one value a column, in column order."""
@@ -285,7 +317,7 @@ class RowCodec:
         for column, offset, value in zip(
             self.columns, self.offsets, values, strict=True
         ):
-            if column.type == "var":
+            if column.is_var:
                 continue
             if column.type == "bytes":
                 piece = encode_bytes(column, value)
@@ -299,7 +331,7 @@ def _letter(column: Column) -> str:
     """Returns the struct letters of one column; var references are skipped."""
     if column.type == "bytes":
         return f"{column.bytes}s"
-    if column.type == "var":
+    if column.is_var:
         return f"{VAR_REF_BYTES}x"
     return _LETTERS[column.type]
 

@@ -260,7 +260,9 @@ class Series(WritableTable):
                 rows,
                 count,
                 ffi.from_buffer(values),
-                ffi.new("uint64_t[]", ends),
+                ends
+                if isinstance(ends, ffi.CData)
+                else ffi.new("uint64_t[]", ends),
                 done,
             )
         if status == lib.ESK_OK:

@@ -270,7 +270,7 @@ def _series(table: Table, options: Any) -> str:
     var = [
         at
         for column, at in zip(table.columns, table.offsets, strict=True)
-        if column.type == "var"
+        if column.is_var
     ]
     return _define(
         "ESK_SHAPE_SERIES",
@@ -289,7 +289,7 @@ def _series(table: Table, options: Any) -> str:
 def _parts(table: Table, has_sync: bool) -> str:
     """Returns the parts that the table cannot do without, and the keys."""
     fields = [("keys", "&esk_series_part_keys")]
-    if any(column.type == "var" for column in table.columns):
+    if any(column.is_var for column in table.columns):
         fields.append(("var", "&esk_series_part_var"))
     if has_sync:
         fields.append(("sync", "&esk_series_part_sync"))

@@ -371,6 +371,12 @@ class Tree(OpenTree, WritableTable):
     ) -> int:
         return self._write_as(lib.ESK_PY_PUT, packed, count, before)
 
+    def _insert(
+        self, packed: Any, count: int, values: Any, ends: Any, before: int
+    ) -> int:
+        """As _write, of rows whose keys are not there yet."""
+        return self._write_as(lib.ESK_PY_INSERT, packed, count, before)
+
     def _full_advice(self) -> str:
         """Says whether a batch or the region is full, or the tree cannot grow
         higher."""

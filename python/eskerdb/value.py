@@ -10,6 +10,7 @@ from typing import Any
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import NotFound, error
 from eskerdb.handle import TableHandle
+from eskerdb.schema import decode_text
 
 
 class Value(io.RawIOBase):
@@ -96,9 +97,13 @@ class Value(io.RawIOBase):
         return got[0]
 
 
-def read_value(series: TableHandle, row: Any) -> bytes | None:
+def read_value(series: TableHandle, row: Any) -> bytes | str | None:
     """Reads the whole value of a row; None when its pages were dropped."""
     try:
-        return Value(series, row).read()
+        value = Value(series, row).read()
     except NotFound:
         return None
+    at = series.codec.var_index
+    if at is not None and series.columns[at].type == "text":
+        return decode_text(value)
+    return value

@@ -20,6 +20,7 @@ from eskerdb.catalog import (
     Store,
     Table,
     VolumeReport,
+    column_of,
     columns_of,
     count_blocks,
     fault_error,
@@ -38,7 +39,7 @@ from eskerdb.errors import (
     schema_error,
 )
 from eskerdb.handle import Mount
-from eskerdb.schema import STORES, TYPE_NAMES, Column, Index
+from eskerdb.schema import STORES, Column, Index
 from eskerdb.series import Series
 from eskerdb.structs import counts_of, fill
 from eskerdb.tree import Tree
@@ -568,17 +569,7 @@ class Volume(Mount):
                 ),
                 f"column {index}",
             )
-            kind = TYPE_NAMES.get(column.type)
-            if kind is None:
-                raise error(lib.ESK_E_UNSUPPORTED, f"column {index}'s type")
-            columns.append(
-                Column(
-                    string(column.name),
-                    kind,
-                    string(column.unit),
-                    column.bytes if kind == "bytes" else 0,
-                )
-            )
+            columns.append(column_of(column))
             offsets.append(column.offset)
         indexes = [
             self._index(info, index, columns)

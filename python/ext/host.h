@@ -275,6 +275,43 @@ int esk_py_stream_open(struct esk_py_cursor *cursor, const char *name,
 /// Releases the stream if its consumer has not, and frees it.
 void esk_py_stream_free(void *stream);
 
+// CSV (csv.c) ---------------------------------------------------------------
+
+/// Where a field of a record goes.
+struct esk_py_field {
+    uint8_t type;    ///< enum esk_type; 0: not known yet
+    bool is_text;    ///< ESK_TYPE_VAR: UTF-8, never hexadecimal digits
+    uint16_t bytes;  ///< in the row
+    uint16_t offset; ///< in the row
+};
+/// What a file's records are, and how far a call came.
+struct esk_py_csv {
+    const struct esk_py_field *fields; ///< in the order of the header
+    uint32_t field_count;
+    uint32_t rows_max;
+    uint16_t row_bytes;
+    uint32_t rows;        ///< out: records read
+    uint32_t lines;       ///< in and out: lines passed, blank ones too
+    uint64_t bytes;       ///< out: of the text
+    uint64_t value_bytes; ///< out
+};
+/// Packs the plain records at the start of a text; the call ends before the
+/// first that is not, or is not whole.
+/// is_last  the text ends where the file does
+/// values   room for `bytes` bytes; `ends` and `lines` for rows_max: where a
+///          row's value ends, and its last line's number
+void esk_py_csv_pack(struct esk_py_csv *csv, const void *text, size_t bytes,
+                     bool is_last, void *rows, void *values, uint64_t *ends,
+                     uint32_t *lines);
+
+enum esk_py_kind {
+    ESK_PY_KIND_FLOAT = 1, ///< a number with a point or an exponent
+};
+/// Sees which fields of type 0 hold whole numbers alone: as esk_py_csv_pack.
+/// kinds  in and out, one a field: enum esk_py_kind
+void esk_py_csv_kinds(struct esk_py_csv *csv, const void *text, size_t bytes,
+                      bool is_last, uint8_t *kinds);
+
 // Text ----------------------------------------------------------------------
 
 /// esk_status_text, extended to enum esk_py_status.

@@ -23,6 +23,7 @@
 
 #include "arrow_abi.h"
 #include "handle.h"
+#include "utf8.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "rows are little-endian and are copied as they are"
@@ -39,6 +40,7 @@ struct stream {
     struct esk_py_cursor *cursor;
     struct esk_py_table *table; ///< the cursor's
     uint32_t batch_rows;
+    bool is_text; ///< its variable column
     uint8_t column_count;
     uint8_t columns[ESK_COLUMN_COUNT_MAX];
     char name[ESK_NAME_BYTES_MAX + 1];
@@ -106,6 +108,11 @@ static void metadata_write(char *to, int32_t pairs, const char *const *texts) {
     }
 }
 
+/// Whether a column's values are text, as its unit says.
+static bool column_is_text(const struct esk_column_info *column) {
+    return column->type == ESK_TYPE_VAR && strcmp(column->unit, "utf-8") == 0;
+}
+
 /// Writes the Arrow format of `column`.
 static void column_format(const struct esk_column_info *column, char *format,
                           size_t bytes) {
@@ -117,6 +124,8 @@ static void column_format(const struct esk_column_info *column, char *format,
     };
     if (column->type == ESK_TYPE_BYTES) {
         (void)snprintf(format, bytes, "w:%u", column->bytes);
+    } else if (column_is_text(column)) {
+        (void)snprintf(format, bytes, "u");
     } else {
         (void)snprintf(format, bytes, "%c", letters[column->type]);
     }
@@ -139,7 +148,7 @@ static bool schema_column(const struct esk_column_info *column,
         .release = schema_release_leaf,
         .private_data = text,
     };
-    if (column->unit[0] != '\0') {
+    if (column->unit[0] != '\0' && !column_is_text(column)) {
         metadata_write(text->metadata, 1, unit);
         schema->metadata = text->metadata;
     }
@@ -303,6 +312,33 @@ static bool values_reserve(struct values *values, size_t used, size_t bytes) {
     return true;
 }
 
+/// Makes the `bytes` last bytes of `values` UTF-8: a byte that is not becomes
+/// \\xNN, as Python's backslashreplace. Returns their new count; 0: no heap.
+static size_t values_escape(struct values *values, size_t used, size_t bytes) {
+    if (!values_reserve(values, used + bytes, 4 * bytes)) {
+        return 0;
+    }
+    uint8_t *to = values->bytes + used;
+    uint8_t *from = to + 4 * bytes;
+    memmove(from, to, bytes);
+    for (const uint8_t *end = from + bytes; from < end;) {
+        size_t length = esk_py_utf8_length(from, (size_t)(end - from));
+        if (length > 0) {
+            memmove(to, from, length);
+            from += length;
+            to += length;
+        } else {
+            static const char digits[] = "0123456789abcdef";
+            uint8_t byte = *from++;
+            *to++ = '\\';
+            *to++ = 'x';
+            *to++ = (uint8_t)digits[byte >> 4];
+            *to++ = (uint8_t)digits[byte & 15];
+        }
+    }
+    return (size_t)(to - (values->bytes + used));
+}
+
 /// Appends the value of `row`, row number `i` of the batch. A value whose
 /// pages were dropped or prove nothing is null.
 static int values_read(struct stream *stream, struct values *values,
@@ -329,6 +365,16 @@ static int values_read(struct stream *stream, struct values *values,
         status = esk_py_series_value_read(stream->table, &value,
                                           values->bytes + used, bytes, &got);
         if (status == ESK_OK && got == bytes) {
+            if (stream->is_text &&
+                !esk_py_utf8_valid(values->bytes + used, bytes)) {
+                if (bytes > ((uint32_t)INT32_MAX - (uint32_t)used) / 4) {
+                    return ESK_E_CORRUPT;
+                }
+                bytes = (uint32_t)values_escape(values, (size_t)used, bytes);
+                if (bytes == 0) {
+                    return ESK_PY_NO_HEAP;
+                }
+            }
             values->offsets[i + 1] = used + (int32_t)bytes;
             values->valid[i / 8] |= (uint8_t)(1u << (i % 8));
             return ESK_OK;
@@ -516,6 +562,11 @@ int esk_py_stream_open(struct esk_py_cursor *cursor, const char *name,
     stream->rows = buffer;
     stream->column_count = column_count;
     memcpy(stream->columns, columns, column_count);
+    for (uint8_t i = 0; i < column_count; i++) {
+        const struct esk_column_info *column =
+            &cursor->table->columns[columns[i]];
+        stream->is_text = stream->is_text || column_is_text(column);
+    }
     (void)snprintf(stream->name, sizeof stream->name, "%s", name);
     *self = (struct ArrowArrayStream){
         .get_schema = stream_get_schema,

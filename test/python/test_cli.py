@@ -180,7 +180,7 @@ def test_import_goes_on_after_a_correction(esker, image, file):
     [
         (["--type", "temp_c=f32"], "need --create"),
         (["--create", "--type", "temp_c"], "write COL=VALUE"),
-        (["--create", "--type", "temp_c=text"], "choose one of"),
+        (["--create", "--type", "temp_c=string"], "choose one of"),
         (["--create", "--size", "large"], "is no size"),
         (["--create", "--block", "300"], "not whole pages"),
         (["--create", "--key", "time"], "no column 'time'; the header has"),
@@ -196,16 +196,24 @@ def test_import_options_that_cannot_be(esker, tmp_path, file, options, message):
     assert message in " ".join(done.err.replace("│", " ").split())
 
 
-def test_import_infers_types_from_the_first_row(esker, tmp_path, file):
+def test_import_takes_types_from_every_row(esker, tmp_path, file):
     image = tmp_path / "n.img"
     done = esker("import", image, "temp", file(GOOD), "--create")
     assert done.status == 0, done
     with eskerdb.open(image) as volume:
         kinds = [column.type for column in volume.table("temp").columns]
     assert kinds == ["i64", "f64"]
+    done = esker(
+        "import", tmp_path / "m.img", "temp", "--create",
+        file("t,a,b,c\n1,1,2,3\n2,1,2.5,18446744073709551615\n3,-1,2,4\n"),
+    )  # fmt: skip
+    assert done.status == 0, done
+    with eskerdb.open(tmp_path / "m.img") as volume:
+        kinds = [column.type for column in volume.table("temp").columns]
+    assert kinds == ["i64", "i64", "f64", "u64"]
     done = esker("import", image, "log", file("t,who\n1,Ann\n"), "--create")
     assert done.status == 1
-    assert "--type who=var" in done.err
+    assert "--type who=text" in done.err
 
 
 # query ------------------------------------------------------------------------

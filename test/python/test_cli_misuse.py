@@ -135,17 +135,17 @@ def test_import_that_is_interrupted_syncs_what_went_in(
     esker, tmp_path, monkeypatch
 ):
     image, path = tmp_path / "new.img", tmp_path / "data.csv"
-    path.write_text("id\n" + "".join(f"{i}\n" for i in range(5000)))
-    put_many = Tree.put_many
+    path.write_text("id\n" + "".join(f"{i}\n" for i in range(50_000)))
+    write = Tree._write
     calls = []
 
-    def interrupted(tree, rows):
-        calls.append(len(rows))
+    def interrupted(tree, packed, count, *rest):
+        calls.append(count)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return put_many(tree, rows)
+        return write(tree, packed, count, *rest)
 
-    monkeypatch.setattr(Tree, "put_many", interrupted)
+    monkeypatch.setattr(Tree, "_write", interrupted)
     done = esker("import", image, "part", path, "--create", "--kind", "tree")
     assert done.status == 1
     assert "data.csv: interrupted; then import again" in done.err

@@ -139,8 +139,8 @@ def test_schema_faults_of_the_whole_table(volume):
     for name, columns in (("t", []), ("", TEMP), ("n" * 40, TEMP)):
         with pytest.raises(SchemaError):
             volume.create(name, columns)
-    with pytest.raises(SchemaError, match="no type 'text'"):
-        Column("a", "text")
+    with pytest.raises(SchemaError, match="no type 'string'"):
+        Column("a", "string")
 
 
 def test_a_device_carries_one_mounted_volume(volume):

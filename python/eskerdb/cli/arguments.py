@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from eskerdb.device import Geometry
+from eskerdb.device import Geometry, Simulator
 
 Image = Annotated[
     Path, typer.Argument(metavar="IMAGE", help="Image of a flash device.")
@@ -28,6 +29,32 @@ def size_bytes(text: str) -> int:
     if found is None:
         raise typer.BadParameter(f"'{text}' is no size: 4096, 64K, 16M")
     return int(found.group(1)) * _SIZES[found.group(2)]
+
+
+def part_geometry(part: str, size: str | None) -> Geometry:
+    """Returns the geometry of a part, of `size` where one is asked for.
+
+    Raises BadParameter, NotFound for an unknown part.
+    """
+    with Simulator(part) as chip:
+        geometry = chip.geometry
+    if size is None:
+        return geometry
+    blocks = _blocks(size, geometry.block_pages, geometry.page_bytes)
+    return replace(geometry, block_count=blocks)
+
+
+def _blocks(size: str, block_pages: int, page_bytes: int) -> int:
+    """Returns the blocks of a device of `size`. Raises BadParameter."""
+    block = block_pages * page_bytes
+    blocks = size_bytes(size) // block
+    if blocks < _BLOCKS_MIN or blocks * block_pages > _PAGES_MAX:
+        raise typer.BadParameter(
+            f"--size {size}: {blocks:,} blocks of {block:,} bytes are no "
+            f"geometry; take {_BLOCKS_MIN} blocks at least, and "
+            f"{_PAGES_MAX:,} pages at most"
+        )
+    return blocks
 
 
 def geometry_of(page: int, block: str, size: str | None = None) -> Geometry:
@@ -48,11 +75,5 @@ def geometry_of(page: int, block: str, size: str | None = None) -> Geometry:
         )
     blocks = _BLOCKS_MIN
     if size is not None:
-        blocks = size_bytes(size) // (pages * page)
-        if blocks < _BLOCKS_MIN or blocks * pages > _PAGES_MAX:
-            raise typer.BadParameter(
-                f"--size {size}: {blocks:,} blocks of {block} are no "
-                f"geometry; take {_BLOCKS_MIN} blocks at least, and "
-                f"{_PAGES_MAX:,} pages at most"
-            )
+        blocks = _blocks(size, pages, page)
     return Geometry(block_count=blocks, block_pages=pages, page_bytes=page)

@@ -7,20 +7,49 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from eskerdb._esker import lib
+from eskerdb._esker import ffi, lib
 from eskerdb.errors import SchemaError
-from eskerdb.schema import Column, RowCodec, encode_number
+from eskerdb.schema import TYPES, Column, RowCodec, encode_number
 
 _TEXT_MAX = 60
+_EMPTY = (
+    "empty; every column has a value in every row, fill it in or leave the "
+    "line out"
+)
+_CHUNK_BYTES = 1 << 20
+_BATCH_ROWS = 1 << 14
+_FIELD_BYTES_MAX = 1 << 30
 _DIGITS_MAX = 40  # of a whole number; more are out of range of any type
 
 
 class Fault(Exception):
     """What is wrong with a file, with place, text and what to do."""
+
+
+class Refused(Fault):
+    """A row that its column's types allow and the table does not take."""
+
+
+@dataclass
+class Batch:
+    """Rows as the table stores them, and where each stands in the file.
+
+    values  the variable column's, one after another; `ends` says where each
+            ends. C arrays, of which `count` entries are filled; the next
+            batch reuses them
+    """
+
+    rows: Any
+    count: int
+    values: Any
+    ends: Any
+    lines: Any
 
 
 class CsvFile:
@@ -30,29 +59,35 @@ class CsvFile:
     position   bytes read so far
     size       bytes of the file
 
-    A pipe is kept in memory: a file is read more than once.
-    Raises Fault when it cannot be read or its header cannot be used.
+    "-" is the standard input. It and a pipe are kept in memory: a file is
+    read more than once. Raises Fault when it cannot be read or its header
+    cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
-        self.position = 0
+        self.header: list[str] = []
         self._piped: bytes | None = None
+        csv.field_size_limit(_FIELD_BYTES_MAX)
         try:
-            if path.exists() and not path.is_file() and not path.is_dir():
+            if str(path) == "-":
+                self._piped = sys.stdin.buffer.read()
+                self.path, self.name = Path("stdin"), "stdin"
+            elif path.exists() and not path.is_file() and not path.is_dir():
                 self._piped = path.read_bytes()
-                self.size = len(self._piped)
-            else:
-                self.size = path.stat().st_size
-            header = next(self._records(), None)
+            self.size = (
+                path.stat().st_size if self._piped is None else len(self._piped)
+            )
+            self._start()
+            header = self._header()
         except OSError as cause:
             raise Fault(
                 f"{path}: {cause.strerror}; name a CSV file that can be read"
             ) from None
         if header is None:
             raise self.fault(1, "no header; its first line names the columns")
-        self.header = [name.strip() for name in header[1]]
+        self.header = [name.strip() for name in header]
         if len(self.header) > lib.ESK_COLUMN_COUNT_MAX:
             raise self.fault(
                 1,
@@ -75,26 +110,124 @@ class CsvFile:
                     name,
                 )
 
-    def fault(self, line: int, what: str, column: str | None = None) -> Fault:
+    def fault(
+        self,
+        line: int,
+        what: str,
+        column: str | None = None,
+        kind: type[Fault] = Fault,
+    ) -> Fault:
         """Makes a Fault at `line`, counted from 1."""
         where = f"column '{column}': " if column else ""
-        return Fault(f"{self.path}:{line}: {where}{what}")
+        return kind(f"{self.path}:{line}: {where}{what}")
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yields line numbers and fields; blank lines are left out."""
-        records = self._records()
-        next(records)
-        for line, fields in records:
-            if len(fields) != len(self.header):
+    def batches(self, codec: RowCodec) -> Iterator[Batch]:
+        """Yields the file's rows, packed for a table.
+
+        The C side packs what is plain; the records that are not are read
+        here one by one. Raises Fault at the first that cannot be taken, when
+        the rows before it were yielded.
+        """
+        order = self._match(codec)
+        width = codec.row_bytes
+        plan = self._plan(order, codec)
+        most = max(1, min(_BATCH_ROWS, _CHUNK_BYTES // width))
+        rows = ffi.new("uint8_t[]", most * width)
+        ends = ffi.new("uint64_t[]", most)
+        lines = ffi.new("uint32_t[]", most)
+        values = ffi.new("uint8_t[]", 1)
+        plan.rows_max = most
+        self._rewind()
+        while self._more():
+            size = len(self._text) - self._at
+            if codec.var_index is not None and size > len(values):
+                values = ffi.new("uint8_t[]", 2 * size)
+            plan.lines = self._line
+            lib.esk_py_csv_pack(
+                plan, ffi.from_buffer(self._text) + self._at, size,
+                self._is_last, rows, values, ends, lines,
+            )  # fmt: skip
+            self._at += plan.bytes
+            self._line = plan.lines
+            if plan.rows:
+                yield Batch(
+                    ffi.buffer(rows, plan.rows * width), plan.rows,
+                    ffi.buffer(values), ends, lines,
+                )  # fmt: skip
+            if not plan.bytes and self._is_whole():
+                fields = self._record()
+                if fields:
+                    yield self._odd(order, codec, fields)
+
+    def kinds(self, wanted: Mapping[str, str], advice: str) -> dict[str, str]:
+        """Returns the type that each column not in `wanted` has, by every row.
+
+        advice  how to state that a column is text, {} for its name
+
+        Raises Fault where a field of such a column is no number.
+        """
+        free = [n for n, name in enumerate(self.header) if name not in wanted]
+        seen = {n: _Seen() for n in free}
+        flags = ffi.new("uint8_t[]", len(self.header))
+        fields = ffi.new("struct esk_py_field[]", len(self.header))
+        for n in range(len(self.header)):
+            fields[n].type = 0 if n in seen else lib.ESK_TYPE_VAR
+        plan = ffi.new("struct esk_py_csv *")
+        plan.fields, plan.field_count = fields, len(self.header)
+        rows = 0
+        self._rewind()
+        while free and self._more():
+            text = ffi.from_buffer(self._text) + self._at
+            size = len(self._text) - self._at
+            plan.lines = self._line
+            lib.esk_py_csv_kinds(plan, text, size, self._is_last, flags)
+            rows += plan.rows
+            self._at += plan.bytes
+            self._line = plan.lines
+            if not plan.bytes and self._is_whole():
+                record = self._record()
+                if not record:
+                    continue
+                rows += 1
+                for n in free:
+                    self._see(seen[n], n, record[n], advice)
+        result = {}
+        for n in free:
+            name = self.header[n]
+            if not rows:
                 raise self.fault(
-                    line,
-                    f"{len(fields)} fields, the header has "
-                    f"{len(self.header)}; write one field a column",
+                    1,
+                    "no row to see its type by; state it with --type "
+                    f"{name}=i64",
+                    name,
                 )
-            yield line, fields
+            floats = flags[n] & lib.ESK_PY_KIND_FLOAT
+            result[name] = "f64" if floats else seen[n].kind
+        return result
 
-    def match(self, codec: RowCodec) -> list[tuple[Column, int]]:
-        """Pairs the table's columns with the header's places.
+    def _see(self, seen: _Seen, position: int, text: str, advice: str) -> None:
+        """Takes one more field into account. Raises Fault when it is text."""
+        name, text = self.header[position], text.strip()
+        whole = _integer(text)
+        if whole is not None:
+            seen.least = min(seen.least, whole)
+            seen.most = max(seen.most, whole)
+        elif _float(text) is not None:
+            seen.is_float = True
+        elif not text:
+            raise self.fault(self._line, _EMPTY, name)
+        else:
+            raise self.fault(
+                self._line,
+                f"{_shown(text)} is no number; state the type, "
+                f"{advice.format(name)}",
+                name,
+            )
+
+    # Inside ------------------------------------------------------------------
+
+    def _match(self, codec: RowCodec) -> list[Column]:
+        """Returns the table's columns in the order of the header.
 
         Raises Fault naming a column that is missing or unknown.
         """
@@ -113,42 +246,146 @@ class CsvFile:
                     "missing; every column of the table is needed, add it",
                     name,
                 )
-        return [(c, self.header.index(c.name)) for c in codec.columns]
+        return [codec.by_name[name] for name in self.header]
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Yields records with the number of their last line."""
-        reader = csv.reader(self._lines(), strict=True)
-        self.position = 0
-        while True:
-            try:
-                fields = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as cause:
-                raise self.fault(reader.line_num, _csv_text(cause)) from None
-            if fields:
-                yield reader.line_num, fields
+    def _plan(self, order: list[Column], codec: RowCodec) -> Any:
+        """Makes a struct esk_py_csv; its fields live as long as the file."""
+        self._fields = ffi.new("struct esk_py_field[]", len(order))
+        for field, column in zip(self._fields, order, strict=True):
+            at = codec.names.index(column.name)
+            ends = (*codec.offsets[1:], codec.row_bytes)
+            field.type = TYPES[column.type]
+            field.is_text = column.type == "text"
+            field.offset = codec.offsets[at]
+            field.bytes = ends[at] - codec.offsets[at]
+        plan = ffi.new("struct esk_py_csv *")
+        plan.fields, plan.field_count = self._fields, len(order)
+        plan.row_bytes = codec.row_bytes
+        return plan
 
-    def _open(self) -> IO[bytes]:
-        """Opens the file from its first byte."""
-        if self._piped is not None:
-            return io.BytesIO(self._piped)
-        return self.path.open("rb")
+    def _odd(
+        self, order: list[Column], codec: RowCodec, fields: list[str]
+    ) -> Batch:
+        """Packs a record that the C side left."""
+        values = {
+            column.name: parse(self, self._line, column, text)
+            for column, text in zip(order, fields, strict=True)
+        }
+        row, value = codec.pack(values)
+        return Batch(
+            row,
+            1,
+            value,
+            ffi.new("uint64_t[]", [len(value)]),
+            ffi.new("uint32_t[]", [self._line]),
+        )
+
+    # The bytes of the file ---------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far."""
+        return self._passed + self._at
+
+    def _start(self) -> None:
+        """Starts at the first byte, before the header."""
+        self._file: IO[bytes] = (
+            self.path.open("rb", buffering=0)
+            if self._piped is None
+            else io.BytesIO(self._piped)
+        )
+        self._text = b""  # read, from position _passed of the file
+        self._at = self._passed = self._line = 0
+        self._is_last = False
+        self._reader = csv.reader(self._lines(), strict=True)
+
+    def _rewind(self) -> None:
+        """Starts at the first row."""
+        header, self.header = self.header, []
+        self._start()
+        self._header()
+        self.header = header
+
+    def _header(self) -> list[str] | None:
+        """Reads the header; None: there is none."""
+        while (fields := self._record()) == []:
+            pass
+        return fields
+
+    def _more(self) -> bool:
+        """Has something to read; whether there is."""
+        return self._at < len(self._text) or self._fill()
+
+    def _fill(self) -> bool:
+        """Reads on; whether there was something."""
+        chunk = self._file.read(_CHUNK_BYTES)
+        if chunk:
+            self._passed += self._at
+            self._text = self._text[self._at :] + chunk
+            self._at = 0
+        else:
+            self._is_last = True
+        return bool(chunk)
+
+    def _is_whole(self) -> bool:
+        """Whether the record here is to be read here; reads on if it may
+        merely end behind what was read."""
+        return self._text.find(b"\n", self._at) >= 0 or not self._fill()
 
     def _lines(self) -> Iterator[str]:
-        with self._open() as file:
-            for number, line in enumerate(file, 1):
-                self.position += len(line)
-                if number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                try:
-                    yield line.decode("utf-8")
-                except UnicodeDecodeError as cause:
-                    raise self.fault(
-                        number,
-                        f"not UTF-8 at byte {cause.start + 1} of the line "
-                        f"(0x{line[cause.start]:02x}); save the file as UTF-8",
-                    ) from None
+        """Yields lines from where the file is at when it is asked."""
+        while self._more():
+            end = self._text.find(b"\n", self._at)
+            while end < 0 and self._fill():
+                end = self._text.find(b"\n", self._at)
+            end = len(self._text) if end < 0 else end + 1
+            line = self._text[self._at : end]
+            first = self._passed + self._at == 0
+            self._at += len(line)
+            self._line += 1
+            if first:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            try:
+                yield line.decode("utf-8")
+            except UnicodeDecodeError as cause:
+                raise self.fault(
+                    self._line,
+                    f"not UTF-8 at byte {cause.start + 1} of the line "
+                    f"(0x{line[cause.start]:02x}); save the file as UTF-8",
+                ) from None
+
+    def _record(self) -> list[str] | None:
+        """Reads one record by the csv module: [] for a blank line, None when
+        the file has ended. Raises Fault."""
+        try:
+            fields: list[str] | None = next(self._reader, None)
+        except csv.Error as cause:
+            raise self.fault(self._line, _csv_text(cause)) from None
+        if fields and self.header and len(fields) != len(self.header):
+            raise self.fault(
+                self._line,
+                f"{len(fields)} fields, the header has "
+                f"{len(self.header)}; write one field a column",
+            )
+        return fields
+
+
+@dataclass
+class _Seen:
+    """What the odd fields of a column were so far."""
+
+    least: int = 0
+    most: int = 0
+    is_float: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The type that takes them all, as far as there is one."""
+        if self.is_float:
+            return "f64"
+        if self.least >= 0 and 1 << 63 <= self.most < 1 << 64:
+            return "u64"
+        return "i64"
 
 
 def _csv_text(cause: csv.Error) -> str:
@@ -191,15 +428,27 @@ def _overflows(text: str, value: Any) -> bool:
     )
 
 
+def _value(text: str) -> bytes:
+    """Reads a value of a column of bytes: text, or \\x and digits."""
+    if text.startswith("\\x"):
+        try:
+            return bytes.fromhex(text[2:])
+        except ValueError:
+            pass
+    return text.encode()
+
+
 def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
     """Reads one field as its column's type. Raises Fault."""
-    if column.type == "var":
-        return text.encode()
-    text = text.strip()
     value: Any
+    if column.type == "text":
+        return text
+    if column.type == "var":
+        return _value(text)
+    text = text.strip()
     if column.type == "bytes":
         try:
-            value = bytes.fromhex(text)
+            value = bytes.fromhex(text.removeprefix("\\x"))
         except ValueError:
             value = None
         if value is None or len(value) != column.bytes:
@@ -211,12 +460,7 @@ def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
             )
         return value
     if not text:
-        raise source.fault(
-            line,
-            "empty; every column has a value in every row, fill it in or "
-            "leave the line out",
-            column.name,
-        )
+        raise source.fault(line, _EMPTY, column.name)
     value = _integer(text) if column.is_integer else _float(text)
     if value is None:
         kind = "whole number" if column.is_integer else "number"
@@ -237,27 +481,3 @@ def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
             column.name,
         ) from None
     return value
-
-
-def infer(source: CsvFile, position: int, text_type: str) -> str:
-    """Returns the type that the first row's field looks like.
-
-    text_type  how to state that it is text, or bytes
-
-    Raises Fault when there is no row or the field is no number.
-    """
-    name = source.header[position]
-    for line, fields in source.rows():
-        text = fields[position].strip()
-        if _integer(text) is not None:
-            return "i64"
-        if _float(text) is not None:
-            return "f64"
-        raise source.fault(
-            line,
-            f"{_shown(text)} is no number; state the type, {text_type}",
-            name,
-        )
-    raise source.fault(
-        1, f"no row to see its type by; state it with --type {name}=i64", name
-    )

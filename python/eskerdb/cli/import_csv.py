@@ -11,7 +11,7 @@ names file, line and column, the text, and what to do.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -19,29 +19,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
-from eskerdb._esker import lib
+from eskerdb._esker import ffi, lib
 from eskerdb.catalog import MOVING_STORES
-from eskerdb.cli.arguments import Image, geometry_of
-from eskerdb.cli.csv_file import CsvFile, Fault, infer, parse
+from eskerdb.cli.arguments import Image, geometry_of, part_geometry
+from eskerdb.cli.csv_file import Batch, CsvFile, Fault, Refused
 from eskerdb.cli.output import complain, console, count
 from eskerdb.cli.output import size as size_text
-from eskerdb.device import Geometry, ImageFile, Simulator
+from eskerdb.device import Geometry, ImageFile
 from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder, error
 from eskerdb.schema import TYPES, Column, Index
 from eskerdb.series import Series
 from eskerdb.tree import Tree
 from eskerdb.volume import Volume
 
-_BATCH_ROWS = 2048
 _FRAMES = 255  # of a moving tree: the most there can be
 
 
@@ -75,7 +66,7 @@ class Create:
     kind: Kind
     store: Store
     k_percent: int
-
+    blocks: int
     key: str | None
     types: dict[str, str]
     units: dict[str, str]
@@ -86,7 +77,10 @@ Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="Table to write to.")
 ]
 Csv = Annotated[
-    Path, typer.Argument(metavar="CSV", help="CSV file with a header.")
+    Path,
+    typer.Argument(
+        metavar="CSV", help="CSV file with a header; - is standard input."
+    ),
 ]
 MakeIt = Annotated[
     bool,
@@ -103,8 +97,8 @@ Types = Annotated[
     typer.Option(
         "--type",
         metavar="COL=TYPE",
-        help="i8..i64, u8..u64, f32, f64, bytes:N (hex), var; without it i64 "
-        "or f64, as line 2 looks.",
+        help="i8..i64, u8..u64, f32, f64, text, bytes:N (hex), var (\\x and "
+        "hex, or text); without it i64, u64 or f64, as all rows are.",
     ),
 ]
 Units = Annotated[
@@ -149,6 +143,14 @@ OnDuplicates = Annotated[
         "ends the import. Without it update.",
     ),
 ]
+Blocks = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Erase blocks for the table's rows; without it what is free.",
+    ),
+]
 Size = Annotated[
     str | None, typer.Option(help="Size of a new image; without it 16M.")
 ]
@@ -167,7 +169,10 @@ Block = Annotated[
 ]
 Part = Annotated[
     str | None,
-    typer.Option(help="Take a new image's geometry from this part."),
+    typer.Option(
+        help="Take a new image's pages and blocks from this part, and without "
+        "--size its size."
+    ),
 ]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Skip rows up to the newest key.")
@@ -192,19 +197,21 @@ def import_csv(
     store: StoreOf = None,
     k: K = None,
     duplicates: OnDuplicates = None,
+    blocks: Blocks = None,
 ) -> None:
     """Put the rows of a CSV file into a table of an image."""
     given = key is not None or types or units or indexes or kind or store or k
-    if given and not create:
+    if (given or blocks) and not create:
         raise typer.BadParameter(
-            "--kind, --store, --k, --key, --type, --unit and --index need "
-            "--create"
+            "--kind, --store, --k, --key, --type, --unit, --index and "
+            "--blocks need --create"
         )
     _check_kind(kind or Kind.series, store, k, indexes)
     wanted = Create(
         kind or Kind.series,
         store or Store.mu,
         k or 0,
+        blocks or 0,
         key,
         _pairs("--type", types),
         _pairs("--unit", units),
@@ -219,10 +226,11 @@ def import_csv(
                 volume = _mount(device, create)
                 if create:
                     _create(volume, table, source, wanted)
-            with _open(volume, table) as opened:
+            made = _Made(volume, table, create, image if new else None)
+            with made.or_nothing(), _open(volume, table) as opened:
                 _check_options(opened, resume, duplicates)
                 refuse = duplicates is Duplicates.refuse
-                done = _Import(opened, source, resume, refuse).run(console())
+                done = _Import(opened, source, resume, refuse, create).run()
     except Fault as fault:
         complain(str(fault))
         raise typer.Exit(1) from None
@@ -280,8 +288,7 @@ class _Shape:
     def geometry(self, kind: Kind | None) -> Geometry:
         """Returns the geometry. Raises BadParameter, NotFound."""
         if self.part is not None:
-            with Simulator(self.part) as chip:
-                return chip.geometry
+            return part_geometry(self.part, self.size)
         # A page holds a node, or in a mu tree a whole path of them.
         tree = kind is Kind.tree
         page = (2048 if tree else 256) if self.page is None else self.page
@@ -335,6 +342,34 @@ def _kept_if_made(image: Path, new: bool) -> Iterator[None]:
         raise
 
 
+@dataclass
+class _Made:
+    """A table, whether it was made for this import, and a new image."""
+
+    volume: Volume
+    table: str
+    made: bool
+    image: Path | None
+
+    @contextmanager
+    def or_nothing(self) -> Iterator[None]:
+        """Drops a new table when a line of the file cannot be read by it."""
+        try:
+            yield
+        except Refused:
+            raise
+        except Fault as fault:
+            if not self.made:
+                raise
+            self.volume.drop(self.table)
+            if self.image is not None:
+                self.image.unlink(missing_ok=True)
+            raise Fault(
+                f"{fault}; nothing was imported, and table '{self.table}' was "
+                "not made"
+            ) from None
+
+
 def _mount(device: ImageFile, create: bool) -> Volume:
     """Mounts; a new image is all erased and is formatted first."""
     if create and _is_blank(device):
@@ -367,6 +402,12 @@ def _create(
     volume: Volume, table: str, source: CsvFile, wanted: Create
 ) -> None:
     """Creates the table that the header and the options describe."""
+    if table in volume:
+        raise error(
+            lib.ESK_E_EXISTS,
+            f"{volume.device.name}: create table '{table}'",
+            "leave --create out to add rows to it, or drop it first",
+        )
     named = [*wanted.types, *wanted.units, *wanted.indexes]
     for name in named + ([wanted.key] if wanted.key else []):
         if name not in source.header:
@@ -375,9 +416,15 @@ def _create(
                 f"no column '{name}'; the header has "
                 f"{', '.join(source.header)}",
             )
+    text = "for text with --type {0}=text"
+    if wanted.kind is Kind.tree:
+        text = (
+            "for hexadecimal digits with --type {0}=bytes:N; a tree has no "
+            "column for text"
+        )
+    types = source.kinds(wanted.types, text) | wanted.types
     columns = [
-        _column(source, position, name, wanted)
-        for position, name in enumerate(source.header)
+        _column(source, name, types[name], wanted) for name in source.header
     ]
     if wanted.kind is Kind.tree:
         volume.create_tree(
@@ -386,29 +433,21 @@ def _create(
             key=wanted.key,
             store=wanted.store.value,
             k_percent=wanted.k_percent,
+            blocks=wanted.blocks,
         )
         return
     volume.create(
         table,
         columns,
         key=wanted.key,
+        data_blocks=wanted.blocks,
         indexes=[Index(name) for name in wanted.indexes],
     )
 
 
-def _column(
-    source: CsvFile, position: int, name: str, wanted: Create
-) -> Column:
-    kind, _, width = wanted.types.get(name, "").partition(":")
-    text = f"for text with --type {name}=var"
-    if wanted.kind is Kind.tree:
-        text = (
-            f"for hexadecimal digits with --type {name}=bytes:N; a tree "
-            "has no column for text"
-        )
-    if not kind:
-        kind = infer(source, position, text)
-    if kind == "var" and wanted.kind is Kind.tree:
+def _column(source: CsvFile, name: str, type: str, wanted: Create) -> Column:
+    kind, _, width = type.partition(":")
+    if kind in ("var", "text") and wanted.kind is Kind.tree:
         raise source.fault(
             1,
             "a tree has no column for text; take bytes:N in hexadecimal, "
@@ -419,7 +458,7 @@ def _column(
         width and not (kind == "bytes" and width.isascii() and width.isdigit())
     ):
         raise typer.BadParameter(
-            f"--type {name}={wanted.types.get(name, kind)}: choose one of "
+            f"--type {name}={type}: choose one of "
             f"{', '.join(TYPES)}; bytes takes its width: bytes:6"
         )
     return Column(name, kind, wanted.units.get(name, ""), int(width or 0))
@@ -428,11 +467,40 @@ def _column(
 # The rows -------------------------------------------------------------------
 
 
+@contextmanager
+def _progress(source: CsvFile) -> Iterator[Callable[[int], None]]:
+    """Shows on a terminal how many bytes of the file were read."""
+    if not sys.stdout.isatty():
+        yield lambda position: None
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("bytes"),
+        TimeRemainingColumn(),
+        console=console(),
+        transient=True,
+    ) as progress:
+        task = progress.add_task(f"import {source.name}", total=source.size)
+        yield lambda position: progress.update(task, completed=position)
+
+
 class _Import:
     """One run: rows are parsed, gathered, and written in batches.
 
     resume   series: skip rows up to the newest key
     refuse   trees: a key that is there already ends the import
+    made     the table was made for this import: a line that it cannot be
+             read by leaves no table
     """
 
     def __init__(
@@ -441,86 +509,79 @@ class _Import:
         source: CsvFile,
         resume: bool,
         refuse: bool,
+        made: bool,
     ) -> None:
         self.table = table
         self.source = source
         self.refuse = refuse
-        self.order = source.match(table.codec)
+        self.made = made
         self.done = 0
         self.above = None
         if isinstance(table, Tree):
-            self.write = table.insert_many if refuse else table.put_many
+            self.write = table._insert if refuse else table._write
         else:
-            self.write = table.append_many
+            self.write = table._write
             newest = table.newest() if resume else None
             self.above = None if newest is None else newest[table.key.name]
 
-    def run(self, out: Console) -> int:
+    def run(self) -> int:
         """Imports; returns the rows imported. Raises Fault."""
-        with Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("bytes"),
-            TimeRemainingColumn(),
-            console=out,
-            transient=True,
-            disable=not sys.stdout.isatty(),
-        ) as progress:
-            task = progress.add_task(
-                f"import {self.source.name}", total=self.source.size
-            )
+        with _progress(self.source) as show:
             try:
-                for rows, lines in self._batches():
-                    self._write(rows, lines)
-                    progress.update(task, completed=self.source.position)
+                for batch in self.source.batches(self.table.codec):
+                    kept = self._kept(batch)
+                    if kept.count:
+                        self._write(kept)
+                    show(self.source.position)
             except Fault as fault:
+                if self.made and not isinstance(fault, Refused):
+                    raise
                 raise self._stopped(fault) from None
             except KeyboardInterrupt:
-                fault = Fault(f"{self.source.path}: interrupted")
+                fault = Refused(f"{self.source.path}: interrupted")
                 raise self._stopped(fault) from None
         self.table.sync()
         return self.done
 
-    def _batches(self) -> Iterator[tuple[list[Any], list[int]]]:
-        """Yields rows and their line numbers, the ones before a fault too."""
-        rows: list[Any] = []
-        lines: list[int] = []
-        try:
-            for line, fields in self.source.rows():
-                row = [
-                    parse(self.source, line, column, fields[position])
-                    for column, position in self.order
-                ]
-                if self._skipped(row):
-                    continue
-                rows.append(row)
-                lines.append(line)
-                if len(rows) == _BATCH_ROWS:
-                    yield rows, lines
-                    rows, lines = [], []
-        except Fault as fault:
-            yield rows, lines
-            raise fault from None
-        yield rows, lines
-
-    def _skipped(self, row: list[Any]) -> bool:
+    def _kept(self, batch: Batch) -> Batch:
+        """Returns the rows of a batch that --resume does not skip."""
         if self.above is None:
-            return False
-        return row[self.table.columns.index(self.table.key)] <= self.above
+            return batch
+        codec = self.table.codec
+        width = codec.row_bytes
+        rows, values = batch.rows, batch.values
+        packed, kept, ends, lines = bytearray(), bytearray(), [], []
+        for i in range(batch.count):
+            row = rows[i * width : (i + 1) * width]
+            if codec.unpack(row)[self.table.key.name] <= self.above:
+                continue
+            packed += row
+            if codec.var_index is not None:
+                start = batch.ends[i - 1] if i else 0
+                kept += values[start : batch.ends[i]]
+            ends.append(len(kept))
+            lines.append(batch.lines[i])
+        return Batch(
+            packed, len(lines), kept,
+            ffi.new("uint64_t[]", ends), ffi.new("uint32_t[]", lines),
+        )  # fmt: skip
 
-    def _write(self, rows: list[Any], lines: list[int]) -> None:
+    def _write(self, batch: Batch) -> None:
         """Writes a batch. Raises Fault at the line that was refused."""
         try:
-            self.done += self.write(rows)
+            self.done += self.write(
+                batch.rows, batch.count, batch.values, batch.ends, self.done
+            )
             return
         except EskerError as failure:
             cause = failure
         accepted = cause.appended
         self.done += accepted
-        at = min(accepted, len(lines) - 1)
+        at = min(accepted, batch.count - 1)
         key = self.table.key
-        value = rows[at][self.table.columns.index(key)]
+        width = self.table.codec.row_bytes
+        row = batch.rows[at * width : (at + 1) * width]
+        value = self.table.codec.unpack(row)[key.name]
         if isinstance(value, bytes):
             value = value.hex()
         column: str | None = key.name
@@ -535,7 +596,7 @@ class _Import:
             what = f"key '{value}' cannot be sorted; correct the line"
         else:
             what, column = str(cause), getattr(cause, "column", None)
-        raise self.source.fault(lines[at], what, column)
+        raise self.source.fault(batch.lines[at], what, column, Refused)
 
     def _out_of_order(self, value: Any) -> str:
         name = self.table.key.name
@@ -552,13 +613,13 @@ class _Import:
         try:
             self.table.sync()
         except EskerError as failure:
-            return Fault(f"{fault}; and then {failure}")
+            return Refused(f"{fault}; and then {failure}")
         again = "then import again"
         if self.done and isinstance(self.table, Series):
             again += " with --resume"
         elif self.done and self.refuse:
             again = "then import the lines from there on"
-        return Fault(
+        return Refused(
             f"{fault}; {again}\n"
             f"{count(self.done, 'row')} before it imported and synced"
         )
