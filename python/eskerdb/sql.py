@@ -185,9 +185,23 @@ class Database:
             self.tables[entry.name] = table
             self.connection.register(entry.name, _Dataset(table))
 
-    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Runs SQL; None when there is no statement. Raises duckdb.Error."""
+    def execute(self, sql: str | duckdb.Statement) -> duckdb.DuckDBPyConnection:
+        """Runs SQL; None when there is no statement. Raises duckdb.Error.
+
+        Of several statements the last one's result is returned; statements()
+        takes them apart.
+        """
         return self.connection.execute(sql)
+
+    def statements(self, sql: str) -> list[duckdb.Statement]:
+        """Takes SQL apart for execute(). Raises duckdb.Error."""
+        return self.connection.extract_statements(sql)
+
+    @staticmethod
+    def answers(statement: duckdb.Statement) -> bool:
+        """Whether a statement has rows to show, as SET has none."""
+        kinds = statement.expected_result_type
+        return duckdb.ExpectedResultType.NOTHING not in kinds or len(kinds) > 1
 
     @property
     def page_reads(self) -> int:

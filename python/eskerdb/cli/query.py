@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
+import re
 import signal
 import struct
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Annotated, Any
 
 import duckdb
@@ -24,13 +26,15 @@ from eskerdb.cli.output import complain, console, count, sheet, warn
 from eskerdb.sql import Database
 
 _FETCH_ROWS = 4096
+_SPECIAL = re.compile(r'[",\r\n\0]')
 _F32 = struct.Struct("<f")
 
 
 def query(
     image: Image,
     sql: Annotated[
-        str, typer.Argument(metavar="SQL", help="One SQL statement.")
+        str,
+        typer.Argument(metavar="SQL", help="SQL statements; each is answered."),
     ],
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print CSV with a header.")
@@ -58,16 +62,26 @@ def query(
             warn(str(failure))
         _warn_of_names(database)
         try:
-            result = database.execute(sql)
-            if result is None:
-                complain("query: nothing to answer; give one SQL statement")
+            statements = database.statements(sql)
+            if not statements:
+                complain("query: nothing to answer; give a SQL statement")
                 raise typer.Exit(1)
-            if as_csv:
-                _print_csv(result)
-            elif as_json:
-                _print_json(result)
-            else:
-                print_table(console(), result, rows)
+            lost = 0
+            for statement in statements:
+                result = database.execute(statement)
+                if not database.answers(statement):
+                    continue
+                if as_csv:
+                    _print_csv(result)
+                elif as_json:
+                    lost += _print_json(result)
+                else:
+                    print_table(console(), result, rows)
+            if lost:
+                warn(
+                    f"{count(lost, 'value')} NaN or infinite: JSON has no such "
+                    "numbers, they are null; --csv has them"
+                )
         except duckdb.Error as failure:
             complain(f"query: {failure}")
             _hint(database, failure)
@@ -118,6 +132,11 @@ def _hint(database: Database, failure: duckdb.Error) -> None:
         for table in database.tables.values()
     ]
     warn(f"the image has {', '.join(names) if names else 'no tables'}")
+    if "BLOB" in str(failure):
+        warn(
+            "a column of type var has bytes: decode(column) makes text of "
+            "them; `esker import --type COL=text` makes a column of text"
+        )
 
 
 def _heads(result: duckdb.DuckDBPyConnection) -> list[str]:
@@ -131,7 +150,7 @@ def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
         for column, kind in enumerate(result.description or ())
         if str(kind[1]) == "FLOAT"
     ]
-    while batch := result.fetchmany(_FETCH_ROWS):
+    for batch in _batches(result):
         for row in batch:
             if short:
                 cells = list(row)
@@ -139,6 +158,32 @@ def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
                     cells[column] = _shortest(cells[column])
                 row = tuple(cells)
             yield row
+
+
+def _batches(
+    result: duckdb.DuckDBPyConnection,
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yields lists of rows. Times with a zone come by Arrow, which has the
+    standard library's zones: DuckDB itself would ask for the package pytz."""
+    kinds = [str(column[1]) for column in result.description or ()]
+    if not any("WITH TIME ZONE" in kind for kind in kinds):
+        while batch := result.fetchmany(_FETCH_ROWS):
+            yield batch
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        open_reader = getattr(result, "to_arrow_reader", None)
+        reader = (open_reader or result.fetch_record_batch)(_FETCH_ROWS)
+    for batch in reader:
+        columns = [map(_plain, column.to_pylist()) for column in batch.columns]
+        yield list(zip(*columns, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """Returns an int for a number of Arrow that stands for one."""
+    if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
+        return int(value)
+    return value
 
 
 def _shortest(value: Any) -> Any:
@@ -202,14 +247,31 @@ def print_table(
 
 
 def _print_csv(result: duckdb.DuckDBPyConnection) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(_heads(result))
+    """Prints what `esker import` reads back as it was."""
+    write = sys.stdout.write
+    write(",".join(map(_quoted, _heads(result))) + "\n")
     for row in _rows(result):
-        writer.writerow([_text(value) for value in row])
+        write(",".join(map(_cell, row)) + "\n")
+
+
+def _cell(value: Any) -> str:
+    """Returns a cell of CSV: bytes as \\x and hexadecimal digits."""
+    if value is None:
+        return ""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "\\x" + bytes(value).hex()
+    return _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    """Quotes text that is empty or would not be read back without."""
+    if text and text == text.strip() and not _SPECIAL.search(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _json(value: Any) -> Any:
-    """Returns what JSON can say; NaN and infinities become null."""
+    """Returns what JSON can say; what it cannot becomes null."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -221,8 +283,23 @@ def _json(value: Any) -> Any:
     return _text(value)
 
 
-def _print_json(result: duckdb.DuckDBPyConnection) -> None:
+def _print_json(result: duckdb.DuckDBPyConnection) -> int:
+    """Prints an object a line; returns how many numbers became null."""
     heads = _heads(result)
+    lost = 0
     for row in _rows(result):
+        lost += sum(map(_odd_numbers, row))
         values = dict(zip(heads, map(_json, row), strict=True))
         print(json.dumps(values, ensure_ascii=False))
+    return lost
+
+
+def _odd_numbers(value: Any) -> int:
+    """Counts the NaNs and infinities in a value."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, dict):
+        return sum(map(_odd_numbers, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_odd_numbers, value))
+    return 0

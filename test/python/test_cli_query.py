@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""What query prints, so that it is whole and can be read back."""
+
+import json
+
+import pytest
+
+import eskerdb
+from conftest import NOR
+from eskerdb import Column, Simulator, Volume
+
+TEXTS = ("", "Ann", "two\nlines", "a\r\nb", "c\rd", 'say "hi"', "a,b", " x ",
+         "\\x41", "Zo\u00eb", "\u00a0y")  # fmt: skip
+BYTES = (b"", b"Ann", b"\n", b"\\x41", b"\xff\0", b"a,b", b'"', b"\\xzz")
+
+
+def make(path, kind, values):
+    columns = [
+        Column("t", "u32"),
+        Column("v", kind),
+        Column("m", "bytes", bytes=3),
+    ]
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip) as volume:
+            volume.create("log", columns, data_blocks=8, var_blocks=8)
+            with volume.open("log") as log:
+                log.append_many(
+                    (t, value, b"%03d" % t) for t, value in enumerate(values)
+                )
+        chip.save(path)
+
+
+def read(path):
+    with eskerdb.open(path) as volume, volume.open("log") as log:
+        return [tuple(row.values()) for row in log]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("text", TEXTS), ("var", BYTES)], ids=["text", "var"]
+)
+def test_csv_is_read_back_as_it_was(esker, tmp_path, kind, values):
+    first, second = tmp_path / "first.img", tmp_path / "second.img"
+    make(first, kind, values)
+    done = esker("query", first, "SELECT * FROM log", "--csv")
+    assert done.status == 0, done
+    path = tmp_path / "log.csv"
+    path.write_bytes(done.out.encode())
+    done = esker(
+        "import", second, "log", path, "--create", "--type", f"v={kind}",
+        "--type", "t=u32", "--type", "m=bytes:3",
+    )  # fmt: skip
+    assert done.status == 0, done
+    assert read(second) == read(first)
+    assert [row[1] for row in read(second)] == list(values)
+
+
+def test_every_statement_is_answered(esker, image):
+    sql = "SELECT 1 AS a; SET threads = 1; SELECT ';' AS b;"
+    done = esker("query", image, sql, "--csv")
+    assert done.status == 0, done
+    assert done.out == "a\n1\nb\n;\n"
+    done = esker("query", image, "SELECT 1 AS a; SELECT 2 AS b")
+    assert done.out.count("1 row") == 2
+    done = esker("query", image, "SELECT 1 AS a; SELEC 2")
+    assert done.status == 1
+    assert "syntax error" in done.err
+    done = esker("query", image, "SELECT 1 AS a; SELECT heat FROM temp")
+    assert done.status == 1
+
+
+def test_times_with_a_zone_are_shown(esker, image):
+    sql = (
+        "SET TimeZone = 'Europe/Berlin'; SELECT "
+        "'2020-07-01 10:00:00+00'::TIMESTAMPTZ AS at, "
+        "['2020-01-01 10:00:00+00'::TIMESTAMPTZ] AS many, count(*) AS n, "
+        "sum(t) AS s, min(temp_c) AS c FROM temp"
+    )
+    done = esker("query", image, sql, "--json")
+    assert done.status == 0, done
+    assert done.err == ""
+    assert json.loads(done.out) == {
+        "at": "2020-07-01 12:00:00+02:00",
+        "many": ["2020-01-01 11:00:00+01:00"],
+        "n": 500,
+        "s": 1_747_500,
+        "c": 10.0,
+    }
+    done = esker("query", image, sql)
+    assert "12:00:00+02:00" in done.out, done
+
+
+def test_like_on_bytes_says_how_to_get_text(esker, tmp_path):
+    path = tmp_path / "first.img"
+    make(path, "var", BYTES)
+    done = esker("query", path, "SELECT t FROM log WHERE v LIKE 'A%'")
+    assert done.status == 1
+    assert "decode(column) makes text of them" in done.err
+    make(path, "text", TEXTS)
+    done = esker("query", path, "SELECT t FROM log WHERE v LIKE 'A%'", "--csv")
+    assert done.out == "t\n1\n"
