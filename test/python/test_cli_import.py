@@ -85,7 +85,7 @@ def test_an_existing_table_blames_no_column(make):
     make("t,v\n1,1\n")
     done, _ = make("t,who\n1,Ann\n", name="other.csv")
     assert done.status == 1
-    assert "a table of that name exists; leave --create out" in done.err
+    assert "a table of that name exists; add rows to it" in done.err
     assert "column" not in done.err
 
 

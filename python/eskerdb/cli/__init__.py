@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""The command `esker`, one file a command: demo, import, query, info, verify,
-inspect, plan, header.
+"""The command `esker`, one file a command: demo, create, import, query, info,
+verify, inspect, plan, header; drop and delete share one.
 
 Exit status: 0 done, 1 something was refused or failed (said on stderr, with
 what to do), 2 the command line is wrong.
@@ -16,6 +16,8 @@ import typer
 
 from eskerdb import __version__
 from eskerdb.cli import (
+    create,
+    delete,
     demo,
     header,
     import_csv,
@@ -36,7 +38,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
+app.command("create")(create.create)
 app.command("import")(import_csv.import_csv)
+app.command("delete")(delete.delete)
+app.command("drop")(delete.drop)
 app.command("query")(query.query)
 app.command("info")(info.info)
 app.command("verify")(verify.verify)

@@ -20,15 +20,37 @@ from typing import Annotated, Any
 
 import typer
 
-from eskerdb._esker import ffi, lib
+from eskerdb._esker import ffi
 from eskerdb.catalog import MOVING_STORES
-from eskerdb.cli.arguments import Image, geometry_of, part_geometry
+from eskerdb.cli.arguments import Image
 from eskerdb.cli.csv_file import Batch, CsvFile, Fault, Refused
+from eskerdb.cli.make import (
+    Block,
+    Blocks,
+    Create,
+    Indexes,
+    K,
+    Key,
+    Kind,
+    KindOf,
+    Page,
+    Part,
+    Shape,
+    Size,
+    Store,
+    StoreOf,
+    Types,
+    Units,
+    check_kind,
+    kept_if_made,
+    make_table,
+    mount,
+    open_image,
+    pairs,
+    refuse_existing,
+)
 from eskerdb.cli.output import complain, console, count
-from eskerdb.cli.output import size as size_text
-from eskerdb.device import Geometry, ImageFile
-from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder, error
-from eskerdb.schema import TYPES, Column, Index
+from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder
 from eskerdb.series import Series
 from eskerdb.tree import Tree
 from eskerdb.volume import Volume
@@ -36,41 +58,11 @@ from eskerdb.volume import Volume
 _FRAMES = 255  # of a moving tree: the most there can be
 
 
-class Kind(str, Enum):
-    """Kinds of tables."""
-
-    series = "series"
-    tree = "tree"
-
-
-class Store(str, Enum):
-    """Where a tree's nodes live."""
-
-    inplace = "inplace"
-    journaled = "journaled"
-    wandering = "wandering"
-    mu = "mu"
-
-
 class Duplicates(str, Enum):
     """What a row does whose key is in the tree already."""
 
     update = "update"
     refuse = "refuse"
-
-
-@dataclass
-class Create:
-    """What --create was told."""
-
-    kind: Kind
-    store: Store
-    k_percent: int
-    blocks: int
-    key: str | None
-    types: dict[str, str]
-    units: dict[str, str]
-    indexes: list[str]
 
 
 Table = Annotated[
@@ -88,90 +80,12 @@ MakeIt = Annotated[
         "--create", help="Make the table, and the image if there is none."
     ),
 ]
-Key = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="Key column; without it the first."),
-]
-Types = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--type",
-        metavar="COL=TYPE",
-        help="i8..i64, u8..u64, f32, f64, text, bytes:N (hex), var (\\x and "
-        "hex, or text); without it i64, u64 or f64, as all rows are.",
-    ),
-]
-Units = Annotated[
-    list[str] | None,
-    typer.Option("--unit", metavar="COL=UNIT", help="A column's unit."),
-]
-Indexes = Annotated[
-    list[str] | None,
-    typer.Option("--index", metavar="COL", help="Index values of COL."),
-]
-KindOf = Annotated[
-    Kind | None,
-    typer.Option(
-        "--kind",
-        help="series: keys rise; tree: any order, each key once. Without it "
-        "series.",
-    ),
-]
-StoreOf = Annotated[
-    Store | None,
-    typer.Option(
-        "--store",
-        help="Where a tree's nodes live; inplace and journaled need a medium "
-        "that overwrites. Without it mu.",
-    ),
-]
-K = Annotated[
-    int | None,
-    typer.Option(
-        "--k",
-        metavar="PERCENT",
-        min=10,
-        max=90,
-        help="mu: a leaf's share of a page; without it 50.",
-    ),
-]
 OnDuplicates = Annotated[
     Duplicates | None,
     typer.Option(
         "--duplicates",
         help="A row whose key is in the tree: it replaces the row there, or "
         "ends the import. Without it update.",
-    ),
-]
-Blocks = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="Erase blocks for the table's rows; without it what is free.",
-    ),
-]
-Size = Annotated[
-    str | None, typer.Option(help="Size of a new image; without it 16M.")
-]
-Page = Annotated[
-    int | None,
-    typer.Option(
-        help="Bytes a page of a new image; without it 256, for a tree 2048."
-    ),
-]
-Block = Annotated[
-    str | None,
-    typer.Option(
-        help="Bytes an erase block of a new image; without it 4K, for a tree "
-        "64K."
-    ),
-]
-Part = Annotated[
-    str | None,
-    typer.Option(
-        help="Take a new image's pages and blocks from this part, and without "
-        "--size its size."
     ),
 ]
 Resume = Annotated[
@@ -206,26 +120,26 @@ def import_csv(
             "--kind, --store, --k, --key, --type, --unit, --index and "
             "--blocks need --create"
         )
-    _check_kind(kind or Kind.series, store, k, indexes)
+    check_kind(kind or Kind.series, store, k, indexes)
     wanted = Create(
         kind or Kind.series,
         store or Store.mu,
         k or 0,
         blocks or 0,
         key,
-        _pairs("--type", types),
-        _pairs("--unit", units),
+        pairs("--type", types),
+        pairs("--unit", units),
         indexes or [],
     )
     try:
         source = CsvFile(file)
-        shape = _Shape(size, page, block, part)
+        shape = Shape(size, page, block, part)
         new = create and not image.exists()
-        with _device(image, create, kind, shape) as device:
-            with _kept_if_made(image, new):
-                volume = _mount(device, create)
+        with open_image(image, create, kind, shape) as device:
+            with kept_if_made(image, new):
+                volume = mount(device, create)
                 if create:
-                    _create(volume, table, source, wanted)
+                    _make(volume, table, source, wanted)
             made = _Made(volume, table, create, image if new else None)
             with made.or_nothing(), _open(volume, table) as opened:
                 _check_options(opened, resume, duplicates)
@@ -237,18 +151,6 @@ def import_csv(
     console().print(
         f"{count(done, 'row')} imported into {image}, table {table}"
     )
-
-
-def _check_kind(
-    kind: Kind, store: Store | None, k: int | None, indexes: list[str] | None
-) -> None:
-    """Raises BadParameter when options of one kind are given for another."""
-    if kind is Kind.series and (store or k):
-        raise typer.BadParameter("--store and --k need --kind tree")
-    if kind is Kind.tree and indexes:
-        raise typer.BadParameter("--index is for series; a tree has its key")
-    if k and store not in (None, Store.mu):
-        raise typer.BadParameter("--k is for --store mu")
 
 
 def _check_options(
@@ -271,75 +173,6 @@ def _open(volume: Volume, table: str) -> Series | Tree:
     if volume.table(table).store not in MOVING_STORES:
         return volume.open_table(table)
     return volume.open_tree(table, frames=_FRAMES, write_frames=_FRAMES - 2)
-
-
-# The image ------------------------------------------------------------------
-
-
-@dataclass
-class _Shape:
-    """What a new image was asked to be like; None: not said."""
-
-    size: str | None
-    page: int | None
-    block: str | None
-    part: str | None
-
-    def geometry(self, kind: Kind | None) -> Geometry:
-        """Returns the geometry. Raises BadParameter, NotFound."""
-        if self.part is not None:
-            return part_geometry(self.part, self.size)
-        # A page holds a node, or in a mu tree a whole path of them.
-        tree = kind is Kind.tree
-        page = (2048 if tree else 256) if self.page is None else self.page
-        block = self.block or ("64K" if tree else "4K")
-        return geometry_of(page, block, self.size or "16M")
-
-    def check(self, image: ImageFile, kind: Kind | None) -> None:
-        """Raises GeometryError where an image is not as it was asked to be."""
-        there, asked = image.geometry, self.geometry(kind)
-        differs = (
-            (self.part is not None and there != asked)
-            or (self.size is not None and there.bytes != asked.bytes)
-            or (self.page is not None and there.page_bytes != asked.page_bytes)
-            or (
-                self.block is not None
-                and there.block_bytes != asked.block_bytes
-            )
-        )
-        if differs:
-            raise error(
-                lib.ESK_E_GEOMETRY,
-                image.name,
-                "leave --size, --page, --block and --part out, or name "
-                "another file",
-                f"it is there already: {size_text(there.bytes)} in blocks of "
-                f"{size_text(there.block_bytes)} and pages of "
-                f"{size_text(there.page_bytes)}",
-            )
-
-
-def _device(
-    image: Path, create: bool, kind: Kind | None, shape: _Shape
-) -> ImageFile:
-    """Opens the image, or makes a new one under --create."""
-    if not image.exists() and create:
-        return ImageFile(image, shape.geometry(kind), create=True)
-    device = ImageFile(image)
-    if create:
-        shape.check(device, kind)
-    return device
-
-
-@contextmanager
-def _kept_if_made(image: Path, new: bool) -> Iterator[None]:
-    """Removes a new image whose table could not be made."""
-    try:
-        yield
-    except BaseException:
-        if new:
-            image.unlink(missing_ok=True)
-        raise
 
 
 @dataclass
@@ -370,44 +203,12 @@ class _Made:
             ) from None
 
 
-def _mount(device: ImageFile, create: bool) -> Volume:
-    """Mounts; a new image is all erased and is formatted first."""
-    if create and _is_blank(device):
-        return Volume.format(device)
-    return Volume.mount(device)
-
-
-def _is_blank(device: ImageFile) -> bool:
-    geometry = device.geometry
-    erased = bytes([geometry.erased_value]) * geometry.page_bytes
-    pages = min(geometry.pages, 64 * geometry.block_pages)
-    return all(device.read_page(number) == erased for number in range(pages))
-
-
 # The table ------------------------------------------------------------------
 
 
-def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
-    """Reads COL=VALUE options. Raises BadParameter."""
-    result = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"{option} {text}: write COL=VALUE")
-        result[name] = value
-    return result
-
-
-def _create(
-    volume: Volume, table: str, source: CsvFile, wanted: Create
-) -> None:
+def _make(volume: Volume, table: str, source: CsvFile, wanted: Create) -> None:
     """Creates the table that the header and the options describe."""
-    if table in volume:
-        raise error(
-            lib.ESK_E_EXISTS,
-            f"{volume.device.name}: create table '{table}'",
-            "leave --create out to add rows to it, or drop it first",
-        )
+    refuse_existing(volume, table)
     named = [*wanted.types, *wanted.units, *wanted.indexes]
     for name in named + ([wanted.key] if wanted.key else []):
         if name not in source.header:
@@ -423,45 +224,9 @@ def _create(
             "column for text"
         )
     types = source.kinds(wanted.types, text) | wanted.types
-    columns = [
-        _column(source, name, types[name], wanted) for name in source.header
-    ]
-    if wanted.kind is Kind.tree:
-        volume.create_tree(
-            table,
-            columns,
-            key=wanted.key,
-            store=wanted.store.value,
-            k_percent=wanted.k_percent,
-            blocks=wanted.blocks,
-        )
-        return
-    volume.create(
-        table,
-        columns,
-        key=wanted.key,
-        data_blocks=wanted.blocks,
-        indexes=[Index(name) for name in wanted.indexes],
+    make_table(
+        volume, table, {name: types[name] for name in source.header}, wanted
     )
-
-
-def _column(source: CsvFile, name: str, type: str, wanted: Create) -> Column:
-    kind, _, width = type.partition(":")
-    if kind in ("var", "text") and wanted.kind is Kind.tree:
-        raise source.fault(
-            1,
-            "a tree has no column for text; take bytes:N in hexadecimal, "
-            "leave it out, or make a series",
-            name,
-        )
-    if kind not in TYPES or (
-        width and not (kind == "bytes" and width.isascii() and width.isdigit())
-    ):
-        raise typer.BadParameter(
-            f"--type {name}={type}: choose one of "
-            f"{', '.join(TYPES)}; bytes takes its width: bytes:6"
-        )
-    return Column(name, kind, wanted.units.get(name, ""), int(width or 0))
 
 
 # The rows -------------------------------------------------------------------

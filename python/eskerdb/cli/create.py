@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""`esker create IMAGE TABLE COL=TYPE ...`: a table without rows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from eskerdb.cli.arguments import Image
+from eskerdb.cli.make import (
+    Block,
+    Blocks,
+    Create,
+    Indexes,
+    K,
+    Key,
+    Kind,
+    KindOf,
+    Page,
+    Part,
+    Shape,
+    Size,
+    Store,
+    StoreOf,
+    Units,
+    check_kind,
+    kept_if_made,
+    make_table,
+    mount,
+    open_image,
+    pairs,
+    refuse_existing,
+)
+from eskerdb.cli.output import console, count
+
+
+def create(
+    image: Image,
+    table: Annotated[str, typer.Argument(metavar="TABLE")],
+    columns: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COL=TYPE...",
+            help="Columns in order: i8..i64, u8..u64, f32, f64, text, "
+            "bytes:N, var.",
+        ),
+    ],
+    key: Key = None,
+    units: Units = None,
+    indexes: Indexes = None,
+    kind: KindOf = None,
+    store: StoreOf = None,
+    k: K = None,
+    blocks: Blocks = None,
+    size: Size = None,
+    page: Page = None,
+    block: Block = None,
+    part: Part = None,
+) -> None:
+    """Make an empty table, and the image if there is none."""
+    check_kind(kind or Kind.series, store, k, indexes)
+    types = pairs("column", columns)
+    if len(types) < len(columns):
+        raise typer.BadParameter("a column is there twice; name each once")
+    wanted = Create(
+        kind or Kind.series,
+        store or Store.mu,
+        k or 0,
+        blocks or 0,
+        key,
+        types,
+        pairs("--unit", units),
+        indexes or [],
+    )
+    for name in wanted.units:
+        if name not in types:
+            raise typer.BadParameter(f"--unit {name}: no such column")
+    new = not image.exists()
+    with (
+        open_image(image, True, kind, Shape(size, page, block, part)) as device,
+        kept_if_made(image, new),
+    ):
+        volume = mount(device, True)
+        refuse_existing(volume, table)
+        make_table(volume, table, types, wanted)
+    console().print(
+        f"table {table} of {count(len(types), 'column')} made in {image}"
+    )

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""`esker drop IMAGE TABLE` and `esker delete IMAGE TABLE`: tables and rows
+that go."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+import eskerdb
+from eskerdb.cli.arguments import Image
+from eskerdb.cli.output import complain, console, count
+from eskerdb.schema import Column
+from eskerdb.series import Series
+from eskerdb.tree import Tree
+
+Table = Annotated[str, typer.Argument(metavar="TABLE")]
+
+
+def drop(image: Image, table: Table) -> None:
+    """Drop a table with all its rows; its blocks are free at once."""
+    with eskerdb.open(image, read_only=False) as volume:
+        volume.drop(table)
+    console().print(f"table {table} dropped from {image}")
+
+
+def delete(
+    image: Image,
+    table: Table,
+    keys: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY...]",
+            help="Keys of a tree's rows; after -- where one is below zero.",
+        ),
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="Of a series: delete the rows below this key."
+        ),
+    ] = None,
+) -> None:
+    """Delete rows: of a tree by their keys, of a series the oldest.
+
+    Status 1 when a key was not there; the others are deleted.
+    """
+    if bool(keys) == (before is not None):
+        raise typer.BadParameter("give the keys of a tree, or --before KEY")
+    with (
+        eskerdb.open(image, read_only=False) as volume,
+        volume.open_table(table) as opened,
+    ):
+        if isinstance(opened, Series):
+            if before is None:
+                raise typer.BadParameter(
+                    f"'{table}' is a series, whose oldest rows alone can go: "
+                    "take --before KEY"
+                )
+            gone = _delete_before(opened, _key(opened.key, before))
+            missing: list[str] = []
+        else:
+            if before is not None:
+                raise typer.BadParameter(
+                    f"'{table}' is a tree: give the keys to delete"
+                )
+            gone, missing = _delete_keys(opened, keys or [])
+    console().print(f"{count(gone, 'row')} deleted from {image}, table {table}")
+    for key in missing:
+        complain(f"table '{table}': no row with key '{key}'")
+    if missing:
+        raise typer.Exit(1)
+
+
+def _delete_before(series: Series, key: int) -> int:
+    rows = series.count()
+    series.erase_before(key)
+    return rows - series.count()
+
+
+def _delete_keys(tree: Tree, keys: list[str]) -> tuple[int, list[str]]:
+    """Deletes rows; returns how many, and the keys that had none."""
+    wanted = [(text, _key(tree.key, text)) for text in keys]
+    missing = [text for text, key in wanted if not tree.delete(key)]
+    return len(keys) - len(missing), missing
+
+
+def _key(column: Column, text: str) -> Any:
+    """Reads a key as CSV has it. Raises BadParameter."""
+    try:
+        if column.is_integer:
+            return int(text)
+        if column.is_float:
+            return float(text)
+        return bytes.fromhex(text.removeprefix("\\x"))
+    except ValueError:
+        kind = "hexadecimal digits" if column.type == "bytes" else "number"
+        raise typer.BadParameter(
+            f"key '{text}': column '{column.name}' ({column.type}) takes "
+            f"{'' if column.type == 'bytes' else 'a '}{kind}"
+        ) from None

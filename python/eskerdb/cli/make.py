@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Making a table, and the image for it: what create and import --create
+share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eskerdb._esker import lib
+from eskerdb.cli.arguments import geometry_of, part_geometry
+from eskerdb.cli.output import size as size_text
+from eskerdb.device import Geometry, ImageFile
+from eskerdb.errors import error, schema_error
+from eskerdb.schema import TYPES, Column, Index
+from eskerdb.volume import Volume
+
+
+class Kind(str, Enum):
+    """Kinds of tables."""
+
+    series = "series"
+    tree = "tree"
+
+
+class Store(str, Enum):
+    """Where a tree's nodes live."""
+
+    inplace = "inplace"
+    journaled = "journaled"
+    wandering = "wandering"
+    mu = "mu"
+
+
+@dataclass
+class Create:
+    """What a new table is to be.
+
+    types   of the columns that were stated, as COL=TYPE
+    """
+
+    kind: Kind
+    store: Store
+    k_percent: int
+    blocks: int
+    key: str | None
+    types: dict[str, str]
+    units: dict[str, str]
+    indexes: list[str]
+
+
+Key = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Key column; without it the first."),
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        metavar="COL=TYPE",
+        help="i8..i64, u8..u64, f32, f64, text, bytes:N (hex), var (\\x and "
+        "hex, or text); without it i64, u64 or f64, as all rows are.",
+    ),
+]
+Units = Annotated[
+    list[str] | None,
+    typer.Option("--unit", metavar="COL=UNIT", help="A column's unit."),
+]
+Indexes = Annotated[
+    list[str] | None,
+    typer.Option("--index", metavar="COL", help="Index values of COL."),
+]
+KindOf = Annotated[
+    Kind | None,
+    typer.Option(
+        "--kind",
+        help="series: keys rise; tree: any order, each key once. Without it "
+        "series.",
+    ),
+]
+StoreOf = Annotated[
+    Store | None,
+    typer.Option(
+        "--store",
+        help="Where a tree's nodes live; inplace and journaled need a medium "
+        "that overwrites. Without it mu.",
+    ),
+]
+K = Annotated[
+    int | None,
+    typer.Option(
+        "--k",
+        metavar="PERCENT",
+        min=10,
+        max=90,
+        help="mu: a leaf's share of a page; without it 50.",
+    ),
+]
+Blocks = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Erase blocks for the table's rows; without it what is free.",
+    ),
+]
+Size = Annotated[
+    str | None, typer.Option(help="Size of a new image; without it 16M.")
+]
+Page = Annotated[
+    int | None,
+    typer.Option(
+        help="Bytes a page of a new image; without it 256, for a tree 2048."
+    ),
+]
+Block = Annotated[
+    str | None,
+    typer.Option(
+        help="Bytes an erase block of a new image; without it 4K, for a tree "
+        "64K."
+    ),
+]
+Part = Annotated[
+    str | None,
+    typer.Option(
+        help="Take a new image's pages and blocks from this part, and without "
+        "--size its size."
+    ),
+]
+
+
+def pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """Reads COL=VALUE options. Raises BadParameter."""
+    result = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{option} {text}: write COL=VALUE")
+        result[name] = value
+    return result
+
+
+def check_kind(
+    kind: Kind, store: Store | None, k: int | None, indexes: list[str] | None
+) -> None:
+    """Raises BadParameter when options of one kind are given for another."""
+    if kind is Kind.series and (store or k):
+        raise typer.BadParameter("--store and --k need --kind tree")
+    if kind is Kind.tree and indexes:
+        raise typer.BadParameter("--index is for series; a tree has its key")
+    if k and store not in (None, Store.mu):
+        raise typer.BadParameter("--k is for --store mu")
+
+
+# The image ------------------------------------------------------------------
+
+
+@dataclass
+class Shape:
+    """What a new image was asked to be like; None: not said."""
+
+    size: str | None
+    page: int | None
+    block: str | None
+    part: str | None
+
+    def geometry(self, kind: Kind | None) -> Geometry:
+        """Returns the geometry. Raises BadParameter, NotFound."""
+        if self.part is not None:
+            return part_geometry(self.part, self.size)
+        # A page holds a node, or in a mu tree a whole path of them.
+        tree = kind is Kind.tree
+        page = (2048 if tree else 256) if self.page is None else self.page
+        block = self.block or ("64K" if tree else "4K")
+        return geometry_of(page, block, self.size or "16M")
+
+    def check(self, image: ImageFile, kind: Kind | None) -> None:
+        """Raises GeometryError where an image is not as it was asked to be."""
+        there, asked = image.geometry, self.geometry(kind)
+        differs = (
+            (self.part is not None and there != asked)
+            or (self.size is not None and there.bytes != asked.bytes)
+            or (self.page is not None and there.page_bytes != asked.page_bytes)
+            or (
+                self.block is not None
+                and there.block_bytes != asked.block_bytes
+            )
+        )
+        if differs:
+            raise error(
+                lib.ESK_E_GEOMETRY,
+                image.name,
+                "leave --size, --page, --block and --part out, or name "
+                "another file",
+                f"it is there already: {size_text(there.bytes)} in blocks of "
+                f"{size_text(there.block_bytes)} and pages of "
+                f"{size_text(there.page_bytes)}",
+            )
+
+
+def open_image(
+    image: Path, create: bool, kind: Kind | None, shape: Shape
+) -> ImageFile:
+    """Opens the image, or makes a new one under --create."""
+    if not image.exists() and create:
+        return ImageFile(image, shape.geometry(kind), create=True)
+    device = ImageFile(image)
+    if create:
+        shape.check(device, kind)
+    return device
+
+
+@contextmanager
+def kept_if_made(image: Path, new: bool) -> Iterator[None]:
+    """Removes a new image whose table could not be made."""
+    try:
+        yield
+    except BaseException:
+        if new:
+            image.unlink(missing_ok=True)
+        raise
+
+
+def mount(device: ImageFile, create: bool) -> Volume:
+    """Mounts; a new image is all erased and is formatted first."""
+    if create and _is_blank(device):
+        return Volume.format(device)
+    return Volume.mount(device)
+
+
+def _is_blank(device: ImageFile) -> bool:
+    geometry = device.geometry
+    erased = bytes([geometry.erased_value]) * geometry.page_bytes
+    pages = min(geometry.pages, 64 * geometry.block_pages)
+    return all(device.read_page(number) == erased for number in range(pages))
+
+
+# The table ------------------------------------------------------------------
+
+
+def refuse_existing(volume: Volume, table: str) -> None:
+    """Raises Exists where there is such a table already."""
+    if table in volume:
+        raise error(
+            lib.ESK_E_EXISTS,
+            f"{volume.device.name}: create table '{table}'",
+            "add rows to it by import without --create, or drop it first",
+        )
+
+
+def make_table(
+    volume: Volume, table: str, types: Mapping[str, str], wanted: Create
+) -> None:
+    """Creates a table of the columns `types`, in their order.
+
+    Raises SchemaError naming the column, BadParameter, NoSpace.
+    """
+    columns = [_column(name, kind, wanted) for name, kind in types.items()]
+    if wanted.kind is Kind.tree:
+        volume.create_tree(
+            table,
+            columns,
+            key=wanted.key,
+            store=wanted.store.value,
+            k_percent=wanted.k_percent,
+            blocks=wanted.blocks,
+        )
+        return
+    volume.create(
+        table,
+        columns,
+        key=wanted.key,
+        data_blocks=wanted.blocks,
+        indexes=[Index(name) for name in wanted.indexes],
+    )
+
+
+def _column(name: str, type: str, wanted: Create) -> Column:
+    kind, _, width = type.partition(":")
+    if kind in ("var", "text") and wanted.kind is Kind.tree:
+        raise schema_error(
+            f"column '{name}': a tree has no column for text; take bytes:N in "
+            "hexadecimal, leave it out, or make a series",
+            name,
+        )
+    if kind not in TYPES or (
+        width and not (kind == "bytes" and width.isascii() and width.isdigit())
+    ):
+        raise typer.BadParameter(
+            f"--type {name}={type}: choose one of "
+            f"{', '.join(TYPES)}; bytes takes its width: bytes:6"
+        )
+    return Column(name, kind, wanted.units.get(name, ""), int(width or 0))

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The commands create, drop and delete."""
+
+import pytest
+
+import eskerdb
+
+
+def tables(image):
+    with eskerdb.open(image) as volume:
+        return {table.name: table for table in volume.tables()}
+
+
+@pytest.fixture
+def two(esker, tmp_path):
+    """An image with an empty series log and a tree part of three rows."""
+    image = tmp_path / "two.img"
+    done = esker(
+        "create", image, "log", "t=i64", "who=text", "--unit", "t=s",
+        "--blocks", "16", "--size", "1M",
+    )  # fmt: skip
+    assert done.status == 0, done
+    done = esker(
+        "create", image, "part", "mac=bytes:2", "n=u8", "--kind", "tree",
+        "--store", "wandering", "--blocks", "32",
+    )  # fmt: skip
+    assert done.status == 0, done
+    path = tmp_path / "part.csv"
+    path.write_text("mac,n\n0a0b,1\nffff,2\n0000,3\n")
+    assert esker("import", image, "part", path).status == 0
+    return image
+
+
+def test_create_makes_image_and_table(two):
+    found = tables(two)
+    assert [*found] == ["log", "part"]
+    log, part = found["log"], found["part"]
+    assert [str(c) for c in log.columns] == ["t i64 s", "who text"]
+    assert (log.key, log.blocks[0]) == ("t", 16)
+    assert (part.kind, part.store, part.blocks[0]) == ("tree", "wandering", 32)
+    assert two.stat().st_size == 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("log", "t=i64"), 1, "a table of that name exists"),
+        (("new", "t=i64", "t=u8"), 2, "there twice"),
+        (("new", "t"), 2, "write COL=VALUE"),
+        (("new", "t=int"), 2, "choose one of"),
+        (("new", "t=i64", "--key", "k"), 1, "no column 'k'"),
+        (("new", "t=i64", "--unit", "x=s"), 2, "no such column"),
+        (("new", "t=i64", "--blocks", "999"), 1, "wants 999 blocks for rows"),
+        (("new", "t=i64", "w=text", "--kind", "tree"), 1, "no column for text"),
+        (("new", "t=i64", "--size", "4M"), 1, "it is there already"),
+    ],
+)
+def test_create_says_what_cannot_be(esker, two, arguments, status, message):
+    done = esker("create", two, *arguments)
+    assert done.status == status, done
+    assert message in " ".join(done.err.replace("\u2502", " ").split())
+    assert [*tables(two)] == ["log", "part"]
+
+
+def test_create_that_makes_no_table_leaves_no_image(esker, tmp_path):
+    image = tmp_path / "none.img"
+    assert esker("create", image, "log", "v=f32").status == 1
+    assert not image.exists()
+
+
+def test_drop_frees_the_blocks(esker, two):
+    done = esker("drop", two, "log")
+    assert done.status == 0, done
+    assert [*tables(two)] == ["part"]
+    assert esker("create", two, "more", "t=i64", "--blocks", "16").status == 0
+    done = esker("drop", two, "log")
+    assert done.status == 1
+    assert "no table 'log'; there are part, more" in done.err
+
+
+def test_delete_takes_rows_from_a_tree(esker, two):
+    done = esker("delete", two, "part", "0a0b", "\\x0000", "1234")
+    assert done.status == 1
+    assert "2 rows deleted" in done.out
+    assert "no row with key '1234'" in done.err
+    with eskerdb.open(two) as volume, volume.open_tree("part") as part:
+        assert [row["n"] for row in part] == [2]
+    assert esker("delete", two, "part", "ffff").status == 0
+
+
+def test_delete_takes_the_oldest_rows_of_a_series(esker, image):
+    done = esker("delete", image, "temp", "--before", "3000")
+    assert done.status == 0, done
+    with eskerdb.open(image) as volume, volume.open("temp") as temp:
+        assert temp.oldest()["t"] == 3000
+        assert f"{500 - temp.count()} rows deleted" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("part",), "give the keys of a tree, or --before KEY"),
+        (("part", "ffff", "--before", "1"), "give the keys of a tree"),
+        (("part", "--before", "1"), "is a tree: give the keys"),
+        (("log", "1"), "is a series, whose oldest rows alone can go"),
+        (("log", "--before", "x"), "key 'x': column 't' (i64) takes a number"),
+        (("part", "xy"), "takes hexadecimal digits"),
+    ],
+)
+def test_delete_says_what_it_takes(esker, two, arguments, message):
+    before = two.read_bytes()
+    done = esker("delete", two, *arguments)
+    assert done.status == 2, done
+    assert message in " ".join(done.err.replace("\u2502", " ").split())
+    assert two.read_bytes() == before
