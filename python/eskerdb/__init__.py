@@ -13,8 +13,6 @@ here. Names: Device (ImageFile, Simulator), Volume, Series, Scan, and the
 exceptions, all of them EskerError.
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
 from eskerdb.catalog import Table, VolumeReport
 from eskerdb.device import (
     Counters,
@@ -57,10 +55,18 @@ from eskerdb.tree import Node, Reader, Shape, Tree, TreeReport, TreeStats
 from eskerdb.value import Value
 from eskerdb.volume import Volume, open
 
-try:
-    __version__ = version("eskerdb")
-except PackageNotFoundError:  # run from the source tree
-    __version__ = "0"
+
+def __getattr__(name: str) -> str:
+    """Finds __version__ when it is asked for: looking it up takes long."""
+    if name != "__version__":
+        raise AttributeError(f"module 'eskerdb' has no attribute '{name}'")
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("eskerdb")
+    except PackageNotFoundError:  # run from the source tree
+        return "0"
+
 
 __all__ = [
     "Busy",

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import uuid as uuids
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,8 +90,10 @@ class Volume(Mount):
         DeviceError, Busy.
         Costs two meta halves erased, 2 programs, and the mount's reads.
         """
+        from uuid import uuid4
+
         config = ffi.new("struct esk_volume_config *")
-        given = uuids.uuid4().bytes if uuid is None else bytes(uuid)
+        given = uuid4().bytes if uuid is None else bytes(uuid)
         if len(given) != 16:
             raise ValueError(f"a uuid has 16 bytes, not {len(given)}")
         ffi.memmove(config.uuid, given, 16)

@@ -3,6 +3,8 @@
 """What query prints, so that it is whole and can be read back."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -99,3 +101,23 @@ def test_like_on_bytes_says_how_to_get_text(esker, tmp_path):
     make(path, "text", TEXTS)
     done = esker("query", path, "SELECT t FROM log WHERE v LIKE 'A%'", "--csv")
     assert done.out == "t\n1\n"
+
+
+def test_query_loads_only_what_it_needs(image):
+    code = """
+import sys
+from eskerdb.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+print(*{"pyarrow", "rich", "numpy", "matplotlib"} & {*sys.modules})
+"""
+    sql = "SELECT 1 AS a FROM temp WHERE t = 1000"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "query", image, sql, "--csv"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "a\n1\n\n", done

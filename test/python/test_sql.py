@@ -9,6 +9,7 @@ import pytest
 
 from conftest import NOR, rows
 from eskerdb import Column, Simulator, Volume
+from eskerdb import sql as sql_module
 from eskerdb.sql import Database, bounds
 
 CASES = Path(__file__).resolve().parents[1] / "sql"
@@ -101,6 +102,19 @@ def test_sql(database, sql, expected):
         return
     found = database.execute(sql).fetchall()
     assert ["|".join(map(as_text, row)) for row in found] == expected
+
+
+def test_duckdb_without_sources_reads_by_pyarrow(series, monkeypatch):
+    """What an older DuckDB has: a pyarrow Dataset, its filters as text."""
+    monkeypatch.setattr(sql_module, "_source", sql_module._dataset)
+    with Database(series.volume, [series]) as database:
+        found, some = reads(
+            database, "SELECT t FROM temp WHERE t >= 2000 AND t < 2020"
+        )
+        assert found == [(2000,), (2010,)]
+        found, all = reads(database, "SELECT count(*), min(temp_c) FROM temp")
+        assert found == [(500, 10.0)]
+        assert some <= 5 < all
 
 
 def reads(database: Database, sql: str) -> tuple[list, int]:

@@ -11,52 +11,53 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 import typer
 
-from eskerdb import __version__
-from eskerdb.cli import (
-    create,
-    delete,
-    demo,
-    header,
-    import_csv,
-    info,
-    inspect,
-    plan,
-    query,
-    verify,
-)
+import eskerdb
 from eskerdb.cli.output import complain
 from eskerdb.errors import EskerError
 
-app = typer.Typer(
-    name="esker",
-    help="EskerDB: the database for flash memory, on the host.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command("demo")(demo.demo)
-app.command("create")(create.create)
-app.command("import")(import_csv.import_csv)
-app.command("delete")(delete.delete)
-app.command("drop")(delete.drop)
-app.command("query")(query.query)
-app.command("info")(info.info)
-app.command("verify")(verify.verify)
-app.command("inspect")(inspect.inspect)
-app.command("plan")(plan.plan)
-app.command("header")(header.header)
+_COMMANDS = {  # in the order of the help: the module, and its function
+    "demo": ("demo", "demo"),
+    "create": ("create", "create"),
+    "import": ("import_csv", "import_csv"),
+    "delete": ("delete", "delete"),
+    "drop": ("delete", "drop"),
+    "query": ("query", "query"),
+    "info": ("info", "info"),
+    "verify": ("verify", "verify"),
+    "inspect": ("inspect", "inspect"),
+    "plan": ("plan", "plan"),
+    "header": ("header", "header"),
+}
+
+
+def _app(first: str) -> typer.Typer:
+    """Makes the command line; only the command `first`, where it is one, so
+    that nothing else is loaded."""
+    app = typer.Typer(
+        name="esker",
+        help="EskerDB: the database for flash memory, on the host.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(options)
+    for name in (first,) if first in _COMMANDS else _COMMANDS:
+        module, function = _COMMANDS[name]
+        found = import_module(f"eskerdb.cli.{module}")
+        app.command(name)(getattr(found, function))
+    return app
 
 
 def _version(show: bool) -> None:
     if show:
-        typer.echo(f"esker {__version__}")
+        typer.echo(f"esker {eskerdb.__version__}")
         raise typer.Exit()
 
 
-@app.callback()
 def options(
     version: bool = typer.Option(
         False,
@@ -72,7 +73,7 @@ def options(
 def main() -> None:
     """Runs the command line; what fails becomes one clear line."""
     try:
-        app()
+        _app(sys.argv[1] if len(sys.argv) > 1 else "")()
     except EskerError as failure:
         complain(str(failure))
         sys.exit(1)

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 PLAIN_WIDTH = 100
@@ -18,24 +18,34 @@ PLAIN_WIDTH = 100
 
 def console() -> Console:
     """Returns a console on stdout; of fixed width where it is no terminal."""
+    from rich.console import Console
+
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
     return Console(width=width, highlight=False)
 
 
 def complain(message: str) -> None:
     """Says on stderr what went wrong, as one paragraph that never wraps."""
-    out = Console(stderr=True, highlight=False, soft_wrap=True)
-    out.print(Text.assemble(("error: ", "bold red"), message))
+    _say("error: ", "bold red", message)
 
 
 def warn(message: str) -> None:
     """Says on stderr what the reader should know."""
+    _say("warning: ", "bold yellow", message)
+
+
+def _say(kind: str, style: str, message: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
     out = Console(stderr=True, highlight=False, soft_wrap=True)
-    out.print(Text.assemble(("warning: ", "bold yellow"), message))
+    out.print(Text.assemble((kind, style), message))
 
 
 def grid(title: str | None = None) -> Table:
     """Returns a table of names and values, without a head."""
+    from rich.table import Table
+
     table = Table(
         title=title, title_justify="left", show_header=False, box=None
     )
@@ -47,6 +57,8 @@ def grid(title: str | None = None) -> Table:
 
 def sheet(*heads: str, right: tuple[str, ...] = ()) -> Table:
     """Returns a table with a head; columns named in `right` hold numbers."""
+    from rich.table import Table
+
     table = Table(header_style="bold", box=_box(), pad_edge=False)
     for head in heads:
         justify: Any = "right" if head in right else "left"

@@ -14,16 +14,18 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import duckdb
 import typer
-from rich.console import Console
 
 import eskerdb
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.output import complain, console, count, sheet, warn
 from eskerdb.sql import Database
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _FETCH_ROWS = 4096
 _SPECIAL = re.compile(r'[",\r\n\0]')
