@@ -12,7 +12,6 @@ from eskerdb._esker import ffi, lib
 from eskerdb.errors import error, schema_error, status_text
 from eskerdb.schema import (
     STORES,
-    TEXT_UNIT,
     TYPE_NAMES,
     TYPES,
     Column,
@@ -135,8 +134,8 @@ def column_of(info: Any) -> Column:
     name, unit = string(info.name), string(info.unit)
     if kind is None:
         raise error(lib.ESK_E_UNSUPPORTED, f"column '{name}': its type")
-    if kind == "var" and unit == TEXT_UNIT:
-        return Column(name, "text")
+    if kind == "var" and info.flags & lib.ESK_COLUMN_TEXT:
+        return Column(name, "text", unit)
     return Column(name, kind, unit, info.bytes if kind == "bytes" else 0)
 
 
@@ -145,15 +144,17 @@ def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
     kept.append(array)
     for target, column in zip(array, columns, strict=False):
         target.name = text_of(kept, column.name)
-        unit = TEXT_UNIT if column.type == "text" else column.unit
-        target.unit = text_of(kept, unit)
+        target.unit = text_of(kept, column.unit)
         if not 0 <= column.bytes <= _WIDTH_MAX:
             raise schema_error(
                 f"column '{column.name}': {column.bytes} bytes; a column of "
                 f"bytes has 1 to {_WIDTH_MAX:,}",
                 column.name,
             )
-        fill(target, type=TYPES[column.type], bytes=column.bytes)
+        flags = lib.ESK_COLUMN_TEXT if column.type == "text" else 0
+        fill(
+            target, type=TYPES[column.type], bytes=column.bytes, flags=flags
+        )
     return array
 
 

@@ -30,7 +30,7 @@ TYPES: dict[str, int] = {
     "f64": lib.ESK_TYPE_F64,
     "bytes": lib.ESK_TYPE_BYTES,
     "var": lib.ESK_TYPE_VAR,
-    "text": lib.ESK_TYPE_VAR,  # and TEXT_UNIT
+    "text": lib.ESK_TYPE_VAR,  # and ESK_COLUMN_TEXT
 }
 STORES: dict[str, int] = {
     "inplace": lib.ESK_STORE_INPLACE,
@@ -39,7 +39,6 @@ STORES: dict[str, int] = {
     "mu": lib.ESK_STORE_MU,
 }
 TYPE_NAMES = {number: name for name, number in TYPES.items() if name != "text"}
-TEXT_UNIT = "utf-8"  # of a variable column: its values are text
 _LETTERS = {
     "i8": "b",
     "i16": "h",
@@ -61,8 +60,7 @@ class Column:
 
     name   1 to 31 bytes of UTF-8, unique in its table
     type   a key of TYPES: i8 .. i64, u8 .. u64, f32, f64, bytes, var, text
-    unit   "degC", "ms"; "" for none; text has none, the catalog says
-           "utf-8" in its place
+    unit   "degC", "ms"; "" for none
     bytes  width of a "bytes" column, 1 .. 1024; else 0
     """
 
@@ -77,10 +75,6 @@ class Column:
                 f"column '{self.name}': no type '{self.type}'; "
                 f"choose one of {', '.join(TYPES)}",
                 self.name,
-            )
-        if self.type == "text" and self.unit:
-            raise schema_error(
-                f"column '{self.name}': text has no unit", self.name
             )
 
     @property

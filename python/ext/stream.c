@@ -110,7 +110,8 @@ static void metadata_write(char *to, int32_t pairs, const char *const *texts) {
 
 /// Whether a column's values are text, as its unit says.
 static bool column_is_text(const struct esk_column_info *column) {
-    return column->type == ESK_TYPE_VAR && strcmp(column->unit, "utf-8") == 0;
+    return column->type == ESK_TYPE_VAR &&
+           (column->flags & ESK_COLUMN_TEXT) != 0;
 }
 
 /// Writes the Arrow format of `column`.
@@ -148,7 +149,7 @@ static bool schema_column(const struct esk_column_info *column,
         .release = schema_release_leaf,
         .private_data = text,
     };
-    if (column->unit[0] != '\0' && !column_is_text(column)) {
+    if (column->unit[0] != '\0') {
         metadata_write(text->metadata, 1, unit);
         schema->metadata = text->metadata;
     }

@@ -113,7 +113,7 @@ def test_blocks_leave_room_for_another_table(make):
             assert volume.table("log").blocks[0] == 24
     done, image = make("t,v\n1,1\n", "--blocks", "5000", image="c.img")
     assert done.status == 1
-    assert "the table wants 5,000 blocks for rows" in done.err
+    assert "the table wants 5,125 blocks" in done.err
     assert not image.exists()
 
 

@@ -51,7 +51,7 @@ def test_create_makes_image_and_table(two):
         (("new", "t=int"), 2, "choose one of"),
         (("new", "t=i64", "--key", "k"), 1, "no column 'k'"),
         (("new", "t=i64", "--unit", "x=s"), 2, "no such column"),
-        (("new", "t=i64", "--blocks", "999"), 1, "wants 999 blocks for rows"),
+        (("new", "t=i64", "--blocks", "999"), 1, "wants 1,026 blocks"),
         (("new", "t=i64", "w=text", "--kind", "tree"), 1, "no column for text"),
         (("new", "t=i64", "--size", "4M"), 1, "it is there already"),
     ],

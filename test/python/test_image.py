@@ -248,3 +248,52 @@ def test_damage_of_the_catalog_is_told(esker, image, command):
     assert done.status == 1, done
     assert "1 of 1 page not valid in either copy" in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "told"),
+    [
+        (1, 77, "kind 77"),
+        (2, 1, "codec 1"),
+        (14, 1, "features 0x0001"),
+        (26 + 4 + 2 + 2, 7, "its options"),
+    ],
+    ids=["kind", "codec", "feature", "policy"],
+)
+def test_a_table_of_a_newer_version_hides_no_other(
+    esker, tmp_path, offset, value, told
+):
+    path = tmp_path / "two.img"
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip, uuid=bytes(16)) as volume:
+            volume.create("temp", TEMP, data_blocks=8)
+            volume.create("other", TEMP, data_blocks=8)
+            with volume.open("other") as log:
+                log.append_many(rows(10))
+        chip.save(path)
+    data = bytearray(path.read_bytes())
+    seed = crc32c(bytes(16))
+    for page in catalog_pages(path):
+        if data[page + 16] == 1:  # the first table's
+            data[page + 16 + offset] = value
+            whole = bytes(data[page + 4 : page + NOR.page_bytes])
+            struct.pack_into("<I", data, page, crc32c(whole, seed))
+    path.write_bytes(data)
+    with eskerdb.open(path) as volume:
+        first, second = volume.tables()
+        assert first.name == "temp"
+        assert told in first.problem
+        assert second.problem == ""
+        with pytest.raises(EskerError):
+            volume.open_table("temp")
+        with volume.open("other") as log:
+            assert log.count() == 10
+    done = esker("query", path, "SELECT count(*) AS n FROM other", "--csv")
+    assert (done.status, done.out) == (0, "n\n10\n"), done
+    done = esker("info", path)
+    assert done.status == 1
+    assert told in " ".join(done.err.split())
+    assert "other" in done.out
+    done = esker("verify", path)
+    assert done.status == 1
+    assert "other" in done.out

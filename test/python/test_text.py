@@ -50,8 +50,9 @@ def test_the_catalog_keeps_that_a_column_is_text(volume):
     volume.create("log", COLUMNS, data_blocks=8, var_blocks=8)
     assert volume.table("log").columns == COLUMNS
     assert str(volume.table("log").columns[1]) == "who text"
-    with pytest.raises(SchemaError, match="text has no unit"):
-        Column("who", "text", "m")
+    noted = (Column("t", "i64"), Column("who", "text", "English"))
+    volume.create("noted", noted, data_blocks=8, var_blocks=8)
+    assert volume.table("noted").columns == noted
 
 
 def test_sql_compares_text_as_text(volume, log):
@@ -73,7 +74,7 @@ def test_bytes_that_are_not_utf_8_are_shown_as_escapes(volume):
     # As a firmware writes them: it only knows variable bytes.
     volume.create(
         "log",
-        [Column("t", "i64"), Column("who", "var", "utf-8")],
+        [Column("t", "i64"), Column("who", "text")],
         data_blocks=8,
         var_blocks=8,
     )
