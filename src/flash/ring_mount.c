@@ -109,11 +109,14 @@ static int page_at(struct search *search, uint32_t at, uint32_t *position) {
 static uint32_t block_position(struct search *search, uint32_t at,
                                enum trust trust, enum look look) {
     uint32_t best = POSITION_NONE;
+    const uint16_t last = (uint16_t)(block_pages(search) - 1u);
     bool torn = false;
-    for (uint16_t index = 0; index < block_pages(search); index++) {
+    for (uint16_t index = 0; index <= last; index++) {
         uint32_t found = 0;
+        bool alone = false;
         if (index == look && !torn) {
-            index = (uint16_t)(block_pages(search) - 1u);
+            index = last;
+            alone = best == POSITION_NONE && last > look;
         }
         enum esk_header header = header_at(search, at + index, &found);
         if (look == LOOK_WHOLE && index == 0 && header != ESK_HEADER_PAGE) {
@@ -133,9 +136,14 @@ static uint32_t block_position(struct search *search, uint32_t at,
             found -= index;
         }
         best = found;
-        torn = false;
+        torn = alone && overwrites(search);
         if (best == at || (best > at && !overwrites(search))) {
             break;
+        }
+        if (torn) {
+            /* The page of a lap ago stands behind pages that were lost: newer
+               ones may stand between them. */
+            index = (uint16_t)(look - 1u);
         }
     }
     return best;

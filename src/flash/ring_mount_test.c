@@ -172,6 +172,36 @@ ESK_TEST(ring_mount_finds_the_newest_page_behind_damaged_ones_of_its_block) {
     }
 }
 
+ESK_TEST(ring_mount_looks_between_lost_pages_and_one_of_a_lap_ago) {
+    static const struct esk_geometry card =
+        ESK_CARD(BLOCKS + FIRST, 2 * PAGES, 128);
+    for (uint32_t lost = 1; lost < 2 * PAGES - 2; lost++) {
+        struct ring_fixture fixture;
+        uint8_t blank[128];
+        uint8_t old[128];
+        uint32_t start = 2 * ALL + 4 * PAGES; /* a block of the second lap */
+        ESK_CONTEXT("%u pages lost", (unsigned)lost);
+        ring_fixture_start(&fixture, &card);
+        ring_fixture_append_many(&fixture, start);
+        /* The page that a card whose erase keeps bytes still has. */
+        esk_page_id last = esk_ring_page(&fixture.ring, start + 2 * PAGES - 1);
+        ESK_CHECK_INT(esk_sim_peek(fixture.sim, last, old), ESK_OK);
+        ring_fixture_append_many(&fixture, 2 * PAGES - 1);
+        ESK_CHECK_INT(esk_sim_poke(fixture.sim, last, 0, old, sizeof old),
+                      ESK_OK);
+        memset(blank, card.erased_value, sizeof blank);
+        for (uint32_t at = start; at < start + lost; at++) {
+            ESK_CHECK_INT(esk_sim_poke(fixture.sim,
+                                       esk_ring_page(&fixture.ring, at), 0,
+                                       blank, sizeof blank),
+                          ESK_OK);
+        }
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, start + 2 * PAGES - 1);
+        ring_fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(ring_mount_passes_over_pages_that_the_medium_cannot_read) {
     struct esk_sim_config config = {.geometry = ring_fixture_nor,
                                     .ecc_bits = 1};
