@@ -111,7 +111,7 @@ try:
     main()
 except SystemExit:
     pass
-print(*{"pyarrow", "rich", "numpy", "matplotlib"} & {*sys.modules})
+print(*{"pyarrow", "rich", "numpy", "matplotlib", "typer"} & {*sys.modules})
 """
     sql = "SELECT 1 AS a FROM temp WHERE t = 1000"
     done = subprocess.run(

@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.rule import Rule
 
 import eskerdb
+from eskerdb.cli.answer import print_table
 from eskerdb.cli.output import (
     complain,
     console,
@@ -31,7 +32,6 @@ from eskerdb.cli.output import (
     sheet,
     size,
 )
-from eskerdb.cli.query import print_table
 from eskerdb.device import Counters, Simulator
 from eskerdb.errors import DeviceError
 from eskerdb.schema import Column, Index

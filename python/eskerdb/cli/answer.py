@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""What `esker query` prints, without what reads a command line."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import signal
+import struct
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+import eskerdb
+from eskerdb.cli.output import complain, console, count, sheet, warn
+from eskerdb.sql import Database
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_FETCH_ROWS = 4096
+_SPECIAL = re.compile(r'[",\r\n\0]')
+_F32 = struct.Struct("<f")
+
+
+def answer(
+    image: str | os.PathLike[str], sql: str, form: str, rows: int
+) -> int:
+    """Answers SQL from an image and prints it; returns the exit status.
+
+    form   "csv", "json", or "" for tables
+    rows   most rows of a printed table; 0: all
+    """
+    with (
+        _interruptible(),
+        eskerdb.open(image) as volume,
+        Database(volume) as database,
+    ):
+        for failure in database.skipped.values():
+            warn(str(failure))
+        _warn_of_names(database)
+        try:
+            statements = database.statements(sql)
+            if not statements:
+                complain("query: nothing to answer; give a SQL statement")
+                return 1
+            lost = 0
+            for statement in statements:
+                result = database.execute(statement)
+                if not database.answers(statement):
+                    continue
+                if form == "csv":
+                    _print_csv(result)
+                elif form == "json":
+                    lost += _print_json(result)
+                else:
+                    print_table(console(), result, rows)
+        except duckdb.Error as failure:
+            complain(f"query: {failure}")
+            _hint(database, failure)
+            return 1
+        if lost:
+            warn(
+                f"{count(lost, 'value')} NaN or infinite: JSON has no such "
+                "numbers, they are null; --csv has them"
+            )
+        if database.pages_damaged:
+            warn(
+                f"{count(database.pages_damaged, 'page')} left out: they prove "
+                "nothing; `esker info --check` says more"
+            )
+    return 0
+
+
+def _warn_of_names(database: Database) -> None:
+    """Says which columns SQL calls otherwise: it knows no upper case."""
+    for table in database.tables.values():
+        seen: set[str] = set()
+        for name in table.codec.names:
+            if name.casefold() in seen:
+                warn(
+                    f"table '{table.name}': to SQL column '{name}' has the "
+                    "name of another, and gets a number: SELECT * shows it"
+                )
+            seen.add(name.casefold())
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets Ctrl-C end the process at once: nothing is written here, and
+    DuckDB would finish first."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _hint(database: Database, failure: duckdb.Error) -> None:
+    """Names the tables and columns when the query asked for others."""
+    if not isinstance(
+        failure, (duckdb.CatalogException, duckdb.BinderException)
+    ):
+        return
+    names = [
+        f"{table.name} ({', '.join(table.codec.names)})"
+        for table in database.tables.values()
+    ]
+    warn(f"the image has {', '.join(names) if names else 'no tables'}")
+    if "BLOB" in str(failure):
+        warn(
+            "a column of type var has bytes: decode(column) makes text of "
+            "them; `esker import --type COL=text` makes a column of text"
+        )
+
+
+def _heads(result: duckdb.DuckDBPyConnection) -> list[str]:
+    return [column[0] for column in result.description or ()]
+
+
+def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """Yields rows; an f32 as the shortest number that is the same f32."""
+    short = [
+        column
+        for column, kind in enumerate(result.description or ())
+        if str(kind[1]) == "FLOAT"
+    ]
+    for batch in _batches(result):
+        for row in batch:
+            if short:
+                cells = list(row)
+                for column in short:
+                    cells[column] = _shortest(cells[column])
+                row = tuple(cells)
+            yield row
+
+
+def _batches(
+    result: duckdb.DuckDBPyConnection,
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yields lists of rows. Times with a zone come by Arrow, which has the
+    standard library's zones: DuckDB itself would ask for the package pytz."""
+    kinds = [str(column[1]) for column in result.description or ()]
+    if not any("WITH TIME ZONE" in kind for kind in kinds):
+        while batch := result.fetchmany(_FETCH_ROWS):
+            yield batch
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        open_reader = getattr(result, "to_arrow_reader", None)
+        reader = (open_reader or result.fetch_record_batch)(_FETCH_ROWS)
+    for batch in reader:
+        columns = [map(_plain, column.to_pylist()) for column in batch.columns]
+        yield list(zip(*columns, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """Returns an int for a number of Arrow that stands for one."""
+    if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
+        return int(value)
+    return value
+
+
+def _shortest(value: Any) -> Any:
+    """Returns the shortest number that rounds to the f32 `value`."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    packed = _F32.pack(value)
+    for digits in range(6, 10):
+        number = float(f"{value:.{digits}g}")
+        try:
+            if _F32.pack(number) == packed:
+                return number
+        except OverflowError:
+            continue
+    return value
+
+
+def _text(value: Any) -> str:
+    """Returns a cell's text; bytes as text where they are, else escaped."""
+    if value is None:
+        return ""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _bytes_text(bytes(value))
+    return str(value)
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        text = value.decode()
+        if text.isprintable():
+            return text
+    except UnicodeDecodeError:
+        pass
+    return "".join(
+        chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02X}" for byte in value
+    )
+
+
+def print_table(
+    out: Console, result: duckdb.DuckDBPyConnection, most: int
+) -> None:
+    """Prints up to `most` rows (0: all) and how many there are."""
+    heads = _heads(result)
+    shown: list[tuple[Any, ...]] = []
+    rows = 0
+    for row in _rows(result):
+        rows += 1
+        if most == 0 or rows <= most:
+            shown.append(row)
+    numbers = tuple(
+        head
+        for column, head in enumerate(heads)
+        if any(isinstance(row[column], (int, float)) for row in shown)
+    )
+    table = sheet(*heads, right=numbers)
+    for row in shown:
+        table.add_row(*(_text(value) for value in row))
+    out.print(table)
+    rest = f", {len(shown)} shown; --rows 0 shows all"
+    out.print(count(rows, "row") + (rest if rows > len(shown) else ""))
+
+
+def _print_csv(result: duckdb.DuckDBPyConnection) -> None:
+    """Prints what `esker import` reads back as it was."""
+    write = sys.stdout.write
+    write(",".join(map(_quoted, _heads(result))) + "\n")
+    for row in _rows(result):
+        write(",".join(map(_cell, row)) + "\n")
+
+
+def _cell(value: Any) -> str:
+    """Returns a cell of CSV: bytes as \\x and hexadecimal digits."""
+    if value is None:
+        return ""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "\\x" + bytes(value).hex()
+    return _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    """Quotes text that is empty or would not be read back without."""
+    if text and text == text.strip() and not _SPECIAL.search(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _json(value: Any) -> Any:
+    """Returns what JSON can say; what it cannot becomes null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _json(item) for key, item in value.items()}
+    return _text(value)
+
+
+def _print_json(result: duckdb.DuckDBPyConnection) -> int:
+    """Prints an object a line; returns how many numbers became null."""
+    heads = _heads(result)
+    lost = 0
+    for row in _rows(result):
+        lost += sum(map(_odd_numbers, row))
+        values = dict(zip(heads, map(_json, row), strict=True))
+        print(json.dumps(values, ensure_ascii=False))
+    return lost
+
+
+def _odd_numbers(value: Any) -> int:
+    """Counts the NaNs and infinities in a value."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, dict):
+        return sum(map(_odd_numbers, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_odd_numbers, value))
+    return 0
