@@ -193,7 +193,7 @@ mcu-budgets: setup-tools ## the budgets of make mcu, made anew
 	@scripts/mcu --renew
 
 .PHONY: bench
-bench: bench-series bench-tree ## every benchmark
+bench: bench-series bench-tree bench-command ## every benchmark
 
 .PHONY: bench-series
 bench-series: setup-check ## the series table's figures; OUT=file.json
@@ -204,6 +204,10 @@ bench-series: setup-check ## the series table's figures; OUT=file.json
 bench-tree: setup-check ## the tree table's figures; OUT=file.json
 	@$(MAKE) FLAVOUR=release benches
 	@scripts/bench tree $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-command
+bench-command: setup-check ## the command's import and start; OUT=file.json
+	@scripts/bench command $(if $(OUT),--out $(OUT))
 
 .PHONY: results
 results: ## docs/results, made anew: bench, sizes, and logs of make check
@@ -216,6 +220,8 @@ results: ## docs/results, made anew: bench, sizes, and logs of make check
 	@.venv/bin/python bench/report_mcu.py build/check/mcu.json
 	@$(MAKE) bench-tree OUT=build/check/tree.json
 	@.venv/bin/python bench/report_tree.py build/check/tree.json
+	@$(MAKE) bench-command OUT=build/check/command.json
+	@.venv/bin/python bench/report_command.py build/check/command.json
 
 .PHONY: amalgamation
 amalgamation: setup-build ## build/package/amalgamation/esker.c and esker.h
