@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import EskerError, check, error, unsigned
+from eskerdb.errors import (
+    EskerError,
+    SchemaError,
+    check,
+    error,
+    schema_error,
+    unsigned,
+)
 from eskerdb.opened import OpenTable, WritableTable
 from eskerdb.scan import KeyRange, Scan
 from eskerdb.schema import encode_key
@@ -302,7 +309,13 @@ class Tree(OpenTree, WritableTable):
         done = 0
         try:
             for row in rows:
-                self._put(row, lib.ESK_PY_INSERT, done)
+                try:
+                    self._put(row, lib.ESK_PY_INSERT, done)
+                except SchemaError as fault:
+                    raise schema_error(
+                        f"table '{self.name}': row {done}: {fault}",
+                        fault.column,
+                    ) from None
                 done += 1
         except EskerError as failure:
             failure.appended = done

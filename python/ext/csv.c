@@ -424,6 +424,9 @@ void esk_py_csv_kinds(struct esk_py_csv *csv, const void *text, size_t bytes,
             if (is_plain && !number.is_whole) {
                 kinds[i] |= ESK_PY_KIND_FLOAT;
             }
+            if (is_plain && number.negative) {
+                kinds[i] |= ESK_PY_KIND_NEGATIVE;
+            }
         }
         if (!is_plain) {
             break;

@@ -305,9 +305,10 @@ void esk_py_csv_pack(struct esk_py_csv *csv, const void *text, size_t bytes,
                      uint32_t *lines);
 
 enum esk_py_kind {
-    ESK_PY_KIND_FLOAT = 1, ///< a number with a point or an exponent
+    ESK_PY_KIND_FLOAT = 1,    ///< a number with a point or an exponent
+    ESK_PY_KIND_NEGATIVE = 2, ///< a number below zero
 };
-/// Sees which fields of type 0 hold whole numbers alone: as esk_py_csv_pack.
+/// Sees what numbers the fields of type 0 hold: as esk_py_csv_pack.
 /// kinds  in and out, one a field: enum esk_py_kind
 void esk_py_csv_kinds(struct esk_py_csv *csv, const void *text, size_t bytes,
                       bool is_last, uint8_t *kinds);

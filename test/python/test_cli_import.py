@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 import eskerdb
+from conftest import NOR
+from eskerdb import Volume
 from eskerdb.cli.csv_file import CsvFile, Fault, parse
 from eskerdb.device import Simulator
 from eskerdb.schema import Column, RowCodec
@@ -45,6 +47,30 @@ def test_a_fraction_far_down_makes_the_column_f64(make):
     assert done.status == 0, done
     assert types(image) == ["i64", "f64"]
     assert read(image)[-1] == (50_000, 2.5)
+
+
+def test_a_number_that_only_u64_holds_does_not_hide_those_below_zero(make):
+    done, image = make("t,v\n1,-5\n2,18446744073709551615\n")
+    assert done.status == 1
+    assert "'18446744073709551615' is out of range for i64" in done.err
+    done, image = make("t,v\n1,5\n2,18446744073709551615\n")
+    assert types(image) == ["i64", "u64"]
+
+
+def test_rows_are_numbered_over_all_of_the_file(esker, tmp_path):
+    image = tmp_path / "full.img"
+    with Simulator(geometry=NOR) as chip, Volume.format(chip) as volume:
+        columns = [Column("t", "u32"), Column("n", "u32")]
+        volume.create("log", columns, full="refuse", data_blocks=52)
+        chip.save(image)
+    path = tmp_path / "data.csv"
+    path.write_text("t,n\n" + "".join(f"{i},1\n" for i in range(60_000)))
+    done = esker("import", image, "log", path)
+    assert done.status == 1, done
+    rows = len(read(image))
+    assert rows > 16_384  # more than a batch
+    assert f"data.csv:{rows + 2}: table 'log': append row {rows}:" in done.err
+    assert f"{rows:,} rows before it imported and synced" in done.err
 
 
 def test_text_far_down_is_told_and_leaves_nothing(make):
@@ -146,7 +172,7 @@ ODD = [
     "-9223372036854775809", "18446744073709551615", "18446744073709551616",
     "2147483648", "-2147483648", "1_000", "0x10", "nan", "inf", "-inf", " 5 ",
     "\t6", "\u00a07", "\u0663", "ab", "abcd", "AbCd", "\\xabcd", "\\xabc",
-    "\\xzz", "\\x", "ab cd", '"', '""', 'a"b', "a,b", "a\nb", "a\r\nb", "a\rb",
+    "\\xzz", "\\x", "ab cd", "\\xab cd", "\\XAB", '"', '""', 'a"b', "a,b", "a\nb", "a\r\nb", "a\rb",
     "\u00eb", "\U0001f600", "1" * 70, "0." + "1" * 70, "0" * 30 + "5",
     "1e0000000005", "4.9e-324", "2.2250738585072011e-308", "1e-400",
 ]  # fmt: skip

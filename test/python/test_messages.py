@@ -112,3 +112,11 @@ def test_a_full_catalog_says_so():
         volume.create("a", COLUMNS, data_blocks=8)
         with pytest.raises(NoSpace, match="the catalog is full"):
             volume.create("b", COLUMNS, data_blocks=8)
+
+
+def test_insert_many_names_the_row(volume):
+    volume.create_tree("part", COLUMNS, blocks=8, store="wandering")
+    with volume.open_tree("part") as part:
+        with pytest.raises(SchemaError, match="row 2: column 'n'") as why:
+            part.insert_many([(1, 1), (2, 2), (3, 70_000)])
+        assert why.value.appended == 2

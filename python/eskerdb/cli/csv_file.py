@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from eskerdb.errors import SchemaError
 from eskerdb.schema import TYPES, Column, RowCodec, encode_number
 
 _TEXT_MAX = 60
+_MARKED_HEX = re.compile(r"\\x((?:[0-9a-fA-F]{2})*)")
 _EMPTY = (
     "empty; every column has a value in every row, fill it in or leave the "
     "line out"
@@ -201,8 +203,10 @@ class CsvFile:
                     f"{name}=i64",
                     name,
                 )
-            floats = flags[n] & lib.ESK_PY_KIND_FLOAT
-            result[name] = "f64" if floats else seen[n].kind
+            seen[n].is_float |= bool(flags[n] & lib.ESK_PY_KIND_FLOAT)
+            if flags[n] & lib.ESK_PY_KIND_NEGATIVE:
+                seen[n].least = min(seen[n].least, -1)
+            result[name] = seen[n].kind
         return result
 
     def _see(self, seen: _Seen, position: int, text: str, advice: str) -> None:
@@ -430,12 +434,8 @@ def _overflows(text: str, value: Any) -> bool:
 
 def _value(text: str) -> bytes:
     """Reads a value of a column of bytes: text, or \\x and digits."""
-    if text.startswith("\\x"):
-        try:
-            return bytes.fromhex(text[2:])
-        except ValueError:
-            pass
-    return text.encode()
+    found = _MARKED_HEX.fullmatch(text)
+    return bytes.fromhex(found[1]) if found else text.encode()
 
 
 def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
