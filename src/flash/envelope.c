@@ -62,10 +62,10 @@ static uint32_t page_sum(const struct esk_envelope *envelope,
 }
 
 /// Writes all of a closing part but the checksum.
-static void closing_write(const struct esk_envelope *envelope, uint8_t *closing,
-                          uint16_t count) {
+static void closing_write(const struct esk_envelope *envelope, uint8_t kind,
+                          uint8_t *closing, uint16_t count) {
     esk_store_u16(closing + ESK_ENVELOPE_COUNT, count);
-    closing[ESK_ENVELOPE_KIND] = envelope->kind;
+    closing[ESK_ENVELOPE_KIND] = kind;
     closing[ESK_ENVELOPE_TABLE] = envelope->table;
 }
 
@@ -101,9 +101,9 @@ void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux) {
     esk_store_u32(page + ESK_ENVELOPE_AUX, aux);
 }
 
-void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
-                        uint16_t count) {
-    closing_write(envelope, page, count);
+void esk_envelope_close_as(const struct esk_envelope *envelope, uint8_t kind,
+                           uint8_t *page, uint16_t count) {
+    closing_write(envelope, kind, page, count);
     esk_store_u32(page + ESK_ENVELOPE_CHECKSUM, whole_sum(envelope, page));
 }
 
@@ -115,7 +115,7 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
     uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
                                 (uint16_t)(count * envelope->unit));
     uint8_t *seal = page + offset;
-    closing_write(envelope, seal, count);
+    closing_write(envelope, envelope->kind, seal, count);
     esk_store_u32(seal + ESK_ENVELOPE_CHECKSUM,
                   page_sum(envelope, seal, page, bytes));
     return offset;
@@ -150,7 +150,7 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
         best = newest ? count : best;
     }
     if (best > 0) {
-        closing_write(envelope, page, best);
+        closing_write(envelope, envelope->kind, page, best);
     }
     return all && newest ? (uint16_t)ESK_PROVEN_ALL : best;
 }

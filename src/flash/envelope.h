@@ -84,9 +84,15 @@ static inline bool esk_envelope_seals(const struct esk_geometry *geometry,
 /// Writes the opening part.
 void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux);
 
-/// Writes the closing part over the whole page.
-void esk_envelope_close(const struct esk_envelope *envelope, uint8_t *page,
-                        uint16_t count);
+/// Writes the closing part of a page of `kind` over the whole page.
+void esk_envelope_close_as(const struct esk_envelope *envelope, uint8_t kind,
+                           uint8_t *page, uint16_t count);
+
+/// The same for a page of the envelope's kind.
+static inline void esk_envelope_close(const struct esk_envelope *envelope,
+                                      uint8_t *page, uint16_t count) {
+    esk_envelope_close_as(envelope, envelope->kind, page, count);
+}
 
 /// Writes seal number `number` (from 1) into the page's tail: it vouches for
 /// the opening part and the first `count` elements.

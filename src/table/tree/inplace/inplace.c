@@ -43,7 +43,6 @@ static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
 static int page_read(struct esk_tree *tree, uint32_t at, uint32_t sequence,
                      uint8_t *page) {
     struct esk_region *region = &tree->ring.region;
-    region->envelope.kind = ESK_KIND_ANY;
     int status =
         esk_region_read(region, page_from(tree, at), sequence, page, true);
     return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
@@ -71,16 +70,16 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     struct esk_region *region = &tree->ring.region;
     bool verify = (esk_volume_flags(tree->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = ESK_E_CORRUPT;
-    region->envelope.kind = (uint8_t)(ESK_PAGE_NODE + tree->load_level);
     if (tag < region->pages) {
         status =
             esk_region_read(region, page_from(tree, tag), tag, page, verify);
     }
-    if (status == ESK_OK) {
+    if (status == ESK_OK &&
+        page[ESK_ENVELOPE_KIND] == ESK_PAGE_NODE + tree->load_level) {
         return ESK_OK;
     }
     esk_count(&tree->stats.damaged);
-    return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
+    return status == ESK_E_IO ? status : ESK_E_CORRUPT;
 }
 
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,
@@ -94,10 +93,10 @@ int esk_inplace_program(struct esk_tree *tree, uint32_t at,
 
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
                       uint8_t level, uint32_t link, bool fresh) {
-    struct esk_region *region = &tree->ring.region;
-    region->envelope.kind = (uint8_t)(ESK_PAGE_NODE + level);
+    const struct esk_region *region = &tree->ring.region;
     esk_envelope_open(page, at, link);
-    esk_envelope_close(&region->envelope, page, esk_page_count(page));
+    esk_envelope_close_as(&region->envelope, (uint8_t)(ESK_PAGE_NODE + level),
+                          page, esk_page_count(page));
     if (tree->redirects && !fresh && at < esk_tree_batch(tree)->head) {
         return esk_tree_batches(tree)->write(tree, at, page);
     }
@@ -201,6 +200,7 @@ static int inplace_mount(struct esk_tree *tree,
     esk_ring_init(&tree->ring, tree->volume, region, &tree->stats);
     tree->ring.ahead = 0; /* nothing is erased */
     tree->ring.region.in_place = true;
+    tree->ring.region.envelope.kind = ESK_KIND_ANY; /* it says the level */
     tree->now.rows = UINT32_MAX;
     tree->broken = true;
     return ESK_OK;

@@ -71,9 +71,9 @@ static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
                         uint32_t first) {
     struct esk_region *region = &tree->ring.region;
     memset(page, 0, esk_envelope_page_bytes(&region->envelope));
-    region->envelope.kind = ESK_PAGE_NODE + ESK_INPLACE_RECORD;
     esk_envelope_open(page, ESK_INPLACE_JOURNAL, first);
-    esk_envelope_close(&region->envelope, page, pages);
+    esk_envelope_close_as(&region->envelope, ESK_PAGE_NODE + ESK_INPLACE_RECORD,
+                          page, pages);
     ESK_TRY(esk_region_barrier(region));
     ESK_TRY(esk_inplace_program(tree, ESK_INPLACE_JOURNAL, page));
     return esk_region_barrier(region);
