@@ -157,7 +157,7 @@ static void tree_make(struct esk_model_tree *model, const struct shape *shape,
         uint8_t key[32];
         esk_model_tree_key(model, number, key);
         ESK_CHECK_INT(esk_tree_descend(model->tree, &truth->path[number], key,
-                                       ESK_TREE_FIRST, 1, NULL),
+                                       ESK_TREE_FIRST, 1),
                       ESK_OK);
     }
 }

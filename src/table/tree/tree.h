@@ -158,6 +158,15 @@ struct esk_tree_moved {
     uint16_t index;
 };
 
+/// What a descent ends at.
+struct esk_tree_spot {
+    struct esk_tree_work work;  ///< of the path's last node
+    struct esk_btree_node node; ///< in it
+    uint32_t child;             ///< where the path would go on
+    bool found;                 ///< the leaf has a row with the key
+    bool rightmost;             ///< the path is the last one
+};
+
 /// A change on its way up the path.
 struct esk_tree_edit {
     const uint8_t *rows;                ///< PUT: the next row
@@ -165,20 +174,16 @@ struct esk_tree_edit {
                                         ///< it begins
     uint32_t row_count;                 ///< PUT: rows there are
     uint32_t done;                      ///< PUT: rows taken
-    uint32_t child; ///< where the node below is; of a descent, where
-                    ///< its last node's child is
+    uint32_t child;                     ///< where the node below is
     uint8_t kind;
     uint8_t moved_count;
     uint8_t level;    ///< where it begins
-    bool found;       ///< the leaf has a row with the key
-    bool rightmost;   ///< the path is the last one
     bool child_moved; ///< `child` has to be stored
     bool child_gone;  ///< the node below is empty and was dropped
     bool right_gone;  ///< the node right of the one below was joined to it
     bool has_right;   ///< tree->pending has to be inserted
-    bool keep;        ///< a descent leaves its last node pinned: in `work`
-    struct esk_tree_work work;  ///< pinned: the node under change
-    struct esk_btree_node node; ///< in it
+    struct esk_tree_spot spot; ///< where the path ends; then its work, if
+                               ///< pinned, is of the node under change
 };
 
 /// Where nodes live. Each call but load is made with nothing pinned beside
@@ -368,28 +373,32 @@ enum esk_tree_side { ESK_TREE_FIRST, ESK_TREE_LAST };
 
 /// Makes the path down to level `bottom` that takes `key`, or with `key` NULL
 /// the first or last one. The leaf's index is the first row not below `key`
-/// (FIRST: 0, LAST: the count).
-/// edit     may be NULL; else found and rightmost are set and, where a path
-///          shares a page, its nodes are gathered in tree->page. Elsewhere,
-///          with keep, its last node is pinned in edit->work unless it fails.
+/// (FIRST: 0, LAST: the count). While tree->page is there, its nodes are
+/// gathered in it.
+/// spot     out: what it ends at; the work is pinned unless it fails, or nodes
+///          are gathered.
+int esk_tree_find(struct esk_tree *tree, struct esk_tree_path *path,
+                  const uint8_t *key, enum esk_tree_side side, uint8_t bottom,
+                  struct esk_tree_spot *spot);
+
+/// Makes the path alone.
 int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
                      const uint8_t *key, enum esk_tree_side side,
-                     uint8_t bottom, struct esk_tree_edit *edit);
+                     uint8_t bottom);
 
-/// Makes tree->path the one to the leaf of `key`, which is left pinned as with
-/// keep: the way of most calls. No field of the edit needs to be set before.
-int esk_tree_find(struct esk_tree *tree, const uint8_t *key,
-                  struct esk_tree_edit *edit);
-
-/// Goes on with a path to the node at `address`, of `level`.
+/// Goes on from the path's node at `level` down to level `bottom`, where the
+/// index is as with `key` NULL.
 int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,
-                    uint32_t address, uint8_t level,
-                    struct esk_tree_edit *edit);
+                    enum esk_tree_side side, uint8_t level, uint8_t bottom);
 
 /// Goes on from the path's node at `level` to the first leaf below it, or the
 /// last: the index there is 0, or the count.
-int esk_tree_reach(struct esk_tree *tree, struct esk_tree_path *path,
-                   uint8_t level, bool forward);
+static inline int esk_tree_reach(struct esk_tree *tree,
+                                 struct esk_tree_path *path, uint8_t level,
+                                 bool forward) {
+    return esk_tree_extend(tree, path, forward ? ESK_TREE_FIRST : ESK_TREE_LAST,
+                           level, 1);
+}
 
 /// Turns from the path's node at `level`, and what is below it, to the next
 /// child, or the one before, of the nearest ancestor that has one.

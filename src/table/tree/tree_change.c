@@ -127,7 +127,7 @@ static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
     }
 }
 
-/// What a level's change came to; the node itself is edit->work.
+/// What a level's change came to; the node itself is the edit's.
 struct change {
     struct esk_tree_work right; ///< pinned: it is there
     bool split;
@@ -174,10 +174,10 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
                                        struct esk_tree_edit *edit,
                                        struct change *change, uint16_t index,
                                        const uint8_t *entry) {
-    uint8_t level = edit->work.level;
+    uint8_t level = edit->spot.work.level;
     bool is_root = level == tree->now.height;
     bool in_right = false;
-    struct esk_btree_node *left = &edit->node;
+    struct esk_btree_node *left = &edit->spot.node;
     struct esk_btree_node right;
     uint16_t count = esk_btree_count(left);
     bool fits = false;
@@ -185,7 +185,7 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
     if (!fits) {
         return ESK_FULL;
     }
-    bool keeps = edit->rightmost && index == count &&
+    bool keeps = edit->spot.rightmost && index == count &&
                  !(is_root && esk_tree_shares(tree));
     change->left_changed = !keeps || edit->child_moved;
     change->right.level = level;
@@ -197,7 +197,7 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
         struct esk_btree_node *into = in_right ? &right : left;
         into->capacity =
             esk_btree_capacity(esk_tree_layout(tree), 1, ESK_TREE_HEIGHT_MAX);
-        rows_follow(tree, edit, into, index, edit->rightmost && in_right);
+        rows_follow(tree, edit, into, index, edit->spot.rightmost && in_right);
     }
     memcpy(tree->pending, esk_btree_key(&right, 0),
            esk_tree_layout(tree)->key_bytes);
@@ -208,13 +208,13 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
 static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
                      struct change *change, uint16_t index,
                      const uint8_t *entry) {
-    const struct esk_btree_node *node = &edit->node;
+    const struct esk_btree_node *node = &edit->spot.node;
     if (esk_btree_count(node) >= node->capacity) {
         return entry_split(tree, edit, change, index, entry);
     }
     esk_btree_insert(node, index, entry);
-    if (edit->work.level == 1 && edit->done < edit->row_count) {
-        rows_follow(tree, edit, node, index, edit->rightmost);
+    if (edit->spot.work.level == 1 && edit->done < edit->row_count) {
+        rows_follow(tree, edit, node, index, edit->spot.rightmost);
     }
     return ESK_OK;
 }
@@ -222,7 +222,7 @@ static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
 /// Makes the change in the leaf where it begins.
 static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                        struct change *change) {
-    const struct esk_btree_node *node = &edit->node;
+    const struct esk_btree_node *node = &edit->spot.node;
     uint16_t index = tree->path.index[0];
     if (edit->kind == ESK_TREE_EDIT_DELETE) {
         esk_btree_remove(node, index);
@@ -232,12 +232,12 @@ static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     const uint8_t *row = edit->rows;
     edit->rows += esk_tree_layout(tree)->row_bytes;
     edit->done++;
-    if (!edit->found) {
+    if (!edit->spot.found) {
         rows_add(tree, 1);
         return entry_put(tree, edit, change, index, row);
     }
     memcpy(esk_btree_entry(node, index), row, esk_tree_layout(tree)->row_bytes);
-    rows_follow(tree, edit, node, index, edit->rightmost);
+    rows_follow(tree, edit, node, index, edit->spot.rightmost);
     return ESK_OK;
 }
 
@@ -253,8 +253,8 @@ static void children_set(const struct esk_tree_edit *edit,
 /// Makes the change that the level below asks for.
 static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                         struct change *change) {
-    const struct esk_btree_node *node = &edit->node;
-    uint16_t index = tree->path.index[edit->work.level - 1];
+    const struct esk_btree_node *node = &edit->spot.node;
+    uint16_t index = tree->path.index[edit->spot.work.level - 1];
     if (index >= esk_btree_count(node)) {
         /* A list that lies had a page in use taken for a node. */
         return ESK_E_CORRUPT;
@@ -312,7 +312,7 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
 /// Gives a level's node or nodes to the store.
 static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
                        struct change *change) {
-    struct esk_tree_work *left = &edit->work;
+    struct esk_tree_work *left = &edit->spot.work;
     uint32_t was = left->address;
     uint32_t right = 0;
     if (change->split) {
@@ -335,8 +335,8 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
 /// Makes the change at one level. again: the level above has to hear of it.
 static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                         uint8_t level, bool *again) {
-    struct esk_tree_work *work = &edit->work;
-    struct esk_btree_node *node = &edit->node;
+    struct esk_tree_work *work = &edit->spot.work;
+    struct esk_btree_node *node = &edit->spot.node;
     struct change change;
     bool begins = level == edit->level && edit->kind != ESK_TREE_EDIT_LINK;
     change.right.pinned = false;

@@ -24,8 +24,8 @@ static int range_check(struct esk_tree *tree, struct check *check,
         memcpy(tree->low, esk_btree_key(&node, at),
                esk_tree_layout(tree)->key_bytes);
         esk_tree_unpin(tree, &work);
-        ESK_TRY(esk_tree_descend(tree, &found, tree->low, ESK_TREE_FIRST, level,
-                                 NULL));
+        ESK_TRY(
+            esk_tree_descend(tree, &found, tree->low, ESK_TREE_FIRST, level));
         if (found.address[level - 1] != address) {
             check->report->order_wrong++;
         }

@@ -3,7 +3,7 @@
 
 /// Paths: from the root down, and from leaf to leaf.
 ///
-/// A descent for reading holds the root's frame until it ends, so that with
+/// There is one descent. It holds the root's frame until it ends, so that with
 /// two frames the root still is in RAM when the next one begins. (A reader may
 /// have one frame only.) No loop runs longer than the tree is high: levels
 /// only fall, whatever flash says.
@@ -23,6 +23,23 @@ static inline int page_pin(struct esk_tree *tree, uint32_t address,
     ESK_TRY(esk_pool_pin(&tree->pool, address, class_,
                          esk_tree_store(tree)->load, tree, &work->page,
                          &work->frame));
+    work->pinned = true;
+    return ESK_OK;
+}
+
+/// The same for the root: mostly it is in the frame that it was in last.
+static inline int root_pin(struct esk_tree *tree, uint32_t address,
+                           struct esk_tree_work *work) {
+    uint8_t frame = tree->root_frame;
+    if (esk_tree_is_lru_n(tree) ||
+        !esk_pool_pin_frame(&tree->pool, frame, address, &work->page)) {
+        ESK_TRY(page_pin(tree, address, tree->now.height, work));
+        tree->root_frame = work->frame;
+        return ESK_OK;
+    }
+    work->frame = frame;
+    work->address = address;
+    work->level = tree->now.height;
     work->pinned = true;
     return ESK_OK;
 }
@@ -76,152 +93,93 @@ static uint16_t entry_choose(const struct esk_tree *tree,
                : esk_btree_search(esk_tree_layout(tree), node, 0, key, found);
 }
 
-/// Goes on down from `address` at `level`.
+/// Goes on down from `address` at `level`; ends as esk_tree_find.
 static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                        const uint8_t *key, enum esk_tree_side side,
                        uint32_t address, uint8_t level, uint8_t bottom,
-                       struct esk_tree_edit *edit) {
-    struct esk_tree_work root;
-    bool gathers = edit != NULL && tree->page != NULL;
-    bool holds = !gathers && esk_pool_frames(&tree->pool) > 1;
-    int status = ESK_OK;
-    root.pinned = false;
-    root.frame = 0;
-    for (; level >= bottom; level--) {
-        struct esk_tree_work work;
-        struct esk_btree_node node;
-        bool found = false;
+                       struct esk_tree_spot *spot) {
+    struct esk_btree_node *node = &spot->node;
+    bool gathers = tree->page != NULL;
+    bool from_root = level == tree->now.height;
+    bool holds = from_root && level > bottom && !gathers &&
+                 esk_pool_frames(&tree->pool) > 1;
+    spot->rightmost = true;
+    spot->work.pinned = false;
+    int status = from_root ? root_pin(tree, address, &spot->work)
+                           : page_pin(tree, address, level, &spot->work);
+    for (;;) {
         path->address[level - 1] = address;
-        status = esk_tree_pin(tree, address, level, &work, &node);
+        if (status == ESK_OK) {
+            status = node_view(tree, &spot->work, node);
+        }
         if (status != ESK_OK) {
             path->lost = level;
             break;
         }
-        uint16_t index = entry_choose(tree, &node, level, key, side, &found);
+        uint16_t index =
+            entry_choose(tree, node, level, key, side, &spot->found);
         path->index[level - 1] = index;
-        if (edit != NULL) {
-            edit->found = found;
-            edit->rightmost =
-                edit->rightmost &&
-                (level == 1 || index + 1u == esk_btree_count(&node));
-        }
         if (gathers) {
-            esk_tree_store(tree)->gather(tree, &node, level, address);
+            esk_tree_store(tree)->gather(tree, node, level, address);
         }
         if (level > 1) {
-            address = esk_tree_child(&node, index, address);
+            if (spot->rightmost) {
+                spot->rightmost = index + 1u == esk_btree_count(node);
+            }
+            address = esk_tree_child(node, index, address);
         }
-        if (edit != NULL) {
-            edit->child = address;
+        if (level == bottom) {
+            break;
         }
-        if (level == bottom && edit != NULL && edit->keep && !gathers) {
-            edit->work = work;
-            edit->node = node;
-        } else if (level == tree->now.height && holds) {
-            root = work;
-        } else {
-            esk_tree_unpin(tree, &work);
+        spot->work.pinned = false;
+        if (level < tree->now.height || !holds) {
+            esk_pool_unpin(&tree->pool, spot->work.frame);
         }
+        level--;
+        status = page_pin(tree, address, level, &spot->work);
     }
-    esk_tree_unpin(tree, &root);
+    spot->child = address;
+    if (holds && level < tree->now.height) {
+        esk_pool_unpin(&tree->pool, tree->root_frame);
+    }
+    if (gathers) {
+        esk_tree_unpin(tree, &spot->work);
+    }
     return status;
 }
 
-/// Pins the root as page_pin, where each node has a page of its own: mostly it
-/// is in the frame that it was in last.
-static inline int root_pin(struct esk_tree *tree, struct esk_tree_work *work) {
-    uint32_t address = tree->now.root;
-    uint8_t frame = tree->root_frame;
-    if (!esk_pool_pin_frame(&tree->pool, frame, address, &work->page)) {
-        ESK_TRY(page_pin(tree, address, tree->now.height, work));
-        tree->root_frame = work->frame;
-        return ESK_OK;
-    }
-    work->frame = frame;
-    work->address = address;
-    work->level = tree->now.height;
-    work->pinned = true;
-    return ESK_OK;
-}
-
-int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
-                     const uint8_t *key, enum esk_tree_side side,
-                     uint8_t bottom, struct esk_tree_edit *edit) {
-    if (edit != NULL) {
-        edit->rightmost = true;
-        edit->found = false;
-    }
+int esk_tree_find(struct esk_tree *tree, struct esk_tree_path *path,
+                  const uint8_t *key, enum esk_tree_side side, uint8_t bottom,
+                  struct esk_tree_spot *spot) {
     path->turns = 0;
     if (tree->now.root == ESK_PAGE_NONE) {
         path->address[0] = ESK_PAGE_NONE;
         path->index[0] = 0;
+        spot->rightmost = true;
+        spot->found = false;
+        spot->work.pinned = false;
         return ESK_NOT_FOUND;
     }
     return path_extend(tree, path, key, side, tree->now.root, tree->now.height,
-                       bottom, edit);
+                       bottom, spot);
 }
 
-int esk_tree_find(struct esk_tree *tree, const uint8_t *key,
-                  struct esk_tree_edit *edit) {
-    struct esk_tree_path *path = &tree->path;
-    struct esk_btree_node *node = &edit->node;
-    uint8_t level = tree->now.height;
-    uint32_t address = tree->now.root;
-    edit->keep = true;
-    edit->work.pinned = false;
-    if (address == ESK_PAGE_NONE || esk_tree_shares(tree)) {
-        return esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1, edit);
-    }
-    edit->rightmost = true;
-    path->turns = 0;
-    bool holds = level > 1 && esk_pool_frames(&tree->pool) > 1;
-    int status = root_pin(tree, &edit->work);
-    for (;;) {
-        path->address[level - 1] = address;
-        if (status == ESK_OK) {
-            status = node_view(tree, &edit->work, node);
-        }
-        if (status != ESK_OK) {
-            path->lost = level;
-            break;
-        }
-        if (level == 1) {
-            edit->child = address;
-            path->index[0] = esk_btree_search(esk_tree_layout(tree), node, 0,
-                                              key, &edit->found);
-            break;
-        }
-        uint16_t index = esk_btree_descend(esk_tree_layout(tree), node, key);
-        if (edit->rightmost) {
-            edit->rightmost = index + 1u == esk_btree_count(node);
-        }
-        path->index[level - 1] = index;
-        address = esk_tree_child(node, index, address);
-        edit->work.pinned = false;
-        if (level < tree->now.height || !holds) {
-            esk_pool_unpin(&tree->pool, edit->work.frame);
-        }
-        level--;
-        status = page_pin(tree, address, level, &edit->work);
-    }
-    if (holds && level < tree->now.height) {
-        esk_pool_unpin(&tree->pool, tree->root_frame);
-    }
+int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
+                     const uint8_t *key, enum esk_tree_side side,
+                     uint8_t bottom) {
+    struct esk_tree_spot spot;
+    int status = esk_tree_find(tree, path, key, side, bottom, &spot);
+    esk_tree_unpin(tree, &spot.work);
     return status;
 }
 
 int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,
-                    uint32_t address, uint8_t level,
-                    struct esk_tree_edit *edit) {
-    return path_extend(tree, path, NULL, ESK_TREE_FIRST, address, level, level,
-                       edit);
-}
-
-int esk_tree_reach(struct esk_tree *tree, struct esk_tree_path *path,
-                   uint8_t level, bool forward) {
-    return path_extend(tree, path, NULL,
-                       forward ? ESK_TREE_FIRST : ESK_TREE_LAST,
-                       path->address[level - 1], level, 1, NULL);
+                    enum esk_tree_side side, uint8_t level, uint8_t bottom) {
+    struct esk_tree_spot spot;
+    int status = path_extend(tree, path, NULL, side, path->address[level - 1],
+                             level, bottom, &spot);
+    esk_tree_unpin(tree, &spot.work);
+    return status;
 }
 
 /// Turns at the node that the path has at `at`, if it has a child further on.

@@ -123,30 +123,28 @@ static int row_status(int status) {
 }
 
 int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
-    struct esk_tree_edit found; /* the descent's to fill in */
+    struct esk_tree_spot spot;
     ESK_TRY(esk_tree_ready(tree));
-    ESK_TRY(esk_tree_find(tree, key, &found));
-    if (found.found) {
-        esk_bytes_copy(row, esk_btree_entry(&found.node, tree->path.index[0]),
+    ESK_TRY(esk_tree_find(tree, &tree->path, key, ESK_TREE_FIRST, 1, &spot));
+    if (spot.found) {
+        esk_bytes_copy(row, esk_btree_entry(&spot.node, tree->path.index[0]),
                        esk_tree_layout(tree)->row_bytes);
     }
-    esk_pool_unpin(&tree->pool, found.work.frame);
-    return found.found ? ESK_OK : ESK_NOT_FOUND;
+    esk_pool_unpin(&tree->pool, spot.work.frame);
+    return spot.found ? ESK_OK : ESK_NOT_FOUND;
 }
 
 int esk_tree_floor(struct esk_tree *tree, const void *key, void *row) {
-    struct esk_tree_path *path = &tree->path;
-    struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE};
-    ESK_TRY(esk_tree_ready(tree));
-    ESK_TRY(esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1, &found));
-    return found.found ? row_copy(tree, path, NULL, row)
-                       : row_status(row_backward(tree, path, NULL, row));
+    int status = esk_tree_get(tree, key, row);
+    return status == ESK_NOT_FOUND
+               ? row_status(row_backward(tree, &tree->path, NULL, row))
+               : status;
 }
 
 int esk_tree_ceiling(struct esk_tree *tree, const void *key, void *row) {
     struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_ready(tree));
-    ESK_TRY(esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1, NULL));
+    ESK_TRY(esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1));
     return row_status(row_forward(tree, path, NULL, row));
 }
 
@@ -157,7 +155,7 @@ int esk_tree_first(struct esk_tree *tree, void *row) {
 int esk_tree_last(struct esk_tree *tree, void *row) {
     struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_ready(tree));
-    ESK_TRY(esk_tree_descend(tree, path, NULL, ESK_TREE_LAST, 1, NULL));
+    ESK_TRY(esk_tree_descend(tree, path, NULL, ESK_TREE_LAST, 1));
     return row_status(row_backward(tree, path, NULL, row));
 }
 
@@ -165,7 +163,7 @@ int esk_tree_last(struct esk_tree *tree, void *row) {
 static int rows_count(struct esk_tree *tree, uint32_t *count) {
     struct esk_tree_path *path = &tree->path;
     uint32_t rows = 0;
-    int status = esk_tree_descend(tree, path, NULL, ESK_TREE_LAST, 1, NULL);
+    int status = esk_tree_descend(tree, path, NULL, ESK_TREE_LAST, 1);
     while (status == ESK_OK) {
         rows += path->index[0];
         status = leaf_step(tree, path, NULL, false);
@@ -204,18 +202,19 @@ static bool is_wide(const struct esk_tree *tree) {
 /// Makes the path to where the cursor goes on: the first row it may return,
 /// or the row after the one going back.
 static int cursor_seek(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
-    struct esk_tree_edit found = {.kind = ESK_TREE_EDIT_MOVE};
+    struct esk_tree_spot spot;
     const uint8_t *key = cursor->has_last ? cursor->last : cursor->start;
     if (cursor->has_last && is_wide(tree)) {
         return ESK_E_STALE;
     }
-    ESK_TRY(esk_tree_descend(tree, &cursor->path, key,
-                             cursor->backward ? ESK_TREE_LAST : ESK_TREE_FIRST,
-                             1, &found));
+    ESK_TRY(esk_tree_find(tree, &cursor->path, key,
+                          cursor->backward ? ESK_TREE_LAST : ESK_TREE_FIRST, 1,
+                          &spot));
+    esk_tree_unpin(tree, &spot.work);
     /* Forward, the row returned last is passed over; backward, the row that
        it starts with is not. */
     bool over = cursor->has_last && !cursor->from_last;
-    if (found.found && over != cursor->backward) {
+    if (spot.found && over != cursor->backward) {
         cursor->path.index[0]++;
     }
     return ESK_OK;

@@ -16,7 +16,7 @@ static void edit_begin(struct esk_tree_edit *edit) {
     edit->child_gone = false;
     edit->right_gone = false;
     edit->has_right = false;
-    edit->work.pinned = false;
+    edit->spot.work.pinned = false;
 }
 
 /// Finds the leaf of `key` and makes `edit` there. PUT_NEW and DELETE and
@@ -39,19 +39,20 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
         before = tree->now;
     }
     if (status == ESK_OK) {
-        status = esk_tree_find(tree, key, edit);
+        status = esk_tree_find(tree, &tree->path, key, ESK_TREE_FIRST, 1,
+                               &edit->spot);
         status = status == ESK_NOT_FOUND ? ESK_OK : status;
     }
-    if (status == ESK_OK && mode == PUT_NEW && edit->found) {
+    if (status == ESK_OK && mode == PUT_NEW && edit->spot.found) {
         status = ESK_EXISTS;
     }
-    if (status == ESK_OK && mode == PUT_OLD && !edit->found) {
+    if (status == ESK_OK && mode == PUT_OLD && !edit->spot.found) {
         status = ESK_NOT_FOUND;
     }
     if (status == ESK_OK) {
         status = esk_tree_change(tree, edit);
     }
-    esk_tree_unpin(tree, &edit->work);
+    esk_tree_unpin(tree, &edit->spot.work);
     esk_tree_change_end(tree, status, &before);
     return status;
 }
@@ -186,7 +187,7 @@ int esk_tree_commit(struct esk_tree *tree) {
     struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE,
                                  .level = tree->now.height};
     int status = esk_tree_descend(tree, &tree->path, NULL, ESK_TREE_FIRST,
-                                  tree->now.height, &edit);
+                                  tree->now.height);
     tree->in_batch = false;
     if (status == ESK_OK) {
         status = esk_tree_change(tree, &edit);

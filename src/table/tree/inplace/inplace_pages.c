@@ -295,7 +295,7 @@ static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
     uint32_t found = ESK_INPLACE_ROOT;
     if (*level > 0 && *level <= tree->now.height) {
         ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
-                                 *level, NULL));
+                                 *level));
         found = tree->path.address[*level - 1];
     }
     if (found == at || found == ESK_INPLACE_ROOT) {
@@ -317,8 +317,8 @@ static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
     if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
-    ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
-                             edit.level, &edit));
+    ESK_TRY(esk_tree_find(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
+                          edit.level, &edit.spot));
     memcpy(tree->pending, tree->probe, esk_tree_layout(tree)->key_bytes);
     esk_store_u32(tree->pending + esk_tree_layout(tree)->key_bytes, at);
     return esk_tree_change(tree, &edit);

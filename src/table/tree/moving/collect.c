@@ -117,12 +117,13 @@ static int page_look(struct esk_tree *tree, uint32_t at, uint8_t *level) {
         /* Children are older than their parent: there are none any more. */
         return ESK_OK;
     }
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
-    status = esk_tree_descend(tree, &tree->path, tree->low, ESK_TREE_FIRST, 2,
-                              &edit);
-    if (status == ESK_OK && edit.child == at) {
+    struct esk_tree_spot spot;
+    status =
+        esk_tree_find(tree, &tree->path, tree->low, ESK_TREE_FIRST, 2, &spot);
+    if (status == ESK_OK && spot.child == at) {
         *level = 1;
     }
+    esk_tree_unpin(tree, &spot.work);
     /* What lies below a node that is lost is lost. */
     return status == ESK_E_CORRUPT ? ESK_OK : status;
 }
@@ -137,13 +138,15 @@ static int path_move(struct esk_tree *tree, uint8_t level) {
     ESK_TRY(esk_tree_take(tree));
     if (level < tree->now.height) {
         status = esk_tree_descend(tree, &tree->path, tree->low, ESK_TREE_FIRST,
-                                  (uint8_t)(level + 1u), &edit);
+                                  (uint8_t)(level + 1u));
     }
     if (status == ESK_OK) {
         status = esk_tree_page_verify(tree, at);
     }
     if (status == ESK_OK) {
-        status = esk_tree_extend(tree, &tree->path, at, level, &edit);
+        tree->path.address[level - 1] = at;
+        status =
+            esk_tree_extend(tree, &tree->path, ESK_TREE_FIRST, level, level);
     }
     if (status == ESK_OK) {
         edit.level = level;

@@ -172,11 +172,9 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
             tree->path.address[level - 1] = child;
         }
         if (tree->page != NULL && !here) {
-            struct esk_tree_edit gather = {.level = level};
             struct esk_tree_path path;
             tree->now.root = child;
-            ESK_TRY(esk_tree_descend(tree, &path, NULL, ESK_TREE_FIRST, level,
-                                     &gather));
+            ESK_TRY(esk_tree_descend(tree, &path, NULL, ESK_TREE_FIRST, level));
         }
         ESK_TRY(esk_tree_work_open(tree, level, work, node));
         ESK_TRY(esk_tree_work_own(tree, work, node));

@@ -245,13 +245,13 @@ static int swept_key(struct esk_tree *tree) {
 }
 
 /// Whether the leaf that takes `key`, the first one of that which was swept
-/// last, is that one: the entry for it in edit->node begins no later. Else that
+/// last, is that one: the entry for it in spot->node begins no later. Else that
 /// one is gone, or the smallest keys of the node were put since: then nothing
 /// is known of the order of leaves.
-static bool was_swept(struct esk_tree *tree, const struct esk_tree_edit *edit,
+static bool was_swept(struct esk_tree *tree, const struct esk_tree_spot *spot,
                       const uint8_t *key) {
-    const uint8_t *first = esk_btree_key(&edit->node, tree->path.index[1]);
-    if (edit->child == tree->now.swept ||
+    const uint8_t *first = esk_btree_key(&spot->node, tree->path.index[1]);
+    if (spot->child == tree->now.swept ||
         esk_btree_compare(esk_tree_layout(tree), first, key) <= 0) {
         return true;
     }
@@ -263,7 +263,7 @@ static bool was_swept(struct esk_tree *tree, const struct esk_tree_edit *edit,
 /// cannot be read that is the one at the end of `tail`.
 /// Returns  as path_turn; ESK_NOT_FOUND: not known.
 static int next_find(struct esk_tree *tree, const struct esk_tree_path *tail) {
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
+    struct esk_tree_spot spot;
     const uint8_t *key = NULL;
     if (tree->now.swept != ESK_PAGE_NONE) {
         int status = swept_key(tree);
@@ -279,12 +279,11 @@ static int next_find(struct esk_tree *tree, const struct esk_tree_path *tail) {
     }
     for (;;) {
         bool passed = false;
-        edit.keep = true;
         int status =
-            esk_tree_descend(tree, &tree->path, key, ESK_TREE_FIRST, 2, &edit);
+            esk_tree_find(tree, &tree->path, key, ESK_TREE_FIRST, 2, &spot);
         if (status == ESK_OK) {
-            passed = key != NULL && was_swept(tree, &edit, key);
-            esk_tree_unpin(tree, &edit.work);
+            passed = key != NULL && was_swept(tree, &spot, key);
+            esk_tree_unpin(tree, &spot.work);
         }
         if (status == ESK_E_CORRUPT || passed) {
             uint8_t lost = tree->path.lost;
