@@ -145,19 +145,6 @@ struct esk_tree_work {
     bool pinned;
 };
 
-enum esk_tree_edit_kind {
-    ESK_TREE_EDIT_PUT,    ///< rows into a leaf
-    ESK_TREE_EDIT_DELETE, ///< a row out of a leaf
-    ESK_TREE_EDIT_MOVE,   ///< nothing: the node gets a new address
-    ESK_TREE_EDIT_LINK,   ///< tree->pending into an inner node
-};
-
-/// An entry of a node, and where its child is now.
-struct esk_tree_moved {
-    uint32_t address;
-    uint16_t index;
-};
-
 /// What a descent ends at.
 struct esk_tree_spot {
     struct esk_tree_work work;  ///< of the path's last node
@@ -167,21 +154,35 @@ struct esk_tree_spot {
     bool rightmost;             ///< the path is the last one
 };
 
-/// A change on its way up the path.
-struct esk_tree_edit {
-    const uint8_t *rows;                ///< PUT: the next row
-    const struct esk_tree_moved *moved; ///< MOVE: children of the node where
-                                        ///< it begins
-    uint32_t row_count;                 ///< PUT: rows there are
-    uint32_t done;                      ///< PUT: rows taken
-    uint32_t child;                     ///< where the node below is
-    uint8_t kind;
-    uint8_t moved_count;
-    uint8_t level;    ///< where it begins
+/// What a level of a change tells the one above.
+struct esk_tree_told {
+    uint32_t child;   ///< where the node below is
     bool child_moved; ///< `child` has to be stored
     bool child_gone;  ///< the node below is empty and was dropped
     bool right_gone;  ///< the node right of the one below was joined to it
     bool has_right;   ///< tree->pending has to be inserted
+};
+
+/// Rows that a put brings to a leaf.
+struct esk_tree_rows {
+    const uint8_t *next;
+    uint32_t count;
+    uint32_t done; ///< of them, taken
+};
+
+/// What a change does to the leaf that its path ends at.
+enum esk_tree_leaf_change {
+    ESK_TREE_LEAF_KEEP,   ///< nothing: nodes move, or a level above is told
+    ESK_TREE_LEAF_PUT,    ///< rows in
+    ESK_TREE_LEAF_DELETE, ///< the row out
+};
+
+/// A change on its way up the path.
+struct esk_tree_edit {
+    struct esk_tree_rows rows; ///< of ESK_TREE_LEAF_PUT
+    uint8_t leaf;              ///< enum esk_tree_leaf_change
+    uint8_t level;             ///< where it begins
+    struct esk_tree_told told;
     struct esk_tree_spot spot; ///< where the path ends; then its work, if
                                ///< pinned, is of the node under change
 };
@@ -201,10 +202,10 @@ struct esk_node_store {
     int (*begin)(struct esk_tree *tree, uint32_t pages);
     /// Nodes (inplace: pages) that the region can hold in `height` levels.
     uint32_t (*nodes_max)(const struct esk_tree *tree, uint8_t height);
-    /// A node that was changed and not split: sets edit->child_gone when it
+    /// A node that was changed and not split: sets told->child_gone when it
     /// became empty and was dropped; a root may lose levels. May be NULL.
     int (*settle)(struct esk_tree *tree, struct esk_tree_work *work,
-                  struct esk_btree_node *node, struct esk_tree_edit *edit);
+                  struct esk_btree_node *node, struct esk_tree_told *told);
     /// Takes tree->page; NULL where a path shares none.
     int (*take)(struct esk_tree *tree);
     /// Copies a node of the path into it.
@@ -237,10 +238,10 @@ struct esk_node_store {
 /// What a program that merges names.
 struct esk_tree_merge {
     /// Joins the node of a level that lost an entry with a neighbour, if that
-    /// fits, or takes levels off a root: sets edit->right_gone.
+    /// fits, or takes levels off a root: sets told->right_gone.
     /// Returns ESK_OK also when it did not; else nothing was written.
     int (*join)(struct esk_tree *tree, struct esk_tree_work *work,
-                struct esk_btree_node *node, struct esk_tree_edit *edit);
+                struct esk_btree_node *node, struct esk_tree_told *told);
     /// Makes a change that joined nodes take effect. NULL where nodes move.
     int (*end)(struct esk_tree *tree);
     const struct esk_tree_batches *batches; ///< that it needs; or NULL
@@ -414,7 +415,8 @@ int esk_tree_turn(struct esk_tree *tree, struct esk_tree_path *path,
 
 /* tree_change.c */
 
-/// Makes the change along tree->path. On failure nothing has taken effect.
+/// Makes the change along tree->path: that of the leaf, else what edit->told
+/// says, and nodes get new addresses. On failure nothing has taken effect.
 int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit);
 
 /// Begins a change: completes what a failure left, makes room for what it may

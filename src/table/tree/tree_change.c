@@ -94,14 +94,14 @@ static void rows_add(struct esk_tree *tree, uint32_t rows) {
     }
 }
 
-/// Puts the following rows of the edit beside the one at `index`, as long as
+/// Puts the following rows of the put beside the one at `index`, as long as
 /// they belong into this node and it has room.
 static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
                         const struct esk_btree_node *node, uint16_t index,
                         bool rightmost) {
     const struct esk_btree_layout *layout = esk_tree_layout(tree);
-    while (edit->done < edit->row_count) {
-        const uint8_t *row = edit->rows;
+    while (edit->rows.done < edit->rows.count) {
+        const uint8_t *row = edit->rows.next;
         const uint8_t *key = row + layout->key_offset;
         uint16_t count = esk_btree_count(node);
         bool found = false;
@@ -122,8 +122,8 @@ static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
         } else {
             return;
         }
-        edit->rows += layout->row_bytes;
-        edit->done++;
+        edit->rows.next += layout->row_bytes;
+        edit->rows.done++;
     }
 }
 
@@ -187,7 +187,7 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
     }
     bool keeps = edit->spot.rightmost && index == count &&
                  !(is_root && esk_tree_shares(tree));
-    change->left_changed = !keeps || edit->child_moved;
+    change->left_changed = !keeps || edit->told.child_moved;
     change->right.level = level;
     ESK_TRY(node_divide(tree, keeps, left, &change->right, &right, entry,
                         &index, &in_right));
@@ -213,7 +213,7 @@ static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
         return entry_split(tree, edit, change, index, entry);
     }
     esk_btree_insert(node, index, entry);
-    if (edit->spot.work.level == 1 && edit->done < edit->row_count) {
+    if (edit->spot.work.level == 1 && edit->rows.done < edit->rows.count) {
         rows_follow(tree, edit, node, index, edit->spot.rightmost);
     }
     return ESK_OK;
@@ -224,14 +224,14 @@ static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                        struct change *change) {
     const struct esk_btree_node *node = &edit->spot.node;
     uint16_t index = tree->path.index[0];
-    if (edit->kind == ESK_TREE_EDIT_DELETE) {
+    if (edit->leaf == ESK_TREE_LEAF_DELETE) {
         esk_btree_remove(node, index);
         rows_add(tree, UINT32_MAX);
         return ESK_OK;
     }
-    const uint8_t *row = edit->rows;
-    edit->rows += esk_tree_layout(tree)->row_bytes;
-    edit->done++;
+    const uint8_t *row = edit->rows.next;
+    edit->rows.next += esk_tree_layout(tree)->row_bytes;
+    edit->rows.done++;
     if (!edit->spot.found) {
         rows_add(tree, 1);
         return entry_put(tree, edit, change, index, row);
@@ -239,15 +239,6 @@ static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     memcpy(esk_btree_entry(node, index), row, esk_tree_layout(tree)->row_bytes);
     rows_follow(tree, edit, node, index, edit->spot.rightmost);
     return ESK_OK;
-}
-
-/// Takes note of where children of an inner node are now.
-static void children_set(const struct esk_tree_edit *edit,
-                         const struct esk_btree_node *node) {
-    for (uint8_t i = 0; i < edit->moved_count; i++) {
-        esk_store_u32(esk_btree_child(node, edit->moved[i].index),
-                      edit->moved[i].address);
-    }
 }
 
 /// Makes the change that the level below asks for.
@@ -259,18 +250,18 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         /* A list that lies had a page in use taken for a node. */
         return ESK_E_CORRUPT;
     }
-    if (edit->child_gone) {
+    if (edit->told.child_gone) {
         esk_btree_remove(node, index);
         return ESK_OK;
     }
-    if (edit->child_moved) {
-        esk_store_u32(esk_btree_child(node, index), edit->child);
+    if (edit->told.child_moved) {
+        esk_store_u32(esk_btree_child(node, index), edit->told.child);
     }
-    if (edit->right_gone) {
+    if (edit->told.right_gone) {
         esk_btree_remove(node, (uint16_t)(index + 1u));
         return ESK_OK;
     }
-    if (edit->has_right) {
+    if (edit->told.has_right) {
         if (index == 0) {
             /* Key 0 stays below key 1 when smaller keys split child 0. */
             memcpy(esk_btree_key(node, 0), tree->low,
@@ -298,11 +289,12 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     uint8_t *entry = node.entries;
     memcpy(entry, tree->low, esk_tree_layout(tree)->key_bytes);
-    esk_store_u32(esk_btree_child(&node, 0), edit->child);
+    esk_store_u32(esk_btree_child(&node, 0), edit->told.child);
     memcpy(entry + node.bytes, tree->pending, node.bytes);
     esk_store_u16(node.count, 2);
     ESK_ASSERT(esk_tree_pins_only(tree, &work, NULL));
-    int status = esk_tree_store(tree)->place(tree, &work, true, &edit->child);
+    int status =
+        esk_tree_store(tree)->place(tree, &work, true, &edit->told.child);
     if (status != ESK_OK) {
         esk_tree_work_drop(tree, &work);
     }
@@ -318,17 +310,18 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
     if (change->split) {
         ESK_ASSERT(esk_tree_pins_only(tree, left, &change->right));
         ESK_TRY(esk_tree_store(tree)->split(tree, left, &change->right,
-                                            change->left_changed, &edit->child,
-                                            &right));
+                                            change->left_changed,
+                                            &edit->told.child, &right));
         node_add(tree);
         esk_store_u32(tree->pending + esk_tree_layout(tree)->key_bytes, right);
     } else {
         bool root = left->level == tree->now.height;
         ESK_ASSERT(esk_tree_pins_only(tree, left, NULL));
-        ESK_TRY(esk_tree_store(tree)->place(tree, left, root, &edit->child));
+        ESK_TRY(
+            esk_tree_store(tree)->place(tree, left, root, &edit->told.child));
     }
-    edit->child_moved = edit->child != was;
-    edit->has_right = change->split;
+    edit->told.child_moved = edit->told.child != was;
+    edit->told.has_right = change->split;
     return ESK_OK;
 }
 
@@ -338,7 +331,7 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     struct esk_tree_work *work = &edit->spot.work;
     struct esk_btree_node *node = &edit->spot.node;
     struct change change;
-    bool begins = level == edit->level && edit->kind != ESK_TREE_EDIT_LINK;
+    bool at_leaf = level == 1;
     change.right.pinned = false;
     change.split = false;
     change.left_changed = true;
@@ -350,26 +343,24 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         esk_tree_unpin(tree, work);
         return status;
     }
-    if (!begins) {
+    if (!at_leaf) {
         status = inner_change(tree, edit, &change);
-    } else if (level == 1 && edit->kind != ESK_TREE_EDIT_MOVE) {
+    } else if (edit->leaf != ESK_TREE_LEAF_KEEP) {
         status = leaf_change(tree, edit, &change);
-    } else {
-        children_set(edit, node);
     }
-    bool shrinks = edit->child_gone || edit->right_gone ||
-                   (begins && edit->kind == ESK_TREE_EDIT_DELETE);
-    edit->child_gone = false;
-    edit->right_gone = false;
+    bool shrinks = edit->told.child_gone || edit->told.right_gone ||
+                   (at_leaf && edit->leaf == ESK_TREE_LEAF_DELETE);
+    edit->told.child_gone = false;
+    edit->told.right_gone = false;
     bool is_root = level == tree->now.height;
     if (status == ESK_OK && shrinks && esk_tree_merge(tree) != NULL) {
-        status = esk_tree_merge(tree)->join(tree, work, node, edit);
+        status = esk_tree_merge(tree)->join(tree, work, node, &edit->told);
     }
     if (status == ESK_OK && !change.split &&
         esk_tree_store(tree)->settle != NULL) {
         ESK_ASSERT(esk_tree_pins_only(tree, work, NULL));
-        status = esk_tree_store(tree)->settle(tree, work, node, edit);
-        if (edit->child_gone) {
+        status = esk_tree_store(tree)->settle(tree, work, node, &edit->told);
+        if (edit->told.child_gone) {
             *again = true;
             return ESK_OK;
         }
@@ -384,9 +375,10 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     }
     if (is_root) {
         *again = false;
-        return edit->has_right ? root_grow(tree, edit) : ESK_OK;
+        return edit->told.has_right ? root_grow(tree, edit) : ESK_OK;
     }
-    *again = edit->has_right || edit->child_moved || edit->right_gone;
+    *again =
+        edit->told.has_right || edit->told.child_moved || edit->told.right_gone;
     return ESK_OK;
 }
 

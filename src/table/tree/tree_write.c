@@ -9,13 +9,12 @@ enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
 /// Fills in what has to be there before a descent: to zero all takes an 8-bit
 /// processor five cycles a byte.
 static void edit_begin(struct esk_tree_edit *edit) {
-    edit->done = 0;
-    edit->moved_count = 0;
+    edit->rows.done = 0;
     edit->level = 1;
-    edit->child_moved = false;
-    edit->child_gone = false;
-    edit->right_gone = false;
-    edit->has_right = false;
+    edit->told.child_moved = false;
+    edit->told.child_gone = false;
+    edit->told.right_gone = false;
+    edit->told.has_right = false;
     edit->spot.work.pinned = false;
 }
 
@@ -59,21 +58,21 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
 
 /// The same; once more when pages for new nodes were found, and without a write
 /// cache where frames are too few for it.
-/// edit     its kind and rows are set.
+/// edit     its leaf and rows are set.
 static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
                      struct esk_tree_edit *edit, enum put_mode mode) {
-    const uint8_t *rows = edit->rows;
+    const uint8_t *rows = edit->rows.next;
     if (esk_order_is_nan(esk_tree_layout(tree)->key_type, key)) {
         return ESK_E_INVALID;
     }
     int status = leaf_change(tree, key, edit, mode, false);
     if (status == ESK_FULL && esk_tree_store(tree)->refill != NULL) {
         ESK_TRY(esk_tree_store(tree)->refill(tree));
-        edit->rows = rows;
+        edit->rows.next = rows;
         status = leaf_change(tree, key, edit, mode, false);
     }
     if (status == ESK_E_NO_MEMORY && esk_tree_kept(tree) != NULL) {
-        edit->rows = rows;
+        edit->rows.next = rows;
         status = leaf_change(tree, key, edit, mode, true);
     }
     return status;
@@ -82,11 +81,11 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
 static int row_put(struct esk_tree *tree, const void *row, enum put_mode mode) {
     struct esk_tree_edit edit;
     ESK_ASSERT(row != NULL);
-    edit.kind = ESK_TREE_EDIT_PUT;
-    edit.rows = row;
-    edit.row_count = 1;
-    return leaf_edit(tree, edit.rows + esk_tree_layout(tree)->key_offset, &edit,
-                     mode);
+    edit.leaf = ESK_TREE_LEAF_PUT;
+    edit.rows.next = row;
+    edit.rows.count = 1;
+    return leaf_edit(tree, edit.rows.next + esk_tree_layout(tree)->key_offset,
+                     &edit, mode);
 }
 
 int esk_tree_put(struct esk_tree *tree, const void *row) {
@@ -109,14 +108,14 @@ int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
     ESK_ASSERT(rows != NULL || count == 0);
     while (put < count && status == ESK_OK) {
         struct esk_tree_edit edit;
-        edit.kind = ESK_TREE_EDIT_PUT;
-        edit.rows = row;
-        edit.row_count = count - put;
+        edit.leaf = ESK_TREE_LEAF_PUT;
+        edit.rows.next = row;
+        edit.rows.count = count - put;
         status = leaf_edit(tree, row + esk_tree_layout(tree)->key_offset, &edit,
                            PUT_ANY);
         if (status == ESK_OK) {
-            put += edit.done;
-            row = edit.rows;
+            put += edit.rows.done;
+            row = edit.rows.next;
         }
     }
     if (done != NULL) {
@@ -128,9 +127,9 @@ int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
 int esk_tree_delete(struct esk_tree *tree, const void *key) {
     struct esk_tree_edit edit;
     ESK_ASSERT(key != NULL);
-    edit.kind = ESK_TREE_EDIT_DELETE;
-    edit.rows = NULL;
-    edit.row_count = 0;
+    edit.leaf = ESK_TREE_LEAF_DELETE;
+    edit.rows.next = NULL;
+    edit.rows.count = 0;
     return leaf_edit(tree, key, &edit, PUT_OLD);
 }
 
@@ -184,8 +183,7 @@ int esk_tree_commit(struct esk_tree *tree) {
         esk_tree_kept(tree)->through = true;
     }
     struct esk_tree_state before = tree->now;
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE,
-                                 .level = tree->now.height};
+    struct esk_tree_edit edit = {.level = tree->now.height};
     int status = esk_tree_descend(tree, &tree->path, NULL, ESK_TREE_FIRST,
                                   tree->now.height);
     tree->in_batch = false;

@@ -311,9 +311,8 @@ static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
 
 /// Tells the parent of the node on page `at`, after left_names.
 static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_LINK,
-                                 .level = (uint8_t)(level + 1u),
-                                 .has_right = true};
+    struct esk_tree_edit edit = {.level = (uint8_t)(level + 1u),
+                                 .told = {.has_right = true}};
     if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }

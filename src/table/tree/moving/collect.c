@@ -131,7 +131,7 @@ static int page_look(struct esk_tree *tree, uint32_t at, uint8_t *level) {
 /// Writes the page at the tail anew, whose lowest node is of `level`, with what
 /// is above it.
 static int path_move(struct esk_tree *tree, uint8_t level) {
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE};
+    struct esk_tree_edit edit = {.level = level};
     struct esk_tree_state before = tree->now;
     uint32_t at = tree->ring.tail;
     int status = ESK_OK;
@@ -149,7 +149,6 @@ static int path_move(struct esk_tree *tree, uint8_t level) {
             esk_tree_extend(tree, &tree->path, ESK_TREE_FIRST, level, level);
     }
     if (status == ESK_OK) {
-        edit.level = level;
         status = esk_tree_change(tree, &edit);
         tree->moved++;
     }

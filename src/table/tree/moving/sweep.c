@@ -27,9 +27,15 @@
 
 enum { NODES_MAX = 8 }; ///< lowest inner nodes that one step goes over
 
+/// An entry of a node, and where its child is now.
+struct moved {
+    uint32_t address;
+    uint16_t index;
+};
+
 /// What a step has written so far.
 struct step {
-    struct esk_tree_moved moved[NODES_MAX];
+    struct moved moved[NODES_MAX];
     uint32_t near;  ///< it ends at a leaf behind this position
     uint32_t below; ///< no page below is live any more
     uint16_t most;  ///< pages
@@ -175,11 +181,23 @@ static int node_move(struct esk_tree *tree, uint32_t *address, uint16_t index,
     return status;
 }
 
+/// Has the path's node of level 3, and what is above it, written with the
+/// places of the children that were moved.
+static int parent_move(struct esk_tree *tree, const struct step *step) {
+    struct esk_tree_edit edit = {.level = 3};
+    struct esk_tree_spot *spot = &edit.spot;
+    ESK_TRY(esk_tree_work_open(tree, 3, &spot->work, &spot->node));
+    for (uint8_t i = 0; i < step->count; i++) {
+        esk_store_u32(esk_btree_child(&spot->node, step->moved[i].index),
+                      step->moved[i].address);
+    }
+    return esk_tree_change(tree, &edit);
+}
+
 /// Goes over some of the nodes below the path's node of level 3, from its
 /// entry on, and has what is above them written.
 /// Returns  ESK_OK; ESK_NOT_FOUND: nothing was moved.
 static int nodes_move(struct esk_tree *tree, struct step *step) {
-    struct esk_tree_edit edit = {.kind = ESK_TREE_EDIT_MOVE, .level = 3};
     uint16_t from = tree->path.index[1];
     uint16_t index = tree->path.index[2];
     uint16_t last = (uint16_t)(index + NODES_MAX);
@@ -207,9 +225,7 @@ static int nodes_move(struct esk_tree *tree, struct step *step) {
         return ESK_NOT_FOUND;
     }
     due_put_off(tree, step);
-    edit.moved = step->moved;
-    edit.moved_count = step->count;
-    return esk_tree_change(tree, &edit);
+    return parent_move(tree, step);
 }
 
 /// Has tree->path lead to a leaf further on than the path's node of `level`,
