@@ -92,7 +92,6 @@ struct esk_tree_kept {
 struct esk_tree {
     uint8_t frame;      ///< of `page`
     uint8_t page_low;   ///< lowest level in `page`
-    uint8_t load_level; ///< level that the next load is for
     uint8_t root_frame; ///< where the root was last
     bool lru_n;
     bool in_batch;
@@ -154,6 +153,12 @@ struct esk_tree_spot {
     bool rightmost;             ///< the path is the last one
 };
 
+/// What a pool passes on to esk_node_store.load.
+struct esk_tree_load {
+    struct esk_tree *tree;
+    uint8_t level; ///< of the node that is wanted
+};
+
 /// What a level of a change tells the one above.
 struct esk_tree_told {
     uint32_t child;   ///< where the node below is
@@ -193,7 +198,7 @@ struct esk_node_store {
     /// Lays nodes out in a page; the row's and the key's places are set.
     void (*layout)(struct esk_btree_layout *layout, uint16_t page_bytes,
                    uint8_t k_percent);
-    esk_pool_load *load;
+    esk_pool_load *load; ///< its context: a struct esk_tree_load
     /// Takes up the region and finds the root. page: scratch.
     int (*mount)(struct esk_tree *tree, const struct esk_ring_config *region,
                  uint8_t *page);

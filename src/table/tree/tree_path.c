@@ -17,11 +17,11 @@ static inline int page_pin(struct esk_tree *tree, uint32_t address,
     if (address == ESK_PAGE_NONE) {
         return ESK_E_CORRUPT; /* the tag of an empty frame */
     }
-    tree->load_level = level;
+    struct esk_tree_load load = {tree, level};
     work->address = address;
     work->level = level;
     ESK_TRY(esk_pool_pin(&tree->pool, address, class_,
-                         esk_tree_store(tree)->load, tree, &work->page,
+                         esk_tree_store(tree)->load, &load, &work->page,
                          &work->frame));
     work->pinned = true;
     return ESK_OK;

@@ -29,7 +29,8 @@ struct tree_reader {
 };
 
 static int reader_load(void *context, uint32_t tag, uint8_t *page) {
-    struct tree_reader *reader = context;
+    const struct esk_tree_load *load = context;
+    struct tree_reader *reader = (struct tree_reader *)load->tree;
     if (tag >= reader->tail && tag < reader->tree.ring.tail) {
         return ESK_E_STALE;
     }

@@ -66,7 +66,8 @@ int esk_inplace_slot_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
 }
 
 static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
-    struct esk_tree *tree = context;
+    const struct esk_tree_load *load = context;
+    struct esk_tree *tree = load->tree;
     struct esk_region *region = &tree->ring.region;
     bool verify = (esk_volume_flags(tree->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = ESK_E_CORRUPT;
@@ -75,7 +76,7 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
             esk_region_read(region, page_from(tree, tag), tag, page, verify);
     }
     if (status == ESK_OK &&
-        page[ESK_ENVELOPE_KIND] == ESK_PAGE_NODE + tree->load_level) {
+        page[ESK_ENVELOPE_KIND] == ESK_PAGE_NODE + load->level) {
         return ESK_OK;
     }
     esk_count(&tree->stats.damaged);

@@ -65,12 +65,13 @@ static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
 }
 
 static int cow_load(void *context, uint32_t tag, uint8_t *page) {
-    struct esk_tree *tree = context;
+    const struct esk_tree_load *load = context;
+    struct esk_tree *tree = load->tree;
     bool verify = (esk_volume_flags(tree->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = esk_ring_read(&tree->ring, tag, page, verify);
     if (status == ESK_NOT_FOUND ||
-        (status == ESK_OK && (tree->load_level < page[ESK_TREE_PAGE_LOW] ||
-                              tree->load_level > page[ESK_TREE_PAGE_TOP]))) {
+        (status == ESK_OK && (load->level < page[ESK_TREE_PAGE_LOW] ||
+                              load->level > page[ESK_TREE_PAGE_TOP]))) {
         esk_count(&tree->stats.damaged);
         return ESK_E_CORRUPT;
     }
