@@ -57,10 +57,10 @@ static void row_make(uint16_t number, struct row *row) {
 
 static void create(void) {
     static const struct esk_column columns[COLUMNS] = {
-        {"key", "", ESK_TYPE_U32, 0},
-        {"number", "", ESK_TYPE_U32, 0},
-        {"v2", "", ESK_TYPE_U32, 0},
-        {"v3", "", ESK_TYPE_U32, 0},
+        {"key", "", ESK_TYPE_U32, 0, 0},
+        {"number", "", ESK_TYPE_U32, 0, 0},
+        {"v2", "", ESK_TYPE_U32, 0, 0},
+        {"v3", "", ESK_TYPE_U32, 0, 0},
     };
     static const struct esk_table_spec spec = {.name = "tree",
                                                .columns = columns,

@@ -354,21 +354,17 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
         volume->half_valid = 3;
         return ESK_OK;
     }
-    if (first == ESK_E_IO || second == ESK_E_IO) {
-        return ESK_E_IO; /* that half may be the newer one */
+    int failed = first == ESK_OK ? second : first;
+    if (first == ESK_OK || second == ESK_OK) {
+        if (failed == ESK_E_IO) {
+            return failed; /* that half may be the newer one */
+        }
+        return first == ESK_OK ? ESK_OK : half_find(volume, 1, page);
     }
-    if (first == ESK_OK) {
-        return ESK_OK;
-    }
-    if (second == ESK_OK) {
-        return half_find(volume, 1, page);
-    }
-    if (told(first) > told(second)) {
-        return first;
-    }
-    return second == ESK_NOT_FOUND
+    failed = told(first) > told(second) ? first : second;
+    return failed == ESK_NOT_FOUND
                ? esk_volume_probe(volume, ESK_PAGE_NONE, page)
-               : second;
+               : failed;
 }
 
 bool esk_table_is_open(const struct esk_volume *volume, uint8_t id) {

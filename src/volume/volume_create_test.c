@@ -111,6 +111,7 @@ static const struct {
     {ESK_NOR(24, 8, 256), 0},  {ESK_NOR(60, 1, 128), 0},
     {ESK_NAND(24, 4, 512), 0}, {ESK_CARD(24, 4, 512), 0},
     {ESK_CARD(24, 4, 512), 2}, {ESK_CARD(24, 4, 512), 24},
+    {ESK_NOR(200, 4, 128), 0},
 };
 
 /// A boot of a blank medium, cut at operation `op`; then one more, cut at
@@ -195,6 +196,59 @@ ESK_TEST(volume_left_over_under_another_is_not_mounted_again) {
     ESK_CHECK_INT(fixture.volume.tables_max, 1);
     ESK_CHECK_INT(fixture.volume.commit, commit);
     fixture_end(&fixture);
+}
+
+ESK_TEST(volume_on_a_bus_that_fails_is_not_formatted) {
+    struct esk_fixture fixture;
+    const uint8_t bytes[] = {0x78, 0xF0, 'E', 's'};
+    fixture_start(&fixture, &fixture_nor, &config);
+    for (uint32_t i = 0; i < fixture_nor.block_count; i++) {
+        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, i), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_sim_poke(fixture.sim, 7, 0, bytes, 2), ESK_OK);
+    ESK_CHECK_INT(esk_sim_poke(fixture.sim, 7, 16, bytes + 2, 2), ESK_OK);
+    uint64_t operations = esk_sim_op_count(fixture.sim);
+    bool failed = true;
+    for (uint32_t read = 1; failed; read++) {
+        ESK_CONTEXT("read %u", (unsigned)read);
+        if (esk_sim_op_count(fixture.sim) != operations) {
+            break;
+        }
+        fail_from(read, 3, READ_BROKEN);
+        int status = boot(&fixture.volume, fixture.device);
+        failed = fail_end();
+        ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+        ESK_CHECK(status == ESK_OK ||
+                  esk_sim_op_count(fixture.sim) == operations);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(volume_without_a_good_block_for_its_first_half_stays_foreign) {
+    struct esk_fixture fixture;
+    const uint8_t byte = 0x5A;
+    fixture_start(&fixture, &fixture_nor, &config);
+    for (uint32_t i = 0; i < fixture_nor.block_count; i++) {
+        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, i), ESK_OK);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        ESK_CHECK_INT(fixture.device->ops->block_mark_bad(fixture.device, i),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(esk_sim_poke(fixture.sim, 39, 9, &byte, 1), ESK_OK);
+    ESK_CHECK_INT(boot(&fixture.volume, fixture.device), ESK_E_FOREIGN);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(volume_on_a_device_of_another_size_is_named_so) {
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, &config);
+    struct esk_device other = *fixture.device;
+    other.geometry.block_count /= 2;
+    ESK_CHECK_INT(boot(&fixture.volume, &other), ESK_E_GEOMETRY);
+    other.geometry.block_count *= 4; /* reads fail behind the device's end */
+    ESK_CHECK_INT(boot(&fixture.volume, &other), ESK_E_GEOMETRY);
+    esk_sim_destroy(fixture.sim);
 }
 
 ESK_TEST_MAIN()

@@ -156,6 +156,27 @@ ESK_TEST(volume_attached_and_stamped_is_the_one_that_was_formatted) {
         ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, block),
                       ESK_OK);
     }
+    /* A torn superblock is stamped again; something else is not. */
+    esk_page_id super = 0;
+    ESK_CHECK_INT(esk_half_page(&fixture.volume, 0,
+                                (uint16_t)(shape.half_pages - 1u), &super),
+                  ESK_OK);
+    const uint8_t torn[] = {0x51, 0, 1};
+    const uint8_t other[] = {0x2E, 0x5A};
+    ESK_CHECK_INT(
+        esk_sim_poke(fixture.sim, super, ESK_ENVELOPE_KIND, torn, sizeof torn),
+        ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_sim_poke(fixture.sim, super, ESK_ENVELOPE_KIND, other,
+                               sizeof other),
+                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        ESK_E_CORRUPT);
+    ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, super / 8),
+                  ESK_OK);
     ESK_CHECK_INT(
         esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
         ESK_NOT_FOUND);

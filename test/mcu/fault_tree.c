@@ -98,10 +98,10 @@ static int scan(bool settle) {
 
 int fault_create(void) {
     static const struct esk_column columns[4] = {
-        {"key", "", ESK_TYPE_U32, 0},
-        {"number", "", ESK_TYPE_U32, 0},
-        {"version", "", ESK_TYPE_U32, 0},
-        {"both", "", ESK_TYPE_U32, 0},
+        {"key", "", ESK_TYPE_U32, 0, 0},
+        {"number", "", ESK_TYPE_U32, 0, 0},
+        {"version", "", ESK_TYPE_U32, 0, 0},
+        {"both", "", ESK_TYPE_U32, 0, 0},
     };
     static const struct esk_table_spec spec = {.name = "log",
                                                .columns = columns,

@@ -2,8 +2,11 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 #include "esker/row.h"
+#include "table/series/series.h"
 #include "test/harness/fixture.h"
+#include "test/harness/forge.h"
 #include "volume/volume.h"
+#include "volume/volume_format.h"
 
 #define LOG_ROW(COLUMN)                                                        \
     COLUMN(U32, time, "s")                                                     \
@@ -229,6 +232,109 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
     ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
                                           &config, arena, 20, NULL),
                   ESK_E_NO_MEMORY);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(options_of_a_newer_version_are_not_read) {
+    struct esk_table_info info = {.options_bytes = ESK_OPTIONS_BYTES_MAX + 1};
+    struct esk_series_options series;
+    struct esk_tree_options tree;
+    ESK_CHECK_INT(esk_series_options(&info, &series), ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_tree_options(&info, &tree), ESK_E_UNSUPPORTED);
+    info.options_bytes = 0;
+    ESK_CHECK_INT(esk_series_options(&info, &series), ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_tree_options(&info, &tree), ESK_E_CORRUPT);
+}
+
+ESK_TEST(tree_whose_region_cannot_be_is_corrupt) {
+    static const struct esk_column map[] = {
+        {.name = "id", .type = ESK_TYPE_U32},
+        {.name = "value", .type = ESK_TYPE_U32}};
+    struct esk_table_spec spec = {.name = "map",
+                                  .columns = map,
+                                  .column_count = 2,
+                                  .data_blocks = 10,
+                                  .store = ESK_STORE_WANDERING};
+    struct esk_tree_config config = {.store = &esk_store_wandering};
+    /* Blocks of the region, behind the head, the name, an option, a role. */
+    const uint16_t at = ESK_DESCRIPTOR_NAME + 3 + (ESK_OPTION_HEAD + 2) + 5;
+    static const uint8_t blocks[][4] = {{0}, {1}, {200}};
+    for (size_t i = 0; i < 3; i++) {
+        struct esk_fixture fixture;
+        struct esk_tree *tree = NULL;
+        ESK_CONTEXT("%u blocks", blocks[i][0]);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        ESK_CHECK_INT(
+            esk_tree_create(&fixture.volume, &spec, NULL, fixture.page),
+            ESK_OK);
+        forge_descriptor(&fixture, at, blocks[i], 4);
+        fixture_mount(&fixture);
+        ESK_CHECK_INT(esk_tree_open(&tree, &fixture.volume, "map", &config,
+                                    arena, sizeof arena),
+                      ESK_E_CORRUPT);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(tree_of_one_block_and_text_in_numbers_are_refused) {
+    static const struct esk_column map[] = {
+        {.name = "id", .type = ESK_TYPE_U32},
+        {.name = "value", .type = ESK_TYPE_U32, .flags = ESK_COLUMN_TEXT}};
+    struct esk_table_spec spec = {.name = "map",
+                                  .columns = map,
+                                  .column_count = 1,
+                                  .data_blocks = 1,
+                                  .store = ESK_STORE_WANDERING};
+    struct esk_fault fault = {.kind = 0};
+    ESK_CHECK_INT(esk_tree_spec_check(&spec, 256, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_REGION);
+    spec.column_count = 2;
+    ESK_CHECK_INT(esk_tree_spec_check(&spec, 256, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
+    ESK_CHECK_INT(fault.column, 1);
+}
+
+ESK_TEST(series_without_a_sync_journal_where_it_asks_for_none) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    struct esk_table_spec spec = log_spec;
+    spec.data_blocks = 16;
+    for (uint8_t none = 0; none < 2; none++) {
+        fixture_start(&fixture, &fixture_sd, NULL);
+        spec.sync_blocks = none ? ESK_SYNC_BLOCKS_NONE : 0;
+        ESK_CHECK_INT(
+            esk_series_create(&fixture.volume, &spec, NULL, fixture.page),
+            ESK_OK);
+        ESK_CHECK_INT(
+            esk_volume_find(&fixture.volume, "log", &info, fixture.page),
+            ESK_OK);
+        ESK_CHECK_INT(info.blocks[ESK_REGION_SYNC] == 0, none);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(series_reads_past_a_newest_page_without_rows) {
+    struct esk_fixture fixture;
+    struct esk_series *series = NULL;
+    struct log_row row = {.time = 1};
+    fixture_start(&fixture, &fixture_nand, NULL);
+    ESK_CHECK_INT(use(&fixture, &log_spec, &series, NULL), ESK_OK);
+    for (; row.time <= 100; row.time++) {
+        ESK_CHECK_INT(esk_series_append(series, &row), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(series), ESK_OK);
+    memset(fixture.page, 0xFF, sizeof fixture.page);
+    ESK_CHECK_INT(
+        esk_ring_append(&series->data, fixture.page, 0, series->ordinal, NULL),
+        ESK_OK);
+    for (uint32_t key = 1; key <= 100; key += 9) {
+        ESK_CHECK_INT(esk_series_get(series, key, &row), ESK_OK);
+        ESK_CHECK_INT(row.time, key);
+    }
+    ESK_CHECK_INT(esk_series_floor(series, 500, &row), ESK_OK);
+    ESK_CHECK_INT(row.time, 100);
+    ESK_CHECK_INT(esk_series_ceiling(series, 101, &row), ESK_NOT_FOUND);
+    esk_series_close(series);
     fixture_end(&fixture);
 }
 

@@ -10,14 +10,14 @@
 
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options) {
+    if (info->options_bytes > sizeof info->options) {
+        return ESK_E_UNSUPPORTED;
+    }
     const uint8_t *own = esk_option_find(info->options, info->options_bytes,
                                          ESK_OPTION_SERIES, 3);
     const uint8_t *tail =
         esk_option_find(info->options, info->options_bytes, ESK_OPTION_TAIL,
                         ESK_OPTION_TAIL_BYTES);
-    if (info->options_bytes > sizeof info->options) {
-        return ESK_E_UNSUPPORTED;
-    }
     if (own == NULL || tail == NULL || own[0] < 2) {
         return ESK_E_CORRUPT;
     }

@@ -34,10 +34,13 @@ static uint8_t write_frames(const struct esk_tree_config *config,
 
 int esk_tree_options(const struct esk_table_info *info,
                      struct esk_tree_options *options) {
+    if (info->options_bytes > sizeof info->options) {
+        return ESK_E_UNSUPPORTED;
+    }
     const uint8_t *own =
         esk_option_find(info->options, info->options_bytes, ESK_OPTION_TREE, 2);
-    if (own == NULL || info->options_bytes > sizeof info->options) {
-        return own == NULL ? ESK_E_CORRUPT : ESK_E_UNSUPPORTED;
+    if (own == NULL) {
+        return ESK_E_CORRUPT;
     }
     options->store = own[0];
     options->k_percent = own[1];
