@@ -3,7 +3,7 @@
 
 /// A row's struct and its columns from one text, so that they cannot differ.
 ///
-///     #define LOG_ROW(F) F(U32, time, "s") F(I16, level, "mm") F(U16, gate, "")
+///     #define LOG_ROW(F) F(U32, time, "s") F(I16, level, "mm") F(U16, x, "")
 ///     ESK_ROW(log_row, LOG_ROW);
 ///
 ///     static const struct esk_table_spec log_spec = {
@@ -11,8 +11,8 @@
 ///
 /// makes `struct log_row` and `log_row_columns`. A struct that the compiler
 /// pads does not compile: put wide columns first, or use ESK_ROW_PACKED.
-/// The first word of a column is one of I8 .. U64, F32, F64, BYTES(n), TEXT(n), and for
-/// a variable column VAR or VAR_TEXT, an array of ESK_VAR_REF_BYTES.
+/// The first word of a column is one of I8 .. U64, F32, F64, BYTES(n), TEXT(n),
+/// and for a variable column VAR or VAR_TEXT, an array of ESK_VAR_REF_BYTES.
 #ifndef ESKER_ROW_H
 #define ESKER_ROW_H
 

@@ -153,8 +153,10 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     lib.ESK_E_BUSY: (Busy, "close the other handle first"),
     lib.ESK_E_FOREIGN: (
         Foreign,
-        "look at what it holds; Volume.format(device, overwrite=True) "
-        "formats it all the same",
+        (
+            "look at what it holds; Volume.format(device, overwrite=True) "
+            "formats it all the same"
+        ),
     ),
     lib.ESK_PY_CLOSED: (Closed, "open it again"),
     lib.ESK_PY_BUSY: (Busy, "close the volume that is mounted first"),

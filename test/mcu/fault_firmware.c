@@ -47,7 +47,8 @@ static void leave(void) {
 
 /// A volume with an empty table, mounted.
 static void create(void) {
-    static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE}};
+    static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE},
+                                                    .overwrite = true};
     FIRMWARE_DO(esk_volume_format(&medium_device, &format, fault_page()));
     FIRMWARE_DO(volume_mount());
     FIRMWARE_DO(fault_create());
