@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
 """The command `esker`, one file a command: demo, create, import, query, info,
-verify, inspect, plan, header; drop and delete share one.
+verify, salvage, inspect, plan, header; drop and delete share one.
 
 Exit status: 0 done, 1 something was refused or failed (said on stderr, with
 what to do), 2 the command line is wrong.
@@ -31,6 +31,7 @@ _COMMANDS = {  # in the order of the help: the module, and its function
     "query": ("query", "query"),
     "info": ("info", "info"),
     "verify": ("verify", "verify"),
+    "salvage": ("salvage", "salvage"),
     "inspect": ("inspect", "inspect"),
     "plan": ("plan", "plan"),
     "header": ("header", "header"),

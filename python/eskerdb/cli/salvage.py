@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""`esker salvage IMAGE OUT`: the readable rows of a damaged image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eskerdb.cli.arguments import Image, geometry_of
+from eskerdb.cli.make import Block, Page, Size
+from eskerdb.cli.output import console, count, sheet, warn
+from eskerdb.salvage import SalvagedTable
+from eskerdb.salvage import salvage as salvage_image
+
+
+def salvage(
+    image: Image,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The new image.")],
+    page: Page = None,
+    block: Block = None,
+    size: Size = None,
+) -> None:
+    """Write the readable rows of a damaged or truncated image to a new one.
+
+    --page and --block, of the device, are needed where no superblock is left,
+    and --size where its end is missing as well. Status 1 when something was
+    lost.
+    """
+    geometry = None
+    if page is not None and block is not None:
+        length = size or str(image.stat().st_size)
+        geometry = geometry_of(page, block, length)
+    elif page is not None or block is not None or size is not None:
+        raise typer.BadParameter("give --page and --block, or none of these")
+    found = salvage_image(image, out, geometry=geometry)
+    if found.bytes_missing:
+        warn(f"the image ends {found.bytes_missing:,} bytes early")
+    if found.catalog != "whole":
+        warn(f"catalog: {found.catalog}")
+    lines = sheet("table", "kind", "rows", "lost", right=("rows",))
+    for table in found.tables:
+        lines.add_row(
+            table.name, table.kind, f"{table.rows:,}", _lost(table) or "nothing"
+        )
+    out_console = console()
+    out_console.print(lines)
+    out_console.print(f"{count(len(found.tables), 'table')} written to {out}")
+    if found.bytes_missing or any(_lost(table) for table in found.tables):
+        raise typer.Exit(1)
+
+
+def _lost(table: SalvagedTable) -> str:
+    """Says what a table lost; "" when nothing."""
+    parts = [
+        f"{number:,} {what}"
+        for number, what in (
+            (table.rows_missing, "rows"),
+            (table.pages_damaged, "pages"),
+            (table.values_missing, "values"),
+        )
+        if number
+    ]
+    return ", ".join(parts + ([table.problem] if table.problem else []))
