@@ -123,6 +123,7 @@ struct esk_table_spec {
     uint8_t k_percent;     ///< mu: share of a page its leaf gets, 10..90; 0: 50
     uint32_t version;      ///< of the schema: the program's own number for it
     uint16_t row_bytes;    ///< sizeof the program's row; 0: not compared
+    bool keys_repeat;      ///< series: rows in a row may have the same key
 };
 
 /// What is wrong with a schema, and where.
@@ -143,7 +144,8 @@ enum esk_fault_kind {
     ESK_FAULT_INDEX_EDGES,     ///< not rising, or too many for the bitmap
     ESK_FAULT_INDEX_DUPLICATE, ///< a column is indexed twice
     ESK_FAULT_INDEX_TOO_WIDE,  ///< two index entries do not fit a page
-    ESK_FAULT_OPTION,          ///< full_policy, group_pages or run_pages
+    ESK_FAULT_OPTION,          ///< full_policy, group_pages, run_pages, or keys
+                               ///< of a tree that repeat
     ESK_FAULT_REGION,          ///< too few blocks for a ring
     ESK_FAULT_TOO_LARGE,       ///< the catalog has no room for the table
     ESK_FAULT_STORE,           ///< no such tree store, or k out of range
@@ -158,7 +160,7 @@ enum esk_fault_kind {
     ESK_FAULT_OTHER_TYPE,   ///< of a column
     ESK_FAULT_OTHER_WIDTH,  ///< of a column
     ESK_FAULT_OTHER_KEY,    ///< number of the key column
-    ESK_FAULT_OTHER_OPTION, ///< of a tree: its store
+    ESK_FAULT_OTHER_OPTION, ///< a tree's store; whether a series' keys repeat
 };
 
 struct esk_fault {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The series table: rows in rising key order, appended, never changed.
+/// The series table: rows in rising key order, appended, never changed. Where
+/// the table lets keys repeat, rows of one key stay in the order they came in.
 ///
 /// Rows gather in one page of RAM. A full page is programmed at the head of
 /// a ring of blocks; when the ring is full the oldest block goes, or the
@@ -125,6 +126,7 @@ struct esk_series_options {
     uint8_t group_pages;
     uint8_t run_pages;
     uint8_t full_policy; ///< enum esk_full_policy
+    bool keys_repeat;
 };
 
 /// Returns ESK_OK; ESK_E_CORRUPT when `info` is not of a series;
@@ -169,6 +171,7 @@ struct esk_series_shape {
     uint8_t group_pages; ///< as in struct esk_series_options
     uint8_t run_pages;
     uint8_t column_count; ///< indexed columns
+    bool keys_repeat;     ///< as in struct esk_series_options
 };
 
 /// var_offset of a table without a variable column.
@@ -256,7 +259,8 @@ struct esk_series_cursor {
     uint16_t row;  ///< rows of the page that are left
     bool in_write; ///< on the rows in RAM
     bool has_last;
-    esk_key last; ///< rows from this key on are passed over
+    esk_key last;    ///< rows from this key on are passed over
+    uint32_t before; ///< where keys repeat: rows from this ordinal on are
     /// Whether `row` meets every range; NULL: there is none.
     bool (*matches)(const struct esk_series_cursor *cursor, const uint8_t *row);
     struct esk_series_plan plan;
@@ -360,7 +364,8 @@ void esk_series_close(struct esk_series *series);
 /// row      in, borrowed for the call: esk_series_row_bytes bytes. A
 ///          variable column's slot is ignored and stored as an empty value.
 /// Returns  ESK_OK: accepted, in RAM or on the medium. ESK_OUT_OF_ORDER: the
-///          key is not above the newest. ESK_FULL (ESK_FULL_REFUSE only).
+///          key is below the newest, or the same where keys do not repeat.
+///          ESK_FULL (ESK_FULL_REFUSE only).
 ///          ESK_E_IO, ESK_E_WORN: nothing was accepted; earlier rows stay.
 ///          ESK_E_IO says that transfers fail: call again, however long it
 ///          takes, without mounting again. ESK_E_WORN says that the medium
@@ -393,7 +398,7 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 ///          is overwritten.
 int esk_series_sync(struct esk_series *series);
 
-/// Copies the row with key == `key` into `row`.
+/// Copies the row with key == `key` into `row`; of several the newest.
 /// row      out, esk_series_row_bytes bytes; untouched unless ESK_OK.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT when rows are missing where
 ///          the key would be; ESK_E_IO.

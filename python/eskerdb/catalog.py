@@ -86,6 +86,7 @@ class Table:
     indexes      value indexes
     row_bytes    bytes of a row
     full         what happens when a series' region is full
+    keys_repeat  whether rows in a row of a series may have the same key
     store        of a tree: where its nodes live; else ""
     k_percent    of a mu tree: a leaf's share of a page; else 0
     blocks       block counts of its data, index, variable and sync regions
@@ -106,6 +107,7 @@ class Table:
     first_block: tuple[int, int, int, int]
     store: str = ""
     k_percent: int = 0
+    keys_repeat: bool = False
     version: int = 0
     problem: str = ""
 

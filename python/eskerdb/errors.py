@@ -32,7 +32,8 @@ class NotFound(EskerError, KeyError):
 
 
 class OutOfOrder(EskerError):
-    """A key is not above the newest; nothing of that row was stored."""
+    """A key is below the newest, or the same where keys do not repeat; nothing
+    of that row was stored."""
 
 
 class Full(EskerError):
@@ -117,7 +118,7 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     lib.ESK_END: (EskerError, ""),
     lib.ESK_OUT_OF_ORDER: (
         OutOfOrder,
-        "append rows in rising key order, each key once",
+        "append rows in rising key order; each key once, unless they repeat",
     ),
     lib.ESK_FULL: (
         Full,

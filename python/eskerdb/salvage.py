@@ -310,6 +310,7 @@ def _created(new: Volume, table: Table) -> Any:
             store=table.store,
             k_percent=table.k_percent,
             blocks=data,
+            version=table.version,
         )
     else:
         new.create(
@@ -321,6 +322,8 @@ def _created(new: Volume, table: Table) -> Any:
             data_blocks=data + sync,
             index_blocks=index,
             var_blocks=var,
+            keys_repeat=table.keys_repeat,
+            version=table.version,
         )
     return new.open_table(table.name)
 

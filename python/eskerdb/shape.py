@@ -261,6 +261,7 @@ def _options(options: Any) -> str:
             ("group_pages", options.group_pages),
             ("run_pages", options.run_pages),
             ("full_policy", full[options.full_policy]),
+            ("keys_repeat", _bool(options.keys_repeat)),
         ],
     )
 
@@ -282,8 +283,13 @@ def _series(table: Table, options: Any) -> str:
             ("key_bytes", _width(key)),
             ("group_pages", options.group_pages),
             ("run_pages", options.run_pages),
+            ("keys_repeat", _bool(options.keys_repeat)),
         ],
     )
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
 
 
 def _parts(table: Table, has_sync: bool) -> str:

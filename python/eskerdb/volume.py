@@ -164,12 +164,17 @@ class Volume(Mount):
         data_blocks: int = 0,
         index_blocks: int = 0,
         var_blocks: int = 0,
+        keys_repeat: bool = False,
+        version: int = 0,
     ) -> Table:
         """Creates a series table and returns its catalog entry.
 
         key       the key column's name; None: the first column
         indexes   value indexes; a plain name takes Index's defaults
         full      "drop_oldest": the oldest block goes; "refuse": Full
+        keys_repeat
+                  rows in a row may have the same key
+        version   of the schema: your own number for it
 
         The sizes are in pages and blocks; 0 takes the core's default. Raises
         SchemaError naming the column, Exists, NoSpace, ReadOnly, DeviceError.
@@ -188,6 +193,8 @@ class Volume(Mount):
             data_blocks=data_blocks,
             index_blocks=index_blocks,
             var_blocks=var_blocks,
+            keys_repeat=keys_repeat,
+            version=version,
         )
 
     def create_tree(
@@ -199,6 +206,7 @@ class Volume(Mount):
         store: Store = "mu",
         k_percent: int = 0,
         blocks: int = 0,
+        version: int = 0,
     ) -> Table:
         """Creates a tree table and returns its catalog entry.
 
@@ -208,6 +216,7 @@ class Volume(Mount):
                    pages, "wandering" and "mu" work on any medium
         k_percent  mu: share of a page its leaf gets, 10 .. 90; 0: 50
         blocks     of its region; 0: what is left of the device
+        version    of the schema: your own number for it
 
         Raises SchemaError naming the column, Unsupported when the medium is
         not one for the store, Exists, NoSpace, ReadOnly, DeviceError.
@@ -231,6 +240,7 @@ class Volume(Mount):
             store=STORES[store],
             k_percent=k_percent,
             data_blocks=blocks,
+            version=version,
         )
 
     def drop(self, name: str) -> None:
@@ -594,6 +604,7 @@ class Volume(Mount):
             first_block=tuple(info.block),
             store=STORE_NAMES[options.store] if tree else "",
             k_percent=options.k_percent if mu else 0,
+            keys_repeat=not tree and options.keys_repeat,
             version=info.version,
         )
 

@@ -58,6 +58,7 @@ struct esk_table_spec {
     uint8_t store;
     uint8_t k_percent;
     uint32_t version;
+    bool keys_repeat;
     ...;
 };
 struct esk_fault {
@@ -118,6 +119,7 @@ struct esk_series_options {
     uint8_t group_pages;
     uint8_t run_pages;
     uint8_t full_policy;
+    bool keys_repeat;
     ...;
 };
 struct esk_tree_options {

@@ -159,10 +159,11 @@ uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
     }
     at = (size_t)(order - first) * at / (value - first);
     value = esk_load_u32(bytes + at * stride) ^ sign;
-    if (order == value) {
+    if (order == value &&
+        (esk_load_u32(bytes + (at - 1u) * stride) ^ sign) < order) {
         return (uint16_t)at;
     }
-    if (order < value) {
+    if (order <= value) {
         count = (uint16_t)at;
         at = 0;
     } else {

@@ -38,8 +38,8 @@ static inline bool esk_order_is_word(uint8_t type) {
 }
 
 /// How many of `count` values of `type`, a word, have order forms below
-/// `order`. The first is at `bytes`, the others `stride` bytes apart; they
-/// rise.
+/// `order`. The first is at `bytes`, the others `stride` bytes apart; none
+/// is below the one before it.
 /// Costs log2(count) comparisons: 30 cycles each on AVR.
 uint16_t esk_order_rank_words(uint8_t type, const uint8_t *bytes,
                               uint16_t stride, uint16_t count, uint32_t order);

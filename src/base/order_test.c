@@ -218,12 +218,14 @@ ESK_TEST(order_rank_of_words_counts_those_below) {
     enum { COUNT_MAX = 280, STRIDE = 7 };
     static uint8_t words[COUNT_MAX * STRIDE + 4];
     const uint8_t types[] = {ESK_TYPE_U32, ESK_TYPE_I32};
-    for (uint8_t t = 0; t < 4; t++) {
+    for (uint8_t t = 0; t < 6; t++) {
         uint8_t type = types[t % 2u];
-        bool even = t < 2;
+        bool even = t < 2 || t >= 4;
+        uint16_t again = t < 4 ? 1 : 3; /* equal ones */
         for (uint16_t i = 0; i < COUNT_MAX; i++) {
             uint32_t order =
-                UINT32_C(0x7FFFF000) + (uint32_t)i * (even ? 16u : i + 1u);
+                UINT32_C(0x7FFFF000) +
+                (uint32_t)(i / again * again) * (even ? 16u : i + 1u);
             esk_store_u32(words + i * STRIDE,
                           type == ESK_TYPE_U32 ? order
                                                : order ^ UINT32_C(0x80000000));

@@ -566,7 +566,7 @@ ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
 /// Where the parts of the descriptor of "log" are.
 enum {
     OPTIONS = ESK_DESCRIPTOR_NAME + 3,
-    REGIONS = OPTIONS + 2 + 3 + 2 + ESK_OPTION_TAIL_BYTES,
+    REGIONS = OPTIONS + 2 + 4 + 2 + ESK_OPTION_TAIL_BYTES,
     COLUMNS = REGIONS + 3 * ESK_CATALOG_REGION,
     GATE = COLUMNS + (9 + 4 + 4) + (9 + 2 + 2),
     INDEXES = GATE + (9 + 4) + (9 + 3) + (9 + 4),

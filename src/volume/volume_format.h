@@ -92,9 +92,14 @@ enum { ESK_CATALOG_INDEX_SUMMARY = 1 };
 /// Tags of options. What a tag that a reader does not know says is skipped; a
 /// feature word says whether that is allowed.
 enum esk_option_tag {
-    ESK_OPTION_SERIES = 1, ///< group pages u8, run pages u8, full policy u8
+    ESK_OPTION_SERIES = 1, ///< group pages, run pages, full policy, flags: u8
     ESK_OPTION_TAIL = 2,   ///< flags u8, data position u32, floor key u64
     ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
+};
+
+/// Flags of option ESK_OPTION_SERIES.
+enum esk_option_series_flag {
+    ESK_OPTION_KEYS_REPEAT = 1u << 0, ///< rows in a row may have the same key
 };
 
 enum esk_option_tail_offset {

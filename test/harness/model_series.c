@@ -90,6 +90,7 @@ static int table_create(struct esk_model_series *model) {
         .key_column = model->key_column,
         .index_count = table->index_count,
         .full_policy = table->full_policy,
+        .keys_repeat = table->keys_repeat,
         .group_pages = table->group_pages,
         .run_pages = table->run_pages,
         .sync_blocks = table->sync_blocks,

@@ -53,6 +53,7 @@ struct esk_model_series_table {
     bool edges_given; ///< of the first index; else learned
     bool has_var;
     bool no_marks;       ///< the driver keeps no bad-block marks
+    bool keys_repeat;    ///< needs pad_bytes, by which such rows differ
     uint8_t index_count; ///< 0, 1 (v: i32) or 2 (v, and w: i16)
     uint8_t full_policy; ///< enum esk_full_policy
     uint8_t group_pages;
@@ -73,6 +74,7 @@ struct esk_model_series_table {
 struct esk_model_series_row {
     int64_t key;
     uint32_t generation;
+    uint32_t repeat;       ///< rows of its key before it
     uint32_t position;     ///< of its page, or one not above it
     uint32_t var_position; ///< of its value's first page, likewise
     int32_t v;

@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t z) {
 static uint64_t row_hash(const struct esk_model_series_row *row,
                          uint32_t salt) {
     return mix(((uint64_t)row->key << 20) + ((uint64_t)row->generation << 8) +
-               salt);
+               ((uint64_t)row->repeat << 44) + salt);
 }
 
 /// v walks slowly, so that zone maps narrow; w jumps, so that bitmaps do.
@@ -101,15 +101,18 @@ bool esk_model_series_row_find(const struct esk_model_series *model,
         }
     }
     *index = low;
-    if (low == expected->count || expected->rows[low].key != wanted) {
-        return false;
-    }
     if (model->table.has_var) {
         memset(bytes + esk_row_offset(model->columns, model->var_column), 0,
                ESK_VAR_REF_BYTES);
     }
-    esk_model_series_row_fill(model, &expected->rows[low], wanted_row);
-    return memcmp(bytes, wanted_row, model->row_bytes) == 0;
+    for (; low < expected->count && expected->rows[low].key == wanted; low++) {
+        esk_model_series_row_fill(model, &expected->rows[low], wanted_row);
+        if (memcmp(bytes, wanted_row, model->row_bytes) == 0) {
+            *index = low;
+            return true;
+        }
+    }
+    return false;
 }
 
 /// The rows that were in the page in RAM are where the head was.
@@ -148,6 +151,15 @@ static bool power_is_on(const struct esk_model_series *model) {
     return model->sim != NULL ? esk_sim_is_on(model->sim) : *model->on;
 }
 
+/// How far above the key of `row` the next one is. Keys that repeat do so over
+/// several pages now and then.
+static int64_t key_step(const struct esk_model_series *model,
+                        const struct esk_model_series_row *row) {
+    uint64_t hash = row_hash(row, 3);
+    bool again = model->table.keys_repeat && hash / 4 % 16 != 0;
+    return again ? 0 : 1 + (int64_t)(hash % 4);
+}
+
 int esk_model_series_append(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
     uint8_t bytes[ESK_MODEL_SERIES_ROW_BYTES_MAX];
@@ -159,6 +171,10 @@ int esk_model_series_append(struct esk_model_series *model) {
         .key = expected->key_next,
         .generation = expected->generation,
     };
+    if (expected->count > 0 &&
+        expected->rows[expected->count - 1].key == row.key) {
+        row.repeat = expected->rows[expected->count - 1].repeat + 1;
+    }
     row_numbers(&row);
     esk_model_series_row_fill(model, &row, bytes);
     esk_model_series_note_heads(model);
@@ -185,7 +201,7 @@ int esk_model_series_append(struct esk_model_series *model) {
     if (status == ESK_OK) {
         expected->rows[expected->count] = row;
         expected->count++;
-        expected->key_next = row.key + 1 + (int64_t)(row_hash(&row, 3) % 4);
+        expected->key_next = row.key + key_step(model, &row);
         esk_model_series_note_heads(model);
     }
     return status;

@@ -339,11 +339,18 @@ static bool lookups_verify(struct esk_model_series *model) {
     for (uint32_t i = 0; i < GETS && count > 0; i++) {
         uint32_t at = esk_model_series_random(model, count);
         int64_t key = rows[model->found[at]].key;
+        uint32_t first = at;
+        while (first > 0 && rows[model->found[first - 1]].key == key) {
+            first--;
+        }
+        while (at + 1 < count && rows[model->found[at + 1]].key == key) {
+            at++;
+        }
         bool next = at + 1 < count && rows[model->found[at + 1]].key == key + 1;
         if (!lookup_verify(model, "get", esk_series_get, key, at) ||
             (back &&
              !lookup_verify(model, "floor", esk_series_floor, key, at)) ||
-            !lookup_verify(model, "ceiling", esk_series_ceiling, key, at) ||
+            !lookup_verify(model, "ceiling", esk_series_ceiling, key, first) ||
             (!next && !lookup_verify(model, "get", esk_series_get, key + 1,
                                      UINT32_MAX)) ||
             (back && !next &&

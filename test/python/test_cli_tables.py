@@ -63,6 +63,32 @@ def test_create_says_what_cannot_be(esker, two, arguments, status, message):
     assert [*tables(two)] == ["log", "part"]
 
 
+def test_keys_repeat_and_versions_are_kept_and_told(esker, tmp_path):
+    image, path = tmp_path / "log.img", tmp_path / "log.csv"
+    path.write_text("t,v\n1,10\n1,11\n2,20\n2,21\n2,22\n")
+    other = tmp_path / "other.img"
+    assert esker("import", other, "log", path, "--create").status == 1
+    done = esker(
+        "import", image, "log", path, "--create", "--keys-repeat",
+        "--schema-version", "7",
+    )  # fmt: skip
+    assert done.status == 0, done
+    assert (tables(image)["log"].keys_repeat, tables(image)["log"].version) == (
+        True,
+        7,
+    )
+    told = esker("info", image).out
+    assert "may repeat" in told and "schema version" in told
+    sql = "SELECT * FROM log"
+    rows = esker("query", image, sql, "--csv").out.splitlines()
+    assert rows == ["t,v", "1,10", "1,11", "2,20", "2,21", "2,22"]
+    path.write_text("t,v\n1,10\n")
+    again = esker("import", image, "log", path)
+    assert again.status == 1 and "below the newest, 2" in again.err
+    kind = ("--kind", "tree", "--keys-repeat")
+    assert esker("create", image, "map", "t=u8", *kind).status == 2
+
+
 def test_create_that_makes_no_table_leaves_no_image(esker, tmp_path):
     image = tmp_path / "none.img"
     assert esker("create", image, "log", "v=f32").status == 1

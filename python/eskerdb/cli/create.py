@@ -20,6 +20,8 @@ from eskerdb.cli.make import (
     KindOf,
     Page,
     Part,
+    Repeat,
+    SchemaVersion,
     Shape,
     Size,
     Store,
@@ -54,13 +56,15 @@ def create(
     store: StoreOf = None,
     k: K = None,
     blocks: Blocks = None,
+    keys_repeat: Repeat = False,
+    schema_version: SchemaVersion = 0,
     size: Size = None,
     page: Page = None,
     block: Block = None,
     part: Part = None,
 ) -> None:
     """Make an empty table, and the image if there is none."""
-    check_kind(kind or Kind.series, store, k, indexes)
+    check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
     types = pairs("column", columns)
     if len(types) < len(columns):
         raise typer.BadParameter("a column is there twice; name each once")
@@ -73,6 +77,8 @@ def create(
         types,
         pairs("--unit", units),
         indexes or [],
+        keys_repeat,
+        schema_version,
     )
     for name in wanted.units:
         if name not in types:

@@ -35,6 +35,8 @@ from eskerdb.cli.make import (
     KindOf,
     Page,
     Part,
+    Repeat,
+    SchemaVersion,
     Shape,
     Size,
     Store,
@@ -112,15 +114,18 @@ def import_csv(
     k: K = None,
     duplicates: OnDuplicates = None,
     blocks: Blocks = None,
+    keys_repeat: Repeat = False,
+    schema_version: SchemaVersion = 0,
 ) -> None:
     """Put the rows of a CSV file into a table of an image."""
     given = key is not None or types or units or indexes or kind or store or k
-    if (given or blocks) and not create:
+    given = given or blocks or keys_repeat or schema_version
+    if given and not create:
         raise typer.BadParameter(
-            "--kind, --store, --k, --key, --type, --unit, --index and "
-            "--blocks need --create"
+            "--kind, --store, --k, --key, --type, --unit, --index, --blocks, "
+            "--keys-repeat and --schema-version need --create"
         )
-    check_kind(kind or Kind.series, store, k, indexes)
+    check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
     wanted = Create(
         kind or Kind.series,
         store or Store.mu,
@@ -130,6 +135,8 @@ def import_csv(
         pairs("--type", types),
         pairs("--unit", units),
         indexes or [],
+        keys_repeat,
+        schema_version,
     )
     try:
         source = CsvFile(file)
@@ -367,9 +374,12 @@ class _Import:
         name = self.table.key.name
         newest = self.table.newest()
         last = newest[name] if newest else None
+        what, once = "not above", " and leave each key once"
+        if self.table.table.keys_repeat:
+            what, once = "below", ""
         return (
-            f"key '{value}' is not above the newest, {last}; sort the file "
-            f"by '{name}' and leave each key once"
+            f"key '{value}' is {what} the newest, {last}; sort the file "
+            f"by '{name}'{once}"
             + ("" if self.done else ", or --resume after the newest key")
         )
 

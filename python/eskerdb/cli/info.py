@@ -124,6 +124,10 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
         "refuse": f"{new} are refused",
     }
     facts.add_row("when full", full.get(table.full, table.full))
+    if table.keys_repeat:
+        facts.add_row("keys", "may repeat")
+    if table.version:
+        facts.add_row("schema version", str(table.version))
     out.print(facts)
     out.print(_columns(table))
     return healthy

@@ -54,6 +54,8 @@ class Create:
     types: dict[str, str]
     units: dict[str, str]
     indexes: list[str]
+    keys_repeat: bool
+    version: int
 
 
 Key = Annotated[
@@ -111,6 +113,20 @@ Blocks = Annotated[
         help="Erase blocks for the table's rows; without it what is free.",
     ),
 ]
+Repeat = Annotated[
+    bool,
+    typer.Option("--keys-repeat", help="Rows in a row may have the same key."),
+]
+SchemaVersion = Annotated[
+    int,
+    typer.Option(
+        "--schema-version",
+        metavar="N",
+        min=0,
+        max=2**32 - 1,
+        help="Your own number for these columns.",
+    ),
+]
 Size = Annotated[
     str | None, typer.Option(help="Size of a new image; without it 16M.")
 ]
@@ -148,13 +164,19 @@ def pairs(option: str, given: list[str] | None) -> dict[str, str]:
 
 
 def check_kind(
-    kind: Kind, store: Store | None, k: int | None, indexes: list[str] | None
+    kind: Kind,
+    store: Store | None,
+    k: int | None,
+    indexes: list[str] | None,
+    keys_repeat: bool,
 ) -> None:
     """Raises BadParameter when options of one kind are given for another."""
     if kind is Kind.series and (store or k):
         raise typer.BadParameter("--store and --k need --kind tree")
     if kind is Kind.tree and indexes:
         raise typer.BadParameter("--index is for series; a tree has its key")
+    if kind is Kind.tree and keys_repeat:
+        raise typer.BadParameter("--keys-repeat is for series")
     if k and store not in (None, Store.mu):
         raise typer.BadParameter("--k is for --store mu")
 
@@ -271,6 +293,7 @@ def make_table(
             store=wanted.store.value,
             k_percent=wanted.k_percent,
             blocks=wanted.blocks,
+            version=wanted.version,
         )
         return
     volume.create(
@@ -279,6 +302,8 @@ def make_table(
         key=wanted.key,
         data_blocks=wanted.blocks,
         indexes=[Index(name) for name in wanted.indexes],
+        keys_repeat=wanted.keys_repeat,
+        version=wanted.version,
     )
 
 

@@ -117,6 +117,11 @@ esk_parts(const struct esk_series *series) {
     return ESK_SHAPED_SERIES(&esk_shape_parts, series->parts);
 }
 
+/// 1 where rows next to each other may have the same key, else 0.
+static inline uint8_t esk_keys_repeat(const struct esk_series *series) {
+    return esk_shape(series)->keys_repeat ? 1 : 0;
+}
+
 /// The ring of variable values; NULL: the table has none.
 static inline struct esk_ring *esk_var_ring(const struct esk_series *series) {
     return ESK_SHAPED_SERIES(

@@ -34,7 +34,10 @@ static int row_admit(struct esk_series *series, esk_key key) {
     if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if ((series->has_newest && key <= series->newest) || key < series->floor) {
+    if (key < series->floor ||
+        (series->has_newest &&
+         (key < series->newest ||
+          (key == series->newest && esk_keys_repeat(series) == 0)))) {
         return ESK_OUT_OF_ORDER;
     }
     if (series->write_count >= esk_ring_room(&series->data)) {
@@ -134,11 +137,12 @@ int esk_series_sync(struct esk_series *series) {
 }
 
 /// First position whose page has no row below `key` dropped with it: pages
-/// before it hold only smaller keys.
+/// before it hold only smaller keys. `key` is not 0.
 static int first_kept(struct esk_series *series, esk_key key,
                       uint32_t *position) {
     struct esk_series_place place;
-    int status = esk_series_seek(series, key, &place, NULL);
+    int status = esk_series_seek(
+        series, (esk_key)(key - esk_keys_repeat(series)), &place, NULL);
     if (status == ESK_NOT_FOUND) {
         *position = series->data.tail;
         return ESK_OK;

@@ -3,29 +3,36 @@
 
 /// Backward cursors: newest row first, page by page down to the tail.
 ///
-/// As series_cursor.c, and the same rule: the last key decides.
+/// As series_cursor.c. The last key decides; where keys repeat, the last
+/// ordinal.
 #include "table/series/series_rows.h"
 
 /// Row number that stands for "the page's last": where the cursor enters a
 /// page.
 enum { ROW_FROM_END = UINT16_MAX };
 
-/// How many rows of the page are still wanted, from key_hi and the last key.
+/// How many rows of the page are still wanted. `first` is the ordinal of its
+/// row 0.
 static uint16_t last_wanted(const struct esk_series *series,
                             const struct esk_series_cursor *cursor,
-                            uint8_t *page, uint16_t count) {
-    if (cursor->has_last && cursor->last <= cursor->key_hi) {
+                            uint8_t *page, uint16_t count, uint32_t first) {
+    if (cursor->has_last && esk_keys_repeat(series) != 0) {
+        uint32_t left = cursor->before - first;
+        left = left > UINT32_MAX / 2 ? 0 : left;
+        count = left < count ? (uint16_t)left : count;
+    } else if (cursor->has_last && cursor->last <= cursor->key_hi) {
         return esk_rows_below(series, page, count, cursor->last);
     }
     return esk_rows_to(series, page, count, cursor->key_hi);
 }
 
-/// Takes the wanted row before `cursor->row` of a page into `row`.
+/// Takes the wanted row before `cursor->row` of a page into `row`. `first` is
+/// the ordinal of the page's row 0.
 /// Returns ESK_OK; ESK_END past the key bound; ESK_NOT_FOUND when the page has
 /// no further wanted row.
 static int page_previous(const struct esk_series *series,
                          struct esk_series_cursor *cursor, uint8_t *page,
-                         void *row) {
+                         uint32_t first, void *row) {
     while (cursor->row > 0) {
         cursor->row--;
         const uint8_t *bytes = esk_rows_at(series, page, cursor->row);
@@ -36,6 +43,7 @@ static int page_previous(const struct esk_series *series,
         if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
             esk_row_copy(series, row, bytes);
             cursor->last = key;
+            cursor->before = first + cursor->row;
             cursor->has_last = true;
             return ESK_OK;
         }
@@ -97,9 +105,10 @@ static int backward_start(struct esk_series *series,
 /// last call: then the search goes on from the head, by the last key.
 static int backward_in_write(struct esk_series *series,
                              struct esk_series_cursor *cursor, void *row) {
-    cursor->row =
-        last_wanted(series, cursor, series->write_page, series->write_count);
-    int status = page_previous(series, cursor, series->write_page, row);
+    cursor->row = last_wanted(series, cursor, series->write_page,
+                              series->write_count, series->ordinal);
+    int status =
+        page_previous(series, cursor, series->write_page, series->ordinal, row);
     if (status == ESK_NOT_FOUND) {
         cursor->in_write = false;
         cursor->end = series->ordinal;
@@ -130,7 +139,7 @@ static void page_enter(const struct esk_series *series,
         esk_series_cursor_gap(series, cursor, cursor->end - first - count,
                               cursor->position);
     }
-    cursor->row = last_wanted(series, cursor, page, count);
+    cursor->row = last_wanted(series, cursor, page, count, first);
     cursor->end = first;
 }
 
@@ -192,7 +201,7 @@ static int backward_next(struct esk_series *series,
         if (cursor->row == ROW_FROM_END) {
             page_enter(series, cursor, page);
         }
-        status = page_previous(series, cursor, page, row);
+        status = page_previous(series, cursor, page, esk_page_aux(page), row);
         esk_pool_unpin(&series->pool, frame);
         if (status != ESK_NOT_FOUND) {
             return status;

@@ -84,13 +84,18 @@ static void values_check(struct esk_series *series, uint32_t position,
     }
 }
 
-/// Counts the rows from the floor on of a page, or of the rows in RAM. A row
-/// that is not above the last one is there again, or is out of order.
+/// Counts the rows from the floor on of a page, or of the rows in RAM, the
+/// first of which has ordinal `first`. What was counted is there again; a row
+/// that comes before the last one is out of order, if it is not `again`.
 static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
-                       bool again, struct check *check) {
-    for (uint16_t i = 0; i < count; i++) {
+                       uint32_t first, bool again, struct check *check) {
+    uint32_t seen = check->known ? check->ordinal - first : 0;
+    seen = seen > UINT32_MAX / 2 ? 0 : seen;
+    for (uint32_t at = seen; at < count; at++) {
+        uint16_t i = (uint16_t)at;
         esk_key key = esk_rows_key(series, page, i);
-        if (!check->started || key > check->last) {
+        if (!check->started || key > check->last ||
+            (esk_keys_repeat(series) != 0 && key == check->last)) {
             check->report->rows += key >= series->floor ? 1u : 0u;
             check->last = key;
             check->started = true;
@@ -166,7 +171,7 @@ static void page_check(struct esk_series *series, uint8_t *page,
         oldest_check(series, esk_page_sequence(page), check);
     }
     ordinal_check(check, first);
-    rows_check(series, page, count, again, check);
+    rows_check(series, page, count, first, again, check);
     check->ordinal = first + count;
     check->previous = esk_page_sequence(page);
     check->known = true;
@@ -211,7 +216,8 @@ static void data_check(struct esk_series *series, struct check *check) {
         at++;
     }
     ordinal_check(check, series->ordinal);
-    rows_check(series, series->write_page, series->write_count, true, check);
+    rows_check(series, series->write_page, series->write_count, series->ordinal,
+               true, check);
 }
 
 /// Whether the `count` rows from ordinal `first` on, of the data page at

@@ -129,7 +129,8 @@ int esk_series_create(struct esk_volume *volume,
         plan.has_var = plan.has_var || spec->columns[i].type == ESK_TYPE_VAR;
     }
     const uint8_t options[] = {plan.group_pages, plan.run_pages,
-                               spec->full_policy};
+                               spec->full_policy,
+                               spec->keys_repeat ? ESK_OPTION_KEYS_REPEAT : 0};
     memset(tail, 0, sizeof tail);
     esk_option_add(&info, ESK_OPTION_SERIES, options, sizeof options);
     esk_option_add(&info, ESK_OPTION_TAIL, tail, sizeof tail);
@@ -146,12 +147,20 @@ int esk_series_open_or_create(struct esk_series **series,
                               struct esk_fault *fault) {
     struct esk_fault found;
     struct esk_table_info info;
+    struct esk_series_options options;
     fault = fault != NULL ? fault : &found;
     ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
     int status = esk_series_create(volume, spec, fault, arena);
     if (status == ESK_E_EXISTS) {
         status = esk_schema_compare(volume, ESK_TABLE_SERIES, spec, &info,
                                     fault, arena);
+        if (status == ESK_OK) {
+            status = esk_series_options(&info, &options);
+        }
+        if (status == ESK_OK && options.keys_repeat != spec->keys_repeat) {
+            status = esk_schema_differs(fault, ESK_FAULT_OTHER_OPTION, 0,
+                                        spec->keys_repeat, options.keys_repeat);
+        }
     }
     ESK_TRY(status);
     return esk_series_open_with(series, parts, volume, spec->name, config,

@@ -62,15 +62,17 @@ static void key_bounds(const struct esk_series *series,
 static int forward_start(struct esk_series *series,
                          struct esk_series_cursor *cursor) {
     struct esk_series_place place;
-    cursor->position = series->data.head;
-    if (esk_series_write_page_from(series, cursor->key_lo)) {
-        return ESK_OK;
-    }
     cursor->position = series->data.tail;
     if (cursor->key_lo == 0) {
         return ESK_OK;
     }
-    int status = esk_series_seek(series, cursor->key_lo, &place, NULL);
+    /* Where keys repeat, rows of key_lo may end the page before. */
+    esk_key key = (esk_key)(cursor->key_lo - esk_keys_repeat(series));
+    if (esk_series_write_page_from(series, key)) {
+        cursor->position = series->data.head;
+        return ESK_OK;
+    }
+    int status = esk_series_seek(series, key, &place, NULL);
     if (status == ESK_OK) {
         esk_pool_unpin(&series->pool, place.frame);
     }
@@ -191,13 +193,14 @@ static int page_pass(const struct esk_series *series,
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
-/// Asks no page behind this one for keys that are not above its own. Where more
+/// Asks no page behind this one for keys that came before its own. Where more
 /// was damaged than a mount looks across, older rows can stand behind newer
 /// ones: ordinals begin anew there, keys do not.
 static void page_leave(const struct esk_series *series,
                        struct esk_series_cursor *cursor, uint8_t *page,
                        uint16_t count) {
-    esk_key next = esk_rows_key(series, page, (uint16_t)(count - 1u)) + 1u;
+    esk_key next = esk_rows_key(series, page, (uint16_t)(count - 1u));
+    next = (esk_key)(next + 1u - esk_keys_repeat(series));
     if (next > cursor->key_lo) {
         cursor->key_lo = next;
     }

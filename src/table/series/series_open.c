@@ -14,7 +14,7 @@ int esk_series_options(const struct esk_table_info *info,
         return ESK_E_UNSUPPORTED;
     }
     const uint8_t *own = esk_option_find(info->options, info->options_bytes,
-                                         ESK_OPTION_SERIES, 3);
+                                         ESK_OPTION_SERIES, 4);
     const uint8_t *tail =
         esk_option_find(info->options, info->options_bytes, ESK_OPTION_TAIL,
                         ESK_OPTION_TAIL_BYTES);
@@ -24,11 +24,13 @@ int esk_series_options(const struct esk_table_info *info,
     options->group_pages = own[0];
     options->run_pages = own[1];
     options->full_policy = own[2];
+    options->keys_repeat = (own[3] & ESK_OPTION_KEYS_REPEAT) != 0;
     options->tail = esk_load_u32(tail + ESK_OPTION_TAIL_POSITION);
     options->floor_key = tail[ESK_OPTION_TAIL_FLAGS] != 0
                              ? esk_load_u64(tail + ESK_OPTION_TAIL_FLOOR_KEY)
                              : 0;
     return options->full_policy > ESK_FULL_REFUSE ||
+                   own[3] > ESK_OPTION_KEYS_REPEAT ||
                    tail[ESK_OPTION_TAIL_FLAGS] > 1
                ? ESK_E_UNSUPPORTED
                : ESK_OK;
@@ -50,6 +52,7 @@ static int columns_take(struct esk_descriptor *descriptor,
     shape->column_count = info->index_count;
     shape->group_pages = options->group_pages;
     shape->run_pages = options->run_pages;
+    shape->keys_repeat = options->keys_repeat;
     for (uint8_t i = 0; i < info->column_count; i++) {
         struct esk_column_place column;
         ESK_TRY(esk_descriptor_column(descriptor, &column, NULL, NULL));

@@ -224,7 +224,7 @@ ESK_TEST(open_of_two_tables_on_one_volume_keeps_them_apart) {
 enum {
     OPTIONS = ESK_DESCRIPTOR_NAME + 3,
     GROUP_PAGES = OPTIONS + ESK_OPTION_HEAD,
-    TAIL = GROUP_PAGES + 3,
+    TAIL = GROUP_PAGES + 4,
     REGIONS = TAIL + ESK_OPTION_HEAD + ESK_OPTION_TAIL_BYTES,
     INDEX_REGION = REGIONS + ESK_CATALOG_REGION,
     VAR_REGION = INDEX_REGION + ESK_CATALOG_REGION,
@@ -254,6 +254,7 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
         {GROUP_PAGES, {60}, 1, ESK_E_CORRUPT},
         {GROUP_PAGES + 1, {0}, 1, ESK_E_CORRUPT},
         {GROUP_PAGES + 2, {7}, 1, ESK_E_UNSUPPORTED},
+        {GROUP_PAGES + 3, {2}, 1, ESK_E_UNSUPPORTED},
         {TAIL, {77}, 1, ESK_E_CORRUPT},
         {TAIL + ESK_OPTION_HEAD, {2}, 1, ESK_E_UNSUPPORTED},
         {COLUMNS + ESK_CATALOG_COLUMN_TYPE, {13}, 1, ESK_E_UNSUPPORTED},

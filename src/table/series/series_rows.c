@@ -44,6 +44,10 @@ uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
 int esk_rows_find(const struct esk_series *series, uint8_t *page,
                   uint16_t count, esk_key key, void *row) {
     uint16_t at = esk_rows_below(series, page, count, key);
+    if (esk_keys_repeat(series) != 0 && at < count) {
+        uint16_t end = esk_rows_to(series, page, count, key);
+        at = end > at ? (uint16_t)(end - 1u) : at;
+    }
     const uint8_t *found = esk_rows_at(series, page, at);
     if (at == count || esk_row_key(series, found) != key) {
         return ESK_NOT_FOUND;

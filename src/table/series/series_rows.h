@@ -64,7 +64,8 @@ uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
 uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
                      uint16_t count, esk_key key);
 
-/// Copies the row with key `key`, of a page's `count`, into `row`.
+/// Copies the row with key `key`, of a page's `count`, into `row`; of several
+/// the last.
 /// Returns ESK_OK; ESK_NOT_FOUND.
 int esk_rows_find(const struct esk_series *series, uint8_t *page,
                   uint16_t count, esk_key key, void *row);

@@ -67,7 +67,8 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
     seek->best = place->position;
     seek->best_end = esk_page_aux(place->page) + count;
     seek->low = position + 1;
-    seek->exact = seek->key <= last;
+    seek->exact =
+        esk_keys_repeat(series) != 0 ? seek->key < last : seek->key <= last;
     if (seek->exact) {
         return true;
     }

@@ -37,20 +37,18 @@ static int sync_write(struct esk_series *series) {
 /// program of the page can be reported as failed, but have reached the medium.
 static void page_take(struct esk_series *series, uint8_t *page) {
     uint16_t count = esk_page_count(page);
-    uint16_t known = 0;
-    if (series->has_newest) {
-        known = esk_rows_to(series, page, count, series->newest);
-    }
-    uint32_t first = esk_page_aux(page) + known;
-    if (count == known || first - series->ordinal > UINT32_MAX / 2) {
+    uint32_t first = esk_page_aux(page);
+    uint32_t known = series->ordinal - first;
+    known = known > UINT32_MAX / 2 ? 0 : known;
+    if (known >= count) {
         return;
     }
     uint16_t taken = (uint16_t)(count - known);
     memcpy(esk_rows_at(series, series->write_page, 0),
-           esk_rows_at(series, page, known),
+           esk_rows_at(series, page, (uint16_t)known),
            (size_t)(esk_rows_at(series, page, count) -
-                    esk_rows_at(series, page, known)));
-    series->ordinal = first;
+                    esk_rows_at(series, page, (uint16_t)known)));
+    series->ordinal = first + known;
     series->write_count = taken;
     series->sealed_count = taken;
     series->newest = esk_rows_key(series, page, (uint16_t)(count - 1));

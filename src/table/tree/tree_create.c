@@ -45,6 +45,9 @@ static uint8_t tree_fault(const struct esk_table_spec *spec, uint8_t *place) {
         return ESK_FAULT_KEY_TYPE;
     }
     *place = 0;
+    if (spec->keys_repeat) {
+        return ESK_FAULT_OPTION;
+    }
     if (spec->data_blocks != 0 && spec->data_blocks < ESK_REGION_BLOCKS_MIN) {
         return ESK_FAULT_REGION;
     }
