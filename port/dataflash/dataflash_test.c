@@ -70,6 +70,7 @@ ESK_TEST(dataflash_programs_reads_and_erases_to_the_last_page) {
             flash.device.ops->program(&flash.device, 1, 0, calls.data, 8),
             ESK_E_INVALID);
         ESK_CHECK_TEXT(model->chip.violation, "");
+        chip_check_contract(&calls, 16);
     }
 }
 

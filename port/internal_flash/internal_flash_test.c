@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "port/device_check/device_check.h"
 #include "port/driver.h"
 #include "port/models/word_flash_model.h"
 #include "test/harness/chip_series.h"
@@ -83,6 +84,18 @@ ESK_TEST(internal_flash_programs_reads_and_erases_its_region) {
         ESK_CHECK_INT(
             flash.device.ops->erase(&flash.device, geometry->block_count),
             ESK_E_IO);
+        ESK_CHECK_TEXT(model->chip.violation, "");
+    }
+}
+
+ESK_TEST(internal_flash_keeps_the_device_contract) {
+    static uint8_t pages[2 * 512];
+    struct esk_device_fault fault;
+    for (unsigned i = 0; i < PARTS; i++) {
+        flash_make(parts[i]);
+        uint32_t blocks = flash.device.geometry.block_count;
+        (void)esk_device_check(&flash.device, 0, blocks, pages, &fault);
+        ESK_CHECK_TEXT(esk_device_fault_text(fault.what), "no fault was found");
         ESK_CHECK_TEXT(model->chip.violation, "");
     }
 }

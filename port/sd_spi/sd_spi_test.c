@@ -84,6 +84,7 @@ ESK_TEST(sd_writes_and_reads_to_the_last_sector) {
         ESK_CHECK_INT(sd.device.ops->program(&sd.device, 0, 0, calls.data, 100),
                       ESK_E_INVALID);
         ESK_CHECK_TEXT(model->chip.violation, "");
+        chip_check_contract(&calls, 16);
     }
 }
 

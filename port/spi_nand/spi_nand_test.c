@@ -62,6 +62,7 @@ ESK_TEST(nand_programs_reads_and_erases_to_the_last_page) {
     ESK_CHECK_INT(chip_program(&calls, last + 1), ESK_E_IO);
     ESK_CHECK_INT(chip_erase(&calls, 1024), ESK_E_IO);
     ESK_CHECK_TEXT(model->chip.violation, "");
+    chip_check_contract(&calls, 4);
 }
 
 ESK_TEST(nand_loads_part_of_a_page_and_leaves_the_rest_erased) {

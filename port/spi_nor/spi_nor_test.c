@@ -96,6 +96,7 @@ ESK_TEST(nor_programs_reads_and_erases_to_the_last_byte) {
         ESK_CHECK_INT(program(last + 1, 0, data, 1), ESK_E_IO);
         ESK_CHECK_INT(erase(last / 16 + 1), ESK_E_IO);
         ESK_CHECK_TEXT(model->chip.violation, "");
+        chip_check_contract(&calls, 16);
     }
 }
 

@@ -9,6 +9,7 @@
 #ifndef ESK_TEST_CHIP_CALLS_H
 #define ESK_TEST_CHIP_CALLS_H
 
+#include "port/device_check/device_check.h"
 #include "port/models/chip.h"
 #include "test/harness/esk_test.h"
 
@@ -63,6 +64,20 @@ static inline void chip_check_erased(struct chip_calls *calls,
     for (unsigned i = 0; i < calls->device->geometry.page_bytes; i++) {
         ESK_CHECK_INT(calls->seen[i], 0xFF);
     }
+}
+
+/// The driver keeps the device contract over the device's last blocks.
+static inline void chip_check_contract(struct chip_calls *calls,
+                                       uint32_t blocks) {
+    static uint8_t pages[2 * sizeof calls->seen];
+    struct esk_device_fault fault;
+    uint32_t first = calls->device->geometry.block_count - blocks;
+    int status = esk_device_check(calls->device, first, blocks, pages, &fault);
+    ESK_CONTEXT("page %lu, offset %u, status %d", (unsigned long)fault.page,
+                fault.offset, fault.status);
+    ESK_CHECK_TEXT(esk_device_fault_text(fault.what), "no fault was found");
+    ESK_CHECK_INT(status, ESK_OK);
+    ESK_CHECK_TEXT(calls->chip->violation, "");
 }
 
 /// A driver says so when there is no chip, whichever way its lines hang.
