@@ -12,6 +12,8 @@
 /// between erases; program offsets and lengths are multiples of
 /// program_bytes; at most programs_per_page_max program calls a page. On a
 /// medium with ESK_MEDIUM_OVERWRITE erase is still called and may do nothing.
+/// Parts of a page come in any order, and a buffer is at any address: a driver
+/// whose DMA needs an aligned one copies. port/device_check checks a driver.
 ///
 /// The driver promises EskerDB: a call that returns ESK_OK has taken effect
 /// and survives a power cut once sync has returned ESK_OK; a call that fails

@@ -161,9 +161,9 @@ static int check_read(struct check *check, esk_page_id page, uint16_t offset,
 
 /// Programs bytes lo to hi - 1 of the pattern.
 static int check_program(struct check *check, const struct check_want *want,
-                         uint16_t lo) {
+                         uint16_t lo, uint16_t hi) {
     const struct esk_device *device = check->device;
-    uint16_t bytes = (uint16_t)(want->hi - lo);
+    uint16_t bytes = (uint16_t)(hi - lo);
     uint8_t *from = check->buffer + check->lead;
     check_guards_set(check);
     for (uint16_t i = 0; i < bytes; i++) {
@@ -355,7 +355,7 @@ static int check_prepare(struct check *check, struct check_want *want) {
     if (check_overwrites(check)) {
         struct check_want under = check_whole(check, want->page, CHECK_UNDER);
         want->rest = CHECK_UNDER;
-        ESK_TRY(check_program(check, &under, 0));
+        ESK_TRY(check_program(check, &under, 0, under.hi));
         ESK_TRY(check_read(check, want->page, 0, under.hi));
         return check_differs(check, &under, 0, under.hi)
                    ? check_differing(check, check_program_fault(check))
@@ -364,16 +364,14 @@ static int check_prepare(struct check *check, struct check_want *want) {
     return check_holds(check, want, 0);
 }
 
-/// Programs bytes lo to hi - 1 of the page, where `want` ended before, and
-/// looks at all of it.
+/// Programs bytes lo to hi - 1 of the page, beside what `want` has of the
+/// pattern, and looks at all of it.
 static int check_part(struct check *check, struct check_want *want, uint16_t lo,
                       uint16_t hi) {
     uint16_t bytes = check_geometry(check)->page_bytes;
-    if (want->hi == 0) {
-        want->lo = lo;
-    }
-    want->hi = hi;
-    ESK_TRY(check_program(check, want, lo));
+    want->lo = want->hi == 0 || lo < want->lo ? lo : want->lo;
+    want->hi = hi > want->hi ? hi : want->hi;
+    ESK_TRY(check_program(check, want, lo, hi));
     ESK_TRY(check_sync(check));
     ESK_TRY(check_read(check, want->page, 0, bytes));
     if (!check_differs(check, want, 0, bytes)) {
@@ -389,7 +387,8 @@ static int check_part(struct check *check, struct check_want *want, uint16_t lo,
 }
 
 /// A page at once; one unit of it, first, in the middle, last; then as many
-/// units one after another as the geometry allows, and the rest.
+/// units one after another as the geometry allows, the rest, and the first
+/// one last, as a page that is sealed gets its opening last.
 static int check_pages(struct check *check, struct check_want *want) {
     const struct esk_geometry *geometry = check_geometry(check);
     uint16_t bytes = geometry->page_bytes;
@@ -409,10 +408,11 @@ static int check_pages(struct check *check, struct check_want *want) {
         ESK_TRY(check_part(check, want, alone[i], (uint16_t)(alone[i] + unit)));
     }
     ESK_TRY(check_prepare(check, want));
-    for (uint16_t i = 0; i < pieces; i++) {
-        uint16_t lo = (uint16_t)(i * unit);
-        uint16_t hi = i + 1u < pieces ? (uint16_t)(lo + unit) : bytes;
-        ESK_TRY(check_part(check, want, lo, hi));
+    for (uint16_t i = 1; i <= pieces; i++) {
+        uint16_t piece = i < pieces ? i : 0;
+        uint16_t lo = (uint16_t)(piece * unit);
+        uint16_t hi = (uint16_t)(lo + unit);
+        ESK_TRY(check_part(check, want, lo, piece + 1u < pieces ? hi : bytes));
     }
     return ESK_OK;
 }
@@ -519,7 +519,7 @@ static int check_places(struct check *check, uint8_t pattern) {
             ESK_TRY(check_place(check, &want, pattern));
         }
         want.pattern = pattern;
-        ESK_TRY(check_program(check, &want, 0));
+        ESK_TRY(check_program(check, &want, 0, want.hi));
         ESK_TRY(check_read(check, page, 0, want.hi));
         if (check_differs(check, &want, 0, want.hi)) {
             return check_missing(check, page, pattern);
@@ -571,7 +571,7 @@ static int check_leave(struct check *check) {
          (status = check_good_page(check, &page)) == ESK_OK;
          page++) {
         struct check_want want = check_whole(check, page, CHECK_ERASED);
-        ESK_TRY(check_program(check, &want, 0));
+        ESK_TRY(check_program(check, &want, 0, want.hi));
     }
     ESK_TRY(check_ended(status));
     return check_sync(check);

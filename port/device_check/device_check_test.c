@@ -191,6 +191,7 @@ enum bug {
     BUG_PROGRAM_WRAPS, ///< in the chip's own, shorter page
     BUG_PART_CLEARS_THE_REST,
     BUG_PART_GOES_TO_THE_START,
+    BUG_PART_BEFORE_FORGOTTEN, ///< bytes before others that were programmed
     BUG_SECOND_FORGOTTEN,
     BUG_SECOND_ANDS,
     BUG_ADDRESS_WRAPS,
@@ -275,6 +276,8 @@ static int broken_program(const struct esk_device *device, esk_page_id page,
         }
         bool lost = (bug == BUG_PROGRAMS_HALF && to >= PAGE / 2) ||
                     bug == BUG_PROGRAM_FORGETS ||
+                    (bug == BUG_PART_BEFORE_FORGOTTEN && offset == 0 &&
+                     bytes < PAGE && at[bytes] != 0xFF) ||
                     (bug == BUG_SECOND_FORGOTTEN && at[to] != 0xFF);
         if (!lost) {
             at[to] = bug == BUG_SECOND_ANDS ? at[to] & part[i] : part[i];
@@ -371,6 +374,7 @@ static const struct {
     BROKEN(PART_CLEARS_THE_REST, PROGRAM_OUTSIDE, ESK_E_CORRUPT),
     OVERWRITING(PART_CLEARS_THE_REST, PROGRAM_OUTSIDE, ESK_E_CORRUPT),
     BROKEN(PART_GOES_TO_THE_START, PROGRAM_OUTSIDE, ESK_E_CORRUPT),
+    BROKEN(PART_BEFORE_FORGOTTEN, PROGRAM_LOST, ESK_E_CORRUPT),
     OVERWRITING(SECOND_FORGOTTEN, OVERWRITE, ESK_E_CORRUPT),
     OVERWRITING(SECOND_ANDS, OVERWRITE, ESK_E_CORRUPT),
     BROKEN(PAGES_SWAPPED, ADDRESS, ESK_E_CORRUPT),
