@@ -9,6 +9,7 @@
 #     test/harness/*.c        what tests share       -> libesker_harness.a
 #                             (and examples/logger but for its boards)
 #     src|port/**/*_test.c    unit tests             one program a file
+#     port/*/fake/            a vendor's library, faked for that port's tests
 #     test/contract/*_test.c, test/regression/*_test.c      the same
 #     examples/**/*_test.c                                  the same
 #     test/powercut/*.c       power-cut campaigns    one program a file
@@ -43,8 +44,10 @@ NIGHTLY_DRAWN ?= 2000
 
 # ------------------------------------------------------------ what to build
 
-# Folders of port/ named after a chip are built by its own tool chain.
-CHIPS := arduino avr cortex_m esp_idf riscv semihosting wasm zephyr
+# Folders of port/ that a chip's own tool chain or library builds.
+CHIPS := arduino avr cortex_m esp_idf riscv rp2_flash semihosting wasm zephyr
+# Of these, those with a fake of the library: their tests run on the host.
+FAKED := $(patsubst port/%/fake,%,$(wildcard port/*/fake))
 
 files = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 on_host = $(filter-out $(foreach c,$(CHIPS),port/$(c)/%),$(1))
@@ -56,6 +59,7 @@ HARNESS := $(call files,test/harness,*.c) \
     $(filter-out %_test.c,$(call files,examples/logger,logger*.c))
 TESTS := $(call files,src,*_test.c) \
     $(call on_host,$(call files,port,*_test.c)) \
+    $(foreach f,$(FAKED),$(wildcard port/$(f)/*_test.c)) \
     $(call files,test/contract test/regression examples,*_test.c)
 POWERCUT := $(call files,test/powercut,*.c)
 FUZZ := $(call files,test/fuzz,fuzz_*.c)
@@ -308,7 +312,16 @@ $(B)/obj/%.o: %.c Makefile
 $(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH) $(SHAPE)): \
     $(B)/%: $(B)/obj/%.o $(LIBRARIES)
 	@mkdir -p $(@D)
-	@$(CC) $(LDFLAGS) -o $@ $< $(LIBRARIES) -lm $(LIBS_$(notdir $*))
+	@$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARIES) -lm \
+	    $(LIBS_$(notdir $*))
+
+# A port of a vendor's library, its test and the fake: linked together.
+define faked
+$(B)/obj/port/$(1)/%.o: CPPFLAGS += -Iport/$(1)/fake
+$(B)/port/$(1)/$(1)_test: $(call object,$(filter-out \
+    %_test.c,$(call files,port/$(1),*.c)))
+endef
+$(foreach f,$(FAKED),$(eval $(call faked,$(f))))
 
 $(patsubst %,$(B)/replay/%,$(REPLAY)): \
     $(B)/replay/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/replay.o \
