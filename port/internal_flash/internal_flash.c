@@ -8,7 +8,7 @@
 #include "port/driver.h"
 #include "port/internal_flash/internal_flash.h"
 
-enum { INTERNAL_WORD_MAX = 8, INTERNAL_PAGE_BYTES = 256 };
+enum { INTERNAL_WORD_MAX = 32, INTERNAL_PAGE_BYTES = 256 };
 
 static int internal_copy(const struct esk_word_flash *port, uint32_t address,
                          void *buffer, uint16_t bytes) {
@@ -35,10 +35,9 @@ static int internal_read(const struct esk_device *device, esk_page_id page,
 
 static int internal_word(const struct esk_word_flash *port, uint32_t address,
                          const uint8_t *word) {
-    static const uint8_t erased[INTERNAL_WORD_MAX] = {0xFF, 0xFF, 0xFF, 0xFF,
-                                                      0xFF, 0xFF, 0xFF, 0xFF};
     uint8_t seen[INTERNAL_WORD_MAX];
-    if (memcmp(word, erased, port->word_bytes) == 0) {
+    memset(seen, 0xFF, sizeof seen);
+    if (memcmp(word, seen, port->word_bytes) == 0) {
         return ESK_OK;
     }
     ESK_TRY(port->program(port, address, word));
@@ -91,10 +90,11 @@ int esk_internal_flash_init(struct esk_internal_flash *flash,
                             const struct esk_word_flash *port,
                             const struct esk_internal_flash_config *config) {
     struct esk_geometry *geometry = &flash->device.geometry;
-    uint16_t erase = port->erase_bytes;
+    uint32_t erase = port->erase_bytes;
+    uint8_t word = port->word_bytes;
     uint32_t first = config->address - port->flash_start;
     memset(flash, 0, sizeof *flash);
-    if (port->word_bytes != 4 && port->word_bytes != 8) {
+    if (word < 4 || word > INTERNAL_WORD_MAX || (word & (word - 1)) != 0) {
         return ESK_E_UNSUPPORTED;
     }
     flash->device.ops = &internal_ops;
@@ -104,7 +104,7 @@ int esk_internal_flash_init(struct esk_internal_flash *flash,
     geometry->page_bytes =
         config->page_bytes != 0 ? config->page_bytes : INTERNAL_PAGE_BYTES;
     geometry->block_pages = (uint16_t)(erase / geometry->page_bytes);
-    geometry->program_bytes = port->word_bytes;
+    geometry->program_bytes = word;
     geometry->programs_per_page_max = port->has_ecc ? 1 : 0;
     geometry->erased_value = 0xFF;
     if (config->address < port->flash_start || first % erase != 0 ||

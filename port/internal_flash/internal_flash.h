@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A device on the flash inside a microcontroller that programs words of 4
-/// or 8 bytes: nRF52, STM32L4 and their kind.
+/// A device on the flash inside a microcontroller that programs words of 4,
+/// 8, 16 or 32 bytes: nRF52, STM32L4, U5, H7 and their kind.
 ///
 ///     static const struct esk_word_flash nvmc = {
 ///         .program = nvmc_program, .erase = nvmc_erase,
@@ -49,8 +49,8 @@ struct esk_word_flash {
     void *context;
     uint32_t flash_start; ///< address of its first byte
     uint32_t flash_bytes; ///< its size, as the controller's registers say
-    uint16_t erase_bytes; ///< nRF52: 4,096; STM32L4: 2,048
-    uint8_t word_bytes;   ///< nRF52: 4; STM32L4: 8
+    uint32_t erase_bytes; ///< nRF52: 4,096; STM32L4: 2,048; H7: 131,072
+    uint8_t word_bytes;   ///< nRF52: 4; STM32L4: 8; U5: 16; H7: 32
     /// A torn word reads as ESK_E_CORRUPT, and its page with it. Then a page
     /// is programmed once, and a sync takes a page of its own: rows that were
     /// synced must not share a page with words that can still be torn.
@@ -75,7 +75,7 @@ struct esk_internal_flash {
 ///
 /// port     kept.
 /// Returns  ESK_OK.
-///          ESK_E_UNSUPPORTED words are neither 4 nor 8 bytes.
+///          ESK_E_UNSUPPORTED words are not of 4, 8, 16 or 32 bytes.
 ///          ESK_E_GEOMETRY    the region is not within the flash, not of
 ///                            whole erase pages, or page_bytes does not fit.
 /// Costs    nothing: the flash is not touched.

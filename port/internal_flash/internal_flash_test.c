@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The internal flash driver against models of nRF52840 and STM32L476.
+/// The internal flash driver against models of nRF52840 and STM32.
 #include "port/internal_flash/internal_flash.h"
 
 #include <fcntl.h>
@@ -21,7 +21,8 @@ static uint8_t data[512];
 static uint8_t seen[512];
 
 static const struct esk_word_flash_part *const parts[] = {
-    &esk_word_flash_nrf52840, &esk_word_flash_stm32l476};
+    &esk_word_flash_nrf52840, &esk_word_flash_stm32l476,
+    &esk_word_flash_stm32u575, &esk_word_flash_stm32h743};
 
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
@@ -29,7 +30,7 @@ static int start(void) {
     return esk_internal_flash_init(&flash, &port, &config);
 }
 
-/// The upper half of the flash, as firmware leaves it.
+/// The flash behind the firmware: its upper half, or all but an erase page.
 static void flash_make(const struct esk_word_flash_part *part) {
     if (model != NULL) {
         esk_chip_free(&model->chip);
@@ -38,8 +39,10 @@ static void flash_make(const struct esk_word_flash_part *part) {
     model = esk_word_flash_model_make(part, 41);
     esk_word_flash_model_port(model, &port);
     config = (struct esk_internal_flash_config){
-        .address = part->start + part->bytes / 2,
-        .page_bytes = (uint16_t)(part->erase_bytes / 8),
+        .address =
+            part->start +
+            (part->erase_bytes < 65536 ? part->bytes / 2 : part->erase_bytes),
+        .page_bytes = part->erase_bytes < 4096 ? 256 : 512,
     };
     for (unsigned i = 0; i < sizeof data; i++) {
         data[i] = (uint8_t)(i * 31 + 7);
@@ -64,9 +67,10 @@ ESK_TEST(internal_flash_programs_reads_and_erases_its_region) {
         uint16_t bytes = geometry->page_bytes;
         uint32_t last = geometry->block_count * geometry->block_pages - 1;
         ESK_CHECK_INT(geometry->block_count,
-                      parts[i]->bytes / 2 / parts[i]->erase_bytes);
-        ESK_CHECK_INT(program(last, 0, 16), ESK_OK);
-        ESK_CHECK_INT(program(last, 16, (uint16_t)(bytes - 16)), ESK_OK);
+                      (parts[i]->start + parts[i]->bytes - config.address) /
+                          parts[i]->erase_bytes);
+        ESK_CHECK_INT(program(last, 0, 32), ESK_OK);
+        ESK_CHECK_INT(program(last, 32, (uint16_t)(bytes - 32)), ESK_OK);
         ESK_CHECK_INT(read_page(last), ESK_OK);
         ESK_CHECK_BYTES(seen, data, bytes);
         ESK_CHECK_INT((uint8_t)~model->array[parts[i]->bytes - 1],
@@ -106,7 +110,7 @@ ESK_TEST(internal_flash_programs_whole_words_and_no_erased_ones) {
         uint16_t word = parts[i]->word_bytes;
         ESK_CHECK_INT(program(0, 2, word), ESK_E_INVALID);
         ESK_CHECK_INT(program(0, 0, (uint16_t)(word - 1)), ESK_E_INVALID);
-        memset(data, 0xFF, 64);
+        memset(data, 0xFF, sizeof data);
         data[4 * word] = 0;
         ESK_CHECK_INT(program(0, 0, (uint16_t)(8 * word)), ESK_OK);
         ESK_CHECK_INT(model->chip.ops_begun, 1);
@@ -134,8 +138,11 @@ ESK_TEST(internal_flash_says_what_is_wrong) {
     model->is_protected = true;
     ESK_CHECK_INT(program(0, 0, 8), ESK_E_READ_ONLY);
     ESK_CHECK_INT(flash.device.ops->erase(&flash.device, 0), ESK_E_READ_ONLY);
-    port.word_bytes = 2;
-    ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
+    static const uint8_t words[] = {0, 2, 12, 24, 64};
+    for (unsigned i = 0; i < sizeof words; i++) {
+        port.word_bytes = words[i];
+        ESK_CHECK_INT(start(), ESK_E_UNSUPPORTED);
+    }
 }
 
 ESK_TEST(internal_flash_acknowledges_nothing_that_failed) {

@@ -29,6 +29,30 @@ const struct esk_word_flash_part esk_word_flash_stm32l476 = {
     .word_bytes = 8,
 };
 
+const struct esk_word_flash_part esk_word_flash_stm32u575 = {
+    .name = "STM32U575",
+    .start = 0x08000000,
+    .bytes = 1u << 20,
+    .program_us = 118,
+    .erase_us = 1500,
+    .erase_bytes = 8192,
+    .word_bytes = 16,
+};
+
+const struct esk_word_flash_part esk_word_flash_stm32h743 = {
+    .name = "STM32H743",
+    .start = 0x08000000,
+    .bytes = 1u << 21,
+    .program_us = 290,
+    .erase_us = 2000000,
+    .erase_bytes = 131072,
+    .word_bytes = 32,
+};
+
+static bool word_has_ecc(const struct esk_word_flash_part *part) {
+    return part->word_bytes >= 8;
+}
+
 static struct esk_word_flash_model *word_of(struct esk_chip *chip) {
     return (struct esk_word_flash_model *)chip;
 }
@@ -104,7 +128,8 @@ static int word_read(const struct esk_word_flash *port, uint32_t address,
         return ESK_E_IO;
     }
     for (uint32_t i = 0; i < bytes; i++) {
-        if (word == 8 && flash->written[(at + i) / word] == WORD_TORN) {
+        if (word_has_ecc(flash->part) &&
+            flash->written[(at + i) / word] == WORD_TORN) {
             return ESK_E_CORRUPT;
         }
         to[i] = (uint8_t)~flash->array[at + i];
@@ -118,9 +143,9 @@ static void word_note(struct esk_word_flash_model *flash, uint32_t at,
                       uint32_t bytes, bool whole) {
     uint32_t word = flash->part->word_bytes;
     for (uint32_t i = at; i < at + bytes; i += word) {
-        static const uint8_t zeros[8];
+        static const uint8_t zeros[ESK_WORD_FLASH_MODEL_WORD_MAX];
         bool empty = memcmp(flash->array + i, zeros, word) == 0;
-        uint8_t full = whole || word == 4 ? 1 : WORD_TORN;
+        uint8_t full = whole || !word_has_ecc(flash->part) ? 1 : WORD_TORN;
         flash->written[i / word] = empty ? 0 : full;
     }
 }
@@ -129,7 +154,7 @@ static void word_finish(struct esk_chip *chip, uint32_t permille) {
     struct esk_word_flash_model *flash = word_of(chip);
     uint8_t *at = flash->array + flash->busy_at;
     uint32_t word = flash->part->word_bytes;
-    uint8_t target[8];
+    uint8_t target[ESK_WORD_FLASH_MODEL_WORD_MAX];
     permille = flash->failing ? permille / 2 : permille;
     if (permille == 0) {
         return;
@@ -186,6 +211,6 @@ void esk_word_flash_model_port(struct esk_word_flash_model *flash,
         .flash_bytes = flash->part->bytes,
         .erase_bytes = flash->part->erase_bytes,
         .word_bytes = flash->part->word_bytes,
-        .has_ecc = flash->part->word_bytes == 8,
+        .has_ecc = word_has_ecc(flash->part),
     };
 }
