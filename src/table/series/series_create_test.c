@@ -150,6 +150,22 @@ ESK_TEST(series_that_is_another_is_told_with_both_sides) {
     }
 }
 
+ESK_TEST(series_whose_keys_repeat_is_another) {
+    struct esk_fixture fixture;
+    struct esk_series *series = NULL;
+    struct esk_fault fault = {.kind = 0};
+    struct esk_table_spec spec = log_spec;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    ESK_CHECK_INT(use(&fixture, &log_spec, &series, NULL), ESK_OK);
+    esk_series_close(series);
+    spec.keys_repeat = true;
+    ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_OPTION);
+    ESK_CHECK_INT(fault.wanted, true);
+    ESK_CHECK_INT(fault.found, false);
+    fixture_end(&fixture);
+}
+
 ESK_TEST(series_of_another_kind_or_without_room_is_told) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},

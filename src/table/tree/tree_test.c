@@ -38,6 +38,11 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
     ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
                   ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_INDEX_COLUMN);
+    bad = spec;
+    bad.keys_repeat = true;
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
+                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OPTION);
     static const uint8_t stores[][2] = {
         {0, 0}, {ESK_STORE_MU + 1, 0}, {ESK_STORE_MU, 9}, {ESK_STORE_MU, 91}};
     for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
