@@ -116,6 +116,10 @@ struct esk_series_report {
                              ///< cut, or damaged, then synced rows are lost
 };
 
+enum {
+    ESK_SERIES_BREAKS_MAX = 4, ///< of rows that are there
+};
+
 /// An open series. It lives in the arena given to esk_series_open.
 struct esk_series;
 
@@ -127,6 +131,7 @@ struct esk_series_options {
     uint8_t run_pages;
     uint8_t full_policy; ///< enum esk_full_policy
     bool keys_repeat;
+    bool has_breaks; ///< it needs esk_series_part_breaks
 };
 
 /// Returns ESK_OK; ESK_E_CORRUPT when `info` is not of a series;
@@ -195,6 +200,9 @@ struct esk_series_parts {
     const struct esk_series_ranges *ranges; ///< a query's ranges
     /// Backward cursors, and with them esk_series_floor and _newest.
     const struct esk_series_back *back;
+    /// Tables of which newest rows were dropped (esk_series_erase_after), or
+    /// that got columns (esk_series_add_columns).
+    const struct esk_series_breaks *breaks;
 };
 
 extern const struct esk_series_keys esk_series_part_keys;
@@ -207,6 +215,7 @@ extern const struct esk_series_var esk_series_part_var;
 extern const struct esk_series_sync esk_series_part_sync;
 extern const struct esk_series_ranges esk_series_part_ranges;
 extern const struct esk_series_back esk_series_part_back;
+extern const struct esk_series_breaks esk_series_part_breaks;
 
 /// Every part.
 extern const struct esk_series_parts esk_series_parts_all;
@@ -215,7 +224,7 @@ extern const struct esk_series_parts esk_series_parts_all;
 /// width of the machine's pointers: the handle, the book-keeping of 8 frames,
 /// and a value index of 4-byte values with groups of 16 pages.
 #define ESK_SERIES_STATE_BYTES                                                 \
-    (sizeof(void *) <= 2 ? 568u : sizeof(void *) <= 4 ? 704u : 1024u)
+    (sizeof(void *) <= 2 ? 640u : sizeof(void *) <= 4 ? 784u : 1104u)
 
 /// Which data pages a cursor with conditions has to read: where it stands in
 /// the value index. The fields are EskerDB's.
@@ -478,6 +487,40 @@ int esk_series_value_read(struct esk_series *series,
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
 /// Costs    one catalog write; the erases are left to append and step.
 int esk_series_erase_before(struct esk_series *series, esk_key key);
+
+/// Drops every row with a key above `key`, durably: after a clock that ran
+/// ahead. Cursors have to be opened anew. What is left of the block of the
+/// newest page stays unused, and pages of dropped rows until their blocks are
+/// the oldest. At most ESK_SERIES_BREAKS_MAX such drops, and columns added, are
+/// told of the rows that are there.
+/// Returns  ESK_OK; ESK_E_LIMIT; ESK_E_UNSUPPORTED without that part;
+///          ESK_E_NO_SPACE when the catalog is full; ESK_E_READ_ONLY;
+///          ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    a seek, a data page, a run page, and a catalog write; without an
+///          index log also what esk_series_open costs. Lookups of older rows
+///          are a binary search from then on.
+int esk_series_erase_after(struct esk_series *series, esk_key key);
+
+/// Adds to table `spec->name` the columns that `spec` has behind the table's
+/// own. Rows from before have in them what `row` has. The table must be closed.
+///
+/// spec     as for esk_series_create; of indexes and sizes nothing is taken.
+///          Its version is the table's from then on.
+/// row      in: a row with every column of `spec`. NULL: all zeros.
+/// parts    as for esk_series_open_with; needs `breaks`.
+/// arena    scratch: as esk_series_open_with needs.
+/// fault    out: on ESK_E_SCHEMA what is wrong, or how the table differs in
+///          the columns that it has; ESK_FAULT_TOO_LARGE when the catalog is
+///          full. May be NULL.
+/// Returns  ESK_OK, also when the table has them all; ESK_E_SCHEMA;
+///          ESK_E_LIMIT and ESK_E_UNSUPPORTED as esk_series_erase_after; as
+///          esk_series_open_with.
+/// Costs    as esk_series_open, and as esk_series_erase_after without a seek.
+int esk_series_add_columns(struct esk_volume *volume,
+                           const struct esk_series_parts *parts,
+                           const struct esk_table_spec *spec, const void *row,
+                           void *arena, uint32_t arena_bytes,
+                           struct esk_fault *fault);
 
 /// Fills `stats`. Costs nothing.
 void esk_series_stats(const struct esk_series *series,

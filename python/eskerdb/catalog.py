@@ -193,9 +193,9 @@ def indexes_of(
 
 
 def fault_error(
-    name: str, columns: Sequence[Column], indexes: Sequence[Index], fault: Any
+    doing: str, columns: Sequence[Column], indexes: Sequence[Index], fault: Any
 ) -> Exception:
-    """Makes the SchemaError for what esk_volume_create found."""
+    """Makes the SchemaError for what a call of the core found."""
     text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
     at = None
     if fault.kind in _INDEX_FAULTS and fault.column < len(indexes):
@@ -207,7 +207,6 @@ def fault_error(
     else:
         where = "the table"
     return schema_error(
-        f"create table '{name}': {where}: {text} "
-        f"({status_text(lib.ESK_E_SCHEMA)})",
+        f"{doing}: {where}: {text} ({status_text(lib.ESK_E_SCHEMA)})",
         at,
     )

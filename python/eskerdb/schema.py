@@ -211,6 +211,11 @@ def encode_bytes(column: Column, value: Any) -> bytes:
     return piece
 
 
+def bytes_of(columns: Sequence[Column]) -> int:
+    """Returns the bytes of these columns in a row."""
+    return struct.calcsize("<" + "".join(map(_letter, columns)))
+
+
 class RowCodec:
     """Rows of one table, between Python values and bytes."""
 

@@ -111,6 +111,28 @@ class Series(WritableTable):
             f"erase_before {key}",
         )
 
+    def erase_after(self, key: int) -> None:
+        """Drops every row with a key above `key`, durably: after a clock that
+        ran ahead, whose rows no later key can pass.
+
+        Raises SchemaError when no row can have `key`, Limit when the rows
+        that are there were written before and after four such drops,
+        DeviceError, ReadOnly. Costs one catalog write.
+        """
+        low, high = self.key.limits
+        if key < low:
+            raise schema_error(
+                f"column '{self.key.name}' ({self.key.type}): {key} is out "
+                "of range",
+                self.key.name,
+            )
+        self._check(
+            lib.esk_py_series_erase_after(
+                self._handle, min(key, high) & KEY_MASK
+            ),
+            f"erase_after {key}",
+        )
+
     # Reading ----------------------------------------------------------------
 
     def get(self, key: int) -> dict[str, Any] | None:

@@ -238,7 +238,17 @@ def _list(numbers: Any) -> str:
 
 def _of_series(table: Table, info: Any) -> list[str]:
     options = ffi.new("struct esk_series_options *")
-    check(lib.esk_series_options(info, options), f"table '{table.name}'")
+    doing = f"table '{table.name}'"
+    check(lib.esk_series_options(info, options), doing)
+    if options.has_breaks:
+        raise error(
+            lib.ESK_E_UNSUPPORTED,
+            doing,
+            "export its rows into a new table, or let the firmware open it "
+            "by its name",
+            "its newest rows were dropped or it got columns, which a shape "
+            "does not know",
+        )
     sync = info.blocks[lib.ESK_REGION_SYNC]
     return [
         f"#define ESK_SHAPE_SYNC_BLOCKS {sync}\n",

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from eskerdb._esker import ffi, lib
@@ -38,7 +38,7 @@ from eskerdb.errors import (
     schema_error,
 )
 from eskerdb.handle import Mount
-from eskerdb.schema import STORES, Column, Index
+from eskerdb.schema import STORES, Column, Index, RowCodec, bytes_of
 from eskerdb.series import Series
 from eskerdb.structs import counts_of, fill
 from eskerdb.tree import Tree
@@ -196,6 +196,39 @@ class Volume(Mount):
             keys_repeat=keys_repeat,
             version=version,
         )
+
+    def add_columns(
+        self,
+        name: str,
+        columns: Sequence[Column],
+        older: Mapping[str, Any] | None = None,
+        *,
+        version: int = 0,
+    ) -> Table:
+        """Adds columns to a series, behind its own; returns its new entry.
+
+        older     what the rows that are there have in them; None: zeros
+        version   of the schema: your own number for it
+
+        No row is rewritten. Raises SchemaError naming the column, Busy when
+        the table is open, Limit after four such changes, NoSpace, ReadOnly,
+        DeviceError. Costs an open and a catalog write.
+        """
+        table = self._table_of_kind(name, "series")
+        every = [*table.columns, *columns]
+        kept: list[Any] = []
+        spec = _spec_of(kept, name, every, table.key, (), version=version)
+        spec.keys_repeat = table.keys_repeat
+        row = _row_of(every, columns, older)
+        fault = ffi.new("struct esk_fault *")
+        status = lib.esk_py_series_add_columns(
+            self._handle, self._mount, spec, row, fault
+        )
+        doing = f"add columns to table '{name}'"
+        if status == lib.ESK_E_SCHEMA:
+            raise fault_error(doing, every, (), fault)
+        _check_fault(status, f"{self.device.name}: {doing}", fault)
+        return self.table(name)
 
     def create_tree(
         self,
@@ -455,17 +488,7 @@ class Volume(Mount):
     ) -> Table:
         """Creates a table by `create`, a call of the core."""
         kept: list[Any] = []
-        spec = ffi.new("struct esk_table_spec *")
-        spec.name = text_of(kept, name)
-        spec.columns = columns_of(kept, columns)
-        spec.indexes = indexes_of(kept, columns, indexes)
-        fill(
-            spec,
-            column_count=len(columns),
-            key_column=position_of(columns, key, name) if key else 0,
-            index_count=len(indexes),
-            **options,
-        )
+        spec = _spec_of(kept, name, columns, key, indexes, **options)
         if name in self:
             raise error(
                 lib.ESK_E_EXISTS, f"{self.device.name}: create table '{name}'"
@@ -473,7 +496,7 @@ class Volume(Mount):
         fault = ffi.new("struct esk_fault *")
         status = create(self._handle, self._mount, spec, fault)
         if status == lib.ESK_E_SCHEMA:
-            raise fault_error(name, columns, indexes, fault)
+            raise fault_error(f"create table '{name}'", columns, indexes, fault)
         if status == lib.ESK_E_UNSUPPORTED and spec.store:
             raise error(
                 status,
@@ -482,13 +505,6 @@ class Volume(Mount):
                 "or mu",
             )
         doing = f"{self.device.name}: create table '{name}'"
-        if fault.kind == lib.ESK_FAULT_TOO_LARGE:
-            raise error(
-                status,
-                doing,
-                "",
-                ffi.string(lib.esk_fault_text(fault.kind)).decode(),
-            )
         if fault.kind == lib.ESK_FAULT_NO_ROOM:
             wanted = count_blocks(fault.wanted)
             raise error(
@@ -498,7 +514,7 @@ class Volume(Mount):
                 f"{wanted}, the longest free run has "
                 f"{count_blocks(fault.found)} of {self.geometry.block_count:,}",
             )
-        check(status, doing)
+        _check_fault(status, doing, fault)
         return self.table(name)
 
     def _table_of_kind(self, name: str, kind: str) -> Table:
@@ -673,3 +689,48 @@ def open(
     except BaseException:
         device.close()
         raise
+
+
+def _spec_of(
+    kept: list[Any],
+    name: str,
+    columns: Sequence[Column],
+    key: str | None,
+    indexes: Sequence[Index],
+    **options: int,
+) -> Any:
+    """Makes a table's specification; `kept` holds what it points to."""
+    spec = ffi.new("struct esk_table_spec *")
+    spec.name = text_of(kept, name)
+    spec.columns = columns_of(kept, columns)
+    spec.indexes = indexes_of(kept, columns, indexes)
+    fill(
+        spec,
+        column_count=len(columns),
+        key_column=position_of(columns, key, name) if key else 0,
+        index_count=len(indexes),
+        **options,
+    )
+    return spec
+
+
+def _row_of(
+    every: Sequence[Column],
+    added: Sequence[Column],
+    values: Mapping[str, Any] | None,
+) -> Any:
+    """Packs a row of `every` column that has `values` in those added."""
+    if values is None:
+        return ffi.NULL
+    offsets = [bytes_of(added[:i]) for i in range(len(added))]
+    width = bytes_of(added)
+    packed, _ = RowCodec(added, offsets, width).pack(values)
+    return bytes(bytes_of(every) - width) + packed
+
+
+def _check_fault(status: int, doing: str, fault: Any) -> None:
+    """As check(); a catalog that is full says so."""
+    if fault.kind == lib.ESK_FAULT_TOO_LARGE:
+        text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
+        raise error(status, doing, "", text)
+    check(status, doing)

@@ -120,6 +120,7 @@ struct esk_series_options {
     uint8_t run_pages;
     uint8_t full_policy;
     bool keys_repeat;
+    bool has_breaks;
     ...;
 };
 struct esk_tree_options {

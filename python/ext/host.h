@@ -171,6 +171,10 @@ int esk_py_series_value_read(struct esk_py_table *series,
                              struct esk_series_value *value, void *buffer,
                              uint32_t bytes, uint32_t *got);
 int esk_py_series_erase_before(struct esk_py_table *series, uint64_t key);
+int esk_py_series_erase_after(struct esk_py_table *series, uint64_t key);
+int esk_py_series_add_columns(struct esk_py_device *device, uint32_t mount,
+                              const struct esk_table_spec *spec,
+                              const void *row, struct esk_fault *fault);
 int esk_py_series_stats(struct esk_py_table *series,
                         struct esk_series_stats *stats);
 int esk_py_series_check(struct esk_py_table *series,

@@ -444,6 +444,43 @@ int esk_py_series_erase_before(struct esk_py_table *table, uint64_t key) {
     return status;
 }
 
+int esk_py_series_erase_after(struct esk_py_table *table, uint64_t key) {
+    ESK_TRY(series_enter(table));
+    int status = esk_series_erase_after(table->series, key);
+    esk_py_table_leave(table);
+    return status;
+}
+
+/// Adds the columns; the lock is held.
+static int columns_add(struct esk_py_device *device,
+                       const struct esk_table_spec *spec, const void *row,
+                       struct esk_fault *fault) {
+    struct esk_table_info info;
+    ESK_TRY(esk_volume_find(&device->volume, spec->name, &info, device->page));
+    if (table_is_open(device, info.id)) {
+        return ESK_PY_TABLE_OPEN;
+    }
+    uint32_t bytes =
+        esk_series_arena_bytes(&device->volume, &info, NULL, device->page);
+    void *arena = malloc(bytes > 0 ? bytes : 1u);
+    if (arena == NULL) {
+        return ESK_PY_NO_HEAP;
+    }
+    int status = esk_series_add_columns(&device->volume, &esk_series_parts_all,
+                                        spec, row, arena, bytes, fault);
+    free(arena);
+    return status;
+}
+
+int esk_py_series_add_columns(struct esk_py_device *device, uint32_t mount,
+                              const struct esk_table_spec *spec,
+                              const void *row, struct esk_fault *fault) {
+    ESK_TRY(esk_py_volume_enter(device, mount));
+    int status = columns_add(device, spec, row, fault);
+    esk_py_device_leave(device);
+    return status;
+}
+
 int esk_py_series_stats(struct esk_py_table *table,
                         struct esk_series_stats *stats) {
     ESK_TRY(series_enter(table));

@@ -55,6 +55,10 @@
 #define ESK_SHAPE_REFUSES true
 #endif
 
+/// How often a log was broken off, as `value` says: a program that has a shape
+/// serves no table whose log was, for then its descriptor is another.
+#define ESK_SHAPED_BREAKS(value) ESK_SHAPED(0u, value)
+
 static inline const struct esk_geometry *
 esk_volume_geometry(const struct esk_volume *volume) {
     return ESK_SHAPED(&esk_shape_geometry, &volume->device->geometry);

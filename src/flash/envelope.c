@@ -76,24 +76,44 @@ static bool closing_names(const struct esk_envelope *envelope,
            closing[ESK_ENVELOPE_TABLE] == envelope->table;
 }
 
+const struct esk_break *esk_envelope_break(const struct esk_envelope *envelope,
+                                           uint32_t position) {
+    const struct esk_break *at = envelope->breaks;
+    for (uint8_t i = ESK_SHAPED_BREAKS(envelope->break_count); i > 0; i--) {
+        if (position < at->start) {
+            return at;
+        }
+        at++;
+    }
+    return NULL;
+}
+
+uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
+                           const uint8_t *page) {
+    const struct esk_break *behind =
+        esk_envelope_break(envelope, esk_page_sequence(page));
+    return behind != NULL ? behind->unit : envelope->unit;
+}
+
 /// Whether the elements that a closed page says it has fit into it.
 static bool elements_fit(const struct esk_envelope *envelope,
                          const uint8_t *page) {
     uint16_t room =
         (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_BYTES);
     uint16_t count = esk_page_count(page);
-    return envelope->unit == 1 ? count <= room
-                               : (uint32_t)count * envelope->unit <= room;
+    return envelope->unit == 1
+               ? count <= room
+               : (uint32_t)count * esk_envelope_unit(envelope, page) <= room;
 }
 
-/// How many whole elements lie before the tail's `seals` seals, of which
-/// there are no more than fit: a page is a multiple of a seal.
-static uint16_t elements_max(const struct esk_envelope *envelope,
+/// How many whole elements of `unit` bytes lie before the tail's `seals` seals,
+/// of which there are no more than fit: a page is a multiple of a seal.
+static uint16_t elements_max(const struct esk_envelope *envelope, uint16_t unit,
                              uint8_t seals) {
     uint16_t used =
         (uint16_t)(ESK_ENVELOPE_BYTES + (uint16_t)seals * ESK_SEAL_BYTES);
     return (uint16_t)((unsigned)(esk_envelope_page_bytes(envelope) - used) /
-                      envelope->unit);
+                      unit);
 }
 
 void esk_envelope_open(uint8_t *page, uint32_t sequence, uint32_t aux) {
@@ -109,7 +129,8 @@ void esk_envelope_close_as(const struct esk_envelope *envelope, uint8_t kind,
 
 uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                            uint8_t number, uint16_t count) {
-    ESK_ASSERT(number > 0 && count <= elements_max(envelope, number));
+    ESK_ASSERT(number > 0 &&
+               count <= elements_max(envelope, envelope->unit, number));
     uint16_t offset = (uint16_t)(esk_envelope_page_bytes(envelope) -
                                  (uint16_t)number * ESK_SEAL_BYTES);
     uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
@@ -125,12 +146,13 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
 /// ends the list: seals are written without gaps. As esk_envelope_check.
 static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
                                             uint8_t *page) {
+    uint16_t unit = esk_envelope_unit(envelope, page);
     uint16_t best = 0;
     bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,
                              esk_envelope_erased(envelope));
     bool newest = false;
     for (uint8_t number = 1; number < UINT8_MAX; number++) {
-        uint16_t room = elements_max(envelope, number);
+        uint16_t room = elements_max(envelope, unit, number);
         if (room == 0 || room < best) {
             break; /* here are elements, not a seal */
         }
@@ -142,7 +164,7 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
         }
         uint16_t count = esk_load_u16(seal + ESK_ENVELOPE_COUNT);
         uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
-                                    (uint16_t)(count * envelope->unit));
+                                    (uint16_t)(count * unit));
         newest = count > best && count <= room &&
                  closing_names(envelope, seal) &&
                  esk_load_u32(seal + ESK_ENVELOPE_CHECKSUM) ==

@@ -31,16 +31,35 @@
 /// No page's kind: an envelope with it proves pages of any.
 enum { ESK_KIND_ANY = 0 };
 
+/// Where a log was broken off and went on in the next block: newest elements
+/// were dropped, or those to come are wider.
+struct esk_break {
+    uint32_t end;   ///< positions from here on ...
+    uint32_t start; ///< ... up to here hold nothing
+    uint16_t count; ///< most elements of the page before `end`
+    uint16_t unit;  ///< bytes of an element before `end`
+};
+
 /// What a page has to prove, and the shape it has.
 struct esk_envelope {
-    uint32_t seed; ///< start value of the checksum
+    const struct esk_break *breaks; ///< of the log, the oldest first
+    uint32_t seed;                  ///< start value of the checksum
     uint16_t page_bytes;
     uint16_t unit;    ///< bytes an element, for seals
     uint8_t checksum; ///< enum esk_checksum
     uint8_t kind;     ///< enum esk_page_kind
     uint8_t table;
     uint8_t erased_value;
+    uint8_t break_count;
 };
+
+/// The first break behind position `position`; NULL: there is none.
+const struct esk_break *esk_envelope_break(const struct esk_envelope *envelope,
+                                           uint32_t position);
+
+/// Bytes of an element of `page`, as it says which it is.
+uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
+                           const uint8_t *page);
 
 static inline uint16_t
 esk_envelope_page_bytes(const struct esk_envelope *envelope) {

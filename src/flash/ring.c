@@ -100,7 +100,23 @@ int esk_ring_header(const struct esk_ring *ring, uint32_t at,
     return ESK_OK;
 }
 
+const struct esk_break *esk_ring_gap(const struct esk_ring *ring,
+                                     uint32_t position) {
+    const struct esk_break *behind =
+        esk_envelope_break(&ring->region.envelope, position);
+    return behind != NULL && position >= behind->end ? behind : NULL;
+}
+
+uint32_t esk_ring_above(const struct esk_ring *ring, uint32_t position) {
+    const struct esk_break *gap = esk_ring_gap(ring, position - 1u);
+    return gap != NULL ? gap->end : position;
+}
+
 uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position) {
+    const struct esk_break *gap = esk_ring_gap(ring, position);
+    if (gap != NULL) {
+        return gap->start;
+    }
     uint16_t pages = block_pages(ring);
     if (esk_ring_rest(ring, position) != 0 ||
         !esk_ring_block_is_bad(ring, position)) {
@@ -287,6 +303,13 @@ static void page_pass(struct esk_ring *ring, bool block) {
     if (block) {
         ring->head = esk_ring_block_from(ring, ring->head);
     }
+}
+
+void esk_ring_leave(struct esk_ring *ring) {
+    if (esk_ring_rest(ring, ring->head) != 0) {
+        page_pass(ring, true);
+    }
+    esk_ring_open_none(ring);
 }
 
 /// Sets how many elements fit beside the open page's seals.

@@ -75,7 +75,10 @@ struct esk_ring_config {
     uint32_t seed;
     uint32_t tail_hint; ///< positions below are dropped
     uint16_t unit;      ///< bytes an element, for seals
-    uint8_t kind;       ///< enum esk_page_kind
+    /// Breaks of the log, borrowed: head is at the last one's start at least.
+    const struct esk_break *breaks;
+    uint8_t break_count;
+    uint8_t kind; ///< enum esk_page_kind
     uint8_t table;
     uint8_t ahead;
     bool refuse;
@@ -91,6 +94,11 @@ static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
 /// Whether a full ring refuses, rather than drop.
 static inline bool esk_ring_refuses(const struct esk_ring *ring) {
     return ESK_SHAPED_RING(ESK_SHAPE_REFUSES, ring->refuse);
+}
+
+/// Whether the log was broken off.
+static inline bool esk_ring_is_broken(const struct esk_ring *ring) {
+    return ESK_SHAPED_BREAKS(ring->region.envelope.break_count) > 0;
 }
 
 /// Bytes of an element.
@@ -198,6 +206,9 @@ static inline bool esk_ring_is_sound(const struct esk_ring *ring) {
 /// Where the block of `position` begins, if that begins it; else the next.
 uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position);
 
+/// Leaves what is left of the block that head is in.
+void esk_ring_leave(struct esk_ring *ring);
+
 /// Forgets that the page at head is open.
 void esk_ring_open_none(struct esk_ring *ring);
 
@@ -265,7 +276,15 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page);
 /// Returns  ESK_OK; ESK_E_IO.
 int esk_ring_step(struct esk_ring *ring, bool *done);
 
+/// The break in which `position` is one that holds nothing; NULL: in none.
+const struct esk_break *esk_ring_gap(const struct esk_ring *ring,
+                                     uint32_t position);
+
+/// The position behind the last one below `position` that can hold a page.
+uint32_t esk_ring_above(const struct esk_ring *ring, uint32_t position);
+
 /// Where a reader goes on after `position` proved nothing: the next position,
+/// behind a break that it is in,
 /// or past the whole block when it starts one that is marked bad and begins
 /// with pages of no use. (A block that failed later is marked too, but keeps
 /// the pages it had.)

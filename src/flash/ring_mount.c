@@ -434,6 +434,8 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->region.envelope.kind = config->kind;
     ring->region.envelope.table = config->table;
     ring->region.envelope.erased_value = geometry->erased_value;
+    ring->region.envelope.breaks = config->breaks;
+    ring->region.envelope.break_count = config->break_count;
     ring->next = volume->rings;
     volume->rings = ring;
 }
@@ -451,18 +453,25 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats, uint8_t *page) {
     uint32_t hint = config->tail_hint;
+    uint32_t least = hint;
     struct search search;
 
     esk_ring_init(ring, volume, config, stats);
     esk_ring_open_none(ring);
+    if (esk_ring_is_broken(ring)) {
+        uint32_t start = config->breaks[config->break_count - 1].start;
+        least = start > hint ? start : hint;
+    }
     search_make(&search, ring, page);
-    ring_empty(ring, hint);
+    ring_empty(ring, least);
     if (origin_find(&search, hint, false)) {
         head_find(&search, head_block(&search));
-        if (ring->head >= hint) {
+        bool is_gone = ring->head < hint; /* only dropped pages are left */
+        if (ring->head < least) {
+            ring_empty(ring, least);
+        }
+        if (!is_gone) {
             ring->tail = tail_find(&search, hint);
-        } else {
-            ring_empty(ring, hint); /* only pages that were dropped are left */
         }
     } else if (block_is_begun(&search, ring->head)) {
         head_find(&search, ring->head);

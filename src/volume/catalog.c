@@ -45,9 +45,9 @@ static void reader_page(struct esk_descriptor *reader) {
     reader->offset = ESK_ENVELOPE_BYTES;
 }
 
-static void reader_start(struct esk_descriptor *reader,
-                         struct esk_volume *volume,
-                         const struct esk_table_info *info, uint8_t *page) {
+void esk_descriptor_start(struct esk_descriptor *reader,
+                          struct esk_volume *volume,
+                          const struct esk_table_info *info, uint8_t *page) {
     reader->volume = volume;
     reader->page = page;
     reader->index = info->descriptor;
@@ -58,9 +58,8 @@ static void reader_start(struct esk_descriptor *reader,
     reader_page(reader);
 }
 
-/// Takes the next `count` bytes; `out` NULL passes over them.
-static void reader_take(struct esk_descriptor *reader, void *out,
-                        uint16_t count) {
+void esk_descriptor_take(struct esk_descriptor *reader, void *out,
+                         uint16_t count) {
     uint8_t *bytes = out;
     uint16_t page_bytes = esk_volume_geometry(reader->volume)->page_bytes;
     uint16_t i = 0;
@@ -86,15 +85,15 @@ static void entry_take(struct esk_descriptor *descriptor, void *out,
         return;
     }
     descriptor->rest = (uint16_t)(descriptor->rest - count);
-    reader_take(descriptor, out, count);
+    esk_descriptor_take(descriptor, out, count);
 }
 
 /// Begins the next entry, behind what was not taken of the one before: takes
 /// `count` bytes at `head`, the first two of which are its length.
 static void entry_begin(struct esk_descriptor *descriptor, uint8_t *head,
                         uint16_t count) {
-    reader_take(descriptor, NULL, descriptor->rest);
-    reader_take(descriptor, head, 2);
+    esk_descriptor_take(descriptor, NULL, descriptor->rest);
+    esk_descriptor_take(descriptor, head, 2);
     descriptor->rest = esk_load_u16(head);
     entry_take(descriptor, head + 2, (uint16_t)(count - 2u));
 }
@@ -116,7 +115,7 @@ static void entry_take_text(struct esk_descriptor *descriptor, char *text,
 int esk_descriptor_region(struct esk_descriptor *descriptor,
                           struct esk_region_place *place) {
     uint8_t entry[ESK_CATALOG_REGION];
-    reader_take(descriptor, entry, sizeof entry);
+    esk_descriptor_take(descriptor, entry, sizeof entry);
     place->role = entry[0];
     place->block = esk_load_u32(entry + 1);
     place->blocks = esk_load_u32(entry + 5);
@@ -154,8 +153,8 @@ static int info_decode(struct esk_descriptor *reader,
     uint16_t kept = info->options_bytes < ESK_OPTIONS_BYTES_MAX
                         ? info->options_bytes
                         : ESK_OPTIONS_BYTES_MAX;
-    reader_take(reader, info->options, kept);
-    reader_take(reader, NULL, (uint16_t)(info->options_bytes - kept));
+    esk_descriptor_take(reader, info->options, kept);
+    esk_descriptor_take(reader, NULL, (uint16_t)(info->options_bytes - kept));
     for (uint8_t i = info->region_count; i > 0; i--) {
         struct esk_region_place place;
         ESK_TRY(esk_descriptor_region(reader, &place));
@@ -214,7 +213,7 @@ int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
     info->descriptor = at;
     info->descriptor_pages = (uint8_t)(end - at);
     struct esk_descriptor reader;
-    reader_start(&reader, volume, info, page);
+    esk_descriptor_start(&reader, volume, info, page);
     return info_decode(&reader, info);
 }
 
@@ -251,8 +250,8 @@ int esk_catalog_find(struct esk_volume *volume, uint8_t id,
 int esk_descriptor_open(struct esk_descriptor *descriptor,
                         struct esk_volume *volume,
                         const struct esk_table_info *info, uint8_t *page) {
-    reader_start(descriptor, volume, info, page);
-    reader_take(descriptor, NULL, info->columns);
+    esk_descriptor_start(descriptor, volume, info, page);
+    esk_descriptor_take(descriptor, NULL, info->columns);
     return descriptor->status;
 }
 
@@ -260,8 +259,8 @@ int esk_descriptor_regions(struct esk_descriptor *descriptor,
                            struct esk_volume *volume,
                            const struct esk_table_info *info, uint8_t *page) {
     uint16_t regions = (uint16_t)(info->region_count * ESK_CATALOG_REGION);
-    reader_start(descriptor, volume, info, page);
-    reader_take(descriptor, NULL, (uint16_t)(info->columns - regions));
+    esk_descriptor_start(descriptor, volume, info, page);
+    esk_descriptor_take(descriptor, NULL, (uint16_t)(info->columns - regions));
     return descriptor->status;
 }
 
@@ -286,6 +285,14 @@ int esk_descriptor_column(struct esk_descriptor *descriptor,
     descriptor->row_offset = (uint16_t)(descriptor->row_offset + column->bytes);
     entry_take_text(descriptor, name, head[ESK_CATALOG_COLUMN_NAME_BYTES]);
     entry_take_text(descriptor, unit, head[ESK_CATALOG_COLUMN_UNIT_BYTES]);
+    return descriptor->status;
+}
+
+int esk_descriptor_default(struct esk_descriptor *descriptor, void *out,
+                           uint16_t bytes) {
+    memset(out, 0, bytes);
+    entry_take(descriptor, out,
+               bytes < descriptor->rest ? bytes : descriptor->rest);
     return descriptor->status;
 }
 

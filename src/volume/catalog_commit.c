@@ -10,33 +10,12 @@
 /// Mounting and opening need none of this: firmware that names no call that
 /// changes the catalog does not link it.
 #include "base/crc.h"
+#include "volume/catalog_write.h"
 #include "volume/schema_plan.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
 enum { COMMIT_TRIES = 3 };
-
-/// What a commit changes.
-struct catalog_change {
-    const struct esk_table_spec *spec;  ///< to add; NULL: none
-    const struct esk_table_info *added; ///< its ids, regions and options
-    const uint8_t *option;              ///< the new bytes of option `tag`
-    uint8_t option_bytes;
-    uint8_t tag;
-    uint8_t drop;  ///< table id to leave out; 0: none
-    uint8_t patch; ///< table id whose option to alter; 0: none
-};
-
-/// Writes a descriptor's bytes across pages of a half.
-struct descriptor_writer {
-    struct esk_volume *volume;
-    uint8_t *page;
-    uint16_t index; ///< catalog page being filled
-    uint16_t offset;
-    uint8_t half;
-    uint8_t part;
-    int status;
-};
 
 /// Closes `page`, number `part` of its descriptor with `count` bytes of it, and
 /// programs it as page `index` of half `half`.
@@ -54,7 +33,7 @@ static void page_clear(const struct esk_volume *volume, uint8_t *page) {
     memset(page, geometry->erased_value, geometry->page_bytes);
 }
 
-static void writer_flush(struct descriptor_writer *writer) {
+static void writer_flush(struct esk_catalog_writer *writer) {
     struct esk_volume *volume = writer->volume;
 
     if (writer->index + 1u >= volume->half_pages) {
@@ -70,8 +49,8 @@ static void writer_flush(struct descriptor_writer *writer) {
     page_clear(volume, writer->page);
 }
 
-static void writer_put(struct descriptor_writer *writer, const void *in,
-                       uint16_t count) {
+void esk_writer_put(struct esk_catalog_writer *writer, const void *in,
+                    uint16_t count) {
     const uint8_t *bytes = in;
     uint16_t page_bytes = esk_volume_geometry(writer->volume)->page_bytes;
     for (uint16_t i = 0; i < count && writer->status == ESK_OK; i++) {
@@ -88,7 +67,7 @@ static uint8_t text_bytes(const char *text) {
     return (uint8_t)bytes;
 }
 
-static void writer_put_head(struct descriptor_writer *writer,
+static void writer_put_head(struct esk_catalog_writer *writer,
                             const struct esk_table_spec *spec,
                             const struct esk_table_info *info) {
     uint8_t head[ESK_DESCRIPTOR_NAME];
@@ -108,37 +87,41 @@ static void writer_put_head(struct descriptor_writer *writer,
             (uint8_t)(head[ESK_DESCRIPTOR_REGION_COUNT] +
                       (info->blocks[role] > 0 ? 1 : 0));
     }
-    writer_put(writer, head, sizeof head);
-    writer_put(writer, spec->name, head[ESK_DESCRIPTOR_NAME_BYTES]);
-    writer_put(writer, info->options, info->options_bytes);
+    esk_writer_put(writer, head, sizeof head);
+    esk_writer_put(writer, spec->name, head[ESK_DESCRIPTOR_NAME_BYTES]);
+    esk_writer_put(writer, info->options, info->options_bytes);
     for (uint8_t role = 0; role < ESK_REGION_COUNT; role++) {
         uint8_t entry[ESK_CATALOG_REGION];
         entry[0] = role;
         esk_store_u32(entry + 1, info->block[role]);
         esk_store_u32(entry + 5, info->blocks[role]);
-        writer_put(writer, entry, info->blocks[role] > 0 ? sizeof entry : 0);
+        esk_writer_put(writer, entry,
+                       info->blocks[role] > 0 ? sizeof entry : 0);
     }
 }
 
-static void writer_put_column(struct descriptor_writer *writer,
-                              const struct esk_column *column) {
+void esk_writer_put_column(struct esk_catalog_writer *writer,
+                           const struct esk_column *column,
+                           const uint8_t *value) {
     uint8_t head[ESK_CATALOG_COLUMN_HEAD];
     uint8_t name = text_bytes(column->name);
     uint8_t unit = text_bytes(column->unit);
+    uint16_t bytes = esk_type_bytes(column->type, column->bytes);
+    uint16_t behind = value != NULL ? bytes : 0;
     memset(head, 0, sizeof head);
-    esk_store_u16(head, (uint16_t)(sizeof head - 2u + name + unit));
+    esk_store_u16(head, (uint16_t)(sizeof head - 2u + name + unit + behind));
     head[ESK_CATALOG_COLUMN_TYPE] = column->type;
     head[ESK_CATALOG_COLUMN_FLAGS] = column->flags;
-    esk_store_u16(head + ESK_CATALOG_COLUMN_BYTES,
-                  esk_type_bytes(column->type, column->bytes));
+    esk_store_u16(head + ESK_CATALOG_COLUMN_BYTES, bytes);
     head[ESK_CATALOG_COLUMN_NAME_BYTES] = name;
     head[ESK_CATALOG_COLUMN_UNIT_BYTES] = unit;
-    writer_put(writer, head, sizeof head);
-    writer_put(writer, column->name, name);
-    writer_put(writer, column->unit, unit);
+    esk_writer_put(writer, head, sizeof head);
+    esk_writer_put(writer, column->name, name);
+    esk_writer_put(writer, column->unit, unit);
+    esk_writer_put(writer, value, behind);
 }
 
-static void writer_put_index(struct descriptor_writer *writer,
+static void writer_put_index(struct esk_catalog_writer *writer,
                              const struct esk_index_spec *index,
                              const struct esk_column *column) {
     uint8_t head[ESK_CATALOG_INDEX_HEAD];
@@ -150,28 +133,33 @@ static void writer_put_index(struct descriptor_writer *writer,
     head[ESK_CATALOG_INDEX_COLUMN] = index->column;
     head[ESK_CATALOG_INDEX_BITMAP_BITS] = index->bitmap_bits;
     head[ESK_CATALOG_INDEX_EDGE_COUNT] = edges;
-    writer_put(writer, head, sizeof head);
-    writer_put(writer, index->edges, bytes);
+    esk_writer_put(writer, head, sizeof head);
+    esk_writer_put(writer, index->edges, bytes);
 }
 
-static void writer_put_table(struct descriptor_writer *writer,
-                             const struct esk_table_spec *spec,
-                             const struct esk_table_info *info) {
+/// A table to add.
+struct addition {
+    const struct esk_table_spec *spec;
+    const struct esk_table_info *info; ///< its ids, regions and options
+};
+
+static void addition_put(struct esk_catalog_writer *writer, const void *what) {
+    const struct addition *addition = what;
+    const struct esk_table_spec *spec = addition->spec;
+    const struct esk_table_info *info = addition->info;
     writer_put_head(writer, spec, info);
     for (uint8_t i = 0; i < spec->column_count; i++) {
-        writer_put_column(writer, &spec->columns[i]);
+        esk_writer_put_column(writer, &spec->columns[i], NULL);
     }
     for (uint8_t i = 0; i < spec->index_count; i++) {
         const struct esk_index_spec *index = &spec->indexes[i];
         writer_put_index(writer, index, &spec->columns[index->column]);
     }
-    if (writer->offset > ESK_ENVELOPE_BYTES && writer->status == ESK_OK) {
-        writer_flush(writer);
-    }
 }
 
 /// Alters an option that stands in `page`, the first of its descriptor.
-static int option_patch(uint8_t *page, const struct catalog_change *change) {
+static int option_patch(uint8_t *page,
+                        const struct esk_catalog_change *change) {
     uint8_t *head = page + ESK_ENVELOPE_BYTES;
     uint16_t room = esk_page_count(page);
     uint16_t at =
@@ -188,10 +176,31 @@ static int option_patch(uint8_t *page, const struct catalog_change *change) {
     return ESK_OK;
 }
 
+/// Writes the descriptor that `change` puts, from page `*next` of half `half`
+/// on, which moves behind it.
+static int change_put(struct esk_volume *volume, uint8_t half,
+                      const struct esk_catalog_change *change, uint16_t *next,
+                      uint8_t *page) {
+    struct esk_catalog_writer writer = {
+        .volume = volume,
+        .page = page,
+        .index = *next,
+        .offset = ESK_ENVELOPE_BYTES,
+        .half = half,
+    };
+    page_clear(volume, page);
+    change->put(&writer, change->what);
+    if (writer.offset > ESK_ENVELOPE_BYTES && writer.status == ESK_OK) {
+        writer_flush(&writer);
+    }
+    *next = writer.index;
+    return writer.status;
+}
+
 /// Writes the catalog that `change` makes of `old` into half `half` of
 /// `volume`, whose commit number is the new one already.
 static int change_write(struct esk_volume *old, struct esk_volume *volume,
-                        uint8_t half, const struct catalog_change *change,
+                        uint8_t half, const struct esk_catalog_change *change,
                         uint8_t *page) {
     uint16_t next = 0;
     uint8_t table = 0;
@@ -204,6 +213,9 @@ static int change_write(struct esk_volume *old, struct esk_volume *volume,
             table = page[ESK_ENVELOPE_BYTES + ESK_DESCRIPTOR_ID];
         }
         if (change->drop != 0 && table == change->drop) {
+            if (part == 0 && change->put != NULL) {
+                ESK_TRY(change_put(volume, half, change, &next, page));
+            }
             continue;
         }
         if (part == 0 && change->patch != 0 && table == change->patch) {
@@ -213,27 +225,15 @@ static int change_write(struct esk_volume *old, struct esk_volume *volume,
             page_write(volume, half, next, page, esk_page_count(page), part));
         next++;
     }
-    if (change->spec != NULL) {
-        struct descriptor_writer writer = {
-            .volume = volume,
-            .page = page,
-            .index = next,
-            .offset = ESK_ENVELOPE_BYTES,
-            .half = half,
-        };
-        page_clear(volume, page);
-        writer_put_table(&writer, change->spec, change->added);
-        ESK_TRY(writer.status);
-        next = writer.index;
+    if (change->added != 0) {
+        ESK_TRY(change_put(volume, half, change, &next, page));
     }
     volume->catalog_pages = next;
     return esk_half_seal(volume, half, page);
 }
 
-/// Commits `change`. On failure `volume` still has the old catalog, on the
-/// half that is newest.
-static int catalog_commit(struct esk_volume *volume,
-                          const struct catalog_change *change, uint8_t *page) {
+int esk_catalog_commit(struct esk_volume *volume,
+                       const struct esk_catalog_change *change, uint8_t *page) {
     uint8_t half = (uint8_t)(1 - volume->half_newest);
     int status = ESK_E_IO;
 
@@ -250,8 +250,8 @@ static int catalog_commit(struct esk_volume *volume,
         volume->is_synced = false; /* what `next` programs is not */
         next.half_valid = 0;
         next.commit++;
-        if (change->spec != NULL) {
-            next.table_next = (uint8_t)(change->added->id + 1u);
+        if (change->added != 0) {
+            next.table_next = (uint8_t)(change->added + 1u);
         }
         status = change_write(volume, &next, half, change, page);
         if (status == ESK_OK) {
@@ -266,9 +266,9 @@ static int catalog_commit(struct esk_volume *volume,
 
 int esk_catalog_patch(struct esk_volume *volume, uint8_t id, uint8_t tag,
                       const uint8_t *bytes, uint8_t count, uint8_t *page) {
-    struct catalog_change change = {
+    struct esk_catalog_change change = {
         .option = bytes, .option_bytes = count, .tag = tag, .patch = id};
-    return catalog_commit(volume, &change, page);
+    return esk_catalog_commit(volume, &change, page);
 }
 
 int esk_volume_drop(struct esk_volume *volume, const char *name,
@@ -278,8 +278,8 @@ int esk_volume_drop(struct esk_volume *volume, const char *name,
     if (esk_table_is_open(volume, info.id)) {
         return ESK_E_BUSY;
     }
-    struct catalog_change change = {.drop = info.id};
-    return catalog_commit(volume, &change, page);
+    struct esk_catalog_change change = {.drop = info.id};
+    return esk_catalog_commit(volume, &change, page);
 }
 
 /// Finds the first block of a region of table `info` at or behind `at`, and
@@ -409,8 +409,10 @@ int esk_catalog_add(struct esk_volume *volume,
         esk_store_u32(salt + 4, volume->commit + 1);
         salt[8] = info->id;
         info->seed = ~esk_crc32c(~0u, salt, sizeof salt);
-        struct catalog_change change = {.spec = spec, .added = info};
-        status = catalog_commit(volume, &change, page);
+        struct addition addition = {.spec = spec, .info = info};
+        struct esk_catalog_change change = {
+            .put = addition_put, .what = &addition, .added = info->id};
+        status = esk_catalog_commit(volume, &change, page);
     }
     if (status == ESK_E_NO_SPACE) {
         fault->kind = ESK_FAULT_TOO_LARGE;

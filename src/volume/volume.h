@@ -96,6 +96,16 @@ struct esk_region_place {
 int esk_descriptor_region(struct esk_descriptor *descriptor,
                           struct esk_region_place *place);
 
+/// Begins with the descriptor's first byte.
+void esk_descriptor_start(struct esk_descriptor *descriptor,
+                          struct esk_volume *volume,
+                          const struct esk_table_info *info, uint8_t *page);
+
+/// Takes the next `count` bytes; `out` NULL passes over them. Whether they were
+/// there is in descriptor->status.
+void esk_descriptor_take(struct esk_descriptor *descriptor, void *out,
+                         uint16_t count);
+
 /// Begins with the first region. As esk_descriptor_open.
 int esk_descriptor_regions(struct esk_descriptor *descriptor,
                            struct esk_volume *volume,
@@ -119,6 +129,11 @@ struct esk_column_place {
 int esk_descriptor_column(struct esk_descriptor *descriptor,
                           struct esk_column_place *column, char *name,
                           char *unit);
+
+/// Copies what rows from before the column that was just taken have in it:
+/// `bytes` bytes, zeros where the column's entry has no more.
+int esk_descriptor_default(struct esk_descriptor *descriptor, void *out,
+                           uint16_t bytes);
 
 /// As esk_volume_column, for callers that want no names and so need no room
 /// for them. name, unit: as esk_descriptor_column.
@@ -165,6 +180,24 @@ int esk_catalog_find(struct esk_volume *volume, uint8_t id,
 /// at `bytes`, as many as it has.
 int esk_catalog_patch(struct esk_volume *volume, uint8_t id, uint8_t tag,
                       const uint8_t *bytes, uint8_t count, uint8_t *page);
+
+/// What esk_catalog_alter changes.
+struct esk_table_change {
+    const uint8_t *option; ///< bytes of option `tag`, which may be a new one
+    uint8_t option_bytes;
+    uint8_t tag;
+    const struct esk_table_spec *spec; ///< columns and version; NULL: the same
+    const uint8_t *row; ///< of `spec`: what older rows have in its new columns
+};
+
+/// Rewrites the catalog with `change` of the table that `info` describes.
+/// page, other  scratch, a page each.
+/// Returns  ESK_OK; ESK_E_LIMIT when its options are too many; ESK_E_NO_SPACE
+///          when the catalog is full; ESK_E_READ_ONLY; ESK_E_CORRUPT; ESK_E_IO.
+int esk_catalog_alter(struct esk_volume *volume,
+                      const struct esk_table_info *info,
+                      const struct esk_table_change *change, uint8_t *page,
+                      uint8_t *other);
 
 /// Begins a table: its name must be free, its id is.
 ///

@@ -95,11 +95,28 @@ enum esk_option_tag {
     ESK_OPTION_SERIES = 1, ///< group pages, run pages, full policy, flags: u8
     ESK_OPTION_TAIL = 2,   ///< flags u8, data position u32, floor key u64
     ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
+    ESK_OPTION_BREAKS = 4, ///< where a series was broken off, and went on
 };
 
 /// Flags of option ESK_OPTION_SERIES.
 enum esk_option_series_flag {
     ESK_OPTION_KEYS_REPEAT = 1u << 0, ///< rows in a row may have the same key
+};
+
+/// In option ESK_OPTION_BREAKS: a head, then breaks, the oldest first.
+enum esk_option_breaks_offset {
+    ESK_OPTION_BREAKS_SYNC = 0,  ///< u32, sync journal positions below: none
+    ESK_OPTION_BREAKS_INDEX = 4, ///< u32, knots of index positions below: none
+    ESK_OPTION_BREAKS_HEAD = 8,
+};
+
+/// In a break.
+enum esk_option_break_offset {
+    ESK_OPTION_BREAK_END = 0,        ///< u32, data positions from here on ...
+    ESK_OPTION_BREAK_START = 4,      ///< u32, ... up to here hold nothing
+    ESK_OPTION_BREAK_COUNT = 8,      ///< u16, most rows of the page before END
+    ESK_OPTION_BREAK_ROW_BYTES = 10, ///< u16, of the rows before END
+    ESK_OPTION_BREAK_BYTES = 12,
 };
 
 enum esk_option_tail_offset {

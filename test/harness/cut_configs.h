@@ -25,6 +25,7 @@ struct cut_config {
     uint8_t sync;       ///< enum cut_sync
     bool steps;         ///< esk_volume_step now and then
     bool erases;        ///< erase_before now and then
+    bool breaks;        ///< erase_after now and then
     bool side;          ///< another table is created, filled and dropped
     bool remounts;      ///< clean mounts now and then
     bool dirty;         ///< the medium starts with garbage

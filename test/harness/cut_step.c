@@ -183,6 +183,10 @@ int cut_step(const struct cut_config *config, struct esk_model_series *model,
     if (config->side && choice == 9) {
         return cut_side_step(model, side);
     }
+    if (config->breaks && choice == 11) {
+        return esk_model_series_erase_after(model,
+                                            esk_model_series_random(model, 9));
+    }
     if (config->remounts && choice == 10) {
         esk_model_series_crash(model);
         ESK_TRY(esk_model_series_recover(model));

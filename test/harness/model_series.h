@@ -21,7 +21,8 @@
 ///     after a cut count as synced; where the medium caches and its power
 ///     stayed on, only the next sync makes them so.
 ///  3. Nothing else: no row that was never accepted, none twice, none out of
-///     order, none below an erase_before that was acknowledged.
+///     order, none below an erase_before that was acknowledged, none that an
+///     erase_after dropped. A cut erase_after took effect or did not.
 ///  4. Every way to read gives the same rows: forward, backward, by value,
 ///     get, floor, ceiling, count; esk_series_check finds nothing wrong.
 ///
@@ -99,8 +100,10 @@ struct esk_model_series_expected {
     uint32_t laps;  ///< of the data ring, so far
     bool has_floor;
     bool has_floor_maybe;
-    bool crashed; ///< since the last verify
-    bool kept;    ///< that crash left the medium its power, and its cache
+    bool has_left; ///< an erase_after has not ended: its rows that stay are
+    uint32_t left; ///< these
+    bool crashed;  ///< since the last verify
+    bool kept;     ///< that crash left the medium its power, and its cache
     struct esk_model_series_row rows[ESK_MODEL_SERIES_ROWS_MAX];
 };
 
@@ -205,6 +208,10 @@ int esk_model_series_step(struct esk_model_series *model, uint16_t budget);
 /// Erases the rows before about `eighths` in eight of what there is.
 int esk_model_series_erase_before(struct esk_model_series *model,
                                   uint32_t eighths);
+
+/// Erases the rows after about `eighths` in eight of the newest hundred.
+int esk_model_series_erase_after(struct esk_model_series *model,
+                                 uint32_t eighths);
 
 /// Forgets all RAM, as a power cut does, and brings the power back.
 void esk_model_series_crash(struct esk_model_series *model);

@@ -259,3 +259,45 @@ int esk_model_series_erase_before(struct esk_model_series *model,
     }
     return status;
 }
+
+/// Takes the rows from number `left` on off the model.
+static void rows_drop(struct esk_model_series_expected *expected,
+                      uint32_t left) {
+    expected->count = left;
+    expected->synced = left;
+    expected->placed = expected->placed < left ? expected->placed : left;
+    expected->generation++; /* rows to come are others */
+}
+
+int esk_model_series_erase_after(struct esk_model_series *model,
+                                 uint32_t eighths) {
+    struct esk_model_series_expected *expected = model->expected;
+    uint32_t span = expected->count < 100 ? expected->count : 100;
+    uint32_t left = expected->count - span * eighths / 8;
+    int64_t key =
+        left > 0 ? expected->rows[left - 1].key : expected->key_next - 1000000;
+    if (expected->count == 0 || (left == 0 && !model->table.wide_key)) {
+        return ESK_OK;
+    }
+    while (left < expected->count && expected->rows[left].key <= key) {
+        left++; /* rows of the same key */
+    }
+    expected->left = left;
+    expected->has_left = true;
+    esk_model_series_note_heads(model);
+    int status = esk_series_erase_after(model->series, (esk_key)key);
+    if (status == ESK_OK) {
+        expected->has_left = false;
+        if (left < expected->count) {
+            rows_drop(expected, left);
+            bool below = expected->has_floor && key < expected->floor;
+            expected->key_next = below ? expected->floor : key + 1;
+        }
+        esk_model_series_note_heads(model);
+    }
+    if (status == ESK_E_LIMIT) {
+        expected->has_left = false;
+        expected->synced = expected->count; /* it is flushed first */
+    }
+    return status == ESK_E_LIMIT ? ESK_OK : status;
+}

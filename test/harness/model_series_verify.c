@@ -141,6 +141,22 @@ static void floor_settle(struct esk_model_series *model) {
     expected->has_floor_maybe = false;
 }
 
+/// Decides whether the erase_after that a cut interrupted took effect.
+static void left_settle(struct esk_model_series *model) {
+    struct esk_model_series_expected *expected = model->expected;
+    if (expected->has_left && model->seen <= expected->left &&
+        expected->count > expected->left) {
+        expected->count = expected->left;
+        if (expected->synced > expected->count) {
+            expected->synced = expected->count;
+        }
+        if (expected->placed > expected->count) {
+            expected->placed = expected->count;
+        }
+    }
+    expected->has_left = false;
+}
+
 /// Checks that every row that has to be there was found.
 static bool complete_verify(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
@@ -422,6 +438,7 @@ bool esk_model_series_verify(struct esk_model_series *model, bool full) {
         return false;
     }
     floor_settle(model);
+    left_settle(model);
     if (!model->lenient && !complete_verify(model)) {
         return false;
     }

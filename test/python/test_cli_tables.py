@@ -123,13 +123,24 @@ def test_delete_takes_the_oldest_rows_of_a_series(esker, image):
         assert f"{500 - temp.count()} rows deleted" in done.out
 
 
+def test_delete_takes_the_newest_rows_of_a_series(esker, image):
+    done = esker("delete", image, "temp", "--after", "3000")
+    assert done.status == 0, done
+    with eskerdb.open(image, read_only=False) as volume:
+        temp = volume.open("temp")
+        assert temp.newest()["t"] == 3000
+        assert f"{500 - temp.count()} rows deleted" in done.out
+        temp.append(t=3001, temp_c=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("part",), "give the keys of a tree, or --before KEY"),
+        (("part",), "give the keys of a tree, or --before KEY or --after KEY"),
+        (("log", "--before", "1", "--after", "9"), "or --before KEY or"),
         (("part", "ffff", "--before", "1"), "give the keys of a tree"),
         (("part", "--before", "1"), "is a tree: give the keys"),
-        (("log", "1"), "is a series, whose oldest rows alone can go"),
+        (("log", "1"), "is a series, of which rows go at its ends alone"),
         (("log", "--before", "x"), "key 'x': column 't' (i64) takes a number"),
         (("part", "xy"), "takes hexadecimal digits"),
     ],

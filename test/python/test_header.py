@@ -272,6 +272,20 @@ def test_header_keeps_the_floor(esker, tmp_path):
     assert found["options->floor_key"] == "60"
 
 
+def test_header_refuses_a_log_that_was_broken_off(esker, tmp_path):
+    image = tmp_path / "log.img"
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip, uuid=UUID) as volume:
+            volume.create("log", COLUMNS)
+            with volume.open("log") as table:
+                table.append_many([(i, 1, 2, 3) for i in range(100)])
+                table.erase_after(60)
+        chip.save(image)
+    done = esker("header", image, "log")
+    assert done.status == 1
+    assert "newest rows were dropped or it got columns" in done.err
+
+
 def test_header_depends_on_the_table_alone(esker, tmp_path):
     image = save(tmp_path / "log.img")
     first = esker("header", image, "log").out

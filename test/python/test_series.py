@@ -9,6 +9,7 @@ import pytest
 
 from conftest import GEOMETRIES, NOR, TEMP, rows
 from eskerdb import (
+    Busy,
     Closed,
     Column,
     DeviceError,
@@ -289,6 +290,40 @@ def test_erase_before_drops_older_rows(series, volume):
         again.append(t=10**9, temp_c=1)
         with pytest.raises(SchemaError, match="out of range"):
             again.erase_before(2**63)
+
+
+def test_erase_after_drops_newer_rows(series, volume):
+    series.erase_after(3000)
+    assert series.newest()["t"] == 3000
+    assert series.get(3010) is None
+    with pytest.raises(SchemaError, match="out of range"):
+        series.erase_after(-(2**63) - 1)
+    series.append(t=3005, temp_c=7)
+    series.close()
+    with volume.open("temp") as again:
+        left = [t for t, _ in rows(500) if t <= 3000]
+        assert [r["t"] for r in again] == [*left, 3005]
+        again.erase_after(2**63)
+        assert again.count() == len(left) + 1
+
+
+def test_columns_are_added_to_a_series_with_rows(series, volume):
+    added = [Column("rain", "u16"), Column("wind", "f32")]
+    with pytest.raises(Busy):
+        volume.add_columns("temp", added)
+    series.close()
+    with pytest.raises(SchemaError, match="column 'temp_c'"):
+        volume.add_columns("temp", [Column("temp_c", "u8")])
+    table = volume.add_columns("temp", added, {"rain": 9, "wind": 0.5})
+    assert [column.name for column in table.columns[-2:]] == ["rain", "wind"]
+    with volume.open("temp") as again:
+        row = {**again.newest(), "t": 10**6, "rain": 1, "wind": 2.0}
+        again.append(row)
+        assert again.get(10**6) == row
+        assert {(r["rain"], r["wind"]) for r in again} == {(9, 0.5), (1, 2.0)}
+        assert again.count() == 501
+    same = volume.add_columns("temp", [])
+    assert same.columns == table.columns
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

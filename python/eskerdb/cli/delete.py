@@ -42,31 +42,40 @@ def delete(
             metavar="KEY", help="Of a series: delete the rows below this key."
         ),
     ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="Of a series: delete the rows above this key."
+        ),
+    ] = None,
 ) -> None:
-    """Delete rows: of a tree by their keys, of a series the oldest.
+    """Delete rows: of a tree by their keys, of a series at one end.
 
     Status 1 when a key was not there; the others are deleted.
     """
-    if bool(keys) == (before is not None):
-        raise typer.BadParameter("give the keys of a tree, or --before KEY")
+    given = [bool(keys), before is not None, after is not None]
+    if sum(given) != 1:
+        raise typer.BadParameter(
+            "give the keys of a tree, or --before KEY or --after KEY"
+        )
     with (
         eskerdb.open(image, read_only=False) as volume,
         volume.open_table(table) as opened,
     ):
+        missing: list[str] = []
         if isinstance(opened, Series):
-            if before is None:
+            if keys:
                 raise typer.BadParameter(
-                    f"'{table}' is a series, whose oldest rows alone can go: "
-                    "take --before KEY"
+                    f"'{table}' is a series, of which rows go at its ends "
+                    "alone: take --before KEY or --after KEY"
                 )
-            gone = _delete_before(opened, _key(opened.key, before))
-            missing: list[str] = []
+            gone = _delete_end(opened, before, after)
         else:
-            if before is not None:
+            if not keys:
                 raise typer.BadParameter(
                     f"'{table}' is a tree: give the keys to delete"
                 )
-            gone, missing = _delete_keys(opened, keys or [])
+            gone, missing = _delete_keys(opened, keys)
     console().print(f"{count(gone, 'row')} deleted from {image}, table {table}")
     for key in missing:
         complain(f"table '{table}': no row with key '{key}'")
@@ -74,9 +83,12 @@ def delete(
         raise typer.Exit(1)
 
 
-def _delete_before(series: Series, key: int) -> int:
+def _delete_end(series: Series, before: str | None, after: str | None) -> int:
     rows = series.count()
-    series.erase_before(key)
+    if before is not None:
+        series.erase_before(_key(series.key, before))
+    if after is not None:
+        series.erase_after(_key(series.key, after))
     return rows - series.count()
 
 

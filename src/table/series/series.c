@@ -12,6 +12,17 @@ struct page_source {
     uint32_t position;
 };
 
+/// Forgets the last rows of a page where the log was broken off within it.
+static inline void rows_cut(const struct esk_ring *ring, uint32_t position,
+                            uint8_t *page) {
+    const struct esk_break *behind =
+        esk_envelope_break(&ring->region.envelope, position);
+    if (behind != NULL && position + 1u == behind->end &&
+        esk_page_count(page) > behind->count) {
+        esk_store_u16(page + ESK_ENVELOPE_COUNT, behind->count);
+    }
+}
+
 static int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
@@ -21,13 +32,17 @@ static int page_load(void *context, uint32_t tag, uint8_t *page) {
     if (status == ESK_E_CORRUPT) {
         esk_count(&region->stats->damaged);
     }
+    if (status == ESK_OK) {
+        rows_cut(source->ring, source->position, page);
+    }
     return status;
 }
 
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame) {
     struct page_source source = {.ring = ring, .position = position};
-    if (position < ring->tail || position >= ring->head) {
+    if (position < ring->tail || position >= ring->head ||
+        esk_ring_gap(ring, position) != NULL) {
         return ESK_NOT_FOUND;
     }
     uint32_t tag = esk_ring_page(ring, position);

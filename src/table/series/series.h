@@ -42,6 +42,13 @@ enum esk_series_dirty {
     ESK_SERIES_INDEX = 1u << 2,
 };
 
+struct esk_series_break_list {
+    uint32_t journal; ///< positions of the sync journal below hold nothing
+    uint32_t index;   ///< knots of index pages below are of no use
+    uint8_t count;
+    struct esk_break at[ESK_SERIES_BREAKS_MAX]; ///< the oldest first
+};
+
 /// The index log: its ring, and what is in RAM of its next pages.
 struct esk_series_index_log {
     uint8_t *run_page;  ///< entries of the run; NULL without value indexes
@@ -86,6 +93,8 @@ struct esk_series {
     uint16_t var_used;     ///< bytes in the var page
     uint16_t var_sealed;   ///< of these, sealed on the medium
     uint8_t id;
+    struct esk_series_break_list *breaks; ///< NULL without that part
+    uint8_t *row; ///< what rows from before a column have in it; NULL: whole
     uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
 
     /* With a key index. */
@@ -120,6 +129,11 @@ esk_parts(const struct esk_series *series) {
 /// 1 where rows next to each other may have the same key, else 0.
 static inline uint8_t esk_keys_repeat(const struct esk_series *series) {
     return esk_shape(series)->keys_repeat ? 1 : 0;
+}
+
+/// Whether the log was broken off behind a row that can be there.
+static inline bool esk_is_broken(const struct esk_series *series) {
+    return esk_ring_is_broken(&series->data);
 }
 
 /// The ring of variable values; NULL: the table has none.
@@ -243,6 +257,11 @@ int esk_series_tiles_find(struct esk_series *series, esk_key key,
 /// pages end; UINT32_MAX when none tells.
 uint32_t esk_series_tiles_recover(struct esk_series *series);
 
+/* series_append.c */
+
+/// Programs the write page and starts an empty one. As esk_ring_append.
+int esk_series_flush(struct esk_series *series);
+
 /* series_seek.c */
 
 /// Pins the page with the largest first key <= `key` (order form).
@@ -294,11 +313,15 @@ struct esk_series_keys {
     void (*guess)(struct esk_series *series, esk_key key, uint32_t *position);
     /// Forgets what the tails have passed.
     void (*trim)(struct esk_series *series);
+    /// Forgets all, and begins anew with the pages that are there.
+    void (*restart)(struct esk_series *series);
 };
 
 /// The index log.
 struct esk_series_log {
     int (*recover)(struct esk_series *series); ///< esk_series_recover
+    /// Programs the run in RAM, for the log is about to be broken off.
+    void (*end)(struct esk_series *series);
     /// esk_series_index_add
     void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
     /// esk_series_tiles_find
@@ -373,6 +396,17 @@ struct esk_series_sync {
 struct esk_series_ranges {
     /// Resolves the cursor's ranges. As esk_series_cursor_open.
     int (*open)(struct esk_series *series, struct esk_series_cursor *cursor);
+};
+
+/// Breaks of the log.
+struct esk_series_breaks {
+    /// Takes those that the catalog has. page: scratch. Returns ESK_OK;
+    /// ESK_E_CORRUPT; ESK_E_UNSUPPORTED when they are more than this build can
+    /// serve; ESK_E_IO.
+    int (*open)(struct esk_series *series, uint8_t *page);
+    /// Makes in `row` of the `width` bytes at `bytes` a row with all columns.
+    void (*widen)(const struct esk_series *series, uint8_t *row,
+                  const uint8_t *bytes, uint16_t width);
 };
 
 /// Backward cursors.

@@ -10,8 +10,7 @@
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
-/// Programs the write page and starts an empty one.
-static int write_page_flush(struct esk_series *series) {
+int esk_series_flush(struct esk_series *series) {
     uint32_t position = 0;
     if (esk_var_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->var->flush(series));
@@ -41,7 +40,7 @@ static int row_admit(struct esk_series *series, esk_key key) {
         return ESK_OUT_OF_ORDER;
     }
     if (series->write_count >= esk_ring_room(&series->data)) {
-        ESK_TRY(write_page_flush(series));
+        ESK_TRY(esk_series_flush(series));
     }
     if (series->write_count == 0 && esk_ring_refuses(&series->data)) {
         /* A row is accepted only if its page will have a place. */
@@ -117,7 +116,7 @@ int esk_series_sync(struct esk_series *series) {
             if (esk_parts(series)->sync->write(series) == ESK_OK) {
                 series->sealed_count = series->write_count;
             } else {
-                ESK_TRY(write_page_flush(series));
+                ESK_TRY(esk_series_flush(series));
             }
         } else if (esk_ring_can_seal(&series->data, series->write_count)) {
             ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
@@ -126,7 +125,7 @@ int esk_series_sync(struct esk_series *series) {
                                   series->write_count, series->ordinal));
             series->sealed_count = series->write_count;
         } else {
-            ESK_TRY(write_page_flush(series));
+            ESK_TRY(esk_series_flush(series));
         }
     }
     if ((series->dirty & (ESK_SERIES_DATA | ESK_SERIES_VAR)) != 0) {

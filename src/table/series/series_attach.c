@@ -71,6 +71,11 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->journal = info->blocks[ESK_REGION_SYNC] > 0
                           ? esk_arena_take(arena, sizeof *memory->journal)
                           : NULL;
+    memory->breaks = parts->breaks != NULL
+                         ? esk_arena_take(arena, sizeof *memory->breaks)
+                         : NULL;
+    memory->row =
+        parts->breaks != NULL ? esk_arena_take(arena, info->row_bytes) : NULL;
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
@@ -116,6 +121,11 @@ void esk_series_make(const struct esk_series_memory *memory,
         page += page_bytes;
         series->log.run_page = page;
     }
+    series->breaks = memory->breaks;
+    series->row = memory->row;
+    if (parts->breaks != NULL) {
+        memset(series->breaks, 0, sizeof *series->breaks);
+    }
     series->id = info->id;
     series->floor = (esk_key)options->floor_key;
     if (shape->var_offset != ESK_SERIES_NO_VAR) {
@@ -147,7 +157,8 @@ static int newest_find(struct esk_series *series, uint32_t *end) {
     uint32_t partial = series->stats.partial;
     uint32_t unread = 0;
     *end = series->data.tail;
-    for (uint32_t at = series->data.head; at > series->data.tail; at--) {
+    for (uint32_t at = series->data.head; at > series->data.tail;
+         at = esk_ring_above(&series->data, at - 1)) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
         int status =
@@ -224,15 +235,22 @@ static int rings_mount(struct esk_series *series,
         .ahead = ahead,
         .refuse = refuse,
     };
+    if (esk_parts(series)->breaks != NULL) {
+        config.breaks = series->breaks->at;
+        config.break_count = series->breaks->count;
+    }
     ESK_TRY(ring_mount(series, &series->data, &config, info, ESK_REGION_DATA,
                        page));
     config.tail_hint = 0;
+    config.break_count = 0;
     if (esk_sync_ring(series) != NULL) {
+        config.tail_hint = esk_is_broken(series) ? series->breaks->journal : 0;
         config.kind = ESK_PAGE_SYNC;
         config.refuse = true;
         ESK_TRY(ring_mount(series, esk_sync_ring(series), &config, info,
                            ESK_REGION_SYNC, page));
     }
+    config.tail_hint = 0;
     config.unit = 1;
     if (esk_parts(series)->log != NULL) {
         config.kind = ESK_PAGE_INDEX;

@@ -40,8 +40,11 @@ static int page_previous(const struct esk_series *series,
         if (key < cursor->key_lo) {
             return ESK_END;
         }
+        bytes = esk_row_whole(series, bytes, esk_rows_width(series, page), row);
         if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
-            esk_row_copy(series, row, bytes);
+            if (bytes != row) {
+                esk_row_copy(series, row, bytes);
+            }
             cursor->last = key;
             cursor->before = first + cursor->row;
             cursor->has_last = true;
@@ -122,10 +125,11 @@ static int backward_in_write(struct esk_series *series,
 /// Steps to the page below. Returns false when there is none.
 static bool backward_step(struct esk_series *series,
                           struct esk_series_cursor *cursor) {
-    if (cursor->position <= series->data.tail) {
+    uint32_t above = esk_ring_above(&series->data, cursor->position);
+    if (above <= series->data.tail) {
         return false;
     }
-    cursor->position--;
+    cursor->position = above - 1u;
     cursor->row = ROW_FROM_END;
     return true;
 }

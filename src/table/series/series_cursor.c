@@ -149,35 +149,40 @@ static uint16_t row_wanted(const struct esk_series *series,
     return row;
 }
 
-/// Passes over the row at `next`, and returns it.
-static inline const uint8_t *row_pass(const struct esk_series *series,
-                                      struct esk_series_cursor *cursor) {
+/// Passes over the row of `width` bytes at `next`, and returns it.
+static inline const uint8_t *row_pass(struct esk_series_cursor *cursor,
+                                      uint16_t width) {
     const uint8_t *bytes = cursor->next;
     cursor->left--;
-    cursor->next = esk_rows_next(series, bytes);
+    cursor->next = bytes + width;
     return bytes;
 }
 
-/// Whether the row at `next` meets every range.
+/// Whether the row at `bytes` meets every range.
 static inline bool row_matches(const struct esk_series *series,
-                               const struct esk_series_cursor *cursor) {
+                               const struct esk_series_cursor *cursor,
+                               const uint8_t *bytes) {
     return esk_parts(series)->ranges == NULL || cursor->matches == NULL ||
-           cursor->matches(cursor, cursor->next);
+           cursor->matches(cursor, bytes);
 }
 
 /// Takes the next of the rows that are left of the page that meets every range.
-/// Returns ESK_OK; ESK_NOT_FOUND when none does.
+/// width    bytes of a row of the page
+/// Returns  ESK_OK; ESK_NOT_FOUND when none does.
 static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
                                     struct esk_series_cursor *cursor,
-                                    void *row) {
-    while (cursor->left > 0 && !row_matches(series, cursor)) {
-        (void)row_pass(series, cursor);
+                                    uint16_t width, void *row) {
+    while (cursor->left > 0) {
+        const uint8_t *bytes =
+            esk_row_whole(series, row_pass(cursor, width), width, row);
+        if (row_matches(series, cursor, bytes)) {
+            if (bytes != row) {
+                esk_row_copy(series, row, bytes);
+            }
+            return ESK_OK;
+        }
     }
-    if (cursor->left == 0) {
-        return ESK_NOT_FOUND;
-    }
-    esk_row_copy(series, row, row_pass(series, cursor));
-    return ESK_OK;
+    return ESK_NOT_FOUND;
 }
 
 /// Passes over a page that cannot be used. Returns ESK_OK, or ESK_E_IO when
@@ -191,6 +196,12 @@ static int page_pass(const struct esk_series *series,
     }
     cursor->position = esk_ring_skip(&series->data, cursor->position);
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
+}
+
+/// Forgets where the next row is: its page is entered anew.
+static void row_leave(struct esk_series_cursor *cursor) {
+    cursor->end -= cursor->left;
+    cursor->left = 0;
 }
 
 /// Asks no page behind this one for keys that came before its own. Where more
@@ -228,7 +239,11 @@ static int page_enter(const struct esk_series *series,
     if (cursor->stale) {
         return ESK_E_STALE;
     }
-    int status = row_take(series, cursor, row);
+    uint16_t width = esk_rows_width(series, page);
+    int status = row_take(series, cursor, width, row);
+    if (width != esk_shape(series)->row_bytes) {
+        row_leave(cursor);
+    }
     if (status == ESK_NOT_FOUND && end < count) {
         return ESK_END;
     }
@@ -269,8 +284,7 @@ static int forward_next(struct esk_series *series,
             status = page_enter(series, cursor, series->write_page,
                                 series->write_count, series->ordinal, row);
             /* The page in RAM is entered anew each time. */
-            cursor->end -= cursor->left;
-            cursor->left = 0;
+            row_leave(cursor);
             return status == ESK_NOT_FOUND ? ESK_END : status;
         }
         status = esk_series_pin(series, &series->data, cursor->position, &page,
@@ -295,8 +309,7 @@ static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
                                      struct esk_series_cursor *cursor,
                                      void *row) {
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
-    cursor->end -= cursor->left;
-    cursor->left = 0;
+    row_leave(cursor);
     if (cursor->impossible) {
         return ESK_END;
     }
@@ -314,10 +327,12 @@ int esk_series_cursor_next(struct esk_series *series,
         cursor->key_lo >= series->floor &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (esk_parts(series)->ranges == NULL || cursor->matches == NULL) {
-            esk_row_copy(series, row, row_pass(series, cursor));
+            esk_row_copy(series, row,
+                         row_pass(cursor, esk_shape(series)->row_bytes));
             return ESK_OK;
         }
-        if (row_take(series, cursor, row) == ESK_OK) {
+        if (row_take(series, cursor, esk_shape(series)->row_bytes, row) ==
+            ESK_OK) {
             return ESK_OK;
         }
     }

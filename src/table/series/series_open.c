@@ -24,6 +24,8 @@ int esk_series_options(const struct esk_table_info *info,
     options->group_pages = own[0];
     options->run_pages = own[1];
     options->full_policy = own[2];
+    options->has_breaks = esk_option_find(info->options, info->options_bytes,
+                                          ESK_OPTION_BREAKS, 0) != NULL;
     options->keys_repeat = (own[3] & ESK_OPTION_KEYS_REPEAT) != 0;
     options->tail = esk_load_u32(tail + ESK_OPTION_TAIL_POSITION);
     options->floor_key = tail[ESK_OPTION_TAIL_FLAGS] != 0
@@ -37,9 +39,10 @@ int esk_series_options(const struct esk_table_info *info,
 }
 
 /// Takes all columns: the row's shape, and with value indexes where each is.
+/// row      out: what rows from before a column have in it; NULL: not wanted.
 static int columns_take(struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
-                        const struct esk_series_options *options,
+                        const struct esk_series_options *options, uint8_t *row,
                         struct esk_series_layout *layout,
                         struct esk_series_shape *shape) {
     if (info->column_count > ESK_COLUMN_COUNT_MAX ||
@@ -56,6 +59,10 @@ static int columns_take(struct esk_descriptor *descriptor,
     for (uint8_t i = 0; i < info->column_count; i++) {
         struct esk_column_place column;
         ESK_TRY(esk_descriptor_column(descriptor, &column, NULL, NULL));
+        if (row != NULL) {
+            ESK_TRY(esk_descriptor_default(descriptor, row + column.offset,
+                                           column.bytes));
+        }
         if (info->index_count > 0) {
             layout->offset[i] = column.offset;
             layout->type[i] = column.type;
@@ -89,8 +96,12 @@ static int layout_read(struct esk_volume *volume,
     }
     layout->entry_bytes = 0;
     layout->edges_bytes = 0;
+    if (options->has_breaks && parts->breaks == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
-    ESK_TRY(columns_take(&descriptor, info, options, layout, shape));
+    ESK_TRY(columns_take(&descriptor, info, options,
+                         series != NULL ? series->row : NULL, layout, shape));
     if (info->index_count > 0) {
         if (parts->values == NULL || parts->log == NULL) {
             return ESK_E_UNSUPPORTED;
@@ -210,10 +221,13 @@ int esk_series_open_with(struct esk_series **series,
     scratch = memmove(memory.filled + memory.aside, scratch, ASIDE_BYTES);
     esk_series_make(&memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);
-    if (shape.column_count > 0) {
+    if (shape.column_count > 0 || scratch->options.has_breaks) {
         ESK_TRY(layout_read(volume, parts, &scratch->info, &scratch->options,
                             memory.series, memory.edges, &scratch->layout,
                             &shape, memory.filled));
+    }
+    if (scratch->options.has_breaks) {
+        ESK_TRY(parts->breaks->open(memory.series, memory.filled));
     }
     return esk_series_start(series, &memory, &scratch->info, &scratch->options,
                             config);

@@ -13,6 +13,8 @@ struct esk_series_memory {
     struct esk_series *series;
     struct esk_ring *var;
     struct esk_ring *journal;
+    struct esk_series_break_list *breaks;
+    uint8_t *row;    ///< as struct esk_series
     uint8_t *filled; ///< pages being filled: of rows, runs, values
     uint8_t *pool;
     uint16_t aside; ///< from `filled` on: scratch until a page is pinned
@@ -31,7 +33,7 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                           const struct esk_series_layout *layout,
                           struct esk_series_memory *memory);
 
-/// Makes the handle, without frames, rings and value indexes.
+/// Makes the handle, without frames, rings, value indexes and breaks.
 void esk_series_make(const struct esk_series_memory *memory,
                      struct esk_volume *volume,
                      const struct esk_series_parts *parts,
@@ -49,5 +51,25 @@ int esk_series_start(struct esk_series **series,
                      const struct esk_table_info *info,
                      const struct esk_series_options *options,
                      const struct esk_series_config *config);
+
+/* series_breaks.c */
+
+/// Reads the breaks that `info` has. Returns ESK_OK; ESK_E_CORRUPT;
+/// ESK_E_UNSUPPORTED when they are more than this build can serve.
+int esk_series_breaks_load(const struct esk_table_info *info,
+                           struct esk_series_break_list *list);
+
+/* series_break.c */
+
+/// Programs the write page, and what RAM has of the index of it.
+int esk_series_break_begin(struct esk_series *series);
+
+/// Breaks the log off: rows from `end` on, and of the page before it those from
+/// number `count` on, are dropped. With `spec` columns are added as well.
+/// After esk_series_break_begin.
+/// row      as for esk_series_add_columns.
+/// Returns  ESK_OK; ESK_E_LIMIT; as esk_catalog_alter.
+int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
+                     const struct esk_table_spec *spec, const uint8_t *row);
 
 #endif

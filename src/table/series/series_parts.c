@@ -12,6 +12,7 @@ const struct esk_series_parts esk_series_parts_all = {
     .sync = &esk_series_part_sync,
     .ranges = &esk_series_part_ranges,
     .back = &esk_series_part_back,
+    .breaks = &esk_series_part_breaks,
 };
 
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,

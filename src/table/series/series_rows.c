@@ -5,6 +5,14 @@
 
 #include "base/inline.h"
 
+uint16_t esk_rows_width_of(const struct esk_series *series,
+                           const uint8_t *page) {
+    return esk_is_broken(series) && page != series->write_page &&
+                   page[ESK_ENVELOPE_KIND] == ESK_PAGE_DATA
+               ? esk_envelope_unit(&series->data.region.envelope, page)
+               : esk_shape(series)->row_bytes;
+}
+
 /// esk_rows_below where keys are not words.
 static ESK_OUT_OF_LINE uint16_t below_any(const struct esk_series *series,
                                           uint8_t *page, uint16_t count,
@@ -27,9 +35,9 @@ uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
     if (!esk_order_is_word(shape->key_type)) {
         return below_any(series, page, count, key);
     }
-    return esk_order_rank_even(shape->key_type,
-                               esk_rows_at(series, page, 0) + shape->key_offset,
-                               shape->row_bytes, count, (uint32_t)key);
+    return esk_order_rank_even(
+        shape->key_type, esk_rows_at(series, page, 0) + shape->key_offset,
+        esk_rows_width(series, page), count, (uint32_t)key);
 }
 
 uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
@@ -52,6 +60,9 @@ int esk_rows_find(const struct esk_series *series, uint8_t *page,
     if (at == count || esk_row_key(series, found) != key) {
         return ESK_NOT_FOUND;
     }
-    esk_row_copy(series, row, found);
+    found = esk_row_whole(series, found, esk_rows_width(series, page), row);
+    if (found != row) {
+        esk_row_copy(series, row, found);
+    }
     return ESK_OK;
 }

@@ -31,11 +31,34 @@ static inline void esk_row_copy(const struct esk_series *series, void *to,
     esk_bytes_copy(to, row, esk_shape(series)->row_bytes);
 }
 
+/// esk_rows_width where it can differ from page to page.
+uint16_t esk_rows_width_of(const struct esk_series *series,
+                           const uint8_t *page);
+
+/// Bytes of a row of `page`.
+static inline uint16_t esk_rows_width(const struct esk_series *series,
+                                      const uint8_t *page) {
+    return ESK_SHAPED_SERIES(esk_shape_series.row_bytes,
+                             esk_rows_width_of(series, page));
+}
+
+/// The row of `width` bytes at `bytes` with all columns: where it is, or made
+/// in `row`.
+static inline const uint8_t *esk_row_whole(const struct esk_series *series,
+                                           const uint8_t *bytes, uint16_t width,
+                                           void *row) {
+    if (!esk_is_broken(series) || width == esk_shape(series)->row_bytes) {
+        return bytes;
+    }
+    esk_parts(series)->breaks->widen(series, row, bytes, width);
+    return row;
+}
+
 /// Row `index`; of the write page also the place of the row to come.
 static inline uint8_t *esk_rows_at(const struct esk_series *series,
                                    uint8_t *page, uint16_t index) {
     return page + ESK_ENVELOPE_BYTES +
-           (uint16_t)((uint16_t)index * esk_shape(series)->row_bytes);
+           (uint16_t)((uint16_t)index * esk_rows_width(series, page));
 }
 
 /// Where in a page the key of row 0 is: for a read of nothing else.
@@ -43,7 +66,7 @@ static inline uint16_t esk_rows_key_offset(const struct esk_series *series) {
     return (uint16_t)(ESK_ENVELOPE_BYTES + esk_shape(series)->key_offset);
 }
 
-/// The row after `row`.
+/// The row after `row`, of those that are not in pages yet.
 static inline const uint8_t *esk_rows_next(const struct esk_series *series,
                                            const uint8_t *row) {
     return row + esk_shape(series)->row_bytes;

@@ -27,7 +27,8 @@ struct seek {
 /// Pins the nearest readable page in [low, position], from above.
 static bool pin_below(struct esk_series *series, struct seek *seek,
                       uint32_t position, struct esk_series_place *place) {
-    for (uint32_t at = position + 1; at > seek->low; at--) {
+    for (uint32_t at = esk_ring_above(&series->data, position + 1);
+         at > seek->low; at = esk_ring_above(&series->data, at - 1)) {
         int status = esk_series_pin(series, &series->data, at - 1, &place->page,
                                     &place->frame);
         if (status == ESK_OK) {

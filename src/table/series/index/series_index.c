@@ -102,6 +102,22 @@ static void run_flush(struct esk_series *series) {
     series->log.failures += esk_series_tiles_settle(series) != ESK_OK;
 }
 
+/// Ends the run before the newest page, for a run page is evidence that the
+/// page behind its run was there. That page is left to scans.
+static void log_end(struct esk_series *series) {
+    struct esk_series_index_log *log = &series->log;
+    if (log->run_count > 1) {
+        log->run_count--;
+        if (log->run_owed > log->run_count) {
+            log->run_owed = log->run_count;
+        }
+        run_flush(series);
+    }
+    log->run_count = 0;
+    log->run_owed = 0;
+    log->gap_unknown = true;
+}
+
 bool esk_series_run_is_full(const struct esk_series *series) {
     uint32_t entries = series->log.run_count + 1u;
     uint32_t knots = series->spline.fresh + 2u;
@@ -158,6 +174,7 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
 
 const struct esk_series_log esk_series_part_log = {
     .recover = esk_series_recover,
+    .end = log_end,
     .add = esk_series_index_add,
     .find = esk_series_tiles_find,
 };

@@ -59,6 +59,17 @@ static void pages_sample(struct esk_series *series) {
     }
 }
 
+/// What is saved of rows before the break may be above those to come: where
+/// there is a log they are found by a search.
+static void keys_restart(struct esk_series *series) {
+    uint8_t error = series->spline.error_max;
+    spline_init(series, series->spline.bytes,
+                error == ESK_SPLINE_ERROR_MAX_16THS ? 0 : error);
+    if (esk_parts(series)->log == NULL) {
+        pages_sample(series);
+    }
+}
+
 static int keys_recover(struct esk_series *series) {
     if (esk_parts(series)->log != NULL) {
         ESK_TRY(esk_parts(series)->log->recover(series));
@@ -86,4 +97,5 @@ const struct esk_series_keys esk_series_part_keys = {
     .add = keys_add,
     .guess = spline_guess,
     .trim = spline_trim,
+    .restart = keys_restart,
 };

@@ -137,10 +137,18 @@ static void samples_trim(struct esk_series *series) {
     (void)series; /* room_make does, when it has to */
 }
 
+static void samples_restart(struct esk_series *series) {
+    struct samples *samples = samples_of(series);
+    samples->count = 0;
+    samples->shift = 0;
+    (void)samples_recover(series);
+}
+
 const struct esk_series_keys esk_series_part_samples = {
     .init = samples_init,
     .recover = samples_recover,
     .add = samples_add,
     .guess = samples_guess,
     .trim = samples_trim,
+    .restart = samples_restart,
 };

@@ -19,6 +19,7 @@ enum {
 
 struct recovery {
     uint32_t group;   ///< where the group in RAM begins
+    uint32_t least;   ///< knots of pages before are of rows that are dropped
     uint32_t knots;   ///< run pages from here on have knots that no tile has
     uint32_t run_end; ///< data position after the newest run page's last
     uint32_t tip_at;  ///< index position of the newest tip
@@ -179,7 +180,8 @@ static void page_survey(struct esk_series *series, uint32_t position,
         found->run_end = esk_load_u32(page + ESK_INDEX_START);
         found->has_run = true;
     }
-    if (knots != NULL && (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
+    if (knots != NULL && position >= found->least &&
+        (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
         found->tip_at = position;
         found->has_tip = true;
     }
@@ -212,9 +214,11 @@ static uint32_t survey_start(struct esk_series *series) {
 uint32_t esk_series_tiles_recover(struct esk_series *series) {
     uint32_t head = series->log.ring.head;
     uint32_t start = survey_start(series);
+    uint32_t knots = esk_is_broken(series) ? series->breaks->index : 0;
     struct recovery found = {
         .group = head - head % esk_shape(series)->group_pages,
-        .knots = newest_tile_restore(series, start),
+        .least = knots,
+        .knots = newest_tile_restore(series, knots > start ? knots : start),
     };
     for (uint32_t at = start; at < head; at++) {
         page_survey(series, at, &found);

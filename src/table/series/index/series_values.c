@@ -69,7 +69,7 @@ static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
         (uint16_t)(series->log.run_count * esk_shape(series)->entry_bytes);
     if (page != NULL) {
         esk_summary_fold(columns, count, entry, esk_rows_at(series, page, 0),
-                         esk_page_count(page), esk_shape(series)->row_bytes);
+                         esk_page_count(page), esk_rows_width(series, page));
     } else if (any) {
         esk_summary_widen(columns, count, entry);
     } else {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Adding columns to a series that is there, for a firmware that is newer than
+/// its table.
+#include "table/series/series_open.h"
+#include "table/series/series_spec.h"
+#include "volume/schema_plan.h"
+
+/// Whether the columns from `first` on can be added to a table.
+static int columns_check(const struct esk_table_spec *spec, uint8_t first,
+                         struct esk_fault *fault) {
+    for (uint8_t i = first; i < spec->column_count; i++) {
+        if (spec->columns[i].type == ESK_TYPE_VAR) {
+            fault->kind = ESK_FAULT_COLUMN_TYPE;
+            fault->column = i;
+            return ESK_E_SCHEMA;
+        }
+    }
+    return ESK_OK;
+}
+
+int esk_series_add_columns(struct esk_volume *volume,
+                           const struct esk_series_parts *parts,
+                           const struct esk_table_spec *spec, const void *row,
+                           void *arena, uint32_t arena_bytes,
+                           struct esk_fault *fault) {
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
+    struct esk_table_spec own = *spec;
+    struct esk_series *series = NULL;
+    struct esk_table_info info;
+    struct esk_fault found;
+    fault = fault != NULL ? fault : &found;
+    own.indexes = NULL;
+    own.index_count = 0;
+    ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
+    ESK_TRY(esk_series_spec_check(&own, page_bytes, fault));
+    ESK_TRY(esk_volume_find(volume, spec->name, &info, arena));
+    if (info.column_count < own.column_count) {
+        own.column_count = info.column_count;
+    }
+    ESK_TRY(esk_schema_compare(volume, ESK_TABLE_SERIES, &own, &info, fault,
+                               arena));
+    if (info.column_count == spec->column_count) {
+        return ESK_OK;
+    }
+    ESK_TRY(columns_check(spec, info.column_count, fault));
+    if (ESK_SHAPED(true, parts->breaks == NULL)) {
+        return ESK_E_UNSUPPORTED;
+    }
+    ESK_TRY(esk_series_open_with(&series, parts, volume, spec->name, NULL,
+                                 arena, arena_bytes));
+    int status = esk_series_break_begin(series);
+    if (status == ESK_OK) {
+        status =
+            esk_series_break(series, series->data.head, UINT16_MAX, spec, row);
+    }
+    if (status == ESK_E_NO_SPACE) {
+        fault->kind = ESK_FAULT_TOO_LARGE;
+    }
+    esk_series_close(series);
+    return status;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Breaking the log off: what series_breaks.c says of it, done.
+///
+///  1. What RAM has is programmed, and is durable.
+///  2. The catalog takes the break: from here on it holds.
+///  3. The handle goes on as a mount would.
+#include "table/series/series_open.h"
+#include "table/series/series_rows.h"
+#include "volume/volume_format.h"
+
+int esk_series_break_begin(struct esk_series *series) {
+    if (series->write_count > 0) {
+        ESK_TRY(esk_series_flush(series));
+    }
+    ESK_TRY(esk_region_sync(&series->data.region));
+    series->dirty = 0;
+    if (esk_parts(series)->log != NULL) {
+        esk_parts(series)->log->end(series);
+    }
+    return ESK_OK;
+}
+
+/// The breaks that are left, and the one at `end`. Those that the tail has
+/// passed have no rows before them; those behind `end` are in what is dropped.
+static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
+                     struct esk_series_break_list *list) {
+    const struct esk_series_break_list *old = series->breaks;
+    const struct esk_break *behind =
+        end > 0 ? esk_envelope_break(&series->data.region.envelope, end - 1)
+                : NULL;
+    struct esk_break made = {
+        .end = end,
+        .start = esk_ring_block_from(&series->data, series->data.head),
+        .count = count,
+        .unit = behind != NULL ? behind->unit : esk_shape(series)->row_bytes,
+    };
+    memset(list, 0, sizeof *list);
+    for (uint8_t i = 0; i < old->count; i++) {
+        if (old->at[i].start > series->data.tail && old->at[i].start <= end) {
+            list->at[list->count] = old->at[i];
+            list->count++;
+        }
+    }
+    bool is_there =
+        list->count > 0 && list->at[list->count - 1].start == made.start;
+    if (made.start > series->data.tail && !is_there) {
+        if (list->count == ESK_SERIES_BREAKS_MAX) {
+            return ESK_E_LIMIT;
+        }
+        list->at[list->count] = made;
+        list->count++;
+    }
+    list->journal =
+        esk_sync_ring(series) != NULL ? esk_sync_ring(series)->head : 0;
+    list->index =
+        esk_parts(series)->log != NULL ? series->log.ring.head : old->index;
+    return ESK_OK;
+}
+
+/// Writes `list` as option ESK_OPTION_BREAKS. Returns its bytes.
+static uint8_t list_store(const struct esk_series_break_list *list,
+                          uint8_t *option) {
+    esk_store_u32(option + ESK_OPTION_BREAKS_SYNC, list->journal);
+    esk_store_u32(option + ESK_OPTION_BREAKS_INDEX, list->index);
+    option += ESK_OPTION_BREAKS_HEAD;
+    for (uint8_t i = 0; i < list->count; i++) {
+        const struct esk_break *at = &list->at[i];
+        esk_store_u32(option + ESK_OPTION_BREAK_END, at->end);
+        esk_store_u32(option + ESK_OPTION_BREAK_START, at->start);
+        esk_store_u16(option + ESK_OPTION_BREAK_COUNT, at->count);
+        esk_store_u16(option + ESK_OPTION_BREAK_ROW_BYTES, at->unit);
+        option += ESK_OPTION_BREAK_BYTES;
+    }
+    return (uint8_t)(ESK_OPTION_BREAKS_HEAD +
+                     list->count * ESK_OPTION_BREAK_BYTES);
+}
+
+int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
+                     const struct esk_table_spec *spec, const uint8_t *row) {
+    uint8_t option[ESK_OPTION_BREAKS_HEAD +
+                   ESK_SERIES_BREAKS_MAX * ESK_OPTION_BREAK_BYTES];
+    struct esk_series_break_list list;
+    struct esk_table_info info;
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    ESK_ASSERT(series->write_count == 0);
+    ESK_TRY(list_make(series, end, count, &list));
+    struct esk_table_change change = {
+        .option = option,
+        .option_bytes = list_store(&list, option),
+        .tag = ESK_OPTION_BREAKS,
+        .spec = spec,
+        .row = row,
+    };
+    ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
+    int status = esk_catalog_find(series->volume, series->id, &info, page);
+    if (status == ESK_OK) {
+        /* The write page is empty: it serves as scratch. */
+        status = esk_catalog_alter(series->volume, &info, &change, page,
+                                   series->write_page);
+    }
+    esk_pool_give(&series->pool, frame);
+    if (status == ESK_OK) {
+        *series->breaks = list;
+        series->data.region.envelope.break_count = list.count;
+    }
+    return status;
+}
+
+/// Goes on behind the break. Nothing here can fail.
+static void break_end(struct esk_series *series) {
+    esk_ring_leave(&series->data);
+    if (esk_sync_ring(series) != NULL) {
+        esk_ring_drop(esk_sync_ring(series), esk_sync_ring(series)->head);
+    }
+    esk_pool_forget_all(&series->pool);
+    if (esk_parts(series)->keys != NULL) {
+        esk_parts(series)->keys->restart(series);
+    }
+}
+
+int esk_series_erase_after(struct esk_series *series, esk_key key) {
+    esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
+    uint32_t end = series->data.tail;
+    uint16_t count = UINT16_MAX;
+    uint32_t ordinal = 0;
+    esk_key newest = 0;
+    struct esk_series_place place;
+    bool is_least =
+        order == 0 &&
+        esk_key_from_order(esk_shape(series)->key_type, order) != key;
+
+    ESK_ASSERT(esk_series_is_idle(series));
+    if (ESK_SHAPED(true, esk_parts(series)->breaks == NULL)) {
+        return ESK_E_UNSUPPORTED;
+    }
+    if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    if (!series->has_newest || (series->newest <= order && !is_least)) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_series_break_begin(series));
+    int status =
+        is_least ? ESK_NOT_FOUND : esk_series_seek(series, order, &place, NULL);
+    if (status == ESK_OK) {
+        end = place.position + 1;
+        count =
+            esk_rows_to(series, place.page, esk_page_count(place.page), order);
+        newest = esk_rows_key(series, place.page, (uint16_t)(count - 1u));
+        ordinal = esk_page_aux(place.page) + count;
+        esk_pool_unpin(&series->pool, place.frame);
+    } else if (status != ESK_NOT_FOUND) {
+        return status;
+    }
+    ESK_TRY(esk_series_break(series, end, count, NULL, NULL));
+    series->has_newest = count != UINT16_MAX;
+    series->newest = newest;
+    series->ordinal = ordinal;
+    break_end(series);
+    return ESK_OK;
+}

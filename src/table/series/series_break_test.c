@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Dropping the newest rows: that no way to read gives one of them, and that
+/// the log goes on behind them.
+#include "table/series/series_open.h"
+
+#include "test/harness/fixture.h"
+#include "test/harness/media.h"
+#include "volume/volume_format.h"
+
+enum { ROW_BYTES = 12, ROWS_MAX = 8000 };
+
+static const struct esk_column columns[] = {
+    {.name = "at", .type = ESK_TYPE_I64},
+    {.name = "number", .type = ESK_TYPE_U32},
+};
+
+static const struct esk_index_spec value_index[] = {{.column = 1}};
+
+static const struct esk_table_spec log_spec = {
+    .name = "log",
+    .columns = columns,
+    .column_count = 2,
+    .indexes = value_index,
+    .index_count = 1,
+    .data_blocks = 24,
+    .index_blocks = 4,
+};
+
+/// A sync is a seal, a page of a journal, and a page.
+static const struct esk_geometry media[] = {
+    ESK_NOR(64, 8, 256), ESK_NAND(64, 4, 512), ESK_CARD(64, 8, 512)};
+
+enum { MEDIA = sizeof media / sizeof media[0] };
+
+/// The series, and the rows that have to be in it.
+struct log {
+    struct esk_fixture fixture;
+    uint32_t count;
+    uint32_t number; ///< of the next row
+    int64_t keys[ROWS_MAX];
+    uint32_t numbers[ROWS_MAX];
+};
+
+static struct log *log_start(const struct esk_geometry *geometry,
+                             const struct esk_table_spec *spec) {
+    struct log *log = calloc(1, sizeof *log);
+    fixture_start(&log->fixture, geometry, NULL);
+    fixture_create(&log->fixture, spec);
+    fixture_open(&log->fixture, "log", NULL);
+    return log;
+}
+
+static void log_end(struct log *log) {
+    fixture_end(&log->fixture);
+    free(log);
+}
+
+static int64_t newest_key(const struct log *log) {
+    return log->count > 0 ? log->keys[log->count - 1] : -1000;
+}
+
+static int append(struct log *log, int64_t key) {
+    uint8_t row[ROW_BYTES];
+    esk_store_u64(row, (uint64_t)key);
+    esk_store_u32(row + 8, log->number);
+    int status = esk_series_append(log->fixture.series, row);
+    if (status == ESK_OK) {
+        log->keys[log->count] = key;
+        log->numbers[log->count] = log->number;
+        log->count++;
+        log->number++;
+    }
+    return status;
+}
+
+static void fill(struct log *log, uint32_t rows) {
+    for (uint32_t i = 0; i < rows; i++) {
+        ESK_CHECK_INT(append(log, newest_key(log) + 10), ESK_OK);
+    }
+}
+
+/// Drops all but `left` rows; the key may lie between two.
+static int drop(struct log *log, uint32_t left, int64_t between) {
+    int64_t key = left > 0 ? log->keys[left - 1] + between : INT64_MIN;
+    int status = esk_series_erase_after(log->fixture.series, (esk_key)key);
+    if (status == ESK_OK && left < log->count) {
+        log->count = left;
+    }
+    return status;
+}
+
+static void reopen(struct log *log) {
+    fixture_mount(&log->fixture);
+    fixture_open(&log->fixture, "log", log->fixture.config);
+}
+
+static void scan_check(struct log *log, struct esk_query *query, uint32_t first,
+                       uint32_t rows) {
+    struct esk_series *series = log->fixture.series;
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, query), ESK_OK);
+    for (uint32_t i = 0; i < rows; i++) {
+        uint32_t at = query->backward ? first + rows - 1 - i : first + i;
+        ESK_CHECK_INT(esk_series_cursor_next(series, &cursor, row), ESK_OK);
+        ESK_CHECK_INT(esk_load_u32(row + 8), log->numbers[at]);
+        ESK_CHECK_INT((int64_t)esk_load_u64(row), log->keys[at]);
+    }
+    ESK_CHECK_INT(esk_series_cursor_next(series, &cursor, row), ESK_END);
+    ESK_CHECK_INT(esk_series_cursor_damaged(&cursor), 0);
+}
+
+static void lookups_check(struct log *log, uint32_t from) {
+    struct esk_series *series = log->fixture.series;
+    uint8_t row[ROW_BYTES];
+    for (uint32_t i = from; i < log->count; i += 7) {
+        esk_key key = (esk_key)log->keys[i];
+        ESK_CHECK_INT(esk_series_get(series, key, row), ESK_OK);
+        ESK_CHECK_INT(esk_load_u32(row + 8), log->numbers[i]);
+        ESK_CHECK_INT(esk_series_get(series, key + 3, row), ESK_NOT_FOUND);
+        ESK_CHECK_INT(esk_series_floor(series, key + 3, row), ESK_OK);
+        ESK_CHECK_INT(esk_load_u32(row + 8), log->numbers[i]);
+        ESK_CHECK_INT(esk_series_ceiling(series, key - 3, row), ESK_OK);
+        ESK_CHECK_INT(esk_load_u32(row + 8), log->numbers[i]);
+    }
+    int status = esk_series_newest(series, row);
+    ESK_CHECK_INT(status, log->count > from ? ESK_OK : ESK_NOT_FOUND);
+    if (status == ESK_OK) {
+        ESK_CHECK_INT(esk_load_u32(row + 8), log->numbers[log->count - 1]);
+    }
+}
+
+/// Reads in every way the rows from number `from` on; older ones have gone.
+static void log_check_from(struct log *log, uint32_t from) {
+    struct esk_series *series = log->fixture.series;
+    struct esk_query query = {.has_key_min = false};
+    struct esk_series_report report;
+    uint32_t count = 0;
+    uint32_t rows = log->count - from;
+    ESK_CONTEXT("%u rows from %u on", (unsigned)rows, (unsigned)from);
+    scan_check(log, &query, from, rows);
+    query.backward = true;
+    scan_check(log, &query, from, rows);
+    if (rows > 0) {
+        uint32_t low = from + rows / 3;
+        uint32_t high = from + rows * 2 / 3;
+        struct esk_range range = {.column = 1, .has_lo = true, .has_hi = true};
+        range.lo.u = log->numbers[low];
+        range.hi.u = log->numbers[high];
+        query = (struct esk_query){.ranges = &range, .range_count = 1};
+        scan_check(log, &query, low, high - low + 1);
+        query.backward = true;
+        scan_check(log, &query, low, high - low + 1);
+    }
+    lookups_check(log, from);
+    ESK_CHECK_INT(esk_series_count(series, &count), ESK_OK);
+    ESK_CHECK_INT(count, rows);
+    ESK_CHECK_INT(esk_series_check(series, &report), ESK_OK);
+    ESK_CHECK_INT(report.rows, rows);
+    ESK_CHECK_INT(report.rows_missing, 0);
+    ESK_CHECK_INT(report.index_wrong, 0);
+}
+
+static void log_check(struct log *log) {
+    log_check_from(log, 0);
+}
+
+/// All the newest rows may be in RAM, on one page, on several blocks.
+ESK_TEST(dropped_rows_are_gone_and_the_log_goes_on) {
+    static const uint32_t dropped[] = {1, 3, 19, 90, 450, 599};
+    for (size_t i = 0; i < MEDIA; i++) {
+        for (size_t j = 0; j < sizeof dropped / sizeof dropped[0]; j++) {
+            struct log *log = log_start(&media[i], &log_spec);
+            ESK_CONTEXT("medium %u, %u rows", (unsigned)i,
+                        (unsigned)dropped[j]);
+            fill(log, 600);
+            ESK_CHECK_INT(drop(log, 600 - dropped[j], j % 2), ESK_OK);
+            log_check(log);
+            /* Nothing but the catalog tells the next mount. */
+            reopen(log);
+            log_check(log);
+            ESK_CHECK_INT(append(log, newest_key(log)), ESK_OUT_OF_ORDER);
+            ESK_CHECK_INT(append(log, newest_key(log) + 5), ESK_OK);
+            fill(log, 130);
+            log_check(log);
+            ESK_CHECK_INT(esk_series_sync(log->fixture.series), ESK_OK);
+            reopen(log);
+            log_check(log);
+            log_end(log);
+        }
+    }
+}
+
+ESK_TEST(all_rows_can_be_dropped) {
+    for (size_t i = 0; i < MEDIA; i++) {
+        struct log *log = log_start(&media[i], &log_spec);
+        fill(log, 300);
+        ESK_CHECK_INT(drop(log, 0, 0), ESK_OK);
+        log_check(log);
+        reopen(log);
+        log_check(log);
+        fill(log, 200);
+        ESK_CHECK_INT(esk_series_sync(log->fixture.series), ESK_OK);
+        reopen(log);
+        log_check(log);
+        log_end(log);
+    }
+}
+
+ESK_TEST(synced_rows_are_dropped_with_the_journal) {
+    static const struct esk_geometry nand = ESK_NAND(64, 4, 512);
+    struct log *log = log_start(&nand, &log_spec);
+    for (uint32_t i = 0; i < 100; i++) {
+        fill(log, 1);
+        ESK_CHECK_INT(esk_series_sync(log->fixture.series), ESK_OK);
+    }
+    ESK_CHECK_INT(drop(log, 95, 0), ESK_OK);
+    reopen(log);
+    log_check(log);
+    /* Keys between those that were dropped. */
+    ESK_CHECK_INT(append(log, newest_key(log) + 5), ESK_OK);
+    ESK_CHECK_INT(esk_series_sync(log->fixture.series), ESK_OK);
+    reopen(log);
+    log_check(log);
+    log_end(log);
+}
+
+ESK_TEST(a_drop_of_no_row_changes_nothing) {
+    struct log *log = log_start(&media[0], &log_spec);
+    ESK_CHECK_INT(esk_series_erase_after(log->fixture.series, 5), ESK_OK);
+    fill(log, 100);
+    uint64_t before = esk_sim_op_count(log->fixture.sim);
+    ESK_CHECK_INT(drop(log, 100, 0), ESK_OK);
+    ESK_CHECK_INT(esk_sim_op_count(log->fixture.sim), before);
+    log_check(log);
+    log_end(log);
+}
+
+ESK_TEST(drops_are_limited_by_the_rows_that_are_there) {
+    struct esk_table_spec spec = log_spec;
+    struct log *log = NULL;
+    spec.full_policy = ESK_FULL_REFUSE;
+    log = log_start(&media[0], &spec);
+    for (uint32_t i = 0; i < ESK_SERIES_BREAKS_MAX; i++) {
+        fill(log, 60);
+        ESK_CHECK_INT(drop(log, log->count - 5, 0), ESK_OK);
+    }
+    fill(log, 60);
+    ESK_CHECK_INT(drop(log, log->count - 5, 0), ESK_E_LIMIT);
+    log_check(log);
+    reopen(log);
+    log_check(log);
+    /* One in front of an older one takes its place. */
+    ESK_CHECK_INT(drop(log, 80, 0), ESK_OK);
+    fill(log, 60);
+    ESK_CHECK_INT(drop(log, log->count - 5, 0), ESK_OK);
+    reopen(log);
+    log_check(log);
+    log_end(log);
+}
+
+/// As often as one likes where the ring goes round meanwhile.
+ESK_TEST(drops_that_the_tail_has_passed_are_forgotten) {
+    for (size_t i = 0; i < MEDIA; i++) {
+        struct log *log = log_start(&media[i], &log_spec);
+        for (uint32_t lap = 0; lap < 6; lap++) {
+            uint32_t oldest = 0;
+            uint8_t row[ROW_BYTES];
+            for (uint32_t rows = 0; rows < 6000; rows += 1000) {
+                fill(log, 1000);
+                ESK_CHECK_INT(esk_series_oldest(log->fixture.series, row),
+                              ESK_OK);
+                oldest = 0;
+                while (log->numbers[oldest] != esk_load_u32(row + 8)) {
+                    oldest++;
+                }
+                log->count -= oldest;
+                memmove(log->keys, log->keys + oldest,
+                        log->count * sizeof log->keys[0]);
+                memmove(log->numbers, log->numbers + oldest,
+                        log->count * sizeof log->numbers[0]);
+                log_check(log);
+            }
+            ESK_CHECK_INT(drop(log, log->count - 33, 0), ESK_OK);
+            reopen(log);
+            log_check(log);
+        }
+        log_end(log);
+    }
+}
+
+ESK_TEST(rows_dropped_at_both_ends) {
+    for (size_t i = 0; i < MEDIA; i++) {
+        struct log *log = log_start(&media[i], &log_spec);
+        struct esk_series *series = log->fixture.series;
+        fill(log, 600);
+        ESK_CHECK_INT(esk_series_erase_before(series, (esk_key)log->keys[300]),
+                      ESK_OK);
+        ESK_CHECK_INT(drop(log, 320, 0), ESK_OK);
+        log_check_from(log, 300);
+        reopen(log);
+        log_check_from(log, 300);
+        /* Older rows than those that are left. */
+        ESK_CHECK_INT(drop(log, 200, 0), ESK_OK);
+        log_check_from(log, 200);
+        reopen(log);
+        ESK_CHECK_INT(append(log, log->keys[299] - 5), ESK_OUT_OF_ORDER);
+        log_end(log);
+    }
+}
+
+ESK_TEST(a_program_without_the_part_is_refused) {
+    struct log *log = log_start(&media[0], &log_spec);
+    struct esk_fixture *fixture = &log->fixture;
+    struct esk_series_parts parts = esk_series_parts_all;
+    struct esk_table_info info;
+    parts.breaks = NULL;
+    fill(log, 60);
+    ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
+    fixture_mount(fixture);
+    ESK_CHECK_INT(esk_series_open_with(&fixture->series, &parts,
+                                       &fixture->volume, "log", NULL,
+                                       fixture->arena, fixture->arena_bytes),
+                  ESK_OK);
+    ESK_CHECK_INT(drop(log, 50, 0), ESK_E_UNSUPPORTED);
+    reopen(log);
+    ESK_CHECK_INT(drop(log, 50, 0), ESK_OK);
+    fixture_mount(fixture);
+    ESK_CHECK_INT(esk_series_open_with(&fixture->series, &parts,
+                                       &fixture->volume, "log", NULL,
+                                       fixture->arena, fixture->arena_bytes),
+                  ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(
+        esk_volume_find(&fixture->volume, "log", &info, fixture->page), ESK_OK);
+    ESK_CHECK_INT(esk_series_arena_bytes_with(&fixture->volume, &parts, &info,
+                                              NULL, fixture->page),
+                  0);
+    reopen(log);
+    log_check(log);
+    log_end(log);
+}
+
+ESK_TEST(a_read_only_mount_drops_nothing) {
+    struct log *log = log_start(&media[0], &log_spec);
+    fill(log, 60);
+    ESK_CHECK_INT(esk_series_sync(log->fixture.series), ESK_OK);
+    log->fixture.flags = ESK_MOUNT_READ_ONLY;
+    reopen(log);
+    ESK_CHECK_INT(drop(log, 50, 0), ESK_E_READ_ONLY);
+    log_check(log);
+    log_end(log);
+}
+
+/// Whatever fails, the rows are as before, or as after.
+static void drop_fails(uint32_t read, uint32_t syncs) {
+    struct log *log = log_start(&media[0], &log_spec);
+    struct esk_fixture *fixture = &log->fixture;
+    uint32_t left = 100;
+    ESK_CONTEXT("read %u fails, or sync %u", (unsigned)read, (unsigned)syncs);
+    fill(log, 200);
+    fail_from(read, UINT32_MAX, READ_BROKEN);
+    sync_fails = read == 0;
+    syncs_pass = syncs;
+    int status = drop(log, left, 0);
+    sync_fails = false;
+    fail_end();
+    ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+    if (status != ESK_OK) {
+        uint32_t count = 0;
+        reopen(log);
+        ESK_CHECK_INT(esk_series_count(fixture->series, &count), ESK_OK);
+        ESK_CHECK(count == left || count >= 180);
+        log->count = count;
+    }
+    log_check(log);
+    log_end(log);
+}
+
+ESK_TEST(a_device_that_fails_loses_no_row_of_a_drop) {
+    for (uint32_t at = 1; at < 30; at++) {
+        drop_fails(at, 0);
+    }
+    for (uint32_t syncs = 0; syncs < 5; syncs++) {
+        drop_fails(0, syncs);
+    }
+}
+
+ESK_TEST(breaks_that_make_no_sense_are_corrupt) {
+    static const struct {
+        uint32_t end[2];
+        uint32_t start[2];
+        uint16_t row_bytes[2];
+        int status;
+    } cases[] = {
+        {{5, 20}, {8, 24}, {8, 12}, ESK_OK},
+        {{9, 20}, {8, 24}, {8, 12}, ESK_E_CORRUPT},
+        {{5, 7}, {8, 24}, {8, 12}, ESK_E_CORRUPT},
+        {{5, 20}, {8, 16}, {8, 12}, ESK_E_CORRUPT},
+        {{5, 20}, {8, 24}, {12, 8}, ESK_E_CORRUPT},
+        {{5, 20}, {8, 24}, {8, 13}, ESK_E_CORRUPT},
+        {{5, 20}, {8, 24}, {0, 12}, ESK_E_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_series_break_list list;
+        struct esk_table_info info = {.row_bytes = 12, .options_bytes = 34};
+        uint8_t *option = info.options;
+        option[0] = ESK_OPTION_BREAKS;
+        option[1] = ESK_OPTION_BREAKS_HEAD + 2 * ESK_OPTION_BREAK_BYTES;
+        for (uint8_t at = 0; at < 2; at++) {
+            uint8_t *to = option + ESK_OPTION_HEAD + ESK_OPTION_BREAKS_HEAD +
+                          at * ESK_OPTION_BREAK_BYTES;
+            esk_store_u32(to + ESK_OPTION_BREAK_END, cases[i].end[at]);
+            esk_store_u32(to + ESK_OPTION_BREAK_START, cases[i].start[at]);
+            esk_store_u16(to + ESK_OPTION_BREAK_ROW_BYTES,
+                          cases[i].row_bytes[at]);
+        }
+        ESK_CONTEXT("case %u", (unsigned)i);
+        ESK_CHECK_INT(esk_series_breaks_load(&info, &list), cases[i].status);
+    }
+}
+
+ESK_TEST(more_breaks_than_this_build_serves_are_refused) {
+    struct esk_series_break_list list;
+    struct esk_table_info info = {.row_bytes = 12};
+    info.options[0] = ESK_OPTION_BREAKS;
+    info.options[1] = ESK_OPTION_BREAKS_HEAD +
+                      (ESK_SERIES_BREAKS_MAX + 1) * ESK_OPTION_BREAK_BYTES;
+    info.options_bytes = (uint8_t)(ESK_OPTION_HEAD + info.options[1]);
+    ESK_CHECK_INT(esk_series_breaks_load(&info, &list), ESK_E_UNSUPPORTED);
+}
+
+ESK_TEST_MAIN()

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Breaks of the log, as a part: newest rows are dropped, or columns added, and
+/// the log goes on in the next block.
+///
+///     data ring .. | rows 0-20 | rows 21-40 | rows 41-60 | - | rows 31-50 | ..
+///                                     ^ row 30              ^ start
+///                                       is the last: end is behind its page
+///
+/// The catalog says so (FORMAT.md, option 4), so one commit does it, and
+/// nothing is erased. Pages from `end` on and before `start` are never read; of
+/// the page before `end` as many rows count as the break says. Rows before it
+/// may be narrower: they lack the last columns. The ordinals go on behind the
+/// last row that is left. Knots of dropped rows would be above those to come,
+/// so the key index begins anew; what index pages say of values stays true.
+#include "table/series/series_open.h"
+#include "table/series/series_rows.h"
+#include "volume/volume_format.h"
+
+int esk_series_breaks_load(const struct esk_table_info *info,
+                           struct esk_series_break_list *list) {
+    const uint8_t *option =
+        esk_option_find(info->options, info->options_bytes, ESK_OPTION_BREAKS,
+                        ESK_OPTION_BREAKS_HEAD);
+    if (option == NULL) {
+        return ESK_E_CORRUPT;
+    }
+    uint8_t bytes = (uint8_t)(option[-1] - ESK_OPTION_BREAKS_HEAD);
+    uint8_t count = (uint8_t)((unsigned)bytes / ESK_OPTION_BREAK_BYTES);
+    if (count > ESK_SERIES_BREAKS_MAX) {
+        return ESK_E_UNSUPPORTED;
+    }
+    list->journal = esk_load_u32(option + ESK_OPTION_BREAKS_SYNC);
+    list->index = esk_load_u32(option + ESK_OPTION_BREAKS_INDEX);
+    list->count = count;
+    uint32_t start = 0;
+    uint16_t unit = 1;
+    for (uint8_t i = 0; i < count; i++) {
+        const uint8_t *from =
+            option + ESK_OPTION_BREAKS_HEAD + i * ESK_OPTION_BREAK_BYTES;
+        struct esk_break *at = &list->at[i];
+        at->end = esk_load_u32(from + ESK_OPTION_BREAK_END);
+        at->start = esk_load_u32(from + ESK_OPTION_BREAK_START);
+        at->count = esk_load_u16(from + ESK_OPTION_BREAK_COUNT);
+        at->unit = esk_load_u16(from + ESK_OPTION_BREAK_ROW_BYTES);
+        if (at->end < start || at->start < at->end || at->unit < unit ||
+            at->unit > info->row_bytes) {
+            return ESK_E_CORRUPT;
+        }
+        start = at->start;
+        unit = at->unit;
+    }
+    return ESK_OK;
+}
+
+/// Whether rows of `narrow` bytes have the columns that no row may lack.
+static bool narrow_fits(const struct esk_series *series, uint16_t narrow) {
+    const struct esk_series_shape *shape = esk_shape(series);
+    bool fits = shape->key_offset + shape->key_bytes <= narrow &&
+                (shape->var_offset == ESK_SERIES_NO_VAR ||
+                 shape->var_offset + ESK_VAR_REF_BYTES <= narrow);
+    for (uint8_t i = 0; i < shape->column_count; i++) {
+        const struct esk_summary_column *column = &series->columns[i];
+        fits = fits && column->offset + column->width <= narrow;
+    }
+    return fits;
+}
+
+static int breaks_open(struct esk_series *series, uint8_t *page) {
+    struct esk_series_break_list *list = series->breaks;
+    struct esk_table_info info;
+    ESK_TRY(esk_catalog_find(series->volume, series->id, &info, page));
+    ESK_TRY(esk_series_breaks_load(&info, list));
+    return list->count == 0 || narrow_fits(series, list->at[0].unit)
+               ? ESK_OK
+               : ESK_E_CORRUPT;
+}
+
+static void row_widen(const struct esk_series *series, uint8_t *row,
+                      const uint8_t *bytes, uint16_t width) {
+    memcpy(row, bytes, width);
+    memcpy(row + width, series->row + width,
+           (size_t)(esk_shape(series)->row_bytes - width));
+}
+
+const struct esk_series_breaks esk_series_part_breaks = {
+    .open = breaks_open,
+    .widen = row_widen,
+};
