@@ -421,6 +421,12 @@ int esk_series_floor(struct esk_series *series, esk_key key, void *row);
 /// Copies the oldest row with key >= `key`. As esk_series_get.
 int esk_series_ceiling(struct esk_series *series, esk_key key, void *row);
 
+/// Sets `key` to the newest row's, which the next one has to follow, also when
+/// that row was deleted since.
+/// Returns  ESK_OK; ESK_NOT_FOUND when there was no row.
+/// Costs    nothing.
+int esk_series_newest_key(const struct esk_series *series, esk_key *key);
+
 /// Copies the newest row. ESK_NOT_FOUND when the table is empty.
 int esk_series_newest(struct esk_series *series, void *row);
 

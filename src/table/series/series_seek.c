@@ -188,6 +188,15 @@ int esk_series_newest(struct esk_series *series, void *row) {
     return first_row(series, &query, row);
 }
 
+int esk_series_newest_key(const struct esk_series *series, esk_key *key) {
+    ESK_ASSERT(key != NULL);
+    if (!series->has_newest) {
+        return ESK_NOT_FOUND;
+    }
+    *key = esk_key_from_order(esk_shape(series)->key_type, series->newest);
+    return ESK_OK;
+}
+
 int esk_series_oldest(struct esk_series *series, void *row) {
     return first_row(series, NULL, row);
 }

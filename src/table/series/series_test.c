@@ -74,7 +74,10 @@ static uint32_t count(struct esk_fixture *fixture) {
 
 static uint32_t newest(struct esk_fixture *fixture) {
     uint8_t row[ROW_BYTES];
+    esk_key key = 0;
     ESK_CHECK_INT(esk_series_newest(fixture->series, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_newest_key(fixture->series, &key), ESK_OK);
+    ESK_CHECK_INT(key, esk_load_u32(row));
     return esk_load_u32(row);
 }
 
@@ -93,6 +96,7 @@ static struct esk_series_stats stats(struct esk_fixture *fixture) {
 ESK_TEST(series_that_is_empty_finds_nothing) {
     for (int m = 0; m < MEDIA; m++) {
         struct esk_fixture fixture;
+        esk_key key = 7;
         uint8_t row[ROW_BYTES];
         ESK_CONTEXT("medium %d", m);
         start(&fixture, media[m], &log_spec);
@@ -102,6 +106,9 @@ ESK_TEST(series_that_is_empty_finds_nothing) {
             ESK_CHECK_INT(found(&fixture, esk_series_ceiling, 5), NONE);
             ESK_CHECK_INT(esk_series_newest(fixture.series, row),
                           ESK_NOT_FOUND);
+            ESK_CHECK_INT(esk_series_newest_key(fixture.series, &key),
+                          ESK_NOT_FOUND);
+            ESK_CHECK_INT(key, 7);
             ESK_CHECK_INT(esk_series_oldest(fixture.series, row),
                           ESK_NOT_FOUND);
             ESK_CHECK_INT(count(&fixture), 0);
