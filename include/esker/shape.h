@@ -32,7 +32,11 @@
 #endif
 
 #ifdef ESK_SHAPE
+/* A program that includes the library's source includes the header itself:
+   where the source stands it would not be found. */
+#ifndef ESK_SHAPE_GEOMETRY
 #include ESK_SHAPE
+#endif
 
 /* The flags of the mount are a constant as well; -DESK_SHAPE_MOUNT says others
    than none. */
