@@ -23,6 +23,7 @@ enum nor_opcode {
     NOR_PROGRAM_4 = 0x12,
     NOR_READ_4 = 0x13,
     NOR_SECURITY = 0x2B, ///< Macronix: fail bits
+    NOR_ERASE = 0x20,    ///< 4 KB; others by the chip's table
     NOR_SFDP = 0x5A,
     NOR_ID = 0x9F,
     NOR_WAKE = 0xAB,
@@ -56,6 +57,8 @@ enum nor_table {
 };
 
 enum { NOR_MACRONIX = 0xC2, NOR_WINBOND = 0xEF };
+enum { NOR_PLAIN = ESK_SPI_NOR_PLAIN };
+enum { NOR_PLAIN_PAGE = 256, NOR_PLAIN_BLOCK_PAGES = 16 };
 #define NOR_SMALL_BYTES 0x1000000u ///< what three address bytes reach
 
 static const struct esk_spi_ready nor_ready = {
@@ -63,6 +66,24 @@ static const struct esk_spi_ready nor_ready = {
     .header_bytes = 1,
     .mask = NOR_BUSY,
 };
+
+/// What a plain chip has for certain, as constants.
+
+static uint8_t nor_address_bytes(const struct esk_spi_nor *nor) {
+    return NOR_PLAIN ? 3 : nor->address_bytes;
+}
+
+static uint8_t nor_opcode(uint8_t plain, const uint8_t *learned) {
+    return NOR_PLAIN ? plain : *learned;
+}
+
+static uint16_t nor_page_bytes(const struct esk_device *device) {
+    return NOR_PLAIN ? NOR_PLAIN_PAGE : device->geometry.page_bytes;
+}
+
+static uint16_t nor_block_pages(const struct esk_device *device) {
+    return NOR_PLAIN ? NOR_PLAIN_BLOCK_PAGES : device->geometry.block_pages;
+}
 
 static int nor_simple(const struct esk_spi_nor *nor, uint8_t opcode) {
     return esk_spi_command(nor->spi, &opcode, 1, NULL, NULL, 0);
@@ -79,7 +100,7 @@ static int nor_at(const struct esk_spi_nor *nor, uint8_t opcode,
                   uint16_t bytes) {
     uint8_t header[5] = {opcode};
     uint8_t at = 1;
-    if (nor->address_bytes == 4) {
+    if (nor_address_bytes(nor) == 4) {
         header[at++] = (uint8_t)(address >> 24);
     }
     header[at++] = (uint8_t)(address >> 16);
@@ -134,7 +155,7 @@ static int nor_change(const struct esk_spi_nor *nor, uint8_t opcode,
 static uint32_t nor_address(const struct esk_device *device, esk_page_id page,
                             uint16_t offset) {
     const struct esk_spi_nor *nor = device->context;
-    return nor->address + page * device->geometry.page_bytes + offset;
+    return nor->address + page * nor_page_bytes(device) + offset;
 }
 
 static int nor_read(const struct esk_device *device, esk_page_id page,
@@ -144,8 +165,8 @@ static int nor_read(const struct esk_device *device, esk_page_id page,
     ESK_TRY(esk_driver_check(device, page, offset, bytes));
     // A chip that is busy, or gone, would read as erased.
     ESK_TRY(esk_spi_wait(nor->spi, &nor_ready, NOR_ERASE_US, &status));
-    return nor_at(nor, nor->read_opcode, nor_address(device, page, offset),
-                  NULL, buffer, bytes);
+    return nor_at(nor, nor_opcode(NOR_READ, &nor->read_opcode),
+                  nor_address(device, page, offset), NULL, buffer, bytes);
 }
 
 static int nor_verify(const struct esk_spi_nor *nor, uint32_t address,
@@ -153,7 +174,8 @@ static int nor_verify(const struct esk_spi_nor *nor, uint32_t address,
     uint8_t chunk[16];
     while (count > 0) {
         uint8_t some = (uint8_t)(count < sizeof chunk ? count : sizeof chunk);
-        ESK_TRY(nor_at(nor, nor->read_opcode, address, NULL, chunk, some));
+        ESK_TRY(nor_at(nor, nor_opcode(NOR_READ, &nor->read_opcode), address,
+                       NULL, chunk, some));
         if (memcmp(chunk, bytes, some) != 0) {
             return ESK_E_MEDIUM;
         }
@@ -170,6 +192,10 @@ static int nor_program(const struct esk_device *device, esk_page_id page,
     uint32_t address = nor_address(device, page, offset);
     const uint8_t *from = buffer;
     ESK_TRY(esk_driver_check(device, page, offset, bytes));
+    if (NOR_PLAIN) {
+        return nor_change(nor, NOR_PROGRAM, address, from, bytes,
+                          NOR_PROGRAM_US);
+    }
     while (bytes > 0) {
         // A program command wraps round at the end of the chip's page.
         uint16_t room =
@@ -190,10 +216,10 @@ static int nor_program(const struct esk_device *device, esk_page_id page,
 
 static int nor_erase(const struct esk_device *device, uint32_t block) {
     const struct esk_spi_nor *nor = device->context;
-    esk_page_id page = block * device->geometry.block_pages;
+    esk_page_id page = block * nor_block_pages(device);
     ESK_TRY(esk_driver_check(device, page, 0, 0));
-    return nor_change(nor, nor->erase_opcode, nor_address(device, page, 0),
-                      NULL, 0, NOR_ERASE_US);
+    return nor_change(nor, nor_opcode(NOR_ERASE, &nor->erase_opcode),
+                      nor_address(device, page, 0), NULL, 0, NOR_ERASE_US);
 }
 
 /// Nothing to do: what returned ESK_OK is on the medium.
@@ -247,7 +273,7 @@ static int nor_reach(struct esk_spi_nor *nor, uint32_t chip_bytes,
     if (modes != 1) {
         return ESK_E_UNSUPPORTED;
     }
-    if ((enter & 0x20) != 0 && nor->erase_opcode == 0x20) {
+    if ((enter & 0x20) != 0 && nor->erase_opcode == NOR_ERASE) {
         nor->read_opcode = NOR_READ_4;
         nor->program_opcode = NOR_PROGRAM_4;
         nor->erase_opcode = 0x21;
@@ -292,7 +318,7 @@ static uint32_t nor_density(const uint8_t *table) {
     return at[0] < 3 || at[0] > 34 ? 0 : (uint32_t)1 << (at[0] - 3);
 }
 
-/// Fills in the geometry that the chip's table gives.
+/// Takes what the chip's table gives.
 static int nor_learn(struct esk_spi_nor *nor, uint16_t page_bytes) {
     uint8_t table[NOR_TABLE_BYTES];
     struct esk_geometry *geometry = &nor->device.geometry;
@@ -319,8 +345,20 @@ static int nor_learn(struct esk_spi_nor *nor, uint16_t page_bytes) {
         return ESK_E_GEOMETRY;
     }
     geometry->block_pages = (uint16_t)pages;
-    geometry->program_bytes = 1;
-    geometry->erased_value = 0xFF;
+    return ESK_OK;
+}
+
+/// Takes what a plain chip has; its size is in the last byte of its name.
+static int nor_assume(struct esk_spi_nor *nor,
+                      const struct esk_spi_nor_config *config) {
+    uint8_t bytes_log = (uint8_t)nor->jedec_id;
+    if (bytes_log < 16 || bytes_log > 24 || config->verify ||
+        (config->page_bytes != 0 && config->page_bytes != NOR_PLAIN_PAGE)) {
+        return ESK_E_UNSUPPORTED;
+    }
+    nor->chip_blocks = (uint32_t)1 << (bytes_log - 12);
+    nor->device.geometry.block_pages = NOR_PLAIN_BLOCK_PAGES;
+    nor->device.geometry.page_bytes = NOR_PLAIN_PAGE;
     return ESK_OK;
 }
 
@@ -336,14 +374,17 @@ int esk_spi_nor_init(struct esk_spi_nor *nor, const struct esk_spi *spi,
     nor->spi = spi;
     nor->verify = config->verify;
     ESK_TRY(nor_identify(nor, config->jedec_id));
-    ESK_TRY(nor_learn(nor, config->page_bytes));
+    ESK_TRY(NOR_PLAIN ? nor_assume(nor, config)
+                      : nor_learn(nor, config->page_bytes));
+    geometry->program_bytes = 1;
+    geometry->erased_value = 0xFF;
     ESK_TRY(esk_driver_blocks(&nor->device, nor->chip_blocks,
                               config->block_first, config->block_count));
-    nor->address =
-        config->block_first * geometry->block_pages * geometry->page_bytes;
+    nor->address = config->block_first * nor_block_pages(&nor->device) *
+                   nor_page_bytes(&nor->device);
     // Small Winbond chips have TB where others have BP3.
     nor->protect_mask =
-        nor->jedec_id >> 16 == NOR_WINBOND && nor->address_bytes == 3
+        nor->jedec_id >> 16 == NOR_WINBOND && nor_address_bytes(nor) == 3
             ? NOR_PROTECT_3
             : NOR_PROTECT_4;
     ESK_TRY(nor_register(nor, NOR_STATUS, &status));

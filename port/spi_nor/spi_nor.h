@@ -22,6 +22,14 @@
 #include "esker/status.h"
 #include "port/spi/spi.h"
 
+/// 1: the driver is compiled for plain chips alone, up to 16 MB: pages of 256
+/// bytes, erase units of 4 KB by instruction 20h, three address bytes, and
+/// their size as a power of two in the last byte of their name, as W25Q, MX25
+/// and GD25Q have it. Their tables are then not read; nothing is verified.
+#ifndef ESK_SPI_NOR_PLAIN
+#define ESK_SPI_NOR_PLAIN 0
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
