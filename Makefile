@@ -192,6 +192,11 @@ size: setup-tools ## code and RAM on four chips; OUT=file.json
 mcu: setup-tools ## tests and figures on microcontrollers; OUT=file.json
 	@scripts/mcu $(if $(OUT),--out $(OUT),--data sea_surface_temp)
 
+.PHONY: uno
+uno: setup-package ## an Arduino Uno's sketch and 50 supply cuts; CUTS=N OUT=
+	@scripts/uno --seed $(SEED) $(if $(OUT),--out $(OUT)) \
+	    $(if $(filter file,$(origin CUTS)),,--cuts $(CUTS))
+
 .PHONY: mcu-budgets
 mcu-budgets: setup-tools ## the budgets of make mcu, made anew
 	@scripts/mcu --renew

@@ -29,6 +29,7 @@
 #include "bench/mcu/simavr_spi.h"
 
 enum { SLOT_READY = 0, SLOT_CUTS = 255 };
+enum { SELECT_PIN = 0 }; /* PB0 */
 
 /// No firmware here needs an hour of the chip's time.
 static const uint64_t cycles_max = (uint64_t)HOST_HZ * 3600;
@@ -98,7 +99,7 @@ static void chip_start(struct host *host, elf_firmware_t *firmware) {
     host->avr->log = LOG_ERROR;
     avr_load_firmware(host->avr, firmware);
     host_call_attach(host);
-    host_spi_attach(host->avr);
+    host_spi_attach(host->avr, SELECT_PIN);
     host_chip_power_on(host);
     host->line_bytes = 0;
     host->counting = false;

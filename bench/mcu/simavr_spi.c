@@ -9,7 +9,7 @@
 #include <simavr/avr_ioport.h>
 
 enum spi_register { SPI_SPCR = 0x4C, SPI_SPSR = 0x4D, SPI_SPDR = 0x4E };
-enum { SPSR_SPIF = 0x80, SPSR_SPI2X = 0x01, SPCR_SPR = 0x03, SELECT_PIN = 0 };
+enum { SPSR_SPIF = 0x80, SPSR_SPI2X = 0x01, SPCR_SPR = 0x03 };
 
 static const struct spi_slave *slave_now;
 
@@ -85,7 +85,7 @@ static void spi_select(struct avr_irq_t *irq, uint32_t level, void *context) {
     }
 }
 
-void host_spi_attach(avr_t *avr) {
+void host_spi_attach(avr_t *avr, uint8_t select_pin) {
     avr_io_addr_t data = AVR_DATA_TO_IO(SPI_SPDR);
     avr_io_addr_t status = AVR_DATA_TO_IO(SPI_SPSR);
     bus.busy = false;
@@ -94,6 +94,6 @@ void host_spi_attach(avr_t *avr) {
     avr->io[status].w.c = spi_status_write;
     avr->io[status].r.c = spi_status_read;
     avr_irq_register_notify(
-        avr_io_getirq(avr, AVR_IOCTL_IOPORT_GETIRQ('B'), SELECT_PIN),
+        avr_io_getirq(avr, AVR_IOCTL_IOPORT_GETIRQ('B'), select_pin),
         spi_select, avr);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The SPI of the ATmega2560 with a chip behind it, at its true speed.
+/// The SPI of an AVR with a chip behind it, at its true speed.
 ///
 /// libsimavr's own takes the same time whatever the divider is; here a byte
 /// takes eight times it: 16 cycles at F_CPU / 2.
@@ -12,7 +12,7 @@
 
 #include <simavr/sim_avr.h>
 
-/// A chip as its bus sees it: select (pin PB0 low), bytes, deselect.
+/// A chip as its bus sees it: select (its pin low), bytes, deselect.
 struct spi_slave {
     void *context;
     /// Told the cycle before each of the others; NULL: the chip has no clock.
@@ -29,7 +29,7 @@ void host_spi_slave_set(const struct spi_slave *slave);
 /// 64 KB of memory as a chip: see simavr_memory.c.
 extern const struct spi_slave host_spi_memory;
 
-/// Takes over the chip's SPI registers and watches its select pin.
-void host_spi_attach(avr_t *avr);
+/// Takes over the chip's SPI registers and watches its select pin, of port B.
+void host_spi_attach(avr_t *avr, uint8_t select_pin);
 
 #endif
