@@ -342,6 +342,42 @@ ESK_TEST(a_program_without_the_part_is_refused) {
     log_end(log);
 }
 
+/// Opens it with no index log, and with these keys.
+static void open_without_log(struct log *log,
+                             const struct esk_series_keys *keys) {
+    static struct esk_series_parts parts;
+    struct esk_fixture *fixture = &log->fixture;
+    parts = esk_series_parts_all;
+    parts.keys = keys;
+    parts.log = NULL;
+    parts.values = NULL;
+    fixture_mount(fixture);
+    ESK_CHECK_INT(esk_series_open_with(&fixture->series, &parts,
+                                       &fixture->volume, "log", NULL,
+                                       fixture->arena, fixture->arena_bytes),
+                  ESK_OK);
+}
+
+ESK_TEST(key_index_without_a_log_begins_anew) {
+    static const struct esk_series_keys *const keys[] = {
+        &esk_series_part_keys, &esk_series_part_samples, NULL};
+    struct esk_table_spec plain = log_spec;
+    plain.index_count = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        struct log *log = log_start(&media[0], &plain);
+        ESK_CONTEXT("keys %u", (unsigned)i);
+        open_without_log(log, keys[i]);
+        fill(log, 900);
+        ESK_CHECK_INT(drop(log, 500, 0), ESK_OK);
+        fill(log, 300);
+        ESK_CHECK_INT(esk_series_sync(log->fixture.series), ESK_OK);
+        log_check(log);
+        open_without_log(log, keys[i]);
+        log_check(log);
+        log_end(log);
+    }
+}
+
 ESK_TEST(a_read_only_mount_drops_nothing) {
     struct log *log = log_start(&media[0], &log_spec);
     fill(log, 60);
@@ -419,6 +455,14 @@ ESK_TEST(breaks_that_make_no_sense_are_corrupt) {
         ESK_CONTEXT("case %u", (unsigned)i);
         ESK_CHECK_INT(esk_series_breaks_load(&info, &list), cases[i].status);
     }
+}
+
+ESK_TEST(breaks_without_their_head_are_corrupt) {
+    struct esk_series_break_list list;
+    struct esk_table_info info = {.row_bytes = 12, .options_bytes = 9};
+    info.options[0] = ESK_OPTION_BREAKS;
+    info.options[1] = ESK_OPTION_BREAKS_HEAD - 1;
+    ESK_CHECK_INT(esk_series_breaks_load(&info, &list), ESK_E_CORRUPT);
 }
 
 ESK_TEST(more_breaks_than_this_build_serves_are_refused) {
