@@ -257,10 +257,15 @@ struct esk_volume_report {
 int esk_volume_check(struct esk_volume *volume,
                      struct esk_volume_report *report, uint8_t *page);
 
-/// Does up to `budget` block erases that later appends would have to wait
-/// for, across the open tables.
-/// done     out, may be NULL: erases done; fewer than budget when none is due.
+/// Does up to `budget` steps of work that later calls would have to wait for,
+/// across the open tables. A program that calls it after an open and between
+/// its calls until `done` is below `budget` waits for no erase in an append,
+/// put, delete or sync, unless one call fills a block.
+/// done     out, may be NULL: steps done; fewer than budget when none is due.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
+/// Costs    a step: an erase and 2 reads of a few bytes; of a tree whose nodes
+///          move else what its collector does in a call: a path and 2 blocks
+///          of programs at most, and an erase a block of them.
 int esk_volume_step(struct esk_volume *volume, uint16_t budget, uint16_t *done);
 
 /// Forgets the volume.

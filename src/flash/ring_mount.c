@@ -424,8 +424,10 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->region.pages = config->blocks * geometry->block_pages;
     ring->refuse = config->refuse;
     ring->ahead = config->ahead;
-    if (ring->ahead > config->blocks - 2) {
-        ring->ahead = (uint8_t)(config->blocks - 2);
+    /* All but head's block, and where pages are dropped for room one more. */
+    uint32_t most = config->blocks - (config->refuse ? 1u : 2u);
+    if (ring->ahead > most) {
+        ring->ahead = (uint8_t)most;
     }
     ring->region.envelope.seed = config->seed;
     ring->region.envelope.page_bytes = geometry->page_bytes;
