@@ -18,7 +18,7 @@
 #include "log.h"
 
 /* A page being filled, a page that is read and its tag, the handle. */
-enum { PAGE_BYTES = 256, ARENA_BYTES = 2 * PAGE_BYTES + 8 + 184 };
+enum { PAGE_BYTES = 256, ARENA_BYTES = 2 * PAGE_BYTES + 8 + 192 };
 
 /* A call's frame is on the stack while the call runs, not for ever: main
    would take them all in. */
