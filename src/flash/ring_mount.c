@@ -425,7 +425,7 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->refuse = config->refuse;
     ring->ahead = config->ahead;
     /* All but head's block, and where pages are dropped for room one more. */
-    uint32_t most = config->blocks - (config->refuse ? 1u : 2u);
+    uint32_t most = config->blocks - 2u + config->refuse;
     if (ring->ahead > most) {
         ring->ahead = (uint8_t)most;
     }
@@ -436,8 +436,10 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->region.envelope.kind = config->kind;
     ring->region.envelope.table = config->table;
     ring->region.envelope.erased_value = geometry->erased_value;
-    ring->region.envelope.breaks = config->breaks;
-    ring->region.envelope.break_count = config->break_count;
+    if (ESK_SHAPED_BREAKS(1u) > 0) {
+        ring->region.envelope.breaks = config->breaks;
+        ring->region.envelope.break_count = config->break_count;
+    }
     ring->next = volume->rings;
     volume->rings = ring;
 }

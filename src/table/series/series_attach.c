@@ -71,11 +71,10 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->journal = info->blocks[ESK_REGION_SYNC] > 0
                           ? esk_arena_take(arena, sizeof *memory->journal)
                           : NULL;
-    memory->breaks = parts->breaks != NULL
-                         ? esk_arena_take(arena, sizeof *memory->breaks)
-                         : NULL;
-    memory->row =
-        parts->breaks != NULL ? esk_arena_take(arena, info->row_bytes) : NULL;
+    if (parts->breaks != NULL) {
+        memory->breaks = esk_arena_take(arena, sizeof *memory->breaks);
+        memory->row = esk_arena_take(arena, info->row_bytes);
+    }
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
@@ -121,9 +120,9 @@ void esk_series_make(const struct esk_series_memory *memory,
         page += page_bytes;
         series->log.run_page = page;
     }
-    series->breaks = memory->breaks;
-    series->row = memory->row;
     if (parts->breaks != NULL) {
+        series->breaks = memory->breaks;
+        series->row = memory->row;
         memset(series->breaks, 0, sizeof *series->breaks);
     }
     series->id = info->id;
