@@ -262,7 +262,7 @@ check: ## everything CI runs
 
 .PHONY: nightly
 nightly: ## the campaigns, deep: NIGHTLY_CUTS, _FUZZ_SECONDS, _DRAWN; SEED=1
-	@ESK_DEEP=1 CUTS=$(NIGHTLY_CUTS) SEED=$(SEED) \
+	@ESK_DEEP=1 ESK_IMAGES=10000 CUTS=$(NIGHTLY_CUTS) SEED=$(SEED) \
 	    FUZZ_SECONDS=$(shell expr $(NIGHTLY_FUZZ_SECONDS) / $(words $(FUZZ))) \
 	    DAMAGE_OPTIONS="--deep --drawn $(NIGHTLY_DRAWN)" \
 	    scripts/check test damage powercut fuzz

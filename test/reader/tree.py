@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The rows of a tree: nodes that keep their page, and nodes that move."""
+
+from itertools import pairwise
+
+from catalog import OPTION_TREE
+from image import ENVELOPE_BYTES, NONE, FormatError, number, whole_page
+from ring import ring_pages
+from row import order_form
+
+DATA = 0
+TREE_KIND, NODE_KIND, BATCH_KIND = 0x56, 0x60, 0x69
+STORE_WANDERING, STORE_MU = 3, 4
+COMMIT = 1
+LEVELS_MAX = 8
+JOURNAL_PAGE, ROOT_PAGE = 0, 1
+
+
+def inner_bytes(table):
+    return table.key_column().bytes + 4
+
+
+def entries(data, offset, count, size):
+    if offset + count * size > len(data):
+        raise FormatError("a node counts more than its page holds")
+    return [data[offset + i * size :][:size] for i in range(count)]
+
+
+def children(found):
+    return [number(entry, len(entry) - 4, 4) for entry in found]
+
+
+class Kept:
+    """Nodes that keep their page: stores 1 and 2."""
+
+    def __init__(self, volume, table):
+        self.volume, self.table = volume, table
+        self.instead = {}
+        journal = self._valid(JOURNAL_PAGE)
+        if journal and journal.kind == BATCH_KIND:
+            for at in range(journal.aux, journal.aux + journal.count):
+                copy = self._valid(at)
+                if copy is None:
+                    raise FormatError("a page that waits is not valid")
+                self.instead[copy.sequence] = copy
+        elif journal:
+            self.instead[journal.sequence] = journal
+
+    def _valid(self, at):
+        data = self.volume.image.region_page(self.table.regions[DATA], at)
+        return whole_page(data, self.volume.checksum, self.table.seed)
+
+    def node(self, at):
+        page = self.instead.get(at) or self._valid(at)
+        if page is None or (page.table, page.sequence) != (self.table.id, at):
+            raise FormatError(f"node {at} is not valid")
+        return page
+
+    def _level(self, pages):
+        """The nodes of a level, with those that no parent names yet."""
+        named, found = set(pages), []
+        for at in pages:
+            node = self.node(at)
+            found.append(node)
+            if node.aux != NONE and node.aux not in named:
+                named.add(node.aux)
+                found.append(self.node(node.aux))
+        return found
+
+    def rows(self):
+        level = [self.node(ROOT_PAGE)]
+        size = inner_bytes(self.table)
+        while level[0].kind > NODE_KIND + 1:
+            below = []
+            for node in level:
+                found = entries(node.data, ENVELOPE_BYTES, node.count, size)
+                below += children(found)
+            kind = level[0].kind
+            level = self._level(below)
+            if any(node.kind != kind - 1 for node in level):
+                raise FormatError("a child is not of the level below")
+        rows = []
+        for node in level:
+            size = self.table.row_bytes
+            rows += entries(node.data, ENVELOPE_BYTES, node.count, size)
+        return rows
+
+
+class Moving:
+    """Nodes that move: stores 3 and 4."""
+
+    def __init__(self, volume, table):
+        self.table = table
+        self.store, self.k = table.options[OPTION_TREE][:2]
+        self.pages = ring_pages(volume, table, DATA, TREE_KIND)
+
+    def _offset(self, page, level):
+        """Where the node of a level begins in a page."""
+        if self.store == STORE_WANDERING:
+            return 40
+        offset = 28
+        for _ in range(1, level):
+            offset += (len(page.data) - offset) * self.k // 100
+        return offset
+
+    def _node(self, page, level):
+        """The entries of one node."""
+        low, top = page.data[16], page.data[17]
+        if not low <= level <= top <= LEVELS_MAX:
+            raise FormatError(f"page {page.sequence} has no level {level}")
+        offset = self._offset(page, level)
+        size = self.table.row_bytes if level == 1 else inner_bytes(self.table)
+        count = number(page.data, offset, 2)
+        return entries(page.data, offset + 2, count, size)
+
+    def rows(self):
+        if not self.pages:
+            return []
+        root = self.pages[max(self.pages)]
+        if not root.data[19] & COMMIT:
+            if root.aux == NONE:
+                return []
+            root = self.pages[root.aux]
+        level = [root]
+        for height in range(root.data[17], 1, -1):
+            below = []
+            for page in level:
+                for child in children(self._node(page, height)):
+                    below.append(page if child == NONE else self.pages[child])
+            level = below
+        rows = [row for page in level for row in self._node(page, 1)]
+        if len(rows) != number(root.data, 20, 4):
+            raise FormatError("the root counts other rows")
+        return rows
+
+
+def tree_rows(volume, table):
+    """Rows in the order of their keys, as bytes."""
+    moves = table.options[OPTION_TREE][0] in (STORE_WANDERING, STORE_MU)
+    rows = (Moving if moves else Kept)(volume, table).rows()
+    keys = [order_form(table, row) for row in rows]
+    if any(a >= b for a, b in pairwise(keys)):
+        raise FormatError(f"{table.name}: keys do not rise")
+    return rows
