@@ -45,7 +45,8 @@ NIGHTLY_DRAWN ?= 2000
 # ------------------------------------------------------------ what to build
 
 # Folders of port/ that a chip's own tool chain or library builds.
-CHIPS := arduino avr cortex_m esp_idf riscv rp2_flash semihosting wasm zephyr
+CHIPS := arduino avr cortex_m esp_idf riscv rp2_flash semihosting stm32_hal \
+    wasm zephyr
 # Of these, those with a fake of the library: their tests run on the host.
 FAKED := $(patsubst port/%/fake,%,$(wildcard port/*/fake))
 
@@ -320,13 +321,17 @@ $(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH) $(SHAPE)): \
 	@$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARIES) -lm \
 	    $(LIBS_$(notdir $*))
 
-# A port of a vendor's library, its test and the fake: linked together.
+# A port of a vendor's library: X_test is linked with X.c, where there is one,
+# and the fake. What differs by a chip's family is included by its test.
 define faked
 $(B)/obj/port/$(1)/%.o: CPPFLAGS += -Iport/$(1)/fake
-$(B)/port/$(1)/$(1)_test: $(call object,$(filter-out \
-    %_test.c,$(call files,port/$(1),*.c)))
+$(patsubst %.c,$(B)/%,$(wildcard port/$(1)/*_test.c)): \
+    $(call object,$(wildcard port/$(1)/fake/*.c))
 endef
 $(foreach f,$(FAKED),$(eval $(call faked,$(f))))
+faked_tests := $(foreach f,$(FAKED),$(wildcard port/$(f)/*_test.c))
+$(foreach t,$(faked_tests),$(eval $(patsubst %.c,$(B)/%,$(t)): \
+    $(call object,$(wildcard $(patsubst %_test.c,%.c,$(t))))))
 
 $(patsubst %,$(B)/replay/%,$(REPLAY)): \
     $(B)/replay/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/replay.o \
