@@ -82,7 +82,7 @@ enum esk_region_role {
 };
 
 enum {
-    ESK_OPTIONS_BYTES_MAX = 80, ///< of a table that this build can open
+    ESK_OPTIONS_BYTES_MAX = 24, ///< of these that an esk_table_info has
 };
 
 /// One catalog entry as esk_volume_list and esk_volume_find give it. What only

@@ -10,7 +10,8 @@ struct alteration {
     struct esk_volume *volume; ///< with the old catalog
     const struct esk_table_info *info;
     const struct esk_table_change *change;
-    uint8_t *page; ///< scratch: the old descriptor's page
+    uint8_t *page;          ///< scratch: the old descriptor's page
+    uint16_t options_bytes; ///< of the new descriptor
 };
 
 /// Copies `count` bytes of the old descriptor.
@@ -36,31 +37,70 @@ static void entries_copy(struct esk_catalog_writer *writer,
     }
 }
 
-/// Writes the options but the one that changes, then that one; with `writer`
-/// NULL writes nothing. Returns the bytes of all.
-static uint16_t options_put(struct esk_catalog_writer *writer,
-                            const struct alteration *alteration) {
-    const struct esk_table_info *info = alteration->info;
-    const struct esk_table_change *change = alteration->change;
-    uint8_t head[ESK_OPTION_HEAD] = {change->tag, change->option_bytes};
-    uint16_t bytes = (uint16_t)(sizeof head + change->option_bytes);
-    uint16_t at = 0;
-    while (info->options_bytes - at >= ESK_OPTION_HEAD) {
-        const uint8_t *option = info->options + at;
-        uint16_t size = (uint16_t)(ESK_OPTION_HEAD + option[1]);
-        at = (uint16_t)(at + size);
-        if (at <= info->options_bytes && option[0] != change->tag) {
-            bytes = (uint16_t)(bytes + size);
-            if (writer != NULL) {
-                esk_writer_put(writer, option, size);
-            }
+/// Where the options begin in the stream.
+static uint16_t options_at(const struct esk_table_info *info) {
+    return (uint16_t)(info->columns - info->region_count * ESK_CATALOG_REGION -
+                      info->options_bytes);
+}
+
+/// Takes the head of the next option; `left` bytes of options are left.
+/// Returns whether there is one, whole.
+static bool option_next(struct esk_descriptor *old, uint16_t *left,
+                        uint8_t head[ESK_OPTION_HEAD]) {
+    if (*left < ESK_OPTION_HEAD) {
+        return false;
+    }
+    esk_descriptor_take(old, head, ESK_OPTION_HEAD);
+    *left = (uint16_t)(*left - ESK_OPTION_HEAD);
+    if (old->status == ESK_OK && head[1] > *left) {
+        old->status = ESK_E_CORRUPT;
+    }
+    *left = (uint16_t)(*left - head[1]);
+    return old->status == ESK_OK;
+}
+
+int esk_catalog_option(struct esk_volume *volume,
+                       const struct esk_table_info *info, uint8_t tag,
+                       uint8_t *option, uint8_t room, uint16_t *bytes,
+                       uint8_t *page) {
+    struct esk_descriptor reader;
+    uint16_t left = info->options_bytes;
+    uint8_t head[ESK_OPTION_HEAD];
+    *bytes = 0;
+    esk_descriptor_start(&reader, volume, info, page);
+    esk_descriptor_take(&reader, NULL, options_at(info));
+    while (option_next(&reader, &left, head)) {
+        if (head[0] != tag) {
+            esk_descriptor_take(&reader, NULL, head[1]);
+        } else if (head[1] > room) {
+            return ESK_E_UNSUPPORTED;
+        } else {
+            esk_descriptor_take(&reader, option, head[1]);
+            *bytes = (uint16_t)(ESK_OPTION_HEAD + head[1]);
         }
     }
-    if (writer != NULL) {
-        esk_writer_put(writer, head, sizeof head);
-        esk_writer_put(writer, change->option, change->option_bytes);
+    return reader.status;
+}
+
+/// Copies the options but the one that changes, then writes that one.
+static void options_put(struct esk_catalog_writer *writer,
+                        struct esk_descriptor *old,
+                        const struct alteration *alteration) {
+    const struct esk_table_change *change = alteration->change;
+    const uint8_t made[ESK_OPTION_HEAD] = {change->tag, change->option_bytes};
+    uint16_t left = alteration->info->options_bytes;
+    uint8_t head[ESK_OPTION_HEAD];
+    while (option_next(old, &left, head)) {
+        if (head[0] == change->tag) {
+            esk_descriptor_take(old, NULL, head[1]);
+        } else {
+            esk_writer_put(writer, head, sizeof head);
+            bytes_copy(writer, old, head[1]);
+        }
     }
-    return bytes;
+    bytes_copy(writer, old, left);
+    esk_writer_put(writer, made, sizeof made);
+    esk_writer_put(writer, change->option, change->option_bytes);
 }
 
 /// Writes the head, with what changes of it.
@@ -71,7 +111,7 @@ static void head_put(struct esk_catalog_writer *writer,
     uint8_t head[ESK_DESCRIPTOR_NAME] = {0};
     esk_descriptor_take(old, head, sizeof head);
     esk_store_u16(head + ESK_DESCRIPTOR_OPTIONS_BYTES,
-                  options_put(NULL, alteration));
+                  alteration->options_bytes);
     if (spec != NULL) {
         head[ESK_DESCRIPTOR_COLUMN_COUNT] = spec->column_count;
         esk_store_u32(head + ESK_DESCRIPTOR_VERSION, spec->version);
@@ -91,8 +131,7 @@ static void alteration_put(struct esk_catalog_writer *writer,
     struct esk_descriptor old;
     esk_descriptor_start(&old, alteration->volume, info, alteration->page);
     head_put(writer, &old, alteration);
-    options_put(writer, alteration);
-    esk_descriptor_take(&old, NULL, info->options_bytes);
+    options_put(writer, &old, alteration);
     bytes_copy(writer, &old,
                (uint16_t)(info->region_count * ESK_CATALOG_REGION));
     entries_copy(writer, &old, info->column_count);
@@ -112,12 +151,15 @@ int esk_catalog_alter(struct esk_volume *volume,
                       const struct esk_table_info *info,
                       const struct esk_table_change *change, uint8_t *page,
                       uint8_t *other) {
-    const struct alteration alteration = {
+    struct alteration alteration = {
         .volume = volume, .info = info, .change = change, .page = other};
     const struct esk_catalog_change commit = {
         .put = alteration_put, .what = &alteration, .drop = info->id};
-    if (options_put(NULL, &alteration) > ESK_OPTIONS_BYTES_MAX) {
-        return ESK_E_LIMIT;
-    }
+    uint16_t had = 0;
+    ESK_TRY(esk_catalog_option(volume, info, change->tag, NULL, UINT8_MAX, &had,
+                               other));
+    alteration.options_bytes =
+        (uint16_t)(info->options_bytes - had + ESK_OPTION_HEAD +
+                   change->option_bytes);
     return esk_catalog_commit(volume, &commit, page);
 }

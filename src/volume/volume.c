@@ -397,8 +397,7 @@ int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
         return ESK_E_BUSY;
     }
     if (info->kind != kind || info->codec != 0 ||
-        info->incompatible_features != 0 ||
-        info->options_bytes > ESK_OPTIONS_BYTES_MAX) {
+        info->incompatible_features != 0) {
         return ESK_E_UNSUPPORTED;
     }
     return info->read_only_features != 0 &&

@@ -181,6 +181,18 @@ int esk_catalog_find(struct esk_volume *volume, uint8_t id,
 int esk_catalog_patch(struct esk_volume *volume, uint8_t id, uint8_t tag,
                       const uint8_t *bytes, uint8_t count, uint8_t *page);
 
+/// Copies option `tag`, of at most `room` bytes, of the table that `info`
+/// describes.
+/// option   out; NULL: not wanted.
+/// bytes    out: how many it has with its head; 0 when it is not there.
+/// page     scratch.
+/// Returns  ESK_OK; ESK_E_UNSUPPORTED when it has more; ESK_E_CORRUPT;
+///          ESK_E_IO.
+int esk_catalog_option(struct esk_volume *volume,
+                       const struct esk_table_info *info, uint8_t tag,
+                       uint8_t *option, uint8_t room, uint16_t *bytes,
+                       uint8_t *page);
+
 /// What esk_catalog_alter changes.
 struct esk_table_change {
     const uint8_t *option; ///< bytes of option `tag`, which may be a new one
@@ -192,8 +204,8 @@ struct esk_table_change {
 
 /// Rewrites the catalog with `change` of the table that `info` describes.
 /// page, other  scratch, a page each.
-/// Returns  ESK_OK; ESK_E_LIMIT when its options are too many; ESK_E_NO_SPACE
-///          when the catalog is full; ESK_E_READ_ONLY; ESK_E_CORRUPT; ESK_E_IO.
+/// Returns  ESK_OK; ESK_E_NO_SPACE when the catalog is full; ESK_E_READ_ONLY;
+///          ESK_E_CORRUPT; ESK_E_IO.
 int esk_catalog_alter(struct esk_volume *volume,
                       const struct esk_table_info *info,
                       const struct esk_table_change *change, uint8_t *page,

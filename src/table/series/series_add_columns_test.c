@@ -495,21 +495,4 @@ ESK_TEST(rows_too_narrow_are_corrupt) {
     }
 }
 
-ESK_TEST(options_that_are_too_long_are_refused) {
-    static struct log log;
-    struct esk_table_info info;
-    static uint8_t other[512];
-    static const uint8_t option[ESK_OPTIONS_BYTES_MAX] = {0};
-    struct esk_table_change change = {
-        .tag = 99, .option = option, .option_bytes = sizeof option};
-    log_start(&log, &media[0]);
-    ESK_CHECK_INT(
-        esk_volume_find(&log.fixture.volume, "log", &info, log.fixture.page),
-        ESK_OK);
-    ESK_CHECK_INT(esk_catalog_alter(&log.fixture.volume, &info, &change,
-                                    log.fixture.page, other),
-                  ESK_E_LIMIT);
-    fixture_end(&log.fixture);
-}
-
 ESK_TEST_MAIN()

@@ -440,39 +440,59 @@ ESK_TEST(breaks_that_make_no_sense_are_corrupt) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct esk_series_break_list list;
-        struct esk_table_info info = {.row_bytes = 12, .options_bytes = 34};
-        uint8_t *option = info.options;
-        option[0] = ESK_OPTION_BREAKS;
-        option[1] = ESK_OPTION_BREAKS_HEAD + 2 * ESK_OPTION_BREAK_BYTES;
+        uint8_t option[ESK_OPTION_BREAKS_HEAD + 2 * ESK_OPTION_BREAK_BYTES];
+        memset(option, 0, sizeof option);
         for (uint8_t at = 0; at < 2; at++) {
-            uint8_t *to = option + ESK_OPTION_HEAD + ESK_OPTION_BREAKS_HEAD +
-                          at * ESK_OPTION_BREAK_BYTES;
+            uint8_t *to =
+                option + ESK_OPTION_BREAKS_HEAD + at * ESK_OPTION_BREAK_BYTES;
             esk_store_u32(to + ESK_OPTION_BREAK_END, cases[i].end[at]);
             esk_store_u32(to + ESK_OPTION_BREAK_START, cases[i].start[at]);
             esk_store_u16(to + ESK_OPTION_BREAK_ROW_BYTES,
                           cases[i].row_bytes[at]);
         }
         ESK_CONTEXT("case %u", (unsigned)i);
-        ESK_CHECK_INT(esk_series_breaks_load(&info, &list), cases[i].status);
+        ESK_CHECK_INT(esk_series_breaks_load(option, sizeof option, 12, &list),
+                      cases[i].status);
+        ESK_CHECK_INT(esk_series_breaks_load(option, ESK_OPTION_BREAKS_HEAD - 1,
+                                             12, &list),
+                      ESK_E_CORRUPT);
     }
 }
 
-ESK_TEST(breaks_without_their_head_are_corrupt) {
-    struct esk_series_break_list list;
-    struct esk_table_info info = {.row_bytes = 12, .options_bytes = 9};
-    info.options[0] = ESK_OPTION_BREAKS;
-    info.options[1] = ESK_OPTION_BREAKS_HEAD - 1;
-    ESK_CHECK_INT(esk_series_breaks_load(&info, &list), ESK_E_CORRUPT);
+/// Opens the table after its option ESK_OPTION_BREAKS was written anew, with
+/// `bytes` bytes.
+static int open_with_option(uint8_t tag, uint8_t bytes) {
+    static uint8_t other[1024];
+    static const uint8_t option[UINT8_MAX] = {0};
+    struct log *log = log_start(&media[0], &log_spec);
+    struct esk_fixture *fixture = &log->fixture;
+    struct esk_table_info info;
+    struct esk_table_change change = {
+        .tag = tag, .option = option, .option_bytes = bytes};
+    esk_series_close(fixture->series);
+    ESK_CHECK_INT(
+        esk_volume_find(&fixture->volume, "log", &info, fixture->page), ESK_OK);
+    ESK_CHECK_INT(esk_catalog_alter(&fixture->volume, &info, &change,
+                                    fixture->page, other),
+                  ESK_OK);
+    int status = fixture_try_open(fixture, "log", NULL);
+    log_end(log);
+    return status;
 }
 
 ESK_TEST(more_breaks_than_this_build_serves_are_refused) {
-    struct esk_series_break_list list;
-    struct esk_table_info info = {.row_bytes = 12};
-    info.options[0] = ESK_OPTION_BREAKS;
-    info.options[1] = ESK_OPTION_BREAKS_HEAD +
-                      (ESK_SERIES_BREAKS_MAX + 1) * ESK_OPTION_BREAK_BYTES;
-    info.options_bytes = (uint8_t)(ESK_OPTION_HEAD + info.options[1]);
-    ESK_CHECK_INT(esk_series_breaks_load(&info, &list), ESK_E_UNSUPPORTED);
+    uint8_t most =
+        ESK_OPTION_BREAKS_HEAD + ESK_SERIES_BREAKS_MAX * ESK_OPTION_BREAK_BYTES;
+    ESK_CHECK_INT(open_with_option(ESK_OPTION_BREAKS, (uint8_t)(most + 1u)),
+                  ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(open_with_option(ESK_OPTION_BREAKS, 3), ESK_E_CORRUPT);
+    ESK_CHECK_INT(open_with_option(ESK_OPTION_BREAKS, ESK_OPTION_BREAKS_HEAD),
+                  ESK_OK);
+}
+
+ESK_TEST(options_that_are_not_known_are_passed_over) {
+    ESK_CHECK_INT(open_with_option(99, 3), ESK_OK);
+    ESK_CHECK_INT(open_with_option(99, 200), ESK_OK);
 }
 
 ESK_TEST_MAIN()

@@ -18,19 +18,14 @@
 #include "table/series/series_rows.h"
 #include "volume/volume_format.h"
 
-int esk_series_breaks_load(const struct esk_table_info *info,
+int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,
+                           uint16_t row_bytes,
                            struct esk_series_break_list *list) {
-    const uint8_t *option =
-        esk_option_find(info->options, info->options_bytes, ESK_OPTION_BREAKS,
-                        ESK_OPTION_BREAKS_HEAD);
-    if (option == NULL) {
+    if (bytes < ESK_OPTION_BREAKS_HEAD) {
         return ESK_E_CORRUPT;
     }
-    uint8_t bytes = (uint8_t)(option[-1] - ESK_OPTION_BREAKS_HEAD);
-    uint8_t count = (uint8_t)((unsigned)bytes / ESK_OPTION_BREAK_BYTES);
-    if (count > ESK_SERIES_BREAKS_MAX) {
-        return ESK_E_UNSUPPORTED;
-    }
+    uint8_t count = (uint8_t)((unsigned)(bytes - ESK_OPTION_BREAKS_HEAD) /
+                              ESK_OPTION_BREAK_BYTES);
     list->journal = esk_load_u32(option + ESK_OPTION_BREAKS_SYNC);
     list->index = esk_load_u32(option + ESK_OPTION_BREAKS_INDEX);
     list->count = count;
@@ -45,7 +40,7 @@ int esk_series_breaks_load(const struct esk_table_info *info,
         at->count = esk_load_u16(from + ESK_OPTION_BREAK_COUNT);
         at->unit = esk_load_u16(from + ESK_OPTION_BREAK_ROW_BYTES);
         if (at->end < start || at->start < at->end || at->unit < unit ||
-            at->unit > info->row_bytes) {
+            at->unit > row_bytes) {
             return ESK_E_CORRUPT;
         }
         start = at->start;
@@ -69,9 +64,18 @@ static bool narrow_fits(const struct esk_series *series, uint16_t narrow) {
 
 static int breaks_open(struct esk_series *series, uint8_t *page) {
     struct esk_series_break_list *list = series->breaks;
+    uint8_t option[ESK_OPTION_BREAKS_HEAD +
+                   ESK_SERIES_BREAKS_MAX * ESK_OPTION_BREAK_BYTES];
     struct esk_table_info info;
+    uint16_t bytes = 0;
     ESK_TRY(esk_catalog_find(series->volume, series->id, &info, page));
-    ESK_TRY(esk_series_breaks_load(&info, list));
+    ESK_TRY(esk_catalog_option(series->volume, &info, ESK_OPTION_BREAKS, option,
+                               sizeof option, &bytes, page));
+    if (bytes == 0) {
+        return ESK_OK; /* what else there is need not be known */
+    }
+    ESK_TRY(esk_series_breaks_load(option, (uint16_t)(bytes - ESK_OPTION_HEAD),
+                                   info.row_bytes, list));
     return list->count == 0 || narrow_fits(series, list->at[0].unit)
                ? ESK_OK
                : ESK_E_CORRUPT;

@@ -10,22 +10,20 @@
 
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options) {
-    if (info->options_bytes > sizeof info->options) {
-        return ESK_E_UNSUPPORTED;
-    }
-    const uint8_t *own = esk_option_find(info->options, info->options_bytes,
-                                         ESK_OPTION_SERIES, 4);
-    const uint8_t *tail =
-        esk_option_find(info->options, info->options_bytes, ESK_OPTION_TAIL,
-                        ESK_OPTION_TAIL_BYTES);
+    /* Breaks are more than is kept of the options. */
+    options->has_breaks = info->options_bytes > sizeof info->options;
+    uint16_t bytes = options->has_breaks ? (uint16_t)sizeof info->options
+                                         : info->options_bytes;
+    const uint8_t *own =
+        esk_option_find(info->options, bytes, ESK_OPTION_SERIES, 4);
+    const uint8_t *tail = esk_option_find(info->options, bytes, ESK_OPTION_TAIL,
+                                          ESK_OPTION_TAIL_BYTES);
     if (own == NULL || tail == NULL || own[0] < 2) {
         return ESK_E_CORRUPT;
     }
     options->group_pages = own[0];
     options->run_pages = own[1];
     options->full_policy = own[2];
-    options->has_breaks = esk_option_find(info->options, info->options_bytes,
-                                          ESK_OPTION_BREAKS, 0) != NULL;
     options->keys_repeat = (own[3] & ESK_OPTION_KEYS_REPEAT) != 0;
     options->tail = esk_load_u32(tail + ESK_OPTION_TAIL_POSITION);
     options->floor_key = tail[ESK_OPTION_TAIL_FLAGS] != 0

@@ -54,9 +54,10 @@ int esk_series_start(struct esk_series **series,
 
 /* series_breaks.c */
 
-/// Reads the breaks that `info` has. Returns ESK_OK; ESK_E_CORRUPT;
-/// ESK_E_UNSUPPORTED when they are more than this build can serve.
-int esk_series_breaks_load(const struct esk_table_info *info,
+/// Reads the breaks that the `bytes` bytes of `option` are, of a table whose
+/// rows have `row_bytes` bytes. Returns ESK_OK; ESK_E_CORRUPT.
+int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,
+                           uint16_t row_bytes,
                            struct esk_series_break_list *list);
 
 /* series_break.c */
