@@ -16,12 +16,19 @@
 
 static struct esk_chip *chip;
 
+/// A card that was wiped.
+static struct esk_chip *card_make(void) {
+    struct esk_sd_model *sd = esk_sd_model_make(&esk_sd_parts[2], 7);
+    memset(sd->array, 0xFF, (size_t)sd->part->sectors * 512);
+    return &sd->chip;
+}
+
 static struct esk_chip *chip_used(void) {
     const char *name = getenv("TEST_CHIP");
     if (chip == NULL && name != NULL) {
         chip = strcmp(name, "nor") == 0
                    ? &esk_nor_model_make(&esk_nor_mx25r6435f, 7)->chip
-                   : &esk_sd_model_make(&esk_sd_parts[2], 7)->chip;
+                   : card_make();
     }
     return chip;
 }

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// An SD card on the board's SPI with its select line at SELECT_PIN. Its
-/// sectors are used as they are: a file system that was on it is gone.
+/// sectors are used as they are, without a file system. A card that holds
+/// something else is refused: status -17, ESK_E_FOREIGN. Wipe it first, on a
+/// computer: each byte 0xFF, or an erase of a card that reads so after it.
 #include "esk_arduino_spi.h"
 #include "storage.h"
 

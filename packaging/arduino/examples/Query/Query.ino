@@ -20,7 +20,7 @@ struct Row {
 
 static uint8_t memory[PAGE_BYTES * BLOCKS];
 /* Three frames: two, and one for the value index. */
-static uint64_t arena[(3 * PAGE_BYTES + 128 + 768) / 8];
+static uint64_t arena[(3 * PAGE_BYTES + 128 + ESK_SERIES_STATE_BYTES) / 8];
 static esk_ram_device ram;
 static esk_volume volume;
 static esk_series *series;
