@@ -39,8 +39,8 @@ static void entries_copy(struct esk_catalog_writer *writer,
 
 /// Where the options begin in the stream.
 static uint16_t options_at(const struct esk_table_info *info) {
-    return (uint16_t)(info->columns - info->region_count * ESK_CATALOG_REGION -
-                      info->options_bytes);
+    uint16_t regions = (uint16_t)(info->region_count * ESK_CATALOG_REGION);
+    return (uint16_t)(info->columns - regions - info->options_bytes);
 }
 
 /// Takes the head of the next option; `left` bytes of options are left.
