@@ -68,7 +68,14 @@ class Kept:
                 found.append(self.node(node.aux))
         return found
 
+    def _is_empty(self):
+        """Whether no page of the tree is valid: not even a root."""
+        pages = self.volume.image.region_pages(self.table.regions[DATA])
+        return not any(map(self._valid, range(pages)))
+
     def rows(self):
+        if self._is_empty():
+            return []
         level = [self.node(ROOT_PAGE)]
         size = inner_bytes(self.table)
         while level[0].kind > NODE_KIND + 1:
@@ -114,14 +121,23 @@ class Moving:
         count = number(page.data, offset, 2)
         return entries(page.data, offset + 2, count, size)
 
+    def _root(self):
+        """The page of the root that is in effect; None: an empty tree."""
+        at = max(self.pages, default=NONE)
+        while at in self.pages:
+            page = self.pages[at]
+            if page.data[19] & COMMIT:
+                return page
+            if page.aux == NONE or page.aux >= at:
+                return None
+            # Where the root named is not valid, the page before it decides.
+            at = max((p for p in self.pages if p <= page.aux), default=NONE)
+        return None
+
     def rows(self):
-        if not self.pages:
+        root = self._root()
+        if root is None:
             return []
-        root = self.pages[max(self.pages)]
-        if not root.data[19] & COMMIT:
-            if root.aux == NONE:
-                return []
-            root = self.pages[root.aux]
         level = [root]
         for height in range(root.data[17], 1, -1):
             below = []
