@@ -120,27 +120,43 @@ def superblocks(image):
     return sorted(found, key=lambda page: -page.sequence)
 
 
-def catalog_page(image, superblock, at):
-    """Page `at` of the catalog, from whichever half has it."""
-    data = superblock.data
-    half_blocks, blocks = number(data, 76, 4), number(data, 56, 4)
-    for first in (0, blocks - half_blocks):
-        page = whole_page(
-            image.page(first * image.block_pages + at),
-            crc32c,
-            number(data, 72, 4),
-        )
-        named = page and page.kind == CATALOG
-        if named and page.sequence == superblock.sequence:
-            return page
-    return None
+def half_pages(image, superblock, first_block):
+    """Catalog pages of a half, without blocks where none is valid."""
+    seed = number(superblock.data, 72, 4)
+    pages = []
+    for block in range(number(superblock.data, 76, 4)):
+        at = (first_block + block) * image.block_pages
+        found = []
+        for i in range(image.block_pages):
+            page = whole_page(image.page(at + i), crc32c, seed)
+            is_of_commit = (
+                page is not None
+                and page.kind == CATALOG
+                and page.sequence == superblock.sequence
+            )
+            found.append(page if is_of_commit else None)
+        if any(found):
+            pages += found
+    return pages
+
+
+def catalog_pages(image, superblock):
+    """Each page of the catalog from whichever half has it, else None."""
+    half_blocks = number(superblock.data, 76, 4)
+    blocks = number(superblock.data, 56, 4)
+    halves = [
+        half_pages(image, superblock, first)
+        for first in (0, blocks - half_blocks)
+    ]
+    for at in range(number(superblock.data, 82, 2)):
+        found = [half[at] for half in halves if at < len(half)]
+        yield next(filter(None, found), None)
 
 
 def streams(image, superblock):
     """The bytes of each descriptor whose pages are all there."""
     stream = None
-    for at in range(number(superblock.data, 82, 2)):
-        page = catalog_page(image, superblock, at)
+    for page in catalog_pages(image, superblock):
         if page is None or page.aux == 0:
             if stream is not None:
                 yield stream
