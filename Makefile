@@ -142,7 +142,7 @@ demo: setup-demo ## make a volume, write sensor data, query it, show it
 .PHONY: test
 test: setup-test ## unit, contract, regression and Python tests
 	@$(MAKE) FLAVOUR=release libraries
-	@$(MAKE) FLAVOUR=test tests shapes
+	@$(MAKE) FLAVOUR=test tests shapes powercuts
 	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
 	@scripts/run_tests --python --readme $(call test_programs,test) \
 	    $(shape_programs)

@@ -54,6 +54,19 @@ static void failure_print(struct cut_campaign *run, uint64_t op, uint32_t mode,
     fflush(stdout);
 }
 
+/// Saves the medium as the cut left it, if ESK_CUT_IMAGES names a folder.
+static void image_save(const struct cut_campaign *run) {
+    const char *folder = getenv("ESK_CUT_IMAGES");
+    char path[400];
+    if (folder != NULL && !esk_sim_is_on(run->sim)) {
+        snprintf(path, sizeof path, "%s/%s-%llu.img", folder, run->name,
+                 (unsigned long long)run->cuts);
+        if (esk_sim_save(run->sim, path) != ESK_OK) {
+            printf("cannot write %s\n", path);
+        }
+    }
+}
+
 /// One try: the cut, recovery, perhaps deeper cuts, going on.
 static void try_run(struct cut_campaign *run, uint64_t op, uint32_t mode,
                     uint32_t number) {
@@ -62,6 +75,7 @@ static void try_run(struct cut_campaign *run, uint64_t op, uint32_t mode,
     esk_sim_cut_at(run->sim, op, (enum esk_sim_cut_mode)mode);
     int status = kind->step(run);
     run->cuts++;
+    image_save(run);
     bool held =
         !esk_sim_is_on(run->sim) ||
         cut_fail(run, "the cut did not come: %s", esk_status_text(status));
@@ -71,6 +85,7 @@ static void try_run(struct cut_campaign *run, uint64_t op, uint32_t mode,
     for (; held && number > 0 && depth <= DEEP_MAX; depth++) {
         held = kind->deeper(run);
         run->cuts += esk_sim_is_on(run->sim) ? 0 : 1;
+        image_save(run);
         held = held && kind->recover(run);
     }
     held = held && kind->go_on(run);

@@ -16,6 +16,8 @@
 /// ESK_CUTS   at least so many cuts in all; every op in every mode has at
 ///            least one as soon as there are enough
 /// ESK_SEED   of the workloads and of what a cut leaves
+/// ESK_CUT_IMAGES   a folder: each cut's medium is saved there, as
+///                  esk_sim_save does, before it is mounted again
 ///
 /// A failure prints the command that repeats it: the configuration, the
 /// operation, the mode and the try as arguments.
