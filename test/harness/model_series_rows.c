@@ -260,12 +260,13 @@ int esk_model_series_erase_before(struct esk_model_series *model,
     return status;
 }
 
-/// Takes the rows from number `left` on off the model.
+/// Takes the rows from number `left` on off the model. What was in RAM has
+/// been programmed: rows to come are on other pages.
 static void rows_drop(struct esk_model_series_expected *expected,
                       uint32_t left) {
     expected->count = left;
     expected->synced = left;
-    expected->placed = expected->placed < left ? expected->placed : left;
+    expected->placed = left;
     expected->generation++; /* rows to come are others */
 }
 
@@ -298,6 +299,7 @@ int esk_model_series_erase_after(struct esk_model_series *model,
     if (status == ESK_E_LIMIT) {
         expected->has_left = false;
         expected->synced = expected->count; /* it is flushed first */
+        expected->placed = expected->count;
     }
     return status == ESK_E_LIMIT ? ESK_OK : status;
 }
