@@ -495,4 +495,20 @@ ESK_TEST(options_that_are_not_known_are_passed_over) {
     ESK_CHECK_INT(open_with_option(99, 200), ESK_OK);
 }
 
+ESK_TEST(option_that_ends_behind_the_options_is_corrupt) {
+    struct log *log = log_start(&media[0], &log_spec);
+    struct esk_fixture *fixture = &log->fixture;
+    struct esk_table_info info;
+    uint16_t bytes = 0;
+    ESK_CHECK_INT(
+        esk_volume_find(&fixture->volume, "log", &info, fixture->page), ESK_OK);
+    /* As if the options ended 3 bytes before they do. */
+    info.options_bytes = (uint16_t)(info.options_bytes - 3u);
+    info.columns = (uint16_t)(info.columns - 3u);
+    ESK_CHECK_INT(esk_catalog_option(&fixture->volume, &info, 99, NULL,
+                                     UINT8_MAX, &bytes, fixture->page),
+                  ESK_E_CORRUPT);
+    log_end(log);
+}
+
 ESK_TEST_MAIN()
