@@ -23,13 +23,18 @@ int esk_series_break_begin(struct esk_series *series) {
 }
 
 /// The breaks that are left, and the one at `end`. Those that the tail has
-/// passed have no rows before them; those behind `end` are in what is dropped.
+/// passed have no rows before them; those behind `end` are in what is dropped,
+/// but the rows that they took from the page before it are not there either.
 static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
                      struct esk_series_break_list *list) {
     const struct esk_series_break_list *old = series->breaks;
+    end = esk_ring_above(&series->data, end);
     const struct esk_break *behind =
         end > 0 ? esk_envelope_break(&series->data.region.envelope, end - 1)
                 : NULL;
+    if (behind != NULL && behind->end == end && behind->count < count) {
+        count = behind->count;
+    }
     struct esk_break made = {
         .end = end,
         .start = esk_ring_block_from(&series->data, series->data.head),
@@ -38,14 +43,12 @@ static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
     };
     memset(list, 0, sizeof *list);
     for (uint8_t i = 0; i < old->count; i++) {
-        if (old->at[i].start > series->data.tail && old->at[i].start <= end) {
+        if (old->at[i].start > series->data.tail && old->at[i].start < end) {
             list->at[list->count] = old->at[i];
             list->count++;
         }
     }
-    bool is_there =
-        list->count > 0 && list->at[list->count - 1].start == made.start;
-    if (made.start > series->data.tail && !is_there) {
+    if (made.start > series->data.tail) {
         if (list->count == ESK_SERIES_BREAKS_MAX) {
             return ESK_E_LIMIT;
         }

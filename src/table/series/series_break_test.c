@@ -238,6 +238,27 @@ ESK_TEST(a_drop_of_no_row_changes_nothing) {
     log_end(log);
 }
 
+/// Drops again of the page that the last drop ended at, where the log goes on
+/// right behind it: the page was the last of its block.
+ESK_TEST(a_page_is_dropped_from_again_and_again) {
+    for (size_t i = 0; i < MEDIA; i++) {
+        uint32_t rows = (media[i].page_bytes - 16u) / ROW_BYTES;
+        struct log *log = log_start(&media[i], &log_spec);
+        fill(log, 2 * media[i].block_pages * rows - 3);
+        ESK_CHECK_INT(drop(log, log->count - 2, 0), ESK_OK);
+        ESK_CHECK_INT(log->fixture.series->data.head, 2 * media[i].block_pages);
+        for (uint32_t added = 0; added < 3; added++) {
+            ESK_CHECK_INT(drop(log, log->count - added - 3, 0), ESK_OK);
+            log_check(log);
+            reopen(log);
+            log_check(log);
+            fill(log, added + 1);
+            log_check(log);
+        }
+        log_end(log);
+    }
+}
+
 ESK_TEST(drops_are_limited_by_the_rows_that_are_there) {
     struct esk_table_spec spec = log_spec;
     struct log *log = NULL;
