@@ -6,7 +6,7 @@
 ///     chip --registers 0xE0..0xE7--> host call: storage, input, console, marks
 ///      |   --SPI, pin PB0--------->  spi: a model of a chip, if there is one
 ///      |
-///     main: runs it, cuts its supply, takes a profile
+///     supply: cut at a cycle      main: runs it, takes a profile
 ///
 /// What outlives a cut of the supply is in `struct host`, not in the chip.
 #ifndef ESK_BENCH_MCU_SIMAVR_HOST_H
@@ -71,6 +71,9 @@ void host_call_attach(struct host *host);
 
 /// Takes the supply away in so many cycles of this life, at least one.
 void host_cut_in(struct host *host, uint64_t cycles);
+
+/// Of what libsimavr has to say, errors alone are printed.
+void host_log_errors_only(void);
 
 /// The same random numbers in every run.
 uint32_t host_random(struct host *host, uint32_t below);

@@ -62,29 +62,8 @@ static uint8_t *file_load(const char *path, size_t *bytes) {
     return content;
 }
 
-static void quiet_log(avr_t *avr, const int level, const char *format,
-                      va_list arguments) {
-    (void)avr;
-    if (level <= LOG_ERROR) {
-        vfprintf(stderr, format, arguments);
-    }
-}
-
 static void no_sleep(avr_t *avr, avr_cycle_count_t cycles) {
     (void)avr, (void)cycles;
-}
-
-static avr_cycle_count_t supply_goes(avr_t *avr, avr_cycle_count_t when,
-                                     void *context) {
-    struct host *host = context;
-    (void)when;
-    host->cut = true;
-    avr->state = cpu_Done;
-    return 0;
-}
-
-void host_cut_in(struct host *host, uint64_t cycles) {
-    avr_cycle_timer_register(host->avr, cycles, supply_goes, host);
 }
 
 /// A chip that was just powered.
@@ -253,7 +232,7 @@ int main(int count, char **arguments) {
     for (int i = 1; i < count;) {
         i += option_take(&host, &options, arguments + i);
     }
-    avr_global_logger_set(quiet_log);
+    host_log_errors_only();
     host_spi_slave_set(&host_spi_memory);
     if (options.chip != NULL) {
         host_chip_use(options.chip, host.random);

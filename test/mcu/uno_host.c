@@ -55,27 +55,6 @@ void host_profile_dump(struct host *host, const char *line) {
     (void)host, (void)line;
 }
 
-static avr_cycle_count_t supply_goes(avr_t *avr, avr_cycle_count_t when,
-                                     void *context) {
-    struct host *host = context;
-    (void)when;
-    host->cut = true;
-    avr->state = cpu_Done;
-    return 0;
-}
-
-void host_cut_in(struct host *host, uint64_t cycles) {
-    avr_cycle_timer_register(host->avr, cycles, supply_goes, host);
-}
-
-static void quiet_log(avr_t *avr, const int level, const char *format,
-                      va_list arguments) {
-    (void)avr;
-    if (level <= LOG_ERROR) {
-        vfprintf(stderr, format, arguments);
-    }
-}
-
 static void type(struct host *host, const char *text) {
     avr_irq_t *input =
         avr_io_getirq(host->avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT);
@@ -226,7 +205,7 @@ int main(int count, char **arguments) {
     for (int i = 1; i + 1 < count; i += 2) {
         option_take(&host, arguments + i);
     }
-    avr_global_logger_set(quiet_log);
+    host_log_errors_only();
     if (count % 2 != 0 ||
         elf_read_firmware(arguments[count - 1], &uno.firmware) != 0) {
         host_die("cannot load", arguments[count - 1]);
