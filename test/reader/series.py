@@ -34,14 +34,17 @@ def page_rows(table, page, size, count):
         yield payload[at * size : (at + 1) * size] + older[size:]
 
 
+def data_pages(volume, table):
+    return ring_pages(
+        volume, table, DATA, DATA_KIND, lambda at: row_bytes_at(table, at)
+    )
+
+
 def kept_pages(volume, table):
     """Data pages that count, with how many rows of each, in order."""
     tail = number(table.options[OPTION_TAIL], 1, 4)
-    pages = ring_pages(
-        volume, table, DATA, DATA_KIND, lambda at: row_bytes_at(table, at)
-    )
     by_ordinal = {}
-    for position, page in pages.items():
+    for position, page in data_pages(volume, table).items():
         behind = break_behind(table, position)
         if position < tail or (behind and position >= behind.end):
             continue
@@ -81,6 +84,27 @@ def series_rows(volume, table):
         if after < before + gap:
             raise FormatError(f"{table.name}: keys do not rise")
     return rows
+
+
+def rows_of_torn_block(volume, table):
+    """How many rows the oldest block has, if its erase was cut; else 0.
+
+    Then some pages of it are valid, and others are neither that nor blank.
+    """
+    image, region = volume.image, table.regions[DATA]
+    pages = data_pages(volume, table)
+    if not pages:
+        return 0
+    first = min(pages) // image.block_pages * image.block_pages
+    block = range(first, first + image.block_pages)
+    size = image.region_pages(region)
+    blank = bytes([image.erased]) * image.page_bytes
+    torn = any(
+        image.region_page(region, at % size) != blank
+        for at in block
+        if at not in pages
+    )
+    return sum(pages[at].count for at in block if at in pages) if torn else 0
 
 
 class Values:

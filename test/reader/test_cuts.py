@@ -26,7 +26,7 @@ from eskerdb import (
     Volume,
 )
 from image import FormatError
-from series import Values, series_rows
+from series import Values, rows_of_torn_block, series_rows
 from tree import tree_rows
 
 IMAGES = int(os.environ.get("ESK_IMAGES", "120"))
@@ -132,6 +132,7 @@ class SeriesWork:
         volume = volume_of(data)
         (table,) = volume.tables
         values = Values(volume, table)
+        self.more_max = rows_of_torn_block(volume, table)
         columns = 3 if self.notes else len(table.columns)
         return [
             (
@@ -149,18 +150,13 @@ class SeriesWork:
         and values, if they are the rows' own.
         """
         more = len(found) - len(rows)
-        if not 0 <= more <= (self.rows_of_a_block() if rows else 0):
+        if not 0 <= more <= self.more_max:
             return False
         kept = [
             (*mine[:-1], None) if self.is_lost(mine, row) else mine
             for mine, row in zip(found[more:], rows, strict=True)
         ]
         return kept == rows
-
-    def rows_of_a_block(self):
-        geometry = self.volume.geometry
-        a_page = geometry.page_bytes // self.table.table.row_bytes
-        return geometry.block_pages * a_page
 
     @staticmethod
     def is_lost(mine, row):
