@@ -42,9 +42,7 @@ static int page_previous(const struct esk_series *series,
         }
         bytes = esk_row_whole(series, bytes, esk_rows_width(series, page), row);
         if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
-            if (bytes != row) {
-                esk_row_copy(series, row, bytes);
-            }
+            esk_row_copy(series, row, bytes);
             cursor->last = key;
             cursor->before = first + cursor->row;
             cursor->has_last = true;

@@ -176,9 +176,7 @@ static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
         const uint8_t *bytes =
             esk_row_whole(series, row_pass(cursor, width), width, row);
         if (row_matches(series, cursor, bytes)) {
-            if (bytes != row) {
-                esk_row_copy(series, row, bytes);
-            }
+            esk_row_copy(series, row, bytes);
             return ESK_OK;
         }
     }

@@ -61,8 +61,6 @@ int esk_rows_find(const struct esk_series *series, uint8_t *page,
         return ESK_NOT_FOUND;
     }
     found = esk_row_whole(series, found, esk_rows_width(series, page), row);
-    if (found != row) {
-        esk_row_copy(series, row, found);
-    }
+    esk_row_copy(series, row, found);
     return ESK_OK;
 }

@@ -25,10 +25,12 @@ static inline esk_key esk_row_key(const struct esk_series *series,
     return (esk_key)esk_order_load(esk_shape(series)->key_type, bytes);
 }
 
-/// Copies the row at `row` to a caller.
+/// Copies the row at `row` to a caller, if it is not there.
 static inline void esk_row_copy(const struct esk_series *series, void *to,
                                 const uint8_t *row) {
-    esk_bytes_copy(to, row, esk_shape(series)->row_bytes);
+    if (to != row) {
+        esk_bytes_copy(to, row, esk_shape(series)->row_bytes);
+    }
 }
 
 /// esk_rows_width where it can differ from page to page.

@@ -43,7 +43,7 @@ static void roll_forward(struct esk_series *series) {
             series->log.run_start = position;
             series->log.run_count = 0;
         }
-        if (position < esk_ring_above(&series->data, position + 1) &&
+        if (esk_ring_gap(&series->data, position) == NULL &&
             first_key(series, position, &key)) {
             while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
                 /* Nothing is programmed at mount: older keys cost a search. */
