@@ -55,8 +55,8 @@
 #define ESK_SHAPE_REFUSES true
 #endif
 
-/// How often a log was broken off, as `value` says: a program that has a shape
-/// serves no table whose log was, for then its descriptor is another.
+/// How often a log was broken off: `value`, but never in a program that has a
+/// shape, for a broken log's descriptor is another.
 #define ESK_SHAPED_BREAKS(value) ESK_SHAPED(0u, value)
 
 static inline const struct esk_geometry *

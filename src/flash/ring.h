@@ -283,11 +283,10 @@ const struct esk_break *esk_ring_gap(const struct esk_ring *ring,
 /// The position behind the last one below `position` that can hold a page.
 uint32_t esk_ring_above(const struct esk_ring *ring, uint32_t position);
 
-/// Where a reader goes on after `position` proved nothing: the next position,
-/// behind a break that it is in,
-/// or past the whole block when it starts one that is marked bad and begins
-/// with pages of no use. (A block that failed later is marked too, but keeps
-/// the pages it had.)
+/// Where a reader goes on after `position` proved nothing: the next position;
+/// behind a break that it is in; or past the whole block when it starts one
+/// that is marked bad and begins with pages of no use. (A block that failed
+/// later is marked too, but keeps the pages it had.)
 /// Costs    3 reads of 4 bytes at a bad block, else none.
 uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position);
 

@@ -107,7 +107,8 @@ enum esk_option_series_flag {
 enum esk_option_breaks_offset {
     ESK_OPTION_BREAKS_SYNC = 0,  ///< u32, sync journal positions below: none
     ESK_OPTION_BREAKS_INDEX = 4, ///< u32, knots of index positions below: none
-    ESK_OPTION_BREAKS_HEAD = 8,
+    ESK_OPTION_BREAKS_ORDINAL = 8, ///< u32, of the row behind the last break
+    ESK_OPTION_BREAKS_HEAD = 12,
 };
 
 /// In a break.

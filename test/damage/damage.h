@@ -46,6 +46,9 @@ struct table_shape {
     bool has_indexes; ///< series: value indexes
     bool no_keys;     ///< series: opened without the key index
     bool erases;      ///< series: rows below a floor are erased
+    /// Series: newest rows are erased a few times, the last time when so many
+    /// rows are left to append; 0: never.
+    uint8_t break_rows;
     bool has_batches; ///< tree
     bool has_cache;   ///< tree: a write cache
     bool merges;      ///< tree

@@ -631,6 +631,16 @@ bool series_stage(struct table *table, int stage, struct trial *trial) {
 
 // ------------------------------------------------------------- the table
 
+// Erases the newest eighth of `rows` rows.
+static int newest_erase(struct table *table, uint32_t rows) {
+    uint32_t from = rows - rows / 8;
+    int status = esk_series_erase_after(run.series, row_key(from - 1));
+    for (uint32_t i = from; status == ESK_OK && i < table->rows; i++) {
+        table->log[i].state = ROW_ERASED;
+    }
+    return status;
+}
+
 // Fills the table: most of a region that refuses, laps of one that drops.
 static int table_fill(struct table *table) {
     const struct esk_geometry *geometry = &table->medium->device.geometry;
@@ -654,6 +664,11 @@ static int table_fill(struct table *table) {
             for (uint32_t i = 0; i < floor; i++) {
                 table->log[i].state = ROW_ERASED;
             }
+        }
+        if (shape->break_rows != 0 &&
+            (n == rows * 3 / 10 || n == rows * 6 / 10 ||
+             n + shape->break_rows + 1 == rows)) {
+            ESK_TRY(newest_erase(table, n));
         }
     }
     return rows_sync(table);

@@ -45,6 +45,7 @@ enum esk_series_dirty {
 struct esk_series_break_list {
     uint32_t journal; ///< positions of the sync journal below hold nothing
     uint32_t index;   ///< knots of index pages below are of no use
+    uint32_t ordinal; ///< of the first row behind the last one
     uint8_t count;
     struct esk_break at[ESK_SERIES_BREAKS_MAX]; ///< the oldest first
 };

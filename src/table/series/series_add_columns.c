@@ -52,8 +52,8 @@ int esk_series_add_columns(struct esk_volume *volume,
                                  arena, arena_bytes));
     int status = esk_series_break_begin(series);
     if (status == ESK_OK) {
-        status =
-            esk_series_break(series, series->data.head, UINT16_MAX, spec, row);
+        status = esk_series_break(series, series->data.head, UINT16_MAX,
+                                  series->ordinal, spec, row);
     }
     if (status == ESK_E_NO_SPACE) {
         fault->kind = ESK_FAULT_TOO_LARGE;

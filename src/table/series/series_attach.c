@@ -150,13 +150,15 @@ static void unread_set(struct esk_series *series, uint32_t pages) {
 
 /// Finds the newest row on the medium: its key and ordinal; and how many pages
 /// behind it hold bytes that are not valid, one that is valid in part included.
+/// Where all pages behind a break are lost, the ordinals go on as it says.
 /// end      out: the position behind its page; the ring's tail without one.
 /// Returns ESK_OK; ESK_E_IO.
 static int newest_find(struct esk_series *series, uint32_t *end) {
     uint32_t partial = series->stats.partial;
     uint32_t unread = 0;
+    bool found = false;
     *end = series->data.tail;
-    for (uint32_t at = series->data.head; at > series->data.tail;
+    for (uint32_t at = series->data.head; !found && at > series->data.tail;
          at = esk_ring_above(&series->data, at - 1)) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -173,15 +175,17 @@ static int newest_find(struct esk_series *series, uint32_t *end) {
         }
         uint16_t count = esk_page_count(page);
         series->ordinal = esk_page_aux(page) + count;
-        if (count > 0) {
+        found = count > 0;
+        if (found) {
             series->newest = esk_rows_key(series, page, (uint16_t)(count - 1));
             series->has_newest = true;
         }
         esk_pool_unpin(&series->pool, frame);
         *end = at;
-        if (count > 0) {
-            return ESK_OK;
-        }
+    }
+    const struct esk_series_break_list *list = series->breaks;
+    if (esk_is_broken(series) && *end <= list->at[list->count - 1].start) {
+        series->ordinal = list->ordinal;
     }
     return ESK_OK;
 }

@@ -67,6 +67,7 @@ static uint8_t list_store(const struct esk_series_break_list *list,
                           uint8_t *option) {
     esk_store_u32(option + ESK_OPTION_BREAKS_SYNC, list->journal);
     esk_store_u32(option + ESK_OPTION_BREAKS_INDEX, list->index);
+    esk_store_u32(option + ESK_OPTION_BREAKS_ORDINAL, list->ordinal);
     option += ESK_OPTION_BREAKS_HEAD;
     for (uint8_t i = 0; i < list->count; i++) {
         const struct esk_break *at = &list->at[i];
@@ -81,7 +82,8 @@ static uint8_t list_store(const struct esk_series_break_list *list,
 }
 
 int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
-                     const struct esk_table_spec *spec, const uint8_t *row) {
+                     uint32_t ordinal, const struct esk_table_spec *spec,
+                     const uint8_t *row) {
     uint8_t option[ESK_OPTION_BREAKS_HEAD +
                    ESK_SERIES_BREAKS_MAX * ESK_OPTION_BREAK_BYTES];
     struct esk_series_break_list list;
@@ -90,6 +92,7 @@ int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
     uint8_t frame = 0;
     ESK_ASSERT(series->write_count == 0);
     ESK_TRY(list_make(series, end, count, &list));
+    list.ordinal = ordinal;
     struct esk_table_change change = {
         .option = option,
         .option_bytes = list_store(&list, option),
@@ -158,7 +161,7 @@ int esk_series_erase_after(struct esk_series *series, esk_key key) {
     } else if (status != ESK_NOT_FOUND) {
         return status;
     }
-    ESK_TRY(esk_series_break(series, end, count, NULL, NULL));
+    ESK_TRY(esk_series_break(series, end, count, ordinal, NULL, NULL));
     series->has_newest = count != UINT16_MAX;
     series->newest = newest;
     series->ordinal = ordinal;

@@ -28,6 +28,7 @@ int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,
                               ESK_OPTION_BREAK_BYTES);
     list->journal = esk_load_u32(option + ESK_OPTION_BREAKS_SYNC);
     list->index = esk_load_u32(option + ESK_OPTION_BREAKS_INDEX);
+    list->ordinal = esk_load_u32(option + ESK_OPTION_BREAKS_ORDINAL);
     list->count = count;
     uint32_t start = 0;
     uint16_t unit = 1;

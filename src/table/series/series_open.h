@@ -68,9 +68,11 @@ int esk_series_break_begin(struct esk_series *series);
 /// Breaks the log off: rows from `end` on, and of the page before it those from
 /// number `count` on, are dropped. With `spec` columns are added as well.
 /// After esk_series_break_begin.
+/// ordinal  of the next row.
 /// row      as for esk_series_add_columns.
 /// Returns  ESK_OK; ESK_E_LIMIT; as esk_catalog_alter.
 int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
-                     const struct esk_table_spec *spec, const uint8_t *row);
+                     uint32_t ordinal, const struct esk_table_spec *spec,
+                     const uint8_t *row);
 
 #endif
