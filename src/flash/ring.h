@@ -73,10 +73,9 @@ struct esk_ring_config {
     uint32_t block;  ///< first block of the run
     uint32_t blocks; ///< at least 2
     uint32_t seed;
-    uint32_t tail_hint; ///< positions below are dropped
-    uint16_t unit;      ///< bytes an element, for seals
-    /// Breaks of the log, borrowed: head is at the last one's start at least.
-    const struct esk_break *breaks;
+    uint32_t tail_hint;             ///< positions below are dropped
+    uint16_t unit;                  ///< bytes an element, for seals
+    const struct esk_break *breaks; ///< of the log, borrowed
     uint8_t break_count;
     uint8_t kind; ///< enum esk_page_kind
     uint8_t table;
@@ -262,14 +261,17 @@ static inline uint16_t esk_ring_room(const struct esk_ring *ring) {
 /// Positions below `position` are dropped from now on.
 void esk_ring_drop(struct esk_ring *ring, uint32_t position);
 
-/// For a caller that knows from other pages that the log reached `position`,
-/// behind head: the newest pages were lost. Their positions are given up, and
-/// pages that were appended behind them are looked for there, so that a later
-/// mount with the same knowledge finds them.
+/// For a caller that knows that the log reached `position`, behind head: the
+/// newest pages were lost. Their positions are given up, and pages that were
+/// appended behind them are looked for there, so that a later mount with the
+/// same knowledge finds them.
+/// is_sure  the catalog says so; else other pages, and where they can be seen
+///          to be wrong nothing changes.
 /// page     scratch, one page.
-/// Returns  ESK_OK; ESK_E_IO. What cannot be true changes nothing.
+/// Returns  ESK_OK; ESK_E_IO.
 /// Costs    as the part of a mount that looks behind the edge.
-int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page);
+int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
+                     uint8_t *page);
 
 /// Erases the next block if fewer than `ahead` are ready; else collects.
 /// done     out: whether a block was erased, or a page collected.

@@ -453,31 +453,6 @@ static void ring_empty(struct esk_ring *ring, uint32_t position) {
     ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
-/// Goes on from `position`, which the log reached, if head is behind it: the
-/// newest pages were lost. Pages that were appended behind them are looked for.
-static void reach(struct search *search, uint32_t position) {
-    struct esk_ring *ring = search->ring;
-    if (ring->head >= position) {
-        return;
-    }
-    uint32_t block = position - esk_ring_rest(ring, position);
-    /* A block is not gone on with in the middle. */
-    ring->head = esk_ring_block_from(ring, position);
-    ring->ready = ring->head;
-    search->origin = block;
-    if (block_position(search, block, VALID, LOOK_WHOLE) == block ||
-        origin_find(search, block + block_pages(search), true)) {
-        head_find(search, head_block(search));
-    } else if (block_is_begun(search, ring->head)) {
-        head_find(search, ring->head);
-    }
-    if (ring->head < position) {
-        ring->head = esk_ring_block_from(ring, position);
-        ring->ready = ring->head;
-    }
-    ring->tail = tail_find(search, ring->tail);
-}
-
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats, uint8_t *page) {
@@ -498,9 +473,6 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     } else if (block_is_begun(&search, ring->head)) {
         head_find(&search, ring->head);
     }
-    if (esk_ring_is_broken(ring)) {
-        reach(&search, config->breaks[config->break_count - 1].start);
-    }
     return search.failed ? ESK_E_IO : ESK_OK;
 }
 
@@ -518,13 +490,30 @@ static bool holds_older(struct search *search, uint32_t position) {
     return false;
 }
 
-int esk_ring_reached(struct esk_ring *ring, uint32_t position, uint8_t *page) {
+int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
+                     uint8_t *page) {
     struct search search;
     search_make(&search, ring, page);
-    if (position > ring->head && position <= esk_ring_position_max(ring) &&
-        !holds_older(&search, position)) {
-        reach(&search, position);
+    if (position <= ring->head || position > esk_ring_position_max(ring) ||
+        (!is_sure && holds_older(&search, position))) {
+        return search.failed ? ESK_E_IO : ESK_OK;
     }
+    search.origin = position - esk_ring_rest(ring, position);
+    ring->head = esk_ring_block_from(ring, position);
+    ring->ready = ring->head;
+    if (block_position(&search, search.origin, VALID, LOOK_WHOLE) ==
+            search.origin ||
+        origin_find(&search, search.origin + block_pages(&search), true)) {
+        head_find(&search, head_block(&search));
+    } else if (block_is_begun(&search, ring->head)) {
+        head_find(&search, ring->head);
+    }
+    if (ring->head < position) {
+        /* A block is not gone on with in the middle. */
+        ring->head = esk_ring_block_from(ring, position);
+        ring->ready = ring->head;
+    }
+    ring->tail = tail_find(&search, ring->tail);
     return search.failed ? ESK_E_IO : ESK_OK;
 }
 

@@ -255,7 +255,8 @@ ESK_TEST(ring_gives_up_positions_that_it_is_known_to_have_reached) {
         ring_fixture_start(&fixture, &ring_fixture_nor);
         ring_fixture_append_many(&fixture, 5);
         ESK_CHECK_INT(
-            esk_ring_reached(&fixture.ring, cases[i].to, fixture.page), ESK_OK);
+            esk_ring_reached(&fixture.ring, cases[i].to, false, fixture.page),
+            ESK_OK);
         ESK_CHECK_INT(fixture.ring.head, cases[i].head);
         ESK_CHECK_INT(fixture.ring.tail, cases[i].tail);
         ring_fixture_append_many(&fixture, 6);
@@ -277,7 +278,8 @@ ESK_TEST(ring_that_lost_its_newest_blocks_can_have_reached_a_later_lap) {
     }
     ring_fixture_mount(&fixture);
     ESK_CHECK_INT(fixture.ring.head, head - 2 * PAGES);
-    ESK_CHECK_INT(esk_ring_reached(&fixture.ring, head, fixture.page), ESK_OK);
+    ESK_CHECK_INT(esk_ring_reached(&fixture.ring, head, false, fixture.page),
+                  ESK_OK);
     ESK_CHECK_INT(fixture.ring.head, head);
     ESK_CHECK(fixture.ring.tail >= head - ALL);
     ring_fixture_end(&fixture);
@@ -288,7 +290,8 @@ ESK_TEST(ring_without_a_page_can_have_reached_any_position) {
     ring_fixture_start(&fixture, &ring_fixture_nor);
     ring_fixture_append_many(&fixture, 5);
     esk_ring_drop(&fixture.ring, 5);
-    ESK_CHECK_INT(esk_ring_reached(&fixture.ring, 1001, fixture.page), ESK_OK);
+    ESK_CHECK_INT(esk_ring_reached(&fixture.ring, 1001, false, fixture.page),
+                  ESK_OK);
     ESK_CHECK_INT(fixture.ring.head, 1004);
     ESK_CHECK_INT(fixture.ring.tail, 1004 - ALL);
     ring_fixture_append_many(&fixture, 6);

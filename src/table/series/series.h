@@ -405,6 +405,12 @@ struct esk_series_breaks {
     /// ESK_E_CORRUPT; ESK_E_UNSUPPORTED when they are more than this build can
     /// serve; ESK_E_IO.
     int (*open)(struct esk_series *series, uint8_t *page);
+    /// Goes on from the last one, where the mounted data ring ends before it.
+    /// page: scratch. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
+    int (*mounted)(struct esk_series *series, uint8_t *page);
+    /// Corrects the next row's ordinal, where no page behind the last one is
+    /// left. end: position behind the newest row.
+    void (*found)(struct esk_series *series, uint32_t end);
     /// Makes in `row` of the `width` bytes at `bytes` a row with all columns.
     void (*widen)(const struct esk_series *series, uint8_t *row,
                   const uint8_t *bytes, uint16_t width);

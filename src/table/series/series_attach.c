@@ -183,9 +183,8 @@ static int newest_find(struct esk_series *series, uint32_t *end) {
         esk_pool_unpin(&series->pool, frame);
         *end = at;
     }
-    const struct esk_series_break_list *list = series->breaks;
-    if (esk_is_broken(series) && *end <= list->at[list->count - 1].start) {
-        series->ordinal = list->ordinal;
+    if (esk_is_broken(series)) {
+        esk_parts(series)->breaks->found(series, *end);
     }
     return ESK_OK;
 }
@@ -244,6 +243,9 @@ static int rings_mount(struct esk_series *series,
     }
     ESK_TRY(ring_mount(series, &series->data, &config, info, ESK_REGION_DATA,
                        page));
+    if (esk_is_broken(series)) {
+        ESK_TRY(esk_parts(series)->breaks->mounted(series, page));
+    }
     config.tail_hint = 0;
     config.break_count = 0;
     if (esk_sync_ring(series) != NULL) {

@@ -49,7 +49,8 @@ static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
         }
     }
     if (made.start > series->data.tail) {
-        if (list->count == ESK_SERIES_BREAKS_MAX) {
+        if (list->count == ESK_SERIES_BREAKS_MAX ||
+            made.start > esk_ring_position_max(&series->data)) {
             return ESK_E_LIMIT;
         }
         list->at[list->count] = made;

@@ -82,6 +82,22 @@ static int breaks_open(struct esk_series *series, uint8_t *page) {
                : ESK_E_CORRUPT;
 }
 
+static uint32_t last_start(const struct esk_series_break_list *list) {
+    return list->at[list->count - 1].start;
+}
+
+static void newest_found(struct esk_series *series, uint32_t end) {
+    if (end <= last_start(series->breaks)) {
+        series->ordinal = series->breaks->ordinal;
+    }
+}
+
+static int breaks_mounted(struct esk_series *series, uint8_t *page) {
+    uint32_t start = last_start(series->breaks);
+    ESK_TRY(esk_ring_reached(&series->data, start, true, page));
+    return series->data.head >= start ? ESK_OK : ESK_E_CORRUPT;
+}
+
 static void row_widen(const struct esk_series *series, uint8_t *row,
                       const uint8_t *bytes, uint16_t width) {
     memcpy(row, bytes, width);
@@ -91,5 +107,7 @@ static void row_widen(const struct esk_series *series, uint8_t *row,
 
 const struct esk_series_breaks esk_series_part_breaks = {
     .open = breaks_open,
+    .mounted = breaks_mounted,
+    .found = newest_found,
     .widen = row_widen,
 };

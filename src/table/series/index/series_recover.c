@@ -83,7 +83,7 @@ static int data_reached(struct esk_series *series, uint32_t end) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
-    int status = esk_ring_reached(&series->data, end, page);
+    int status = esk_ring_reached(&series->data, end, false, page);
     esk_pool_give(&series->pool, frame);
     return status;
 }
