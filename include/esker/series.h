@@ -34,9 +34,9 @@ extern "C" {
 
 /// How a series is opened; zero means the default. Nothing here is stored.
 struct esk_series_config {
-    uint8_t frames;      ///< page frames in the arena, at least the minimum
-                         ///< esk_series_frames_min gives; 0: that minimum
-    uint8_t erase_ahead; ///< blocks esk_volume_step keeps erased; 0: 1
+    uint8_t frames;           ///< page frames in the arena; 0: the least, which
+                              ///< esk_series_frames_min gives
+    uint8_t erase_ahead;      ///< blocks esk_volume_step keeps erased; 0: 1
     uint16_t key_index_bytes; ///< RAM of the spline, 48 .. 65528; 0: 256
     /// Bound of the spline's error in 1/16 page, 1 .. 16; 0: chosen to fit
     /// key_index_bytes, from 2/16 up to 10/16.
@@ -289,7 +289,8 @@ struct esk_series_value {
 uint8_t esk_series_frames_min(const struct esk_table_info *info);
 
 /// Bytes of arena esk_series_open needs for the table, exactly; 0 when the
-/// catalog cannot be read. Fewer parts need no more.
+/// catalog cannot be read, or `config` asks for less than the least. Fewer
+/// parts need no more.
 ///
 /// page     scratch, geometry.page_bytes bytes.
 uint32_t esk_series_arena_bytes(struct esk_volume *volume,
@@ -310,10 +311,10 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
 /// config   may be NULL for the defaults.
 /// arena    borrowed until close, aligned for uint64_t.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
-///          small, ESK_E_INVALID when it is not aligned; ESK_E_BUSY when the
-///          table is open already, or another in the arena;
-///          ESK_E_UNSUPPORTED (not a series, or keys wider than this
-///          build); ESK_E_CORRUPT; ESK_E_IO.
+///          small, ESK_E_INVALID when it is not aligned or `config` asks for
+///          less than the least; ESK_E_BUSY when the table is open already, or
+///          another in the arena; ESK_E_UNSUPPORTED (not a series, or keys
+///          wider than this build); ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    O(log blocks) + at most group_pages page reads, those of the tiles
 ///          that the key index has room for, and run_pages reads of a few
 ///          bytes; with the key index and no index log at most 64 page reads.

@@ -248,7 +248,8 @@ int esk_tree_create(struct esk_volume *volume,
                     uint8_t *page);
 
 /// Bytes of arena esk_tree_open needs for the table, exactly; 0 when the
-/// catalog cannot be read, or the table is not of the config's store.
+/// catalog cannot be read, the table is not of the config's store, or it asks
+/// for one frame.
 ///
 /// page     scratch, geometry.page_bytes bytes.
 uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
@@ -261,13 +262,12 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
 /// tree     out: a handle inside the arena, valid until esk_tree_close.
 /// arena    borrowed until close, aligned for uint64_t.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
-///          small, ESK_E_INVALID when it is not aligned; ESK_E_BUSY when the
-///          table is open already, or another in the arena;
-///          ESK_E_UNSUPPORTED (not a tree, not of this store, or
+///          small, ESK_E_INVALID when it is not aligned or `config` asks for
+///          one frame; ESK_E_BUSY when the table is open already, or another
+///          in the arena; ESK_E_UNSUPPORTED (not a tree, not of this store, or
 ///          its merging, batches or write cache are missing or not of this
-///          store's kind);
-///          ESK_E_READ_ONLY when a split has to be completed; ESK_E_CORRUPT;
-///          ESK_E_IO.
+///          store's kind); ESK_E_READ_ONLY when a split has to be completed;
+///          ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    O(log blocks) page reads. Inplace: 3, and for each of at most 16
 ///          pages that new nodes may have got 3 or a path; without a root
 ///          O(log pages).

@@ -30,22 +30,18 @@ uint8_t esk_series_frames_min(const struct esk_table_info *info) {
 }
 
 static uint16_t key_index_bytes(const struct esk_series_config *config) {
-    if (config == NULL || config->key_index_bytes == 0) {
-        return KEY_INDEX_BYTES_DEFAULT;
-    }
-    return config->key_index_bytes < KEY_INDEX_BYTES_MIN
-               ? KEY_INDEX_BYTES_MIN
-               : config->key_index_bytes;
+    uint16_t asked = config == NULL ? 0 : config->key_index_bytes;
+    return asked == 0 ? KEY_INDEX_BYTES_DEFAULT : asked;
 }
 
 /// Frames for pages that are read.
 static uint8_t frames(const struct esk_table_info *info,
                       const struct esk_series_config *config) {
-    uint8_t least = esk_series_frames_min(info);
     uint8_t asked = config == NULL ? 0 : config->frames;
     return ESK_SHAPED_SERIES(
         ESK_SHAPE_POOL_FRAMES,
-        (uint8_t)((asked < least ? least : asked) - filled(info)));
+        (uint8_t)((asked == 0 ? esk_series_frames_min(info) : asked) -
+                  filled(info)));
 }
 
 /// Bytes of a handle with these parts.
@@ -64,6 +60,12 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                           const struct esk_series_layout *layout,
                           struct esk_series_memory *memory) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
+    bool has_frames = config == NULL || config->frames == 0 ||
+                      config->frames >= esk_series_frames_min(info);
+    if (!ESK_SHAPED_SERIES(true, has_frames) ||
+        key_index_bytes(config) < KEY_INDEX_BYTES_MIN) {
+        return 0;
+    }
     memory->series = esk_arena_take(arena, state_bytes(parts));
     memory->var = info->blocks[ESK_REGION_VAR] > 0
                       ? esk_arena_take(arena, sizeof *memory->var)
@@ -335,8 +337,10 @@ int esk_series_attach(struct esk_series **series,
     if (!esk_arena_is_aligned(arena)) {
         return ESK_E_INVALID;
     }
-    esk_series_carve(&carved, volume, parts, info, options, config, &layout,
-                     &memory);
+    if (esk_series_carve(&carved, volume, parts, info, options, config, &layout,
+                         &memory) == 0) {
+        return ESK_E_INVALID;
+    }
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }

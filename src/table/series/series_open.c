@@ -211,8 +211,11 @@ int esk_series_open_with(struct esk_series **series,
     ESK_TRY(layout_read(volume, parts, &scratch->info, &scratch->options, NULL,
                         NULL, &scratch->layout, &shape, arena));
     ESK_TRY(shape_check(volume, parts, &scratch->info, &shape));
-    esk_series_carve(&carved, volume, parts, &scratch->info, &scratch->options,
-                     config, &scratch->layout, &memory);
+    if (esk_series_carve(&carved, volume, parts, &scratch->info,
+                         &scratch->options, config, &scratch->layout,
+                         &memory) == 0) {
+        return ESK_E_INVALID;
+    }
     if (carved.next == NULL) {
         return ESK_E_NO_MEMORY;
     }

@@ -24,7 +24,8 @@ struct esk_series_memory {
     uint8_t *edges;
 };
 
-/// Carves the arena, or measures. Returns the bytes it takes.
+/// Carves the arena, or measures. Returns the bytes it takes; 0: `config` asks
+/// for less than the least.
 uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                           const struct esk_series_parts *parts,
                           const struct esk_table_info *info,

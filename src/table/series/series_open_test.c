@@ -88,7 +88,7 @@ ESK_TEST(open_needs_the_arena_that_arena_bytes_says_to_the_byte) {
         {.frames = 0},
         {.frames = 9},
         {.key_index_bytes = 1000},
-        {.key_index_bytes = 1}};
+        {.key_index_bytes = 48}};
     for (int i = 0; i < 4; i++) {
         struct esk_fixture fixture;
         ESK_CONTEXT("config %d", i);
@@ -149,7 +149,7 @@ ESK_TEST(open_with_the_fewest_frames_serves_every_call) {
 
 ESK_TEST(open_options_change_costs_and_no_row) {
     static const struct esk_series_config configs[] = {
-        {.frames = 1},
+        {.frames = 4},
         {.frames = 20},
         {.erase_ahead = 3},
         {.erase_ahead = 200},
@@ -189,6 +189,32 @@ ESK_TEST(open_says_what_it_cannot_open) {
     ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log", NULL,
                                   fixture.arena, fixture.arena_bytes),
                   ESK_E_IO);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(open_refuses_less_than_the_least) {
+    static const struct esk_series_config configs[] = {
+        {.frames = 1}, {.frames = 3}, {.key_index_bytes = 47}};
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    start(&fixture, &spec, NULL, 10);
+    esk_series_close(fixture.series);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_frames_min(&info), 4);
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        struct esk_series *series = NULL;
+        ESK_CONTEXT("config %zu", i);
+        ESK_CHECK_INT(esk_series_arena_bytes(&fixture.volume, &info,
+                                             &configs[i], fixture.page),
+                      0);
+        ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log",
+                                      &configs[i], fixture.arena,
+                                      fixture.arena_bytes),
+                      ESK_E_INVALID);
+        ESK_CHECK(series == NULL);
+    }
+    fixture_open(&fixture, "log", NULL);
     fixture_end(&fixture);
 }
 

@@ -15,8 +15,9 @@
 enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
 
 static uint8_t frames(const struct esk_tree_config *config) {
-    uint8_t asked = config->frames < FRAMES_MIN ? FRAMES_MIN : config->frames;
-    return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES, asked);
+    uint8_t asked = config->frames;
+    return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES,
+                           asked == 0 ? FRAMES_MIN : asked);
 }
 
 static uint16_t batch_pages(const struct esk_tree_config *config) {
@@ -121,6 +122,9 @@ static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                              struct tree_memory *memory) {
     uint8_t classes = is_lru_n(layout, config) ? layout->height_max : 1;
     uint16_t entry = (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
+    if (frames(config) < FRAMES_MIN) {
+        return 0;
+    }
     memory->tree_bytes = handle_bytes(layout, config);
     memory->tree = esk_arena_take(arena, memory->tree_bytes);
     memory->spares = NULL;
@@ -251,7 +255,9 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
                                      struct esk_ring_config *region) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     struct tree_memory memory;
-    memory_carve(arena, page_bytes, layout, config, &memory);
+    if (memory_carve(arena, page_bytes, layout, config, &memory) == 0) {
+        return ESK_E_INVALID;
+    }
     if (arena->next == NULL) {
         return ESK_E_NO_MEMORY;
     }

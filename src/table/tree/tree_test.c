@@ -86,6 +86,11 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
     ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
                                 model.arena, bytes - 1),
                   ESK_E_NO_MEMORY);
+    config.frames = 1;
+    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
+                                model.arena, bytes),
+                  ESK_E_INVALID);
+    config.frames = 0;
     ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "none", &config,
                                 model.arena, bytes),
                   ESK_NOT_FOUND);
