@@ -113,24 +113,33 @@ ESK_TEST(zephyr_flash_area_keeps_the_contract) {
 
 ESK_TEST(zephyr_flash_area_takes_pages_of_whole_write_blocks) {
     static const struct {
+        uint32_t sector;
         uint32_t write_block;
         uint16_t asked;
         uint16_t page;
         int status;
     } cases[] = {
-        {1, 0, 256, ESK_OK},           {1, 512, 512, ESK_OK},
-        {1, 4096, 4096, ESK_OK},       {512, 0, 512, ESK_OK},
-        {2048, 0, 2048, ESK_OK},       {32, 128, 128, ESK_OK},
-        {1, 384, 0, ESK_E_GEOMETRY},   {1, 8192, 0, ESK_E_GEOMETRY},
-        {1, 64, 0, ESK_E_GEOMETRY},    {512, 256, 0, ESK_E_GEOMETRY},
-        {24, 256, 0, ESK_E_GEOMETRY},  {0, 0, 0, ESK_E_GEOMETRY},
-        {65536, 0, 0, ESK_E_GEOMETRY}, {65792, 256, 0, ESK_E_GEOMETRY},
+        {4 * KB, 1, 0, 256, ESK_OK},
+        {4 * KB, 1, 512, 512, ESK_OK},
+        {4 * KB, 1, 4096, 4096, ESK_OK},
+        {4 * KB, 512, 0, 512, ESK_OK},
+        {4 * KB, 2048, 0, 2048, ESK_OK},
+        {4 * KB, 32, 128, 128, ESK_OK},
+        {4 * KB, 1, 384, 0, ESK_E_GEOMETRY},
+        {4 * KB, 1, 8192, 0, ESK_E_GEOMETRY},
+        {4 * KB, 1, 64, 0, ESK_E_GEOMETRY},
+        {4 * KB, 512, 256, 0, ESK_E_GEOMETRY},
+        {4 * KB, 24, 256, 0, ESK_E_GEOMETRY},
+        {4 * KB, 0, 0, 0, ESK_E_GEOMETRY},
+        {4 * KB, 65536, 0, 0, ESK_E_GEOMETRY},
+        {4 * KB, 65792, 256, 0, ESK_E_GEOMETRY},
+        {65792, 65792, 0, 0, ESK_E_GEOMETRY},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ESK_CONTEXT("case %u", i);
         const struct zephyr_fake_part part = {
-            .sectors = {{64, 4 * KB}},
-            .area_bytes = 256 * KB,
+            .sectors = {{16, cases[i].sector}},
+            .area_bytes = 16 * cases[i].sector,
             .parameters = {.write_block_size = cases[i].write_block},
         };
         zephyr_fake_reset(&part, i);
@@ -162,7 +171,7 @@ ESK_TEST(zephyr_flash_area_refuses_areas_that_are_not_of_equal_sectors) {
         {{{64, 4 * KB}}, 0, 0, ESK_E_GEOMETRY},
         {{{4, 1024 * KB}}, 0, 4096 * KB, ESK_OK},
         {{{4, 2048 * KB}}, 0, 8192 * KB, ESK_E_GEOMETRY},
-        {{{4, 16384 * KB}}, 0, 65536 * KB, ESK_E_GEOMETRY},
+        {{{4, 65537 * 256}}, 0, 4 * 65537 * 256, ESK_E_GEOMETRY},
     };
     config.page_bytes = 0;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
