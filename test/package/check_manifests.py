@@ -123,6 +123,9 @@ def check_zephyr():
     need(narrow.str_value == "n", "an option of ESKER without ESKER")
     esker.set_value("y")
     need(narrow.str_value == "y", "ESKER_KEY_BITS_32 cannot be set")
+    area = kconfig.syms["ESKER_FLASH_AREA"]
+    area.set_value("y")
+    need(area.str_value == "n", "ESKER_FLASH_AREA without a flash map")
     used = cmake.read_text("utf-8")
     for name in re.findall(r"CONFIG_(\w+)", used):
         need(name in kconfig.syms, f"CMakeLists.txt: no option {name}")
