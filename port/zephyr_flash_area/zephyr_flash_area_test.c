@@ -13,7 +13,7 @@
 enum { KB = 1024 };
 
 /* A chip behind SPI; flash on the chip with and without ECC; one that erases
-   to 0; RRAM, which needs no erase. */
+   to 0; RRAM and FRAM, which need no erase. */
 static const struct zephyr_fake_part parts[] = {
     {.name = "jedec,spi-nor",
      .sectors = {{256, 4 * KB}},
@@ -49,6 +49,13 @@ static const struct zephyr_fake_part parts[] = {
      .parameters = {.write_block_size = 16,
                     .caps = {.no_explicit_erase = true},
                     .erase_value = 0xFF}},
+    {.name = "FRAM",
+     .sectors = {{128, 1 * KB}},
+     .area_offset = 64 * KB,
+     .area_bytes = 64 * KB,
+     .parameters = {.write_block_size = 1,
+                    .caps = {.no_explicit_erase = true},
+                    .erase_value = 0x00}},
 };
 enum { PARTS = sizeof parts / sizeof parts[0], NOR = 0, H7 = 3, RRAM = 5 };
 
