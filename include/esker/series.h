@@ -533,6 +533,15 @@ int esk_series_add_columns(struct esk_volume *volume,
 void esk_series_stats(const struct esk_series *series,
                       struct esk_series_stats *stats);
 
+/// Room and wear of the region of role `role`, enum esk_region_role; all 0: the
+/// table has none, or it is not open (an index log whose part is not named).
+/// A page of ESK_REGION_DATA has (page_bytes - 16) / row_bytes rows, less what
+/// syncs take. Wear is told by positions: what blocks had before the table was
+/// created is not in it, nor what was erased ahead before the last open.
+/// Costs nothing.
+void esk_series_space(const struct esk_series *series, uint8_t role,
+                      struct esk_space *space);
+
 /// Reads every page and verifies envelopes, row order, continuity, index
 /// entries against rows, and variable values.
 /// report   out, always filled in.

@@ -448,6 +448,10 @@ int esk_tree_sync(struct esk_tree *tree);
 /// Fills `stats`. Costs nothing.
 void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats);
 
+/// Room and wear of the tree's region: nodes that there are, and that it can
+/// still get at its height. A tree in place erases nothing. Costs nothing.
+void esk_tree_space(const struct esk_tree *tree, struct esk_space *space);
+
 /// Reads every node and verifies envelopes, order, ranges and counts.
 /// What waits in a write cache is written first.
 /// report   out, always filled in.

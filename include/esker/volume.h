@@ -81,6 +81,18 @@ enum esk_region_role {
     ESK_REGION_COUNT = 4,
 };
 
+/// What a region of an open table has room for, and how worn its blocks are.
+/// How many days that is: pages written a day are known to the program; a
+/// block is erased once for each `pages` of them.
+struct esk_space {
+    uint32_t pages;      ///< of the region
+    uint32_t pages_used; ///< from the oldest to the newest; a tree: nodes
+    uint32_t pages_free; ///< that can be written before the region is full, or
+                         ///< its oldest block goes; a tree: nodes it can get
+    uint32_t erases;     ///< of its blocks, since the table was created
+    uint32_t erases_max; ///< of the block that was erased most often
+};
+
 enum {
     ESK_OPTIONS_BYTES_MAX = 24, ///< of these that an esk_table_info has
 };

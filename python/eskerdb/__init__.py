@@ -47,6 +47,7 @@ from eskerdb.errors import (
     VersionError,
     Worn,
 )
+from eskerdb.opened import Space
 from eskerdb.plan import TreePlan, plan
 from eskerdb.scan import Scan
 from eskerdb.schema import Column, Index
@@ -100,6 +101,7 @@ __all__ = [
     "Series",
     "Shape",
     "Simulator",
+    "Space",
     "Stale",
     "Stats",
     "Table",

@@ -8,6 +8,7 @@ import itertools
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eskerdb import arrow
@@ -21,8 +22,28 @@ from eskerdb.structs import counts_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+# What a table's regions are for, by their roles on flash.
+REGIONS = ("rows", "indexes", "values", "syncs")
 _BATCH_ROWS = 4096
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a region of a table has room for, and how worn its blocks are.
+
+    pages_used  from the oldest to the newest; of a tree its nodes
+    pages_free  that can be written before the region is full, or its oldest
+                block goes; of a tree nodes that it can still get
+    erases      of its blocks since the table was created
+    erases_max  of the block that was erased most often
+    """
+
+    pages: int
+    pages_used: int
+    pages_free: int
+    erases: int
+    erases_max: int
 
 
 class OpenTable(TableHandle, ABC):
@@ -51,6 +72,19 @@ class OpenTable(TableHandle, ABC):
         count = ffi.new("uint32_t *")
         self._check(lib.esk_py_table_count(self._handle, count), "count")
         return count[0]
+
+    def space(self, region: str = "rows") -> Space:
+        """Returns the room and the wear of one of the table's regions.
+
+        region  "rows", "indexes", "values" or "syncs"; zeros: there is none. A
+                tree has one, whatever is asked for.
+        """
+        if region not in REGIONS:
+            raise ValueError(f"region '{region}': one of {', '.join(REGIONS)}")
+        space = ffi.new("struct esk_space *")
+        role = REGIONS.index(region)
+        self._check(lib.esk_py_table_space(self._handle, role, space), "space")
+        return counts_of(Space, space)
 
     def __getitem__(self, key: Any) -> dict[str, Any]:
         row = self.get(key)

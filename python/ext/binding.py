@@ -168,6 +168,13 @@ struct esk_query {
     uint64_t key_max;
     ...;
 };
+struct esk_space {
+    uint32_t pages;
+    uint32_t pages_used;
+    uint32_t pages_free;
+    uint32_t erases;
+    uint32_t erases_max;
+};
 struct esk_series_stats {
     uint32_t pages;
     uint32_t index_pages;

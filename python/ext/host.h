@@ -141,6 +141,9 @@ void esk_py_table_release(struct esk_py_table *table);
 int esk_py_table_sync(struct esk_py_table *table);
 /// Rows of a series that can be read, or of a tree.
 int esk_py_table_count(struct esk_py_table *table, uint32_t *count);
+/// role     of a series' region; a tree has one.
+int esk_py_table_space(struct esk_py_table *table, uint8_t role,
+                       struct esk_space *space);
 /// Bytes of RAM the open table holds: its arena.
 uint32_t esk_py_table_arena_bytes(const struct esk_py_table *table);
 

@@ -559,6 +559,18 @@ int esk_py_cursor_open(struct esk_py_table *table,
     return esk_py_cursor_start(cursor, table, series_cursor_open, out);
 }
 
+int esk_py_table_space(struct esk_py_table *table, uint8_t role,
+                       struct esk_space *space) {
+    ESK_TRY(esk_py_table_enter(table));
+    if (table->series != NULL) {
+        esk_series_space(table->series, role, space);
+    } else {
+        esk_tree_space(table->tree, space);
+    }
+    esk_py_table_leave(table);
+    return ESK_OK;
+}
+
 /// Copies the next row of either kind of table; the lock is held. Damage is
 /// passed over: series do so themselves, trees when they are called again.
 static int cursor_next(struct esk_py_cursor *cursor, void *row) {

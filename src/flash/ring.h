@@ -278,6 +278,9 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
 /// Returns  ESK_OK; ESK_E_IO.
 int esk_ring_step(struct esk_ring *ring, bool *done);
 
+/// Room and wear, from positions alone: ring_space.c. Costs nothing.
+void esk_ring_space(const struct esk_ring *ring, struct esk_space *space);
+
 /// The break in which `position` is one that holds nothing; NULL: in none.
 const struct esk_break *esk_ring_gap(const struct esk_ring *ring,
                                      uint32_t position);

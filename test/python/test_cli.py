@@ -11,7 +11,8 @@ import sys
 import pytest
 
 import eskerdb
-from conftest import rows
+from conftest import NOR, rows
+from eskerdb import Column, Simulator, Volume
 
 GOOD = "t,temp_c\n1000,10.0\n1010,14.625\n1020,19.25\n"
 CREATE = ("--create", "--key", "t", "--unit", "t=ms", "--type", "temp_c=f32",
@@ -312,6 +313,33 @@ def test_info_shows_what_there_is(esker, image):
         "series temp", "500", "1970-01-01 00:00:01", "degC", "value index",
     ):  # fmt: skip
         assert text in done.out, text
+
+
+def test_info_tells_room_and_wear(esker, tmp_path):
+    image = tmp_path / "log.img"
+    columns = (Column("at", "u32", "s"), Column("v", "u32"))
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip) as volume:
+            volume.create("log", columns, data_blocks=4, full="drop_oldest")
+            volume.create("few", columns, data_blocks=4, full="refuse")
+            volume.create_tree("part", columns, blocks=12)
+            with volume.open("log") as table:
+                table.append_many([(60 * i, i) for i in range(10_000)])
+            with volume.open("few") as table:
+                table.append_many([(i, i) for i in range(60)])
+        chip.save(image)
+    done = esker("info", image, "--endurance", 1000)
+    # 334 pages of 30 rows were written to 64; a lap takes 32 hours.
+    assert "room 60 rows, then new ones push out the oldest" in flat(done.out)
+    assert "room 1,860 rows, then new ones are refused" in flat(done.out)
+    assert "at most 6 of a block; 3.6 years to 1,000" in flat(done.out)
+    assert "erases 0 so far, at most 0 of a block" in flat(done.out)
+    worn = esker("info", image, "--endurance", 5)
+    assert "0.0 years to 5 at this rate" in flat(worn.out)
+
+
+def flat(text):
+    return " ".join(text.split())
 
 
 def test_info_check_verifies(esker, image):

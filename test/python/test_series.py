@@ -434,6 +434,18 @@ def test_closing_without_power_says_so(series, volume):
         series.count()
 
 
+def test_space_of_each_region(series):
+    rows = series.space()
+    assert rows.pages == 24 * 16
+    assert rows.pages_used + rows.pages_free == rows.pages
+    assert rows.erases == -(-rows.pages_used // 16)
+    assert rows.erases_max == 1
+    assert series.space("indexes").pages_used > 0
+    assert series.space("values").pages == 0
+    with pytest.raises(ValueError, match="'data': one of rows, indexes"):
+        series.space("data")
+
+
 def test_stats_and_check(series):
     report = series.check()
     assert report.ok

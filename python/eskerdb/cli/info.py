@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -27,9 +28,13 @@ from eskerdb.cli.output import (
 )
 from eskerdb.cli.verify import catalog_verdict, verdict
 from eskerdb.errors import EskerError
+from eskerdb.opened import REGIONS, OpenTable, Space
 from eskerdb.series import Series
 from eskerdb.tree import Tree
 from eskerdb.volume import Volume
+
+_PAGE_HEAD = 16
+_YEAR = 365.25 * 24 * 3600
 
 
 def info(
@@ -37,6 +42,9 @@ def info(
     check: Annotated[
         bool, typer.Option("--check", help="Verify every page.")
     ] = False,
+    endurance: Annotated[
+        int, typer.Option(min=1, help="Erases that a block stands.")
+    ] = 100_000,
 ) -> None:
     """Show an image's volume, geometry, tables, columns and counts."""
     out = console()
@@ -52,7 +60,7 @@ def info(
         if not tables:
             out.print("\nno tables; `esker import --create` makes one")
         for table in tables:
-            healthy &= _table(out, volume, table, check)
+            healthy &= _table(out, volume, table, check, endurance)
     if not healthy:
         raise typer.Exit(1)
 
@@ -83,7 +91,9 @@ def _volume(out: Console, image: Path, volume: Volume) -> None:
     out.print(table)
 
 
-def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
+def _table(
+    out: Console, volume: Volume, table: Table, check: bool, endurance: int
+) -> bool:
     """Prints one table; returns whether it could be read."""
     facts = grid(f"\n{table.kind} {table.name}")
     healthy = True
@@ -97,6 +107,9 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
                 _tree_facts(facts, opened)
             else:
                 _series_facts(facts, opened)
+                page = volume.geometry.page_bytes
+                _room_facts(facts, table, page, opened.space())
+            _wear_facts(facts, opened, endurance)
             facts.add_row("RAM to open", f"{opened.arena_bytes:,} B here")
             if check:
                 report = opened.check()
@@ -112,7 +125,7 @@ def _table(out: Console, volume: Volume, table: Table, check: bool) -> bool:
             f"{count:,} for {what}"
             for count, what in zip(
                 table.blocks,
-                ("rows", "indexes", "values", "syncs"),
+                REGIONS,
                 strict=True,
             )
             if count
@@ -139,6 +152,54 @@ def _series_facts(facts: Grid, series: Series) -> None:
     if oldest and newest:
         facts.add_row("oldest", instant(oldest[name], unit))
         facts.add_row("newest", instant(newest[name], unit))
+
+
+def _room_facts(facts: Grid, table: Table, page: int, space: Space) -> None:
+    rows = space.pages_free * ((page - _PAGE_HEAD) // table.row_bytes)
+    until = "are refused" if table.full == "refuse" else "push out the oldest"
+    facts.add_row("room", f"{count(rows, 'row')}, then new ones {until}")
+
+
+def _wear_facts(facts: Grid, opened: OpenTable, endurance: int) -> None:
+    spaces = [opened.space(region) for region in _regions(opened)]
+    most = max(space.erases_max for space in spaces)
+    total = sum(space.erases for space in spaces)
+    text = f"{total:,} so far, at most {most:,} of a block"
+    seconds = _seconds(opened)
+    if seconds and total:
+        years = min(
+            _years_left(spaces[0], s, seconds, endurance) for s in spaces
+        )
+        text += f"; {years:,.1f} years to {endurance:,} at this rate"
+    facts.add_row("erases", text)
+
+
+def _regions(opened: OpenTable) -> tuple[str, ...]:
+    return REGIONS if isinstance(opened, Series) else REGIONS[:1]
+
+
+def _seconds(opened: OpenTable) -> float:
+    """How long the rows took that are there; 0: their keys do not say."""
+    factor = {"s": 1.0, "ms": 1e-3}.get(opened.key.unit)
+    if factor is None or not isinstance(opened, Series):
+        return 0
+    oldest, newest = opened.oldest(), opened.newest()
+    if not oldest or not newest:
+        return 0
+    name = opened.key.name
+    return (newest[name] - oldest[name]) * factor
+
+
+def _years_left(
+    rows: Space, space: Space, seconds: float, endurance: int
+) -> float:
+    """The pages of the rows are written once each `seconds`; the blocks of
+    another region are erased in the proportion that they were so far."""
+    laps = rows.pages_used / rows.pages / seconds
+    if space.pages and rows.erases:
+        laps *= (space.erases / space.pages) / (rows.erases / rows.pages)
+    left = max(endurance - space.erases_max, 0)
+    return left / laps / _YEAR if laps else math.inf
 
 
 def _tree_facts(facts: Grid, tree: Tree) -> None:

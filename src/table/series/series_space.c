@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Room and wear of a series' regions.
+#include "table/series/series.h"
+
+static const struct esk_ring *ring_of(const struct esk_series *series,
+                                      uint8_t role) {
+    switch (role) {
+    case ESK_REGION_DATA:
+        return &series->data;
+    case ESK_REGION_INDEX:
+        return esk_parts(series)->log != NULL ? &series->log.ring : NULL;
+    case ESK_REGION_VAR:
+        return esk_var_ring(series);
+    case ESK_REGION_SYNC:
+        return esk_sync_ring(series);
+    default:
+        return NULL;
+    }
+}
+
+void esk_series_space(const struct esk_series *series, uint8_t role,
+                      struct esk_space *space) {
+    const struct esk_ring *ring = ring_of(series, role);
+    memset(space, 0, sizeof *space);
+    if (ring != NULL) {
+        esk_ring_space(ring, space);
+    }
+}
