@@ -374,6 +374,36 @@ def add_mounts(report):
     report.add(table(["part", *states], lines))
 
 
+def add_steps(report):
+    """How long a call blocks on every part: a row a part, a column a call."""
+    columns = {
+        "append": ("an append, at most", "with steps"),
+        "sync": ("a sync, at most", "with steps"),
+        "step": ("a step, at most", "with steps"),
+        "append, no steps": ("an append, at most", "without"),
+        "sync, no steps": ("a sync, at most", "without"),
+    }
+    parts = {}
+    for row in report.rows:
+        if row["bench"] == "series_steps":
+            found = parts.setdefault(row["dataset"], {})
+            found[row["metric"], row["config"]] = row["value"]
+    if not parts:
+        return
+    report.add("## The longest call, every part\n")
+    report.add(
+        "Milliseconds of simulated time, by the maximum times of the data "
+        "sheet. Rows of 16 bytes with a value index, a sync each 16 rows, two "
+        "laps of a table on 256 KiB or 48 blocks; with `esk_volume_step` "
+        "between the calls until nothing is due, and without.\n"
+    )
+    lines = [
+        [name] + [f"{found[key]:,.2f}" for key in columns.values()]
+        for name, found in parts.items()
+    ]
+    report.add(table(["part", *columns], lines))
+
+
 def add_summary(report, size):
     rows = report.rows + size
     judged_rows = [row for row in rows if row["target"] is not None]
@@ -413,6 +443,7 @@ def write(rows, size, logs, notes):
     add_counts(report)
     add_host(report)
     add_mounts(report)
+    add_steps(report)
     add_paper(report)
     add_core(report, size)
     add_reliability(report, logs)
