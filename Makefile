@@ -46,7 +46,7 @@ NIGHTLY_DRAWN ?= 2000
 
 # Folders of port/ that a chip's own tool chain or library builds; on one line,
 # for CMakeLists.txt reads it.
-CHIPS := arduino avr cortex_m esp_idf riscv rp2_flash semihosting stm32_hal wasm zephyr zephyr_flash_area
+CHIPS := arduino arduino_file avr cortex_m esp_idf riscv rp2_flash semihosting stm32_hal wasm zephyr zephyr_flash_area
 # Of these, those with a fake of the library: their tests run on the host.
 FAKED := $(patsubst port/%/fake,%,$(wildcard port/*/fake))
 
@@ -117,6 +117,10 @@ LDFLAGS_fuzz := -fsanitize=fuzzer,address,undefined
 
 CC := $(CC_$(FLAVOUR))
 CFLAGS := -std=c11 $(WARNINGS) $(CFLAGS_$(FLAVOUR))
+# C++ that needs no library of its own, so that the C compiler links it.
+CXX := $(subst gcc,g++,$(subst clang,clang++,$(CC)))
+CXXFLAGS := -std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Werror \
+    -fno-exceptions -fno-rtti $(CFLAGS_$(FLAVOUR))
 CPPFLAGS := -Iinclude -Isrc -I. -D_POSIX_C_SOURCE=200809L
 LDFLAGS := $(LDFLAGS_$(FLAVOUR))
 
@@ -315,6 +319,11 @@ $(B)/obj/%.o: %.c Makefile
 	@echo "$(CC) $<"
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
+$(B)/obj/%.o: %.cpp Makefile
+	@mkdir -p $(@D)
+	@echo "$(CXX) $<"
+	@$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
+
 $(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH) $(SHAPE)): \
     $(B)/%: $(B)/obj/%.o $(LIBRARIES)
 	@mkdir -p $(@D)
@@ -322,11 +331,13 @@ $(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH) $(SHAPE)): \
 	    $(LIBS_$(notdir $*))
 
 # A port of a vendor's library: X_test is linked with X.c, where there is one,
-# and the fake. What differs by a chip's family is included by its test.
+# and the fake, in C or C++. What differs by a chip's family is included by its
+# test.
 define faked
 $(B)/obj/port/$(1)/%.o: CPPFLAGS += -Iport/$(1)/fake
 $(patsubst %.c,$(B)/%,$(wildcard port/$(1)/*_test.c)): \
-    $(call object,$(wildcard port/$(1)/fake/*.c))
+    $(call object,$(wildcard port/$(1)/fake/*.c)) \
+    $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard port/$(1)/fake/*.cpp))
 endef
 $(foreach f,$(FAKED),$(eval $(call faked,$(f))))
 faked_tests := $(foreach f,$(FAKED),$(wildcard port/$(f)/*_test.c))
