@@ -34,8 +34,9 @@ class File {
     size_t position() const {
         return static_cast<size_t>(card_fake.position);
     }
+    /// What stat says: the length that the last flush left.
     size_t size() const {
-        return static_cast<size_t>(card_fake.size);
+        return static_cast<size_t>(card_fake.size_kept);
     }
     operator bool() const {
         return card_fake_open();

@@ -100,9 +100,7 @@ int card_fake_read(void *buffer, size_t bytes) {
 
 size_t card_fake_write(const void *buffer, size_t bytes) {
     uint32_t at = card_fake.append ? card_fake.size : card_fake.position;
-    if (!fake_call(bytes) ||
-        esk_chip_fails(&card_fake.chip.faults.fail_program) ||
-        bytes > card_fake.room - at) {
+    if (!fake_call(bytes) || bytes > card_fake.room - at) {
         return 0;
     }
     bytes -= card_fake.short_by;
@@ -114,6 +112,10 @@ size_t card_fake_write(const void *buffer, size_t bytes) {
     }
     for (uint32_t i = at; i < card_fake.position; i++) {
         card_fake.waits[i / CARD_FAKE_SECTOR] = true;
+    }
+    /* A write that failed may have moved the position all the same. */
+    if (esk_chip_fails(&card_fake.chip.faults.fail_program)) {
+        return 0;
     }
     return bytes;
 }
