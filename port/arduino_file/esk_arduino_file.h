@@ -42,13 +42,13 @@ template <typename File> struct esk_arduino_file_calls {
     static uint64_t size(File &file) {
         return static_cast<uint64_t>(file.size());
     }
-    static uint64_t position(File &file) {
-        return static_cast<uint64_t>(file.position());
+    static bool is_at(File &file, uint32_t address) {
+        return file.position() == address;
     }
     static bool seek(File &file, uint32_t address) {
         return file.seek(address);
     }
-    /// Takes fewer bytes, 0 and -1, of any type, for a failure.
+    /// What read returns is an int or a size_t, either with -1 for an error.
     static bool read(File &file, uint8_t *buffer, uint16_t bytes) {
         return static_cast<int32_t>(file.read(buffer, bytes)) ==
                static_cast<int32_t>(bytes);
@@ -103,7 +103,7 @@ static int esk_arduino_file_put(esk_arduino_file<File, Calls> *medium,
                                 uint16_t bytes) {
     return Calls::seek(*medium->file, address) &&
                    Calls::write(*medium->file, buffer, bytes) &&
-                   Calls::position(*medium->file) == address + bytes
+                   Calls::is_at(*medium->file, address + bytes)
                ? ESK_OK
                : ESK_E_IO;
 }

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 
 #include "Arduino.h"
+#include "SD.h"
 #include "SPI.h"
 #include "core_chip.h"
 
 TestSerial Serial;
 TestSpi SPI;
+TestSd SD;
+TestSdFile test_sd_file;
 
 static unsigned long now_ms;
 
