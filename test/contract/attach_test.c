@@ -64,6 +64,11 @@ ESK_TEST(series_attached_by_its_shape_is_the_one_that_was_opened) {
     ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
                                     &shape, &options, NULL, arena, 600),
                   ESK_E_NO_MEMORY);
+    const struct esk_series_config few = {.key_index_bytes = 8};
+    ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
+                                    &shape, &options, &few, arena,
+                                    sizeof arena),
+                  ESK_E_INVALID);
     ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
                                     &shape, &options, NULL, arena,
                                     sizeof arena),
