@@ -13,6 +13,7 @@
 #include "esker/status.h"
 #include "esker/tree.h"
 #include "esker/tree_plan.h"
+#include "esker/version.h"
 #include "esker/volume.h"
 
 #endif
