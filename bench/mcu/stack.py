@@ -23,19 +23,21 @@ from stack_isa import CALL, ISAS, POINTER
 SAVES, RESTORES = "__prologue_saves__", "__epilogue_restores__"
 SAVED_MAX = 18
 
+# The firmware has keys of 32 bits: esker/schema.h.
+MOUNT = "esk_volume_mount_with_32_bit_keys"
 # Which calls the groups of the firmware measure.
 SERIES = {
     "append": ["esk_series_append"],
     "get": ["esk_series_get"],
     "sync": ["esk_series_sync"],
     "value query": ["esk_series_cursor_open", "esk_series_cursor_next"],
-    "open": ["esk_volume_mount", "esk_series_open_with"],
+    "open": [MOUNT, "esk_series_open_with"],
 }
 TREE = {
     "tree insert": ["esk_tree_insert"],
     "tree get": ["esk_tree_get"],
     "tree iteration": ["esk_tree_cursor_open", "esk_tree_cursor_next"],
-    "tree open": ["esk_volume_mount", "esk_tree_open"],
+    "tree open": [MOUNT, "esk_tree_open"],
 }
 
 HEAD = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")

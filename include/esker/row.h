@@ -66,7 +66,7 @@
 #define ESK_ROW(row, list) ESK_ROW_WITH(, row, list)
 #define ESK_ROW_PACKED(row, list) ESK_ROW_WITH(ESK_ROW_PACK, row, list)
 
-/// Members of a struct esk_table_spec.
+/// Members of a struct esk_table_spec, behind .name.
 #define ESK_ROW_SPEC(row)                                                      \
     .columns = row##_columns,                                                  \
     .column_count = sizeof row##_columns / sizeof row##_columns[0],            \

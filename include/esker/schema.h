@@ -29,8 +29,14 @@ extern "C" {
 /// A key: the column's value, sign-extended when its type is signed.
 #if ESK_KEY_BITS == 32
 typedef uint32_t esk_key;
-#else
+/* A program does not link with a library whose keys are of another width. */
+#define esk_volume_mount esk_volume_mount_with_32_bit_keys
+#define esk_volume_mount_or_format esk_volume_mount_or_format_with_32_bit_keys
+#define esk_volume_attach esk_volume_attach_with_32_bit_keys
+#elif ESK_KEY_BITS == 64
 typedef uint64_t esk_key;
+#else
+#error "ESK_KEY_BITS is 32 or 64"
 #endif
 
 /// Bounds, so that every buffer has a constant size.
@@ -102,15 +108,18 @@ enum {
 };
 
 /// A table to create: esk_series_create, esk_tree_create. Everything in it is
-/// stored in the catalog.
+/// stored in the catalog. C++20 names members in this order.
 struct esk_table_spec {
     const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique
     const struct esk_column *columns;
+    uint8_t column_count; ///< 1 .. ESK_COLUMN_COUNT_MAX
+    uint16_t row_bytes;   ///< sizeof the program's row; 0: not compared
+    uint8_t key_column;   ///< which column is the key
+    uint32_t version;     ///< of the schema: the program's own number for it
     const struct esk_index_spec *indexes; ///< may be NULL
-    uint8_t column_count;                 ///< 1 .. ESK_COLUMN_COUNT_MAX
-    uint8_t key_column;                   ///< which column is the key
     uint8_t index_count;                  ///< 0 .. ESK_INDEX_COUNT_MAX
     uint8_t full_policy;                  ///< enum esk_full_policy
+    bool keys_repeat;      ///< series: rows in a row may have the same key
     uint8_t group_pages;   ///< index pages a summary group, 4..64; 0: 16
     uint8_t run_pages;     ///< most data pages an index page covers; 0: 64
     uint8_t sync_blocks;   ///< series: blocks of the data region that are its
@@ -121,9 +130,6 @@ struct esk_table_spec {
     uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's
     uint8_t store;         ///< trees: enum esk_tree_store
     uint8_t k_percent;     ///< mu: share of a page its leaf gets, 10..90; 0: 50
-    uint32_t version;      ///< of the schema: the program's own number for it
-    uint16_t row_bytes;    ///< sizeof the program's row; 0: not compared
-    bool keys_repeat;      ///< series: rows in a row may have the same key
 };
 
 /// What is wrong with a schema, and where.
