@@ -82,8 +82,10 @@ static inline void tree_create(struct tree_table *table,
     bool is_wide = shape->key_bytes != 0;
     uint16_t key_bytes = is_wide ? shape->key_bytes : 4;
     const struct esk_column columns[] = {
-        {"key", "", is_wide ? ESK_TYPE_BYTES : ESK_TYPE_U32, shape->key_bytes},
-        {"value", "", ESK_TYPE_BYTES, (uint16_t)(shape->row_bytes - key_bytes)},
+        {"key", "", is_wide ? ESK_TYPE_BYTES : ESK_TYPE_U32, shape->key_bytes,
+         0},
+        {"value", "", ESK_TYPE_BYTES, (uint16_t)(shape->row_bytes - key_bytes),
+         0},
     };
     struct esk_table_spec spec = {
         .name = "tree",
