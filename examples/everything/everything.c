@@ -34,7 +34,7 @@ static const struct esk_index_spec indexes[] = {
 static struct esk_volume volume;
 static struct esk_series *series;
 static struct esk_series_cursor cursor;
-static struct esk_range range = {.column = 1, .has_lo = true};
+static const struct esk_range range = {.column = 1, .has_lo = true};
 static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 static uint8_t row[32];
 

@@ -71,7 +71,6 @@ struct logger {
     uint8_t line_bytes;
     uint32_t answered; ///< lines of this answer
     char line[LOGGER_LINE_BYTES_MAX];
-    struct esk_range range;
     struct esk_series_cursor cursor;
     uint64_t arena[(LOGGER_ARENA_BYTES + 7) / 8];
 };

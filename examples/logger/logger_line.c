@@ -111,12 +111,12 @@ static int line_range(struct logger *logger, int64_t lo, int64_t hi) {
 }
 
 static int line_value(struct logger *logger, int64_t lo, int64_t hi) {
-    logger->range = (struct esk_range){.column = 1,
-                                       .has_lo = true,
-                                       .has_hi = true,
-                                       .lo = {.i = lo},
-                                       .hi = {.i = hi}};
-    const struct esk_query query = {.range_count = 1, .ranges = &logger->range};
+    const struct esk_range range = {.column = 1,
+                                    .has_lo = true,
+                                    .has_hi = true,
+                                    .lo = {.i = lo},
+                                    .hi = {.i = hi}};
+    const struct esk_query query = {.range_count = 1, .ranges = &range};
     return line_answer(logger, &query);
 }
 

@@ -58,13 +58,14 @@ struct esk_range {
     bool has_lo;
     bool has_hi;
     uint8_t column;
-    /* Filled in by esk_series_cursor_open. */
-    uint8_t type;
-    uint8_t index; ///< which value index covers the column; 255: none
-    uint16_t offset;
-    uint64_t order_lo;
-    uint64_t order_hi;
 };
+
+/// Most ranges that a query can have, 1 .. 255: room for them is in each
+/// cursor, 24 bytes a range (20 on AVR). Unless defined 8, and 1 where pointers
+/// have 16 bits. The same for the core and for all that includes its headers.
+#ifndef ESK_SERIES_RANGES_MAX
+#define ESK_SERIES_RANGES_MAX (sizeof(void *) <= 2 ? 1 : 8)
+#endif
 
 /// What a cursor yields: rows that meet every condition, in key order.
 struct esk_query {
@@ -72,9 +73,9 @@ struct esk_query {
     bool has_key_max;
     bool backward; ///< newest first
     uint8_t range_count;
-    struct esk_range *ranges; ///< borrowed while the cursor is used
-    esk_key key_min;          ///< included
-    esk_key key_max;          ///< included
+    const struct esk_range *ranges; ///< range_count of them; all must be met
+    esk_key key_min;                ///< included
+    esk_key key_max;                ///< included
 };
 
 /// What has happened since the table was opened.
@@ -226,10 +227,19 @@ extern const struct esk_series_parts esk_series_parts_all;
 #define ESK_SERIES_STATE_BYTES                                                 \
     (sizeof(void *) <= 2 ? 640u : sizeof(void *) <= 4 ? 784u : 1104u)
 
+/// A range as a cursor keeps it: where its column is, and its bounds in order
+/// form. The fields are EskerDB's.
+struct esk_series_bounds {
+    uint64_t lo;
+    uint64_t hi;
+    uint16_t offset; ///< of the column in a row
+    uint8_t type;
+    uint8_t index; ///< which value index covers the column; 255: none
+};
+
 /// Which data pages a cursor with conditions has to read: where it stands in
 /// the value index. The fields are EskerDB's.
 struct esk_series_plan {
-    struct esk_range *ranges;
     uint8_t range_count;
     bool open_run;      ///< the current run is the one in RAM
     bool exhausted;     ///< no index page is left, going back
@@ -242,6 +252,7 @@ struct esk_series_plan {
     uint32_t group;      ///< the group of group_mask; UINT32_MAX: none
     uint64_t window;     ///< which of the next 64 entries of the run match
     uint64_t group_mask; ///< which index pages of the group match
+    struct esk_series_bounds ranges[ESK_SERIES_RANGES_MAX];
 };
 
 /// A cursor: where it is among the rows. The caller owns it; it holds no frame
@@ -442,8 +453,9 @@ int esk_series_count(struct esk_series *series, uint32_t *count);
 ///
 /// Returns  ESK_OK; ESK_E_INVALID for an unknown or non-numeric column;
 ///          ESK_E_UNSUPPORTED: backward or with ranges, and that part is not
-///          there; ESK_E_IO.
-/// Keeps    `query`'s ranges until the cursor is last used.
+///          there; ESK_E_LIMIT: more than ESK_SERIES_RANGES_MAX ranges;
+///          ESK_E_IO.
+/// Keeps    nothing of `query` or its ranges: both are read in this call alone.
 /// Costs    with key_min a seek, as esk_series_get; going back the first next
 ///          pays it.
 int esk_series_cursor_open(struct esk_series *series,

@@ -38,7 +38,7 @@ enum esk_status {
     ESK_E_READ_ONLY = -11,  ///< the volume was mounted read-only
     ESK_E_WORN = -12,       ///< no block of the region takes a program
     ESK_E_SCHEMA = -13,     ///< the schema cannot be stored; see esk_fault
-    ESK_E_LIMIT = -14,      ///< a count reached the end of its type
+    ESK_E_LIMIT = -14,      ///< more than this build or a count's type holds
     ESK_E_MEDIUM = -15,     ///< drivers: the medium reports a failure
     ESK_E_BUSY = -16,       ///< the table is open, or the arena taken
     ESK_E_FOREIGN = -17,    ///< the medium holds something that is no volume

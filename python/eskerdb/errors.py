@@ -89,7 +89,7 @@ class Worn(DeviceError):
 
 
 class Limit(EskerError):
-    """A count reached the end of its type, or the most that a table can have."""
+    """More than a count's type, a table or this build can have."""
 
 
 class Busy(EskerError):

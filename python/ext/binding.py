@@ -163,7 +163,7 @@ struct esk_query {
     bool has_key_max;
     bool backward;
     uint8_t range_count;
-    struct esk_range *ranges;
+    const struct esk_range *ranges;
     uint64_t key_min;
     uint64_t key_max;
     ...;

@@ -501,12 +501,12 @@ int esk_py_series_check(struct esk_py_table *table,
 
 struct esk_py_cursor *esk_py_cursor_new(size_t bounds_bytes) {
     struct esk_py_cursor *cursor = calloc(1, sizeof *cursor);
-    if (cursor != NULL) {
+    if (cursor != NULL && bounds_bytes > 0) {
         cursor->bounds = calloc(1, bounds_bytes);
-    }
-    if (cursor != NULL && cursor->bounds == NULL) {
-        free(cursor);
-        cursor = NULL;
+        if (cursor->bounds == NULL) {
+            free(cursor);
+            cursor = NULL;
+        }
     }
     return cursor;
 }
@@ -538,24 +538,17 @@ static int series_cursor_open(struct esk_py_table *table,
     return table->series == NULL
                ? ESK_E_UNSUPPORTED
                : esk_series_cursor_open(table->series, &cursor->series,
-                                        &cursor->series_query);
+                                        cursor->series_query);
 }
 
 int esk_py_cursor_open(struct esk_py_table *table,
                        const struct esk_query *query,
                        struct esk_py_cursor **out) {
-    struct esk_range *ranges = NULL;
-    struct esk_py_cursor *cursor =
-        esk_py_cursor_new(((size_t)query->range_count + 1) * sizeof *ranges);
+    struct esk_py_cursor *cursor = esk_py_cursor_new(0);
     if (cursor == NULL) {
         return ESK_PY_NO_HEAP;
     }
-    ranges = cursor->bounds;
-    if (query->range_count > 0) {
-        memcpy(ranges, query->ranges, query->range_count * sizeof *ranges);
-    }
-    cursor->series_query = *query;
-    cursor->series_query.ranges = ranges;
+    cursor->series_query = query;
     return esk_py_cursor_start(cursor, table, series_cursor_open, out);
 }
 

@@ -46,7 +46,7 @@ const char *esk_status_text(int status) {
     case ESK_E_SCHEMA:
         return "the schema cannot be stored";
     case ESK_E_LIMIT:
-        return "a count reached the end of its type";
+        return "more than this build or a count's type holds";
     case ESK_E_MEDIUM:
         return "the medium reports a failure";
     case ESK_E_BUSY:

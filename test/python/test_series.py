@@ -183,6 +183,17 @@ def test_float_bounds_mean_what_they_say(volume):
         ]  # fmt: skip
 
 
+def test_a_scan_may_ask_for_every_column(volume):
+    names = [f"c{i}" for i in range(63)]
+    columns = [Column("k", "u8"), *(Column(name, "u8") for name in names)]
+    volume.create("wide", columns)
+    with volume.open("wide") as series:
+        series.append_many([(0, *[1] * 63), (1, *[2] * 63), (2, *[3] * 63)])
+        for name in names:
+            where = {n: (3 if n == name else 2, None) for n in names}
+            assert [r["k"] for r in series.scan(where=where)] == [2]
+
+
 def test_a_scan_gives_the_columns_asked_for(series):
     assert series.scan(columns=["temp_c"]).first() == {"temp_c": 10.0}
     assert list(series.scan(columns=["temp_c", "t"]).first()) == [

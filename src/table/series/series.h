@@ -32,7 +32,7 @@
 #include "volume/volume.h"
 
 enum {
-    ESK_SERIES_NO_INDEX = UINT8_MAX, ///< esk_range.index without an index
+    ESK_SERIES_NO_INDEX = UINT8_MAX, ///< esk_series_bounds.index without one
 };
 
 /// What was programmed since the last sync.
@@ -395,8 +395,9 @@ struct esk_series_sync {
 
 /// Conditions on columns.
 struct esk_series_ranges {
-    /// Resolves the cursor's ranges. As esk_series_cursor_open.
-    int (*open)(struct esk_series *series, struct esk_series_cursor *cursor);
+    /// Takes the query's ranges. As esk_series_cursor_open.
+    int (*open)(struct esk_series *series, struct esk_series_cursor *cursor,
+                const struct esk_query *query);
 };
 
 /// Breaks of the log.

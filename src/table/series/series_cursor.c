@@ -91,14 +91,12 @@ static int query_take(struct esk_series *series,
     if (query->backward && esk_parts(series)->back == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    cursor->plan.ranges = query->ranges;
-    cursor->plan.range_count = query->range_count;
     if (query->range_count == 0) {
         return ESK_OK;
     }
     return esk_parts(series)->ranges == NULL
                ? ESK_E_UNSUPPORTED
-               : esk_parts(series)->ranges->open(series, cursor);
+               : esk_parts(series)->ranges->open(series, cursor, query);
 }
 
 int esk_series_cursor_open(struct esk_series *series,

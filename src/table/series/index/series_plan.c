@@ -29,11 +29,10 @@ static uint64_t entries_match(const struct esk_series *series,
     uint64_t mask = UINT64_MAX;
     count = count < WINDOW_ENTRIES ? count : WINDOW_ENTRIES;
     for (uint8_t i = 0; i < plan->range_count && mask != 0; i++) {
-        const struct esk_range *range = &plan->ranges[i];
+        const struct esk_series_bounds *range = &plan->ranges[i];
         if (range->index != ESK_SERIES_NO_INDEX) {
-            struct esk_summary_range wanted = {.index = range->index,
-                                               .lo = range->order_lo,
-                                               .hi = range->order_hi};
+            struct esk_summary_range wanted = {
+                .index = range->index, .lo = range->lo, .hi = range->hi};
             mask &= esk_summary_matches(series->columns, entries,
                                         esk_shape(series)->entry_bytes, count,
                                         &wanted);
