@@ -64,6 +64,19 @@ enum esk_type {
     ESK_TYPE_VAR = 12,   ///< variable-length bytes, at most one a table
 };
 
+/// A number of a column's type: set the member that is named for the type.
+/// f64 is there only where a double has 64 bits, so that a double of 32, as
+/// AVR's, is not taken for one.
+union esk_number {
+    int64_t i;  ///< i8 .. i64
+    uint64_t u; ///< u8 .. u64
+    float f32;
+#if __SIZEOF_DOUBLE__ == 8
+    double f64;
+#endif
+    uint64_t f64_bits; ///< the same as f64, as its IEEE 754 bits
+};
+
 /// What a column says of itself beside its type. On flash.
 enum esk_column_flags {
     ESK_COLUMN_TEXT = 1u << 0, ///< bytes, fixed or variable, that are UTF-8

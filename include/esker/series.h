@@ -43,14 +43,6 @@ struct esk_series_config {
     uint8_t key_error_16ths;
 };
 
-/// A number of a column's type: set the member that fits the type.
-union esk_number {
-    int64_t i;    ///< i8 .. i64
-    uint64_t u;   ///< u8 .. u64
-    float f32;    ///< f32
-    uint64_t f64; ///< the bits of an f64
-};
-
 /// A condition: lo <= column <= hi, both ends included. NaN never matches.
 struct esk_range {
     union esk_number lo;

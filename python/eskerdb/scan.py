@@ -9,7 +9,6 @@ an f32 column means what it says.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -172,13 +171,8 @@ def _fill_range(target: Any, column: Column, least: Any, most: Any) -> None:
         if bound is None:
             continue
         _number(column, bound)
-        value = round_in(column, bound)
         setattr(target, f"has_{name}", True)
-        if column.type == "f32":
-            getattr(target, name).f32 = value
-        else:
-            (bits,) = struct.unpack("<Q", struct.pack("<d", value))
-            getattr(target, name).f64 = bits
+        setattr(getattr(target, name), column.type, round_in(column, bound))
 
 
 class Scan:

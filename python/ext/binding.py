@@ -148,7 +148,7 @@ union esk_number {
     int64_t i;
     uint64_t u;
     float f32;
-    uint64_t f64;
+    double f64;
 };
 struct esk_range {
     uint8_t column;

@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include "esker/schema.h"
-#include "esker/series.h"
 
 /// Bytes a value of numeric `type` takes; 0 for any other type.
 uint8_t esk_order_width(uint8_t type);

@@ -134,12 +134,18 @@ ESK_TEST(order_number_clamps_and_says_so) {
                  false, false);
 }
 
+_Static_assert(_Generic(((union esk_number *)NULL)->f64, double: true),
+               "a double assigned to f64 is not converted to its bits' type");
+
 ESK_TEST(order_number_of_a_float_is_the_order_of_its_bytes) {
     union esk_number number = {.u = 0};
     number.f32 = -1.5f;
     check_number(ESK_TYPE_F32, number, order_of(ESK_TYPE_F32, f32_bits(-1.5f)),
                  false, false);
-    number.f64 = f64_bits(2.5);
+    number.f64 = 2.5;
+    check_number(ESK_TYPE_F64, number, order_of(ESK_TYPE_F64, f64_bits(2.5)),
+                 false, false);
+    number.f64_bits = f64_bits(2.5);
     check_number(ESK_TYPE_F64, number, order_of(ESK_TYPE_F64, f64_bits(2.5)),
                  false, false);
 }
@@ -151,7 +157,7 @@ ESK_TEST(order_number_that_is_nan_is_both_below_and_above) {
     number.f32 = NAN;
     esk_order_number(ESK_TYPE_F32, number, &below, &above);
     ESK_CHECK(below && above);
-    number.f64 = f64_bits((double)NAN);
+    number.f64 = (double)NAN;
     esk_order_number(ESK_TYPE_F64, number, &below, &above);
     ESK_CHECK(below && above);
 }

@@ -59,12 +59,6 @@ static void row_make(uint32_t key, uint8_t *row) {
     esk_store_u64(row + 38, bits);
 }
 
-static uint64_t f64_bits(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 static double f64_of(uint64_t bits) {
     double value;
     memcpy(&value, &bits, sizeof value);
@@ -80,8 +74,8 @@ static bool row_meets(const uint8_t *row, const struct esk_range *range) {
         memcpy(&narrow, at, 4);
         bool wide = type == ESK_TYPE_F64;
         double value = wide ? f64_of(esk_load_u64(at)) : (double)narrow;
-        double lo = wide ? f64_of(range->lo.f64) : (double)range->lo.f32;
-        double hi = wide ? f64_of(range->hi.f64) : (double)range->hi.f32;
+        double lo = wide ? range->lo.f64 : (double)range->lo.f32;
+        double hi = wide ? range->hi.f64 : (double)range->hi.f32;
         return !isnan(value) && (!range->has_lo || value >= lo) &&
                (!range->has_hi || value <= hi);
     }
@@ -184,8 +178,8 @@ static void range_set(struct esk_range *range, uint8_t column, int64_t lo,
         range->lo.f32 = (float)lo / 4.0f;
         range->hi.f32 = (float)hi / 4.0f;
     } else if (column == F64) {
-        range->lo.f64 = f64_bits((double)lo * 1e10);
-        range->hi.f64 = f64_bits((double)hi * 1e10);
+        range->lo.f64 = (double)lo * 1e10;
+        range->hi.f64 = (double)hi * 1e10;
     } else if (column == U64) {
         range->lo.u = (uint64_t)(lo + 60) << 54;
         range->hi.u = (uint64_t)(hi + 60) << 54;

@@ -5,6 +5,8 @@
 /// many it can take.
 #include "table/series/series.h"
 
+#include <math.h>
+
 #include "test/harness/fixture.h"
 
 enum { ROWS = 300, ROW_BYTES_MAX = 13 };
@@ -172,6 +174,122 @@ ESK_TEST(ranges_are_at_most_as_many_as_a_cursor_has_room_for) {
     query.range_count = UINT8_MAX;
     ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                   ESK_E_LIMIT);
+    fixture_end(&fixture);
+}
+
+/* Columns 1 and 2 have the same value: runs of rows longer than a page, so
+   that there are pages of each value alone. */
+
+static const struct esk_column float_columns[] = {
+    {.name = "at", .type = ESK_TYPE_U32},
+    {.name = "single", .type = ESK_TYPE_F32},
+    {.name = "wide", .type = ESK_TYPE_F64},
+};
+
+enum { VALUES = 10, RUN_ROWS = 40, FLOAT_ROWS = VALUES * RUN_ROWS };
+
+static float value_of(uint32_t key) {
+    static const float values[VALUES] = {-INFINITY, 0.0f,    -1.5f, NAN,
+                                         -0.0f,     1.5f,    -NAN,  1e-44f,
+                                         -1e-44f,   INFINITY};
+    return values[key / RUN_ROWS % VALUES];
+}
+
+/// Appends a row of value_of(key) for each key.
+static void floats_fill(struct esk_fixture *fixture) {
+    for (uint32_t key = 0; key < FLOAT_ROWS; key++) {
+        uint8_t row[16];
+        float single = value_of(key);
+        double wide_value = (double)single;
+        esk_store_u32(row, key);
+        memcpy(row + 4, &single, sizeof single);
+        memcpy(row + 8, &wide_value, sizeof wide_value);
+        ESK_CHECK_INT(esk_series_append(fixture->series, row), ESK_OK);
+    }
+}
+
+/// A cursor of `query` has to give the rows with lo <= value <= hi, as C
+/// compares them.
+static void floats_check(struct esk_fixture *fixture,
+                         const struct esk_query *query, float lo, float hi) {
+    struct esk_series_cursor cursor;
+    uint8_t row[16];
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, query),
+                  ESK_OK);
+    for (uint32_t i = 0; i < FLOAT_ROWS; i++) {
+        uint32_t key = query->backward ? FLOAT_ROWS - 1 - i : i;
+        if (value_of(key) >= lo && value_of(key) <= hi) {
+            ESK_CHECK_INT(esk_series_cursor_next(fixture->series, &cursor, row),
+                          ESK_OK);
+            ESK_CHECK_INT(esk_load_u32(row), key);
+        }
+    }
+    ESK_CHECK_INT(esk_series_cursor_next(fixture->series, &cursor, row),
+                  ESK_END);
+}
+
+/// Asks for the rows between each two of the values, in either order.
+static void floats_ask(struct esk_fixture *fixture, uint8_t column) {
+    for (uint32_t i = 0; i < 2 * VALUES * VALUES; i++) {
+        float lo = value_of(i / 2 % VALUES * RUN_ROWS);
+        float hi = value_of(i / 2 / VALUES * RUN_ROWS);
+        struct esk_range range = {
+            .column = column, .has_lo = true, .has_hi = true};
+        const struct esk_query query = {
+            .backward = i % 2 != 0, .ranges = &range, .range_count = 1};
+        ESK_CONTEXT("column %u, %g to %g, backward %u", column, (double)lo,
+                    (double)hi, query.backward);
+        if (column == 1) {
+            range.lo.f32 = lo;
+            range.hi.f32 = hi;
+        } else {
+            range.lo.f64 = (double)lo;
+            range.hi.f64 = (double)hi;
+        }
+        floats_check(fixture, &query, lo, hi);
+    }
+}
+
+ESK_TEST(ranges_of_floats_compare_as_C_does) {
+    /* No index, zone maps, learned buckets. */
+    for (int how = 0; how < 3; how++) {
+        const uint8_t bits = how == 2 ? 16 : 0;
+        const struct esk_index_spec indexes[] = {
+            {.column = 1, .bitmap_bits = bits},
+            {.column = 2, .bitmap_bits = bits},
+        };
+        const struct esk_table_spec spec = {.name = "floats",
+                                            .columns = float_columns,
+                                            .indexes = indexes,
+                                            .column_count = 3,
+                                            .index_count = how > 0 ? 2 : 0,
+                                            .data_blocks = 12,
+                                            .index_blocks = how > 0 ? 4 : 0};
+        struct esk_fixture fixture;
+        fixture_start(&fixture, &fixture_nor, NULL);
+        fixture_create(&fixture, &spec);
+        fixture_open(&fixture, "floats", NULL);
+        floats_fill(&fixture);
+        floats_ask(&fixture, 1);
+        floats_ask(&fixture, 2);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(ranges_of_doubles_are_as_well_given_by_their_bits) {
+    struct esk_range range = {.column = 2, .has_lo = true};
+    const struct esk_query query = {.ranges = &range, .range_count = 1};
+    const struct esk_table_spec spec = {.name = "floats",
+                                        .columns = float_columns,
+                                        .column_count = 3,
+                                        .data_blocks = 12};
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "floats", NULL);
+    floats_fill(&fixture);
+    range.lo.f64_bits = UINT64_C(0x3FF8000000000000); /* 1.5 */
+    floats_check(&fixture, &query, 1.5f, INFINITY);
     fixture_end(&fixture);
 }
 
