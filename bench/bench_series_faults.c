@@ -55,10 +55,10 @@ static void rows_try(struct bench_table *table, uint32_t first, uint32_t end,
                      uint32_t step, struct found *trial) {
     const struct bench_data *data = table->data;
     struct esk_series_cursor cursor;
-    struct esk_query query = {.has_key_min = true,
-                              .has_key_max = true,
-                              .key_min = bench_key(data, first),
-                              .key_max = bench_key(data, end - 1)};
+    struct esk_series_query query = {.has_key_min = true,
+                                     .has_key_max = true,
+                                     .key_min = bench_key(data, first),
+                                     .key_max = bench_key(data, end - 1)};
     uint8_t row[16];
     uint32_t rows = 0;
     uint32_t next = first;
@@ -152,10 +152,10 @@ static uint32_t values_try(struct bench_table *table) {
     const struct bench_data *data = table->data;
     double lo = bench_value(data, bench_row(data, data->count / 2));
     struct esk_series_cursor cursor;
-    struct esk_range range = {.column = data->value_column,
-                              .has_lo = true,
-                              .lo = bench_number(data, lo)};
-    struct esk_query query = {.range_count = 1, .ranges = &range};
+    struct esk_series_range range = {.column = data->value_column,
+                                     .has_lo = true,
+                                     .lo = bench_number(data, lo)};
+    struct esk_series_query query = {.range_count = 1, .ranges = &range};
     uint8_t row[16];
     uint32_t wrong = 0;
     uint32_t next = 0;

@@ -147,7 +147,7 @@ static inline double row_sum(const struct bench_data *data,
 }
 
 static double esker_query(struct bench_table *table,
-                          const struct esk_query *query) {
+                          const struct esk_series_query *query) {
     struct esk_series_cursor cursor;
     uint8_t row[16];
     double sum = 0;
@@ -184,7 +184,7 @@ static double esker_run(struct comparison *cmp, enum side side,
         return esker_query(table, NULL);
     }
     for (uint32_t i = 0; op == OP_RANGE && i < RANGES; i++) {
-        struct esk_query query = {
+        struct esk_series_query query = {
             .has_key_min = true,
             .has_key_max = true,
             .key_min = bench_key(data, i * rows),
@@ -193,12 +193,13 @@ static double esker_run(struct comparison *cmp, enum side side,
         sum += esker_query(table, &query);
     }
     for (uint32_t i = 0; op == OP_TAIL && i < TAILS; i++) {
-        struct esk_range range = {.column = data->value_column,
-                                  .has_lo = true,
-                                  .has_hi = true,
-                                  .lo = bench_number(data, cmp->tail.lo),
-                                  .hi = bench_number(data, cmp->tail.hi)};
-        struct esk_query query = {.range_count = 1, .ranges = &range};
+        struct esk_series_range range = {.column = data->value_column,
+                                         .has_lo = true,
+                                         .has_hi = true,
+                                         .lo = bench_number(data, cmp->tail.lo),
+                                         .hi =
+                                             bench_number(data, cmp->tail.hi)};
+        struct esk_series_query query = {.range_count = 1, .ranges = &range};
         sum += esker_query(table, &query);
     }
     return sum;

@@ -282,7 +282,7 @@ static inline void bench_get(struct bench_table *table, uint32_t index) {
 
 /// Runs `query` to its end. Returns the number of rows.
 static inline uint32_t bench_query(struct bench_table *table,
-                                   const struct esk_query *query) {
+                                   const struct esk_series_query *query) {
     struct esk_series_cursor cursor;
     uint8_t row[16];
     uint32_t rows = 0;
@@ -299,7 +299,7 @@ static inline uint32_t bench_query(struct bench_table *table,
 /// The rows `first` .. `first` + `count` - 1 by their keys.
 static inline void bench_key_range(struct bench_table *table, uint32_t first,
                                    uint32_t count) {
-    struct esk_query query = {
+    struct esk_series_query query = {
         .has_key_min = true,
         .has_key_max = true,
         .key_min = bench_key(table->data, first),
@@ -322,14 +322,14 @@ static inline union esk_number bench_number(const struct bench_data *data,
 /// The rows of `span`.
 static inline void bench_value_range(struct bench_table *table,
                                      const struct bench_span *span) {
-    struct esk_range range = {
+    struct esk_series_range range = {
         .column = table->data->value_column,
         .has_lo = true,
         .has_hi = true,
         .lo = bench_number(table->data, span->lo),
         .hi = bench_number(table->data, span->hi),
     };
-    struct esk_query query = {.range_count = 1, .ranges = &range};
+    struct esk_series_query query = {.range_count = 1, .ranges = &range};
     BENCH_HOLDS(bench_query(table, &query) == span->rows);
 }
 

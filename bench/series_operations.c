@@ -54,8 +54,9 @@ COUNTED uint32_t count_get(struct operations *all) {
 }
 
 /// Runs `query` `times` times. Returns the rows.
-static inline __attribute__((always_inline)) uint32_t query_rows(
-    struct operations *all, const struct esk_query *query, uint32_t times) {
+static inline __attribute__((always_inline)) uint32_t
+query_rows(struct operations *all, const struct esk_series_query *query,
+           uint32_t times) {
     uint32_t rows = 0;
     for (uint32_t i = 0; i < times; i++) {
         struct esk_series_cursor cursor;
@@ -70,17 +71,17 @@ static inline __attribute__((always_inline)) uint32_t query_rows(
 }
 
 COUNTED uint32_t count_scan(struct operations *all) {
-    struct esk_query query = {.range_count = 0};
+    struct esk_series_query query = {.range_count = 0};
     return query_rows(all, &query, 1);
 }
 
 COUNTED uint32_t count_range(struct operations *all,
-                             const struct esk_query *query) {
+                             const struct esk_series_query *query) {
     return query_rows(all, query, RANGES);
 }
 
 COUNTED uint32_t count_tail(struct operations *all,
-                            const struct esk_query *query) {
+                            const struct esk_series_query *query) {
     return query_rows(all, query, TAILS);
 }
 
@@ -103,7 +104,7 @@ static void queries_run(struct operations *all) {
     const struct bench_data *data = &all->data;
     uint32_t part = data->count / 20;
     uint32_t first = data->count / 3;
-    struct esk_query range = {
+    struct esk_series_query range = {
         .has_key_min = true,
         .has_key_max = true,
         .key_min = bench_key(data, first),
@@ -115,14 +116,14 @@ static void queries_run(struct operations *all) {
 
     struct bench_span span =
         bench_tail(data, bench_page_rows(data, BENCH_PAGE_BYTES));
-    struct esk_range value = {
+    struct esk_series_range value = {
         .column = data->value_column,
         .has_lo = true,
         .has_hi = true,
         .lo = bench_number(data, span.lo),
         .hi = bench_number(data, span.hi),
     };
-    struct esk_query tail = {.range_count = 1, .ranges = &value};
+    struct esk_series_query tail = {.range_count = 1, .ranges = &value};
     BENCH_HOLDS(count_tail(all, &tail) == TAILS * span.rows);
     printf("count_tail %d\n", TAILS);
 }

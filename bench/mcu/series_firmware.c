@@ -153,8 +153,9 @@ static void measure_get(const char *name) {
 }
 
 /// Runs `query`; with `first`, the rows are those of the input from it on.
-static void measure_query(const char *name, const struct esk_query *query,
-                          int32_t first, uint32_t rows_wanted) {
+static void measure_query(const char *name,
+                          const struct esk_series_query *query, int32_t first,
+                          uint32_t rows_wanted) {
     struct row wanted;
     struct row row;
     uint32_t rows = 0;
@@ -185,7 +186,7 @@ static void measure_query(const char *name, const struct esk_query *query,
 static void measure_range(void) {
     uint32_t rows = input.rows / RANGE_PART;
     uint32_t first = input.rows / 2;
-    struct esk_query query = {.has_key_min = true, .has_key_max = true};
+    struct esk_series_query query = {.has_key_min = true, .has_key_max = true};
     struct row row;
     input_row(first, &row);
     query.key_min = row.key;
@@ -195,8 +196,8 @@ static void measure_range(void) {
 }
 
 static void measure_value(void) {
-    struct esk_range range = {.column = 1, .has_lo = true};
-    struct esk_query query = {.range_count = 1, .ranges = &range};
+    struct esk_series_range range = {.column = 1, .has_lo = true};
+    struct esk_series_query query = {.range_count = 1, .ranges = &range};
     range.lo.i = input.value_min;
     measure_query("value", &query, -1, input.value_rows);
 }

@@ -34,7 +34,7 @@ static const struct esk_index_spec indexes[] = {
 static struct esk_volume volume;
 static struct esk_series *series;
 static struct esk_series_cursor cursor;
-static const struct esk_range range = {.column = 1, .has_lo = true};
+static const struct esk_series_range range = {.column = 1, .has_lo = true};
 static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 static uint8_t row[32];
 
@@ -68,7 +68,7 @@ static int write_rows(void) {
 }
 
 static int scan(bool backward) {
-    struct esk_query query = {
+    struct esk_series_query query = {
         .backward = backward, .range_count = 1, .ranges = &range};
     struct esk_series_value value;
     uint32_t got = 0;

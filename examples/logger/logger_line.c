@@ -93,7 +93,8 @@ static bool line_take_bounds(const char *at, int64_t *lo, int64_t *hi) {
 }
 
 /// Begins to send the rows of `query`.
-static int line_answer(struct logger *logger, const struct esk_query *query) {
+static int line_answer(struct logger *logger,
+                       const struct esk_series_query *query) {
     int status = esk_series_cursor_open(logger->series, &logger->cursor, query);
     logger->answering = status == ESK_OK;
     return status == ESK_OK ? ESK_OK : line_end(logger, status);
@@ -103,20 +104,21 @@ static int line_range(struct logger *logger, int64_t lo, int64_t hi) {
     if (hi < 0 || lo > hi) {
         return line_end(logger, ESK_OK);
     }
-    const struct esk_query query = {.has_key_min = true,
-                                    .has_key_max = true,
-                                    .key_min = (esk_key)(lo < 0 ? 0 : lo),
-                                    .key_max = (esk_key)hi};
+    const struct esk_series_query query = {.has_key_min = true,
+                                           .has_key_max = true,
+                                           .key_min =
+                                               (esk_key)(lo < 0 ? 0 : lo),
+                                           .key_max = (esk_key)hi};
     return line_answer(logger, &query);
 }
 
 static int line_value(struct logger *logger, int64_t lo, int64_t hi) {
-    const struct esk_range range = {.column = 1,
-                                    .has_lo = true,
-                                    .has_hi = true,
-                                    .lo = {.i = lo},
-                                    .hi = {.i = hi}};
-    const struct esk_query query = {.range_count = 1, .ranges = &range};
+    const struct esk_series_range range = {.column = 1,
+                                           .has_lo = true,
+                                           .has_hi = true,
+                                           .lo = {.i = lo},
+                                           .hi = {.i = hi}};
+    const struct esk_series_query query = {.range_count = 1, .ranges = &range};
     return line_answer(logger, &query);
 }
 

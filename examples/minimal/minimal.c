@@ -56,7 +56,7 @@ static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 
 /// Sums the rows from `time_min` on.
 static int scan(uint32_t time_min, int32_t *sum) {
-    struct esk_query query = {.has_key_min = true, .key_min = time_min};
+    struct esk_series_query query = {.has_key_min = true, .key_min = time_min};
     struct row row;
 
     ESK_TRY(esk_series_cursor_open(series, &cursor, &query));

@@ -58,7 +58,8 @@ static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 
 /// Sums the rows from `time_min` on; every row where there is no get.
 static int scan(uint32_t time_min, int32_t *sum) {
-    const struct esk_query query = {.has_key_min = true, .key_min = time_min};
+    const struct esk_series_query query = {.has_key_min = true,
+                                           .key_min = time_min};
     struct log_row row;
 
     ESK_TRY(

@@ -44,7 +44,7 @@ struct esk_series_config {
 };
 
 /// A condition: lo <= column <= hi, both ends included. NaN never matches.
-struct esk_range {
+struct esk_series_range {
     union esk_number lo;
     union esk_number hi;
     bool has_lo;
@@ -60,14 +60,15 @@ struct esk_range {
 #endif
 
 /// What a cursor yields: rows that meet every condition, in key order.
-struct esk_query {
+struct esk_series_query {
     bool has_key_min;
     bool has_key_max;
     bool backward; ///< newest first
     uint8_t range_count;
-    const struct esk_range *ranges; ///< range_count of them; all must be met
-    esk_key key_min;                ///< included
-    esk_key key_max;                ///< included
+    const struct esk_series_range
+        *ranges;     ///< range_count of them; all must be met
+    esk_key key_min; ///< included
+    esk_key key_max; ///< included
 };
 
 /// What has happened since the table was opened.
@@ -452,7 +453,7 @@ int esk_series_count(struct esk_series *series, uint32_t *count);
 ///          pays it.
 int esk_series_cursor_open(struct esk_series *series,
                            struct esk_series_cursor *cursor,
-                           const struct esk_query *query);
+                           const struct esk_series_query *query);
 
 /// Copies the next row into `row`.
 ///

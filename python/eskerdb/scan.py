@@ -30,7 +30,7 @@ Bounds = tuple[Any, Any]
 
 
 class Query:
-    """What is asked of a series: a C struct esk_query and its ranges."""
+    """What is asked of a series: a C struct esk_series_query and its ranges."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Query:
         where: Mapping[str, Bounds],
         backward: bool,
     ) -> None:
-        self.c = ffi.new("struct esk_query *")
+        self.c = ffi.new("struct esk_series_query *")
         self.c.backward = backward
         bounds = dict(where)
         key = series.key
@@ -48,7 +48,7 @@ class Query:
             low, high = bounds.pop(key.name)
             key_min = low if key_min is None else _most(max, key_min, low)
             key_max = high if key_max is None else _most(min, key_max, high)
-        self._ranges = ffi.new("struct esk_range[]", len(bounds) + 1)
+        self._ranges = ffi.new("struct esk_series_range[]", len(bounds) + 1)
         self.c.ranges = self._ranges
         self.c.range_count = len(bounds)
         low, high = _integer_bounds(key, key_min, key_max)
@@ -155,7 +155,7 @@ def _number(column: Column, value: Any) -> None:
 
 
 def _fill_range(target: Any, column: Column, least: Any, most: Any) -> None:
-    """Sets a struct esk_range to what the bounds mean for the column."""
+    """Sets a struct esk_series_range to what the bounds mean for the column."""
     if column.is_integer:
         lo, hi = _integer_bounds(column, least, most)
         member = "i" if column.type[0] == "i" else "u"

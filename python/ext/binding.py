@@ -150,7 +150,7 @@ union esk_number {
     float f32;
     double f64;
 };
-struct esk_range {
+struct esk_series_range {
     uint8_t column;
     bool has_lo;
     bool has_hi;
@@ -158,12 +158,12 @@ struct esk_range {
     union esk_number hi;
     ...;
 };
-struct esk_query {
+struct esk_series_query {
     bool has_key_min;
     bool has_key_max;
     bool backward;
     uint8_t range_count;
-    const struct esk_range *ranges;
+    const struct esk_series_range *ranges;
     uint64_t key_min;
     uint64_t key_max;
     ...;

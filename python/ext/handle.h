@@ -51,7 +51,8 @@ struct esk_py_cursor {
     struct esk_py_table *table; ///< holds a reference
     void *bounds; ///< what a tree's query points at, to be freed; or NULL
     struct esk_series_cursor series;
-    const struct esk_query *series_query; ///< the caller's, while it opens
+    const struct esk_series_query
+        *series_query; ///< the caller's, while it opens
     struct esk_tree_cursor tree;
     struct esk_tree_query tree_query;
     uint32_t damaged; ///< nodes of a tree that were passed over

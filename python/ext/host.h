@@ -246,7 +246,7 @@ int esk_py_tree_cursor_open(struct esk_py_table *table, const void *key_min,
 
 /// Copies `query` and its ranges; holds a reference to `series`.
 int esk_py_cursor_open(struct esk_py_table *series,
-                       const struct esk_query *query,
+                       const struct esk_series_query *query,
                        struct esk_py_cursor **out);
 /// Copies up to `rows_max` rows. `count` is set on every outcome: rows that
 /// came before an ESK_END, ESK_E_STALE or failure are delivered.

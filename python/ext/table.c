@@ -542,7 +542,7 @@ static int series_cursor_open(struct esk_py_table *table,
 }
 
 int esk_py_cursor_open(struct esk_py_table *table,
-                       const struct esk_query *query,
+                       const struct esk_series_query *query,
                        struct esk_py_cursor **out) {
     struct esk_py_cursor *cursor = esk_py_cursor_new(0);
     if (cursor == NULL) {

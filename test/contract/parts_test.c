@@ -126,7 +126,7 @@ ESK_TEST(parts_that_a_table_needs_are_asked_for) {
 ESK_TEST(parts_without_back_refuse_what_goes_back) {
     struct esk_model_series model;
     struct esk_series_parts parts = subset(7);
-    struct esk_query query = {.backward = true};
+    struct esk_series_query query = {.backward = true};
     struct esk_series_cursor cursor;
     uint8_t row[ESK_MODEL_SERIES_ROW_BYTES_MAX];
     model_series_make(&model, &tables[0]);
@@ -143,8 +143,8 @@ ESK_TEST(parts_without_back_refuse_what_goes_back) {
 ESK_TEST(parts_without_ranges_refuse_conditions) {
     struct esk_model_series model;
     struct esk_series_parts parts = subset(15);
-    struct esk_range range = {.column = 1, .has_lo = true};
-    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range = {.column = 1, .has_lo = true};
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     struct esk_series_cursor cursor;
     uint8_t row[ESK_MODEL_SERIES_ROW_BYTES_MAX];
     model_series_make(&model, &tables[0]);

@@ -325,7 +325,7 @@ static void scan_forward(void) {
 
 static void scan_backward(void) {
     struct esk_series_cursor cursor;
-    const struct esk_query query = {.backward = true};
+    const struct esk_series_query query = {.backward = true};
     uint8_t row[ROW_BYTES_MAX];
     uint32_t count = 0;
     int status = esk_series_cursor_open(run.series, &cursor, &query);
@@ -348,12 +348,12 @@ static void scan_backward(void) {
 // A query by value finds every row of the scan that meets it.
 static void scan_by_value(void) {
     int16_t lo = row_value(run.seen_last);
-    struct esk_range range = {.column = 1,
-                              .has_lo = true,
-                              .has_hi = true,
-                              .lo = {.i = lo - 40},
-                              .hi = {.i = lo + 10}};
-    const struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range = {.column = 1,
+                                     .has_lo = true,
+                                     .has_hi = true,
+                                     .lo = {.i = lo - 40},
+                                     .hi = {.i = lo + 10}};
+    const struct esk_series_query query = {.ranges = &range, .range_count = 1};
     struct esk_series_cursor cursor;
     uint8_t row[ROW_BYTES_MAX];
     uint32_t wanted = 0;

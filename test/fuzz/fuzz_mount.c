@@ -89,7 +89,8 @@ static void value_read(struct esk_series *series, const uint8_t *row) {
     }
 }
 
-static void scan(struct esk_series *series, const struct esk_query *query) {
+static void scan(struct esk_series *series,
+                 const struct esk_series_query *query) {
     struct esk_series_cursor cursor;
     uint8_t row[ROW_BYTES_MAX];
     uint32_t left = 4 * IMAGE_BYTES_MAX;
@@ -108,10 +109,12 @@ static void scan(struct esk_series *series, const struct esk_query *query) {
 static void query_all(struct esk_series *series,
                       const struct esk_table_info *info) {
     for (uint8_t i = 0; i < 2 * 4; i++) {
-        struct esk_range range = {.column = (uint8_t)(i / 2), .has_lo = true};
-        struct esk_query query = {.backward = i % 2 == 1,
-                                  .ranges = &range,
-                                  .range_count = i / 2 < info->column_count};
+        struct esk_series_range range = {.column = (uint8_t)(i / 2),
+                                         .has_lo = true};
+        struct esk_series_query query = {.backward = i % 2 == 1,
+                                         .ranges = &range,
+                                         .range_count =
+                                             i / 2 < info->column_count};
         range.lo.f32 = 5.0f;
         if (info->kind == ESK_TABLE_SERIES) {
             scan(series, &query);
@@ -180,7 +183,7 @@ static void table_use(struct esk_volume *volume,
         free(exact);
         return;
     }
-    struct esk_query backward = {.backward = true};
+    struct esk_series_query backward = {.backward = true};
     scan(series, NULL);
     scan(series, &backward);
     query_all(series, info);

@@ -52,10 +52,11 @@ static inline void level_start(struct esk_fixture *fixture,
 /// Rows of `level` that a cursor over `query` gives, each held against the
 /// number that `number_of` says its key has.
 static inline uint32_t level_count(struct esk_fixture *fixture, int16_t level,
-                                   const struct esk_query *query,
+                                   const struct esk_series_query *query,
                                    uint32_t (*number_of)(uint32_t key)) {
-    struct esk_range range = {.column = 1, .has_lo = true, .has_hi = true};
-    struct esk_query of = *query;
+    struct esk_series_range range = {
+        .column = 1, .has_lo = true, .has_hi = true};
+    struct esk_series_query of = *query;
     struct esk_series_cursor cursor;
     uint8_t row[LEVEL_ROW_BYTES];
     uint32_t rows = 0;

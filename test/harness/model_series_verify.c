@@ -205,8 +205,8 @@ static void model_settle(struct esk_model_series *model) {
 
 /// A query for the test, and what the model says to it.
 struct model_series_query {
-    struct esk_query query;
-    struct esk_range range;
+    struct esk_series_query query;
+    struct esk_series_range range;
     int32_t lo;
     int32_t hi;
     int64_t key_min;
@@ -263,8 +263,8 @@ static bool query_takes(const struct model_series_query *query,
 /// backward scan of everything.
 static bool query_verify(struct esk_model_series *model,
                          struct model_series_query *query) {
-    struct esk_query all = {.backward = true};
-    struct esk_query *asked = query == NULL ? &all : &query->query;
+    struct esk_series_query all = {.backward = true};
+    struct esk_series_query *asked = query == NULL ? &all : &query->query;
     struct esk_series_cursor cursor;
     uint8_t bytes[ESK_MODEL_SERIES_ROW_BYTES_MAX];
     int status = esk_series_cursor_open(model->series, &cursor, asked);

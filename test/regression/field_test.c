@@ -39,7 +39,7 @@ static uint32_t number_of(uint32_t key) {
 }
 
 static uint32_t count_level(struct esk_fixture *fixture, int16_t level) {
-    static const struct esk_query all;
+    static const struct esk_series_query all;
     return level_count(fixture, level, &all, number_of);
 }
 

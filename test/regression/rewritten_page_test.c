@@ -26,7 +26,7 @@ static uint32_t number_of(uint32_t key) {
 /// Rows of `level` up to `key_max`, newest first.
 static uint32_t count_level(struct esk_fixture *fixture, int16_t level,
                             uint32_t key_max) {
-    struct esk_query query = {
+    struct esk_series_query query = {
         .backward = true, .has_key_max = true, .key_max = key_max};
     return level_count(fixture, level, &query, number_of);
 }

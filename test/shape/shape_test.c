@@ -136,10 +136,10 @@ static bool may_have_dropped(void) {
 /// last. Returns the numbers of the first row and past the last one.
 static void scan(uint32_t key_min, uint32_t key_max, uint32_t *first,
                  uint32_t *end) {
-    const struct esk_query query = {.has_key_min = true,
-                                    .key_min = key_min,
-                                    .has_key_max = true,
-                                    .key_max = key_max};
+    const struct esk_series_query query = {.has_key_min = true,
+                                           .key_min = key_min,
+                                           .has_key_max = true,
+                                           .key_max = key_max};
     struct log_row row;
     *first = 0;
     *end = 0;

@@ -397,7 +397,7 @@ struct esk_series_sync {
 struct esk_series_ranges {
     /// Takes the query's ranges. As esk_series_cursor_open.
     int (*open)(struct esk_series *series, struct esk_series_cursor *cursor,
-                const struct esk_query *query);
+                const struct esk_series_query *query);
 };
 
 /// Breaks of the log.

@@ -143,7 +143,7 @@ static void row_check(struct log *log, const uint8_t *row, uint32_t number) {
 }
 
 /// Reads the rows that meet `query`: those whose number `wanted` names.
-static void query_check(struct log *log, struct esk_query *query,
+static void query_check(struct log *log, struct esk_series_query *query,
                         bool (*wanted)(const uint8_t *row)) {
     struct esk_series_cursor cursor;
     uint8_t row[WIDEST];
@@ -184,8 +184,9 @@ static bool number_is_150_to_350(const uint8_t *row) {
 }
 
 static void queries_check(struct log *log, bool backward) {
-    struct esk_range range = {.column = 1, .has_lo = true, .has_hi = true};
-    struct esk_query query = {.backward = backward};
+    struct esk_series_range range = {
+        .column = 1, .has_lo = true, .has_hi = true};
+    struct esk_series_query query = {.backward = backward};
     query_check(log, &query, every);
     query.ranges = &range;
     query.range_count = 1;

@@ -96,8 +96,8 @@ static void reopen(struct log *log) {
     fixture_open(&log->fixture, "log", log->fixture.config);
 }
 
-static void scan_check(struct log *log, struct esk_query *query, uint32_t first,
-                       uint32_t rows) {
+static void scan_check(struct log *log, struct esk_series_query *query,
+                       uint32_t first, uint32_t rows) {
     struct esk_series *series = log->fixture.series;
     struct esk_series_cursor cursor;
     uint8_t row[ROW_BYTES];
@@ -135,7 +135,7 @@ static void lookups_check(struct log *log, uint32_t from) {
 /// Reads in every way the rows from number `from` on; older ones have gone.
 static void log_check_from(struct log *log, uint32_t from) {
     struct esk_series *series = log->fixture.series;
-    struct esk_query query = {.has_key_min = false};
+    struct esk_series_query query = {.has_key_min = false};
     struct esk_series_report report;
     uint32_t count = 0;
     uint32_t rows = log->count - from;
@@ -146,10 +146,11 @@ static void log_check_from(struct log *log, uint32_t from) {
     if (rows > 0) {
         uint32_t low = from + rows / 3;
         uint32_t high = from + rows * 2 / 3;
-        struct esk_range range = {.column = 1, .has_lo = true, .has_hi = true};
+        struct esk_series_range range = {
+            .column = 1, .has_lo = true, .has_hi = true};
         range.lo.u = log->numbers[low];
         range.hi.u = log->numbers[high];
-        query = (struct esk_query){.ranges = &range, .range_count = 1};
+        query = (struct esk_series_query){.ranges = &range, .range_count = 1};
         scan_check(log, &query, low, high - low + 1);
         query.backward = true;
         scan_check(log, &query, low, high - low + 1);

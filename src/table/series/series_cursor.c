@@ -38,7 +38,7 @@ bool esk_series_cursor_floor(const struct esk_series *series,
 
 static void key_bounds(const struct esk_series *series,
                        struct esk_series_cursor *cursor,
-                       const struct esk_query *query) {
+                       const struct esk_series_query *query) {
     uint8_t type = esk_shape(series)->key_type;
     cursor->key_hi = esk_order_key_max(type);
     if (query != NULL && query->has_key_min) {
@@ -85,7 +85,7 @@ static int forward_start(struct esk_series *series,
 /// Takes the query's conditions. As esk_series_cursor_open.
 static int query_take(struct esk_series *series,
                       struct esk_series_cursor *cursor,
-                      const struct esk_query *query) {
+                      const struct esk_series_query *query) {
     ESK_ASSERT(query->range_count == 0 || query->ranges != NULL);
     cursor->backward = query->backward;
     if (query->backward && esk_parts(series)->back == NULL) {
@@ -101,7 +101,7 @@ static int query_take(struct esk_series *series,
 
 int esk_series_cursor_open(struct esk_series *series,
                            struct esk_series_cursor *cursor,
-                           const struct esk_query *query) {
+                           const struct esk_series_query *query) {
     ESK_ASSERT(esk_series_is_idle(series));
     memset(cursor, 0, sizeof *cursor);
     cursor->plan.group = UINT32_MAX;

@@ -66,7 +66,8 @@ static double f64_of(uint64_t bits) {
 }
 
 /// Whether `row` meets `range`, by C's own comparisons.
-static bool row_meets(const uint8_t *row, const struct esk_range *range) {
+static bool row_meets(const uint8_t *row,
+                      const struct esk_series_range *range) {
     const uint8_t *at = row + esk_row_offset(columns, range->column);
     uint8_t type = columns[range->column].type;
     if (type == ESK_TYPE_F32 || type == ESK_TYPE_F64) {
@@ -90,7 +91,8 @@ static bool row_meets(const uint8_t *row, const struct esk_range *range) {
            (!range->has_hi || i <= range->hi.i);
 }
 
-static bool row_wanted(const uint8_t *row, const struct esk_query *query) {
+static bool row_wanted(const uint8_t *row,
+                       const struct esk_series_query *query) {
     uint32_t key = esk_load_u32(row);
     if ((query->has_key_min && key < query->key_min) ||
         (query->has_key_max && key > query->key_max)) {
@@ -107,7 +109,7 @@ static bool row_wanted(const uint8_t *row, const struct esk_query *query) {
 /// Runs `query` both ways over keys first .. last and holds it against every
 /// row. Returns how many rows it gave.
 static uint32_t check_query(struct esk_fixture *fixture,
-                            struct esk_query *query, uint32_t first,
+                            struct esk_series_query *query, uint32_t first,
                             uint32_t last) {
     uint32_t rows = 0;
     for (int backward = 0; backward < 2; backward++) {
@@ -166,8 +168,8 @@ static void start(struct esk_fixture *fixture,
     }
 }
 
-static void range_set(struct esk_range *range, uint8_t column, int64_t lo,
-                      int64_t hi) {
+static void range_set(struct esk_series_range *range, uint8_t column,
+                      int64_t lo, int64_t hi) {
     static const int64_t scale[] = {1,           1, 200, 10000000,
                                     10000000000, 1, 300, 20000000};
     memset(range, 0, sizeof *range);
@@ -199,10 +201,10 @@ ESK_TEST(cursor_gives_exactly_the_rows_within_key_bounds) {
     start(&fixture, &fixture_nor, I32, 0, 700);
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         for (uint8_t which = 0; which < 4; which++) {
-            struct esk_query query = {.has_key_min = (which & 1) != 0,
-                                      .has_key_max = (which & 2) != 0,
-                                      .key_min = bounds[i][0],
-                                      .key_max = bounds[i][1]};
+            struct esk_series_query query = {.has_key_min = (which & 1) != 0,
+                                             .has_key_max = (which & 2) != 0,
+                                             .key_min = bounds[i][0],
+                                             .key_max = bounds[i][1]};
             ESK_CONTEXT("bounds %zu, which %u", i, which);
             check_query(&fixture, &query, 1, 700);
         }
@@ -225,9 +227,9 @@ ESK_TEST(cursor_gives_exactly_the_rows_in_a_range_of_every_type) {
             for (int reboots = 0; reboots < 2; reboots++) {
                 uint32_t rows = 0;
                 for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
-                    struct esk_range range;
-                    struct esk_query query = {.ranges = &range,
-                                              .range_count = 1};
+                    struct esk_series_range range;
+                    struct esk_series_query query = {.ranges = &range,
+                                                     .range_count = 1};
                     ESK_CONTEXT("column %s, index %u, range %zu",
                                 columns[column].name, how, i);
                     range_set(&range, column, ranges[i][0], ranges[i][1]);
@@ -252,11 +254,11 @@ ESK_TEST(cursor_meets_every_one_of_several_ranges) {
     start(&fixture, &fixture_nor, I32, 3, ROWS_MAX);
     static const uint8_t others[] = {U8, F32, KEY, I64};
     for (int i = 0; i < 4; i++) {
-        struct esk_range ranges[3];
-        struct esk_query query = {.ranges = ranges,
-                                  .range_count = 3,
-                                  .has_key_min = true,
-                                  .key_min = 500};
+        struct esk_series_range ranges[3];
+        struct esk_series_query query = {.ranges = ranges,
+                                         .range_count = 3,
+                                         .has_key_min = true,
+                                         .key_min = 500};
         ESK_CONTEXT("with column %s", columns[others[i]].name);
         range_set(&ranges[0], I32, -20, 30);
         range_set(&ranges[1], others[i], -10, 40);
@@ -271,8 +273,8 @@ ESK_TEST(cursor_by_value_reads_few_pages_for_rare_values) {
     struct esk_fixture fixture;
     struct esk_series_stats before;
     struct esk_series_stats after;
-    struct esk_range range;
-    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range;
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     start(&fixture, &fixture_nand, I32, 2, ROWS_MAX);
     range_set(&range, I32, 120, 120);
     esk_series_stats(fixture.series, &before);
@@ -285,8 +287,9 @@ ESK_TEST(cursor_by_value_reads_few_pages_for_rare_values) {
 
 ESK_TEST(cursor_treats_the_two_zeros_as_one_and_no_nan_matches) {
     struct esk_fixture fixture;
-    struct esk_range range = {.column = F32, .has_lo = true, .has_hi = true};
-    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range = {
+        .column = F32, .has_lo = true, .has_hi = true};
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     start(&fixture, &fixture_nor, F32, 2, 1000);
     range.lo.f32 = -0.0f;
     range.hi.f32 = -0.0f;
@@ -316,15 +319,16 @@ ESK_TEST(cursor_clamps_bounds_outside_the_columns_type) {
     };
     start(&fixture, &fixture_nor, I8, 2, 500);
     for (size_t i = 0; i < 4; i++) {
-        struct esk_range range = {.column = I8, .has_lo = true, .has_hi = true};
-        struct esk_query query = {.ranges = &range, .range_count = 1};
+        struct esk_series_range range = {
+            .column = I8, .has_lo = true, .has_hi = true};
+        struct esk_series_query query = {.ranges = &range, .range_count = 1};
         ESK_CONTEXT("bounds %zu", i);
         range.lo.i = bounds[i][0];
         range.hi.i = bounds[i][1];
         ESK_CHECK_INT(check_query(&fixture, &query, 1, 500), i < 2 ? 500 : 0);
     }
-    struct esk_range range = {.column = U8, .has_lo = true};
-    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range = {.column = U8, .has_lo = true};
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     range.lo.u = 256;
     ESK_CHECK_INT(check_query(&fixture, &query, 1, 500), 0);
     fixture_end(&fixture);
@@ -336,13 +340,13 @@ ESK_TEST(cursor_open_refuses_columns_it_cannot_compare) {
     static const uint8_t odd[] = {TAG, COLUMNS, 255};
     start(&fixture, &fixture_nor, I8, 1, 10);
     for (int i = 0; i < 3; i++) {
-        struct esk_range range = {.column = odd[i]};
-        struct esk_query query = {.ranges = &range, .range_count = 1};
+        struct esk_series_range range = {.column = odd[i]};
+        struct esk_series_query query = {.ranges = &range, .range_count = 1};
         ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                       ESK_E_INVALID);
     }
-    struct esk_range range = {.column = U32};
-    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range = {.column = U32};
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     esk_sim_power_off(fixture.sim);
     ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                   ESK_E_IO);
@@ -353,9 +357,9 @@ ESK_TEST(cursor_sees_rows_appended_and_synced_while_it_runs) {
     for (int by_value = 0; by_value < 2; by_value++) {
         struct esk_fixture fixture;
         struct esk_series_cursor cursor;
-        struct esk_range range;
-        struct esk_query query = {.ranges = &range,
-                                  .range_count = by_value == 1};
+        struct esk_series_range range;
+        struct esk_series_query query = {.ranges = &range,
+                                         .range_count = by_value == 1};
         uint8_t row[ROW_BYTES];
         uint32_t appended = 1;
         start(&fixture, &fixture_nand, I32, 2, 1);
@@ -390,8 +394,8 @@ ESK_TEST(cursor_going_back_is_not_upset_by_appends) {
     for (int by_value = 0; by_value < 2; by_value++) {
         struct esk_fixture fixture;
         struct esk_series_cursor cursor;
-        struct esk_range range;
-        struct esk_query query = {
+        struct esk_series_range range;
+        struct esk_series_query query = {
             .ranges = &range, .range_count = by_value == 1, .backward = true};
         uint8_t row[ROW_BYTES];
         start(&fixture, &fixture_nor, I32, 2, 300);
@@ -440,7 +444,7 @@ ESK_TEST(cursor_says_stale_once_when_rows_ahead_of_it_were_dropped) {
 ESK_TEST(cursor_going_back_ends_where_rows_were_dropped) {
     struct esk_fixture fixture;
     struct esk_series_cursor cursor;
-    struct esk_query query = {
+    struct esk_series_query query = {
         .backward = true, .has_key_max = true, .key_max = 100};
     uint8_t row[ROW_BYTES];
     start(&fixture, &fixture_nor, I32, 1, 500);
@@ -456,7 +460,7 @@ ESK_TEST(cursor_going_back_ends_where_rows_were_dropped) {
 
 /// Drops the rows below `floor` under a cursor that returned the rows from 1 to
 /// `returned` (going back: from 500 on, so many), and looks at its next ones.
-static void check_floor(const struct esk_query *query, uint32_t returned,
+static void check_floor(const struct esk_series_query *query, uint32_t returned,
                         uint32_t floor) {
     struct esk_fixture fixture;
     struct esk_series_cursor cursor;
@@ -488,11 +492,11 @@ static void check_floor(const struct esk_query *query, uint32_t returned,
 }
 
 ESK_TEST(cursor_opened_before_rows_were_erased_returns_none_of_them) {
-    struct esk_range range;
+    struct esk_series_range range;
     for (int shape = 0; shape < 4; shape++) {
-        struct esk_query query = {.backward = shape >= 2,
-                                  .ranges = &range,
-                                  .range_count = shape % 2 == 1};
+        struct esk_series_query query = {.backward = shape >= 2,
+                                         .ranges = &range,
+                                         .range_count = shape % 2 == 1};
         for (uint32_t floor = 2; floor <= 500; floor += 3) {
             for (uint32_t returned = 0; returned < 3; returned++) {
                 range_set(&range, I32, -60, 130);
@@ -511,10 +515,10 @@ ESK_TEST(cursor_passes_over_damaged_pages_and_counts_them) {
         for (int backward = 0; backward < 2; backward++) {
             struct esk_fixture fixture;
             struct esk_series_cursor cursor;
-            struct esk_range range;
-            struct esk_query query = {.ranges = &range,
-                                      .range_count = by_value == 1,
-                                      .backward = backward == 1};
+            struct esk_series_range range;
+            struct esk_series_query query = {.ranges = &range,
+                                             .range_count = by_value == 1,
+                                             .backward = backward == 1};
             uint8_t row[ROW_BYTES];
             uint32_t rows = 0;
             ESK_CONTEXT("by value %d, backward %d", by_value, backward);
@@ -548,7 +552,7 @@ ESK_TEST(cursor_reports_a_device_that_cannot_read_and_goes_on_after_it) {
     for (int backward = 0; backward < 2; backward++) {
         struct esk_fixture fixture;
         struct esk_series_cursor cursor;
-        struct esk_query query = {.backward = backward == 1};
+        struct esk_series_query query = {.backward = backward == 1};
         uint8_t row[ROW_BYTES];
         start(&fixture, &fixture_nor, I32, 1, 100);
         ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
@@ -569,8 +573,8 @@ ESK_TEST(cursor_reports_a_device_that_cannot_read_and_goes_on_after_it) {
 ESK_TEST(cursor_by_value_stays_exact_with_damaged_index_pages) {
     for (uint32_t damaged = 0; damaged < 12; damaged++) {
         struct esk_fixture fixture;
-        struct esk_range range;
-        struct esk_query query = {.ranges = &range, .range_count = 1};
+        struct esk_series_range range;
+        struct esk_series_query query = {.ranges = &range, .range_count = 1};
         ESK_CONTEXT("index pages from %u on damaged", damaged);
         start(&fixture, &fixture_nor, I32, 2, 600);
         for (uint32_t at = damaged; at < fixture.series->log.ring.head;
@@ -618,8 +622,8 @@ ESK_TEST(cursor_by_value_walks_runs_of_more_than_64_pages) {
         row_make(key, row);
         ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
     }
-    struct esk_range range;
-    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range;
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     range_set(&range, I32, -60, 130);
     check_query(&fixture, &query, 1, 6000);
     range_set(&range, I32, 120, 120);
@@ -655,8 +659,8 @@ ESK_TEST(cursor_by_value_is_exact_when_a_read_fails_on_the_way) {
     for (uint32_t read = 1; read < 120; read += 3) {
         for (int backward = 0; backward < 2; backward++) {
             struct esk_fixture fixture;
-            struct esk_range range;
-            struct esk_query query = {
+            struct esk_series_range range;
+            struct esk_series_query query = {
                 .ranges = &range, .range_count = 1, .backward = backward == 1};
             struct esk_series_cursor cursor;
             uint8_t row[ROW_BYTES];
@@ -690,11 +694,12 @@ ESK_TEST(cursor_passes_over_a_page_that_is_not_readable_twice) {
     for (uint32_t read = 1; read < 40; read++) {
         for (int backward = 0; backward < 2; backward++) {
             struct esk_fixture fixture;
-            struct esk_query query = {.has_key_min = true,
-                                      .has_key_max = true,
-                                      .key_min = backward == 1 ? 1 : 250,
-                                      .key_max = backward == 1 ? 250 : 600,
-                                      .backward = backward == 1};
+            struct esk_series_query query = {.has_key_min = true,
+                                             .has_key_max = true,
+                                             .key_min = backward == 1 ? 1 : 250,
+                                             .key_max =
+                                                 backward == 1 ? 250 : 600,
+                                             .backward = backward == 1};
             struct esk_series_cursor cursor;
             struct esk_series_place place;
             uint8_t row[ROW_BYTES];
@@ -730,8 +735,8 @@ ESK_TEST(cursor_passes_over_a_page_that_is_not_readable_twice) {
 ESK_TEST(cursor_by_value_reaches_the_rows_in_ram_over_pages_given_up) {
     for (int backward = 0; backward < 2; backward++) {
         struct esk_fixture fixture;
-        struct esk_range range;
-        struct esk_query query = {.ranges = &range, .range_count = 1};
+        struct esk_series_range range;
+        struct esk_series_query query = {.ranges = &range, .range_count = 1};
         uint8_t row[ROW_BYTES];
         uint32_t key = 101;
         start(&fixture, &fixture_nor, I32, 2, 100);
@@ -761,8 +766,9 @@ ESK_TEST(cursor_by_value_stays_exact_with_index_pages_that_cannot_be) {
     for (int f = 0; f < 2; f++) {
         for (uint32_t at = 0; at < 8; at++) {
             struct esk_fixture fixture;
-            struct esk_range range;
-            struct esk_query query = {.ranges = &range, .range_count = 1};
+            struct esk_series_range range;
+            struct esk_series_query query = {.ranges = &range,
+                                             .range_count = 1};
             ESK_CONTEXT("field %d of index page %u", f, at);
             start(&fixture, &fixture_nor, I32, 2, 600);
             const struct esk_ring *ring = &fixture.series->log.ring;
@@ -784,8 +790,8 @@ ESK_TEST(cursor_by_value_stays_exact_with_index_pages_that_cannot_be) {
 
 ESK_TEST(cursor_by_value_is_exact_after_dropping_and_erasing) {
     struct esk_fixture fixture;
-    struct esk_range range;
-    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range;
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     uint8_t row[ROW_BYTES];
     start(&fixture, &fixture_nor, I32, 2, 2500);
     for (uint32_t round = 0; round < 4; round++) {

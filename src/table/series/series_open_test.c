@@ -62,8 +62,9 @@ static void check_rows(struct esk_fixture *fixture, uint32_t rows) {
     for (uint32_t key = 1; key <= rows; key += 7) {
         ESK_CHECK_INT(esk_series_get(fixture->series, key * key, row), ESK_OK);
     }
-    struct esk_range range = {.column = 1, .has_lo = true, .has_hi = true};
-    struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range = {
+        .column = 1, .has_lo = true, .has_hi = true};
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     struct esk_series_cursor cursor;
     uint32_t found = 0;
     range.lo.i = 15;

@@ -46,7 +46,7 @@ static int column_resolve(struct esk_series *series, uint8_t number,
 /// Brings a range's bounds into order form.
 /// impossible out: set when no value of the type can lie within.
 static void bounds_set(struct esk_series_bounds *bounds,
-                       const struct esk_range *range, bool *impossible) {
+                       const struct esk_series_range *range, bool *impossible) {
     bool below = false;
     bool above = false;
     bounds->lo = 0;
@@ -79,13 +79,13 @@ static bool row_matches(const struct esk_series_cursor *cursor,
 
 static int ranges_open(struct esk_series *series,
                        struct esk_series_cursor *cursor,
-                       const struct esk_query *query) {
+                       const struct esk_series_query *query) {
     if (query->range_count > ESK_SERIES_RANGES_MAX) {
         return ESK_E_LIMIT;
     }
     cursor->plan.range_count = query->range_count;
     for (uint8_t i = 0; i < query->range_count; i++) {
-        const struct esk_range *range = &query->ranges[i];
+        const struct esk_series_range *range = &query->ranges[i];
         struct esk_series_bounds *bounds = &cursor->plan.ranges[i];
         ESK_TRY(column_resolve(series, range->column, bounds));
         bounds_set(bounds, range, &cursor->impossible);

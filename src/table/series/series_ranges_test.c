@@ -82,15 +82,15 @@ static uint32_t next_check(struct esk_series *series,
 
 /* One array for both tables: an open that writes into it would not compile
    without a cast, and with one it would stop here. */
-static const struct esk_range levels[] = {
+static const struct esk_series_range levels[] = {
     {.column = 1, .has_lo = true, .lo.u = 20},
     {.column = 1, .has_hi = true, .hi.u = 29},
 };
 
 ESK_TEST(ranges_are_constant_and_serve_cursors_of_two_tables_at_once) {
-    static const struct esk_query query = {.ranges = levels,
+    static const struct esk_series_query query = {.ranges = levels,
 
-                                           .range_count = 2};
+                                                  .range_count = 2};
     static uint64_t arena[4096 / sizeof(uint64_t)];
     struct esk_fixture fixture;
     struct esk_series *other = NULL;
@@ -121,12 +121,12 @@ ESK_TEST(ranges_and_query_are_not_read_after_the_open) {
     for (int backward = 0; backward < 2; backward++) {
         struct esk_fixture fixture;
         struct esk_series_cursor cursor;
-        struct esk_range range = {.column = 1,
-                                  .has_lo = true,
-                                  .has_hi = true,
-                                  .lo.u = 20,
-                                  .hi.u = 29};
-        struct esk_query query = {
+        struct esk_series_range range = {.column = 1,
+                                         .has_lo = true,
+                                         .has_hi = true,
+                                         .lo.u = 20,
+                                         .hi.u = 29};
+        struct esk_series_query query = {
             .backward = backward == 1, .ranges = &range, .range_count = 1};
         uint8_t row[ROW_BYTES_MAX];
         uint32_t rows = 0;
@@ -149,8 +149,8 @@ ESK_TEST(ranges_are_at_most_as_many_as_a_cursor_has_room_for) {
     enum { MAX = ESK_SERIES_RANGES_MAX };
     struct esk_fixture fixture;
     struct esk_series_cursor cursor;
-    struct esk_range ranges[MAX + 1];
-    struct esk_query query = {.ranges = ranges, .range_count = MAX};
+    struct esk_series_range ranges[MAX + 1];
+    struct esk_series_query query = {.ranges = ranges, .range_count = MAX};
     uint8_t row[ROW_BYTES_MAX];
     uint32_t rows = 0;
     memset(ranges, 0, sizeof ranges);
@@ -211,7 +211,8 @@ static void floats_fill(struct esk_fixture *fixture) {
 /// A cursor of `query` has to give the rows with lo <= value <= hi, as C
 /// compares them.
 static void floats_check(struct esk_fixture *fixture,
-                         const struct esk_query *query, float lo, float hi) {
+                         const struct esk_series_query *query, float lo,
+                         float hi) {
     struct esk_series_cursor cursor;
     uint8_t row[16];
     ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, query),
@@ -233,9 +234,9 @@ static void floats_ask(struct esk_fixture *fixture, uint8_t column) {
     for (uint32_t i = 0; i < 2 * VALUES * VALUES; i++) {
         float lo = value_of(i / 2 % VALUES * RUN_ROWS);
         float hi = value_of(i / 2 / VALUES * RUN_ROWS);
-        struct esk_range range = {
+        struct esk_series_range range = {
             .column = column, .has_lo = true, .has_hi = true};
-        const struct esk_query query = {
+        const struct esk_series_query query = {
             .backward = i % 2 != 0, .ranges = &range, .range_count = 1};
         ESK_CONTEXT("column %u, %g to %g, backward %u", column, (double)lo,
                     (double)hi, query.backward);
@@ -277,8 +278,8 @@ ESK_TEST(ranges_of_floats_compare_as_C_does) {
 }
 
 ESK_TEST(ranges_of_doubles_are_as_well_given_by_their_bits) {
-    struct esk_range range = {.column = 2, .has_lo = true};
-    const struct esk_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_range range = {.column = 2, .has_lo = true};
+    const struct esk_series_query query = {.ranges = &range, .range_count = 1};
     const struct esk_table_spec spec = {.name = "floats",
                                         .columns = float_columns,
                                         .column_count = 3,

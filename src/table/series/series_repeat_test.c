@@ -83,11 +83,11 @@ static void lookups_check(struct esk_fixture *fixture) {
 /// Reads the rows of keys `from` .. `to`: each once, in order.
 static void range_check(struct esk_fixture *fixture, uint32_t from, uint32_t to,
                         bool backward) {
-    struct esk_query query = {.has_key_min = true,
-                              .has_key_max = true,
-                              .backward = backward,
-                              .key_min = from,
-                              .key_max = to};
+    struct esk_series_query query = {.has_key_min = true,
+                                     .has_key_max = true,
+                                     .backward = backward,
+                                     .key_min = from,
+                                     .key_max = to};
     struct esk_series_cursor cursor;
     uint8_t row[ROW_BYTES];
     uint32_t first = 0;

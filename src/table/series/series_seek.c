@@ -164,8 +164,8 @@ int esk_series_get(struct esk_series *series, esk_key key, void *row) {
 }
 
 /// The first row of a cursor over `query`.
-static int first_row(struct esk_series *series, const struct esk_query *query,
-                     void *row) {
+static int first_row(struct esk_series *series,
+                     const struct esk_series_query *query, void *row) {
     struct esk_series_cursor cursor;
     ESK_TRY(esk_series_cursor_open(series, &cursor, query));
     int status = esk_series_cursor_next(series, &cursor, row);
@@ -173,18 +173,18 @@ static int first_row(struct esk_series *series, const struct esk_query *query,
 }
 
 int esk_series_floor(struct esk_series *series, esk_key key, void *row) {
-    struct esk_query query = {
+    struct esk_series_query query = {
         .has_key_max = true, .backward = true, .key_max = key};
     return first_row(series, &query, row);
 }
 
 int esk_series_ceiling(struct esk_series *series, esk_key key, void *row) {
-    struct esk_query query = {.has_key_min = true, .key_min = key};
+    struct esk_series_query query = {.has_key_min = true, .key_min = key};
     return first_row(series, &query, row);
 }
 
 int esk_series_newest(struct esk_series *series, void *row) {
-    struct esk_query query = {.backward = true};
+    struct esk_series_query query = {.backward = true};
     return first_row(series, &query, row);
 }
 

@@ -63,7 +63,7 @@ APART int log_sync(void) {
 
 APART int log_range(uint32_t min, uint32_t max,
                     void (*show)(const log_sample *)) {
-    const struct esk_query query = {
+    const struct esk_series_query query = {
         .has_key_min = true,
         .has_key_max = true,
         .key_min = min,

@@ -79,7 +79,7 @@ static int start() {
     return esk_series_sync(series);
 }
 
-static int answer(const esk_query *query) {
+static int answer(const esk_series_query *query) {
     static esk_series_cursor cursor;
     struct esk_series_stats before; /* a function has the name too */
     struct esk_series_stats after;
@@ -104,8 +104,8 @@ static int answer(const esk_query *query) {
 }
 
 static int ask(char what, long lo, long hi) {
-    esk_query query = {};
-    esk_range range = {};
+    esk_series_query query = {};
+    esk_series_range range = {};
     if (what == 't') {
         query.has_key_min = true;
         query.has_key_max = true;
