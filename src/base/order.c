@@ -13,6 +13,9 @@
 #include "base/inline.h"
 #include "base/shape.h"
 
+/// The sign bit of a word.
+#define WORD_SIGN UINT32_C(0x80000000)
+
 _Static_assert(ESK_TYPE_I8 == 1 && ESK_TYPE_I64 == 4 && ESK_TYPE_U8 == 5 &&
                    ESK_TYPE_U64 == 8 && ESK_TYPE_F32 == 9,
                "widths double from I8 to I64 and again from U8 to U64");
@@ -110,6 +113,8 @@ static inline uint8_t rank_short(const uint8_t *bytes, uint16_t stride,
 
 #endif
 
+#if SIZE_MAX <= UINT32_MAX
+
 /// esk_order_rank_words; `flip` changes the sign bit.
 static ESK_OUT_OF_LINE uint16_t rank_long(const uint8_t *bytes, uint16_t stride,
                                           uint16_t count, uint32_t order,
@@ -144,6 +149,8 @@ ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
     return rank_long(bytes, stride, count, order, flip);
 }
 
+#endif
+
 uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
                              uint16_t stride, uint16_t count, uint32_t order) {
 #if SIZE_MAX > UINT32_MAX
@@ -169,9 +176,9 @@ uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
     } else {
         at++;
     }
-    return (uint16_t)(at + rank_long(bytes + at * stride, stride,
-                                     (uint16_t)(count - at), order,
-                                     (uint8_t)(sign >> 24)));
+    return (uint16_t)(at + esk_order_rank_words(type, bytes + at * stride,
+                                                stride, (uint16_t)(count - at),
+                                                order));
 #else
     return esk_order_rank_words(type, bytes, stride, count, order);
 #endif
@@ -234,6 +241,9 @@ static uint64_t order_load64(uint8_t type, const uint8_t *bytes) {
 }
 
 uint64_t esk_order_load(uint8_t type, const uint8_t *bytes) {
+    if (esk_order_is_word(type)) {
+        return esk_load_u32(bytes) ^ (type == ESK_TYPE_I32 ? WORD_SIGN : 0);
+    }
     return esk_order_width(type) <= 4 ? esk_order_load32(type, bytes)
                                       : order_load64(type, bytes);
 }

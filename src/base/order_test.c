@@ -196,6 +196,34 @@ ESK_TEST(order_from_key_clamps_what_the_type_cannot_hold) {
     ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_I16, 40000), 65535);
 }
 
+ESK_TEST(order_is_key_tells_a_key_that_no_value_has) {
+    const struct {
+        uint8_t type;
+        esk_key key;
+        bool is_key;
+    } cases[] = {
+        {ESK_TYPE_U32, UINT32_MAX, true},
+        {ESK_TYPE_U32, 0, true},
+        {ESK_TYPE_I16, (esk_key)-1, true},
+        {ESK_TYPE_I16, 32768, false},
+        {ESK_TYPE_U16, (esk_key)-1, false},
+        {ESK_TYPE_U8, 255, true},
+#if ESK_KEY_BITS == 64
+        {ESK_TYPE_U32, (esk_key)-1, false},
+        {ESK_TYPE_I64, (esk_key)-1, true},
+        {ESK_TYPE_U32, UINT64_C(1) << 32, false},
+        {ESK_TYPE_I32, UINT64_C(1) << 31, false},
+#endif
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        esk_key order = cases[i].key;
+        ESK_CONTEXT("case %zu", i);
+        ESK_CHECK_INT(esk_order_is_key(cases[i].type, &order), cases[i].is_key);
+        ESK_CHECK(!cases[i].is_key ||
+                  order == esk_order_from_key(cases[i].type, cases[i].key));
+    }
+}
+
 ESK_TEST(order_of_bytes_is_the_order_of_the_number) {
     const uint8_t types[] = {ESK_TYPE_I8,  ESK_TYPE_U8,  ESK_TYPE_I16,
                              ESK_TYPE_U16, ESK_TYPE_I32, ESK_TYPE_U32,
