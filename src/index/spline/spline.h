@@ -35,6 +35,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shape.h"
 #include "esker/schema.h"
 #include "esker/status.h"
 
@@ -108,6 +109,11 @@ struct esk_spline {
     uint16_t pending;    ///< entries that esk_spline_save appended last
     bool pending_new_tile;
 };
+
+/// Bytes of a key.
+static inline uint8_t esk_spline_key_bytes(const struct esk_spline *spline) {
+    return ESK_SHAPED_SERIES(esk_shape_series.key_bytes, spline->key_bytes);
+}
 
 /// Where a key is.
 struct esk_spline_hit {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Packed entries of all levels; see spline_array.h for the picture.
+/// Packed entries of all levels, and lookup in them; see spline_array.h for the
+/// picture. A level is searched only when the one below it (newer keys) does
+/// not reach down to the key.
 ///
 /// Costs: an insert or removal moves the bytes after it, so entries leave in
 /// batches of 1/128 of the array: a chip with little RAM moves little, and one
@@ -10,11 +12,13 @@
 #include "index/spline/spline_array.h"
 
 #include "base/bytes.h"
+#include "base/inline.h"
+#include "base/order.h"
 
 /// Bytes of one entry.
 static uint8_t array_entry_bytes(const struct esk_spline *spline,
                                  uint8_t level) {
-    return (uint8_t)(spline->key_bytes + (level == 0 ? 2u : 4u));
+    return (uint8_t)(esk_spline_key_bytes(spline) + (level == 0 ? 2u : 4u));
 }
 
 static uint8_t *array_at(const struct esk_spline *spline, uint8_t level,
@@ -51,7 +55,7 @@ uint16_t esk_spline_entries(const struct esk_spline *spline) {
 
 esk_key esk_spline_key_load(const struct esk_spline *spline,
                             const uint8_t *bytes) {
-    uint8_t left = spline->key_bytes;
+    uint8_t left = esk_spline_key_bytes(spline);
     if (left == 4) {
         return esk_load_u32(bytes);
     }
@@ -65,17 +69,18 @@ esk_key esk_spline_key_load(const struct esk_spline *spline,
 
 void esk_spline_key_store(const struct esk_spline *spline, uint8_t *bytes,
                           esk_key key) {
-    for (uint8_t i = 0; i < spline->key_bytes; i++) {
+    for (uint8_t i = 0; i < esk_spline_key_bytes(spline); i++) {
         bytes[i] = (uint8_t)(key & 0xFFu);
         key = (esk_key)(key >> 8);
     }
 }
 
-void esk_spline_array_get(const struct esk_spline *spline, uint8_t level,
-                          uint16_t index, struct esk_spline_entry *entry) {
+ESK_HOST_FLAT void esk_spline_array_get(const struct esk_spline *spline,
+                                        uint8_t level, uint16_t index,
+                                        struct esk_spline_entry *entry) {
     const uint8_t *bytes = array_at(spline, level, index);
     entry->key = esk_spline_key_load(spline, bytes);
-    bytes += spline->key_bytes;
+    bytes += esk_spline_key_bytes(spline);
     if (level != 0) {
         entry->position = esk_load_u32(bytes);
         return;
@@ -88,6 +93,12 @@ void esk_spline_array_get(const struct esk_spline *spline, uint8_t level,
 uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
                          uint16_t count, uint8_t entry_bytes, esk_key key) {
     uint16_t low = 0;
+    if (esk_spline_key_bytes(spline) == 4 && count <= UINT8_MAX &&
+        key < UINT32_MAX) {
+        /* Order forms are words without a sign. */
+        return esk_order_rank_words(ESK_TYPE_U32, first, entry_bytes, count,
+                                    (uint32_t)key + 1u);
+    }
     while (low < count) {
         uint16_t middle = (uint16_t)((uint16_t)(low + count) >> 1);
         const uint8_t *entry = first + (size_t)middle * entry_bytes;
@@ -100,11 +111,37 @@ uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
     return low;
 }
 
-uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
-                               esk_key key) {
+ESK_HOST_FLAT uint16_t esk_spline_array_rank(const struct esk_spline *spline,
+                                             uint8_t level, esk_key key) {
     return esk_spline_rank(spline, array_at(spline, level, 0),
                            spline->level[level].count,
                            array_entry_bytes(spline, level), key);
+}
+
+ESK_HOST_FLAT int esk_spline_find(const struct esk_spline *spline, esk_key key,
+                                  struct esk_spline_hit *hit) {
+    for (uint8_t level = 0; level < ESK_SPLINE_LEVEL_COUNT; level++) {
+        uint16_t rank = esk_spline_array_rank(spline, level, key);
+        if (rank == 0) {
+            continue;
+        }
+        struct esk_spline_entry low;
+        struct esk_spline_entry high = spline->tip;
+        esk_spline_array_get(spline, level, (uint16_t)(rank - 1u), &low);
+        hit->level = level;
+        hit->position = low.position;
+        if (level != 0) {
+            return ESK_OK;
+        }
+        if (rank < spline->level[0].count) {
+            esk_spline_array_get(spline, 0, rank, &high);
+        }
+        /* At or after the newest point: there. */
+        hit->position = key < high.key ? esk_spline_between(key, &low, &high)
+                                       : high.position;
+        return ESK_OK;
+    }
+    return ESK_NOT_FOUND;
 }
 
 void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
@@ -115,7 +152,7 @@ void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
     memmove(bytes + array_entry_bytes(spline, level), bytes,
             (size_t)(array_end(spline) - bytes));
     esk_spline_key_store(spline, bytes, entry->key);
-    bytes += spline->key_bytes;
+    bytes += esk_spline_key_bytes(spline);
     if (level != 0) {
         esk_store_u32(bytes, position);
     } else {
@@ -130,7 +167,8 @@ void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
 void esk_spline_array_move_last(struct esk_spline *spline, uint8_t level,
                                 uint32_t position) {
     uint16_t last = (uint16_t)(spline->level[level].count - 1u);
-    esk_store_u32(array_at(spline, level, last) + spline->key_bytes, position);
+    esk_store_u32(array_at(spline, level, last) + esk_spline_key_bytes(spline),
+                  position);
 }
 
 void esk_spline_array_copy(struct esk_spline *spline, uint16_t to,

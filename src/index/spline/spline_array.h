@@ -39,6 +39,11 @@ uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
 uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
                                esk_key key);
 
+/// The page to try first for a key between two knots, low.key <= key <
+/// high.key.
+uint32_t esk_spline_between(esk_key key, const struct esk_spline_entry *low,
+                            const struct esk_spline_entry *high);
+
 /// Inserts an entry. The caller has seen to room, and to the 16 bits.
 void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
                              uint16_t index,

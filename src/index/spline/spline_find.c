@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Lookup, in RAM and in a tile.
+/// The line between two knots, and lookup in a tile.
 ///
 /// The knots at both ends of a segment are first keys of their pages, so they
 /// bound the answer for certain; the line between them only says where to
-/// look first. A level is searched only when the one below it (newer keys)
-/// does not reach down to the key.
+/// look first.
 
 #include "index/spline/spline_array.h"
 
@@ -28,61 +27,35 @@ static uint32_t spline_scale(uint32_t pages, esk_key run, esk_key span) {
     return rest + (whole >> 8) >= whole ? quotient + 1u : quotient;
 }
 
-/// The page to try first for a key between two knots, low.key <= key <
-/// high.key.
-ESK_OUT_OF_LINE static uint32_t
-spline_between(esk_key key, const struct esk_spline_entry *low,
-               const struct esk_spline_entry *high) {
+ESK_OUT_OF_LINE uint32_t
+esk_spline_between(esk_key key, const struct esk_spline_entry *low,
+                   const struct esk_spline_entry *high) {
     uint32_t pages = high->position - low->position;
     uint32_t ahead = spline_scale(pages, (esk_key)(key - low->key),
                                   (esk_key)(high->key - low->key));
     return low->position + (ahead < pages ? ahead : pages - 1u);
 }
 
-int esk_spline_find(const struct esk_spline *spline, esk_key key,
-                    struct esk_spline_hit *hit) {
-    for (uint8_t level = 0; level < ESK_SPLINE_LEVEL_COUNT; level++) {
-        uint16_t rank = esk_spline_array_rank(spline, level, key);
-        if (rank == 0) {
-            continue;
-        }
-        struct esk_spline_entry low;
-        struct esk_spline_entry high = spline->tip;
-        esk_spline_array_get(spline, level, (uint16_t)(rank - 1u), &low);
-        hit->level = level;
-        hit->position = low.position;
-        if (level != 0) {
-            return ESK_OK;
-        }
-        if (rank < spline->level[0].count) {
-            esk_spline_array_get(spline, 0, rank, &high);
-        }
-        /* At or after the newest point: there. */
-        hit->position =
-            key < high.key ? spline_between(key, &low, &high) : high.position;
-        return ESK_OK;
-    }
-    return ESK_NOT_FOUND;
-}
-
 void esk_spline_section_get(const struct esk_spline *spline,
                             const uint8_t *section, uint16_t index,
                             struct esk_spline_entry *entry) {
     const uint8_t *bytes =
-        section +
-        (size_t)index * ESK_SPLINE_SECTION_ENTRY_BYTES(spline->key_bytes);
+        section + (size_t)index * ESK_SPLINE_SECTION_ENTRY_BYTES(
+                                      esk_spline_key_bytes(spline));
     entry->key = esk_spline_key_load(spline, bytes);
-    entry->position = esk_load_u32(bytes + spline->key_bytes);
+    entry->position = esk_load_u32(bytes + esk_spline_key_bytes(spline));
 }
 
-int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
-                       uint16_t count, uint8_t entry_level, esk_key key,
-                       struct esk_spline_hit *hit) {
+ESK_HOST_FLAT int esk_spline_find_in(const struct esk_spline *spline,
+                                     const uint8_t *section, uint16_t count,
+                                     uint8_t entry_level, esk_key key,
+                                     struct esk_spline_hit *hit) {
     struct esk_spline_entry low;
     struct esk_spline_entry high;
     uint16_t rank = esk_spline_rank(
         spline, section, count,
-        (uint8_t)ESK_SPLINE_SECTION_ENTRY_BYTES(spline->key_bytes), key);
+        (uint8_t)ESK_SPLINE_SECTION_ENTRY_BYTES(esk_spline_key_bytes(spline)),
+        key);
     if (rank == 0) {
         return ESK_NOT_FOUND;
     }
@@ -104,7 +77,7 @@ int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
     /* Hostile bytes: positions that do not rise or are not there. */
     if (key < high.key && low.position < high.position &&
         high.position <= spline->tip.position) {
-        hit->position = spline_between(key, &low, &high);
+        hit->position = esk_spline_between(key, &low, &high);
     }
     return ESK_OK;
 }

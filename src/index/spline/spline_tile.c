@@ -19,8 +19,8 @@
 
 static uint8_t *tile_at(const struct esk_spline *spline, uint8_t *section,
                         uint16_t index) {
-    return section +
-           (size_t)index * ESK_SPLINE_SECTION_ENTRY_BYTES(spline->key_bytes);
+    return section + (size_t)index * ESK_SPLINE_SECTION_ENTRY_BYTES(
+                                         esk_spline_key_bytes(spline));
 }
 
 /// Writes entry `from` of `level` as entry `to` of `section`.
@@ -30,7 +30,7 @@ static void tile_put(const struct esk_spline *spline, uint8_t *section,
     esk_spline_array_get(spline, level, from, &entry);
     uint8_t *bytes = tile_at(spline, section, to);
     esk_spline_key_store(spline, bytes, entry.key);
-    esk_store_u32(bytes + spline->key_bytes, entry.position);
+    esk_store_u32(bytes + esk_spline_key_bytes(spline), entry.position);
 }
 
 uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
