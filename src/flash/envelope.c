@@ -101,9 +101,13 @@ static bool elements_fit(const struct esk_envelope *envelope,
     uint16_t room =
         (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_BYTES);
     uint16_t count = esk_page_count(page);
-    return envelope->unit == 1
-               ? count <= room
-               : (uint32_t)count * esk_envelope_unit(envelope, page) <= room;
+    if (envelope->unit == 1) {
+        return count <= room;
+    }
+    uint16_t unit = ESK_SHAPED_BREAKS(envelope->break_count) == 0
+                        ? envelope->unit
+                        : esk_envelope_unit(envelope, page);
+    return (uint32_t)count * unit <= room;
 }
 
 /// How many whole elements of `unit` bytes lie before the tail's `seals` seals,

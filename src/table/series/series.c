@@ -32,7 +32,7 @@ static int page_load(void *context, uint32_t tag, uint8_t *page) {
     if (status == ESK_E_CORRUPT) {
         esk_count(&region->stats->damaged);
     }
-    if (status == ESK_OK) {
+    if (status == ESK_OK && esk_ring_is_broken(source->ring)) {
         rows_cut(source->ring, source->position, page);
     }
     return status;
@@ -42,7 +42,7 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame) {
     struct page_source source = {.ring = ring, .position = position};
     if (position < ring->tail || position >= ring->head ||
-        esk_ring_gap(ring, position) != NULL) {
+        (esk_ring_is_broken(ring) && esk_ring_gap(ring, position) != NULL)) {
         return ESK_NOT_FOUND;
     }
     uint32_t tag = esk_ring_page(ring, position);
