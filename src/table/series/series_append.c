@@ -6,11 +6,12 @@
 /// Order of durability: the variable bytes a row names, then the row, then
 /// what the index says of its page. A cut between them leaves bytes nobody
 /// names, or a page the next mount adds to the index itself.
+#include "base/inline.h"
 #include "table/series/series_rows.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
-int esk_series_flush(struct esk_series *series) {
+ESK_OUT_OF_LINE int esk_series_flush(struct esk_series *series) {
     uint32_t position = 0;
     if (esk_var_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->var->flush(series));
@@ -55,17 +56,11 @@ static int row_append(struct esk_series *series, const void *row,
     ESK_ASSERT(esk_series_is_idle(series));
     esk_key key = esk_row_key(series, row);
     ESK_TRY(row_admit(series, key));
-    uint8_t *slot =
-        esk_rows_at(series, series->write_page, series->write_count);
+    uint8_t *slot = esk_rows_slot(series);
+    esk_row_copy(series, slot, row);
     if (esk_var_ring(series) != NULL) {
-        uint8_t reference[ESK_VAR_REF_BYTES];
-        ESK_TRY(esk_parts(series)->var->write(series, key, value, bytes,
-                                              reference));
-        esk_row_copy(series, slot, row);
-        memcpy(slot + esk_shape(series)->var_offset, reference,
-               sizeof reference);
-    } else {
-        esk_row_copy(series, slot, row);
+        slot += esk_shape(series)->var_offset;
+        ESK_TRY(esk_parts(series)->var->write(series, key, value, bytes, slot));
     }
     series->write_count++;
     series->newest = key;
@@ -73,7 +68,8 @@ static int row_append(struct esk_series *series, const void *row,
     return ESK_OK;
 }
 
-int esk_series_append(struct esk_series *series, const void *row) {
+ESK_HOST_FLAT int esk_series_append(struct esk_series *series,
+                                    const void *row) {
     return row_append(series, row, NULL, 0);
 }
 

@@ -56,11 +56,22 @@ static inline const uint8_t *esk_row_whole(const struct esk_series *series,
     return row;
 }
 
-/// Row `index`; of the write page also the place of the row to come.
+/// Row `index`.
 static inline uint8_t *esk_rows_at(const struct esk_series *series,
                                    uint8_t *page, uint16_t index) {
     return page + ESK_ENVELOPE_BYTES +
            (uint16_t)((uint16_t)index * esk_rows_width(series, page));
+}
+
+/// Row 0: it is where it is whatever a row's width.
+static inline uint8_t *esk_rows_first(uint8_t *page) {
+    return page + ESK_ENVELOPE_BYTES;
+}
+
+/// Where in the write page the row to come goes.
+static inline uint8_t *esk_rows_slot(const struct esk_series *series) {
+    return esk_rows_first(series->write_page) +
+           (uint16_t)(series->write_count * esk_shape(series)->row_bytes);
 }
 
 /// Where in a page the key of row 0 is: for a read of nothing else.
@@ -78,6 +89,12 @@ static inline const uint8_t *esk_rows_next(const struct esk_series *series,
 static inline esk_key esk_rows_key(const struct esk_series *series,
                                    uint8_t *page, uint16_t index) {
     return esk_row_key(series, esk_rows_at(series, page, index));
+}
+
+/// The key of row 0, in order form.
+static inline esk_key esk_rows_key_first(const struct esk_series *series,
+                                         uint8_t *page) {
+    return esk_row_key(series, esk_rows_first(page));
 }
 
 /// How many of the page's `count` rows have keys below `key`.
