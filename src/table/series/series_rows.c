@@ -36,7 +36,7 @@ uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
         return below_any(series, page, count, key);
     }
     return esk_order_rank_even(
-        shape->key_type, esk_rows_at(series, page, 0) + shape->key_offset,
+        shape->key_type, esk_rows_first(page) + shape->key_offset,
         esk_rows_width(series, page), count, (uint32_t)key);
 }
 
@@ -49,8 +49,8 @@ uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
     return esk_rows_below(series, page, count, (esk_key)(key + 1u));
 }
 
-int esk_rows_find(const struct esk_series *series, uint8_t *page,
-                  uint16_t count, esk_key key, void *row) {
+ESK_HOST_FLAT int esk_rows_find(const struct esk_series *series, uint8_t *page,
+                                uint16_t count, esk_key key, void *row) {
     uint16_t at = esk_rows_below(series, page, count, key);
     if (esk_keys_repeat(series) != 0 && at < count) {
         uint16_t end = esk_rows_to(series, page, count, key);

@@ -6,6 +6,7 @@
 /// The page asked for is the last one whose first key is not above the key.
 /// Its position lies in [low, high); each page read halves that or better.
 /// Pages that prove nothing are passed over downwards.
+#include "base/inline.h"
 #include "table/series/series_rows.h"
 
 enum { GALLOP_PROBES = 6 };
@@ -24,27 +25,38 @@ struct seek {
     int failure;  ///< an I/O error on the way
 };
 
+/// The position behind the last one below `position` that can hold a page.
+static inline uint32_t above(const struct esk_series *series,
+                             uint32_t position) {
+    return esk_is_broken(series) ? esk_ring_above(&series->data, position)
+                                 : position;
+}
+
 /// Pins the nearest readable page in [low, position], from above.
 static bool pin_below(struct esk_series *series, struct seek *seek,
                       uint32_t position, struct esk_series_place *place) {
-    for (uint32_t at = esk_ring_above(&series->data, position + 1);
-         at > seek->low; at = esk_ring_above(&series->data, at - 1)) {
-        int status = esk_series_pin(series, &series->data, at - 1, &place->page,
+    uint32_t at = position + 1;
+    while (true) {
+        at = above(series, at);
+        if (at <= seek->low) {
+            return false;
+        }
+        at--;
+        int status = esk_series_pin(series, &series->data, at, &place->page,
                                     &place->frame);
         if (status == ESK_OK) {
             if (esk_page_count(place->page) > 0) {
-                place->position = at - 1;
+                place->position = at;
                 return true;
             }
             esk_pool_unpin(&series->pool, place->frame);
         } else if (status == ESK_E_IO) {
             seek->failure = status;
         } else if (status == ESK_E_CORRUPT &&
-                   at > esk_series_kept_from(&series->data)) {
+                   at >= esk_series_kept_from(&series->data)) {
             seek->damaged = true; /* no erase that was cut left it */
         }
     }
-    return false;
 }
 
 /// Reads the page at `position` or the nearest below and narrows the search.
@@ -56,7 +68,7 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
         return false;
     }
     uint16_t count = esk_page_count(place->page);
-    esk_key first = esk_rows_key(series, place->page, 0);
+    esk_key first = esk_rows_key_first(series, place->page);
     if (first > seek->key) {
         seek->high = place->position;
         seek->high_first = esk_page_aux(place->page);
@@ -137,16 +149,17 @@ int esk_series_seek(struct esk_series *series, esk_key key,
 
 bool esk_series_write_page_from(const struct esk_series *series, esk_key key) {
     return series->write_count > 0 &&
-           key >= esk_rows_key(series, series->write_page, 0);
+           key >= esk_rows_key_first(series, series->write_page);
 }
 
-int esk_series_get(struct esk_series *series, esk_key key, void *row) {
-    esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
+ESK_HOST_FLAT int esk_series_get(struct esk_series *series, esk_key key,
+                                 void *row) {
+    esk_key order = key;
     struct esk_series_place place;
     bool missing = false;
 
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
-    if (esk_key_from_order(esk_shape(series)->key_type, order) != key ||
+    if (!esk_order_is_key(esk_shape(series)->key_type, &order) ||
         order < series->floor) {
         return ESK_NOT_FOUND;
     }
