@@ -81,6 +81,32 @@ static inline void esk_store_u64(uint8_t *bytes, uint64_t value) {
 
 #endif
 
+/// The 8 bits of `value` from bit `shift` on, which is below 32.
+#if SIZE_MAX > UINT32_MAX
+static inline uint8_t esk_byte_from(uint32_t value, uint8_t shift) {
+    return (uint8_t)((value >> shift) & UINT8_MAX);
+}
+#else
+static inline uint8_t esk_byte_from(uint32_t value, uint8_t shift) {
+    while (shift >= 8) {
+        value >>= 8;
+        shift = (uint8_t)(shift - 8u);
+    }
+    return (uint8_t)((uint16_t)value >> shift);
+}
+#endif
+
+/// Whether two words are equal.
+static inline bool esk_words_equal(uint32_t a, uint32_t b) {
+#if SIZE_MAX > UINT32_MAX
+    return a == b;
+#else
+    /* By halves: an 8-bit processor has few registers for two words. */
+    uint32_t differs = a ^ b;
+    return ((uint16_t)differs | (uint16_t)(differs >> 16)) == 0;
+#endif
+}
+
 /// Copies `count` bytes to where they do not overlap.
 /// Cost: about 5 cycles a byte on AVR, where memcpy takes 8; on a host no call
 /// for rows of 16 bytes, the usual ones.

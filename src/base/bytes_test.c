@@ -103,4 +103,25 @@ ESK_TEST(bytes_copy_and_move_up_touch_nothing_else) {
     }
 }
 
+ESK_TEST(bytes_byte_from_takes_the_eight_bits_from_a_bit_on) {
+    const uint32_t value = 0x89ABCDEF;
+    for (uint8_t shift = 0; shift < 32; shift++) {
+        uint8_t expected = 0;
+        for (uint8_t bit = 0; bit < 8 && shift + bit < 32; bit++) {
+            bool is_set = (value & ((uint32_t)1 << (shift + bit))) != 0;
+            expected |= (uint8_t)(is_set ? 1u << bit : 0u);
+        }
+        ESK_CONTEXT("shift %u", shift);
+        ESK_CHECK_INT(esk_byte_from(value, shift), expected);
+    }
+}
+
+ESK_TEST(bytes_words_differ_in_any_bit) {
+    for (uint8_t bit = 0; bit < 32; bit++) {
+        ESK_CONTEXT("bit %u", bit);
+        ESK_CHECK(!esk_words_equal(0x12345678, 0x12345678 ^ 1u << bit));
+    }
+    ESK_CHECK(esk_words_equal(0x12345678, 0x12345678));
+}
+
 ESK_TEST_MAIN()

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/shape.h"
 #include "esker/assert.h"
 #include "esker/status.h"
@@ -138,9 +139,7 @@ bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
 /// of one class.
 static inline bool esk_pool_holds(const struct esk_pool *pool, uint8_t frame,
                                   uint32_t tag) {
-    /* By halves: an 8-bit processor has few registers for two words. */
-    uint32_t differs = pool->tags[frame] ^ tag;
-    return ((uint16_t)differs | (uint16_t)(differs >> 16)) == 0;
+    return esk_words_equal(pool->tags[frame], tag);
 }
 
 /// The page in `frame` if it still is page `tag`; else NULL. For pools of one

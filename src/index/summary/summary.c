@@ -141,12 +141,7 @@ static void summary_fit(struct summary_grid *grid, uint32_t span,
 /// The cell of the value `distance` above min; distance <= max - min.
 static uint8_t summary_cell(const struct summary_grid *grid,
                             uint32_t distance) {
-    uint8_t shift = grid->shift;
-    while (shift >= 8) {
-        distance >>= 8;
-        shift = (uint8_t)(shift - 8u);
-    }
-    uint8_t step = (uint8_t)((uint16_t)distance >> shift);
+    uint8_t step = esk_byte_from(distance, grid->shift);
     return (uint8_t)((uint16_t)(step * grid->scale) >> 8);
 }
 
