@@ -11,9 +11,8 @@ static uint8_t *ram_at(const struct esk_device *device, esk_page_id page,
                        uint16_t offset, uint16_t bytes) {
     const struct esk_geometry *geometry = &device->geometry;
     uint8_t *memory = device->context;
-    if (page / geometry->block_pages >= geometry->block_count ||
-        offset > geometry->page_bytes ||
-        bytes > geometry->page_bytes - offset) {
+    if (page >= geometry->block_count * geometry->block_pages ||
+        (uint32_t)offset + bytes > geometry->page_bytes) {
         return NULL;
     }
     return memory + (size_t)page * geometry->page_bytes + offset;

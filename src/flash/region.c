@@ -27,8 +27,9 @@ int esk_region_peek(const struct esk_region *region, esk_page_id page,
     return status == ESK_OK || status == ESK_E_CORRUPT ? status : ESK_E_IO;
 }
 
-int esk_region_read(const struct esk_region *region, esk_page_id page,
-                    uint32_t sequence, uint8_t *buffer, bool verify) {
+ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
+                                  esk_page_id page, uint32_t sequence,
+                                  uint8_t *buffer, bool verify) {
     const struct esk_envelope *envelope = &region->envelope;
     uint16_t bytes = esk_envelope_page_bytes(envelope);
     uint16_t before = 0;

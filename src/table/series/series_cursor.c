@@ -301,9 +301,9 @@ static int forward_next(struct esk_series *series,
 }
 
 /// The next row when it is not in the frame the last one came from.
-static ESK_OUT_OF_LINE int cursor_go(struct esk_series *series,
-                                     struct esk_series_cursor *cursor,
-                                     void *row) {
+static ESK_HOST_FLAT ESK_OUT_OF_LINE int
+cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
+          void *row) {
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
     row_leave(cursor);
     if (cursor->impossible) {
@@ -322,7 +322,7 @@ int esk_series_cursor_next(struct esk_series *series,
     if (cursor->left > 0 && cursor->position >= series->data.tail &&
         cursor->key_lo >= series->floor &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
-        if (esk_parts(series)->ranges == NULL || cursor->matches == NULL) {
+        if (cursor->matches == NULL || esk_parts(series)->ranges == NULL) {
             esk_row_copy(series, row,
                          row_pass(cursor, esk_shape(series)->row_bytes));
             return ESK_OK;
