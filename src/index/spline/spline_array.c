@@ -120,28 +120,32 @@ ESK_HOST_FLAT uint16_t esk_spline_array_rank(const struct esk_spline *spline,
 
 ESK_HOST_FLAT int esk_spline_find(const struct esk_spline *spline, esk_key key,
                                   struct esk_spline_hit *hit) {
-    for (uint8_t level = 0; level < ESK_SPLINE_LEVEL_COUNT; level++) {
-        uint16_t rank = esk_spline_array_rank(spline, level, key);
-        if (rank == 0) {
-            continue;
-        }
-        struct esk_spline_entry low;
-        struct esk_spline_entry high = spline->tip;
-        esk_spline_array_get(spline, level, (uint16_t)(rank - 1u), &low);
-        hit->level = level;
-        hit->position = low.position;
-        if (level != 0) {
-            return ESK_OK;
-        }
+    struct esk_spline_entry low;
+    struct esk_spline_entry high = spline->tip;
+    uint8_t level = 0;
+    uint16_t rank = esk_spline_array_rank(spline, 0, key);
+    if (rank != 0) {
+        esk_spline_array_get(spline, 0, (uint16_t)(rank - 1u), &low);
         if (rank < spline->level[0].count) {
             esk_spline_array_get(spline, 0, rank, &high);
         }
         /* At or after the newest point: there. */
         hit->position = key < high.key ? esk_spline_between(key, &low, &high)
                                        : high.position;
+        hit->level = 0;
         return ESK_OK;
     }
-    return ESK_NOT_FOUND;
+    while (rank == 0) {
+        level++;
+        if (level == ESK_SPLINE_LEVEL_COUNT) {
+            return ESK_NOT_FOUND;
+        }
+        rank = esk_spline_array_rank(spline, level, key);
+    }
+    esk_spline_array_get(spline, level, (uint16_t)(rank - 1u), &low);
+    hit->level = level;
+    hit->position = low.position;
+    return ESK_OK;
 }
 
 void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
