@@ -57,7 +57,9 @@ ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
             status = blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
         }
         if (look == LOOKS_MAX || (look > 1 && proven >= before)) {
-            region->stats->partial += status == ESK_OK ? 1 : 0;
+            if (status == ESK_OK) {
+                region->stats->partial++;
+            }
             return status == ESK_NOT_FOUND && !erased ? ESK_E_CORRUPT : status;
         }
         erased = erased && status == ESK_NOT_FOUND;

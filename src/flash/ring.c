@@ -56,9 +56,8 @@ ESK_OUT_OF_LINE uint16_t esk_rest(uint16_t pages, uint32_t position) {
 }
 
 uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position) {
-    uint16_t pages = block_pages(ring);
-    uint16_t rest = esk_ring_rest(ring, position);
-    return rest == 0 ? position : position + (uint16_t)(pages - rest);
+    position += block_pages(ring) - 1u;
+    return position - esk_ring_rest(ring, position);
 }
 
 uint32_t esk_ring_window(const struct esk_ring *ring) {

@@ -163,6 +163,13 @@ static inline uint8_t esk_series_knot_bytes(const struct esk_series *series) {
         esk_shape(series)->key_bytes);
 }
 
+/// Counts a newest page that the mount cannot read.
+static inline void esk_series_unread(struct esk_series *series) {
+    if (series->unread < UINT8_MAX) {
+        series->unread++;
+    }
+}
+
 /// Pins position `position` of `ring`. Every outcome but ESK_OK leaves
 /// nothing pinned.
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,

@@ -146,22 +146,18 @@ void esk_series_make(const struct esk_series_memory *memory,
     }
 }
 
-static void unread_set(struct esk_series *series, uint32_t pages) {
-    series->unread = (uint8_t)(pages < UINT8_MAX ? pages : UINT8_MAX);
-}
-
 /// Finds the newest row on the medium: its key and ordinal; and how many pages
 /// behind it hold bytes that are not valid, one that is valid in part included.
 /// Where all pages behind a break are lost, the ordinals go on as it says.
 /// end      out: the position behind its page; the ring's tail without one.
 /// Returns ESK_OK; ESK_E_IO.
 static int newest_find(struct esk_series *series, uint32_t *end) {
-    uint32_t partial = series->stats.partial;
-    uint32_t unread = 0;
     bool found = false;
     *end = series->data.tail;
+    series->unread = 0;
     for (uint32_t at = series->data.head; !found && at > series->data.tail;
          at = esk_ring_above(&series->data, at - 1)) {
+        uint32_t partial = series->stats.partial;
         uint8_t *page = NULL;
         uint8_t frame = 0;
         int status =
@@ -169,9 +165,9 @@ static int newest_find(struct esk_series *series, uint32_t *end) {
         if (status == ESK_E_IO) {
             return status;
         }
-        unread += status == ESK_E_CORRUPT ? 1 : 0;
-        unread += status == ESK_OK ? series->stats.partial - partial : 0;
-        unread_set(series, unread);
+        if (status == ESK_E_CORRUPT || partial != series->stats.partial) {
+            esk_series_unread(series);
+        }
         if (status != ESK_OK) {
             continue;
         }
@@ -209,7 +205,7 @@ static int keys_recover(struct esk_series *series) {
             /* The page behind the newest run was there. */
             uint32_t lost = series->log.run_first + 1u - head;
             series->ordinal += lost;
-            unread_set(series, lost);
+            series->unread = (uint8_t)(lost < UINT8_MAX ? lost : UINT8_MAX);
         }
     }
     return ESK_OK;

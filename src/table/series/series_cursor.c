@@ -94,6 +94,8 @@ static int query_take(struct esk_series *series,
     if (query->range_count == 0) {
         return ESK_OK;
     }
+    cursor->plan.group = UINT32_MAX;
+    cursor->plan.index_position = UINT32_MAX;
     return esk_parts(series)->ranges == NULL
                ? ESK_E_UNSUPPORTED
                : esk_parts(series)->ranges->open(series, cursor, query);
@@ -104,8 +106,6 @@ int esk_series_cursor_open(struct esk_series *series,
                            const struct esk_series_query *query) {
     ESK_ASSERT(esk_series_is_idle(series));
     memset(cursor, 0, sizeof *cursor);
-    cursor->plan.group = UINT32_MAX;
-    cursor->plan.index_position = UINT32_MAX;
     key_bounds(series, cursor, query);
     if (query == NULL) {
         cursor->position = series->data.tail;
@@ -185,9 +185,10 @@ static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
 /// the caller has to hear of it.
 static int page_pass(const struct esk_series *series,
                      struct esk_series_cursor *cursor, int status) {
-    cursor->damaged += status != ESK_NOT_FOUND ? 1u : 0u;
-    if (status != ESK_NOT_FOUND ||
-        cursor->position <= esk_series_kept_from(&series->data)) {
+    if (status != ESK_NOT_FOUND) {
+        cursor->damaged++;
+        cursor->follows = false;
+    } else if (cursor->position <= esk_series_kept_from(&series->data)) {
         cursor->follows = false;
     }
     cursor->position = esk_ring_skip(&series->data, cursor->position);
@@ -295,7 +296,9 @@ static int forward_next(struct esk_series *series,
         status = page_enter(series, cursor, page, esk_page_count(page),
                             esk_page_aux(page), row);
         esk_pool_unpin(&series->pool, frame);
-        cursor->position += status == ESK_NOT_FOUND ? 1u : 0u;
+        if (status == ESK_NOT_FOUND) {
+            cursor->position++;
+        }
     }
     return status;
 }

@@ -69,8 +69,8 @@ static int sync_recover(struct esk_series *series) {
         if (status == ESK_OK) {
             page_take(series, page);
             esk_pool_unpin(&series->pool, frame);
-        } else if (status == ESK_E_CORRUPT && series->unread < UINT8_MAX) {
-            series->unread++;
+        } else if (status == ESK_E_CORRUPT) {
+            esk_series_unread(series);
         }
         at--;
     }
