@@ -275,7 +275,6 @@ static void probe_mount(struct probe *probe, const struct bench_table *table,
     struct esk_series_config config = bench_config(shape);
     struct esk_volume volume;
     struct esk_series *series = NULL;
-    uint8_t page[BENCH_PAGE_BYTES];
     void *arena = malloc(table->arena_bytes);
 
     memset(probe, 0, sizeof *probe);
@@ -284,10 +283,9 @@ static void probe_mount(struct probe *probe, const struct bench_table *table,
         .ops = &ops, .context = probe, .geometry = probe->under->geometry};
     probe->info = &table->info;
     BENCH_HOLDS(arena != NULL);
-    BENCH_DO(
-        esk_volume_mount(&volume, &probe->device, ESK_MOUNT_READ_ONLY, page));
-    BENCH_DO(esk_series_open(&series, &volume, "series", &config, arena,
-                             table->arena_bytes));
+    BENCH_DO(esk_volume_mount(&volume, &probe->device, ESK_MOUNT_READ_ONLY,
+                              arena, table->arena_bytes));
+    BENCH_DO(esk_series_open(&series, &volume, "series", &config));
     esk_series_close(series);
     esk_volume_unmount(&volume);
     free(arena);

@@ -62,7 +62,6 @@ static void measure(const struct bench_table *table, struct esk_sim *sim,
     struct esk_series_config config = bench_config(&shape);
     struct esk_volume volume;
     struct esk_series *series = NULL;
-    uint8_t page[BENCH_PAGE_BYTES_MAX];
     void *arena = bench_memory(table->arena_bytes);
 
     if (probe.under->ops->block_is_bad != NULL) {
@@ -71,10 +70,9 @@ static void measure(const struct bench_table *table, struct esk_sim *sim,
     probe.device = (struct esk_device){
         .ops = &ops, .context = &probe, .geometry = probe.under->geometry};
     struct esk_sim_counters before = *esk_sim_counters(sim);
-    BENCH_DO(
-        esk_volume_mount(&volume, &probe.device, ESK_MOUNT_READ_ONLY, page));
-    BENCH_DO(esk_series_open(&series, &volume, "series", &config, arena,
-                             table->arena_bytes));
+    BENCH_DO(esk_volume_mount(&volume, &probe.device, ESK_MOUNT_READ_ONLY,
+                              arena, table->arena_bytes));
+    BENCH_DO(esk_series_open(&series, &volume, "series", &config));
     struct esk_sim_counters after = *esk_sim_counters(sim);
     esk_series_close(series);
     esk_volume_unmount(&volume);

@@ -183,7 +183,7 @@ struct bench_table {
     struct esk_series *series;
     void *arena;
     uint32_t arena_bytes;
-    uint8_t page[BENCH_PAGE_BYTES_MAX];
+    uint64_t page[BENCH_PAGE_BYTES_MAX / sizeof(uint64_t)];
 };
 
 static inline void bench_create(struct bench_table *table,
@@ -212,9 +212,11 @@ static inline void bench_create(struct bench_table *table,
     };
     struct esk_volume_config config = {.uuid = {0xE5, 0xCE}};
     struct esk_fault fault;
-    BENCH_DO(esk_volume_format(device, &config, table->page));
-    BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page));
-    BENCH_DO(esk_series_create(&table->volume, &spec, &fault, table->page));
+    BENCH_DO(
+        esk_volume_format(device, &config, table->page, sizeof table->page));
+    BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page,
+                              sizeof table->page));
+    BENCH_DO(esk_series_create(&table->volume, &spec, &fault));
     esk_volume_unmount(&table->volume);
 }
 
@@ -232,14 +234,16 @@ static inline int bench_open(struct bench_table *table,
     struct esk_series_config config = bench_config(shape);
     table->data = data;
     table->arena = NULL;
-    ESK_TRY(esk_volume_mount(&table->volume, device, flags, table->page));
-    ESK_TRY(
-        esk_volume_find(&table->volume, "series", &table->info, table->page));
-    table->arena_bytes = esk_series_arena_bytes(&table->volume, &table->info,
-                                                &config, table->page);
+    ESK_TRY(esk_volume_mount(&table->volume, device, flags, table->page,
+                             sizeof table->page));
+    ESK_TRY(esk_volume_find(&table->volume, "series", &table->info));
+    table->arena_bytes =
+        esk_series_arena_bytes(&table->volume, &table->info, &config);
     table->arena = bench_memory(table->arena_bytes);
-    int status = esk_series_open(&table->series, &table->volume, "series",
-                                 &config, table->arena, table->arena_bytes);
+    BENCH_DO(
+        esk_volume_arena_set(&table->volume, table->arena, table->arena_bytes));
+    int status =
+        esk_series_open(&table->series, &table->volume, "series", &config);
     if (status != ESK_OK) {
         free(table->arena);
         table->arena = NULL;

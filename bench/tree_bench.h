@@ -44,7 +44,7 @@ struct tree_table {
     struct esk_tree *tree;
     void *arena;
     uint32_t arena_bytes;
-    uint8_t page[TREE_PAGE_BYTES_MAX];
+    uint64_t page[TREE_PAGE_BYTES_MAX / sizeof(uint64_t)];
 };
 
 /// The row that belongs to `key`: the key, then bytes that follow from it.
@@ -97,9 +97,11 @@ static inline void tree_create(struct tree_table *table,
     struct esk_volume_config config = {.uuid = {0xE5, 0xCE}, .tables_max = 1};
     struct esk_fault fault;
     BENCH_HOLDS(device->geometry.page_bytes <= TREE_PAGE_BYTES_MAX);
-    BENCH_DO(esk_volume_format(device, &config, table->page));
-    BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page));
-    BENCH_DO(esk_tree_create(&table->volume, &spec, &fault, table->page));
+    BENCH_DO(
+        esk_volume_format(device, &config, table->page, sizeof table->page));
+    BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page,
+                              sizeof table->page));
+    BENCH_DO(esk_tree_create(&table->volume, &spec, &fault));
     esk_volume_unmount(&table->volume);
 }
 
@@ -120,14 +122,15 @@ static inline void tree_open(struct tree_table *table,
     }
     table->shape = shape;
     table->device = device;
-    BENCH_DO(esk_volume_mount(&table->volume, device, flags, table->page));
-    BENCH_DO(
-        esk_volume_find(&table->volume, "tree", &table->info, table->page));
-    table->arena_bytes = esk_tree_arena_bytes(&table->volume, &table->info,
-                                              &config, table->page);
+    BENCH_DO(esk_volume_mount(&table->volume, device, flags, table->page,
+                              sizeof table->page));
+    BENCH_DO(esk_volume_find(&table->volume, "tree", &table->info));
+    table->arena_bytes =
+        esk_tree_arena_bytes(&table->volume, &table->info, &config);
     table->arena = bench_memory(table->arena_bytes);
-    BENCH_DO(esk_tree_open(&table->tree, &table->volume, "tree", &config,
-                           table->arena, table->arena_bytes));
+    BENCH_DO(
+        esk_volume_arena_set(&table->volume, table->arena, table->arena_bytes));
+    BENCH_DO(esk_tree_open(&table->tree, &table->volume, "tree", &config));
 }
 
 static inline void tree_close(struct tree_table *table) {

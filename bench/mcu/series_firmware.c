@@ -99,14 +99,13 @@ static void create(void) {
     int status;
 
     firmware_group_begin("create");
-    FIRMWARE_MEASURE(
-        status, esk_volume_format(&medium_device, &format, (uint8_t *)arena));
+    FIRMWARE_MEASURE(status, esk_volume_format(&medium_device, &format, arena,
+                                               sizeof arena));
     FIRMWARE_DO(status);
-    FIRMWARE_MEASURE(
-        status, esk_volume_mount(&volume, &medium_device, 0, (uint8_t *)arena));
+    FIRMWARE_MEASURE(status, esk_volume_mount(&volume, &medium_device, 0, arena,
+                                              sizeof arena));
     FIRMWARE_DO(status);
-    FIRMWARE_MEASURE(
-        status, esk_series_create(&volume, &spec, &fault, (uint8_t *)arena));
+    FIRMWARE_MEASURE(status, esk_series_create(&volume, &spec, &fault));
     FIRMWARE_DO(status);
     firmware_group_end(1);
     esk_volume_unmount(&volume);
@@ -115,12 +114,12 @@ static void create(void) {
 static void measure_open(const char *name) {
     int status;
     firmware_group_begin(name);
-    FIRMWARE_MEASURE(status, esk_volume_mount(&volume, &medium_device,
-                                              SERIES_FLAGS, (uint8_t *)arena));
-    FIRMWARE_DO(status);
     FIRMWARE_MEASURE(status,
-                     esk_series_open_with(&series, &parts, &volume, "log",
-                                          &config, arena, sizeof arena));
+                     esk_volume_mount(&volume, &medium_device, SERIES_FLAGS,
+                                      arena, sizeof arena));
+    FIRMWARE_DO(status);
+    FIRMWARE_MEASURE(
+        status, esk_series_open_with(&series, &parts, &volume, "log", &config));
     FIRMWARE_DO(status);
     firmware_group_end(1);
 }
@@ -221,12 +220,12 @@ static void measure_sync(void) {
 /// What the table takes of RAM here, pointers and all.
 static void print_ram(void) {
     struct esk_table_info info;
-    uint8_t *page = (uint8_t *)arena;
-    FIRMWARE_DO(esk_volume_mount(&volume, &medium_device, 0, page));
-    FIRMWARE_DO(esk_volume_find(&volume, "log", &info, page));
+    FIRMWARE_DO(
+        esk_volume_mount(&volume, &medium_device, 0, arena, sizeof arena));
+    FIRMWARE_DO(esk_volume_find(&volume, "log", &info));
     firmware_text("# ram");
-    firmware_pair("arena", esk_series_arena_bytes_with(&volume, &parts, &info,
-                                                       &config, page));
+    firmware_pair("arena",
+                  esk_series_arena_bytes_with(&volume, &parts, &info, &config));
     firmware_pair("volume", (uint32_t)sizeof volume);
     firmware_pair("cursor", (uint32_t)sizeof cursor);
     firmware_line();

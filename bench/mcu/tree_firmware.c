@@ -70,15 +70,16 @@ static void create(void) {
                                                     .checksum = TREE_CHECKSUM};
     struct esk_fault fault;
     struct esk_table_info info;
-    uint8_t *page = (uint8_t *)arena;
     firmware_group_begin("create");
-    FIRMWARE_DO(esk_volume_format(&medium_device, &format, page));
-    FIRMWARE_DO(esk_volume_mount(&volume, &medium_device, 0, page));
-    FIRMWARE_DO(esk_tree_create(&volume, &spec, &fault, page));
+    FIRMWARE_DO(
+        esk_volume_format(&medium_device, &format, arena, sizeof arena));
+    FIRMWARE_DO(
+        esk_volume_mount(&volume, &medium_device, 0, arena, sizeof arena));
+    FIRMWARE_DO(esk_tree_create(&volume, &spec, &fault));
     firmware_group_end(1);
-    FIRMWARE_DO(esk_volume_find(&volume, "tree", &info, page));
+    FIRMWARE_DO(esk_volume_find(&volume, "tree", &info));
     firmware_text("# ram");
-    firmware_pair("arena", esk_tree_arena_bytes(&volume, &info, &config, page));
+    firmware_pair("arena", esk_tree_arena_bytes(&volume, &info, &config));
     firmware_pair("volume", (uint32_t)sizeof volume);
     firmware_pair("cursor", (uint32_t)sizeof cursor);
     firmware_line();
@@ -88,11 +89,10 @@ static void create(void) {
 static void measure_open(const char *name) {
     int status;
     firmware_group_begin(name);
-    FIRMWARE_MEASURE(
-        status, esk_volume_mount(&volume, &medium_device, 0, (uint8_t *)arena));
+    FIRMWARE_MEASURE(status, esk_volume_mount(&volume, &medium_device, 0, arena,
+                                              sizeof arena));
     FIRMWARE_DO(status);
-    FIRMWARE_MEASURE(status, esk_tree_open(&tree, &volume, "tree", &config,
-                                           arena, sizeof arena));
+    FIRMWARE_MEASURE(status, esk_tree_open(&tree, &volume, "tree", &config));
     FIRMWARE_DO(status);
     firmware_group_end(1);
 }

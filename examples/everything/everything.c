@@ -39,7 +39,6 @@ static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 static uint8_t row[32];
 
 static int make(void) {
-    uint8_t *page = (uint8_t *)arena;
     struct esk_volume_config config = {.uuid = {1}};
     struct esk_table_spec spec = {
         .name = "log",
@@ -51,9 +50,9 @@ static int make(void) {
         .index_blocks = 20,
         .var_blocks = 100,
     };
-    ESK_TRY(esk_volume_format(&device, &config, page));
-    ESK_TRY(esk_volume_mount(&volume, &device, 0, page));
-    return esk_series_create(&volume, &spec, NULL, page);
+    ESK_TRY(esk_volume_format(&device, &config, arena, sizeof arena));
+    ESK_TRY(esk_volume_mount(&volume, &device, 0, arena, sizeof arena));
+    return esk_series_create(&volume, &spec, NULL);
 }
 
 static int write_rows(void) {
@@ -71,11 +70,12 @@ static int scan(bool backward) {
     struct esk_series_query query = {
         .backward = backward, .range_count = 1, .ranges = &range};
     struct esk_series_value value;
+    uint8_t text[16];
     uint32_t got = 0;
     ESK_TRY(esk_series_cursor_open(series, &cursor, &query));
     ESK_TRY(esk_series_cursor_next(series, &cursor, row));
     ESK_TRY(esk_series_value_open(series, row, &value));
-    return esk_series_value_read(series, &value, arena, value.bytes, &got);
+    return esk_series_value_read(series, &value, text, sizeof text, &got);
 }
 
 static int read_rows(void) {
@@ -96,10 +96,9 @@ static int read_rows(void) {
 
 int main(void) {
     ESK_TRY(make());
-    ESK_TRY(
-        esk_series_open(&series, &volume, "log", NULL, arena, sizeof arena));
+    ESK_TRY(esk_series_open(&series, &volume, "log", NULL));
     ESK_TRY(write_rows());
     ESK_TRY(read_rows());
     esk_series_close(series);
-    return esk_volume_drop(&volume, "log", (uint8_t *)arena);
+    return esk_volume_drop(&volume, "log");
 }

@@ -34,12 +34,11 @@ static int logger_open(struct logger *logger) {
     };
     const struct esk_series_config config = {.key_index_bytes =
                                                  LOGGER_KEY_INDEX_BYTES};
-    // Until the series is open its arena serves as the page of scratch.
     ESK_TRY(esk_volume_mount_or_format(&logger->volume, board_device(), 0,
-                                       &volume, (uint8_t *)logger->arena));
+                                       &volume, logger->arena,
+                                       sizeof logger->arena));
     return esk_series_open_or_create(&logger->series, &esk_series_parts_all,
-                                     &logger->volume, &table, &config,
-                                     logger->arena, sizeof logger->arena, NULL);
+                                     &logger->volume, &table, &config, NULL);
 }
 
 int logger_start(struct logger *logger, const struct logger_config *config) {

@@ -41,10 +41,14 @@ enum {
     LOGGER_PAGE_BYTES_MAX = 512, ///< pages of the storage, at most
 #endif
     LOGGER_KEY_INDEX_BYTES = 256,
-    /// Three frames (two, and one for the value index), the key index, the
-    /// handle with its columns.
-    LOGGER_ARENA_BYTES = 3 * LOGGER_PAGE_BYTES_MAX + LOGGER_KEY_INDEX_BYTES +
-                         (int)ESK_SERIES_STATE_BYTES,
+    /// Three frames: two, and one for the value index. The sync journal is
+    /// there on media that need one.
+    LOGGER_ARENA_BYTES = ESK_SERIES_ARENA_BYTES(
+        LOGGER_PAGE_BYTES_MAX, 3,
+        ESK_SERIES_ALL_BYTES(LOGGER_KEY_INDEX_BYTES,
+                             sizeof(struct logger_row)) +
+            ESK_SERIES_SYNC_BYTES +
+            ESK_SERIES_VALUES_BYTES(1, ESK_SERIES_ENTRY_BYTES(2, 16), 16, 0)),
     LOGGER_LINE_BYTES_MAX = 40,
 };
 
@@ -72,7 +76,7 @@ struct logger {
     uint32_t answered; ///< lines of this answer
     char line[LOGGER_LINE_BYTES_MAX];
     struct esk_series_cursor cursor;
-    uint64_t arena[(LOGGER_ARENA_BYTES + 7) / 8];
+    uint64_t arena[LOGGER_ARENA_BYTES / sizeof(uint64_t)];
 };
 
 /// Mounts the board's volume, opens the log and goes on after its newest row.

@@ -20,15 +20,20 @@
 #ifndef MINIMAL_KEYS
 #define MINIMAL_KEYS &esk_series_part_keys
 #endif
-#ifndef MINIMAL_LOG
+#ifdef MINIMAL_LOG
+#define MINIMAL_PARTS_BYTES ESK_SERIES_LOG_BYTES(KEY_INDEX_BYTES)
+#else
+#define MINIMAL_PARTS_BYTES ESK_SERIES_KEYS_BYTES(KEY_INDEX_BYTES)
 #define MINIMAL_LOG NULL
 #endif
 
-enum { ROW_BYTES = 16, PAGE_BYTES = 512 };
+enum { PAGE_BYTES = 512, FRAMES = 2, KEY_INDEX_BYTES = 256 };
 
-/// Two page frames, 256 bytes of key index, and the handle, which is smaller
-/// on smaller chips; esk_series_open says when it is less than the table needs.
-enum { ARENA_BYTES = 2 * PAGE_BYTES + 256 + 376 };
+/// What the table takes: the mount's scratch is in it.
+enum {
+    ARENA_BYTES =
+        ESK_SERIES_ARENA_BYTES(PAGE_BYTES, FRAMES, MINIMAL_PARTS_BYTES),
+};
 
 struct row {
     uint32_t time_s; ///< the key
@@ -69,13 +74,12 @@ static int scan(uint32_t time_min, int32_t *sum) {
 }
 
 static int run(void) {
-    struct esk_series_config config = {.key_index_bytes = 256};
+    struct esk_series_config config = {.key_index_bytes = KEY_INDEX_BYTES};
     struct row row = {0};
     int32_t sum = 0;
 
-    ESK_TRY(esk_volume_mount(&volume, &device, 0, (uint8_t *)arena));
-    ESK_TRY(esk_series_open_with(&series, &parts, &volume, "log", &config,
-                                 arena, sizeof arena));
+    ESK_TRY(esk_volume_mount(&volume, &device, 0, arena, sizeof arena));
+    ESK_TRY(esk_series_open_with(&series, &parts, &volume, "log", &config));
     for (uint32_t time_s = 1; time_s <= 100; time_s++) {
         row.time_s = time_s;
         row.air = driver_sample();

@@ -36,14 +36,15 @@
 #define MINIMAL_SPLINE MINIMAL_GET
 #endif
 
-/// A page being filled, a page that is read and its tag, the key index, the
-/// handle; with alignment.
+/// A page being filled, a page that is read, the key index if there is one, the
+/// handle.
 enum {
     PAGE_BYTES = 512,
-    KEYS_BYTES = MINIMAL_GET ? 8 + 256 : 0,
-    SPLINE_BYTES = MINIMAL_SPLINE ? 88 : 0,
-    HANDLE_BYTES = sizeof(void *) == 2 ? 184 : 224,
-    ARENA_BYTES = 2 * PAGE_BYTES + 8 + KEYS_BYTES + SPLINE_BYTES + HANDLE_BYTES,
+    KEY_INDEX_BYTES = 256,
+    KEYS_BYTES = MINIMAL_SPLINE ? ESK_SERIES_KEYS_BYTES(KEY_INDEX_BYTES)
+                 : MINIMAL_GET  ? ESK_SERIES_SAMPLES_BYTES(KEY_INDEX_BYTES)
+                                : 0,
+    ARENA_BYTES = ESK_SERIES_ARENA_BYTES(PAGE_BYTES, 2, KEYS_BYTES),
 };
 
 static const struct esk_device device = {
@@ -76,11 +77,11 @@ static int run(void) {
     struct log_row row = {0};
     int32_t sum = 0;
 
-    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume,
-                              (uint8_t *)arena));
+    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume, arena,
+                              sizeof arena));
     ESK_TRY(esk_series_attach(&series, &esk_shape_parts, &volume,
                               &esk_shape_table, &esk_shape_series,
-                              &esk_shape_options, NULL, arena, sizeof arena));
+                              &esk_shape_options, NULL));
     for (uint32_t time = 1; time <= 100; time++) {
         row.time = time;
         row.air = driver_sample();

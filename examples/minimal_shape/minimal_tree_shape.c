@@ -20,12 +20,12 @@
 #include "esker/esker.h"
 #include "esker/shape.h"
 
-/// The handle with its list of unused pages, and two page frames with their
-/// tags; an entry and two keys; with alignment.
+/// The handle with its list of unused pages, two page frames, a key's room.
 enum {
     PAGE_BYTES = 512,
-    HANDLE_BYTES = sizeof(void *) == 2 ? 360 : 424,
-    ARENA_BYTES = HANDLE_BYTES + 2 * PAGE_BYTES + 16 + 3 * 8
+    KEY_BYTES = 4,
+    ARENA_BYTES =
+        ESK_TREE_ARENA_BYTES(PAGE_BYTES, 2, KEY_BYTES, ESK_TREE_INPLACE_BYTES),
 };
 
 static const struct esk_device device = {
@@ -55,10 +55,10 @@ static int run(void) {
     uint32_t wanted = 42;
     int32_t sum = 0;
 
-    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume,
-                              (uint8_t *)arena));
+    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume, arena,
+                              sizeof arena));
     ESK_TRY(esk_tree_attach(&tree, &volume, &esk_shape_table, &esk_shape_tree,
-                            &esk_shape_config, arena, sizeof arena));
+                            &esk_shape_config));
     for (row.id = 1; row.id <= 100; row.id++) {
         row.air = driver_sample();
         ESK_TRY(esk_tree_put(tree, &row));

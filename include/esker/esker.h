@@ -5,6 +5,7 @@
 #ifndef ESKER_ESKER_H
 #define ESKER_ESKER_H
 
+#include "esker/arena.h"
 #include "esker/assert.h"
 #include "esker/device.h"
 #include "esker/row.h"

@@ -114,7 +114,9 @@ enum {
     ESK_SERIES_BREAKS_MAX = 4, ///< of rows that are there
 };
 
-/// An open series. It lives in the arena given to esk_series_open.
+/// An open series. It lives in the volume's arena. A handle that was closed, or
+/// is NULL, as after an open that failed, is refused until its memory is
+/// another table's: ESK_E_INVALID, or 0.
 struct esk_series;
 
 /// What the catalog keeps of a series beside its schema.
@@ -150,14 +152,14 @@ int esk_series_spec_check(const struct esk_table_spec *spec,
 /// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
 ///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
 ///          NULL.
-/// page     scratch, geometry.page_bytes bytes.
+/// Needs a page of the arena free.
 /// Returns  ESK_OK; ESK_E_SCHEMA; ESK_E_EXISTS; ESK_E_NO_SPACE (no run of
 ///          blocks, or the catalog is full); ESK_E_READ_ONLY; ESK_E_CORRUPT;
-///          ESK_E_IO.
+///          ESK_E_NO_MEMORY; ESK_E_IO.
 /// Costs    two meta halves erased and programmed.
 int esk_series_create(struct esk_volume *volume,
                       const struct esk_table_spec *spec,
-                      struct esk_fault *fault, uint8_t *page);
+                      struct esk_fault *fault);
 
 /// What a series' rows and index pages look like, as its columns say.
 struct esk_series_shape {
@@ -213,12 +215,6 @@ extern const struct esk_series_breaks esk_series_part_breaks;
 
 /// Every part.
 extern const struct esk_series_parts esk_series_parts_all;
-
-/// Bytes of the arena beside frames, key index and edges, at most, by the
-/// width of the machine's pointers: the handle, the book-keeping of 8 frames,
-/// and a value index of 4-byte values with groups of 16 pages.
-#define ESK_SERIES_STATE_BYTES                                                 \
-    (sizeof(void *) <= 2 ? 640u : sizeof(void *) <= 4 ? 784u : 1104u)
 
 /// A range as a cursor keeps it: where its column is, and its bounds in order
 /// form. The fields are EskerDB's.
@@ -292,41 +288,36 @@ struct esk_series_value {
 /// variable column.
 uint8_t esk_series_frames_min(const struct esk_table_info *info);
 
-/// Bytes of arena esk_series_open needs for the table, exactly; 0 when the
+/// Bytes of the arena esk_series_open needs for the table, exactly; 0 when the
 /// catalog cannot be read, or `config` asks for less than the least. Fewer
-/// parts need no more.
-///
-/// page     scratch, geometry.page_bytes bytes.
+/// parts need no more. Needs a page of the arena free. esker/arena.h has the
+/// figure as a constant.
 uint32_t esk_series_arena_bytes(struct esk_volume *volume,
                                 const struct esk_table_info *info,
-                                const struct esk_series_config *config,
-                                uint8_t *page);
+                                const struct esk_series_config *config);
 
 /// The same for esk_series_open_with; 0 also when `parts` cannot serve it.
 uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
                                      const struct esk_series_parts *parts,
                                      const struct esk_table_info *info,
-                                     const struct esk_series_config *config,
-                                     uint8_t *page);
+                                     const struct esk_series_config *config);
 
 /// Opens table `name`, recovering what a cut left.
 ///
-/// series   out: a handle inside the arena, valid until esk_series_close.
+/// series   out: a handle inside the arena, valid until esk_series_close; NULL
+///          unless ESK_OK.
 /// config   may be NULL for the defaults.
-/// arena    borrowed until close, aligned for uint64_t.
-/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
-///          small, ESK_E_INVALID when it is not aligned or `config` asks for
-///          less than the least; ESK_E_BUSY when the table is open already, or
-///          another in the arena; ESK_E_UNSUPPORTED (not a series, or keys
-///          wider than this build); ESK_E_CORRUPT; ESK_E_IO.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when too little of the arena
+///          is free; ESK_E_INVALID when `config` asks for less than the least;
+///          ESK_E_BUSY when the table is open already; ESK_E_UNSUPPORTED (not a
+///          series, or keys wider than this build); ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    O(log blocks) + at most group_pages page reads, those of the tiles
 ///          that the key index has room for, and run_pages reads of a few
 ///          bytes; with the key index and no index log at most 64 page reads.
 ///          The first value query, or the first index page that is programmed,
 ///          reads at most run_pages pages that the open left.
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,
-                    const char *name, const struct esk_series_config *config,
-                    void *arena, uint32_t arena_bytes);
+                    const char *name, const struct esk_series_config *config);
 
 /// Opens table `name` with the parts that `parts` names, borrowed until close.
 /// As esk_series_open, which names all; also ESK_E_UNSUPPORTED when the table
@@ -334,8 +325,7 @@ int esk_series_open(struct esk_series **series, struct esk_volume *volume,
 int esk_series_open_with(struct esk_series **series,
                          const struct esk_series_parts *parts,
                          struct esk_volume *volume, const char *name,
-                         const struct esk_series_config *config, void *arena,
-                         uint32_t arena_bytes);
+                         const struct esk_series_config *config);
 
 /// Opens the table that `spec` describes; creates it where there is none. What
 /// a firmware calls after each reset.
@@ -351,7 +341,6 @@ int esk_series_open_or_create(struct esk_series **series,
                               struct esk_volume *volume,
                               const struct esk_table_spec *spec,
                               const struct esk_series_config *config,
-                              void *arena, uint32_t arena_bytes,
                               struct esk_fault *fault);
 
 /// Opens the table that `info` and `shape` describe, without a look at the
@@ -367,10 +356,10 @@ int esk_series_attach(struct esk_series **series,
                       const struct esk_table_info *info,
                       const struct esk_series_shape *shape,
                       const struct esk_series_options *options,
-                      const struct esk_series_config *config, void *arena,
-                      uint32_t arena_bytes);
+                      const struct esk_series_config *config);
 
-/// Forgets the handle. Rows not synced are lost; sync first.
+/// Forgets the handle. Rows not synced are lost; sync first. Its memory is free
+/// once the tables that were opened after it are closed, too.
 void esk_series_close(struct esk_series *series);
 
 /// Appends one row.
@@ -520,10 +509,10 @@ int esk_series_erase_after(struct esk_series *series, esk_key key);
 ///          Its version is the table's from then on.
 /// row      in: a row with every column of `spec`. NULL: all zeros.
 /// parts    as for esk_series_open_with; needs `breaks`.
-/// arena    scratch: as esk_series_open_with needs.
 /// fault    out: on ESK_E_SCHEMA what is wrong, or how the table differs in
 ///          the columns that it has; ESK_FAULT_TOO_LARGE when the catalog is
 ///          full. May be NULL.
+/// Needs as much of the arena free as esk_series_open_with.
 /// Returns  ESK_OK, also when the table has them all; ESK_E_SCHEMA;
 ///          ESK_E_LIMIT and ESK_E_UNSUPPORTED as esk_series_erase_after; as
 ///          esk_series_open_with.
@@ -531,7 +520,6 @@ int esk_series_erase_after(struct esk_series *series, esk_key key);
 int esk_series_add_columns(struct esk_volume *volume,
                            const struct esk_series_parts *parts,
                            const struct esk_table_spec *spec, const void *row,
-                           void *arena, uint32_t arena_bytes,
                            struct esk_fault *fault);
 
 /// Fills `stats`. Costs nothing.

@@ -7,20 +7,23 @@
 ///     esker header factory.img log > log_shape.h
 ///     cc -DESK_SHAPE='"log_shape.h"' ...      every file, the core's too
 ///
+///     static uint64_t arena[ESK_SERIES_ARENA_BYTES(512, 2, 0) / 8];
+///
 ///     status = esk_volume_attach(&volume, &device, 0, &esk_shape_volume,
-///                                page);
+///                                arena, sizeof arena);
 ///     if (status == ESK_NOT_FOUND) {
-///         status = esk_volume_stamp(&volume, esk_shape_meta, page);
+///         status = esk_volume_stamp(&volume, esk_shape_meta);
 ///     }
 ///     ... esk_series_attach(&series, &esk_shape_parts, &volume,
 ///                           &esk_shape_table, &esk_shape_series,
-///                           &esk_shape_options, &config, arena, sizeof arena);
+///                           &esk_shape_options, &config);
 ///
 /// The bytes on the medium are those of any other volume: host tools read it.
 /// A program of a shape serves that table alone, on that geometry.
 #ifndef ESKER_SHAPE_H
 #define ESKER_SHAPE_H
 
+#include "esker/arena.h"
 #include "esker/series.h"
 #include "esker/tree.h"
 #include "esker/volume.h"

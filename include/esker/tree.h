@@ -155,7 +155,9 @@ struct esk_tree_report {
                             ///< and the changes on them are lost. 127: or more
 };
 
-/// An open tree. It lives in the arena given to esk_tree_open.
+/// An open tree. It lives in the volume's arena. A handle that was closed, or
+/// is NULL, as after an open that failed, is refused until its memory is
+/// another table's: ESK_E_INVALID, or 0.
 struct esk_tree;
 
 /// From the root to a row: a node and an entry of it a level. EskerDB's.
@@ -237,43 +239,38 @@ int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
 /// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
 ///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
 ///          NULL.
-/// page     scratch, geometry.page_bytes bytes.
+/// Needs a page of the arena free.
 /// Returns  as esk_series_create; ESK_E_NO_SPACE also when the region has less
 ///          than 8 pages, or for mu less than three blocks, ten pages and one
 ///          page in 31; ESK_E_UNSUPPORTED when the medium is not one for the
 ///          store.
 /// Costs    as esk_series_create.
 int esk_tree_create(struct esk_volume *volume,
-                    const struct esk_table_spec *spec, struct esk_fault *fault,
-                    uint8_t *page);
+                    const struct esk_table_spec *spec, struct esk_fault *fault);
 
-/// Bytes of arena esk_tree_open needs for the table, exactly; 0 when the
+/// Bytes of the arena esk_tree_open needs for the table, exactly; 0 when the
 /// catalog cannot be read, the table is not of the config's store, or it asks
-/// for one frame.
-///
-/// page     scratch, geometry.page_bytes bytes.
+/// for one frame. Needs a page of the arena free. esker/arena.h has it as a
+/// constant.
 uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
                               const struct esk_table_info *info,
-                              const struct esk_tree_config *config,
-                              uint8_t *page);
+                              const struct esk_tree_config *config);
 
 /// Opens table `name`, undoing or completing what a cut interrupted.
 ///
-/// tree     out: a handle inside the arena, valid until esk_tree_close.
-/// arena    borrowed until close, aligned for uint64_t.
-/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when the arena is too
-///          small, ESK_E_INVALID when it is not aligned or `config` asks for
-///          one frame; ESK_E_BUSY when the table is open already, or another
-///          in the arena; ESK_E_UNSUPPORTED (not a tree, not of this store, or
-///          its merging, batches or write cache are missing or not of this
-///          store's kind); ESK_E_READ_ONLY when a split has to be completed;
-///          ESK_E_CORRUPT; ESK_E_IO.
+/// tree     out: a handle inside the arena, valid until esk_tree_close; NULL
+///          unless ESK_OK.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when too little of the arena
+///          is free; ESK_E_INVALID when `config` asks for one frame; ESK_E_BUSY
+///          when the table or a reader of it is open already; ESK_E_UNSUPPORTED
+///          (not a tree, not of this store, or its merging, batches or write
+///          cache are missing or not of this store's kind); ESK_E_READ_ONLY
+///          when a split has to be completed; ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    O(log blocks) page reads. Inplace: 3, and for each of at most 16
 ///          pages that new nodes may have got 3 or a path; without a root
 ///          O(log pages).
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
-                  const char *name, const struct esk_tree_config *config,
-                  void *arena, uint32_t arena_bytes);
+                  const char *name, const struct esk_tree_config *config);
 
 /// Opens the tree that `spec` describes; creates it where there is none. What a
 /// firmware calls after each reset.
@@ -285,20 +282,20 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
 /// Costs    2 page reads a table of the catalog more than esk_tree_open.
 int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
                             const struct esk_table_spec *spec,
-                            const struct esk_tree_config *config, void *arena,
-                            uint32_t arena_bytes, struct esk_fault *fault);
+                            const struct esk_tree_config *config,
+                            struct esk_fault *fault);
 
 /// Reads from the catalog how the nodes of a tree are laid out: what
 /// esk_tree_attach takes.
 ///
 /// info     of the tree; store: the one that it names.
-/// page     scratch, one page.
+/// Needs a page of the arena free.
 /// Returns  ESK_OK; ESK_E_CORRUPT when no node can be laid out so; ESK_E_IO.
 /// Costs    a read of the table's descriptor.
 int esk_tree_layout_read(struct esk_volume *volume,
                          const struct esk_table_info *info,
                          const struct esk_node_store *store,
-                         struct esk_btree_layout *layout, uint8_t *page);
+                         struct esk_btree_layout *layout);
 
 /// Opens the tree that `info` and `layout` describe, without a look at the
 /// catalog: as esk_series_attach. Such a program has no readers.
@@ -308,11 +305,11 @@ int esk_tree_layout_read(struct esk_volume *volume,
 int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
                     const struct esk_table_info *info,
                     const struct esk_btree_layout *layout,
-                    const struct esk_tree_config *config, void *arena,
-                    uint32_t arena_bytes);
+                    const struct esk_tree_config *config);
 
 /// Forgets the handle; an open batch is aborted. What waits in a write cache
-/// is written; esk_tree_sync before tells whether it could be.
+/// is written; esk_tree_sync before tells whether it could be. The memory is
+/// free once the tables that were opened after it are closed, too.
 void esk_tree_close(struct esk_tree *tree);
 
 /// Puts one row: inserts it, or replaces the row with its key.
@@ -478,7 +475,7 @@ int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk);
 int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
                        struct esk_tree_node *node);
 
-/// Bytes of arena esk_tree_reader_open needs, exactly.
+/// Bytes of the arena esk_tree_reader_open needs, exactly.
 uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
                                      const struct esk_tree_config *config);
 
@@ -498,17 +495,15 @@ uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
 /// as it is, and its frames are forgotten after a change.
 ///
 /// reader   out: a handle inside the arena, valid until it is closed by
-///          esk_tree_close, which comes before the tree's own.
+///          esk_tree_close, which comes before the tree's own: with its tree
+///          closed a reader reads nothing, ESK_E_INVALID. NULL unless ESK_OK.
 /// config   frames (at least 1; 0: 2) and policy are looked at; may be NULL.
-/// arena    borrowed until close, aligned for uint64_t.
-/// Returns  ESK_OK; ESK_E_NO_MEMORY when the arena is too small, ESK_E_INVALID
-///          when it is not aligned; where pages are overwritten what
-///          completing a failed change returns; with a write cache what
-///          appending returns.
+/// Returns  ESK_OK; ESK_E_NO_MEMORY when too little of the arena is free; where
+///          pages are overwritten what completing a failed change returns; with
+///          a write cache what appending returns.
 /// Costs    no page reads; the pages in the write cache.
 int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
-                         const struct esk_tree_config *config, void *arena,
-                         uint32_t arena_bytes);
+                         const struct esk_tree_config *config);
 
 /// Takes the tree as it is now for the reader's snapshot; its cursors go on
 /// from the keys they were at. As esk_tree_reader_open.

@@ -52,24 +52,29 @@ struct esk_volume_config {
     bool overwrite;     ///< formats a medium that is not blank too; not stored
 };
 
+struct esk_table;
+
 /// A mounted volume. The caller owns it; its fields are EskerDB's.
 struct esk_volume {
     const struct esk_device *device;
-    struct esk_ring *rings; ///< rings of open tables, for step
-    uint32_t seed;          ///< start value of its checksums
-    uint32_t commit;        ///< number of the newest catalog
-    uint32_t half_blocks;   ///< blocks of a meta half, bad ones included
-    uint16_t half_pages;    ///< pages of a half in use; the last: superblock
-    uint16_t catalog_pages; ///< descriptor pages of the newest catalog
-    uint8_t half_newest;    ///< which half holds the newest catalog
-    uint8_t half_valid;     ///< bit i: half i is whole and newest
-    uint8_t checksum;       ///< enum esk_checksum
-    uint8_t flags;          ///< enum esk_mount_flags
-    bool is_synced;         ///< nothing was programmed since the last sync
-    uint8_t table_next;     ///< id the next table gets
+    struct esk_table *tables; ///< that are open, the one opened last first
+    uint32_t seed;            ///< start value of its checksums
+    uint32_t commit;          ///< number of the newest catalog
+    uint32_t half_blocks;     ///< blocks of a meta half, bad ones included
+    uint16_t half_pages;      ///< pages of a half in use; the last: superblock
+    uint16_t catalog_pages;   ///< descriptor pages of the newest catalog
+    uint8_t half_newest;      ///< which half holds the newest catalog
+    uint8_t half_valid; ///< bit i: half i is whole and newest; 0: there is
+                        ///< no volume, or it was unmounted
+    uint8_t checksum;   ///< enum esk_checksum
+    uint8_t flags;      ///< enum esk_mount_flags
+    bool is_synced;     ///< nothing was programmed since the last sync
+    uint8_t table_next; ///< id the next table gets
     uint8_t tables_max;
     uint32_t compatible_features; ///< kept as they are
     uint8_t uuid[16];
+    uint8_t *arena;     ///< tables are carved from it, from here on
+    uint8_t *arena_end; ///< a page before it is scratch, while it is free
 };
 
 /// What a region of a table holds. On flash.
@@ -143,32 +148,46 @@ struct esk_column_info {
 /// Makes an empty volume on `device`, erasing the meta blocks only. No volume
 /// of the device may be mounted.
 ///
-/// page     scratch, geometry.page_bytes bytes.
+/// arena    scratch for the call, as esk_volume_mount wants it.
 /// Returns  ESK_OK; ESK_E_FOREIGN when the medium is not blank and the
 ///          config does not say to overwrite it; ESK_E_GEOMETRY;
-///          ESK_E_INVALID; ESK_E_NO_SPACE when good blocks are too few;
-///          ESK_E_IO.
+///          ESK_E_INVALID; ESK_E_NO_MEMORY; ESK_E_NO_SPACE when good blocks are
+///          too few; ESK_E_IO.
 /// Costs    as esk_volume_mount of a blank medium; two meta halves erased, 2
 ///          programs.
 int esk_volume_format(const struct esk_device *device,
-                      const struct esk_volume_config *config, uint8_t *page);
+                      const struct esk_volume_config *config, void *arena,
+                      uint32_t arena_bytes);
 
-/// Mounts the volume on `device`.
+/// Mounts the volume on `device`. The arena is all the memory that it and its
+/// tables ever take: each table is carved from behind the last open one. Static
+/// ones are sized by esker/arena.h.
 ///
 /// volume   out. The caller keeps it, and `device`, until unmount.
 /// flags    enum esk_mount_flags.
-/// page     scratch, geometry.page_bytes bytes.
+/// arena    borrowed until unmount, aligned for uint64_t; a page at least.
 /// Returns  ESK_OK; ESK_NOT_FOUND when the medium is blank, as far as it was
 ///          read; ESK_E_FOREIGN when it is not and there is no volume;
 ///          ESK_E_CORRUPT when there was one and no half is whole;
 ///          ESK_E_VERSION; ESK_E_UNSUPPORTED when a newer version wrote it
 ///          with features that this one cannot read; ESK_E_READ_ONLY when it
 ///          can read them but not write: mount with ESK_MOUNT_READ_ONLY;
-///          ESK_E_GEOMETRY; ESK_E_IO. It never formats.
+///          ESK_E_GEOMETRY; ESK_E_IO; ESK_E_INVALID when the arena is not
+///          aligned; ESK_E_NO_MEMORY. It never formats.
 /// Costs    2 page reads; on damage at most one a block of the first 64
 ///          and of the last 64; on a blank medium at most 64 more.
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
-                     uint8_t flags, uint8_t *page);
+                     uint8_t flags, void *arena, uint32_t arena_bytes);
+
+/// Gives the volume another arena, for a host that has a heap: tables that are
+/// open stay where they are, what is opened from now on is carved from it.
+///
+/// arena    as for esk_volume_mount.
+/// Returns  ESK_OK; ESK_E_BUSY when an open table lives in it; ESK_E_INVALID;
+///          ESK_E_NO_MEMORY. On failure the volume keeps the arena it has.
+/// Keeps    an arena from before until its tables are closed.
+int esk_volume_arena_set(struct esk_volume *volume, void *arena,
+                         uint32_t arena_bytes);
 
 /// Mounts the volume on `device`; formats a blank medium first, also one on
 /// which that was cut before. What a firmware calls after each reset.
@@ -179,7 +198,7 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
 int esk_volume_mount_or_format(struct esk_volume *volume,
                                const struct esk_device *device, uint8_t flags,
                                const struct esk_volume_config *config,
-                               uint8_t *page);
+                               void *arena, uint32_t arena_bytes);
 
 /// What an attach knows of a volume: constants that `esker header` prints.
 struct esk_volume_shape {
@@ -196,59 +215,70 @@ struct esk_volume_shape {
 ///
 /// flags    enum esk_mount_flags: ESK_SHAPE_MOUNT, where that is defined.
 /// shape    borrowed for the call.
-/// page     scratch, geometry.page_bytes bytes.
+/// arena    as for esk_volume_mount.
 /// Returns  ESK_OK; ESK_NOT_FOUND when the places of superblocks are blank, or
 ///          the first is torn; ESK_E_SCHEMA when there is another volume, or
 ///          its catalog was changed since; ESK_E_CORRUPT; ESK_E_IO;
-///          ESK_E_INVALID for other flags.
+///          ESK_E_INVALID for other flags, or an arena that is not aligned;
+///          ESK_E_NO_MEMORY.
 /// Costs    2 page reads.
 int esk_volume_attach(struct esk_volume *volume,
                       const struct esk_device *device, uint8_t flags,
-                      const struct esk_volume_shape *shape, uint8_t *page);
+                      const struct esk_volume_shape *shape, void *arena,
+                      uint32_t arena_bytes);
 
 /// Writes a volume where esk_volume_attach found none, erasing its meta blocks
-/// only. `volume` is attached then.
+/// only. `volume` is attached then. For the volume of that attach alone, which
+/// no other call takes before. Needs a page of the arena free.
 ///
 /// meta     the pages that `esker header` printed: of each its length, in 2
 ///          bytes, and its first bytes. On AVR in program memory.
-/// page     scratch, geometry.page_bytes bytes.
 /// Returns  ESK_OK; ESK_E_NO_SPACE when good blocks are too few; ESK_E_IO.
 /// Costs    two meta halves erased and programmed.
-int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta,
-                     uint8_t *page);
+int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta);
+
+/* A volume that is not mounted, since it was unmounted or the mount failed, is
+   refused by each of these calls and by those that create or open a table:
+   ESK_E_INVALID. A page of the arena that is not free is ESK_E_NO_MEMORY. */
 
 /// Drops table `name`: its blocks are free for other tables at once.
+/// Needs a page of the arena free.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_BUSY when it is open; ESK_E_READ_ONLY;
-///          ESK_E_IO.
-int esk_volume_drop(struct esk_volume *volume, const char *name, uint8_t *page);
+///          ESK_E_NO_MEMORY; ESK_E_IO.
+int esk_volume_drop(struct esk_volume *volume, const char *name);
 
 /// Lists tables: set *cursor to 0, call until ESK_END.
+/// Needs a page of the arena free.
 /// Returns  ESK_OK with `info` filled in, also of a table that this build
 ///          cannot open; ESK_END; ESK_E_CORRUPT: a descriptor is lost, the next
-///          call goes on behind it; ESK_E_IO.
+///          call goes on behind it; ESK_E_NO_MEMORY; ESK_E_IO.
 int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
-                    struct esk_table_info *info, uint8_t *page);
+                    struct esk_table_info *info);
 
-/// Finds table `name`.
+/// Finds table `name`. Needs a page of the arena free.
 /// Returns  ESK_OK with `info` filled in; ESK_NOT_FOUND; ESK_E_CORRUPT when it
-///          is not found, and a descriptor is lost; ESK_E_IO.
+///          is not found, and a descriptor is lost; ESK_E_NO_MEMORY; ESK_E_IO.
 int esk_volume_find(struct esk_volume *volume, const char *name,
-                    struct esk_table_info *info, uint8_t *page);
+                    struct esk_table_info *info);
 
 /// Reads column `index` of the table that `info` describes.
+/// Needs a page of the arena free.
 /// Returns  ESK_OK; ESK_NOT_FOUND past the last column; ESK_E_UNSUPPORTED: its
-///          type, or one before it, is of a newer version; ESK_E_CORRUPT.
+///          type, or one before it, is of a newer version; ESK_E_NO_MEMORY;
+///          ESK_E_CORRUPT.
 int esk_volume_column(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
-                      struct esk_column_info *column, uint8_t *page);
+                      struct esk_column_info *column);
 
 /// Reads value index `index` of the table: its column, its bitmap width, and
 /// up to ESK_EDGE_COUNT_MAX edges (column-width bytes each) into `edges`.
-/// Returns  ESK_OK; ESK_NOT_FOUND past the last; ESK_E_CORRUPT.
+/// Needs a page of the arena free.
+/// Returns  ESK_OK; ESK_NOT_FOUND past the last; ESK_E_NO_MEMORY, also when
+///          `edges_bytes` are too few; ESK_E_CORRUPT.
 int esk_volume_index(struct esk_volume *volume,
                      const struct esk_table_info *info, uint8_t index,
                      struct esk_index_spec *spec, void *edges,
-                     uint16_t edges_bytes, uint8_t *page);
+                     uint16_t edges_bytes);
 
 /// What esk_volume_check found.
 struct esk_volume_report {
@@ -261,13 +291,14 @@ struct esk_volume_report {
 
 /// Reads both copies of the catalog. What one copy lacks costs nothing yet;
 /// the next change of the catalog writes both anew.
+/// Needs a page of the arena free.
 ///
 /// report   out.
-/// page     scratch, geometry.page_bytes bytes.
-/// Returns  ESK_OK when each page is proven by a copy; ESK_E_CORRUPT; ESK_E_IO.
+/// Returns  ESK_OK when each page is proven by a copy; ESK_E_CORRUPT;
+///          ESK_E_NO_MEMORY; ESK_E_IO.
 /// Costs    2 reads a catalog page.
 int esk_volume_check(struct esk_volume *volume,
-                     struct esk_volume_report *report, uint8_t *page);
+                     struct esk_volume_report *report);
 
 /// Does up to `budget` steps of work that later calls would have to wait for,
 /// across the open tables. A program that calls it after an open and between
@@ -280,7 +311,7 @@ int esk_volume_check(struct esk_volume *volume,
 ///          of programs at most, and an erase a block of them.
 int esk_volume_step(struct esk_volume *volume, uint16_t budget, uint16_t *done);
 
-/// Forgets the volume.
+/// Forgets the volume; the arena is the caller's again.
 /// Returns  ESK_OK; ESK_E_BUSY when a table is open: close it first.
 int esk_volume_unmount(struct esk_volume *volume);
 

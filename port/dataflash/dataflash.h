@@ -5,7 +5,7 @@
 ///
 ///     static struct esk_dataflash flash;
 ///     esk_dataflash_init(&flash, &flash_spi, NULL);
-///     esk_volume_mount(&volume, &flash.device, 0, page);
+///     esk_volume_mount(&volume, &flash.device, 0, arena, sizeof arena);
 ///
 /// A block is the chip's block of 8 pages, a page the chip's page: 264, 528
 /// or 1,056 bytes, or 256, 512 or 1,024 where the chip has been set so; the

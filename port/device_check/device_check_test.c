@@ -12,6 +12,7 @@
 #include "port/posix_file/posix_file.h"
 #include "port/ram/ram.h"
 #include "port/sim/sim.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 
@@ -44,7 +45,8 @@ static void check_and_format(const struct esk_device *device) {
     ESK_CHECK_INT(check(device), ESK_OK);
     ESK_CHECK_INT(fault.what, ESK_DEVICE_FAULT_NONE);
     ESK_CHECK_INT(
-        esk_volume_mount_or_format(&volume, device, 0, &config, pages), ESK_OK);
+        esk_volume_mount_or_format(&volume, device, 0, &config, TEST_SCRATCH),
+        ESK_OK);
     ESK_CHECK_INT(check(device), ESK_OK);
 }
 

@@ -13,7 +13,7 @@
 ///         mutex_give(context);
 ///     }
 ///     esk_hooks_init(&hooks, &nor.device, before, after, &bus);
-///     esk_volume_mount(&volume, &hooks.device, 0, page);
+///     esk_volume_mount(&volume, &hooks.device, 0, arena, sizeof arena);
 ///
 /// Whatever EskerDB does, a mount, a format or a scan, is such calls, and it
 /// waits for nothing between them. Hooks call nothing of EskerDB.

@@ -5,6 +5,7 @@
 /// that nothing else changes.
 #include "port/hooks/hooks.h"
 
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 
 struct log {
@@ -86,10 +87,11 @@ ESK_TEST(hooks_see_every_call_of_a_volume) {
     struct esk_volume volume;
     struct log log = {.status = 1};
     static const struct esk_volume_config config = {.tables_max = 2};
-    uint8_t page[256];
     esk_hooks_init(&hooks, esk_sim_device(sim), before, after, &log);
-    ESK_CHECK_INT(esk_volume_format(&hooks.device, &config, page), ESK_OK);
-    ESK_CHECK_INT(esk_volume_mount(&volume, &hooks.device, 0, page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_format(&hooks.device, &config, TEST_SCRATCH),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&volume, &hooks.device, 0, TEST_SCRATCH),
+                  ESK_OK);
     const struct esk_sim_counters *seen = esk_sim_counters(sim);
     ESK_CHECK_INT(log.counts[ESK_CALL_READ], seen->reads);
     ESK_CHECK_INT(log.counts[ESK_CALL_PROGRAM], seen->programs);

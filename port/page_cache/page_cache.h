@@ -5,7 +5,7 @@
 ///
 ///     struct esk_page_cache cache;
 ///     esk_page_cache_init(&cache, &file.device, memory, 1 << 20);
-///     esk_volume_mount(&volume, &cache.device, 0, page);
+///     esk_volume_mount(&volume, &cache.device, 0, arena, sizeof arena);
 ///
 /// A table's pool has a few frames and looks through all of them; this has as
 /// many pages as there is memory and finds one by its number. What the tables

@@ -6,7 +6,8 @@
 ///     struct esk_posix_file file;
 ///     esk_posix_file_open(&file, "log.img", &geometry,
 ///                         ESK_POSIX_FILE_READ_ONLY | ESK_POSIX_FILE_MMAP);
-///     esk_volume_mount(&volume, &file.device, ESK_MOUNT_READ_ONLY, page);
+///     esk_volume_mount(&volume, &file.device, ESK_MOUNT_READ_ONLY, arena,
+///                      sizeof arena);
 ///     ...
 ///     esk_posix_file_close(&file);
 ///

@@ -6,7 +6,7 @@
 ///     static uint8_t memory[64 * 512];
 ///     struct esk_ram_device ram;
 ///     esk_ram_device_init(&ram, &geometry, memory, sizeof memory);
-///     esk_volume_mount(&volume, &ram.device, 0, page);
+///     esk_volume_mount(&volume, &ram.device, 0, arena, sizeof arena);
 ///
 /// The driver trusts its caller as a chip does: it checks bounds, not the
 /// order of programs. Use port/sim to check that. It allocates nothing.

@@ -6,7 +6,7 @@
 ///     static struct esk_rp2_flash flash;
 ///     static const struct esk_rp2_flash_config region = {.bytes = 256 * 1024};
 ///     esk_rp2_flash_init(&flash, &region);
-///     esk_volume_mount(&volume, &flash.device, 0, page);
+///     esk_volume_mount(&volume, &flash.device, 0, arena, sizeof arena);
 ///
 /// A block is a sector of 4,096 bytes, a page 256 bytes or what the caller
 /// asks for. Bytes are programmed one by one, so syncs seal: the SDK programs

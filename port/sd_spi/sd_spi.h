@@ -6,7 +6,7 @@
 ///     static struct esk_sd_spi sd;
 ///     esk_sd_spi_init(&sd, &card_spi, NULL);    bus at 400 kHz or less
 ///     ... raise the bus to 25 MHz or less ...
-///     esk_volume_mount(&volume, &sd.device, 0, page);
+///     esk_volume_mount(&volume, &sd.device, 0, arena, sizeof arena);
 ///
 /// A page is one sector of 512 bytes or a few of them; pages are overwritten
 /// and erase does nothing. Commands and data carry checksums both ways. The

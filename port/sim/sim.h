@@ -11,7 +11,7 @@
 ///     struct esk_sim_config config = {.part = "w25q64jv", .seed = 7};
 ///     config.geometry.block_count = 64; // a smaller chip of that part
 ///     esk_sim_create(&sim, &config);
-///     esk_volume_mount(&volume, esk_sim_device(sim), 0, page);
+///     esk_volume_mount(&volume, esk_sim_device(sim), 0, arena, sizeof arena);
 ///
 /// Operations are programs and erases, counted together from 0: that number
 /// is what a power cut is aimed at. Host code: it uses malloc and stdio.

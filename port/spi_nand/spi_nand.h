@@ -5,7 +5,7 @@
 ///
 ///     static struct esk_spi_nand nand;
 ///     esk_spi_nand_init(&nand, &flash_spi, NULL);
-///     esk_volume_mount(&volume, &nand.device, 0, page);
+///     esk_volume_mount(&volume, &nand.device, 0, arena, sizeof arena);
 ///
 /// The chip's own ECC is on: a page is right, corrected and counted, or
 /// ESK_E_CORRUPT. So a page is programmed once between erases. Bad blocks

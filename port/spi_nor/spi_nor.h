@@ -6,7 +6,7 @@
 ///
 ///     static struct esk_spi_nor nor;
 ///     esk_spi_nor_init(&nor, &flash_spi, NULL);
-///     esk_volume_mount(&volume, &nor.device, 0, page);
+///     esk_volume_mount(&volume, &nor.device, 0, arena, sizeof arena);
 ///
 /// A block is the chip's smallest erase unit (4 KB), a page its program page
 /// (256 bytes) or what the caller asks for. Bytes are programmed one by one,

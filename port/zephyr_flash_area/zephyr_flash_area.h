@@ -8,7 +8,7 @@
 ///         .id = FIXED_PARTITION_ID(esker_partition),
 ///     };
 ///     esk_zephyr_flash_area_init(&flash, &region);
-///     esk_volume_mount(&volume, &flash.device, 0, page);
+///     esk_volume_mount(&volume, &flash.device, 0, arena, sizeof arena);
 ///
 /// A block is an erase sector of the flash driver's page layout; program_bytes
 /// is its write block, erased_value what it says of erased bytes.

@@ -26,7 +26,7 @@ struct esk_py_device {
     uint32_t mount; ///< number of the newest mount
     bool mounted;
     struct esk_py_table *tables; ///< open ones, a list through `next`
-    uint8_t *page;               ///< scratch, one page
+    uint8_t *page; ///< the volume's arena while no table is opened
 };
 
 struct esk_py_table {
@@ -90,11 +90,15 @@ int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
                       esk_py_table_open_core *open, const void *config,
                       struct esk_py_table **out);
 
-/// Gives a table that is being opened its arena.
+/// Gives a table that is being opened its arena, and the volume for as long.
 ///
 /// bytes    what the core asks for; 0: it cannot say, the catalog is unsound.
 /// Returns  ESK_OK; ESK_E_CORRUPT; ESK_PY_NO_HEAP.
 int esk_py_table_arena(struct esk_py_table *table, uint32_t bytes);
+
+/// Makes the device's page the volume's arena again: what is not opening a
+/// table needs no more.
+void esk_py_volume_scratch(struct esk_py_device *device);
 
 /// Puts a table whose core handle is open among the device's; the lock is
 /// held. From then on it has one reference, and holds one of the device and of

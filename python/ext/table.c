@@ -66,7 +66,8 @@ int esk_py_volume_format(struct esk_py_device *device,
     ESK_TRY(esk_py_device_enter(device));
     int status = device->mounted
                      ? ESK_PY_BUSY
-                     : esk_volume_format(&device->device, config, device->page);
+                     : esk_volume_format(&device->device, config, device->page,
+                                         device->device.geometry.page_bytes);
     esk_py_device_leave(device);
     return status;
 }
@@ -76,8 +77,9 @@ int esk_py_volume_mount(struct esk_py_device *device, uint8_t flags,
     ESK_TRY(esk_py_device_enter(device));
     int status = ESK_PY_BUSY;
     if (!device->mounted) {
-        status = esk_volume_mount(&device->volume, &device->device, flags,
-                                  device->page);
+        status =
+            esk_volume_mount(&device->volume, &device->device, flags,
+                             device->page, device->device.geometry.page_bytes);
         if (status == ESK_OK) {
             device->mounted = true;
             device->mount++;
@@ -99,7 +101,7 @@ int esk_py_volume_state(struct esk_py_device *device, uint32_t mount,
                         struct esk_volume *volume) {
     ESK_TRY(esk_py_volume_enter(device, mount));
     *volume = device->volume;
-    volume->rings = NULL;
+    volume->tables = NULL;
     esk_py_device_leave(device);
     return ESK_OK;
 }
@@ -108,7 +110,7 @@ int esk_py_volume_create(struct esk_py_device *device, uint32_t mount,
                          const struct esk_table_spec *spec,
                          struct esk_fault *fault) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_series_create(&device->volume, spec, fault, device->page);
+    int status = esk_series_create(&device->volume, spec, fault);
     esk_py_device_leave(device);
     return status;
 }
@@ -128,11 +130,11 @@ int esk_py_volume_drop(struct esk_py_device *device, uint32_t mount,
                        const char *name) {
     struct esk_table_info info;
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_volume_find(&device->volume, name, &info, device->page);
+    int status = esk_volume_find(&device->volume, name, &info);
     if (status == ESK_OK) {
         status = table_is_open(device, info.id)
                      ? ESK_PY_TABLE_OPEN
-                     : esk_volume_drop(&device->volume, name, device->page);
+                     : esk_volume_drop(&device->volume, name);
     }
     esk_py_device_leave(device);
     return status;
@@ -141,7 +143,7 @@ int esk_py_volume_drop(struct esk_py_device *device, uint32_t mount,
 int esk_py_volume_list(struct esk_py_device *device, uint32_t mount,
                        uint16_t *cursor, struct esk_table_info *info) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_volume_list(&device->volume, cursor, info, device->page);
+    int status = esk_volume_list(&device->volume, cursor, info);
     esk_py_device_leave(device);
     return status;
 }
@@ -149,7 +151,7 @@ int esk_py_volume_list(struct esk_py_device *device, uint32_t mount,
 int esk_py_volume_check(struct esk_py_device *device, uint32_t mount,
                         struct esk_volume_report *report) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_volume_check(&device->volume, report, device->page);
+    int status = esk_volume_check(&device->volume, report);
     esk_py_device_leave(device);
     return status;
 }
@@ -157,7 +159,7 @@ int esk_py_volume_check(struct esk_py_device *device, uint32_t mount,
 int esk_py_volume_find(struct esk_py_device *device, uint32_t mount,
                        const char *name, struct esk_table_info *info) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_volume_find(&device->volume, name, info, device->page);
+    int status = esk_volume_find(&device->volume, name, info);
     esk_py_device_leave(device);
     return status;
 }
@@ -166,8 +168,7 @@ int esk_py_volume_column(struct esk_py_device *device, uint32_t mount,
                          const struct esk_table_info *info, uint8_t index,
                          struct esk_column_info *column) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status =
-        esk_volume_column(&device->volume, info, index, column, device->page);
+    int status = esk_volume_column(&device->volume, info, index, column);
     esk_py_device_leave(device);
     return status;
 }
@@ -178,7 +179,7 @@ int esk_py_volume_index(struct esk_py_device *device, uint32_t mount,
                         uint16_t edges_bytes) {
     ESK_TRY(esk_py_volume_enter(device, mount));
     int status = esk_volume_index(&device->volume, info, index, spec, edges,
-                                  edges_bytes, device->page);
+                                  edges_bytes);
     esk_py_device_leave(device);
     return status;
 }
@@ -212,7 +213,7 @@ static int table_fill(struct esk_py_table *table, const char *name,
                       const void *config) {
     struct esk_py_device *device = table->device;
     struct esk_table_info info;
-    ESK_TRY(esk_volume_find(&device->volume, name, &info, device->page));
+    ESK_TRY(esk_volume_find(&device->volume, name, &info));
     if (info.kind != kind) {
         return ESK_E_UNSUPPORTED;
     }
@@ -224,8 +225,8 @@ static int table_fill(struct esk_py_table *table, const char *name,
         return ESK_E_CORRUPT;
     }
     for (uint8_t i = 0; i < info.column_count; i++) {
-        ESK_TRY(esk_volume_column(&device->volume, &info, i, &table->columns[i],
-                                  device->page));
+        ESK_TRY(
+            esk_volume_column(&device->volume, &info, i, &table->columns[i]));
         if ((uint32_t)table->columns[i].offset + table->columns[i].bytes >
             info.row_bytes) {
             return ESK_E_CORRUPT;
@@ -265,6 +266,7 @@ int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
         return status;
     }
     status = table_fill(table, name, kind, open, config);
+    esk_py_volume_scratch(device);
     if (status == ESK_OK) {
         esk_py_table_enlist(table);
         *out = table;
@@ -277,13 +279,20 @@ int esk_py_table_open(struct esk_py_device *device, uint32_t mount,
     return status;
 }
 
+void esk_py_volume_scratch(struct esk_py_device *device) {
+    (void)esk_volume_arena_set(&device->volume, device->page,
+                               device->device.geometry.page_bytes);
+}
+
 int esk_py_table_arena(struct esk_py_table *table, uint32_t bytes) {
     if (bytes == 0) {
         return ESK_E_CORRUPT;
     }
     table->arena_bytes = bytes;
     table->arena = malloc(bytes);
-    return table->arena == NULL ? ESK_PY_NO_HEAP : ESK_OK;
+    return table->arena == NULL ? ESK_PY_NO_HEAP
+                                : esk_volume_arena_set(&table->device->volume,
+                                                       table->arena, bytes);
 }
 
 int esk_py_table_close(struct esk_py_table *table) {
@@ -359,10 +368,8 @@ static int series_open_core(struct esk_py_table *table,
                             const void *config) {
     struct esk_py_device *device = table->device;
     ESK_TRY(esk_py_table_arena(
-        table,
-        esk_series_arena_bytes(&device->volume, info, config, device->page)));
-    return esk_series_open(&table->series, &device->volume, info->name, config,
-                           table->arena, table->arena_bytes);
+        table, esk_series_arena_bytes(&device->volume, info, config)));
+    return esk_series_open(&table->series, &device->volume, info->name, config);
 }
 
 int esk_py_series_open(struct esk_py_device *device, uint32_t mount,
@@ -456,18 +463,21 @@ static int columns_add(struct esk_py_device *device,
                        const struct esk_table_spec *spec, const void *row,
                        struct esk_fault *fault) {
     struct esk_table_info info;
-    ESK_TRY(esk_volume_find(&device->volume, spec->name, &info, device->page));
+    ESK_TRY(esk_volume_find(&device->volume, spec->name, &info));
     if (table_is_open(device, info.id)) {
         return ESK_PY_TABLE_OPEN;
     }
-    uint32_t bytes =
-        esk_series_arena_bytes(&device->volume, &info, NULL, device->page);
+    uint32_t bytes = esk_series_arena_bytes(&device->volume, &info, NULL);
     void *arena = malloc(bytes > 0 ? bytes : 1u);
     if (arena == NULL) {
         return ESK_PY_NO_HEAP;
     }
-    int status = esk_series_add_columns(&device->volume, &esk_series_parts_all,
-                                        spec, row, arena, bytes, fault);
+    int status = esk_volume_arena_set(&device->volume, arena, bytes);
+    if (status == ESK_OK) {
+        status = esk_series_add_columns(&device->volume, &esk_series_parts_all,
+                                        spec, row, fault);
+    }
+    esk_py_volume_scratch(device);
     free(arena);
     return status;
 }

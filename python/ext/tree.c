@@ -33,7 +33,7 @@ int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
                        const struct esk_table_spec *spec,
                        struct esk_fault *fault) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_tree_create(&device->volume, spec, fault, device->page);
+    int status = esk_tree_create(&device->volume, spec, fault);
     esk_py_device_leave(device);
     return status;
 }
@@ -64,8 +64,7 @@ int esk_py_tree_layout(struct esk_py_device *device, uint32_t mount,
         return ESK_E_UNSUPPORTED;
     }
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_tree_layout_read(&device->volume, info, store, layout,
-                                      device->page);
+    int status = esk_tree_layout_read(&device->volume, info, store, layout);
     esk_py_device_leave(device);
     return status;
 }
@@ -96,11 +95,9 @@ static int tree_open_core(struct esk_py_table *table,
         config.batches = &esk_batches_inplace;
         config.batch_pages = BATCH_PAGES;
     }
-    ESK_TRY(
-        esk_py_table_arena(table, esk_tree_arena_bytes(&device->volume, info,
-                                                       &config, device->page)));
-    return esk_tree_open(&table->tree, &device->volume, info->name, &config,
-                         table->arena, table->arena_bytes);
+    ESK_TRY(esk_py_table_arena(
+        table, esk_tree_arena_bytes(&device->volume, info, &config)));
+    return esk_tree_open(&table->tree, &device->volume, info->name, &config);
 }
 
 int esk_py_tree_open(struct esk_py_device *device, uint32_t mount,
@@ -129,8 +126,7 @@ static int reader_fill(struct esk_py_table *reader, struct esk_py_table *tree,
     memcpy(reader->columns, tree->columns, sizeof reader->columns);
     ESK_TRY(esk_py_table_arena(
         reader, esk_tree_reader_arena_bytes(tree->tree, config)));
-    return esk_tree_reader_open(&reader->tree, tree->tree, config,
-                                reader->arena, reader->arena_bytes);
+    return esk_tree_reader_open(&reader->tree, tree->tree, config);
 }
 
 int esk_py_tree_reader_open(struct esk_py_table *tree,
@@ -143,6 +139,7 @@ int esk_py_tree_reader_open(struct esk_py_table *tree,
     int status = tree_enter(tree);
     if (status == ESK_OK) {
         status = reader_fill(reader, tree, config);
+        esk_py_volume_scratch(tree->device);
         if (status == ESK_OK) {
             esk_py_table_enlist(reader);
             *out = reader;

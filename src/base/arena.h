@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// An arena: memory the caller gives once, carved once, never freed.
+/// An arena: memory that a table is carved from, once.
 #ifndef ESK_BASE_ARENA_H
 #define ESK_BASE_ARENA_H
 
@@ -9,8 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "esker/arena.h"
+
 struct esk_arena {
-    uint8_t *next;  ///< NULL: only measuring
+    uint8_t *start; ///< NULL: only measuring
     uint32_t used;  ///< bytes carved, paddings included
     uint32_t bytes; ///< bytes there are
 };
@@ -27,19 +29,18 @@ static inline bool esk_arena_is_aligned(const void *memory) {
     return ((uintptr_t)memory & (ESK_ARENA_ALIGN - 1u)) == 0;
 }
 
-/// Carves `bytes` bytes, aligned for any type. NULL when the arena has no
-/// room, or only measures; used rises either way.
+/// Carves `bytes` bytes, aligned for any type. They are there if the arena fits
+/// when all is carved.
 static inline void *esk_arena_take(struct esk_arena *arena, uint32_t bytes) {
-    uint32_t padded =
+    uintptr_t taken = (uintptr_t)arena->start + (uintptr_t)arena->used;
+    arena->used +=
         (bytes + (ESK_ARENA_ALIGN - 1u)) & ~(uint32_t)(ESK_ARENA_ALIGN - 1u);
-    uint8_t *taken = NULL;
-    if (arena->next != NULL && padded <= arena->bytes - arena->used) {
-        taken = arena->next + arena->used;
-    } else {
-        arena->next = NULL;
-    }
-    arena->used += padded;
-    return taken;
+    return (void *)taken;
+}
+
+/// Whether what was carved is there.
+static inline bool esk_arena_fits(const struct esk_arena *arena) {
+    return arena->used <= arena->bytes;
 }
 
 #endif

@@ -48,7 +48,7 @@ struct esk_ring {
     uint32_t head;            ///< position the next page gets
     uint32_t tail;            ///< oldest position that may be read
     struct esk_region region; ///< a lap has as many positions as it has pages
-    struct esk_ring *next;    ///< in the volume's list of open rings
+    struct esk_ring *next;    ///< of the table that it is of
     uint32_t lap;             ///< where a lap began that is not long ago
     uint32_t ready;           ///< first position not known to be erased
     uint32_t good;            ///< no block from head's on to here is bad
@@ -108,8 +108,8 @@ static inline uint16_t esk_ring_unit(const struct esk_ring *ring) {
                            ring->region.envelope.unit);
 }
 
-/// Makes `ring` of `config`, empty, and a member of the volume's list, without
-/// a look at the medium. Costs nothing.
+/// Makes `ring` of `config`, empty, without a look at the medium. Costs
+/// nothing.
 void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats);
@@ -125,9 +125,6 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats, uint8_t *page);
-
-/// Leaves the volume's list. Does nothing to a ring that is all zero bytes.
-void esk_ring_unmount(struct esk_ring *ring);
 
 /// Reads position `position` into `page` and verifies it. The page's count
 /// field holds the proven count. What does not prove itself, or not as far as

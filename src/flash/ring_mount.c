@@ -440,8 +440,6 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
         ring->region.envelope.breaks = config->breaks;
         ring->region.envelope.break_count = config->break_count;
     }
-    ring->next = volume->rings;
-    volume->rings = ring;
 }
 
 /// Empties the ring: it goes on from `position`, but not in the middle of a
@@ -515,17 +513,4 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
     }
     ring->tail = tail_find(&search, ring->tail);
     return search.failed ? ESK_E_IO : ESK_OK;
-}
-
-void esk_ring_unmount(struct esk_ring *ring) {
-    if (ring->region.volume == NULL) {
-        return;
-    }
-    struct esk_ring **link = &ring->region.volume->rings;
-    while (*link != NULL && *link != ring) {
-        link = &(*link)->next;
-    }
-    if (*link == ring) {
-        *link = ring->next;
-    }
 }

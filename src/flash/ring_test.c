@@ -118,7 +118,6 @@ ESK_TEST(ring_seals_leave_a_page_open_and_readable_after_a_reboot) {
         ESK_CHECK_INT(again.head, 1);
         ESK_CHECK_INT(esk_ring_read(&again, 0, page, true), ESK_OK);
         ESK_CHECK_INT(esk_page_count(page), count);
-        esk_ring_unmount(&again);
     }
     ESK_CHECK_INT(esk_ring_append(&fixture.ring, fixture.page,
                                   esk_ring_room(&fixture.ring), 5, NULL),
@@ -325,30 +324,6 @@ ESK_TEST(ring_never_keeps_more_ahead_than_it_can_spare) {
     fixture.config.blocks = 2;
     ring_fixture_mount(&fixture);
     ESK_CHECK_INT(fixture.ring.ahead, 0);
-    ring_fixture_end(&fixture);
-}
-
-ESK_TEST(ring_unmount_leaves_the_volume_list_in_any_order) {
-    struct ring_fixture fixture;
-    struct esk_ring second;
-    struct esk_ring third;
-    struct esk_ring none;
-    ring_fixture_start(&fixture, &ring_fixture_nor);
-    ESK_CHECK_INT(esk_ring_mount(&second, &fixture.volume, &fixture.config,
-                                 &fixture.stats, fixture.page),
-                  ESK_OK);
-    ESK_CHECK_INT(esk_ring_mount(&third, &fixture.volume, &fixture.config,
-                                 &fixture.stats, fixture.page),
-                  ESK_OK);
-    memset(&none, 0, sizeof none);
-    esk_ring_unmount(&none);
-    esk_ring_unmount(&second);
-    ESK_CHECK(fixture.volume.rings == &third);
-    ESK_CHECK(third.next == &fixture.ring);
-    esk_ring_unmount(&second);
-    esk_ring_unmount(&third);
-    esk_ring_unmount(&fixture.ring);
-    ESK_CHECK(fixture.volume.rings == NULL);
     ring_fixture_end(&fixture);
 }
 

@@ -8,6 +8,7 @@
 /// still proves it.
 #include "base/inline.h"
 #include "volume/schema_plan.h"
+#include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
@@ -182,8 +183,8 @@ const uint8_t *esk_option_find(const uint8_t *options, uint16_t bytes,
     return NULL;
 }
 
-int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
-                    struct esk_table_info *info, uint8_t *page) {
+int esk_catalog_list(struct esk_volume *volume, uint16_t *cursor,
+                     struct esk_table_info *info, uint8_t *page) {
     uint16_t at = *cursor;
     if (at >= volume->catalog_pages) {
         return ESK_END;
@@ -217,6 +218,13 @@ int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
     return info_decode(&reader, info);
 }
 
+int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
+                    struct esk_table_info *info) {
+    uint8_t *page = NULL;
+    ESK_TRY(esk_volume_page(volume, &page));
+    return esk_catalog_list(volume, cursor, info, page);
+}
+
 /// Finds the table with name `name` or, when that is NULL, with id `id`.
 ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
                                       const char *name, uint8_t id,
@@ -225,7 +233,7 @@ ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
     uint16_t cursor = 0;
     int missing = ESK_NOT_FOUND;
     for (;;) {
-        int status = esk_volume_list(volume, &cursor, info, page);
+        int status = esk_catalog_list(volume, &cursor, info, page);
         if (status == ESK_E_CORRUPT) {
             missing = status; /* it may be the one that is lost */
         } else if (status != ESK_OK) {
@@ -237,9 +245,16 @@ ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
     }
 }
 
-int esk_volume_find(struct esk_volume *volume, const char *name,
-                    struct esk_table_info *info, uint8_t *page) {
+int esk_catalog_find_name(struct esk_volume *volume, const char *name,
+                          struct esk_table_info *info, uint8_t *page) {
     return table_find(volume, name, 0, info, page);
+}
+
+int esk_volume_find(struct esk_volume *volume, const char *name,
+                    struct esk_table_info *info) {
+    uint8_t *page = NULL;
+    ESK_TRY(esk_volume_page(volume, &page));
+    return esk_catalog_find_name(volume, name, info, page);
 }
 
 int esk_catalog_find(struct esk_volume *volume, uint8_t id,
@@ -333,8 +348,10 @@ int esk_catalog_column(struct esk_volume *volume,
 
 int esk_volume_column(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
-                      struct esk_column_info *column, uint8_t *page) {
+                      struct esk_column_info *column) {
     struct esk_column_place place;
+    uint8_t *page = NULL;
+    ESK_TRY(esk_volume_page(volume, &page));
     ESK_TRY(esk_catalog_column(volume, info, index, &place, column->name,
                                column->unit, page));
     column->bytes = place.bytes;
@@ -347,9 +364,11 @@ int esk_volume_column(struct esk_volume *volume,
 int esk_volume_index(struct esk_volume *volume,
                      const struct esk_table_info *info, uint8_t index,
                      struct esk_index_spec *spec, void *edges,
-                     uint16_t edges_bytes, uint8_t *page) {
+                     uint16_t edges_bytes) {
     struct esk_descriptor descriptor;
     uint8_t types[ESK_COLUMN_COUNT_MAX];
+    uint8_t *page = NULL;
+    ESK_TRY(esk_volume_page(volume, &page));
     if (index >= info->index_count) {
         return ESK_NOT_FOUND;
     }

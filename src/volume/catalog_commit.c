@@ -12,6 +12,7 @@
 #include "base/crc.h"
 #include "volume/catalog_write.h"
 #include "volume/schema_plan.h"
+#include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
@@ -271,10 +272,11 @@ int esk_catalog_patch(struct esk_volume *volume, uint8_t id, uint8_t tag,
     return esk_catalog_commit(volume, &change, page);
 }
 
-int esk_volume_drop(struct esk_volume *volume, const char *name,
-                    uint8_t *page) {
+int esk_volume_drop(struct esk_volume *volume, const char *name) {
     struct esk_table_info info;
-    ESK_TRY(esk_volume_find(volume, name, &info, page));
+    uint8_t *page = NULL;
+    ESK_TRY(esk_volume_page(volume, &page));
+    ESK_TRY(esk_catalog_find_name(volume, name, &info, page));
     if (esk_table_is_open(volume, info.id)) {
         return ESK_E_BUSY;
     }
@@ -312,10 +314,10 @@ int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
         uint32_t after = end; /* where that region ends */
         struct esk_table_info info;
         uint16_t cursor = 0;
-        int status = esk_volume_list(volume, &cursor, &info, page);
+        int status = esk_catalog_list(volume, &cursor, &info, page);
         while (status == ESK_OK) {
             ESK_TRY(region_next(volume, &info, at, &limit, &after, page));
-            status = esk_volume_list(volume, &cursor, &info, page);
+            status = esk_catalog_list(volume, &cursor, &info, page);
         }
         if (status != ESK_END) {
             return status;
@@ -364,7 +366,7 @@ static int tables_count_check(struct esk_volume *volume, uint8_t *page) {
     uint16_t cursor = 0;
     int status = ESK_OK;
     for (uint16_t tables = 0; tables < volume->tables_max; tables++) {
-        status = esk_volume_list(volume, &cursor, &info, page);
+        status = esk_catalog_list(volume, &cursor, &info, page);
         if (status != ESK_OK) {
             return status == ESK_END ? ESK_OK : status;
         }
@@ -375,7 +377,7 @@ static int tables_count_check(struct esk_volume *volume, uint8_t *page) {
 int esk_catalog_begin(struct esk_volume *volume, uint8_t kind,
                       const struct esk_table_spec *spec,
                       struct esk_table_info *info, uint8_t *page) {
-    int status = esk_volume_find(volume, spec->name, info, page);
+    int status = esk_catalog_find_name(volume, spec->name, info, page);
     if (status != ESK_NOT_FOUND) {
         return status == ESK_OK ? ESK_E_EXISTS : status;
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 #include "esker/series.h"
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/forge.h"
 #include "volume/volume.h"
@@ -46,19 +47,18 @@ static struct esk_table_spec named(const char *name) {
 
 static int create(struct esk_fixture *fixture,
                   const struct esk_table_spec *table) {
-    return esk_series_create(&fixture->volume, table, NULL, fixture->page);
+    return esk_series_create(&fixture->volume, table, NULL);
 }
 
 static int find(struct esk_fixture *fixture, const char *name,
                 struct esk_table_info *info) {
-    return esk_volume_find(&fixture->volume, name, info, fixture->page);
+    return esk_volume_find(&fixture->volume, name, info);
 }
 
 static int column_of(struct esk_fixture *fixture,
                      const struct esk_table_info *info, uint8_t index,
                      struct esk_column_info *column) {
-    return esk_volume_column(&fixture->volume, info, index, column,
-                             fixture->page);
+    return esk_volume_column(&fixture->volume, info, index, column);
 }
 
 ESK_TEST(catalog_gives_back_the_table_that_was_created) {
@@ -115,7 +115,7 @@ ESK_TEST(catalog_gives_back_columns_and_indexes) {
         uint8_t edges[3] = {0};
         ESK_CONTEXT("index %u", i);
         ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, i, &index, edges,
-                                       sizeof edges, fixture.page),
+                                       sizeof edges),
                       ESK_OK);
         ESK_CHECK_INT(index.column, indexes[i].column);
         ESK_CHECK_INT(index.bitmap_bits, indexes[i].bitmap_bits);
@@ -136,14 +136,11 @@ ESK_TEST(catalog_says_what_is_past_the_last_column_index_and_buffer) {
     fixture_create(&fixture, &spec);
     ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
     ESK_CHECK_INT(column_of(&fixture, &info, 5, &column), ESK_NOT_FOUND);
-    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 2, &index, edges, 3,
-                                   fixture.page),
+    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 2, &index, edges, 3),
                   ESK_NOT_FOUND);
-    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 1, &index, edges, 2,
-                                   fixture.page),
+    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 1, &index, edges, 2),
                   ESK_E_NO_MEMORY);
-    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0,
-                                   fixture.page),
+    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0),
                   ESK_OK);
     fixture_end(&fixture);
 }
@@ -155,23 +152,17 @@ ESK_TEST(catalog_lists_tables_in_order_and_then_ends) {
     uint16_t cursor = 0;
     fixture_start(&fixture, &fixture_nor,
                   &(struct esk_volume_config){.tables_max = 3});
-    ESK_CHECK_INT(
-        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
-        ESK_END);
+    ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &info), ESK_END);
     for (int i = 0; i < 3; i++) {
         struct esk_table_spec table = named(names[i]);
         ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
     }
     for (int i = 0; i < 3; i++) {
-        ESK_CHECK_INT(
-            esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
-            ESK_OK);
+        ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &info), ESK_OK);
         ESK_CHECK_TEXT(info.name, names[i]);
         ESK_CHECK_INT(info.id, i + 1);
     }
-    ESK_CHECK_INT(
-        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
-        ESK_END);
+    ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &info), ESK_END);
     ESK_CHECK_INT(esk_catalog_find(&fixture.volume, 2, &info, fixture.page),
                   ESK_OK);
     ESK_CHECK_TEXT(info.name, "b");
@@ -186,10 +177,8 @@ ESK_TEST(catalog_refuses_a_name_that_is_taken_and_drops_only_what_is_there) {
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);
     ESK_CHECK_INT(create(&fixture, &spec), ESK_E_EXISTS);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "other", fixture.page),
-                  ESK_NOT_FOUND);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "other"), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "log", &info), ESK_NOT_FOUND);
     fixture_mount(&fixture);
     ESK_CHECK_INT(find(&fixture, "log", &info), ESK_NOT_FOUND);
@@ -203,9 +192,8 @@ ESK_TEST(catalog_refuses_a_schema_with_the_fault_and_stores_nothing) {
     bad.key_column = 3;
     fixture_start(&fixture, &fixture_nor, NULL);
     uint64_t ops = esk_sim_op_count(fixture.sim);
-    ESK_CHECK_INT(
-        esk_series_create(&fixture.volume, &bad, &fault, fixture.page),
-        ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_series_create(&fixture.volume, &bad, &fault),
+                  ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
     ESK_CHECK_INT(fault.column, 3);
     ESK_CHECK_INT(create(&fixture, &bad), ESK_E_SCHEMA);
@@ -245,8 +233,7 @@ ESK_TEST(catalog_entry_runs_over_several_small_pages) {
     ESK_CHECK_INT(create(&fixture, &before), ESK_OK);
     ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
     ESK_CHECK_INT(create(&fixture, &after), ESK_OK);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "before", fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "before"), ESK_OK);
     fixture_mount(&fixture);
     ESK_CHECK_INT(find(&fixture, "after", &info), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "wide", &info), ESK_OK);
@@ -260,7 +247,7 @@ ESK_TEST(catalog_entry_runs_over_several_small_pages) {
         struct esk_index_spec index;
         uint8_t got[63 * 8];
         ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, i, &index, got,
-                                       sizeof got, fixture.page),
+                                       sizeof got),
                       ESK_OK);
         ESK_CHECK_BYTES(got, edges[i], i == 0 ? 63 * 4 : 63 * 8);
     }
@@ -282,8 +269,7 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
         char name[8];
         snprintf(name, sizeof name, "t%u", tables);
         struct esk_table_spec table = named(name);
-        status =
-            esk_series_create(&fixture.volume, &table, &fault, fixture.page);
+        status = esk_series_create(&fixture.volume, &table, &fault);
     }
     ESK_CHECK_INT(status, ESK_E_NO_SPACE);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
@@ -291,7 +277,7 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
     ESK_CHECK_INT(find(&fixture, "t0", &info), ESK_OK);
     fixture_mount(&fixture);
     ESK_CHECK_INT(find(&fixture, "t1", &info), ESK_OK);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "t0", fixture.page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "t0"), ESK_OK);
     struct esk_table_spec again = named("again");
     ESK_CHECK_INT(create(&fixture, &again), ESK_OK);
     ESK_CHECK_INT(fixture.volume.half_valid, 3);
@@ -316,9 +302,8 @@ ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
     table.column_count = ESK_COLUMN_COUNT_MAX;
     table.key_column = 0;
     table.index_count = 0;
-    ESK_CHECK_INT(
-        esk_series_create(&fixture.volume, &table, &fault, fixture.page),
-        ESK_E_NO_SPACE);
+    ESK_CHECK_INT(esk_series_create(&fixture.volume, &table, &fault),
+                  ESK_E_NO_SPACE);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
     struct esk_table_spec small = named("small");
     ESK_CHECK_INT(create(&fixture, &small), ESK_OK);
@@ -338,14 +323,14 @@ ESK_TEST(catalog_gives_regions_that_do_not_overlap_and_reuses_freed_ones) {
     ESK_CHECK_INT(find(&fixture, "b", &b), ESK_OK);
     ESK_CHECK_INT(a.block[0], fixture.volume.half_blocks);
     ESK_CHECK_INT(b.block[0], a.block[0] + 9);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "a", fixture.page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "a"), ESK_OK);
     ESK_CHECK_INT(create(&fixture, &tables[2]), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "c", &c), ESK_OK);
     ESK_CHECK_INT(c.block[0], a.block[0]);
     ESK_CHECK_INT(c.id, 3);
     ESK_CHECK(c.seed != a.seed);
     /* One block more than the hole has goes behind the others. */
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "c", fixture.page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "c"), ESK_OK);
     tables[0].data_blocks++;
     ESK_CHECK_INT(create(&fixture, &tables[0]), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "a", &a), ESK_OK);
@@ -425,8 +410,7 @@ ESK_TEST(catalog_ids_go_round_past_zero_and_those_in_use) {
         ESK_CHECK_INT(create(&fixture, &spec), ESK_OK);
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
         ESK_CHECK_INT(info.id, i < 256 ? i : i - 254);
-        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_OK);
     }
     fixture_end(&fixture);
 }
@@ -478,7 +462,7 @@ ESK_TEST(catalog_commit_fails_on_a_failing_erase_where_blocks_have_no_marks) {
     ops.block_mark_bad = NULL;
     plain.ops = &ops;
     struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
-    ESK_CHECK_INT(esk_volume_format(&plain, &config, fixture.page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_format(&plain, &config, TEST_SCRATCH), ESK_OK);
     fixture.device = &plain;
     fixture_mount(&fixture);
     struct esk_sim_failures failures = {.erase = {.every = 1}};
@@ -498,13 +482,11 @@ ESK_TEST(catalog_page_lost_in_one_half_is_read_from_the_other) {
         fixture_create(&fixture, &spec);
         struct esk_volume_report report;
         ESK_CHECK_INT(esk_half_page(&fixture.volume, half, 0, &id), ESK_OK);
-        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report), ESK_OK);
         ESK_CHECK_INT(report.pages_single, 0);
         ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 999), ESK_OK);
         fixture_mount(&fixture);
-        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report), ESK_OK);
         ESK_CHECK_INT(report.pages_single, 1);
         ESK_CHECK_INT(report.pages, fixture.volume.catalog_pages);
         ESK_CHECK_INT(report.halves_lost, 0);
@@ -543,19 +525,16 @@ ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
         ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 999), ESK_OK);
     }
     struct esk_volume_report report;
-    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
-                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report), ESK_E_CORRUPT);
     ESK_CHECK_INT(report.pages_lost, 1);
     ESK_CHECK_INT(report.halves_lost, 0);
     struct esk_table_spec other = named("other");
     ESK_CHECK_INT(column_of(&fixture, &info, 0, &column), ESK_E_CORRUPT);
-    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0,
-                                   fixture.page),
+    ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0),
                   ESK_E_CORRUPT);
     ESK_CHECK_INT(find(&fixture, "log", &info), ESK_E_CORRUPT);
     ESK_CHECK_INT(create(&fixture, &other), ESK_E_CORRUPT);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
-                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_E_CORRUPT);
     esk_sim_power_off(fixture.sim);
     ESK_CHECK_INT(find(&fixture, "log", &info), ESK_E_IO);
     fixture_end(&fixture);
@@ -622,16 +601,15 @@ ESK_TEST(catalog_reports_a_descriptor_whose_bytes_cannot_be) {
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
         forge_descriptor(&fixture, cases[i].at, &cases[i].byte, 1);
         uint16_t cursor = 0;
-        ESK_CHECK_INT(
-            esk_volume_list(&fixture.volume, &cursor, &forged, fixture.page),
-            cases[i].found);
+        ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &forged),
+                      cases[i].found);
         if (cases[i].found == ESK_OK) {
             info = forged;
         }
         int expected = cases[i].column;
         ESK_CHECK_INT(column_of(&fixture, &info, 2, &column), expected);
         ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 1, &index, edges,
-                                       sizeof edges, fixture.page),
+                                       sizeof edges),
                       cases[i].index);
         fixture_end(&fixture);
     }
@@ -672,8 +650,7 @@ ESK_TEST(catalog_lists_a_table_of_a_newer_version_and_finds_those_behind) {
         ESK_CHECK_INT(create(&fixture, &third), ESK_OK);
         ESK_CHECK_INT(find(&fixture, "third", &found), ESK_OK);
         ESK_CHECK_INT(found.block[0], info.block[0] + 18);
-        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_OK);
         ESK_CHECK_INT(find(&fixture, "log", &found), ESK_NOT_FOUND);
         ESK_CHECK_INT(find(&fixture, "behind", &found), ESK_OK);
         fixture_end(&fixture);
@@ -695,15 +672,11 @@ ESK_TEST(catalog_descriptor_that_is_lost_hides_no_other) {
     }
     ESK_CHECK_INT(find(&fixture, "behind", &info), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "log", &info), ESK_E_CORRUPT);
-    ESK_CHECK_INT(
-        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
-        ESK_E_CORRUPT);
-    ESK_CHECK_INT(
-        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &info),
+                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &info), ESK_OK);
     ESK_CHECK_TEXT(info.name, "behind");
-    ESK_CHECK_INT(
-        esk_volume_list(&fixture.volume, &cursor, &info, fixture.page),
-        ESK_END);
+    ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &info), ESK_END);
     fixture_end(&fixture);
 }
 
@@ -733,8 +706,7 @@ ESK_TEST(catalog_table_made_after_a_drop_sees_no_old_row) {
     }
     ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
     esk_series_close(fixture.series);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_OK);
     fixture_create(&fixture, &spec);
     fixture_open(&fixture, "log", NULL);
     ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
@@ -768,12 +740,11 @@ ESK_TEST(catalog_calls_report_any_page_that_cannot_be_read) {
         read_fails_more = 0;
         ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
         ESK_CHECK(found != ESK_OK ||
-                  esk_volume_index(&fixture.volume, &info, 1, &index, edges, 3,
-                                   fixture.page) == ESK_OK);
+                  esk_volume_index(&fixture.volume, &info, 1, &index, edges,
+                                   3) == ESK_OK);
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
         read_fails = read;
-        found = esk_volume_index(&fixture.volume, &info, 1, &index, edges, 3,
-                                 fixture.page);
+        found = esk_volume_index(&fixture.volume, &info, 1, &index, edges, 3);
         ESK_CHECK(found == ESK_OK || found == ESK_E_IO);
         read_fails = 0;
         ESK_CHECK(status == ESK_OK || status == ESK_E_IO ||
@@ -783,9 +754,7 @@ ESK_TEST(catalog_calls_report_any_page_that_cannot_be_read) {
         found = find(&fixture, "other", &info);
         ESK_CHECK_INT(found, status == ESK_OK ? ESK_OK : ESK_NOT_FOUND);
         if (found == ESK_OK) {
-            ESK_CHECK_INT(
-                esk_volume_drop(&fixture.volume, "other", fixture.page),
-                ESK_OK);
+            ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "other"), ESK_OK);
         }
     }
     fixture_end(&fixture);
@@ -803,14 +772,12 @@ ESK_TEST(volume_check_tells_a_lost_half_and_a_bus_that_is_down) {
                   ESK_OK);
     ESK_CHECK_INT(esk_sim_flip(fixture.sim, id, 200), ESK_OK);
     fixture_mount(&fixture);
-    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report), ESK_OK);
     ESK_CHECK_INT(report.halves_lost, 1);
     ESK_CHECK_INT(report.pages_single, report.pages);
     ESK_CHECK_INT(report.pages_lost, 0);
     esk_sim_power_off(fixture.sim);
-    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
-                  ESK_E_IO);
+    ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report), ESK_E_IO);
     fixture_end(&fixture);
 }
 

@@ -19,7 +19,7 @@ int esk_schema_compare(struct esk_volume *volume, uint8_t kind,
                        struct esk_table_info *info, struct esk_fault *fault,
                        uint8_t *page) {
     struct esk_descriptor descriptor;
-    ESK_TRY(esk_volume_find(volume, spec->name, info, page));
+    ESK_TRY(esk_catalog_find_name(volume, spec->name, info, page));
     if (info->kind != kind) {
         return esk_schema_differs(fault, ESK_FAULT_OTHER_KIND, 0, kind,
                                   info->kind);

@@ -16,7 +16,7 @@
 
 #include "base/crc.h"
 #include "base/inline.h"
-#include "flash/ring.h"
+#include "volume/table.h"
 #include "volume/volume_format.h"
 
 void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
@@ -337,12 +337,7 @@ static int half_choose(struct esk_volume *volume, uint8_t newer,
     return status;
 }
 
-int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
-                     uint8_t flags, uint8_t *page) {
-    ESK_TRY(esk_geometry_check(&device->geometry));
-    memset(volume, 0, sizeof *volume);
-    volume->device = device;
-    volume->flags = flags;
+static int halves_mount(struct esk_volume *volume, uint8_t *page) {
     int second = half_find(volume, 1, page);
     uint32_t commit = volume->commit;
     uint32_t seed = volume->seed;
@@ -367,32 +362,24 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                : failed;
 }
 
-bool esk_table_is_open(const struct esk_volume *volume, uint8_t id) {
-    const struct esk_ring *ring = volume->rings;
-    while (ring != NULL && ring->region.envelope.table != id) {
-        ring = ring->next;
+int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
+                     uint8_t flags, void *arena, uint32_t arena_bytes) {
+    int status = esk_geometry_check(&device->geometry);
+    if (status == ESK_OK) {
+        status = esk_volume_begin(volume, device, flags, arena, arena_bytes);
     }
-    return ring != NULL;
-}
-
-int esk_arena_check(const struct esk_volume *volume, const void *arena,
-                    uint32_t arena_bytes) {
-    const struct esk_ring *ring = volume->rings;
-    for (; ring != NULL; ring = ring->next) {
-        if ((uintptr_t)ring - (uintptr_t)arena < arena_bytes) {
-            return ESK_E_BUSY;
-        }
+    if (status == ESK_OK) {
+        status = halves_mount(volume, esk_volume_scratch(volume));
     }
-    return arena_bytes < esk_volume_geometry(volume)->page_bytes
-               ? ESK_E_NO_MEMORY
-               : ESK_OK;
+    if (status != ESK_OK) {
+        memset(volume, 0, sizeof *volume);
+    }
+    return status;
 }
 
 int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
-                   struct esk_table_info *info, void *arena,
-                   uint32_t arena_bytes) {
-    ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
-    ESK_TRY(esk_volume_find(volume, name, info, arena));
+                   struct esk_table_info *info, uint8_t *page) {
+    ESK_TRY(esk_catalog_find_name(volume, name, info, page));
     if (esk_table_is_open(volume, info->id)) {
         return ESK_E_BUSY;
     }
@@ -409,15 +396,21 @@ int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
 int esk_volume_step(struct esk_volume *volume, uint16_t budget,
                     uint16_t *done) {
     uint16_t erased = 0;
+    if (!esk_volume_is_mounted(volume)) {
+        return ESK_E_INVALID;
+    }
     if ((volume->flags & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    for (struct esk_ring *ring = volume->rings; ring != NULL;
-         ring = ring->next) {
-        bool more = true;
-        while (more && erased < budget) {
-            ESK_TRY(esk_ring_step(ring, &more));
-            erased = (uint16_t)(erased + (more ? 1 : 0));
+    for (const struct esk_table *table = volume->tables; table != NULL;
+         table = table->next) {
+        for (struct esk_ring *ring = table->rings; ring != NULL;
+             ring = ring->next) {
+            bool more = true;
+            while (more && erased < budget) {
+                ESK_TRY(esk_ring_step(ring, &more));
+                erased = (uint16_t)(erased + (more ? 1 : 0));
+            }
         }
     }
     if (done != NULL) {
@@ -427,7 +420,10 @@ int esk_volume_step(struct esk_volume *volume, uint16_t budget,
 }
 
 int esk_volume_unmount(struct esk_volume *volume) {
-    if (volume->rings != NULL) {
+    if (!esk_volume_is_mounted(volume)) {
+        return ESK_E_INVALID;
+    }
+    if (volume->tables != NULL) {
         return ESK_E_BUSY;
     }
     memset(volume, 0, sizeof *volume);

@@ -150,27 +150,25 @@ int esk_descriptor_index(struct esk_descriptor *descriptor,
 int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
                          uint16_t bytes);
 
-/// Whether a ring of table `id` is open.
-bool esk_table_is_open(const struct esk_volume *volume, uint8_t id);
-
-/// Whether an arena is free, and its first page can serve as scratch.
-/// Returns ESK_OK; ESK_E_BUSY when a table lives in it; ESK_E_NO_MEMORY.
-int esk_arena_check(const struct esk_volume *volume, const void *arena,
-                    uint32_t arena_bytes);
-
-/// Finds table `name` in order to open it in `arena`, whose first page serves
-/// as scratch: it has one. Returns as esk_volume_find; ESK_E_BUSY when a ring
-/// of the table is open, or one that lives in the arena; ESK_E_UNSUPPORTED when
-/// it is of another kind, or of a newer version; ESK_E_READ_ONLY when a newer
-/// version says that this one may not write it.
+/// Finds table `name` in order to open it. Returns as esk_volume_find;
+/// ESK_E_BUSY when it is open; ESK_E_UNSUPPORTED when it is of another kind, or
+/// of a newer version; ESK_E_READ_ONLY when a newer version says that this one
+/// may not write it.
 int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
-                   struct esk_table_info *info, void *arena,
-                   uint32_t arena_bytes);
+                   struct esk_table_info *info, uint8_t *page);
 
 /// Finds the option with tag `tag` in `bytes` bytes of options.
 /// Returns its bytes, at least `least` of them; NULL: there is none.
 const uint8_t *esk_option_find(const uint8_t *options, uint16_t bytes,
                                uint8_t tag, uint8_t least);
+
+/// As esk_volume_list, in scratch that the caller has.
+int esk_catalog_list(struct esk_volume *volume, uint16_t *cursor,
+                     struct esk_table_info *info, uint8_t *page);
+
+/// As esk_volume_find, in scratch that the caller has.
+int esk_catalog_find_name(struct esk_volume *volume, const char *name,
+                          struct esk_table_info *info, uint8_t *page);
 
 /// Finds the table with id `id`. As esk_volume_find.
 int esk_catalog_find(struct esk_volume *volume, uint8_t id,

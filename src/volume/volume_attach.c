@@ -3,6 +3,7 @@
 
 /// A volume by its shape: one look at its superblocks, none at its catalog.
 #include "base/rom.h"
+#include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
@@ -32,24 +33,21 @@ static int super_look(struct esk_volume *volume, uint8_t half, uint8_t *page) {
                : ESK_E_SCHEMA;
 }
 
-int esk_volume_attach(struct esk_volume *volume,
-                      const struct esk_device *device, uint8_t flags,
-                      const struct esk_volume_shape *shape, uint8_t *page) {
-    memset(volume, 0, sizeof *volume);
-    volume->device = device;
-    volume->flags = flags;
-    ESK_TRY(esk_volume_flags(volume) == flags ? ESK_OK : ESK_E_INVALID);
+/// Reads both superblocks. As esk_volume_attach.
+static int supers_look(struct esk_volume *volume,
+                       const struct esk_volume_shape *shape, uint8_t *page) {
     volume->seed = shape->seed;
     volume->commit = shape->commit;
     volume->half_blocks = shape->half_blocks;
     volume->half_pages = shape->half_pages;
     volume->catalog_pages = shape->catalog_pages;
     volume->checksum = shape->checksum;
+    uint8_t valid = 0;
     bool blank = true;
     for (uint8_t half = 0; half < 2; half++) {
         int status = super_look(volume, half, page);
         if (status == ESK_OK) {
-            volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
+            valid = (uint8_t)(valid | 1u << half);
             volume->half_newest = half;
         } else if (status == ESK_E_SCHEMA || status == ESK_E_IO) {
             return status;
@@ -57,9 +55,23 @@ int esk_volume_attach(struct esk_volume *volume,
         blank = blank && status == ESK_NOT_FOUND;
     }
     /* One half is whole at any time, but for a stamp that was cut. */
-    return volume->half_valid != 0 ? ESK_OK
-           : blank                 ? ESK_NOT_FOUND
-                                   : ESK_E_CORRUPT;
+    volume->half_valid = valid;
+    return valid != 0 ? ESK_OK : blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
+}
+
+int esk_volume_attach(struct esk_volume *volume,
+                      const struct esk_device *device, uint8_t flags,
+                      const struct esk_volume_shape *shape, void *arena,
+                      uint32_t arena_bytes) {
+    int status = esk_volume_begin(volume, device, flags, arena, arena_bytes);
+    status = esk_volume_flags(volume) == flags ? status : ESK_E_INVALID;
+    if (status == ESK_OK) {
+        status = supers_look(volume, shape, esk_volume_scratch(volume));
+    }
+    if (status < 0) {
+        volume->arena = NULL; /* nothing can be stamped */
+    }
+    return status;
 }
 
 /// Programs the pages of `meta` into half `half`.
@@ -92,9 +104,12 @@ static int half_stamp(struct esk_volume *volume, uint8_t half,
     return ESK_OK;
 }
 
-int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta,
-                     uint8_t *page) {
+int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta) {
     int status = ESK_OK;
+    if (volume->arena == NULL) {
+        return ESK_E_INVALID;
+    }
+    uint8_t *page = esk_volume_scratch(volume);
     for (uint8_t half = 0; half < 2 && status == ESK_OK; half++) {
         status = half_stamp(volume, half, meta, page);
     }

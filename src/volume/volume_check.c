@@ -2,11 +2,14 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Checking a volume: every page of both copies of the catalog is read.
+#include "volume/table.h"
 #include "volume/volume.h"
 
 int esk_volume_check(struct esk_volume *volume,
-                     struct esk_volume_report *report, uint8_t *page) {
+                     struct esk_volume_report *report) {
+    uint8_t *page = NULL;
     memset(report, 0, sizeof *report);
+    ESK_TRY(esk_volume_page(volume, &page));
     for (uint8_t half = 0; half < 2; half++) {
         if ((volume->half_valid & (1u << half)) == 0) {
             report->halves_lost++;

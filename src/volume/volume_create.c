@@ -9,6 +9,7 @@
 /// or those of that superblock: it may be formatted again.
 #include "base/crc.h"
 #include "flash/envelope_format.h"
+#include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
@@ -21,12 +22,11 @@ enum {
 };
 
 /// Makes `volume` the empty one that `config` asks for, on no medium yet.
-/// Returns ESK_OK; ESK_E_GEOMETRY; ESK_E_INVALID; ESK_E_NO_SPACE.
+/// Returns ESK_OK; ESK_E_INVALID; ESK_E_NO_SPACE.
 static int volume_plan(struct esk_volume *volume,
                        const struct esk_device *device,
                        const struct esk_volume_config *config) {
     const struct esk_geometry *geometry = &device->geometry;
-    ESK_TRY(esk_geometry_check(geometry));
     if (config->checksum > ESK_CHECKSUM_NONE) {
         return ESK_E_INVALID;
     }
@@ -72,11 +72,15 @@ static int volume_write(struct esk_volume *volume, uint8_t *page) {
 }
 
 int esk_volume_format(const struct esk_device *device,
-                      const struct esk_volume_config *config, uint8_t *page) {
+                      const struct esk_volume_config *config, void *arena,
+                      uint32_t arena_bytes) {
     struct esk_volume volume;
     struct esk_volume before;
+    ESK_TRY(esk_geometry_check(&device->geometry));
+    ESK_TRY(esk_volume_begin(&before, device, 0, arena, arena_bytes));
+    uint8_t *page = esk_volume_scratch(&before);
     ESK_TRY(volume_plan(&volume, device, config));
-    int status = esk_volume_mount(&before, device, 0, page);
+    int status = esk_volume_mount(&before, device, 0, arena, arena_bytes);
     if (status != ESK_NOT_FOUND && !config->overwrite) {
         return status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
     }
@@ -162,25 +166,38 @@ static int format_was_cut(struct esk_volume *volume, uint8_t *page) {
     return super_is_torn(&meta.region, super, page);
 }
 
-int esk_volume_mount_or_format(struct esk_volume *volume,
-                               const struct esk_device *device, uint8_t flags,
-                               const struct esk_volume_config *config,
-                               uint8_t *page) {
-    int status = esk_volume_mount(volume, device, flags, page);
-    if (status != ESK_NOT_FOUND && status != ESK_E_FOREIGN &&
-        status != ESK_E_CORRUPT) {
-        return status;
-    }
-    int found = status;
+/// Formats a medium that a mount found blank, or on which a format was cut.
+/// found    what that mount returned.
+static int volume_make(struct esk_volume *volume,
+                       const struct esk_device *device, uint8_t flags,
+                       const struct esk_volume_config *config, int found,
+                       uint8_t *page) {
     ESK_TRY(volume_plan(volume, device, config));
     volume->flags = flags;
     if (found != ESK_NOT_FOUND) {
-        status = format_was_cut(volume, page);
+        int status = format_was_cut(volume, page);
         if (status != ESK_OK) {
             return status == ESK_E_FOREIGN ? found : status;
         }
     }
-    status = volume_write(volume, page);
-    return status == ESK_OK ? esk_volume_mount(volume, device, flags, page)
-                            : status;
+    return volume_write(volume, page);
+}
+
+int esk_volume_mount_or_format(struct esk_volume *volume,
+                               const struct esk_device *device, uint8_t flags,
+                               const struct esk_volume_config *config,
+                               void *arena, uint32_t arena_bytes) {
+    int found = esk_volume_mount(volume, device, flags, arena, arena_bytes);
+    if (found != ESK_NOT_FOUND && found != ESK_E_FOREIGN &&
+        found != ESK_E_CORRUPT) {
+        return found;
+    }
+    (void)esk_volume_begin(volume, device, flags, arena, arena_bytes);
+    int status = volume_make(volume, device, flags, config, found,
+                             esk_volume_scratch(volume));
+    if (status == ESK_OK) {
+        return esk_volume_mount(volume, device, flags, arena, arena_bytes);
+    }
+    memset(volume, 0, sizeof *volume);
+    return status;
 }

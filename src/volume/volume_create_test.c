@@ -4,6 +4,7 @@
 #include "volume/volume.h"
 
 #include "esker/series.h"
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "volume/volume_format.h"
 
@@ -17,10 +18,8 @@ static const struct esk_table_spec spec = {
 static const struct esk_volume_config config = {.uuid = {1, 2, 3},
                                                 .tables_max = 2};
 
-static uint8_t page[4096];
-
 static int boot(struct esk_volume *volume, const struct esk_device *device) {
-    return esk_volume_mount_or_format(volume, device, 0, &config, page);
+    return esk_volume_mount_or_format(volume, device, 0, &config, TEST_SCRATCH);
 }
 
 ESK_TEST(volume_is_formatted_once_and_mounted_at_each_later_boot) {
@@ -32,14 +31,12 @@ ESK_TEST(volume_is_formatted_once_and_mounted_at_each_later_boot) {
     }
     ESK_CHECK_INT(boot(&fixture.volume, fixture.device), ESK_OK);
     ESK_CHECK_INT(fixture.volume.half_valid, 3);
-    ESK_CHECK_INT(esk_series_create(&fixture.volume, &spec, NULL, page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_series_create(&fixture.volume, &spec, NULL), ESK_OK);
     for (int i = 0; i < 3; i++) {
         uint64_t operations = esk_sim_op_count(fixture.sim);
         ESK_CHECK_INT(boot(&fixture.volume, fixture.device), ESK_OK);
         ESK_CHECK_INT(esk_sim_op_count(fixture.sim), operations);
-        ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
     }
     fixture_end(&fixture);
 }
@@ -65,18 +62,19 @@ ESK_TEST(volume_is_not_made_on_a_medium_that_holds_something_else) {
             esk_sim_poke(sim, cases[i].page, cases[i].offset, &byte, 1),
             ESK_OK);
         uint64_t operations = esk_sim_op_count(sim);
-        ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, page),
+        ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, TEST_SCRATCH),
                       ESK_E_FOREIGN);
         ESK_CHECK_INT(boot(&volume, device), ESK_E_FOREIGN);
-        ESK_CHECK_INT(esk_volume_format(device, &config, page), ESK_E_FOREIGN);
+        ESK_CHECK_INT(esk_volume_format(device, &config, TEST_SCRATCH),
+                      ESK_E_FOREIGN);
         ESK_CHECK_INT(esk_sim_op_count(sim), operations);
         struct esk_volume_config over = config;
         over.overwrite = true;
         ESK_CHECK_INT(
-            esk_volume_mount_or_format(&volume, device, 0, &over, page),
+            esk_volume_mount_or_format(&volume, device, 0, &over, TEST_SCRATCH),
             ESK_E_FOREIGN);
         ESK_CHECK_INT(esk_sim_op_count(sim), operations);
-        ESK_CHECK_INT(esk_volume_format(device, &over, page), ESK_OK);
+        ESK_CHECK_INT(esk_volume_format(device, &over, TEST_SCRATCH), ESK_OK);
         ESK_CHECK_INT(boot(&volume, device), ESK_OK);
         esk_sim_destroy(sim);
     }
@@ -85,7 +83,7 @@ ESK_TEST(volume_is_not_made_on_a_medium_that_holds_something_else) {
 ESK_TEST(volume_is_not_formatted_over_another_without_being_told) {
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, &config);
-    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, page),
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                   ESK_E_FOREIGN);
     /* Both superblocks are gone; what the table holds says not to. */
     fixture_create(&fixture, &spec);
@@ -130,19 +128,20 @@ static void boot_cut(size_t at, uint64_t op, uint64_t again,
     ESK_CHECK_INT(esk_sim_create(&sim, &medium), ESK_OK);
     const struct esk_device *device = esk_sim_device(sim);
     esk_sim_cut_at(sim, op, mode);
-    (void)esk_volume_mount_or_format(&volume, device, 0, &small, page);
+    (void)esk_volume_mount_or_format(&volume, device, 0, &small, TEST_SCRATCH);
     esk_sim_power_off(sim);
     esk_sim_power_on(sim);
     /* Where most of a superblock is there, its volume may have been another. */
     small.uuid[0] = mode == ESK_SIM_CUT_ALL_BUT_ONE ? (uint8_t)again : 9;
     esk_sim_cut_at(sim, esk_sim_op_count(sim) + again, mode);
-    (void)esk_volume_mount_or_format(&volume, device, 0, &small, page);
+    (void)esk_volume_mount_or_format(&volume, device, 0, &small, TEST_SCRATCH);
     esk_sim_power_off(sim);
     esk_sim_power_on(sim);
     esk_sim_cut_at(sim, 0, ESK_SIM_CUT_NONE);
-    ESK_CHECK_INT(esk_volume_mount_or_format(&volume, device, 0, &small, page),
-                  ESK_OK);
-    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL, page), ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_mount_or_format(&volume, device, 0, &small, TEST_SCRATCH),
+        ESK_OK);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
     ESK_CHECK_INT(esk_sim_violations(sim), 0);
     esk_sim_destroy(sim);
 }
@@ -167,12 +166,12 @@ ESK_TEST(volume_with_an_open_table_is_not_unmounted_nor_the_table_dropped) {
     fixture_start(&fixture, &fixture_nor, &config);
     fixture_create(&fixture, &spec);
     fixture_open(&fixture, "log", NULL);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", page), ESK_E_BUSY);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_E_BUSY);
     ESK_CHECK_INT(esk_volume_unmount(&fixture.volume), ESK_E_BUSY);
     const uint8_t row[4] = {1};
     ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
     esk_series_close(fixture.series);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_OK);
     ESK_CHECK_INT(esk_volume_unmount(&fixture.volume), ESK_OK);
     fixture_end(&fixture);
 }
@@ -183,7 +182,8 @@ ESK_TEST(volume_left_over_under_another_is_not_mounted_again) {
     fixture_start(&fixture, &fixture_nor, &large);
     struct esk_volume_config small = {
         .uuid = {1}, .tables_max = 1, .overwrite = true};
-    ESK_CHECK_INT(esk_volume_format(fixture.device, &small, page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &small, TEST_SCRATCH),
+                  ESK_OK);
     fixture_mount(&fixture);
     ESK_CHECK_INT(fixture.volume.tables_max, 1);
     uint32_t commit = fixture.volume.commit;

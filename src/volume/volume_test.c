@@ -3,6 +3,7 @@
 
 #include "volume/volume.h"
 
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/forge.h"
 #include "volume/volume_format.h"
@@ -16,8 +17,7 @@ static const struct esk_table_spec spec = {
     .name = "log", .columns = columns, .column_count = 2, .data_blocks = 4};
 
 static int mount(struct esk_fixture *fixture) {
-    return esk_volume_mount(&fixture->volume, fixture->device, 0,
-                            fixture->page);
+    return esk_volume_mount(&fixture->volume, fixture->device, 0, TEST_SCRATCH);
 }
 
 /// Bytes of `page` spoilt, as nothing but a forger could.
@@ -39,7 +39,7 @@ static esk_page_id super_page(struct esk_fixture *fixture, uint8_t half) {
 
 static bool has_table(struct esk_fixture *fixture, const char *name) {
     struct esk_table_info info;
-    int status = esk_volume_find(&fixture->volume, name, &info, fixture->page);
+    int status = esk_volume_find(&fixture->volume, name, &info);
     ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
     return status == ESK_OK;
 }
@@ -92,19 +92,19 @@ ESK_TEST(volume_format_refuses_what_it_cannot_store) {
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, NULL);
     struct esk_volume_config config = {.checksum = ESK_CHECKSUM_NONE + 1};
-    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                   ESK_E_INVALID);
     config = (struct esk_volume_config){.tables_max = 255};
-    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                   ESK_E_INVALID);
     config = (struct esk_volume_config){.tables_max = 77};
-    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                   ESK_E_NO_SPACE);
     struct esk_device odd = *fixture.device;
     odd.geometry.page_bytes = 100;
-    ESK_CHECK_INT(esk_volume_format(&odd, &config, fixture.page),
+    ESK_CHECK_INT(esk_volume_format(&odd, &config, TEST_SCRATCH),
                   ESK_E_GEOMETRY);
-    ESK_CHECK_INT(esk_volume_mount(&fixture.volume, &odd, 0, fixture.page),
+    ESK_CHECK_INT(esk_volume_mount(&fixture.volume, &odd, 0, TEST_SCRATCH),
                   ESK_E_GEOMETRY);
     fixture_end(&fixture);
 }
@@ -117,7 +117,7 @@ ESK_TEST(volume_format_works_around_bad_and_failing_blocks) {
                   ESK_OK);
     esk_sim_block_fail(fixture.sim, half);
     struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
-    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                   ESK_OK);
     fixture_mount(&fixture);
     ESK_CHECK_INT(fixture.volume.half_valid, 3);
@@ -135,7 +135,7 @@ ESK_TEST(volume_format_fails_when_a_half_has_too_few_good_blocks) {
             fixture.device->ops->block_mark_bad(fixture.device, block), ESK_OK);
     }
     struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
-    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                   ESK_E_NO_SPACE);
     fixture_end(&fixture);
 }
@@ -149,7 +149,7 @@ ESK_TEST(volume_format_tries_again_when_a_program_fails) {
             .program = {.burst_start = at, .burst_length = 1}};
         esk_sim_failures_set(fixture.sim, &failures);
         struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
-        ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
+        ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                       ESK_OK);
         fixture_mount(&fixture);
         ESK_CHECK_INT(fixture.volume.half_valid, 3);
@@ -163,7 +163,7 @@ ESK_TEST(volume_format_reports_a_medium_that_never_programs) {
     struct esk_sim_failures failures = {.program = {.every = 1}};
     esk_sim_failures_set(fixture.sim, &failures);
     struct esk_volume_config config = {.tables_max = 2, .overwrite = true};
-    int status = esk_volume_format(fixture.device, &config, fixture.page);
+    int status = esk_volume_format(fixture.device, &config, TEST_SCRATCH);
     ESK_CHECK(status == ESK_E_IO || status == ESK_E_NO_SPACE);
     fixture_end(&fixture);
 }
@@ -174,7 +174,7 @@ ESK_TEST(volume_format_goes_on_counting_commits) {
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);
     uint32_t commit = fixture.volume.commit;
-    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, fixture.page),
+    ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                   ESK_OK);
     fixture_mount(&fixture);
     ESK_CHECK_INT(fixture.volume.commit, commit + 1);
@@ -192,8 +192,7 @@ ESK_TEST(volume_mount_falls_back_on_the_twin_half) {
         fixture_mount(&fixture);
         ESK_CHECK_INT(fixture.volume.half_valid, 2 >> half);
         ESK_CHECK(has_table(&fixture, "log"));
-        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_OK);
         ESK_CHECK_INT(fixture.volume.half_valid, 3);
         fixture_mount(&fixture);
         ESK_CHECK_INT(fixture.volume.half_valid, 3);
@@ -226,7 +225,7 @@ ESK_TEST(volume_mount_takes_the_newer_half_and_both_when_equal) {
         ESK_CHECK_INT(esk_sim_clone(&kept, fixture.sim), ESK_OK);
         esk_sim_cut_at(fixture.sim, op + cut, ESK_SIM_CUT_BEFORE);
         struct esk_volume volume = fixture.volume;
-        int status = esk_series_create(&volume, &second, NULL, fixture.page);
+        int status = esk_series_create(&volume, &second, NULL);
         bool on = esk_sim_is_on(fixture.sim);
         esk_sim_power_on(fixture.sim);
         fixture_mount(&fixture);
@@ -305,7 +304,7 @@ ESK_TEST(volume_of_a_newer_version_is_mounted_as_far_as_it_allows) {
         supers_forge(&fixture, cases[i].offset, &cases[i].byte, 1);
         ESK_CHECK_INT(mount(&fixture), cases[i].written);
         ESK_CHECK_INT(esk_volume_mount(&fixture.volume, fixture.device,
-                                       ESK_MOUNT_READ_ONLY, fixture.page),
+                                       ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
                       cases[i].read);
         if (cases[i].written == ESK_OK) {
             fixture_mount(&fixture);
@@ -336,12 +335,10 @@ ESK_TEST(volume_survives_the_loss_of_either_end_of_the_device) {
         }
         fixture_mount(&fixture);
         ESK_CHECK(has_table(&fixture, "log"));
-        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report, fixture.page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report), ESK_OK);
         ESK_CHECK_INT(report.halves_lost, 1);
         /* A commit writes both anew. */
-        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_OK);
         fixture_mount(&fixture);
         ESK_CHECK_INT(fixture.volume.half_valid, 3);
         fixture_end(&fixture);
@@ -364,7 +361,7 @@ ESK_TEST(volume_mounts_on_a_host_file_of_other_spare_and_program_unit) {
     struct esk_device host = *fixture.device;
     host.geometry.spare_bytes = 64;
     host.geometry.program_bytes = 256;
-    ESK_CHECK_INT(esk_volume_mount(&fixture.volume, &host, 0, fixture.page),
+    ESK_CHECK_INT(esk_volume_mount(&fixture.volume, &host, 0, TEST_SCRATCH),
                   ESK_OK);
     ESK_CHECK(has_table(&fixture, "log"));
     fixture_end(&fixture);
@@ -379,11 +376,9 @@ ESK_TEST(volume_mounted_read_only_programs_and_erases_nothing) {
     uint64_t ops = esk_sim_op_count(fixture.sim);
     struct esk_table_spec second = spec;
     second.name = "other";
-    ESK_CHECK_INT(
-        esk_series_create(&fixture.volume, &second, NULL, fixture.page),
-        ESK_E_READ_ONLY);
-    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log", fixture.page),
+    ESK_CHECK_INT(esk_series_create(&fixture.volume, &second, NULL),
                   ESK_E_READ_ONLY);
+    ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_E_READ_ONLY);
     ESK_CHECK_INT(esk_volume_step(&fixture.volume, 9, NULL), ESK_E_READ_ONLY);
     ESK_CHECK(has_table(&fixture, "log"));
     ESK_CHECK_INT(esk_sim_op_count(fixture.sim), ops);

@@ -5,6 +5,7 @@
 /// a volume is attached, or stamped, by its superblocks alone.
 #include "table/series/series.h"
 #include "table/tree/tree.h"
+#include "test/harness/arena.h"
 #include "test/harness/level_log.h"
 
 enum { ROWS = 400, META_BYTES = 1024 };
@@ -28,8 +29,7 @@ static uint64_t arena[512];
 static struct esk_table_info info_of(struct esk_fixture *fixture,
                                      const char *name) {
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&fixture->volume, name, &info, fixture->page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture->volume, name, &info), ESK_OK);
     return info;
 }
 
@@ -57,21 +57,21 @@ ESK_TEST(series_attached_by_its_shape_is_the_one_that_was_opened) {
     struct esk_series_options options;
     ESK_CHECK_INT(esk_series_options(&info, &options), ESK_OK);
     esk_series_close(fixture.series);
-    ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
-                                    &shape, &options, NULL,
-                                    (uint8_t *)arena + 1, sizeof arena - 8),
+    ESK_CHECK_INT(test_series_attach(&series, &parts, &fixture.volume, &info,
+                                     &shape, &options, NULL,
+                                     (uint8_t *)arena + 1, sizeof arena - 8),
                   ESK_E_INVALID);
-    ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
-                                    &shape, &options, NULL, arena, 600),
+    ESK_CHECK_INT(test_series_attach(&series, &parts, &fixture.volume, &info,
+                                     &shape, &options, NULL, arena, 600),
                   ESK_E_NO_MEMORY);
     const struct esk_series_config few = {.key_index_bytes = 8};
-    ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
-                                    &shape, &options, &few, arena,
-                                    sizeof arena),
+    ESK_CHECK_INT(test_series_attach(&series, &parts, &fixture.volume, &info,
+                                     &shape, &options, &few, arena,
+                                     sizeof arena),
                   ESK_E_INVALID);
-    ESK_CHECK_INT(esk_series_attach(&series, &parts, &fixture.volume, &info,
-                                    &shape, &options, NULL, arena,
-                                    sizeof arena),
+    ESK_CHECK_INT(test_series_attach(&series, &parts, &fixture.volume, &info,
+                                     &shape, &options, NULL, arena,
+                                     sizeof arena),
                   ESK_OK);
     uint32_t rows = 0;
     ESK_CHECK_INT(esk_series_count(series, &rows), ESK_OK);
@@ -89,11 +89,9 @@ ESK_TEST(tree_attached_by_its_shape_is_the_one_that_was_opened) {
     struct esk_fixture fixture;
     struct esk_tree *tree = NULL;
     fixture_start(&fixture, &fixture_nor, NULL);
-    ESK_CHECK_INT(
-        esk_tree_create(&fixture.volume, &tree_spec, NULL, fixture.page),
-        ESK_OK);
-    ESK_CHECK_INT(esk_tree_open(&tree, &fixture.volume, "map", &config, arena,
-                                sizeof arena),
+    ESK_CHECK_INT(esk_tree_create(&fixture.volume, &tree_spec, NULL), ESK_OK);
+    ESK_CHECK_INT(test_tree_open(&tree, &fixture.volume, "map", &config, arena,
+                                 sizeof arena),
                   ESK_OK);
     for (uint32_t i = 0; i < ROWS; i++) {
         uint8_t row[LEVEL_ROW_BYTES] = {0};
@@ -104,15 +102,15 @@ ESK_TEST(tree_attached_by_its_shape_is_the_one_that_was_opened) {
     struct esk_btree_layout layout = tree->layout;
     struct esk_table_info info = info_of(&fixture, "map");
     esk_tree_close(tree);
-    ESK_CHECK_INT(esk_tree_attach(&tree, &fixture.volume, &info, &layout,
-                                  &config, (uint8_t *)arena + 1,
-                                  sizeof arena - 8),
+    ESK_CHECK_INT(test_tree_attach(&tree, &fixture.volume, &info, &layout,
+                                   &config, (uint8_t *)arena + 1,
+                                   sizeof arena - 8),
                   ESK_E_INVALID);
-    ESK_CHECK_INT(esk_tree_attach(&tree, &fixture.volume, &info, &layout,
-                                  &config, arena, 600),
+    ESK_CHECK_INT(test_tree_attach(&tree, &fixture.volume, &info, &layout,
+                                   &config, arena, 600),
                   ESK_E_NO_MEMORY);
-    ESK_CHECK_INT(esk_tree_attach(&tree, &fixture.volume, &info, &layout,
-                                  &config, arena, sizeof arena),
+    ESK_CHECK_INT(test_tree_attach(&tree, &fixture.volume, &info, &layout,
+                                   &config, arena, sizeof arena),
                   ESK_OK);
     struct esk_tree_report report;
     ESK_CHECK_INT(esk_tree_check(tree, &report), ESK_OK);
@@ -149,11 +147,11 @@ ESK_TEST(volume_attached_and_stamped_is_the_one_that_was_formatted) {
     struct esk_volume_shape shape = volume_shape(&fixture.volume);
     meta_take(&fixture, meta);
     ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
         ESK_OK);
     shape.commit++;
     ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
         ESK_E_SCHEMA);
     shape.commit--;
     uint32_t blocks = fixture.device->geometry.block_count;
@@ -172,32 +170,39 @@ ESK_TEST(volume_attached_and_stamped_is_the_one_that_was_formatted) {
         esk_sim_poke(fixture.sim, super, ESK_ENVELOPE_KIND, torn, sizeof torn),
         ESK_OK);
     ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
         ESK_NOT_FOUND);
     ESK_CHECK_INT(esk_sim_poke(fixture.sim, super, ESK_ENVELOPE_KIND, other,
                                sizeof other),
                   ESK_OK);
     ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
         ESK_E_CORRUPT);
     ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, super / 8),
                   ESK_OK);
     ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
         ESK_NOT_FOUND);
-    ESK_CHECK_INT(esk_volume_stamp(&volume, meta, fixture.page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_OK);
     fixture_mount(&fixture);
     (void)info_of(&fixture, "log");
     /* Every block of a half is marked bad: there is no place for it. */
     for (uint32_t block = 0; block < blocks; block++) {
+        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, block),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(
+        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
+        ESK_NOT_FOUND);
+    for (uint32_t block = 0; block < blocks; block++) {
         ESK_CHECK_INT(
             fixture.device->ops->block_mark_bad(fixture.device, block), ESK_OK);
     }
+    ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_E_NO_SPACE);
     ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, fixture.page),
+        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
         ESK_E_CORRUPT);
-    ESK_CHECK_INT(esk_volume_stamp(&volume, meta, fixture.page),
-                  ESK_E_NO_SPACE);
+    ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_E_INVALID);
     fixture_end(&fixture);
 }
 

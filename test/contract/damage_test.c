@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "table/series/series.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_series.h"
@@ -259,7 +260,7 @@ static void superblocks_find(struct damage *damage, uint32_t *pages) {
     struct esk_model_series *model = &damage->model;
     esk_model_series_restore(model, &damage->whole);
     ESK_CHECK_INT(
-        esk_volume_mount(&model->volume, model->device, 0, model->page),
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH),
         ESK_OK);
     for (uint8_t half = 0; half < 2; half++) {
         ESK_CHECK_INT(esk_half_page(&model->volume, half,
@@ -379,8 +380,8 @@ ESK_TEST(damage_of_both_superblocks_is_told_and_nothing_is_formatted) {
                         kinds[kind]);
             page_replace(&damage, pages[0], kind);
             page_replace(&damage, pages[1], kind);
-            int status =
-                esk_volume_mount(&model->volume, model->device, 0, model->page);
+            int status = esk_volume_mount(&model->volume, model->device, 0,
+                                          TEST_SCRATCH);
             ESK_CHECK(status == ESK_E_CORRUPT || status == ESK_E_FOREIGN);
             ESK_CHECK_INT(esk_sim_op_count(model->sim), damage.ops);
             damage_free(&damage);

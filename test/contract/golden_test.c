@@ -10,6 +10,7 @@
 
 #include "esker/esker.h"
 #include "port/ram/ram.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 
@@ -26,7 +27,6 @@ static const struct esk_geometry geometry = ESK_NOR(24, 8, 256);
 
 static uint8_t made[IMAGE_BYTES];
 static uint8_t golden[IMAGE_BYTES];
-static uint8_t page[256];
 static uint64_t arena[1024];
 
 /// Row `i` byte by byte, so that no machine's layout comes in. Returns the
@@ -66,7 +66,7 @@ static void table_make(struct esk_volume *volume) {
         .indexes = indexes,
         .index_count = 2,
     };
-    ESK_CHECK_INT(esk_series_create(volume, &spec, NULL, page), ESK_OK);
+    ESK_CHECK_INT(esk_series_create(volume, &spec, NULL), ESK_OK);
 }
 
 static void image_make(const struct esk_device *device) {
@@ -76,11 +76,11 @@ static void image_make(const struct esk_device *device) {
     uint8_t row[ROW_BYTES];
     char note[32];
 
-    ESK_CHECK_INT(esk_volume_format(device, &config, page), ESK_OK);
-    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_format(device, &config, TEST_SCRATCH), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, TEST_SCRATCH), ESK_OK);
     table_make(&volume);
     ESK_CHECK_INT(
-        esk_series_open(&series, &volume, "golden", NULL, arena, sizeof arena),
+        test_series_open(&series, &volume, "golden", NULL, arena, sizeof arena),
         ESK_OK);
     for (uint32_t i = 0; i < ROWS; i++) {
         uint32_t bytes = row_make(i, row, note);
@@ -133,11 +133,11 @@ ESK_TEST(golden_image_is_read_row_by_row) {
 
     golden_load();
     device_make(&ram, golden);
+    ESK_CHECK_INT(esk_volume_mount(&volume, &ram.device, ESK_MOUNT_READ_ONLY,
+                                   TEST_SCRATCH),
+                  ESK_OK);
     ESK_CHECK_INT(
-        esk_volume_mount(&volume, &ram.device, ESK_MOUNT_READ_ONLY, page),
-        ESK_OK);
-    ESK_CHECK_INT(
-        esk_series_open(&series, &volume, "golden", NULL, arena, sizeof arena),
+        test_series_open(&series, &volume, "golden", NULL, arena, sizeof arena),
         ESK_OK);
     ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, NULL), ESK_OK);
     for (uint32_t i = 0; i < ROWS; i++) {

@@ -11,6 +11,7 @@
 
 #include "esker/esker.h"
 #include "port/ram/ram.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 
 enum {
@@ -32,7 +33,6 @@ static const struct {
 };
 
 static uint8_t image[IMAGE_BYTES];
-static uint8_t page[256];
 static uint64_t arena[512];
 
 static struct esk_geometry geometry_of(uint8_t store) {
@@ -78,11 +78,11 @@ static void image_make(const struct esk_device *device, size_t which) {
     struct esk_volume volume;
     struct esk_tree *tree = NULL;
     uint8_t row[ROW_BYTES];
-    ESK_CHECK_INT(esk_volume_format(device, &config, page), ESK_OK);
-    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, page), ESK_OK);
-    ESK_CHECK_INT(esk_tree_create(&volume, &spec, NULL, page), ESK_OK);
-    ESK_CHECK_INT(esk_tree_open(&tree, &volume, "golden", &tree_config, arena,
-                                sizeof arena),
+    ESK_CHECK_INT(esk_volume_format(device, &config, TEST_SCRATCH), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, TEST_SCRATCH), ESK_OK);
+    ESK_CHECK_INT(esk_tree_create(&volume, &spec, NULL), ESK_OK);
+    ESK_CHECK_INT(test_tree_open(&tree, &volume, "golden", &tree_config, arena,
+                                 sizeof arena),
                   ESK_OK);
     for (uint32_t i = 0; i < ROWS; i++) {
         row_make(i * 47 % ROWS, row);
@@ -131,11 +131,11 @@ ESK_TEST(golden_trees_are_read_row_by_row) {
         image_file(images[i].path, "rb");
         ESK_CHECK_INT(esk_ram_device_init(&ram, &geometry, image, IMAGE_BYTES),
                       ESK_OK);
-        ESK_CHECK_INT(
-            esk_volume_mount(&volume, &ram.device, ESK_MOUNT_READ_ONLY, page),
-            ESK_OK);
-        ESK_CHECK_INT(esk_tree_open(&tree, &volume, "golden", &config, arena,
-                                    sizeof arena),
+        ESK_CHECK_INT(esk_volume_mount(&volume, &ram.device,
+                                       ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
+                      ESK_OK);
+        ESK_CHECK_INT(test_tree_open(&tree, &volume, "golden", &config, arena,
+                                     sizeof arena),
                       ESK_OK);
         ESK_CHECK_INT(esk_tree_cursor_open(tree, &cursor, NULL), ESK_OK);
         for (uint32_t n = 0; n < ROWS; n++) {

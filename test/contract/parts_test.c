@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "table/series/series.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_series.h"
@@ -175,19 +176,20 @@ ESK_TEST(parts_take_an_arena_of_their_own_size) {
         ESK_CHECK_INT(esk_model_series_append_many(&model, 200), ESK_OK);
         ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
         esk_series_close(model.series);
-        ESK_CHECK_INT(esk_volume_find(&model.volume, "log", &info, model.page),
-                      ESK_OK);
-        uint32_t bytes = esk_series_arena_bytes_with(
-            &model.volume, &parts, &info, &config, model.page);
+        ESK_CHECK_INT(esk_volume_find(&model.volume, "log", &info), ESK_OK);
+        uint32_t bytes =
+            esk_series_arena_bytes_with(&model.volume, &parts, &info, &config);
         all = all == 0 ? bytes : all;
         ESK_CHECK(bytes > 0 && bytes <= all);
         ESK_CHECK(parts.log != NULL || bytes + sizeof(struct esk_ring) < all);
         void *arena = malloc(bytes);
-        ESK_CHECK_INT(esk_series_open_with(&model.series, &parts, &model.volume,
-                                           "log", &config, arena, bytes - 1),
+        ESK_CHECK_INT(test_series_open_with(&model.series, &parts,
+                                            &model.volume, "log", &config,
+                                            arena, bytes - 1),
                       ESK_E_NO_MEMORY);
-        ESK_CHECK_INT(esk_series_open_with(&model.series, &parts, &model.volume,
-                                           "log", &config, arena, bytes),
+        ESK_CHECK_INT(test_series_open_with(&model.series, &parts,
+                                            &model.volume, "log", &config,
+                                            arena, bytes),
                       ESK_OK);
         uint32_t count = 0;
         ESK_CHECK_INT(esk_model_series_append_many(&model, 200), ESK_OK);

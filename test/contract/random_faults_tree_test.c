@@ -16,6 +16,7 @@
 /// ESK_SEED   of the first
 #include <stdlib.h>
 
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/failing_device.h"
 #include "test/harness/media.h"
@@ -245,7 +246,7 @@ static void revive(void) {
                            ESK_SIM_CUT_DRAWN);
         }
         status =
-            esk_volume_mount(&model->volume, model->device, 0, model->page);
+            esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH);
         if (status == ESK_OK) {
             status = esk_model_tree_open(model);
         }

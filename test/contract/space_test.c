@@ -4,6 +4,7 @@
 /// What open tables say of their room and wear, held against what the
 /// simulator counted and against what then happens.
 #include "base/bytes.h"
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/tree_fixture.h"
 
@@ -41,8 +42,7 @@ static int append(struct esk_fixture *fixture, uint32_t number) {
 /// The block that the region of role `role` begins at.
 static uint32_t region_start(struct esk_fixture *fixture, uint8_t role) {
     struct esk_table_info info;
-    ESK_CHECK_INT(
-        esk_volume_find(&fixture->volume, "log", &info, fixture->page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture->volume, "log", &info), ESK_OK);
     return info.block[role];
 }
 
@@ -152,9 +152,9 @@ ESK_TEST(space_of_a_program_without_an_index_log_has_none) {
     fixture_create(&fixture, &spec);
     fixture_open(&fixture, "log", NULL);
     esk_series_close(fixture.series);
-    ESK_CHECK_INT(esk_series_open_with(&fixture.series, &parts, &fixture.volume,
-                                       "log", NULL, fixture.arena,
-                                       fixture.arena_bytes),
+    ESK_CHECK_INT(test_series_open_with(&fixture.series, &parts,
+                                        &fixture.volume, "log", NULL,
+                                        fixture.arena, fixture.arena_bytes),
                   ESK_OK);
     esk_series_space(fixture.series, ESK_REGION_INDEX, &space);
     ESK_CHECK_INT(space.pages, 0);
@@ -175,8 +175,7 @@ ESK_TEST(space_of_a_tree_tells_its_nodes_and_its_wear) {
         table.blocks = 24;
         table.key_range = 4000;
         model_tree_start(&model, &table);
-        ESK_CHECK_INT(
-            esk_volume_find(&model.volume, "model", &info, model.page), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
         model_tree_puts(&model, 500);
         esk_tree_space(model.tree, &space);
         esk_tree_stats(model.tree, &stats);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Batches of trees in place: all or nothing, whatever fails.
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 static const struct esk_geometry card = ESK_CARD(120, 8, 256);
@@ -197,7 +198,7 @@ ESK_TEST(commit_that_was_cut_is_read_only_until_it_is_completed) {
         esk_sim_power_on(model.sim);
         esk_tree_close(model.tree);
         ESK_CHECK_INT(
-            esk_volume_mount(&model.volume, model.device, 0, model.page),
+            esk_volume_mount(&model.volume, model.device, 0, TEST_SCRATCH),
             ESK_OK);
         bool merges = model.table.merges;
         model.table.batch_pages = 0;
@@ -206,7 +207,7 @@ ESK_TEST(commit_that_was_cut_is_read_only_until_it_is_completed) {
         model.table.batch_pages = 40;
         model.table.merges = merges;
         ESK_CHECK_INT(esk_volume_mount(&model.volume, model.device,
-                                       ESK_MOUNT_READ_ONLY, model.page),
+                                       ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
                       ESK_OK);
         uint64_t ops = esk_sim_op_count(model.sim);
         ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
@@ -214,7 +215,7 @@ ESK_TEST(commit_that_was_cut_is_read_only_until_it_is_completed) {
         ESK_CHECK_INT(esk_sim_op_count(model.sim), ops);
         esk_tree_close(model.tree);
         ESK_CHECK_INT(
-            esk_volume_mount(&model.volume, model.device, 0, model.page),
+            esk_volume_mount(&model.volume, model.device, 0, TEST_SCRATCH),
             ESK_OK);
         ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
         model_tree_verify(&model);

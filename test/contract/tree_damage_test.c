@@ -160,8 +160,7 @@ static void damage_run(const struct esk_model_tree_table *table) {
                   status == ESK_FULL);
     }
     ESK_CHECK_INT(esk_sim_clone(&whole, model.sim), ESK_OK);
-    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
     uint32_t block_pages = model.device->geometry.block_pages;
     uint32_t first = info.block[0] * block_pages;
     uint32_t pages = info.blocks[0] * block_pages;
@@ -240,8 +239,7 @@ ESK_TEST(tree_scan_goes_on_when_the_leaf_it_is_in_is_lost) {
         for (uint32_t i = 0; i < RANGE; i++) {
             ESK_CHECK_INT(esk_model_tree_put(&model, i * 7 % RANGE), ESK_OK);
         }
-        ESK_CHECK_INT(
-            esk_volume_find(&model.volume, "model", &info, model.page), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
         esk_tree_cursor_open(model.tree, &cursor, &query);
         for (int status = ESK_OK; status != ESK_END;) {
             status = esk_tree_cursor_next(model.tree, &cursor, row);

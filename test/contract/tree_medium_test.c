@@ -5,6 +5,7 @@
 /// damaged ones.
 #include <stdio.h>
 
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 static const struct esk_geometry nand = ESK_NAND(60, 16, 512);
@@ -139,8 +140,7 @@ ESK_TEST(mu_tree_wears_blocks_evenly_at_nine_tenths_full) {
     }
     struct esk_table_info info;
     struct esk_sim_wear wear;
-    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
     esk_sim_wear(model.sim, info.block[0], info.blocks[0], &wear);
     ESK_CHECK(wear.min > 20);
     ESK_CHECK(wear.max * 1000u <= wear.mean_milli * 5 / 4);
@@ -243,8 +243,7 @@ ESK_TEST(tree_tells_a_damaged_page_and_returns_nothing_wrong) {
         struct esk_sim *whole = NULL;
         struct esk_table_info info;
         ESK_CHECK_INT(esk_sim_clone(&whole, model.sim), ESK_OK);
-        ESK_CHECK_INT(
-            esk_volume_find(&model.volume, "model", &info, model.page), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
         uint32_t block_pages = model.device->geometry.block_pages;
         for (uint32_t at = 0; at < info.blocks[0] * block_pages; at += 3) {
             uint32_t page = info.block[0] * block_pages + at;

@@ -5,6 +5,7 @@
 /// and to nothing, filled again, in every store.
 #include <stdio.h>
 
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 static const struct esk_geometry nand = ESK_NAND(120, 16, 1024);
@@ -188,9 +189,9 @@ ESK_TEST(tree_refuses_merging_of_the_other_kind) {
         model.config.merge = esk_model_tree_overwrites(stores[s])
                                  ? &esk_merge_moving
                                  : &esk_merge_inplace;
-        ESK_CHECK_INT(esk_tree_open(&model.tree, &model.volume, "model",
-                                    &model.config, model.arena,
-                                    model.arena_bytes),
+        ESK_CHECK_INT(test_tree_open(&model.tree, &model.volume, "model",
+                                     &model.config, model.arena,
+                                     model.arena_bytes),
                       ESK_E_UNSUPPORTED);
         esk_model_tree_free(&model);
     }

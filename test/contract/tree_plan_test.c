@@ -5,6 +5,7 @@
 /// any order, and the tree is as high and as large as it said.
 #include "esker/esker.h"
 #include "port/sim/sim.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 
 enum { ROW_BYTES = 16, ROWS_MAX = 20000 };
@@ -83,18 +84,15 @@ static void model_series_make(struct model *model, const struct shape *shape,
     }
     ESK_CHECK_INT(esk_sim_create(&model->sim, &sim), ESK_OK);
     const struct esk_device *device = esk_sim_device(model->sim);
-    ESK_CHECK_INT(esk_volume_format(device, &volume, model->page), ESK_OK);
-    ESK_CHECK_INT(esk_volume_mount(&model->volume, device, 0, model->page),
+    ESK_CHECK_INT(esk_volume_format(device, &volume, TEST_SCRATCH), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&model->volume, device, 0, TEST_SCRATCH),
                   ESK_OK);
-    ESK_CHECK_INT(esk_tree_create(&model->volume, &spec, &fault, model->page),
-                  ESK_OK);
-    ESK_CHECK_INT(esk_volume_find(&model->volume, "t", &info, model->page),
-                  ESK_OK);
-    uint32_t bytes =
-        esk_tree_arena_bytes(&model->volume, &info, &config, model->page);
+    ESK_CHECK_INT(esk_tree_create(&model->volume, &spec, &fault), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "t", &info), ESK_OK);
+    uint32_t bytes = esk_tree_arena_bytes(&model->volume, &info, &config);
     model->arena = malloc(bytes);
-    ESK_CHECK_INT(esk_tree_open(&model->tree, &model->volume, "t", &config,
-                                model->arena, bytes),
+    ESK_CHECK_INT(test_tree_open(&model->tree, &model->volume, "t", &config,
+                                 model->arena, bytes),
                   ESK_OK);
 }
 

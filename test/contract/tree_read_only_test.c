@@ -6,6 +6,7 @@
 /// written. The change that was cut is there whole, or not at all. Only where
 /// no parent names a split's right node yet the open asks for a mount that
 /// writes, and says so.
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 static const struct esk_geometry card = ESK_CARD(60, 8, 128);
@@ -79,11 +80,11 @@ static bool read_only_verify(struct esk_model_tree *model, enum change change,
                              uint32_t number) {
     uint64_t ops = esk_sim_op_count(model->sim);
     ESK_CHECK_INT(esk_volume_mount(&model->volume, model->device,
-                                   ESK_MOUNT_READ_ONLY, model->page),
+                                   ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
                   ESK_OK);
     int status =
-        esk_tree_open(&model->tree, &model->volume, "model", &model->config,
-                      model->arena, model->arena_bytes);
+        test_tree_open(&model->tree, &model->volume, "model", &model->config,
+                       model->arena, model->arena_bytes);
     ESK_CHECK(status == ESK_OK || status == ESK_E_READ_ONLY);
     if (status == ESK_OK) {
         settle(model, change, number);
@@ -92,7 +93,7 @@ static bool read_only_verify(struct esk_model_tree *model, enum change change,
     ESK_CHECK_INT(esk_sim_op_count(model->sim), ops);
     esk_volume_unmount(&model->volume);
     ESK_CHECK_INT(
-        esk_volume_mount(&model->volume, model->device, 0, model->page),
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH),
         ESK_OK);
     ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
     if (status == ESK_OK) {

@@ -3,6 +3,7 @@
 
 /// Readers beside a tree that is changed: each read is the model of their
 /// snapshot, or says that it is stale.
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_tree.h"
@@ -79,11 +80,11 @@ static void view_open(struct grove *grove, struct view *view) {
     if (view->arena == NULL) {
         view->arena = malloc(bytes);
     }
-    ESK_CHECK_INT(esk_tree_reader_open(&view->tree, tree, &view->config,
-                                       view->arena, bytes - 1),
+    ESK_CHECK_INT(test_tree_reader_open(&grove->model.volume, &view->tree, tree,
+                                        &view->config, view->arena, bytes - 1),
                   ESK_E_NO_MEMORY);
-    ESK_CHECK_INT(esk_tree_reader_open(&view->tree, tree, &view->config,
-                                       view->arena, bytes),
+    ESK_CHECK_INT(test_tree_reader_open(&grove->model.volume, &view->tree, tree,
+                                        &view->config, view->arena, bytes),
                   ESK_OK);
     model_take(grove, view);
     cursor_start(grove, view);

@@ -8,6 +8,7 @@
 
 #include "esker/esker.h"
 #include "port/sim/sim.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 
 enum {
@@ -105,12 +106,12 @@ static int start(struct model *model, const struct small *small) {
     model->random = 88172645463325252u;
     ESK_CHECK_INT(esk_sim_create(&model->sim, &sim), ESK_OK);
     const struct esk_device *device = esk_sim_device(model->sim);
-    int status = esk_volume_format(device, &volume, model->page);
+    int status = esk_volume_format(device, &volume, TEST_SCRATCH);
     if (status == ESK_OK) {
-        status = esk_volume_mount(&model->volume, device, 0, model->page);
+        status = esk_volume_mount(&model->volume, device, 0, TEST_SCRATCH);
     }
     if (status == ESK_OK) {
-        status = esk_tree_create(&model->volume, &spec, &fault, model->page);
+        status = esk_tree_create(&model->volume, &spec, &fault);
     }
     if (status != ESK_OK) {
         esk_sim_destroy(model->sim);
@@ -121,13 +122,11 @@ static int start(struct model *model, const struct small *small) {
 static void opened(struct model *model, uint8_t store) {
     struct esk_tree_config config = {.store = stores[store], .frames = 8};
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&model->volume, "t", &info, model->page),
-                  ESK_OK);
-    uint32_t bytes =
-        esk_tree_arena_bytes(&model->volume, &info, &config, model->page);
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "t", &info), ESK_OK);
+    uint32_t bytes = esk_tree_arena_bytes(&model->volume, &info, &config);
     model->arena = malloc(bytes);
-    ESK_CHECK_INT(esk_tree_open(&model->tree, &model->volume, "t", &config,
-                                model->arena, bytes),
+    ESK_CHECK_INT(test_tree_open(&model->tree, &model->volume, "t", &config,
+                                 model->arena, bytes),
                   ESK_OK);
 }
 

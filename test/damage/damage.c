@@ -179,8 +179,8 @@ static void trial_run(struct table *table, const struct damage *damage,
 static int table_made(struct table *table, const struct table_kind *kind) {
     const struct esk_volume_config config = {.tables_max = 2};
     const struct esk_device *device = &table->medium->device;
-    ESK_TRY(esk_volume_format(device, &config, table->page));
-    ESK_TRY(esk_volume_mount(&table->volume, device, 0, table->page));
+    ESK_TRY(esk_volume_format(device, &config, TEST_SCRATCH));
+    ESK_TRY(esk_volume_mount(&table->volume, device, 0, TEST_SCRATCH));
     ESK_TRY(kind->create(table));
     ESK_TRY(kind->open(table));
     return kind->fill(table);

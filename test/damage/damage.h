@@ -15,6 +15,7 @@
 
 #include "esker/esker.h"
 #include "test/damage/medium.h"
+#include "test/harness/arena.h"
 
 enum {
     STAGES = 4, ///< opens after the damage; rows are added in all but the last

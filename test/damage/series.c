@@ -140,7 +140,7 @@ static int table_create(struct table *table) {
         spec.data_blocks = share / 3;
         spec.var_blocks = share - share / 3;
     }
-    return esk_series_create(&table->volume, &spec, NULL, table->page);
+    return esk_series_create(&table->volume, &spec, NULL);
 }
 
 static int table_open(struct table *table) {
@@ -149,19 +149,19 @@ static int table_open(struct table *table) {
     struct esk_table_info info;
     run.series = NULL;
     ESK_TRY(esk_volume_mount(&table->volume, &table->medium->device, 0,
-                             table->page));
-    ESK_TRY(esk_volume_find(&table->volume, "rows", &info, table->page));
+                             TEST_SCRATCH));
+    ESK_TRY(esk_volume_find(&table->volume, "rows", &info));
     uint32_t pages = table->medium->device.geometry.block_pages;
     table->var_first = info.block[2] * pages;
     table->vars = info.blocks[2] * pages;
-    uint32_t bytes = esk_series_arena_bytes_with(&table->volume, parts, &info,
-                                                 NULL, table->page);
+    uint32_t bytes =
+        esk_series_arena_bytes_with(&table->volume, parts, &info, NULL);
     if (bytes == 0) {
         return ESK_E_CORRUPT;
     }
     table->arena = malloc(bytes); // exactly: a sanitizer sees what overruns
-    return esk_series_open_with(&run.series, parts, &table->volume, "rows",
-                                NULL, table->arena, bytes);
+    return test_series_open_with(&run.series, parts, &table->volume, "rows",
+                                 NULL, table->arena, bytes);
 }
 
 static void table_close(struct table *table) {

@@ -127,7 +127,7 @@ static int tree_create(struct table *table) {
         .data_blocks = table->of->data_blocks,
         .store = table->of->shape->store,
     };
-    return esk_tree_create(&table->volume, &spec, NULL, table->page);
+    return esk_tree_create(&table->volume, &spec, NULL);
 }
 
 static int tree_open(struct table *table) {
@@ -147,19 +147,18 @@ static int tree_open(struct table *table) {
     }
     run.tree = NULL;
     ESK_TRY(esk_volume_mount(&table->volume, &table->medium->device, 0,
-                             table->page));
-    ESK_TRY(esk_volume_find(&table->volume, "rows", &info, table->page));
+                             TEST_SCRATCH));
+    ESK_TRY(esk_volume_find(&table->volume, "rows", &info));
     uint32_t block_pages = table->medium->device.geometry.block_pages;
     table->region_first = info.block[0] * block_pages;
     table->region_pages = info.blocks[0] * block_pages;
-    uint32_t bytes =
-        esk_tree_arena_bytes(&table->volume, &info, &config, table->page);
+    uint32_t bytes = esk_tree_arena_bytes(&table->volume, &info, &config);
     if (bytes == 0) {
         return ESK_E_CORRUPT;
     }
     table->arena = malloc(bytes); // exactly: a sanitizer sees what overruns
-    return esk_tree_open(&run.tree, &table->volume, "rows", &config,
-                         table->arena, bytes);
+    return test_tree_open(&run.tree, &table->volume, "rows", &config,
+                          table->arena, bytes);
 }
 
 static void tree_close(struct table *table) {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "test/fuzz/seeds.h"
+#include "test/harness/arena.h"
 #include "test/harness/model_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -120,7 +121,7 @@ static void take_up(struct run *run) {
     run->reader = NULL;
     model->in_batch = false;
     int status =
-        esk_volume_mount(&model->volume, model->device, 0, model->page);
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH);
     if (status == ESK_OK) {
         status = esk_model_tree_open(model);
     }
@@ -202,8 +203,9 @@ static void reader_take(struct run *run) {
         struct esk_tree_config config = {
             .frames = (uint8_t)(1 + model->table.frames % 3),
             .policy = model->table.policy};
-        status = esk_tree_reader_open(&run->reader, model->tree, &config,
-                                      run->arena, sizeof run->arena);
+        status =
+            test_tree_reader_open(&model->volume, &run->reader, model->tree,
+                                  &config, run->arena, sizeof run->arena);
     } else {
         status = esk_tree_reader_renew(run->reader);
     }

@@ -69,9 +69,9 @@ static void rows_append(struct esk_series *series, bool noted, uint32_t count) {
 static void table_make(struct esk_volume *volume,
                        const struct esk_table_spec *spec, uint32_t rows) {
     struct esk_series *series = NULL;
-    if (esk_series_create(volume, spec, NULL, page) == ESK_OK &&
-        esk_series_open(&series, volume, spec->name, NULL, arena,
-                        sizeof arena) == ESK_OK) {
+    if (esk_series_create(volume, spec, NULL) == ESK_OK &&
+        test_series_open(&series, volume, spec->name, NULL, arena,
+                         sizeof arena) == ESK_OK) {
         rows_append(series, spec == &noted_spec, rows);
         esk_series_close(series);
     }
@@ -172,14 +172,13 @@ static void table_use(struct esk_volume *volume,
     struct esk_index_spec spec;
 
     for (uint8_t i = 0; i < 6; i++) {
-        (void)esk_volume_column(volume, info, i, &column, page);
-        (void)esk_volume_index(volume, info, i, &spec, edges, sizeof edges,
-                               page);
+        (void)esk_volume_column(volume, info, i, &column);
+        (void)esk_volume_index(volume, info, i, &spec, edges, sizeof edges);
     }
-    uint32_t bytes = esk_series_arena_bytes(volume, info, &config, page);
+    uint32_t bytes = esk_series_arena_bytes(volume, info, &config);
     void *exact = bytes > 0 && bytes <= sizeof arena ? malloc(bytes) : NULL;
-    if (exact == NULL || esk_series_open(&series, volume, info->name, &config,
-                                         exact, bytes) != ESK_OK) {
+    if (exact == NULL || test_series_open(&series, volume, info->name, &config,
+                                          exact, bytes) != ESK_OK) {
         free(exact);
         return;
     }
@@ -189,8 +188,7 @@ static void table_use(struct esk_volume *volume,
     query_all(series, info);
     keys_find(series);
     (void)esk_series_check(series, &report);
-    if (esk_volume_column(volume, info, info->key_column, &column, page) ==
-        ESK_OK) {
+    if (esk_volume_column(volume, info, info->key_column, &column) == ESK_OK) {
         rows_add(series, info, &column);
     }
     scan(series, NULL);
@@ -207,6 +205,6 @@ static void tables_make(struct esk_volume *volume, bool few) {
 }
 
 static void tables_renew(struct esk_volume *volume) {
-    (void)esk_volume_drop(volume, "plain", page);
+    (void)esk_volume_drop(volume, "plain");
     table_make(volume, &plain_spec, 20);
 }

@@ -71,9 +71,9 @@ static void table_make(struct esk_volume *volume, bool second, bool few) {
                       (second ? 1 : 0)),
     };
     struct esk_tree_config config = {.store = stores[spec.store]};
-    if (esk_tree_create(volume, &spec, NULL, page) == ESK_OK &&
-        esk_tree_open(&tree, volume, spec.name, &config, arena, sizeof arena) ==
-            ESK_OK) {
+    if (esk_tree_create(volume, &spec, NULL) == ESK_OK &&
+        test_tree_open(&tree, volume, spec.name, &config, arena,
+                       sizeof arena) == ESK_OK) {
         rows_put(tree, &place, few ? 20 : 300);
         esk_tree_close(tree);
     }
@@ -85,7 +85,7 @@ static void tables_make(struct esk_volume *volume, bool few) {
 }
 
 static void tables_renew(struct esk_volume *volume) {
-    (void)esk_volume_drop(volume, "first", page);
+    (void)esk_volume_drop(volume, "first");
     table_make(volume, false, true);
 }
 
@@ -157,14 +157,14 @@ static void tree_change(struct esk_tree *tree, const struct place *place) {
 }
 
 /// Reads beside changes.
-static void reader_use(struct esk_tree *tree, const struct place *place,
-                       uint8_t how) {
+static void reader_use(struct esk_volume *volume, struct esk_tree *tree,
+                       const struct place *place, uint8_t how) {
     struct esk_tree_config config = {.frames = how & 3, .policy = how >> 2 & 1};
     struct esk_tree *reader = NULL;
     uint32_t bytes = esk_tree_reader_arena_bytes(tree, &config);
     void *exact = malloc(bytes);
-    if (exact != NULL &&
-        esk_tree_reader_open(&reader, tree, &config, exact, bytes) == ESK_OK) {
+    if (exact != NULL && test_tree_reader_open(volume, &reader, tree, &config,
+                                               exact, bytes) == ESK_OK) {
         tree_read(reader, place);
         tree_change(tree, place);
         tree_read(reader, place);
@@ -185,19 +185,19 @@ static void table_use(struct esk_volume *volume,
     if (esk_tree_options(info, &options) == ESK_OK) {
         config.store = stores[options.store];
     }
-    uint32_t bytes = esk_tree_arena_bytes(volume, info, &config, page);
+    uint32_t bytes = esk_tree_arena_bytes(volume, info, &config);
     void *exact = bytes > 0 && bytes <= sizeof arena ? malloc(bytes) : NULL;
-    if (exact == NULL || esk_volume_column(volume, info, info->key_column,
-                                           &column, page) != ESK_OK) {
+    if (exact == NULL ||
+        esk_volume_column(volume, info, info->key_column, &column) != ESK_OK) {
         free(exact);
         return;
     }
-    if (esk_tree_open(&tree, volume, info->name, &config, exact, bytes) ==
+    if (test_tree_open(&tree, volume, info->name, &config, exact, bytes) ==
         ESK_OK) {
         struct place place = {column.offset, column.bytes,
                               esk_tree_row_bytes(tree)};
         tree_read(tree, &place);
-        reader_use(tree, &place, (uint8_t)(how >> 4));
+        reader_use(volume, tree, &place, (uint8_t)(how >> 4));
         (void)esk_volume_step(volume, 3, NULL);
         tree_read(tree, &place);
         esk_tree_close(tree);

@@ -27,6 +27,7 @@
 #include "flash/envelope.h"
 #include "port/ram/ram.h"
 #include "test/fuzz/seeds.h"
+#include "test/harness/arena.h"
 #include "volume/volume_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -67,7 +68,6 @@ enum { GEOMETRY_COUNT = sizeof geometries / sizeof geometries[0] };
 
 static uint8_t image[IMAGE_BYTES_MAX];
 static uint64_t arena[ARENA_BYTES_MAX / 8];
-static uint8_t page[PAGE_BYTES_MAX];
 
 static size_t geometry_bytes(const struct esk_geometry *geometry) {
     return (size_t)geometry->block_count * geometry->block_pages *
@@ -84,8 +84,8 @@ static void image_make(const struct esk_geometry *geometry, uint8_t checksum,
     struct esk_volume volume;
     memset(image, geometry->erased_value, sizeof image);
     (void)esk_ram_device_init(&ram, geometry, image, sizeof image);
-    if (esk_volume_format(&ram.device, &config, page) != ESK_OK ||
-        esk_volume_mount(&volume, &ram.device, 0, page) != ESK_OK) {
+    if (esk_volume_format(&ram.device, &config, TEST_SCRATCH) != ESK_OK ||
+        esk_volume_mount(&volume, &ram.device, 0, TEST_SCRATCH) != ESK_OK) {
         abort();
     }
     tables_make(&volume, few);
@@ -155,7 +155,7 @@ static void checksums_fix(const struct esk_device *device, uint8_t mode) {
     if ((mode & MODE_KEEP_SUPER) == 0) {
         pages_close(geometry, envelope, ESK_PAGE_SUPERBLOCK);
     }
-    if (esk_volume_mount(&volume, device, 0, page) != ESK_OK) {
+    if (esk_volume_mount(&volume, device, 0, TEST_SCRATCH) != ESK_OK) {
         return;
     }
     envelope.seed = volume.seed;
@@ -164,7 +164,7 @@ static void checksums_fix(const struct esk_device *device, uint8_t mode) {
         pages_close(geometry, envelope, ESK_PAGE_CATALOG);
     }
     while ((mode & MODE_KEEP_PAGES) == 0 &&
-           esk_volume_list(&volume, &cursor, &info, page) == ESK_OK) {
+           esk_volume_list(&volume, &cursor, &info) == ESK_OK) {
         envelope.seed = info.seed;
         envelope.checksum = volume.checksum;
         envelope.table = info.id;
@@ -192,12 +192,11 @@ static void volume_use(const struct esk_device *device, uint8_t mode,
 
     flags |= (mode & MODE_READ_ONLY) != 0 ? ESK_MOUNT_READ_ONLY : 0;
     flags |= (mode & MODE_TRUST_LOADS) != 0 ? ESK_MOUNT_TRUST_LOADS : 0;
-    if (esk_volume_mount(&volume, device, flags, page) != ESK_OK) {
+    if (esk_volume_mount(&volume, device, flags, TEST_SCRATCH) != ESK_OK) {
         return;
     }
     for (uint8_t i = 0;
-         i < 4 && esk_volume_list(&volume, &cursor, &info, page) == ESK_OK;
-         i++) {
+         i < 4 && esk_volume_list(&volume, &cursor, &info) == ESK_OK; i++) {
         table_use(&volume, &info, how);
     }
     tables_renew(&volume);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "test/harness/arena.h"
 #include "test/harness/cut_configs.h"
 
 enum {
@@ -25,14 +26,13 @@ static const struct esk_column side_columns[] = {
 static int side_open(struct esk_model_series *model, struct cut_side *side,
                      struct esk_series **series) {
     struct esk_table_info info;
-    ESK_TRY(esk_volume_find(&model->volume, "side", &info, model->page));
-    uint32_t bytes =
-        esk_series_arena_bytes(&model->volume, &info, NULL, model->page);
+    ESK_TRY(esk_volume_find(&model->volume, "side", &info));
+    uint32_t bytes = esk_series_arena_bytes(&model->volume, &info, NULL);
     if (bytes > side->arena_bytes) {
         return ESK_E_NO_MEMORY;
     }
-    return esk_series_open(series, &model->volume, "side", NULL, side->arena,
-                           side->arena_bytes);
+    return test_series_open(series, &model->volume, "side", NULL, side->arena,
+                            side->arena_bytes);
 }
 
 static void side_row(uint32_t number, uint8_t *row) {
@@ -70,7 +70,7 @@ static int side_create(struct esk_model_series *model, struct cut_side *side) {
     side->maybe = true;
     side->rows = 0;
     side->synced = 0;
-    ESK_TRY(esk_series_create(&model->volume, &spec, NULL, model->page));
+    ESK_TRY(esk_series_create(&model->volume, &spec, NULL));
     side->maybe = false;
     side->exists = true;
     return ESK_OK;
@@ -78,7 +78,7 @@ static int side_create(struct esk_model_series *model, struct cut_side *side) {
 
 static int side_drop(struct esk_model_series *model, struct cut_side *side) {
     side->maybe = true;
-    ESK_TRY(esk_volume_drop(&model->volume, "side", model->page));
+    ESK_TRY(esk_volume_drop(&model->volume, "side"));
     side->maybe = false;
     side->exists = false;
     return ESK_OK;
@@ -129,7 +129,7 @@ static bool side_rows_verify(struct esk_model_series *model,
 
 bool cut_side_verify(struct esk_model_series *model, struct cut_side *side) {
     struct esk_table_info info;
-    int status = esk_volume_find(&model->volume, "side", &info, model->page);
+    int status = esk_volume_find(&model->volume, "side", &info);
     bool there = status == ESK_OK;
     if (status != ESK_OK && status != ESK_NOT_FOUND) {
         return esk_model_series_fail(model, "finding the side table: %s",

@@ -15,6 +15,7 @@
 
 #include "esker/esker.h"
 #include "port/sim/sim.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/failing_device.h"
 #include "test/harness/media.h"
@@ -44,7 +45,7 @@ static const struct esk_geometry fixture_sd = ESK_CARD(64, 8, 512);
 
 static inline void fixture_mount(struct esk_fixture *fixture) {
     ESK_CHECK_INT(esk_volume_mount(&fixture->volume, fixture->device,
-                                   fixture->flags, fixture->page),
+                                   fixture->flags, TEST_SCRATCH),
                   ESK_OK);
 }
 
@@ -64,7 +65,7 @@ static inline void fixture_start(struct esk_fixture *fixture,
     fixture->device = &fixture->medium;
     ESK_CHECK_INT(esk_volume_format(fixture->device,
                                     config != NULL ? config : &plain,
-                                    fixture->page),
+                                    TEST_SCRATCH),
                   ESK_OK);
     fixture_mount(fixture);
 }
@@ -72,8 +73,7 @@ static inline void fixture_start(struct esk_fixture *fixture,
 static inline void fixture_create(struct esk_fixture *fixture,
                                   const struct esk_table_spec *spec) {
     struct esk_fault fault = {.kind = 0};
-    int status =
-        esk_series_create(&fixture->volume, spec, &fault, fixture->page);
+    int status = esk_series_create(&fixture->volume, spec, &fault);
     if (status == ESK_E_SCHEMA) {
         ESK_CHECK_TEXT(esk_fault_text(fault.kind), "");
     }
@@ -86,19 +86,19 @@ static inline int fixture_try_open(struct esk_fixture *fixture,
                                    const char *name,
                                    const struct esk_series_config *config) {
     struct esk_table_info info;
-    int status = esk_volume_find(&fixture->volume, name, &info, fixture->page);
+    int status = esk_volume_find(&fixture->volume, name, &info);
     if (status != ESK_OK) {
         return status;
     }
     fixture->name = name;
     fixture->config = config;
     fixture->arena_bytes =
-        esk_series_arena_bytes(&fixture->volume, &info, config, fixture->page);
+        esk_series_arena_bytes(&fixture->volume, &info, config);
     ESK_CHECK(fixture->arena_bytes > 0);
     free(fixture->arena);
     fixture->arena = malloc(fixture->arena_bytes);
-    return esk_series_open(&fixture->series, &fixture->volume, name, config,
-                           fixture->arena, fixture->arena_bytes);
+    return test_series_open(&fixture->series, &fixture->volume, name, config,
+                            fixture->arena, fixture->arena_bytes);
 }
 
 static inline void fixture_open(struct esk_fixture *fixture, const char *name,

@@ -3,6 +3,7 @@
 
 /// The model's life: making, saving, crashing, recovering.
 #include "test/harness/model_series.h"
+#include "test/harness/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,7 +99,7 @@ static int table_create(struct esk_model_series *model) {
         .index_blocks = table->index_blocks,
         .var_blocks = table->var_blocks,
     };
-    return esk_series_create(&model->volume, &spec, NULL, model->page);
+    return esk_series_create(&model->volume, &spec, NULL);
 }
 
 static uint32_t bad_count(const struct esk_model_series *model, uint32_t first,
@@ -122,7 +123,7 @@ static int table_learn(struct esk_model_series *model) {
         .key_index_bytes = model->table.key_index_bytes,
     };
     struct esk_table_info info;
-    ESK_TRY(esk_volume_find(&model->volume, "log", &info, model->page));
+    ESK_TRY(esk_volume_find(&model->volume, "log", &info));
     model->data_block = info.block[0];
     model->index_block = info.block[1];
     model->var_block = info.block[2];
@@ -133,8 +134,7 @@ static int table_learn(struct esk_model_series *model) {
     model->bad_blocks =
         bad_count(model, info.block[0], model->table.data_blocks);
     model->var_bad_blocks = bad_count(model, info.block[2], info.blocks[2]);
-    model->arena_bytes =
-        esk_series_arena_bytes(&model->volume, &info, &config, model->page);
+    model->arena_bytes = esk_series_arena_bytes(&model->volume, &info, &config);
     model->arena = allocate(model->arena_bytes);
     return ESK_OK;
 }
@@ -146,7 +146,7 @@ static int series_open(struct esk_model_series *model) {
     };
     /* What a former life left in RAM must not matter. */
     memset(model->arena, 0xA5, model->arena_bytes);
-    return esk_series_open_with(
+    return test_series_open_with(
         &model->series,
         model->table.parts != NULL ? model->table.parts : &esk_series_parts_all,
         &model->volume, "log", &config, model->arena, model->arena_bytes);
@@ -167,8 +167,8 @@ static int model_series_start(struct esk_model_series *model, uint64_t seed) {
     struct esk_volume_config volume = {.uuid = {1, 2, 3, (uint8_t)seed},
                                        .checksum = table->checksum,
                                        .overwrite = true};
-    ESK_TRY(esk_volume_format(model->device, &volume, model->page));
-    ESK_TRY(esk_volume_mount(&model->volume, model->device, 0, model->page));
+    ESK_TRY(esk_volume_format(model->device, &volume, TEST_SCRATCH));
+    ESK_TRY(esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH));
     ESK_TRY(table_create(model));
     ESK_TRY(table_learn(model));
     return series_open(model);
@@ -317,7 +317,7 @@ void esk_model_series_crash(struct esk_model_series *model) {
 
 int esk_model_series_recover(struct esk_model_series *model) {
     int status =
-        esk_volume_mount(&model->volume, model->device, 0, model->page);
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH);
     if (status != ESK_OK) {
         esk_model_series_fail(model, "mount: %s", esk_status_text(status));
         return status;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 #include "test/harness/model_tree.h"
+#include "test/harness/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ static int table_create(struct esk_model_tree *model) {
     };
     struct esk_fault fault = {.kind = 0};
     model->row_bytes = esk_row_bytes(columns, spec.column_count);
-    return esk_tree_create(&model->volume, &spec, &fault, model->page);
+    return esk_tree_create(&model->volume, &spec, &fault);
 }
 
 int esk_model_tree_open(struct esk_model_tree *model) {
@@ -133,14 +134,14 @@ int esk_model_tree_open(struct esk_model_tree *model) {
     model->config.write_frames = model->table.write_frames;
     model->config.write_cache =
         model->table.write_frames > 0 ? &esk_write_cache : NULL;
-    ESK_TRY(esk_volume_find(&model->volume, "model", &info, model->page));
+    ESK_TRY(esk_volume_find(&model->volume, "model", &info));
     if (model->arena == NULL) {
-        model->arena_bytes = esk_tree_arena_bytes(&model->volume, &info,
-                                                  &model->config, model->page);
+        model->arena_bytes =
+            esk_tree_arena_bytes(&model->volume, &info, &model->config);
         model->arena = malloc(model->arena_bytes);
     }
-    return esk_tree_open(&model->tree, &model->volume, "model", &model->config,
-                         model->arena, model->arena_bytes);
+    return test_tree_open(&model->tree, &model->volume, "model", &model->config,
+                          model->arena, model->arena_bytes);
 }
 
 int esk_model_tree_make_on(struct esk_model_tree *model,
@@ -158,8 +159,8 @@ int esk_model_tree_make_on(struct esk_model_tree *model,
     ESK_TRY(esk_sim_create(&model->sim, config));
     model->device = esk_sim_device(model->sim);
     model->page = malloc(model->device->geometry.page_bytes);
-    ESK_TRY(esk_volume_format(model->device, &volume, model->page));
-    ESK_TRY(esk_volume_mount(&model->volume, model->device, 0, model->page));
+    ESK_TRY(esk_volume_format(model->device, &volume, TEST_SCRATCH));
+    ESK_TRY(esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH));
     ESK_TRY(table_create(model));
     return esk_model_tree_open(model);
 }
@@ -385,7 +386,7 @@ bool esk_model_tree_remount(struct esk_model_tree *model) {
     esk_tree_close(model->tree);
     esk_volume_unmount(&model->volume);
     int status =
-        esk_volume_mount(&model->volume, model->device, 0, model->page);
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH);
     if (status == ESK_OK) {
         status = esk_model_tree_open(model);
     }

@@ -29,7 +29,6 @@ static const struct esk_geometry ring_fixture_nor =
 
 static inline void ring_fixture_mount(struct ring_fixture *fixture) {
     memset(&fixture->stats, 0, sizeof fixture->stats);
-    fixture->volume.rings = NULL;
     ESK_CHECK_INT(esk_ring_mount(&fixture->ring, &fixture->volume,
                                  &fixture->config, &fixture->stats,
                                  fixture->page),

@@ -112,8 +112,7 @@ static inline uint32_t model_tree_lost(struct esk_model_tree *model,
 static inline uint32_t model_tree_page(struct esk_model_tree *model,
                                        uint32_t at) {
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info, model->page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info), ESK_OK);
     return info.block[0] * model->device->geometry.block_pages + at;
 }
 

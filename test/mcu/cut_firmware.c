@@ -70,10 +70,11 @@ static void create(void) {
     };
     static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE}};
     struct esk_fault fault;
-    uint8_t *page = (uint8_t *)arena;
-    FIRMWARE_DO(esk_volume_format(&medium_device, &format, page));
-    FIRMWARE_DO(esk_volume_mount(&volume, &medium_device, 0, page));
-    FIRMWARE_DO(esk_series_create(&volume, &spec, &fault, page));
+    FIRMWARE_DO(
+        esk_volume_format(&medium_device, &format, arena, sizeof arena));
+    FIRMWARE_DO(
+        esk_volume_mount(&volume, &medium_device, 0, arena, sizeof arena));
+    FIRMWARE_DO(esk_series_create(&volume, &spec, &fault));
     esk_volume_unmount(&volume);
     esk_board_note(SLOT_READY, 1);
 }
@@ -119,9 +120,9 @@ int main(void) {
     if (esk_board_noted(SLOT_READY) == 0) {
         create();
     }
-    FIRMWARE_DO(esk_volume_mount(&volume, &medium_device, 0, (uint8_t *)arena));
     FIRMWARE_DO(
-        esk_series_open(&series, &volume, "log", NULL, arena, sizeof arena));
+        esk_volume_mount(&volume, &medium_device, 0, arena, sizeof arena));
+    FIRMWARE_DO(esk_series_open(&series, &volume, "log", NULL));
     uint32_t newest = verify(&oldest);
     FIRMWARE_HOLDS(newest >= esk_board_noted(SLOT_SYNCED));
     FIRMWARE_HOLDS(newest <= esk_board_noted(SLOT_BEGUN));

@@ -16,11 +16,6 @@ enum { FAULT_ARENA_BYTES = 3072 };
 extern struct esk_volume fault_volume;
 extern uint64_t fault_arena[FAULT_ARENA_BYTES / sizeof(uint64_t)];
 
-/// A page of scratch.
-static inline uint8_t *fault_page(void) {
-    return (uint8_t *)fault_arena;
-}
-
 /// Creates the table on a volume just formatted and mounted. The model is of
 /// an empty one.
 int fault_create(void);
@@ -28,7 +23,8 @@ int fault_create(void);
 /// Bytes of arena that the table needs, exactly.
 uint32_t fault_arena_needed(const struct esk_table_info *info);
 
-/// Opens the table of this name on the mounted volume.
+/// Opens the table of this name on the mounted volume, in the arena's first
+/// `arena_bytes` bytes.
 int fault_open(const char *name, uint32_t arena_bytes);
 void fault_close(void);
 

@@ -32,7 +32,8 @@ struct esk_volume fault_volume;
 uint64_t fault_arena[FAULT_ARENA_BYTES / sizeof(uint64_t)];
 
 static int volume_mount(void) {
-    return esk_volume_mount(&fault_volume, &medium_device, 0, fault_page());
+    return esk_volume_mount(&fault_volume, &medium_device, 0, fault_arena,
+                            sizeof fault_arena);
 }
 
 static int mount(void) {
@@ -49,7 +50,8 @@ static void leave(void) {
 static void create(void) {
     static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE},
                                                     .overwrite = true};
-    FIRMWARE_DO(esk_volume_format(&medium_device, &format, fault_page()));
+    FIRMWARE_DO(esk_volume_format(&medium_device, &format, fault_arena,
+                                  sizeof fault_arena));
     FIRMWARE_DO(volume_mount());
     FIRMWARE_DO(fault_create());
 }
@@ -60,7 +62,7 @@ static void refuses_what_does_not_fit(void) {
     firmware_group_begin("refuses");
     FIRMWARE_WANT(ESK_NOT_FOUND, volume_mount());
     create();
-    FIRMWARE_DO(esk_volume_find(&fault_volume, "log", &info, fault_page()));
+    FIRMWARE_DO(esk_volume_find(&fault_volume, "log", &info));
     uint32_t bytes = fault_arena_needed(&info);
     FIRMWARE_HOLDS(bytes > 0 && bytes <= sizeof fault_arena);
     FIRMWARE_WANT(ESK_E_NO_MEMORY, fault_open("log", bytes - 1));
@@ -70,10 +72,12 @@ static void refuses_what_does_not_fit(void) {
     leave();
     other.geometry.block_count /= 2;
     FIRMWARE_WANT(ESK_E_GEOMETRY,
-                  esk_volume_mount(&fault_volume, &other, 0, fault_page()));
+                  esk_volume_mount(&fault_volume, &other, 0, fault_arena,
+                                   sizeof fault_arena));
     other.geometry.block_count *= 4;
     FIRMWARE_WANT(ESK_E_GEOMETRY,
-                  esk_volume_mount(&fault_volume, &other, 0, fault_page()));
+                  esk_volume_mount(&fault_volume, &other, 0, fault_arena,
+                                   sizeof fault_arena));
     firmware_group_end(7);
 }
 

@@ -87,16 +87,16 @@ int fault_create(void) {
     struct esk_fault fault;
     accepted = 0;
     synced = 0;
-    return esk_series_create(&fault_volume, &spec, &fault, fault_page());
+    return esk_series_create(&fault_volume, &spec, &fault);
 }
 
 uint32_t fault_arena_needed(const struct esk_table_info *info) {
-    return esk_series_arena_bytes(&fault_volume, info, NULL, fault_page());
+    return esk_series_arena_bytes(&fault_volume, info, NULL);
 }
 
 int fault_open(const char *name, uint32_t arena_bytes) {
-    return esk_series_open(&series, &fault_volume, name, NULL, fault_arena,
-                           arena_bytes);
+    ESK_TRY(esk_volume_arena_set(&fault_volume, fault_arena, arena_bytes));
+    return esk_series_open(&series, &fault_volume, name, NULL);
 }
 
 void fault_close(void) {

@@ -110,16 +110,16 @@ int fault_create(void) {
     struct esk_fault fault;
     memset(certain, 0, sizeof certain);
     memset(tried, 0, sizeof tried);
-    return esk_tree_create(&fault_volume, &spec, &fault, fault_page());
+    return esk_tree_create(&fault_volume, &spec, &fault);
 }
 
 uint32_t fault_arena_needed(const struct esk_table_info *info) {
-    return esk_tree_arena_bytes(&fault_volume, info, &config, fault_page());
+    return esk_tree_arena_bytes(&fault_volume, info, &config);
 }
 
 int fault_open(const char *name, uint32_t arena_bytes) {
-    return esk_tree_open(&tree, &fault_volume, name, &config, fault_arena,
-                         arena_bytes);
+    ESK_TRY(esk_volume_arena_set(&fault_volume, fault_arena, arena_bytes));
+    return esk_tree_open(&tree, &fault_volume, name, &config);
 }
 
 void fault_close(void) {

@@ -77,10 +77,11 @@ static void create(void) {
                                                .store = TREE_STORE_ID};
     static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE}};
     struct esk_fault fault;
-    uint8_t *page = (uint8_t *)arena;
-    FIRMWARE_DO(esk_volume_format(&medium_device, &format, page));
-    FIRMWARE_DO(esk_volume_mount(&volume, &medium_device, 0, page));
-    FIRMWARE_DO(esk_tree_create(&volume, &spec, &fault, page));
+    FIRMWARE_DO(
+        esk_volume_format(&medium_device, &format, arena, sizeof arena));
+    FIRMWARE_DO(
+        esk_volume_mount(&volume, &medium_device, 0, arena, sizeof arena));
+    FIRMWARE_DO(esk_tree_create(&volume, &spec, &fault));
     esk_volume_unmount(&volume);
     esk_board_note(SLOT_READY, 1);
 }
@@ -140,9 +141,9 @@ int main(void) {
     if (esk_board_noted(SLOT_READY) == 0) {
         create();
     }
-    FIRMWARE_DO(esk_volume_mount(&volume, &medium_device, 0, (uint8_t *)arena));
     FIRMWARE_DO(
-        esk_tree_open(&tree, &volume, "tree", &config, arena, sizeof arena));
+        esk_volume_mount(&volume, &medium_device, 0, arena, sizeof arena));
+    FIRMWARE_DO(esk_tree_open(&tree, &volume, "tree", &config));
     verify();
     uint32_t cut = esk_board_noted(SLOT_CUT);
     uint16_t at = (uint16_t)(cut * 37u % KEYS);

@@ -6,8 +6,8 @@
 
 static struct esk_volume volume;
 static struct esk_device device;
-static uint8_t page[512];
+static uint64_t arena[64];
 
 int main(void) {
-    return esk_volume_mount(&volume, &device, 0, page);
+    return esk_volume_mount(&volume, &device, 0, arena, sizeof arena);
 }

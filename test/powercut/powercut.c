@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "table/series/series.h"
+#include "test/harness/arena.h"
 #include "test/harness/cut_campaign.h"
 #include "test/harness/cut_configs.h"
 
@@ -76,7 +77,7 @@ static bool series_recover(struct cut_campaign *run) {
         uint64_t ops = esk_sim_op_count(model.sim);
         struct esk_volume volume;
         if (esk_volume_mount(&volume, model.device, ESK_MOUNT_READ_ONLY,
-                             model.page) != ESK_OK ||
+                             TEST_SCRATCH) != ESK_OK ||
             esk_sim_op_count(model.sim) != ops) {
             return esk_model_series_fail(&model, "read-only mount");
         }

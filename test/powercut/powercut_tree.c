@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/harness/arena.h"
 #include "test/harness/cut_campaign.h"
 #include "test/harness/cut_trees.h"
 #include "test/harness/model_tree.h"
@@ -228,7 +229,7 @@ static int take_up(struct cut_campaign *run) {
                 config->whole_writes ? ESK_SIM_CUT_BEFORE : ESK_SIM_CUT_DRAWN);
         }
         int status =
-            esk_volume_mount(&model.volume, model.device, 0, model.page);
+            esk_volume_mount(&model.volume, model.device, 0, TEST_SCRATCH);
         if (status == ESK_OK) {
             status = esk_model_tree_open(&model);
         }

@@ -52,9 +52,8 @@ ESK_TEST(full_tree_takes_changes_when_a_block_goes_bad) {
                 ESK_OK);
             model_tree_fill(&model);
             model_tree_changes(&model, 20u + run * 7u);
-            ESK_CHECK_INT(
-                esk_volume_find(&model.volume, "model", &info, model.page),
-                ESK_OK);
+            ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info),
+                          ESK_OK);
             esk_sim_block_fail(model.sim, info.block[0] + run);
             model_tree_changes(&model, 600);
             ESK_CHECK_HELD(esk_model_tree_remount(&model), model.why);

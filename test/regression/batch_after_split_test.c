@@ -6,6 +6,7 @@
 /// batch behind it. The mount looked for an interrupted split among the last
 /// pages that were made, found those of the batch, and half of a leaf was gone,
 /// with rows that a sync had acknowledged.
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 enum { ROWS = 60, CUTS = 60 };
@@ -64,8 +65,8 @@ static uint32_t cut_try(uint8_t store, uint32_t seed, uint16_t cache) {
     }
     esk_sim_cut_at(model.sim, 0, ESK_SIM_CUT_NONE);
     esk_sim_power_on(model.sim);
-    ESK_CHECK_INT(esk_volume_mount(&model.volume, model.device, 0, model.page),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_mount(&model.volume, model.device, 0, TEST_SCRATCH), ESK_OK);
     ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
     for (uint32_t i = 0; i < ROWS; i++) {
         esk_model_tree_key(&model, 8 * i, key);

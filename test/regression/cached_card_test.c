@@ -5,6 +5,7 @@
 /// acknowledged. A split's left node was on the card and its right node, or a
 /// root that had grown, was not; and a page that a mount wrote from the
 /// journal could still be lost when the journal was written again.
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_tree.h"
@@ -36,7 +37,7 @@ static void recover(struct esk_model_tree *model) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     esk_sim_power_on(model->sim);
     ESK_CHECK_INT(
-        esk_volume_mount(&model->volume, model->device, 0, model->page),
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH),
         ESK_OK);
     ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
     ESK_CHECK_HELD(esk_model_tree_read_all(model, versions), model->why);

@@ -7,6 +7,7 @@
 /// catalog that nobody wrote: descriptors of two changes, each proven.
 #include "esker/esker.h"
 #include "port/sim/sim.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 
@@ -20,7 +21,6 @@ static const struct esk_column columns[] = {
 };
 
 static struct esk_volume volume;
-static uint8_t page[PAGE];
 static uint64_t state;
 
 static uint32_t draw(uint32_t bound) {
@@ -34,12 +34,12 @@ static unsigned tables_find(void) {
     for (unsigned i = 0; i < TABLES; i++) {
         struct esk_table_info info;
         struct esk_column_info column;
-        int status = esk_volume_find(&volume, names[i], &info, page);
+        int status = esk_volume_find(&volume, names[i], &info);
         ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
         if (status == ESK_OK) {
             found |= 1u << i;
             ESK_CHECK_INT(info.column_count, 2);
-            ESK_CHECK_INT(esk_volume_column(&volume, &info, 1, &column, page),
+            ESK_CHECK_INT(esk_volume_column(&volume, &info, 1, &column),
                           ESK_OK);
         }
     }
@@ -53,8 +53,8 @@ static int table_change(unsigned i, bool there) {
                                   .column_count = 2,
                                   .data_blocks = 2,
                                   .index_blocks = 2};
-    return there ? esk_volume_drop(&volume, names[i], page)
-                 : esk_series_create(&volume, &spec, NULL, page);
+    return there ? esk_volume_drop(&volume, names[i])
+                 : esk_series_create(&volume, &spec, NULL);
 }
 
 /// Changes tables until the power goes, then finds those of the last change
@@ -71,8 +71,9 @@ static void round_run(struct esk_sim *sim, unsigned *tables) {
     }
     ESK_CHECK(!esk_sim_is_on(sim));
     esk_sim_power_on(sim);
-    ESK_CHECK_INT(esk_volume_mount(&volume, esk_sim_device(sim), 0, page),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_mount(&volume, esk_sim_device(sim), 0, TEST_SCRATCH),
+        ESK_OK);
     unsigned found = tables_find();
     ESK_CHECK(found == *tables || found == next);
     *tables = found;
@@ -91,8 +92,9 @@ ESK_TEST(catalog_on_a_card_that_caches_is_one_that_was_written) {
         ESK_CONTEXT("seed %u", (unsigned)seed);
         ESK_CHECK_INT(esk_sim_create(&sim, &config), ESK_OK);
         const struct esk_device *device = esk_sim_device(sim);
-        ESK_CHECK_INT(esk_volume_format(device, &format, page), ESK_OK);
-        ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, page), ESK_OK);
+        ESK_CHECK_INT(esk_volume_format(device, &format, TEST_SCRATCH), ESK_OK);
+        ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, TEST_SCRATCH),
+                      ESK_OK);
         for (uint32_t round = 0; round < ROUNDS; round++) {
             round_run(sim, &tables);
         }

@@ -9,6 +9,7 @@
 /// with all after it. Then the mount or open says so, or the table is whole;
 /// and what is written goes behind what was there.
 #include "table/series/series.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/failing_device.h"
 #include "test/harness/fixture.h"
@@ -183,7 +184,7 @@ static void model_read(struct esk_model_tree_expected *expected) {
 }
 
 static int model_tree_mount(void) {
-    ESK_TRY(esk_volume_mount(&model.volume, model.device, 0, model.page));
+    ESK_TRY(esk_volume_mount(&model.volume, model.device, 0, TEST_SCRATCH));
     return esk_model_tree_open(&model);
 }
 
@@ -276,16 +277,16 @@ static int table_create(const char *name) {
                                                 {"v", "", ESK_TYPE_I32, 0, 0}};
     struct esk_table_spec spec = {
         .name = name, .columns = columns, .column_count = 2, .data_blocks = 4};
-    return esk_series_create(&fixture.volume, &spec, NULL, fixture.page);
+    return esk_series_create(&fixture.volume, &spec, NULL);
 }
 
 static int table_find(const char *name) {
     struct esk_table_info info;
-    return esk_volume_find(&fixture.volume, name, &info, fixture.page);
+    return esk_volume_find(&fixture.volume, name, &info);
 }
 
 static int volume_mount(void) {
-    return esk_volume_mount(&fixture.volume, fixture.device, 0, fixture.page);
+    return esk_volume_mount(&fixture.volume, fixture.device, 0, TEST_SCRATCH);
 }
 
 /// How the reads of a catalog fail: those that say nothing of it do so alone.

@@ -5,6 +5,7 @@
 /// to its check those pages were lost, and in its statistics they were nodes.
 #include <stdlib.h>
 
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_tree.h"
@@ -43,9 +44,9 @@ ESK_TEST(reader_of_a_tree_that_merged_knows_the_free_pages) {
         }
         uint32_t bytes = esk_tree_reader_arena_bytes(model.tree, NULL);
         void *arena = malloc(bytes);
-        ESK_CHECK_INT(
-            esk_tree_reader_open(&reader, model.tree, NULL, arena, bytes),
-            ESK_OK);
+        ESK_CHECK_INT(test_tree_reader_open(&model.volume, &reader, model.tree,
+                                            NULL, arena, bytes),
+                      ESK_OK);
         pages_compare(model.tree, reader);
         for (uint32_t i = 0; i < 1000; i += i % 10 == 8 ? 2 : 1) {
             ESK_CHECK_INT(esk_model_tree_delete(&model, i), ESK_OK);

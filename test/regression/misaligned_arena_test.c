@@ -3,6 +3,7 @@
 
 /// An arena declared as bytes may begin at any address; what was carved from
 /// one that was not aligned trapped on a Cortex-M0+ or worked by luck.
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/tree_fixture.h"
 
@@ -25,8 +26,8 @@ ESK_TEST(series_refuses_an_arena_that_is_not_aligned) {
     esk_series_close(fixture.series);
     uint32_t bytes = fixture.arena_bytes;
     uint8_t *memory = malloc(bytes + sizeof(uint64_t));
-    REFUSED_OFF_LINE(esk_series_open(&fixture.series, &fixture.volume, "log",
-                                     NULL, at, bytes),
+    REFUSED_OFF_LINE(test_series_open(&fixture.series, &fixture.volume, "log",
+                                      NULL, at, bytes),
                      memory, at)
     free(memory);
     fixture_end(&fixture);
@@ -40,12 +41,12 @@ ESK_TEST(tree_and_its_reader_refuse_an_arena_that_is_not_aligned) {
         model_tree_start(&model, &table);
         uint32_t bytes = model.arena_bytes;
         uint8_t *memory = malloc(bytes + sizeof(uint64_t));
-        REFUSED_OFF_LINE(
-            esk_tree_reader_open(&tree, model.tree, NULL, at, bytes), memory,
-            at)
+        REFUSED_OFF_LINE(test_tree_reader_open(&model.volume, &tree, model.tree,
+                                               NULL, at, bytes),
+                         memory, at)
         esk_tree_close(model.tree);
-        REFUSED_OFF_LINE(esk_tree_open(&tree, &model.volume, "model",
-                                       &model.config, at, bytes),
+        REFUSED_OFF_LINE(test_tree_open(&tree, &model.volume, "model",
+                                        &model.config, at, bytes),
                          memory, at)
         free(memory);
         ESK_CHECK(tree == NULL);

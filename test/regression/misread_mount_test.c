@@ -11,6 +11,7 @@
 ///
 /// The media are as power cuts leave them, at many places of the workloads of
 /// the power-cut campaigns.
+#include "test/harness/arena.h"
 #include "test/harness/cut_configs.h"
 #include "test/harness/cut_trees.h"
 #include "test/harness/esk_test.h"
@@ -181,7 +182,7 @@ static struct esk_sim *model_tree_medium; ///< as the cut left it
 
 static int model_tree_mount(void) {
     ESK_TRY(esk_volume_mount(&tree_model.volume, tree_model.device, 0,
-                             tree_model.page));
+                             TEST_SCRATCH));
     return esk_model_tree_open(&tree_model);
 }
 

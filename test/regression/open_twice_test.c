@@ -3,7 +3,9 @@
 
 /// A table that was opened while it was open put its rings into the volume's
 /// list twice: the list went round for ever, and two handles appended to one
-/// ring. In the arena of an open table the second open wrote over the first.
+/// ring. In the arena of an open table the second open wrote over the first:
+/// now an arena is the volume's, which refuses one in which a table lives.
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/model_tree.h"
 
@@ -36,11 +38,11 @@ ESK_TEST(series_refuses_to_be_opened_twice) {
     fixture_open(&fixture, "log", NULL);
     append(&fixture, 1, ROWS);
     uint8_t *arena = malloc(fixture.arena_bytes);
-    ESK_CHECK_INT(esk_series_open(&again, &fixture.volume, "log", NULL, arena,
-                                  fixture.arena_bytes),
+    ESK_CHECK_INT(test_series_open(&again, &fixture.volume, "log", NULL, arena,
+                                   fixture.arena_bytes),
                   ESK_E_BUSY);
-    ESK_CHECK_INT(esk_series_open(&again, &fixture.volume, "other", NULL,
-                                  fixture.arena, fixture.arena_bytes),
+    ESK_CHECK_INT(test_series_open(&again, &fixture.volume, "other", NULL,
+                                   fixture.arena, fixture.arena_bytes),
                   ESK_E_BUSY);
     ESK_CHECK(again == NULL);
     /* The first handle has come to no harm. */
@@ -52,11 +54,11 @@ ESK_TEST(series_refuses_to_be_opened_twice) {
     ESK_CHECK_INT(count, 2 * ROWS - 1);
     /* Closed, both are free. */
     esk_series_close(fixture.series);
-    ESK_CHECK_INT(esk_series_open(&again, &fixture.volume, "other", NULL,
-                                  fixture.arena, fixture.arena_bytes),
+    ESK_CHECK_INT(test_series_open(&again, &fixture.volume, "other", NULL,
+                                   fixture.arena, fixture.arena_bytes),
                   ESK_OK);
-    ESK_CHECK_INT(esk_series_open(&fixture.series, &fixture.volume, "log", NULL,
-                                  arena, fixture.arena_bytes),
+    ESK_CHECK_INT(test_series_open(&fixture.series, &fixture.volume, "log",
+                                   NULL, arena, fixture.arena_bytes),
                   ESK_OK);
     free(arena);
     fixture_end(&fixture);
@@ -78,7 +80,8 @@ ESK_TEST(tree_refuses_to_be_opened_twice) {
         ESK_CHECK_INT(esk_model_tree_open(&model), ESK_E_BUSY);
         free(model.arena);
         model.arena = arena;
-        ESK_CHECK(model.tree == first);
+        ESK_CHECK(model.tree == NULL);
+        model.tree = first;
         uint16_t done = 0;
         ESK_CHECK_INT(esk_volume_step(&model.volume, 100, &done), ESK_OK);
         esk_tree_close(first);

@@ -6,19 +6,19 @@
 /// for one that gives way.
 #include "esker/esker.h"
 #include "port/sim/sim.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 
 enum { VALUE_BYTES = 700, ROW_BYTES = 8 + ESK_VAR_REF_BYTES };
 
-static uint8_t page[256];
 static uint64_t arena[1024];
 
 static struct esk_series *series_open(struct esk_volume *volume,
                                       const struct esk_device *device) {
     struct esk_series *series = NULL;
-    ESK_CHECK_INT(esk_volume_mount(volume, device, 0, page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(volume, device, 0, TEST_SCRATCH), ESK_OK);
     ESK_CHECK_INT(
-        esk_series_open(&series, volume, "t", NULL, arena, sizeof arena),
+        test_series_open(&series, volume, "t", NULL, arena, sizeof arena),
         ESK_OK);
     return series;
 }
@@ -44,9 +44,9 @@ ESK_TEST(refusing_table_keeps_the_values_of_a_block_that_failed) {
 
     ESK_CHECK_INT(esk_sim_create(&sim, &config), ESK_OK);
     const struct esk_device *device = esk_sim_device(sim);
-    ESK_CHECK_INT(esk_volume_format(device, &format, page), ESK_OK);
-    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, page), ESK_OK);
-    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL, page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_format(device, &format, TEST_SCRATCH), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, TEST_SCRATCH), ESK_OK);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
     struct esk_series *series = series_open(&volume, device);
     struct esk_sim_failures failures = {0};
     failures.program.burst_start = 1;

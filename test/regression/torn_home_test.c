@@ -4,6 +4,7 @@
 /// A read-only mount of a journaled tree read a page that a cut had torn, not
 /// its whole copy in the journal: rows were lost until someone mounted the
 /// volume for writing. And an open read every inner node of a tree in place.
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 ESK_TEST(journaled_tree_is_read_from_its_journal_read_only) {
@@ -30,7 +31,7 @@ ESK_TEST(journaled_tree_is_read_from_its_journal_read_only) {
         esk_sim_power_on(model.sim);
         esk_tree_close(model.tree);
         ESK_CHECK_INT(esk_volume_mount(&model.volume, model.device,
-                                       ESK_MOUNT_READ_ONLY, model.page),
+                                       ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
                       ESK_OK);
         uint64_t ops = esk_sim_op_count(model.sim);
         ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);

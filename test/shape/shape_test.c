@@ -61,12 +61,12 @@ static int boot(void) {
     /* Both have read what they will of the meta halves, which differs. */
     esk_sim_seed_set(twin.sim, draw(1u << 30));
     return told(SHAPED
-                    ? esk_series_attach(&world.series, &esk_shape_parts,
-                                        &twin.volume, &esk_shape_table,
-                                        &esk_shape_series, &esk_shape_options,
-                                        NULL, arena, sizeof arena)
-                    : esk_series_open_with(&world.series, &parts, &twin.volume,
-                                           "log", NULL, arena, sizeof arena));
+                    ? test_series_attach(&world.series, &esk_shape_parts,
+                                         &twin.volume, &esk_shape_table,
+                                         &esk_shape_series, &esk_shape_options,
+                                         NULL, arena, sizeof arena)
+                    : test_series_open_with(&world.series, &parts, &twin.volume,
+                                            "log", NULL, arena, sizeof arena));
 }
 
 static uint32_t pages_on_medium(void) {
@@ -285,16 +285,13 @@ static void volume_make(const char *uuid, bool has_second) {
                                   .index_blocks = 2};
     struct esk_volume volume;
     memcpy(config.uuid, uuid, sizeof config.uuid);
-    ESK_CHECK_INT(esk_volume_format(device, &config, (uint8_t *)page), ESK_OK);
-    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, (uint8_t *)page),
-                  ESK_OK);
-    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL, (uint8_t *)page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_format(device, &config, TEST_SCRATCH), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, TEST_SCRATCH), ESK_OK);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
     if (has_second) {
         spec.name = "second";
         spec.data_blocks = 2;
-        ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL, (uint8_t *)page),
-                      ESK_OK);
+        ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
     }
 }
 
@@ -323,9 +320,7 @@ ESK_TEST(shape_stamps_what_format_and_create_write) {
     meta_keep(made);
     world_make(2, false);
     ESK_CHECK_INT(attach(), ESK_NOT_FOUND);
-    ESK_CHECK_INT(
-        esk_volume_stamp(&twin.volume, esk_shape_meta, (uint8_t *)page),
-        ESK_OK);
+    ESK_CHECK_INT(esk_volume_stamp(&twin.volume, esk_shape_meta), ESK_OK);
     meta_keep(stamped);
     ESK_CHECK_BYTES(stamped, made, META_BYTES);
     ESK_CHECK_INT(attach(), ESK_OK);
@@ -367,7 +362,7 @@ ESK_TEST(shape_does_not_attach_with_other_flags_than_its_own) {
     ESK_CHECK_INT(volume_boot(), ESK_OK);
     ESK_CHECK_INT(esk_volume_attach(&twin.volume, &twin.device,
                                     ESK_MOUNT_READ_ONLY, &esk_shape_volume,
-                                    (uint8_t *)page),
+                                    TEST_SCRATCH),
                   SHAPED ? ESK_E_INVALID : ESK_OK);
 }
 

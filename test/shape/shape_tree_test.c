@@ -49,11 +49,12 @@ static int boot(void) {
     ESK_TRY(told(volume_boot()));
     /* Both have read what they will of the meta halves, which differs. */
     esk_sim_seed_set(twin.sim, draw(1u << 30));
-    return told(SHAPED ? esk_tree_attach(&world.tree, &twin.volume,
-                                         &esk_shape_table, &esk_shape_tree,
-                                         &esk_shape_config, arena, sizeof arena)
-                       : esk_tree_open(&world.tree, &twin.volume, "map",
-                                       &esk_shape_config, arena, sizeof arena));
+    return told(SHAPED
+                    ? test_tree_attach(&world.tree, &twin.volume,
+                                       &esk_shape_table, &esk_shape_tree,
+                                       &esk_shape_config, arena, sizeof arena)
+                    : test_tree_open(&world.tree, &twin.volume, "map",
+                                     &esk_shape_config, arena, sizeof arena));
 }
 
 static void row_make(uint32_t key, struct model_row model,

@@ -19,6 +19,7 @@
 #include "esker/esker.h"
 #include "esker/shape.h"
 #include "port/sim/sim.h"
+#include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 
 enum { PAGE_BYTES = 256, BLOCK_PAGES = 8 };
@@ -86,19 +87,17 @@ static void twin_make(const struct esk_sim_config *config) {
 
 static int attach(void) {
     return esk_volume_attach(&twin.volume, &twin.device, 0, &esk_shape_volume,
-                             (uint8_t *)page);
+                             TEST_SCRATCH);
 }
 
 /// Finds the volume, or writes it.
 static int volume_boot(void) {
     int status = attach();
     if (status == ESK_NOT_FOUND) {
-        status =
-            esk_volume_stamp(&twin.volume, esk_shape_meta, (uint8_t *)page);
+        status = esk_volume_stamp(&twin.volume, esk_shape_meta);
     }
     if (!SHAPED && status == ESK_OK) {
-        status =
-            esk_volume_mount(&twin.volume, &twin.device, 0, (uint8_t *)page);
+        status = esk_volume_mount(&twin.volume, &twin.device, 0, TEST_SCRATCH);
     }
     return status;
 }

@@ -67,26 +67,23 @@ int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next) {
 }
 
 void esk_series_close(struct esk_series *series) {
-    esk_ring_unmount(&series->data);
-    if (esk_parts(series)->log != NULL) {
-        esk_ring_unmount(&series->log.ring);
-    }
-    if (esk_var_ring(series) != NULL) {
-        esk_ring_unmount(esk_var_ring(series));
-    }
-    if (esk_sync_ring(series) != NULL) {
-        esk_ring_unmount(esk_sync_ring(series));
+    if (esk_table_live(series) == ESK_OK) {
+        esk_table_delist(&series->table);
+        series->data.tail = UINT32_MAX; /* no cursor has its next row here */
     }
 }
 
 uint16_t esk_series_row_bytes(const struct esk_series *series) {
-    return esk_shape(series)->row_bytes;
+    return esk_table_live(series) == ESK_OK ? esk_shape(series)->row_bytes : 0;
 }
 
 void esk_series_stats(const struct esk_series *series,
                       struct esk_series_stats *stats) {
-    const struct esk_region_stats *rings = &series->stats;
     memset(stats, 0, sizeof *stats);
+    if (esk_table_live(series) != ESK_OK) {
+        return;
+    }
+    const struct esk_region_stats *rings = &series->stats;
     stats->pages = series->data.head - series->data.tail;
     if (esk_parts(series)->log != NULL) {
         stats->index_pages = series->log.ring.head - series->log.ring.tail;

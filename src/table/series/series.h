@@ -29,6 +29,7 @@
 #include "index/summary/summary.h"
 #include "pool/pool.h"
 #include "table/series/index_page_format.h"
+#include "volume/table.h"
 #include "volume/volume.h"
 
 enum {
@@ -70,7 +71,7 @@ struct esk_series_index_log {
 /// more. Last comes what not every program has: esk_series_open_with carves
 /// the handle no further than its parts go.
 struct esk_series {
-    struct esk_volume *volume;
+    struct esk_table table;
     const struct esk_series_parts *parts;
     uint8_t *write_page; ///< rows not yet in a closed page
     uint8_t *var_page;   ///< bytes not yet in a closed page; NULL without
@@ -93,7 +94,6 @@ struct esk_series {
     uint16_t sealed_count; ///< rows of the write page that a sync made durable
     uint16_t var_used;     ///< bytes in the var page
     uint16_t var_sealed;   ///< of these, sealed on the medium
-    uint8_t id;
     struct esk_series_break_list *breaks; ///< NULL without that part
     uint8_t *row; ///< what rows from before a column have in it; NULL: whole
     uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns

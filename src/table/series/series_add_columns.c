@@ -23,9 +23,8 @@ static int columns_check(const struct esk_table_spec *spec, uint8_t first,
 int esk_series_add_columns(struct esk_volume *volume,
                            const struct esk_series_parts *parts,
                            const struct esk_table_spec *spec, const void *row,
-                           void *arena, uint32_t arena_bytes,
                            struct esk_fault *fault) {
-    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
+    uint8_t *page = NULL;
     struct esk_table_spec own = *spec;
     struct esk_series *series = NULL;
     struct esk_table_info info;
@@ -33,14 +32,15 @@ int esk_series_add_columns(struct esk_volume *volume,
     fault = fault != NULL ? fault : &found;
     own.indexes = NULL;
     own.index_count = 0;
-    ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
-    ESK_TRY(esk_series_spec_check(&own, page_bytes, fault));
-    ESK_TRY(esk_volume_find(volume, spec->name, &info, arena));
+    ESK_TRY(esk_volume_page(volume, &page));
+    ESK_TRY(esk_series_spec_check(&own, esk_volume_geometry(volume)->page_bytes,
+                                  fault));
+    ESK_TRY(esk_catalog_find_name(volume, spec->name, &info, page));
     if (info.column_count < own.column_count) {
         own.column_count = info.column_count;
     }
-    ESK_TRY(esk_schema_compare(volume, ESK_TABLE_SERIES, &own, &info, fault,
-                               arena));
+    ESK_TRY(
+        esk_schema_compare(volume, ESK_TABLE_SERIES, &own, &info, fault, page));
     if (info.column_count == spec->column_count) {
         return ESK_OK;
     }
@@ -48,8 +48,7 @@ int esk_series_add_columns(struct esk_volume *volume,
     if (ESK_SHAPED(true, parts->breaks == NULL)) {
         return ESK_E_UNSUPPORTED;
     }
-    ESK_TRY(esk_series_open_with(&series, parts, volume, spec->name, NULL,
-                                 arena, arena_bytes));
+    ESK_TRY(esk_series_open_with(&series, parts, volume, spec->name, NULL));
     int status = esk_series_break_begin(series);
     if (status == ESK_OK) {
         status = esk_series_break(series, series->data.head, UINT16_MAX,

@@ -5,6 +5,7 @@
 /// read, and that rows of both widths stand side by side.
 #include "table/series/series.h"
 
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/media.h"
 #include "volume/volume.h"
@@ -105,9 +106,9 @@ static void fill(struct log *log, uint32_t rows) {
 static int add_with(struct esk_fixture *fixture,
                     const struct esk_table_spec *spec, const void *row,
                     struct esk_fault *fault) {
-    return esk_series_add_columns(&fixture->volume, &esk_series_parts_all, spec,
-                                  row, fixture->arena, fixture->arena_bytes,
-                                  fault);
+    return test_series_add_columns(&fixture->volume, &esk_series_parts_all,
+                                   spec, row, fixture->arena,
+                                   fixture->arena_bytes, fault);
 }
 
 /// Adds columns up to number `column_count`, and opens the table.
@@ -307,9 +308,7 @@ ESK_TEST(columns_that_are_there_are_left_alone) {
     uint64_t before = esk_sim_op_count(log.fixture.sim);
     ESK_CHECK_INT(add_with(&log.fixture, &spec, NULL, NULL), ESK_OK);
     ESK_CHECK_INT(esk_sim_op_count(log.fixture.sim), before);
-    ESK_CHECK_INT(
-        esk_volume_find(&log.fixture.volume, "log", &info, log.fixture.page),
-        ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&log.fixture.volume, "log", &info), ESK_OK);
     ESK_CHECK_INT(info.version, MORE);
     ESK_CHECK_INT(info.column_count, MORE);
     ESK_CHECK_INT(info.row_bytes, WIDE);
@@ -349,19 +348,19 @@ ESK_TEST(columns_that_cannot_be_added_are_told) {
     fill(&log, 50);
     /* The table is open. */
     static uint64_t arena[4096];
-    ESK_CHECK_INT(esk_series_add_columns(&fixture->volume,
-                                         &esk_series_parts_all, &spec,
-                                         row_given, arena, sizeof arena, NULL),
+    ESK_CHECK_INT(test_series_add_columns(&fixture->volume,
+                                          &esk_series_parts_all, &spec,
+                                          row_given, arena, sizeof arena, NULL),
                   ESK_E_BUSY);
     ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
     esk_series_close(fixture->series);
-    ESK_CHECK_INT(esk_series_add_columns(&fixture->volume,
-                                         &esk_series_parts_all, &spec,
-                                         row_given, arena, 100, NULL),
+    ESK_CHECK_INT(test_series_add_columns(&fixture->volume,
+                                          &esk_series_parts_all, &spec,
+                                          row_given, arena, 100, NULL),
                   ESK_E_NO_MEMORY);
     parts.breaks = NULL;
-    ESK_CHECK_INT(esk_series_add_columns(&fixture->volume, &parts, &spec,
-                                         row_given, arena, sizeof arena, NULL),
+    ESK_CHECK_INT(test_series_add_columns(&fixture->volume, &parts, &spec,
+                                          row_given, arena, sizeof arena, NULL),
                   ESK_E_UNSUPPORTED);
 
     memcpy(other, columns, sizeof other);
@@ -484,8 +483,7 @@ ESK_TEST(rows_too_narrow_are_corrupt) {
         esk_store_u16(option + ESK_OPTION_BREAKS_HEAD +
                           ESK_OPTION_BREAK_ROW_BYTES,
                       bytes);
-        ESK_CHECK_INT(esk_volume_find(&log.fixture.volume, "log", &info,
-                                      log.fixture.page),
+        ESK_CHECK_INT(esk_volume_find(&log.fixture.volume, "log", &info),
                       ESK_OK);
         ESK_CHECK_INT(esk_catalog_alter(&log.fixture.volume, &info, &change,
                                         log.fixture.page, other),

@@ -31,7 +31,7 @@ ESK_OUT_OF_LINE int esk_series_flush(struct esk_series *series) {
 
 /// Checks that a row with `key` may come next and makes room for it.
 static int row_admit(struct esk_series *series, esk_key key) {
-    if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     if (key < series->floor ||
@@ -53,6 +53,7 @@ static int row_admit(struct esk_series *series, esk_key key) {
 static int row_append(struct esk_series *series, const void *row,
                       const uint8_t *value, uint32_t bytes) {
     ESK_ASSERT(row != NULL && (value != NULL || bytes == 0));
+    ESK_TRY(esk_table_live(series));
     ESK_ASSERT(esk_series_is_idle(series));
     esk_key key = esk_row_key(series, row);
     ESK_TRY(row_admit(series, key));
@@ -75,6 +76,7 @@ ESK_HOST_FLAT int esk_series_append(struct esk_series *series,
 
 int esk_series_append_var(struct esk_series *series, const void *row,
                           const void *value, uint32_t bytes) {
+    ESK_TRY(esk_table_live(series));
     if (esk_var_ring(series) == NULL) {
         return ESK_E_UNSUPPORTED;
     }
@@ -84,7 +86,7 @@ int esk_series_append_var(struct esk_series *series, const void *row,
 int esk_series_append_many(struct esk_series *series, const void *rows,
                            uint32_t count, uint32_t *appended) {
     const uint8_t *row = rows;
-    int status = ESK_OK;
+    int status = esk_table_live(series);
     uint32_t done = 0;
     while (done < count && status == ESK_OK) {
         status = row_append(series, row, NULL, 0);
@@ -100,8 +102,9 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 }
 
 int esk_series_sync(struct esk_series *series) {
+    ESK_TRY(esk_table_live(series));
     ESK_ASSERT(esk_series_is_idle(series));
-    if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_OK;
     }
     if (series->write_count > series->sealed_count) {
@@ -153,13 +156,14 @@ static int first_kept(struct esk_series *series, esk_key key,
 }
 
 int esk_series_erase_before(struct esk_series *series, esk_key key) {
-    esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
     uint32_t position = 0;
     uint8_t *page = NULL;
     uint8_t frame = 0;
 
+    ESK_TRY(esk_table_live(series));
+    esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
     ESK_ASSERT(esk_series_is_idle(series));
-    if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     if (order <= series->floor) {
@@ -171,8 +175,8 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     tail[ESK_OPTION_TAIL_FLAGS] = 1;
     esk_store_u32(tail + ESK_OPTION_TAIL_POSITION, position);
     esk_store_u64(tail + ESK_OPTION_TAIL_FLOOR_KEY, order);
-    int status = esk_catalog_patch(series->volume, series->id, ESK_OPTION_TAIL,
-                                   tail, sizeof tail, page);
+    int status = esk_catalog_patch(series->table.volume, series->table.id,
+                                   ESK_OPTION_TAIL, tail, sizeof tail, page);
     esk_pool_give(&series->pool, frame);
     if (status != ESK_OK) {
         return status;

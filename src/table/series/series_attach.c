@@ -16,8 +16,21 @@ enum {
     ERASE_AHEAD_MAX = 8,
 };
 
-_Static_assert(sizeof(struct esk_series) <= ESK_SERIES_STATE_BYTES,
-               "ESK_SERIES_STATE_BYTES is what callers size arenas with");
+/* What esker/arena.h says of them. */
+_Static_assert(offsetof(struct esk_series, key_memory) <=
+                       ESK_SERIES_HANDLE_BYTES &&
+                   offsetof(struct esk_series, spline) <=
+                       ESK_SERIES_HANDLE_BYTES + ESK_SERIES_SAMPLES_BYTES(0) &&
+                   offsetof(struct esk_series, log) <=
+                       ESK_SERIES_HANDLE_BYTES + ESK_SERIES_KEYS_BYTES(0) &&
+                   sizeof(struct esk_series) <=
+                       ESK_SERIES_HANDLE_BYTES + ESK_SERIES_LOG_BYTES(0) &&
+                   sizeof(struct esk_series_break_list) <=
+                       ESK_SERIES_BREAKS_BYTES(0) &&
+                   sizeof(struct esk_ring) <= ESK_SERIES_VAR_BYTES &&
+                   sizeof(struct esk_summary_column) <=
+                       ESK_SERIES_VALUES_BYTES(1, 0, 1, 0),
+               "constants of a series' memory");
 
 /// Pages being filled.
 static uint8_t filled(const struct esk_table_info *info) {
@@ -52,19 +65,19 @@ static uint16_t state_bytes(const struct esk_series_parts *parts) {
                                     : offsetof(struct esk_series, spline);
 }
 
-uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
-                          const struct esk_series_parts *parts,
-                          const struct esk_table_info *info,
-                          const struct esk_series_options *options,
-                          const struct esk_series_config *config,
-                          const struct esk_series_layout *layout,
-                          struct esk_series_memory *memory) {
+int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
+                     const struct esk_series_parts *parts,
+                     const struct esk_table_info *info,
+                     const struct esk_series_options *options,
+                     const struct esk_series_config *config,
+                     const struct esk_series_layout *layout,
+                     struct esk_series_memory *memory) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     bool has_frames = config == NULL || config->frames == 0 ||
                       config->frames >= esk_series_frames_min(info);
     if (!ESK_SHAPED_SERIES(true, has_frames) ||
         key_index_bytes(config) < KEY_INDEX_BYTES_MIN) {
-        return 0;
+        return ESK_E_INVALID;
     }
     memory->series = esk_arena_take(arena, state_bytes(parts));
     memory->var = info->blocks[ESK_REGION_VAR] > 0
@@ -95,10 +108,11 @@ uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
             arena, (uint32_t)(options->group_pages - 1u) * layout->entry_bytes);
         memory->edges = esk_arena_take(arena, layout->edges_bytes);
     }
-    return arena->used;
+    return esk_arena_fits(arena) ? ESK_OK : ESK_E_NO_MEMORY;
 }
 
-void esk_series_make(const struct esk_series_memory *memory,
+void esk_series_make(const struct esk_arena *arena,
+                     const struct esk_series_memory *memory,
                      struct esk_volume *volume,
                      const struct esk_series_parts *parts,
                      const struct esk_table_info *info,
@@ -109,7 +123,7 @@ void esk_series_make(const struct esk_series_memory *memory,
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     uint8_t *page = memory->filled;
     memset(series, 0, state_bytes(parts));
-    series->volume = volume;
+    esk_table_make(&series->table, volume, info->id, arena);
     series->parts = parts;
     series->shape = *shape;
     series->columns = memory->columns;
@@ -127,7 +141,6 @@ void esk_series_make(const struct esk_series_memory *memory,
         series->row = memory->row;
         memset(series->breaks, 0, sizeof *series->breaks);
     }
-    series->id = info->id;
     series->floor = (esk_key)options->floor_key;
     if (shape->var_offset != ESK_SERIES_NO_VAR) {
         page += page_bytes;
@@ -218,7 +231,10 @@ static int ring_mount(struct esk_series *series, struct esk_ring *ring,
                       uint8_t *page) {
     config->block = info->block[role];
     config->blocks = info->blocks[role];
-    return esk_ring_mount(ring, series->volume, config, &series->stats, page);
+    ESK_TRY(esk_ring_mount(ring, series->table.volume, config, &series->stats,
+                           page));
+    esk_table_ring_add(&series->table, ring);
+    return ESK_OK;
 }
 
 static int rings_mount(struct esk_series *series,
@@ -290,8 +306,8 @@ static int series_mount(struct esk_series *series,
     if (esk_sync_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->sync->recover(series));
     }
-    if ((esk_volume_geometry(series->volume)->flags & ESK_MEDIUM_OVERWRITE) !=
-        0) {
+    if ((esk_volume_geometry(series->table.volume)->flags &
+         ESK_MEDIUM_OVERWRITE) != 0) {
         /* What a program that ended left in a cache may still be there. */
         series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
     }
@@ -301,22 +317,20 @@ static int series_mount(struct esk_series *series,
     return ESK_OK;
 }
 
-int esk_series_start(struct esk_series **series,
+int esk_series_start(struct esk_series **series, int status,
                      const struct esk_series_memory *memory,
                      const struct esk_table_info *info,
                      const struct esk_series_options *options,
                      const struct esk_series_config *config) {
     struct esk_series *made = memory->series;
     esk_pool_init(&made->pool, memory->pool,
-                  esk_volume_geometry(made->volume)->page_bytes,
+                  esk_volume_geometry(made->table.volume)->page_bytes,
                   frames(info, config));
-    int status = series_mount(made, info, options, config);
-    if (status != ESK_OK) {
-        esk_series_close(made);
-        return status;
+    if (status == ESK_OK) {
+        status = series_mount(made, info, options, config);
     }
-    *series = made;
-    return ESK_OK;
+    *series = esk_table_opened(made, status);
+    return status;
 }
 
 int esk_series_attach(struct esk_series **series,
@@ -325,21 +339,15 @@ int esk_series_attach(struct esk_series **series,
                       const struct esk_table_info *info,
                       const struct esk_series_shape *shape,
                       const struct esk_series_options *options,
-                      const struct esk_series_config *config, void *arena,
-                      uint32_t arena_bytes) {
+                      const struct esk_series_config *config) {
     const struct esk_series_layout layout = {.entry_bytes = 0};
-    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+    struct esk_arena carved;
     struct esk_series_memory memory;
-    if (!esk_arena_is_aligned(arena)) {
-        return ESK_E_INVALID;
-    }
-    if (esk_series_carve(&carved, volume, parts, info, options, config, &layout,
-                         &memory) == 0) {
-        return ESK_E_INVALID;
-    }
-    if (carved.next == NULL) {
-        return ESK_E_NO_MEMORY;
-    }
-    esk_series_make(&memory, volume, parts, info, shape, options, config);
-    return esk_series_start(series, &memory, info, options, config);
+    *series = NULL;
+    ESK_TRY(esk_volume_memory(volume, &carved));
+    ESK_TRY(esk_series_carve(&carved, volume, parts, info, options, config,
+                             &layout, &memory));
+    esk_series_make(&carved, &memory, volume, parts, info, shape, options,
+                    config);
+    return esk_series_start(series, ESK_OK, &memory, info, options, config);
 }

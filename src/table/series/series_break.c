@@ -102,10 +102,11 @@ int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
         .row = row,
     };
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
-    int status = esk_catalog_find(series->volume, series->id, &info, page);
+    int status =
+        esk_catalog_find(series->table.volume, series->table.id, &info, page);
     if (status == ESK_OK) {
         /* The write page is empty: it serves as scratch. */
-        status = esk_catalog_alter(series->volume, &info, &change, page,
+        status = esk_catalog_alter(series->table.volume, &info, &change, page,
                                    series->write_page);
     }
     esk_pool_give(&series->pool, frame);
@@ -129,6 +130,7 @@ static void break_end(struct esk_series *series) {
 }
 
 int esk_series_erase_after(struct esk_series *series, esk_key key) {
+    ESK_TRY(esk_table_live(series));
     esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
     uint32_t end = series->data.tail;
     uint16_t count = UINT16_MAX;
@@ -143,7 +145,7 @@ int esk_series_erase_after(struct esk_series *series, esk_key key) {
     if (ESK_SHAPED(true, esk_parts(series)->breaks == NULL)) {
         return ESK_E_UNSUPPORTED;
     }
-    if ((esk_volume_flags(series->volume) & ESK_MOUNT_READ_ONLY) != 0) {
+    if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     if (!series->has_newest || (series->newest <= order && !is_least)) {

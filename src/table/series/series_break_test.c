@@ -5,6 +5,7 @@
 /// the log goes on behind them.
 #include "table/series/series_open.h"
 
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/media.h"
 #include "volume/volume_format.h"
@@ -342,23 +343,21 @@ ESK_TEST(a_program_without_the_part_is_refused) {
     fill(log, 60);
     ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
     fixture_mount(fixture);
-    ESK_CHECK_INT(esk_series_open_with(&fixture->series, &parts,
-                                       &fixture->volume, "log", NULL,
-                                       fixture->arena, fixture->arena_bytes),
+    ESK_CHECK_INT(test_series_open_with(&fixture->series, &parts,
+                                        &fixture->volume, "log", NULL,
+                                        fixture->arena, fixture->arena_bytes),
                   ESK_OK);
     ESK_CHECK_INT(drop(log, 50, 0), ESK_E_UNSUPPORTED);
     reopen(log);
     ESK_CHECK_INT(drop(log, 50, 0), ESK_OK);
     fixture_mount(fixture);
-    ESK_CHECK_INT(esk_series_open_with(&fixture->series, &parts,
-                                       &fixture->volume, "log", NULL,
-                                       fixture->arena, fixture->arena_bytes),
+    ESK_CHECK_INT(test_series_open_with(&fixture->series, &parts,
+                                        &fixture->volume, "log", NULL,
+                                        fixture->arena, fixture->arena_bytes),
                   ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(esk_volume_find(&fixture->volume, "log", &info), ESK_OK);
     ESK_CHECK_INT(
-        esk_volume_find(&fixture->volume, "log", &info, fixture->page), ESK_OK);
-    ESK_CHECK_INT(esk_series_arena_bytes_with(&fixture->volume, &parts, &info,
-                                              NULL, fixture->page),
-                  0);
+        esk_series_arena_bytes_with(&fixture->volume, &parts, &info, NULL), 0);
     reopen(log);
     log_check(log);
     log_end(log);
@@ -374,9 +373,9 @@ static void open_without_log(struct log *log,
     parts.log = NULL;
     parts.values = NULL;
     fixture_mount(fixture);
-    ESK_CHECK_INT(esk_series_open_with(&fixture->series, &parts,
-                                       &fixture->volume, "log", NULL,
-                                       fixture->arena, fixture->arena_bytes),
+    ESK_CHECK_INT(test_series_open_with(&fixture->series, &parts,
+                                        &fixture->volume, "log", NULL,
+                                        fixture->arena, fixture->arena_bytes),
                   ESK_OK);
 }
 
@@ -492,8 +491,7 @@ static int open_with_option(uint8_t tag, uint8_t bytes) {
     struct esk_table_change change = {
         .tag = tag, .option = option, .option_bytes = bytes};
     esk_series_close(fixture->series);
-    ESK_CHECK_INT(
-        esk_volume_find(&fixture->volume, "log", &info, fixture->page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture->volume, "log", &info), ESK_OK);
     ESK_CHECK_INT(esk_catalog_alter(&fixture->volume, &info, &change,
                                     fixture->page, other),
                   ESK_OK);
@@ -522,8 +520,7 @@ ESK_TEST(option_that_ends_behind_the_options_is_corrupt) {
     struct esk_fixture *fixture = &log->fixture;
     struct esk_table_info info;
     uint16_t bytes = 0;
-    ESK_CHECK_INT(
-        esk_volume_find(&fixture->volume, "log", &info, fixture->page), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture->volume, "log", &info), ESK_OK);
     /* As if the options ended 3 bytes before they do. */
     info.options_bytes = (uint16_t)(info.options_bytes - 3u);
     info.columns = (uint16_t)(info.columns - 3u);

@@ -69,9 +69,10 @@ static int breaks_open(struct esk_series *series, uint8_t *page) {
                    ESK_SERIES_BREAKS_MAX * ESK_OPTION_BREAK_BYTES];
     struct esk_table_info info;
     uint16_t bytes = 0;
-    ESK_TRY(esk_catalog_find(series->volume, series->id, &info, page));
-    ESK_TRY(esk_catalog_option(series->volume, &info, ESK_OPTION_BREAKS, option,
-                               sizeof option, &bytes, page));
+    ESK_TRY(
+        esk_catalog_find(series->table.volume, series->table.id, &info, page));
+    ESK_TRY(esk_catalog_option(series->table.volume, &info, ESK_OPTION_BREAKS,
+                               option, sizeof option, &bytes, page));
     if (bytes == 0) {
         return ESK_OK; /* what else there is need not be known */
     }

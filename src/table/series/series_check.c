@@ -320,10 +320,11 @@ static void index_check(struct esk_series *series, struct check *check) {
 
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report) {
+    memset(report, 0, sizeof *report);
+    ESK_TRY(esk_table_live(series));
     struct check check = {.report = report,
                           .kept = esk_series_kept_from(&series->data),
                           .known = begins_at_first(series)};
-    memset(report, 0, sizeof *report);
     report->newest_unread = series->unread;
     if (esk_var_ring(series) != NULL) {
         values_begin(series, &check);

@@ -7,6 +7,7 @@
 #include "base/shape.h"
 #include "table/series/series_spec.h"
 #include "volume/schema_plan.h"
+#include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
@@ -114,13 +115,15 @@ static int regions_place(struct esk_volume *volume,
 
 int esk_series_create(struct esk_volume *volume,
                       const struct esk_table_spec *spec,
-                      struct esk_fault *fault, uint8_t *page) {
-    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
+                      struct esk_fault *fault) {
+    uint8_t *page = NULL;
     struct series_plan plan = {.has_var = false};
     uint8_t tail[ESK_OPTION_TAIL_BYTES];
     struct esk_fault found;
     struct esk_table_info info;
     fault = fault != NULL ? fault : &found;
+    ESK_TRY(esk_volume_page(volume, &page));
+    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     ESK_TRY(esk_series_spec_check(spec, page_bytes, fault));
     ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_SERIES, spec, &info, page));
     esk_series_spec_derive(spec, page_bytes, &plan.run_pages,
@@ -143,17 +146,18 @@ int esk_series_open_or_create(struct esk_series **series,
                               struct esk_volume *volume,
                               const struct esk_table_spec *spec,
                               const struct esk_series_config *config,
-                              void *arena, uint32_t arena_bytes,
                               struct esk_fault *fault) {
+    uint8_t *page = NULL;
     struct esk_fault found;
     struct esk_table_info info;
     struct esk_series_options options;
     fault = fault != NULL ? fault : &found;
-    ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
-    int status = esk_series_create(volume, spec, fault, arena);
+    *series = NULL;
+    ESK_TRY(esk_volume_page(volume, &page));
+    int status = esk_series_create(volume, spec, fault);
     if (status == ESK_E_EXISTS) {
         status = esk_schema_compare(volume, ESK_TABLE_SERIES, spec, &info,
-                                    fault, arena);
+                                    fault, page);
         if (status == ESK_OK) {
             status = esk_series_options(&info, &options);
         }
@@ -163,6 +167,5 @@ int esk_series_open_or_create(struct esk_series **series,
         }
     }
     ESK_TRY(status);
-    return esk_series_open_with(series, parts, volume, spec->name, config,
-                                arena, arena_bytes);
+    return esk_series_open_with(series, parts, volume, spec->name, config);
 }

@@ -3,6 +3,7 @@
 
 #include "esker/row.h"
 #include "table/series/series.h"
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/forge.h"
 #include "volume/volume.h"
@@ -30,9 +31,9 @@ static uint64_t arena[512];
 /// Opens what `spec` describes, or creates it, on the fixture's volume.
 static int use(struct esk_fixture *fixture, const struct esk_table_spec *spec,
                struct esk_series **series, struct esk_fault *fault) {
-    return esk_series_open_or_create(series, &esk_series_parts_all,
-                                     &fixture->volume, spec, NULL, arena,
-                                     sizeof arena, fault);
+    return test_series_open_or_create(series, &esk_series_parts_all,
+                                      &fixture->volume, spec, NULL, arena,
+                                      sizeof arena, fault);
 }
 
 ESK_TEST(row_macros_make_a_struct_and_its_columns) {
@@ -72,16 +73,14 @@ ESK_TEST(series_is_created_once_and_opened_at_each_later_boot) {
     }
     struct esk_table_info info;
     struct esk_column_info column;
-    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
+    ESK_CHECK_INT(esk_volume_column(&fixture.volume, &info, 4, &column),
                   ESK_OK);
-    ESK_CHECK_INT(
-        esk_volume_column(&fixture.volume, &info, 4, &column, fixture.page),
-        ESK_OK);
     ESK_CHECK_INT(column.flags, ESK_COLUMN_TEXT);
     /* A mount that only reads opens it, and creates no other. */
     struct esk_series *series = NULL;
     ESK_CHECK_INT(esk_volume_mount(&fixture.volume, fixture.device,
-                                   ESK_MOUNT_READ_ONLY, fixture.page),
+                                   ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
                   ESK_OK);
     ESK_CHECK_INT(use(&fixture, &log_spec, &series, NULL), ESK_OK);
     esk_series_close(series);
@@ -179,8 +178,7 @@ ESK_TEST(series_of_another_kind_or_without_room_is_told) {
     struct esk_series *series = NULL;
     struct esk_fault fault = {.kind = 0};
     fixture_start(&fixture, &fixture_nor, NULL);
-    ESK_CHECK_INT(esk_tree_create(&fixture.volume, &tree, &fault, fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_tree_create(&fixture.volume, &tree, &fault), ESK_OK);
     ESK_CHECK_INT(use(&fixture, &log_spec, &series, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_KIND);
     ESK_CHECK_INT(fault.wanted, ESK_TABLE_SERIES);
@@ -219,9 +217,9 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
     for (uint32_t boot = 1; boot < 4; boot++) {
         const uint32_t row[] = {boot, 7};
         uint32_t rows = 0;
-        ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
-                                              &config, arena, sizeof arena,
-                                              &fault),
+        ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &spec,
+                                               &config, arena, sizeof arena,
+                                               &fault),
                       ESK_OK);
         ESK_CHECK_INT(esk_tree_put(tree, row), ESK_OK);
         ESK_CHECK_INT(esk_tree_count(tree, &rows), ESK_OK);
@@ -230,8 +228,9 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
         fixture_mount(&fixture);
     }
     spec.store = ESK_STORE_MU;
-    ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
-                                          &config, arena, sizeof arena, &fault),
+    ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &spec,
+                                           &config, arena, sizeof arena,
+                                           &fault),
                   ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_OPTION);
     ESK_CHECK_INT(fault.wanted, ESK_STORE_MU);
@@ -239,14 +238,15 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
     spec.store = ESK_STORE_WANDERING;
     spec.name = "small";
     spec.data_blocks = 3;
-    ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
-                                          &config, arena, sizeof arena, &fault),
+    ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &spec,
+                                           &config, arena, sizeof arena,
+                                           &fault),
                   ESK_E_NO_SPACE);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_NO_ROOM);
     ESK_CHECK_INT(fault.wanted, 7);
     ESK_CHECK_INT(fault.found, 3);
-    ESK_CHECK_INT(esk_tree_open_or_create(&tree, &fixture.volume, &spec,
-                                          &config, arena, 20, NULL),
+    ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &spec,
+                                           &config, arena, 20, NULL),
                   ESK_E_NO_MEMORY);
     fixture_end(&fixture);
 }
@@ -281,13 +281,11 @@ ESK_TEST(tree_whose_region_cannot_be_is_corrupt) {
         struct esk_tree *tree = NULL;
         ESK_CONTEXT("%u blocks", blocks[i][0]);
         fixture_start(&fixture, &fixture_nor, NULL);
-        ESK_CHECK_INT(
-            esk_tree_create(&fixture.volume, &spec, NULL, fixture.page),
-            ESK_OK);
+        ESK_CHECK_INT(esk_tree_create(&fixture.volume, &spec, NULL), ESK_OK);
         forge_descriptor(&fixture, at, blocks[i], 4);
         fixture_mount(&fixture);
-        ESK_CHECK_INT(esk_tree_open(&tree, &fixture.volume, "map", &config,
-                                    arena, sizeof arena),
+        ESK_CHECK_INT(test_tree_open(&tree, &fixture.volume, "map", &config,
+                                     arena, sizeof arena),
                       ESK_E_CORRUPT);
         fixture_end(&fixture);
     }
@@ -319,12 +317,8 @@ ESK_TEST(series_without_a_sync_journal_where_it_asks_for_none) {
     for (uint8_t none = 0; none < 2; none++) {
         fixture_start(&fixture, &fixture_sd, NULL);
         spec.sync_blocks = none ? ESK_SYNC_BLOCKS_NONE : 0;
-        ESK_CHECK_INT(
-            esk_series_create(&fixture.volume, &spec, NULL, fixture.page),
-            ESK_OK);
-        ESK_CHECK_INT(
-            esk_volume_find(&fixture.volume, "log", &info, fixture.page),
-            ESK_OK);
+        ESK_CHECK_INT(esk_series_create(&fixture.volume, &spec, NULL), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
         ESK_CHECK_INT(info.blocks[ESK_REGION_SYNC] == 0, none);
         fixture_end(&fixture);
     }
@@ -341,9 +335,9 @@ ESK_TEST(series_seeks_past_pages_without_rows) {
     struct esk_series *series = NULL;
     struct odd_row row = {.at = 1};
     fixture_start(&fixture, &fixture_nand, NULL);
-    ESK_CHECK_INT(esk_series_open_or_create(&series, &bare, &fixture.volume,
-                                            &odd_spec, NULL, arena,
-                                            sizeof arena, NULL),
+    ESK_CHECK_INT(test_series_open_or_create(&series, &bare, &fixture.volume,
+                                             &odd_spec, NULL, arena,
+                                             sizeof arena, NULL),
                   ESK_OK);
     for (uint32_t page = 0; page < 12; page++) {
         for (uint32_t i = 0; i < 9; i++) {

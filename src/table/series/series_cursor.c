@@ -104,8 +104,9 @@ static int query_take(struct esk_series *series,
 int esk_series_cursor_open(struct esk_series *series,
                            struct esk_series_cursor *cursor,
                            const struct esk_series_query *query) {
-    ESK_ASSERT(esk_series_is_idle(series));
     memset(cursor, 0, sizeof *cursor);
+    ESK_TRY(esk_table_live(series));
+    ESK_ASSERT(esk_series_is_idle(series));
     key_bounds(series, cursor, query);
     if (query == NULL) {
         cursor->position = series->data.tail;
@@ -307,6 +308,7 @@ static int forward_next(struct esk_series *series,
 static ESK_HOST_FLAT ESK_OUT_OF_LINE int
 cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
           void *row) {
+    ESK_TRY(esk_table_live(series));
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
     row_leave(cursor);
     if (cursor->impossible) {

@@ -114,20 +114,23 @@ static int layout_read(struct esk_volume *volume,
 uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
                                      const struct esk_series_parts *parts,
                                      const struct esk_table_info *info,
-                                     const struct esk_series_config *config,
-                                     uint8_t *page) {
-    struct esk_arena arena = {.next = NULL};
+                                     const struct esk_series_config *config) {
+    uint8_t *page = NULL;
+    struct esk_arena arena = {.bytes = UINT32_MAX};
     struct esk_series_memory memory;
     struct esk_series_layout layout;
     struct esk_series_shape shape;
     struct esk_series_options options;
-    if (esk_series_options(info, &options) != ESK_OK ||
+    if (esk_volume_page(volume, &page) != ESK_OK ||
+        esk_series_options(info, &options) != ESK_OK ||
         layout_read(volume, parts, info, &options, NULL, NULL, &layout, &shape,
                     page) != ESK_OK) {
         return 0;
     }
     return esk_series_carve(&arena, volume, parts, info, &options, config,
-                            &layout, &memory);
+                            &layout, &memory) == ESK_OK
+               ? arena.used
+               : 0;
 }
 
 /// Whether a run page has room for an entry and two knots, and a group page
@@ -172,8 +175,8 @@ static int shape_check(const struct esk_volume *volume,
     return unserved ? ESK_E_UNSUPPORTED : sound ? ESK_OK : ESK_E_CORRUPT;
 }
 
-/// What an open knows of the table. Until the arena is carved it stands there,
-/// after a page of scratch; then, but for what it no longer needs, aside. The
+/// What an open knows of the table. Until the arena is carved it stands at its
+/// end; then, but for what it no longer needs, aside. The
 /// layout's columns, which only a table with value indexes has, may reach into
 /// the frames and the key index, which are empty yet.
 struct open_scratch {
@@ -190,46 +193,39 @@ enum {
 int esk_series_open_with(struct esk_series **series,
                          const struct esk_series_parts *parts,
                          struct esk_volume *volume, const char *name,
-                         const struct esk_series_config *config, void *arena,
-                         uint32_t arena_bytes) {
-    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
-    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
-    struct open_scratch *scratch = (void *)(carved.next + page_bytes);
+                         const struct esk_series_config *config) {
+    struct esk_arena carved;
+    uint8_t *page = NULL;
     struct esk_series_memory memory;
     struct esk_series_shape shape;
 
-    /* Any arena that is large enough has room for both. */
-    if (arena_bytes < page_bytes + sizeof *scratch) {
-        return ESK_E_NO_MEMORY;
-    }
-    if (!esk_arena_is_aligned(arena)) {
-        return ESK_E_INVALID;
-    }
-    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_SERIES, &scratch->info,
-                           arena, arena_bytes));
+    *series = NULL;
+    /* Any arena that is large enough has room for it. */
+    ESK_TRY(esk_volume_memory_read(volume, &carved, sizeof(struct open_scratch),
+                                   &page));
+    struct open_scratch *scratch =
+        (void *)(page + esk_volume_geometry(volume)->page_bytes);
+    ESK_TRY(
+        esk_table_find(volume, name, ESK_TABLE_SERIES, &scratch->info, page));
     ESK_TRY(esk_series_options(&scratch->info, &scratch->options));
     ESK_TRY(layout_read(volume, parts, &scratch->info, &scratch->options, NULL,
-                        NULL, &scratch->layout, &shape, arena));
+                        NULL, &scratch->layout, &shape, page));
     ESK_TRY(shape_check(volume, parts, &scratch->info, &shape));
-    if (esk_series_carve(&carved, volume, parts, &scratch->info,
-                         &scratch->options, config, &scratch->layout,
-                         &memory) == 0) {
-        return ESK_E_INVALID;
-    }
-    if (carved.next == NULL) {
-        return ESK_E_NO_MEMORY;
-    }
+    ESK_TRY(esk_series_carve(&carved, volume, parts, &scratch->info,
+                             &scratch->options, config, &scratch->layout,
+                             &memory));
     scratch = memmove(memory.filled + memory.aside, scratch, ASIDE_BYTES);
-    esk_series_make(&memory, volume, parts, &scratch->info, &shape,
+    esk_series_make(&carved, &memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);
+    int status = ESK_OK;
     if (shape.column_count > 0 || scratch->options.has_breaks) {
-        ESK_TRY(layout_read(volume, parts, &scratch->info, &scratch->options,
-                            memory.series, memory.edges, &scratch->layout,
-                            &shape, memory.filled));
+        status = layout_read(volume, parts, &scratch->info, &scratch->options,
+                             memory.series, memory.edges, &scratch->layout,
+                             &shape, memory.filled);
     }
-    if (scratch->options.has_breaks) {
-        ESK_TRY(parts->breaks->open(memory.series, memory.filled));
+    if (status == ESK_OK && scratch->options.has_breaks) {
+        status = parts->breaks->open(memory.series, memory.filled);
     }
-    return esk_series_start(series, &memory, &scratch->info, &scratch->options,
-                            config);
+    return esk_series_start(series, status, &memory, &scratch->info,
+                            &scratch->options, config);
 }

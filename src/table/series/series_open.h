@@ -24,18 +24,22 @@ struct esk_series_memory {
     uint8_t *edges;
 };
 
-/// Carves the arena, or measures. Returns the bytes it takes; 0: `config` asks
-/// for less than the least.
-uint32_t esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
-                          const struct esk_series_parts *parts,
-                          const struct esk_table_info *info,
-                          const struct esk_series_options *options,
-                          const struct esk_series_config *config,
-                          const struct esk_series_layout *layout,
-                          struct esk_series_memory *memory);
+/// Carves the arena.
+/// Returns  ESK_OK; ESK_E_INVALID when `config` asks for less than the least;
+///          ESK_E_NO_MEMORY.
+int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
+                     const struct esk_series_parts *parts,
+                     const struct esk_table_info *info,
+                     const struct esk_series_options *options,
+                     const struct esk_series_config *config,
+                     const struct esk_series_layout *layout,
+                     struct esk_series_memory *memory);
 
-/// Makes the handle, without frames, rings, value indexes and breaks.
-void esk_series_make(const struct esk_series_memory *memory,
+/// Makes the handle, without frames, rings, value indexes and breaks: a table
+/// of the volume from now on.
+/// arena    what it was carved from.
+void esk_series_make(const struct esk_arena *arena,
+                     const struct esk_series_memory *memory,
                      struct esk_volume *volume,
                      const struct esk_series_parts *parts,
                      const struct esk_table_info *info,
@@ -45,9 +49,10 @@ void esk_series_make(const struct esk_series_memory *memory,
 
 /// Gives it frames and mounts it; a handle that cannot be mounted is closed.
 /// series   out, untouched unless ESK_OK.
+/// status   of what was done with it before: it is closed if that failed.
 /// info, options  may stand there, in memory->aside.
-/// Returns  ESK_OK; ESK_E_IO.
-int esk_series_start(struct esk_series **series,
+/// Returns  `status`; ESK_E_IO.
+int esk_series_start(struct esk_series **series, int status,
                      const struct esk_series_memory *memory,
                      const struct esk_table_info *info,
                      const struct esk_series_options *options,

@@ -5,6 +5,7 @@
 /// index pages that nobody vouches for.
 #include "table/series/series.h"
 
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/forge.h"
 #include "volume/volume.h"
@@ -97,17 +98,17 @@ ESK_TEST(open_needs_the_arena_that_arena_bytes_says_to_the_byte) {
         esk_series_close(fixture.series);
         struct esk_series *series = NULL;
         for (uint32_t bytes = 0; bytes < fixture.arena_bytes; bytes += 8) {
-            ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log",
-                                          &configs[i], fixture.arena, bytes),
+            ESK_CHECK_INT(test_series_open(&series, &fixture.volume, "log",
+                                           &configs[i], fixture.arena, bytes),
                           ESK_E_NO_MEMORY);
         }
-        ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log",
-                                      &configs[i], fixture.arena,
-                                      fixture.arena_bytes - 1),
+        ESK_CHECK_INT(test_series_open(&series, &fixture.volume, "log",
+                                       &configs[i], fixture.arena,
+                                       fixture.arena_bytes - 1),
                       ESK_E_NO_MEMORY);
-        ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log",
-                                      &configs[i], fixture.arena,
-                                      fixture.arena_bytes),
+        ESK_CHECK_INT(test_series_open(&series, &fixture.volume, "log",
+                                       &configs[i], fixture.arena,
+                                       fixture.arena_bytes),
                       ESK_OK);
         fixture_end(&fixture);
     }
@@ -126,9 +127,7 @@ ESK_TEST(open_with_the_fewest_frames_serves_every_call) {
         fixture_start(&fixture, &fixture_nor, NULL);
         fixture_create(&fixture, &table);
         fixture_open(&fixture, "log", NULL);
-        ESK_CHECK_INT(
-            esk_volume_find(&fixture.volume, "log", &info, fixture.page),
-            ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
         ESK_CHECK_INT(esk_series_frames_min(&info),
                       2 + (which & 1u) + (which >> 1));
         for (uint32_t key = 1; key <= 600; key++) {
@@ -181,14 +180,12 @@ ESK_TEST(open_says_what_it_cannot_open) {
     ESK_CHECK_INT(fixture_try_open(&fixture, "other", NULL), ESK_NOT_FOUND);
     esk_series_close(fixture.series);
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
     esk_sim_power_off(fixture.sim);
-    ESK_CHECK_INT(
-        esk_series_arena_bytes(&fixture.volume, &info, NULL, fixture.page), 0);
+    ESK_CHECK_INT(esk_series_arena_bytes(&fixture.volume, &info, NULL), 0);
     struct esk_series *series = NULL;
-    ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log", NULL,
-                                  fixture.arena, fixture.arena_bytes),
+    ESK_CHECK_INT(test_series_open(&series, &fixture.volume, "log", NULL,
+                                   fixture.arena, fixture.arena_bytes),
                   ESK_E_IO);
     fixture_end(&fixture);
 }
@@ -200,18 +197,16 @@ ESK_TEST(open_refuses_less_than_the_least) {
     struct esk_table_info info;
     start(&fixture, &spec, NULL, 10);
     esk_series_close(fixture.series);
-    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
     ESK_CHECK_INT(esk_series_frames_min(&info), 4);
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
         struct esk_series *series = NULL;
         ESK_CONTEXT("config %zu", i);
-        ESK_CHECK_INT(esk_series_arena_bytes(&fixture.volume, &info,
-                                             &configs[i], fixture.page),
-                      0);
-        ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log",
-                                      &configs[i], fixture.arena,
-                                      fixture.arena_bytes),
+        ESK_CHECK_INT(
+            esk_series_arena_bytes(&fixture.volume, &info, &configs[i]), 0);
+        ESK_CHECK_INT(test_series_open(&series, &fixture.volume, "log",
+                                       &configs[i], fixture.arena,
+                                       fixture.arena_bytes),
                       ESK_E_INVALID);
         ESK_CHECK(series == NULL);
     }
@@ -240,7 +235,7 @@ ESK_TEST(open_of_two_tables_on_one_volume_keeps_them_apart) {
     ESK_CHECK_INT(count, 400);
     esk_series_close(first);
     esk_series_close(fixture.series);
-    ESK_CHECK(fixture.volume.rings == NULL);
+    ESK_CHECK(fixture.volume.tables == NULL);
     free(arena);
     fixture_end(&fixture);
 }
@@ -312,13 +307,13 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
         esk_series_close(fixture.series);
         forge_descriptor(&fixture, cases[i].at, cases[i].bytes, cases[i].count);
         fixture_mount(&fixture);
-        ESK_CHECK_INT(esk_series_open(&series, &fixture.volume, "log", NULL,
-                                      arena, sizeof arena),
+        ESK_CHECK_INT(test_series_open(&series, &fixture.volume, "log", NULL,
+                                       arena, sizeof arena),
                       cases[i].status);
         if (cases[i].status == ESK_OK) {
             esk_series_close(series);
         }
-        ESK_CHECK(fixture.volume.rings == NULL);
+        ESK_CHECK(fixture.volume.tables == NULL);
         fixture_end(&fixture);
     }
 }
@@ -533,13 +528,13 @@ ESK_TEST(open_reports_any_single_read_that_fails_and_opens_the_next_time) {
             fixture_mount(&fixture);
             read_fails = read;
             int status =
-                esk_series_open(&fixture.series, &fixture.volume, "log", NULL,
-                                fixture.arena, fixture.arena_bytes);
+                test_series_open(&fixture.series, &fixture.volume, "log", NULL,
+                                 fixture.arena, fixture.arena_bytes);
             failed = read_fails == 0;
             read_fails = 0;
             ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
             if (status != ESK_OK) {
-                ESK_CHECK(fixture.volume.rings == NULL);
+                ESK_CHECK(fixture.volume.tables == NULL);
                 fixture_open(&fixture, "log", NULL);
             }
             if (read % 9 == 0 || !failed) {

@@ -16,16 +16,14 @@ const struct esk_series_parts esk_series_parts_all = {
 };
 
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,
-                    const char *name, const struct esk_series_config *config,
-                    void *arena, uint32_t arena_bytes) {
+                    const char *name, const struct esk_series_config *config) {
     return esk_series_open_with(series, &esk_series_parts_all, volume, name,
-                                config, arena, arena_bytes);
+                                config);
 }
 
 uint32_t esk_series_arena_bytes(struct esk_volume *volume,
                                 const struct esk_table_info *info,
-                                const struct esk_series_config *config,
-                                uint8_t *page) {
+                                const struct esk_series_config *config) {
     return esk_series_arena_bytes_with(volume, &esk_series_parts_all, info,
-                                       config, page);
+                                       config);
 }

@@ -29,10 +29,11 @@ static int column_resolve(struct esk_series *series, uint8_t number,
     }
     bounds->index = ESK_SERIES_NO_INDEX;
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
-    int status = esk_catalog_find(series->volume, series->id, &info, page);
+    int status =
+        esk_catalog_find(series->table.volume, series->table.id, &info, page);
     if (status == ESK_OK) {
-        status = esk_catalog_column(series->volume, &info, number, &column,
-                                    NULL, NULL, page);
+        status = esk_catalog_column(series->table.volume, &info, number,
+                                    &column, NULL, NULL, page);
     }
     esk_pool_give(&series->pool, frame);
     if (status != ESK_OK) {

@@ -89,7 +89,6 @@ static const struct esk_series_range levels[] = {
 
 ESK_TEST(ranges_are_constant_and_serve_cursors_of_two_tables_at_once) {
     static const struct esk_series_query query = {.ranges = levels,
-
                                                   .range_count = 2};
     static uint64_t arena[4096 / sizeof(uint64_t)];
     struct esk_fixture fixture;
@@ -98,8 +97,8 @@ ESK_TEST(ranges_are_constant_and_serve_cursors_of_two_tables_at_once) {
     struct esk_series_cursor of_narrow;
     uint8_t row[ROW_BYTES_MAX];
     start(&fixture);
-    ESK_CHECK_INT(esk_series_open(&other, &fixture.volume, "narrow", NULL,
-                                  arena, sizeof arena),
+    ESK_CHECK_INT(test_series_open(&other, &fixture.volume, "narrow", NULL,
+                                   arena, sizeof arena),
                   ESK_OK);
     ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &of_wide, &query),
                   ESK_OK);

@@ -158,6 +158,7 @@ ESK_HOST_FLAT int esk_series_get(struct esk_series *series, esk_key key,
     struct esk_series_place place;
     bool missing = false;
 
+    ESK_TRY(esk_table_live(series));
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
     if (!esk_order_is_key(esk_shape(series)->key_type, &order) ||
         order < series->floor) {
@@ -203,6 +204,7 @@ int esk_series_newest(struct esk_series *series, void *row) {
 
 int esk_series_newest_key(const struct esk_series *series, esk_key *key) {
     ESK_ASSERT(key != NULL);
+    ESK_TRY(esk_table_live(series));
     if (!series->has_newest) {
         return ESK_NOT_FOUND;
     }
@@ -215,6 +217,7 @@ int esk_series_oldest(struct esk_series *series, void *row) {
 }
 
 int esk_series_count(struct esk_series *series, uint32_t *count) {
+    ESK_TRY(esk_table_live(series));
     uint32_t end = series->ordinal + series->write_count;
     uint32_t at = series->data.tail;
     ESK_ASSERT(count != NULL && esk_series_is_idle(series));

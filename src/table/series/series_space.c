@@ -22,8 +22,11 @@ static const struct esk_ring *ring_of(const struct esk_series *series,
 
 void esk_series_space(const struct esk_series *series, uint8_t role,
                       struct esk_space *space) {
-    const struct esk_ring *ring = ring_of(series, role);
     memset(space, 0, sizeof *space);
+    if (esk_table_live(series) != ESK_OK) {
+        return;
+    }
+    const struct esk_ring *ring = ring_of(series, role);
     if (ring != NULL) {
         esk_ring_space(ring, space);
     }

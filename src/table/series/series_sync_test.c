@@ -4,6 +4,7 @@
 /// The sync journal: what a sync a row keeps where pages are programmed once.
 #include "table/series/series.h"
 
+#include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/media.h"
 
@@ -98,8 +99,7 @@ ESK_TEST(sync_journal_wears_its_blocks_evenly) {
     uint32_t low = UINT32_MAX;
     uint32_t high = 0;
     start(&fixture, &media[0], ESK_FULL_DROP_OLDEST);
-    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
     ESK_CHECK_INT(info.blocks[ESK_REGION_SYNC], 8);
     for (uint32_t key = 1; key <= 4000; key++) {
         ESK_CHECK_INT(append(&fixture, key), ESK_OK);
@@ -125,9 +125,7 @@ ESK_TEST(sync_goes_on_when_blocks_of_the_journal_fail) {
         struct esk_fixture fixture;
         struct esk_table_info info;
         start(&fixture, &media[2], ESK_FULL_DROP_OLDEST);
-        ESK_CHECK_INT(
-            esk_volume_find(&fixture.volume, "log", &info, fixture.page),
-            ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
         uint32_t end = info.block[0] + info.blocks[0];
         for (uint32_t key = 1; key <= 300; key++) {
             if (key == 100 && bad > 0) {
@@ -225,8 +223,8 @@ ESK_TEST(sync_journal_needs_its_part) {
     parts.sync = NULL;
     start(&fixture, &media[2], ESK_FULL_DROP_OLDEST);
     esk_series_close(fixture.series);
-    ESK_CHECK_INT(esk_series_open_with(&series, &parts, &fixture.volume, "log",
-                                       NULL, arena, sizeof arena),
+    ESK_CHECK_INT(test_series_open_with(&series, &parts, &fixture.volume, "log",
+                                        NULL, arena, sizeof arena),
                   ESK_E_UNSUPPORTED);
     fixture_end(&fixture);
 }

@@ -580,8 +580,7 @@ ESK_TEST(series_with_a_worn_index_region_stays_exact) {
     struct esk_fixture fixture;
     start(&fixture, &fixture_nor, &log_spec);
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
     for (uint32_t i = 0; i < info.blocks[1]; i++) {
         esk_sim_block_fail(fixture.sim, info.block[1] + i);
     }

@@ -115,7 +115,7 @@ static int var_write(struct esk_series *series, esk_key key,
 }
 
 static int var_flush(struct esk_series *series) {
-    uint16_t unit = esk_volume_geometry(series->volume)->program_bytes;
+    uint16_t unit = esk_volume_geometry(series->table.volume)->program_bytes;
     if (series->var_used == series->var_sealed) {
         return ESK_OK;
     }
@@ -321,6 +321,7 @@ static int value_read(struct esk_series *series, struct esk_series_value *value,
 
 int esk_series_value_open(struct esk_series *series, const void *row,
                           struct esk_series_value *value) {
+    ESK_TRY(esk_table_live(series));
     if (esk_shape(series)->var_offset == ESK_SERIES_NO_VAR) {
         return ESK_E_UNSUPPORTED;
     }
@@ -332,6 +333,8 @@ int esk_series_value_open(struct esk_series *series, const void *row,
 int esk_series_value_read(struct esk_series *series,
                           struct esk_series_value *value, void *buffer,
                           uint32_t bytes, uint32_t *got) {
+    *got = 0;
+    ESK_TRY(esk_table_live(series));
     return value_read(series, value, buffer, bytes, got);
 }
 

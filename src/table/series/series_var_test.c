@@ -322,8 +322,7 @@ ESK_TEST(var_write_goes_on_over_bad_blocks_and_failing_programs) {
     struct esk_fixture fixture;
     struct esk_table_info info;
     start(&fixture, &fixture_nor);
-    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info, fixture.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
     ESK_CHECK_INT(
         fixture.device->ops->block_mark_bad(fixture.device, info.block[2]),
         ESK_OK);

@@ -14,6 +14,19 @@
 
 enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
 
+/* What esker/arena.h says of them. */
+_Static_assert(
+    offsetof(struct esk_tree, before) + sizeof(struct esk_tree_spares) <=
+            ESK_TREE_INPLACE_BYTES &&
+        offsetof(struct esk_tree, committed) + sizeof(struct esk_tree_spares) +
+                sizeof(struct esk_tree_batch) <=
+            ESK_TREE_BATCHES_BYTES(0) &&
+        offsetof(struct esk_tree, pool_offsets) <= ESK_TREE_MOVING_BYTES &&
+        sizeof(struct esk_tree) <=
+            ESK_TREE_MOVING_BYTES + ESK_TREE_LRU_N_BYTES(0) &&
+        sizeof(struct esk_tree_kept) <= ESK_TREE_WRITE_CACHE_BYTES(0),
+    "constants of a tree's memory");
+
 static uint8_t frames(const struct esk_tree_config *config) {
     uint8_t asked = config->frames;
     return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES,
@@ -48,10 +61,11 @@ int esk_tree_options(const struct esk_table_info *info,
     return options->store > ESK_STORE_MU ? ESK_E_UNSUPPORTED : ESK_OK;
 }
 
-int esk_tree_layout_read(struct esk_volume *volume,
-                         const struct esk_table_info *info,
-                         const struct esk_node_store *store,
-                         struct esk_btree_layout *layout, uint8_t *page) {
+/// As esk_tree_layout_read, in scratch that the caller has.
+static int layout_read(struct esk_volume *volume,
+                       const struct esk_table_info *info,
+                       const struct esk_node_store *store,
+                       struct esk_btree_layout *layout, uint8_t *page) {
     struct esk_column_place column;
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     struct esk_tree_options options;
@@ -78,15 +92,22 @@ int esk_tree_layout_read(struct esk_volume *volume,
     return esk_btree_layout_is_sound(layout) ? ESK_OK : ESK_E_CORRUPT;
 }
 
+int esk_tree_layout_read(struct esk_volume *volume,
+                         const struct esk_table_info *info,
+                         const struct esk_node_store *store,
+                         struct esk_btree_layout *layout) {
+    uint8_t *page = NULL;
+    ESK_TRY(esk_volume_page(volume, &page));
+    return layout_read(volume, info, store, layout, page);
+}
+
 /// What esk_tree_open carves, in order.
 struct tree_memory {
     struct esk_tree *tree;
     void *pool;
     struct esk_tree_batch *batch;
     struct esk_tree_kept *kept;
-    uint8_t *pending;
-    uint8_t *low;
-    uint8_t *probe;
+    uint8_t *pending; ///< then tree->low and tree->probe
     struct esk_tree_spares *spares;
     uint16_t tree_bytes;
 };
@@ -116,14 +137,13 @@ static uint16_t handle_bytes(const struct esk_btree_layout *layout,
                                       : offsetof(struct esk_tree, before);
 }
 
-static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
-                             const struct esk_btree_layout *layout,
-                             const struct esk_tree_config *config,
-                             struct tree_memory *memory) {
+static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
+                        const struct esk_btree_layout *layout,
+                        const struct esk_tree_config *config,
+                        struct tree_memory *memory) {
     uint8_t classes = is_lru_n(layout, config) ? layout->height_max : 1;
-    uint16_t entry = (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
     if (frames(config) < FRAMES_MIN) {
-        return 0;
+        return ESK_E_INVALID;
     }
     memory->tree_bytes = handle_bytes(layout, config);
     memory->tree = esk_arena_take(arena, memory->tree_bytes);
@@ -145,26 +165,25 @@ static uint32_t memory_carve(struct esk_arena *arena, uint16_t page_bytes,
     }
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(config), classes));
-    memory->pending = esk_arena_take(arena, entry);
-    memory->low = esk_arena_take(arena, layout->key_bytes);
-    memory->probe = esk_arena_take(arena, layout->key_bytes);
-    return arena->used;
+    memory->pending = esk_arena_take(
+        arena, ESK_TREE_CHILD_BYTES + 3u * (uint32_t)layout->key_bytes);
+    return esk_arena_fits(arena) ? ESK_OK : ESK_E_NO_MEMORY;
 }
 
 uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
                               const struct esk_table_info *info,
-                              const struct esk_tree_config *config,
-                              uint8_t *page) {
-    struct esk_arena arena = {.next = NULL};
+                              const struct esk_tree_config *config) {
+    struct esk_arena arena = {.bytes = UINT32_MAX};
     struct esk_btree_layout layout;
     struct tree_memory memory;
-    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     if (config->store == NULL ||
-        esk_tree_layout_read(volume, info, config->store, &layout, page) !=
-            ESK_OK) {
+        esk_tree_layout_read(volume, info, config->store, &layout) != ESK_OK) {
         return 0;
     }
-    return memory_carve(&arena, page_bytes, &layout, config, &memory);
+    return memory_carve(&arena, esk_volume_geometry(volume)->page_bytes,
+                        &layout, config, &memory) == ESK_OK
+               ? arena.used
+               : 0;
 }
 
 /// Whether the table's pages are on the device.
@@ -204,6 +223,7 @@ static int tree_mount(struct esk_tree *tree,
     int status = esk_tree_store(tree)->mount(tree, region, page);
     esk_pool_give(&tree->pool, frame);
     ESK_TRY(status);
+    esk_table_ring_add(&tree->table, &tree->ring);
     esk_tree_height_changed(tree);
     return ESK_OK;
 }
@@ -219,7 +239,7 @@ static bool parts_suit(const struct esk_tree_config *config) {
 
 /// What an open knows of the table. It stands at the arena's end, which is
 /// scratch until it is carved: where the frames will be, or past them. Any
-/// arena that is large enough has room for it between a handle and there.
+/// arena that is large enough has room for it, and a page before it.
 struct open_scratch {
     struct esk_table_info info;
     struct esk_btree_layout layout;
@@ -229,18 +249,17 @@ _Static_assert(sizeof(struct open_scratch) <= 256,
 
 /// Finds the table and reads what the catalog says of it.
 static int table_read(struct esk_volume *volume, const char *name,
-                      const struct esk_tree_config *config, void *arena,
-                      uint32_t arena_bytes, struct open_scratch *scratch) {
-    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_TREE, &scratch->info, arena,
-                           arena_bytes));
+                      const struct esk_tree_config *config, uint8_t *page,
+                      struct open_scratch *scratch) {
+    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_TREE, &scratch->info, page));
     if (config->store == NULL || !parts_suit(config)) {
         return ESK_E_UNSUPPORTED;
     }
     if (!region_fits(volume, &scratch->info)) {
         return ESK_E_CORRUPT;
     }
-    return esk_tree_layout_read(volume, &scratch->info, config->store,
-                                &scratch->layout, arena);
+    return layout_read(volume, &scratch->info, config->store, &scratch->layout,
+                       page);
 }
 
 /// Carves the arena and fills in what is known.
@@ -255,17 +274,12 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
                                      struct esk_ring_config *region) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     struct tree_memory memory;
-    if (memory_carve(arena, page_bytes, layout, config, &memory) == 0) {
-        return ESK_E_INVALID;
-    }
-    if (arena->next == NULL) {
-        return ESK_E_NO_MEMORY;
-    }
+    ESK_TRY(memory_carve(arena, page_bytes, layout, config, &memory));
     region_take(info, config, region);
     struct esk_tree *made = memory.tree;
     memset(made, 0, memory.tree_bytes);
     made->layout = *layout;
-    made->volume = volume;
+    esk_table_make(&made->table, volume, info->id, arena);
     made->store = config->store;
     made->merge = config->merge;
     made->batches = batches_of(config);
@@ -281,9 +295,10 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
         made->kept->most = write_frames(config, &made->layout);
     }
     made->spares = memory.spares;
+    uint16_t key_bytes = esk_tree_layout(made)->key_bytes;
     made->pending = memory.pending;
-    made->low = memory.low;
-    made->probe = memory.probe;
+    made->low = made->pending + ESK_TREE_CHILD_BYTES + key_bytes;
+    made->probe = made->low + key_bytes;
     made->lru_n = is_lru_n(&made->layout, config);
     /* What a node leaves unused is programmed with it. */
     memset(memory.pool, 0, (size_t)(memory.pending - (uint8_t *)memory.pool));
@@ -297,20 +312,15 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
 static ESK_OUT_OF_LINE int tree_take_up(struct esk_tree **tree,
                                         struct esk_volume *volume,
                                         const char *name,
-                                        const struct esk_tree_config *config,
-                                        void *arena, uint32_t arena_bytes) {
-    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+                                        const struct esk_tree_config *config) {
+    struct esk_arena carved;
     struct esk_ring_config region;
-    const uint32_t bytes = sizeof(struct open_scratch) + ESK_ARENA_ALIGN;
-    if (arena_bytes < esk_volume_geometry(volume)->page_bytes + bytes) {
-        return ESK_E_NO_MEMORY;
-    }
-    if (!esk_arena_is_aligned(arena)) {
-        return ESK_E_INVALID;
-    }
-    uint32_t aside = (arena_bytes - bytes) & ~(ESK_ARENA_ALIGN - 1u);
-    struct open_scratch *scratch = (void *)(carved.next + aside);
-    ESK_TRY(table_read(volume, name, config, arena, arena_bytes, scratch));
+    uint8_t *page = NULL;
+    ESK_TRY(esk_volume_memory_read(volume, &carved, sizeof(struct open_scratch),
+                                   &page));
+    struct open_scratch *scratch =
+        (void *)(page + esk_volume_geometry(volume)->page_bytes);
+    ESK_TRY(table_read(volume, name, config, page, scratch));
     ESK_TRY(tree_make(tree, volume, config, &carved, &scratch->info,
                       &scratch->layout, &region));
     return tree_mount(*tree, &region);
@@ -323,35 +333,29 @@ static int tree_start(struct esk_tree **tree, struct esk_tree *made,
     if (status == ESK_OK) {
         status = esk_tree_ready(made);
     }
-    if (status == ESK_OK) {
-        *tree = made;
-    } else if (made != NULL) {
-        esk_tree_close(made);
-    }
+    *tree = esk_table_opened(made, status);
     return status;
 }
 
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
-                  const char *name, const struct esk_tree_config *config,
-                  void *arena, uint32_t arena_bytes) {
+                  const char *name, const struct esk_tree_config *config) {
     struct esk_tree *made = NULL;
-    int status = tree_take_up(&made, volume, name, config, arena, arena_bytes);
+    int status = tree_take_up(&made, volume, name, config);
     return tree_start(tree, made, status);
 }
 
 int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
                     const struct esk_table_info *info,
                     const struct esk_btree_layout *layout,
-                    const struct esk_tree_config *config, void *arena,
-                    uint32_t arena_bytes) {
-    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+                    const struct esk_tree_config *config) {
+    struct esk_arena carved;
     struct esk_ring_config region;
     struct esk_tree *made = NULL;
-    if (!esk_arena_is_aligned(arena)) {
-        return ESK_E_INVALID;
+    int status = esk_volume_memory(volume, &carved);
+    if (status == ESK_OK) {
+        status =
+            tree_make(&made, volume, config, &carved, info, layout, &region);
     }
-    int status =
-        tree_make(&made, volume, config, &carved, info, layout, &region);
     if (status == ESK_OK) {
         status = tree_mount(made, &region);
     }
@@ -359,14 +363,23 @@ int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
 }
 
 void esk_tree_close(struct esk_tree *tree) {
-    if (!tree->in_batch) {
-        (void)esk_tree_flush(tree);
+    if (esk_table_live(tree) == ESK_OK) {
+        if (!tree->in_batch) {
+            (void)esk_tree_flush(tree);
+        }
+        esk_table_delist(&tree->table);
+        tree->broken = true; /* a cursor asks esk_tree_ready */
     }
-    esk_ring_unmount(&tree->ring);
+}
+
+int esk_tree_ready(struct esk_tree *tree) {
+    ESK_TRY(esk_table_live(tree));
+    return tree->broken ? esk_tree_store(tree)->begin(tree, 0) : ESK_OK;
 }
 
 uint16_t esk_tree_row_bytes(const struct esk_tree *tree) {
-    return esk_tree_layout(tree)->row_bytes;
+    return esk_table_live(tree) == ESK_OK ? esk_tree_layout(tree)->row_bytes
+                                          : 0;
 }
 
 /// Nodes of a tree that is full and as high as it can be; `most` if they are
@@ -388,8 +401,11 @@ static uint32_t nodes_by_height(const struct esk_tree *tree, uint32_t most) {
 }
 
 void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
-    bool overwrites = esk_tree_overwrites(tree);
     memset(stats, 0, sizeof *stats);
+    if (esk_table_live(tree) != ESK_OK) {
+        return;
+    }
+    bool overwrites = esk_tree_overwrites(tree);
     stats->page_reads = tree->stats.reads;
     stats->page_programs = tree->stats.programs;
     stats->block_erases = tree->stats.erases;

@@ -23,6 +23,7 @@
 #include "flash/ring.h"
 #include "index/btree/btree.h"
 #include "pool/pool.h"
+#include "volume/table.h"
 
 enum esk_store_flags {
     ESK_STORE_OVERWRITES = 1u << 0, ///< a node keeps its address
@@ -90,6 +91,7 @@ struct esk_tree_kept {
 /// Small things first: what lies within 64 bytes of a pointer takes an 8-bit
 /// processor one instruction a byte, anything further off four more.
 struct esk_tree {
+    struct esk_table table;
     uint8_t frame;      ///< of `page`
     uint8_t page_low;   ///< lowest level in `page`
     uint8_t root_frame; ///< where the root was last
@@ -99,22 +101,22 @@ struct esk_tree {
     bool sweeping;  ///< GC: what is written is a leaf that the sweep moves
     bool was_cut;   ///< GC: a mount found what a cut left of a change
     bool broken;    ///< inplace: a split was cut short and is to be completed;
-                    ///< a reader: always, so that each read looks at the writer
+                    ///< a reader: always, so that each read looks at the
+                    ///< writer; and what is closed: no cursor goes on
     struct esk_tree_state now;
-    struct esk_volume *volume;
     const struct esk_node_store *store;
-    const struct esk_tree_merge *merge;     ///< NULL: never
-    const struct esk_tree_batches *batches; ///< NULL: none in place
-    struct esk_tree_batch *batch;           ///< of those in place
-    struct esk_tree_spares *spares;         ///< NULL where nodes move
-    uint32_t redo; ///< inplace: read-only, the page that page 0 is a copy of
+    struct esk_tree_batch *batch;   ///< of those in place
+    struct esk_tree_spares *spares; ///< NULL where nodes move
+    struct esk_tree_kept *kept;     ///< what waits in it; NULL: there is none
+    uint8_t *page;                  ///< mu: the path being written; NULL: none
+    uint8_t *pending;               ///< an inner entry for the level above
+    uint8_t *low; ///< key_bytes: the first key of a split node
+    const struct esk_tree_batches *batches;         ///< NULL: none in place
     const struct esk_tree_write_cache *write_cache; ///< NULL: none
-    struct esk_tree_kept *kept; ///< what waits in it; NULL: there is none
-    uint8_t *page;              ///< mu: the path being written; NULL: none
-    uint8_t *pending;           ///< an inner entry for the level above
-    uint8_t *low;               ///< key_bytes: the first key of a split node
-    uint8_t *probe;             ///< key_bytes: where GC or a repair looks
-    uint32_t changes;           ///< rises with every change
+    const struct esk_tree_merge *merge;             ///< NULL: never
+    uint8_t *probe;   ///< key_bytes: where GC or a repair looks
+    uint32_t redo;    ///< inplace: read-only, the page that page 0 is a copy of
+    uint32_t changes; ///< rises with every change
     struct esk_btree_layout layout;
     struct esk_ring ring; ///< inplace: pages from head on were never used
     struct esk_pool pool;
@@ -453,7 +455,7 @@ static inline int esk_tree_take(struct esk_tree *tree) {
 
 /// Whether nothing may be programmed.
 static inline bool esk_tree_is_read_only(const struct esk_tree *tree) {
-    return (esk_volume_flags(tree->volume) & ESK_MOUNT_READ_ONLY) != 0;
+    return (esk_volume_flags(tree->table.volume) & ESK_MOUNT_READ_ONLY) != 0;
 }
 
 /// The height is another one: LRU-N gets its classes anew.
@@ -494,8 +496,7 @@ static inline void esk_tree_replace(struct esk_tree *tree, uint32_t address,
 }
 
 /// Completes what a failure left before the tree is read.
-static inline int esk_tree_ready(struct esk_tree *tree) {
-    return tree->broken ? esk_tree_store(tree)->begin(tree, 0) : ESK_OK;
-}
+/// Returns also ESK_E_INVALID when it is closed.
+int esk_tree_ready(struct esk_tree *tree);
 
 #endif

@@ -98,14 +98,16 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
 }
 
 int esk_tree_create(struct esk_volume *volume,
-                    const struct esk_table_spec *spec, struct esk_fault *fault,
-                    uint8_t *page) {
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+                    const struct esk_table_spec *spec,
+                    struct esk_fault *fault) {
+    uint8_t *page = NULL;
     struct esk_fault found = {.kind = 0};
     struct esk_btree_layout layout;
     uint8_t k_percent =
         spec->k_percent != 0 ? spec->k_percent : K_PERCENT_DEFAULT;
     fault = fault != NULL ? fault : &found;
+    ESK_TRY(esk_volume_page(volume, &page));
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
     ESK_TRY(esk_tree_spec_check(spec, geometry->page_bytes, fault));
     const struct esk_column *key = &spec->columns[spec->key_column];
     layout.row_bytes = esk_row_bytes(spec->columns, spec->column_count);
@@ -143,17 +145,19 @@ int esk_tree_create(struct esk_volume *volume,
 
 int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
                             const struct esk_table_spec *spec,
-                            const struct esk_tree_config *config, void *arena,
-                            uint32_t arena_bytes, struct esk_fault *fault) {
+                            const struct esk_tree_config *config,
+                            struct esk_fault *fault) {
+    uint8_t *page = NULL;
     struct esk_fault found;
     struct esk_table_info info;
     struct esk_tree_options options;
     fault = fault != NULL ? fault : &found;
-    ESK_TRY(esk_arena_check(volume, arena, arena_bytes));
-    int status = esk_tree_create(volume, spec, fault, arena);
+    *tree = NULL;
+    ESK_TRY(esk_volume_page(volume, &page));
+    int status = esk_tree_create(volume, spec, fault);
     if (status == ESK_E_EXISTS) {
         status = esk_schema_compare(volume, ESK_TABLE_TREE, spec, &info, fault,
-                                    arena);
+                                    page);
         if (status == ESK_OK) {
             status = esk_tree_options(&info, &options);
         }
@@ -163,5 +167,5 @@ int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
         }
     }
     ESK_TRY(status);
-    return esk_tree_open(tree, volume, spec->name, config, arena, arena_bytes);
+    return esk_tree_open(tree, volume, spec->name, config);
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// What a tree does where reads, programs, syncs and the power fail.
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 /// Takes into the model what became of row `number` in a change that failed:
@@ -232,13 +233,13 @@ ESK_TEST(inplace_split_that_a_cut_left_is_completed_but_not_read_only) {
             }
             esk_tree_close(model.tree);
             ESK_CHECK_INT(esk_volume_mount(&model.volume, model.device,
-                                           ESK_MOUNT_READ_ONLY, model.page),
+                                           ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
                           ESK_OK);
             int status = esk_model_tree_open(&model);
             refused += status == ESK_E_READ_ONLY ? 1 : 0;
             ESK_CHECK(status == ESK_OK || status == ESK_E_READ_ONLY);
             ESK_CHECK_INT(
-                esk_volume_mount(&model.volume, model.device, 0, model.page),
+                esk_volume_mount(&model.volume, model.device, 0, TEST_SCRATCH),
                 ESK_OK);
             ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
             uint32_t count = 0;
@@ -264,14 +265,14 @@ static void cut_taken_up(struct esk_model_tree *model, uint32_t number) {
     uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
     esk_tree_close(model->tree);
     ESK_CHECK_INT(esk_volume_mount(&model->volume, model->device,
-                                   ESK_MOUNT_READ_ONLY, model->page),
+                                   ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
                   ESK_OK);
     uint64_t programs = esk_sim_counters(model->sim)->programs;
     ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
     ESK_CHECK_INT(esk_tree_count(model->tree, &seen), ESK_OK);
     ESK_CHECK_INT(esk_sim_counters(model->sim)->programs, programs);
     ESK_CHECK_INT(
-        esk_volume_mount(&model->volume, model->device, 0, model->page),
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH),
         ESK_OK);
     ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
     ESK_CHECK_INT(esk_tree_count(model->tree, &count), ESK_OK);

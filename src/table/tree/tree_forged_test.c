@@ -22,8 +22,7 @@ ESK_TEST(tree_survives_hostile_pages) {
         model_tree_start(&model, &table);
         model_tree_puts(&model, 150);
         ESK_CHECK_INT(esk_sim_clone(&whole, model.sim), ESK_OK);
-        ESK_CHECK_INT(
-            esk_volume_find(&model.volume, "model", &info, model.page), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
         for (uint32_t i = 0; i < 1500; i++) {
             struct esk_tree_report report;
             uint32_t changes = 1 + esk_model_tree_random(&model, 4);
@@ -106,8 +105,7 @@ ESK_TEST(root_that_names_itself_as_its_only_child_is_corrupt) {
         number++;
         esk_tree_stats(model.tree, &stats);
     } while (stats.height < 2);
-    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
     esk_tree_close(model.tree);
     esk_sim_poke(model.sim, newest_page(&model, &info), 40 + 2 + 4, self, 4);
     ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
@@ -119,8 +117,7 @@ ESK_TEST(root_that_names_itself_as_its_only_child_is_corrupt) {
 static int byte_forged(struct esk_model_tree *model, uint16_t at,
                        uint8_t value) {
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info, model->page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info), ESK_OK);
     uint32_t pages = model->device->geometry.block_pages;
     esk_tree_close(model->tree);
     for (uint32_t i = 0; i < info.blocks[0] * pages; i++) {
@@ -158,8 +155,7 @@ ESK_TEST(tree_refuses_heights_levels_and_homes_that_cannot_be) {
        then it is nobody's. */
     struct esk_table_info info;
     uint8_t home[4] = {0};
-    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
     for (uint8_t value = 0; value < 2; value++) {
         memset(home, value == 0 ? 0 : 0x7F, sizeof home);
         esk_tree_close(model.tree);

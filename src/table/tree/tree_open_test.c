@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "table/tree/tree.h"
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 #include "volume/volume_format.h"
 
@@ -15,16 +16,14 @@ ESK_TEST(tree_is_not_opened_with_a_store_it_was_not_made_with) {
     struct esk_tree *tree = NULL;
     model_tree_start(&model, &table);
     esk_tree_close(model.tree);
-    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
     const struct esk_node_store *const wrong[] = {
         NULL, &esk_store_inplace, &esk_store_journaled, &esk_store_wandering};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct esk_tree_config config = {.store = wrong[i]};
-        ESK_CHECK_INT(
-            esk_tree_arena_bytes(&model.volume, &info, &config, model.page), 0);
-        ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
-                                    model.arena, model.arena_bytes),
+        ESK_CHECK_INT(esk_tree_arena_bytes(&model.volume, &info, &config), 0);
+        ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "model", &config,
+                                     model.arena, model.arena_bytes),
                       ESK_E_UNSUPPORTED);
     }
     ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
@@ -36,8 +35,7 @@ ESK_TEST(catalog_that_lies_about_rows_or_shares_makes_no_layout) {
     struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
     struct esk_table_info sound;
     model_tree_start(&model, &table);
-    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &sound, model.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &sound), ESK_OK);
     struct esk_table_info lies[6];
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         lies[i] = sound;
@@ -50,9 +48,8 @@ ESK_TEST(catalog_that_lies_about_rows_or_shares_makes_no_layout) {
     lies[5].row_bytes = 400; /* two do not fit a leaf */
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         ESK_CONTEXT("lie %u", (unsigned)i);
-        ESK_CHECK_INT(esk_tree_arena_bytes(&model.volume, &lies[i],
-                                           &model.config, model.page),
-                      0);
+        ESK_CHECK_INT(
+            esk_tree_arena_bytes(&model.volume, &lies[i], &model.config), 0);
     }
     esk_model_tree_free(&model);
 }

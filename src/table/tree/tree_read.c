@@ -142,8 +142,8 @@ int esk_tree_floor(struct esk_tree *tree, const void *key, void *row) {
 }
 
 int esk_tree_ceiling(struct esk_tree *tree, const void *key, void *row) {
-    struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_ready(tree));
+    struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1));
     return row_status(row_forward(tree, path, NULL, row));
 }
@@ -153,8 +153,8 @@ int esk_tree_first(struct esk_tree *tree, void *row) {
 }
 
 int esk_tree_last(struct esk_tree *tree, void *row) {
-    struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_ready(tree));
+    struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_descend(tree, path, NULL, ESK_TREE_LAST, 1));
     return row_status(row_backward(tree, path, NULL, row));
 }
@@ -186,6 +186,7 @@ int esk_tree_count(struct esk_tree *tree, uint32_t *count) {
 int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          const struct esk_tree_query *query) {
     memset(cursor, 0, sizeof *cursor);
+    ESK_TRY(esk_table_live(tree));
     cursor->changes = tree->changes - 1u;
     if (query != NULL) {
         cursor->backward = query->backward;
@@ -281,11 +282,11 @@ static void key_note(const struct esk_tree *tree,
 /// The next row when it is not in the frame the last one came from.
 static ESK_OUT_OF_LINE int
 cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
+    ESK_TRY(esk_tree_ready(tree));
     ESK_ASSERT(row != NULL && esk_tree_pins_only(tree, NULL, NULL));
     if (cursor->ended) {
         return ESK_END;
     }
-    ESK_TRY(esk_tree_ready(tree));
     int status = cursor_move(tree, cursor, row);
     if (status == ESK_OK) {
         cursor->has_last = true;
@@ -301,11 +302,17 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
     return status == ESK_E_CORRUPT ? cursor_pass(tree, cursor) : status;
 }
 
+/// Whether the tree was changed since the cursor's path was made.
+static inline bool is_changed(const struct esk_tree *tree,
+                              const struct esk_tree_cursor *cursor) {
+    /* By halves, as esk_pool_holds. */
+    uint32_t differs = cursor->changes ^ tree->changes;
+    return ((uint16_t)differs | (uint16_t)(differs >> 16)) != 0;
+}
+
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row) {
-    uint32_t differs = cursor->changes ^ tree->changes;
-    if (cursor->left == 0 || tree->broken ||
-        ((uint16_t)differs | (uint16_t)(differs >> 16)) != 0 ||
+    if (cursor->left == 0 || tree->broken || is_changed(tree, cursor) ||
         !esk_pool_holds(&tree->pool, cursor->frame, cursor->path.address[0])) {
         return cursor_go(tree, cursor, row);
     }

@@ -3,6 +3,7 @@
 
 /// Reading where something is wrong: forged, lost and failing nodes, seen
 /// through the tree and through readers of one frame.
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 static const struct esk_tree_config one_frame = {.frames = 1};
@@ -13,8 +14,9 @@ static uint64_t reader_arena[512];
 static struct esk_tree *reader_open(struct esk_model_tree *model,
                                     const struct esk_tree_config *config) {
     struct esk_tree *reader = NULL;
-    ESK_CHECK_INT(esk_tree_reader_open(&reader, model->tree, config,
-                                       reader_arena, sizeof reader_arena),
+    ESK_CHECK_INT(test_tree_reader_open(&model->volume, &reader, model->tree,
+                                        config, reader_arena,
+                                        sizeof reader_arena),
                   ESK_OK);
     return reader;
 }
@@ -22,8 +24,7 @@ static struct esk_tree *reader_open(struct esk_model_tree *model,
 /// The device page where the tree's region begins.
 static uint32_t region_start(struct esk_model_tree *model) {
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info, model->page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info), ESK_OK);
     return info.block[0] * model->device->geometry.block_pages;
 }
 

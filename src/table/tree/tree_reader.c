@@ -17,7 +17,6 @@
 /// ever, so each node that is still there, or in a frame, is the snapshot's:
 /// what a reader returns is exact, or it says ESK_E_STALE. Where nodes stay
 /// the reader follows the tree: after a change its frames are forgotten.
-#include "base/arena.h"
 #include "table/tree/tree.h"
 
 struct tree_reader {
@@ -27,6 +26,10 @@ struct tree_reader {
     uint32_t changes; ///< of the writer, when the state was taken
     uint32_t tail;    ///< oldest position that the snapshot can need
 };
+
+_Static_assert(sizeof(struct tree_reader) <=
+                   ESK_TREE_READER_ARENA_BYTES(0, 0, 0, 0),
+               "esker/arena.h says so");
 
 static int reader_load(void *context, uint32_t tag, uint8_t *page) {
     const struct esk_tree_load *load = context;
@@ -68,6 +71,7 @@ static void state_take(struct tree_reader *reader) {
 
 static int reader_begin(struct esk_tree *tree, uint32_t pages) {
     struct tree_reader *reader = (struct tree_reader *)tree;
+    ESK_TRY(esk_table_live(reader->writer));
     if (pages > 0) {
         return ESK_E_READ_ONLY;
     }
@@ -82,8 +86,9 @@ static int reader_begin(struct esk_tree *tree, uint32_t pages) {
     return ESK_OK;
 }
 
-int esk_tree_reader_renew(struct esk_tree *tree) {
-    struct tree_reader *reader = (struct tree_reader *)tree;
+/// Takes the writer's state.
+static int reader_follow(struct tree_reader *reader) {
+    struct esk_tree *tree = &reader->tree;
     if (!esk_tree_overwrites(tree)) {
         if (!reader->writer->in_batch) {
             ESK_TRY(esk_tree_flush(reader->writer));
@@ -93,12 +98,16 @@ int esk_tree_reader_renew(struct esk_tree *tree) {
     return reader_begin(tree, 0);
 }
 
+int esk_tree_reader_renew(struct esk_tree *tree) {
+    ESK_TRY(esk_tree_ready(tree)); /* neither it nor its writer is closed */
+    return reader_follow((struct tree_reader *)tree);
+}
+
 /// What esk_tree_reader_open carves, in order.
 struct reader_memory {
     struct tree_reader *reader;
     void *pool;
-    uint8_t *pending;
-    uint8_t *low;
+    uint8_t *pending; ///< then tree->low
 };
 
 static uint8_t frames(const struct esk_tree_config *config) {
@@ -120,29 +129,30 @@ static uint32_t memory_carve(struct esk_arena *arena,
     memory->reader = esk_arena_take(arena, sizeof *memory->reader);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(tree->pool.page_bytes, frames(config), classes));
-    memory->pending = esk_arena_take(arena, layout->key_bytes);
-    memory->low = esk_arena_take(arena, layout->key_bytes);
+    memory->pending = esk_arena_take(arena, 2u * (uint32_t)layout->key_bytes);
     return arena->used;
 }
 
 uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
                                      const struct esk_tree_config *config) {
-    struct esk_arena arena = {.next = NULL};
+    struct esk_arena arena = {.start = NULL};
     struct reader_memory memory;
+    if (esk_table_live(tree) != ESK_OK) {
+        return 0;
+    }
     return memory_carve(&arena, tree, config, &memory);
 }
 
 int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
-                         const struct esk_tree_config *config, void *arena,
-                         uint32_t arena_bytes) {
-    struct esk_arena carved = {.next = arena, .bytes = arena_bytes};
+                         const struct esk_tree_config *config) {
+    struct esk_arena carved;
     struct reader_memory memory;
     ESK_ASSERT(!ESK_SHAPED_TREE(true, false)); /* it has its own store */
-    if (!esk_arena_is_aligned(arena)) {
-        return ESK_E_INVALID;
-    }
+    *reader = NULL;
+    ESK_TRY(esk_table_live(tree));
+    ESK_TRY(esk_volume_memory(tree->table.volume, &carved));
     memory_carve(&carved, tree, config, &memory);
-    if (carved.next == NULL) {
+    if (!esk_arena_fits(&carved)) {
         return ESK_E_NO_MEMORY;
     }
     struct tree_reader *made = memory.reader;
@@ -152,7 +162,6 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     made->store.load = reader_load;
     made->store.begin = reader_begin;
     made->store.flags |= ESK_STORE_READS;
-    made->tree.volume = tree->volume;
     made->tree.store = &made->store;
     made->tree.merge = esk_tree_merge(tree);
     made->tree.spares = tree->spares;
@@ -160,7 +169,7 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     made->tree.batch = esk_tree_batch(tree);
     made->tree.layout = tree->layout;
     made->tree.pending = memory.pending;
-    made->tree.low = memory.low;
+    made->tree.low = memory.pending + tree->layout.key_bytes;
     made->tree.lru_n = is_lru_n(tree, config);
     made->tree.broken = true;
     made->tree.ring = tree->ring;
@@ -168,7 +177,9 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     esk_pool_init(&made->tree.pool, memory.pool, tree->pool.page_bytes,
                   frames(config));
     made->changes = tree->changes - 1u;
-    ESK_TRY(esk_tree_reader_renew(&made->tree));
-    *reader = &made->tree;
-    return ESK_OK;
+    esk_table_make(&made->tree.table, tree->table.volume, tree->table.id,
+                   &carved);
+    int status = reader_follow(made);
+    *reader = esk_table_opened(made, status);
+    return status;
 }

@@ -6,8 +6,11 @@
 
 void esk_tree_space(const struct esk_tree *tree, struct esk_space *space) {
     struct esk_tree_stats stats;
-    esk_tree_stats(tree, &stats);
     memset(space, 0, sizeof *space);
+    if (esk_table_live(tree) != ESK_OK) {
+        return;
+    }
+    esk_tree_stats(tree, &stats);
     if (esk_tree_overwrites(tree)) {
         space->pages = tree->ring.region.pages;
     } else {

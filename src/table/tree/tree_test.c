@@ -4,6 +4,7 @@
 /// What trees refuse, what calls cost, and where cursors and batches end.
 #include <math.h>
 
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 #include "volume/volume_format.h"
 
@@ -24,24 +25,20 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
                                   .store = ESK_STORE_MU};
     struct esk_table_spec bad = spec;
     bad.column_count = 3;
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
-                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     ESK_CHECK_INT(fault.column, 2);
     bad.key_column = 2;
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
-                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
     bad = spec;
     bad.indexes = &index;
     bad.index_count = 1;
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
-                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_INDEX_COLUMN);
     bad = spec;
     bad.keys_repeat = true;
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
-                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_OPTION);
     static const uint8_t stores[][2] = {
         {0, 0}, {ESK_STORE_MU + 1, 0}, {ESK_STORE_MU, 9}, {ESK_STORE_MU, 91}};
@@ -49,24 +46,21 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
         bad = spec;
         bad.store = stores[i][0];
         bad.k_percent = stores[i][1];
-        ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault, model.page),
+        ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault),
                       ESK_E_SCHEMA);
         ESK_CHECK_INT(fault.kind, ESK_FAULT_STORE);
     }
     columns[1].bytes = 250;
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, NULL, model.page),
-                  ESK_E_SCHEMA);
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault, model.page),
-                  ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, NULL), ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_TOO_WIDE);
     columns[1].bytes = 16;
     spec.store = ESK_STORE_INPLACE;
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault, model.page),
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault),
                   ESK_E_UNSUPPORTED);
     spec.store = ESK_STORE_MU;
     spec.name = "model";
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault, model.page),
-                  ESK_E_EXISTS);
+    ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault), ESK_E_EXISTS);
     esk_model_tree_free(&model);
 }
 
@@ -80,44 +74,41 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
     esk_tree_close(model.tree);
     struct esk_tree_config config = {.store = &esk_store_mu};
     uint32_t bytes = model.arena_bytes;
-    ESK_CHECK_INT(
-        esk_tree_open(&tree, &model.volume, "model", &config, model.arena, 511),
-        ESK_E_NO_MEMORY);
-    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
-                                model.arena, bytes - 1),
+    ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "model", &config,
+                                 model.arena, 511),
+                  ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "model", &config,
+                                 model.arena, bytes - 1),
                   ESK_E_NO_MEMORY);
     config.frames = 1;
-    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
-                                model.arena, bytes),
+    ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "model", &config,
+                                 model.arena, bytes),
                   ESK_E_INVALID);
     config.frames = 0;
-    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "none", &config,
-                                model.arena, bytes),
+    ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "none", &config,
+                                 model.arena, bytes),
                   ESK_NOT_FOUND);
     config.store = &esk_store_wandering;
-    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
-                                model.arena, bytes),
+    ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "model", &config,
+                                 model.arena, bytes),
                   ESK_E_UNSUPPORTED);
     config.store = NULL;
-    ESK_CHECK_INT(esk_tree_open(&tree, &model.volume, "model", &config,
-                                model.arena, bytes),
+    ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "model", &config,
+                                 model.arena, bytes),
                   ESK_E_UNSUPPORTED);
     struct esk_column column = {.name = "k", .type = ESK_TYPE_U32};
     struct esk_table_spec series = {
         .name = "log", .columns = &column, .column_count = 1};
-    ESK_CHECK_INT(esk_series_create(&model.volume, &series, NULL, model.page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_series_create(&model.volume, &series, NULL), ESK_OK);
     config.store = &esk_store_mu;
-    ESK_CHECK_INT(
-        esk_tree_open(&tree, &model.volume, "log", &config, model.arena, bytes),
-        ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "log", &config,
+                                 model.arena, bytes),
+                  ESK_E_UNSUPPORTED);
     config.erase_ahead = 200;
     config.policy = ESK_TREE_LRU_N;
     struct esk_table_info info;
-    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info, model.page),
-                  ESK_OK);
-    uint32_t more =
-        esk_tree_arena_bytes(&model.volume, &info, &config, model.page);
+    ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
+    uint32_t more = esk_tree_arena_bytes(&model.volume, &info, &config);
     ESK_CHECK(more > bytes);
     const struct esk_table_info sound = info;
     static const struct {
@@ -132,8 +123,7 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
         info.key_column = wrong[i].key_column;
         info.options[ESK_OPTION_HEAD + 1] = wrong[i].k_percent;
         ESK_CONTEXT("catalog %zu", i);
-        ESK_CHECK_INT(
-            esk_tree_arena_bytes(&model.volume, &info, &config, model.page), 0);
+        ESK_CHECK_INT(esk_tree_arena_bytes(&model.volume, &info, &config), 0);
     }
     esk_model_tree_free(&model);
 }
@@ -179,7 +169,7 @@ ESK_TEST(tree_on_a_read_only_volume_reads_and_refuses_changes) {
         ESK_CHECK_INT(
             esk_volume_mount(&model.volume, model.device,
                              ESK_MOUNT_READ_ONLY | ESK_MOUNT_TRUST_LOADS,
-                             model.page),
+                             TEST_SCRATCH),
             ESK_OK);
         ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
         esk_model_tree_row(&model, 3, 9, row);

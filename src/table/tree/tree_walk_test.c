@@ -95,8 +95,7 @@ ESK_TEST(tree_walk_is_stale_after_a_change) {
 static esk_page_id page_of(struct esk_model_tree *model, uint32_t address) {
     struct esk_table_info info;
     struct esk_tree_walk walk;
-    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info, model->page),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&model->volume, "model", &info), ESK_OK);
     ESK_CHECK_INT(esk_tree_walk_open(model->tree, &walk), ESK_OK);
     return info.block[0] * model->device->geometry.block_pages +
            address % walk.pages_max;

@@ -58,21 +58,27 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
 
 /// The same; once more when pages for new nodes were found, and without a write
 /// cache where frames are too few for it.
-/// edit     its leaf and rows are set.
-static int leaf_edit(struct esk_tree *tree, const uint8_t *key,
+/// bytes    the key; of ESK_TREE_LEAF_PUT the rows.
+/// edit     its leaf and the count of rows are set.
+static int leaf_edit(struct esk_tree *tree, const uint8_t *bytes,
                      struct esk_tree_edit *edit, enum put_mode mode) {
-    const uint8_t *rows = edit->rows.next;
+    const uint8_t *key = bytes;
+    ESK_TRY(esk_table_live(tree));
+    if (edit->leaf == ESK_TREE_LEAF_PUT) {
+        key += esk_tree_layout(tree)->key_offset;
+    }
+    edit->rows.next = bytes;
     if (esk_order_is_nan(esk_tree_layout(tree)->key_type, key)) {
         return ESK_E_INVALID;
     }
     int status = leaf_change(tree, key, edit, mode, false);
     if (status == ESK_FULL && esk_tree_store(tree)->refill != NULL) {
         ESK_TRY(esk_tree_store(tree)->refill(tree));
-        edit->rows.next = rows;
+        edit->rows.next = bytes;
         status = leaf_change(tree, key, edit, mode, false);
     }
     if (status == ESK_E_NO_MEMORY && esk_tree_kept(tree) != NULL) {
-        edit->rows.next = rows;
+        edit->rows.next = bytes;
         status = leaf_change(tree, key, edit, mode, true);
     }
     return status;
@@ -82,10 +88,8 @@ static int row_put(struct esk_tree *tree, const void *row, enum put_mode mode) {
     struct esk_tree_edit edit;
     ESK_ASSERT(row != NULL);
     edit.leaf = ESK_TREE_LEAF_PUT;
-    edit.rows.next = row;
     edit.rows.count = 1;
-    return leaf_edit(tree, edit.rows.next + esk_tree_layout(tree)->key_offset,
-                     &edit, mode);
+    return leaf_edit(tree, row, &edit, mode);
 }
 
 int esk_tree_put(struct esk_tree *tree, const void *row) {
@@ -103,16 +107,14 @@ int esk_tree_update(struct esk_tree *tree, const void *row) {
 int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
                       uint32_t *done) {
     const uint8_t *row = rows;
-    int status = ESK_OK;
+    int status = esk_table_live(tree);
     uint32_t put = 0;
     ESK_ASSERT(rows != NULL || count == 0);
     while (put < count && status == ESK_OK) {
         struct esk_tree_edit edit;
         edit.leaf = ESK_TREE_LEAF_PUT;
-        edit.rows.next = row;
         edit.rows.count = count - put;
-        status = leaf_edit(tree, row + esk_tree_layout(tree)->key_offset, &edit,
-                           PUT_ANY);
+        status = leaf_edit(tree, row, &edit, PUT_ANY);
         if (status == ESK_OK) {
             put += edit.rows.done;
             row = edit.rows.next;
@@ -128,12 +130,12 @@ int esk_tree_delete(struct esk_tree *tree, const void *key) {
     struct esk_tree_edit edit;
     ESK_ASSERT(key != NULL);
     edit.leaf = ESK_TREE_LEAF_DELETE;
-    edit.rows.next = NULL;
     edit.rows.count = 0;
     return leaf_edit(tree, key, &edit, PUT_OLD);
 }
 
 int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
+    ESK_TRY(esk_table_live(tree));
     if (tree->in_batch) {
         return ESK_E_INVALID;
     }
@@ -148,7 +150,7 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
         return esk_tree_batches(tree)->begin(tree, pages);
     }
     if (pages == 0) {
-        pages = esk_volume_geometry(tree->volume)->block_pages;
+        pages = esk_volume_geometry(tree->table.volume)->block_pages;
     }
     /* A change asks for all that it may take. */
     pages += esk_tree_change_pages(tree);
@@ -159,10 +161,14 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
     return ESK_OK;
 }
 
+/// Whether the tree is open, and in a batch.
+static int batch_live(const struct esk_tree *tree) {
+    ESK_TRY(esk_table_live(tree));
+    return tree->in_batch ? ESK_OK : ESK_E_INVALID;
+}
+
 int esk_tree_commit(struct esk_tree *tree) {
-    if (!tree->in_batch) {
-        return ESK_E_INVALID;
-    }
+    ESK_TRY(batch_live(tree));
     if (esk_tree_batches(tree) != NULL) {
         return esk_tree_batches(tree)->commit(tree);
     }
@@ -196,9 +202,7 @@ int esk_tree_commit(struct esk_tree *tree) {
 }
 
 int esk_tree_abort(struct esk_tree *tree) {
-    if (!tree->in_batch) {
-        return ESK_E_INVALID;
-    }
+    ESK_TRY(batch_live(tree));
     if (esk_tree_batches(tree) != NULL) {
         ESK_TRY(esk_tree_batches(tree)->abort(tree));
     }
@@ -216,6 +220,7 @@ int esk_tree_abort(struct esk_tree *tree) {
 }
 
 int esk_tree_sync(struct esk_tree *tree) {
+    ESK_TRY(esk_table_live(tree));
     if (esk_tree_is_read_only(tree)) {
         return ESK_OK;
     }

@@ -17,8 +17,8 @@
 
 #include "log.h"
 
-/* A page being filled, a page that is read and its tag, the handle. */
-enum { PAGE_BYTES = 256, ARENA_BYTES = 2 * PAGE_BYTES + 8 + 192 };
+/* A page being filled, a page that is read, the handle. */
+enum { ARENA_BYTES = ESK_SERIES_ARENA_BYTES(256, 2, 0) };
 
 /* A call's frame is on the stack while the call runs, not for ever: main
    would take them all in. */
@@ -37,18 +37,17 @@ int log_start(const struct esk_spi *bus, uint32_t *next) {
     const struct esk_spi_nor_config config = {.block_count =
                                                   geometry.block_count};
     esk_key newest = 0;
-    uint8_t *page = (uint8_t *)arena;
 
     ESK_TRY(esk_spi_nor_init(&nor, bus, &config));
-    int status =
-        esk_volume_attach(&volume, &nor.device, 0, &esk_shape_volume, page);
+    int status = esk_volume_attach(&volume, &nor.device, 0, &esk_shape_volume,
+                                   arena, sizeof arena);
     if (status == ESK_NOT_FOUND) {
-        status = esk_volume_stamp(&volume, esk_shape_meta, page);
+        status = esk_volume_stamp(&volume, esk_shape_meta);
     }
     ESK_TRY(status);
     ESK_TRY(esk_series_attach(&series, &esk_shape_parts, &volume,
                               &esk_shape_table, &esk_shape_series,
-                              &esk_shape_options, NULL, arena, sizeof arena));
+                              &esk_shape_options, NULL));
     *next = esk_series_newest_key(series, &newest) == ESK_OK ? newest + 1 : 0;
     return ESK_OK;
 }

@@ -20,7 +20,13 @@ struct Row {
 
 static uint8_t memory[PAGE_BYTES * BLOCKS];
 /* Three frames: two, and one for the value index. */
-static uint64_t arena[(3 * PAGE_BYTES + 128 + ESK_SERIES_STATE_BYTES) / 8];
+static uint64_t
+    arena[ESK_SERIES_ARENA_BYTES(
+              PAGE_BYTES, 3,
+              ESK_SERIES_ALL_BYTES(128, sizeof(Row)) +
+                  ESK_SERIES_VALUES_BYTES(1, ESK_SERIES_ENTRY_BYTES(2, 16), 16,
+                                          0)) /
+          sizeof(uint64_t)];
 static esk_ram_device ram;
 static esk_volume volume;
 static esk_series *series;
@@ -49,8 +55,7 @@ static int openTable() {
     esk_series_config opened = {};
     opened.key_index_bytes = 128;
     return esk_series_open_or_create(&series, &esk_series_parts_all, &volume,
-                                     &table, &opened, arena, sizeof arena,
-                                     NULL);
+                                     &table, &opened, NULL);
 }
 
 static int start() {
@@ -64,11 +69,10 @@ static int start() {
     esk_volume_config config = {};
     config.tables_max = 1;
 
-    uint8_t *page = (uint8_t *)arena;
     memset(memory, 0xFF, sizeof memory);
     ESK_TRY(esk_ram_device_init(&ram, &geometry, memory, sizeof memory));
-    ESK_TRY(
-        esk_volume_mount_or_format(&volume, &ram.device, 0, &config, page));
+    ESK_TRY(esk_volume_mount_or_format(&volume, &ram.device, 0, &config, arena,
+                                       sizeof arena));
     ESK_TRY(openTable());
     for (uint32_t i = 0; i < ROWS; i++) {
         Row row;

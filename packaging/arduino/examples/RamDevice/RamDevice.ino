@@ -16,7 +16,11 @@ struct Row {
 } __attribute__((packed));
 
 static uint8_t memory[DEVICE_BYTES];
-static uint64_t arena[(2 * PAGE_BYTES + 256 + ESK_SERIES_STATE_BYTES) / 8];
+/* Two page frames, and the parts of a table without value index. */
+static uint64_t arena[ESK_SERIES_ARENA_BYTES(
+                          PAGE_BYTES, 2,
+                          ESK_SERIES_ALL_BYTES(256, sizeof(Row))) /
+                      sizeof(uint64_t)];
 static esk_ram_device ram;
 static esk_volume volume;
 static esk_series *series;
@@ -45,14 +49,12 @@ static int start() {
     esk_volume_config config = {};
     config.tables_max = 1;
 
-    /* Until the table is open its arena serves as a page of scratch. */
-    uint8_t *page = (uint8_t *)arena;
     memset(memory, 0xFF, sizeof memory);
     ESK_TRY(esk_ram_device_init(&ram, &geometry, memory, sizeof memory));
-    ESK_TRY(
-        esk_volume_mount_or_format(&volume, &ram.device, 0, &config, page));
+    ESK_TRY(esk_volume_mount_or_format(&volume, &ram.device, 0, &config, arena,
+                                       sizeof arena));
     return esk_series_open_or_create(&series, &esk_series_parts_all, &volume,
-                                     &table, NULL, arena, sizeof arena, NULL);
+                                     &table, NULL, NULL);
 }
 
 void setup() {

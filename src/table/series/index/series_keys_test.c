@@ -4,6 +4,7 @@
 /// What a get reads when the key index is in RAM alone.
 #include "table/series/series.h"
 
+#include "test/harness/arena.h"
 #include "test/harness/level_log.h"
 
 static const struct esk_table_spec spec = {.name = "log",
@@ -52,9 +53,9 @@ static void open_with(struct esk_fixture *fixture,
     struct esk_series_config config = {.key_index_bytes = key_index_bytes};
     static uint64_t arena[1024];
     fixture_mount(fixture);
-    ESK_CHECK_INT(esk_series_open_with(&fixture->series, parts,
-                                       &fixture->volume, "log", &config, arena,
-                                       sizeof arena),
+    ESK_CHECK_INT(test_series_open_with(&fixture->series, parts,
+                                        &fixture->volume, "log", &config, arena,
+                                        sizeof arena),
                   ESK_OK);
 }
 

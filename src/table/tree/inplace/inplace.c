@@ -69,7 +69,8 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;
     struct esk_region *region = &tree->ring.region;
-    bool verify = (esk_volume_flags(tree->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
+    bool verify =
+        (esk_volume_flags(tree->table.volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = ESK_E_CORRUPT;
     if (tag < region->pages) {
         status =
@@ -198,7 +199,7 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
 static int inplace_mount(struct esk_tree *tree,
                          const struct esk_ring_config *region, uint8_t *page) {
     (void)page;
-    esk_ring_init(&tree->ring, tree->volume, region, &tree->stats);
+    esk_ring_init(&tree->ring, tree->table.volume, region, &tree->stats);
     tree->ring.ahead = 0; /* nothing is erased */
     tree->ring.region.in_place = true;
     tree->ring.region.envelope.kind = ESK_KIND_ANY; /* it says the level */

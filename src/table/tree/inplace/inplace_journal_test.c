@@ -3,6 +3,7 @@
 
 /// Batches in place whose slots are damaged, lie, or run out.
 #include "table/tree/inplace/inplace.h"
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 enum { KEY_STEP = 40 }; ///< one key in each of several leaves
@@ -53,7 +54,7 @@ static uint32_t commit_cut(struct esk_model_tree *model, uint32_t *first) {
     esk_sim_power_on(model->sim);
     esk_tree_close(model->tree);
     ESK_CHECK_INT(
-        esk_volume_mount(&model->volume, model->device, 0, model->page),
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH),
         ESK_OK);
     *first = model_tree_peek(model, ESK_INPLACE_JOURNAL, ESK_ENVELOPE_AUX);
     uint32_t slots =

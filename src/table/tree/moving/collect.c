@@ -34,7 +34,7 @@
 #include "table/tree/plan/collector.h"
 
 static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
-    return esk_volume_geometry(tree->volume)->block_pages;
+    return esk_volume_geometry(tree->table.volume)->block_pages;
 }
 
 static uint32_t call_pages(const struct esk_tree *tree) {

@@ -67,7 +67,8 @@ static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
 static int cow_load(void *context, uint32_t tag, uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;
-    bool verify = (esk_volume_flags(tree->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
+    bool verify =
+        (esk_volume_flags(tree->table.volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = esk_ring_read(&tree->ring, tag, page, verify);
     if (status == ESK_NOT_FOUND ||
         (status == ESK_OK && (load->level < page[ESK_TREE_PAGE_LOW] ||
@@ -113,7 +114,8 @@ static int root_decode(struct esk_tree *tree, uint8_t *page) {
 static int cow_mount(struct esk_tree *tree,
                      const struct esk_ring_config *region, uint8_t *page) {
     struct esk_ring *ring = &tree->ring;
-    ESK_TRY(esk_ring_mount(ring, tree->volume, region, &tree->stats, page));
+    ESK_TRY(
+        esk_ring_mount(ring, tree->table.volume, region, &tree->stats, page));
     ring->collect = esk_tree_store(tree)->collect;
     ring->owner = tree;
     uint32_t at = ring->head;

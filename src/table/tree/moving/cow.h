@@ -33,7 +33,7 @@ static inline uint32_t esk_tree_good_pages(const struct esk_tree *tree) {
 static inline uint32_t esk_tree_sure_pages(const struct esk_tree *tree) {
     uint32_t all = esk_tree_good_pages(tree);
     uint32_t spare = esk_tree_spare_pages(tree);
-    uint32_t block = esk_volume_geometry(tree->volume)->block_pages;
+    uint32_t block = esk_volume_geometry(tree->table.volume)->block_pages;
     spare = spare < block ? block : spare;
     return all > spare ? all - spare : 0;
 }

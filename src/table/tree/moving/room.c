@@ -9,7 +9,7 @@
 #include "table/tree/plan/collector.h"
 
 static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
-    return esk_volume_geometry(tree->volume)->block_pages;
+    return esk_volume_geometry(tree->table.volume)->block_pages;
 }
 
 /// Takes back what a cut, or a batch that was not committed, left behind the
@@ -47,7 +47,8 @@ void esk_tree_bad_count(struct esk_tree *tree) {
 }
 
 uint32_t esk_tree_spare_pages(const struct esk_tree *tree) {
-    const struct esk_geometry *geometry = esk_volume_geometry(tree->volume);
+    const struct esk_geometry *geometry =
+        esk_volume_geometry(tree->table.volume);
     uint32_t block = block_pages(tree);
     if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
         return 0;
@@ -59,7 +60,7 @@ uint32_t esk_tree_spare_pages(const struct esk_tree *tree) {
 int esk_tree_page_verify(struct esk_tree *tree, uint32_t address) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    if ((esk_volume_flags(tree->volume) & ESK_MOUNT_TRUST_LOADS) == 0) {
+    if ((esk_volume_flags(tree->table.volume) & ESK_MOUNT_TRUST_LOADS) == 0) {
         return ESK_OK;
     }
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));

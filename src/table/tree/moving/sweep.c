@@ -53,7 +53,7 @@ static ESK_OUT_OF_LINE uint32_t lap_pages(const struct esk_tree *tree) {
     uint32_t rest = 0;
     uint32_t lap = esk_collector_lap(
         esk_tree_sure_pages(tree),
-        esk_volume_geometry(tree->volume)->block_pages, tree->now.height);
+        esk_volume_geometry(tree->table.volume)->block_pages, tree->now.height);
     return lap < good ? esk_scale(esk_ring_pages(&tree->ring), lap, good, &rest)
                       : 1u;
 }

@@ -250,8 +250,7 @@ ESK_TEST(full_tree_whose_blocks_go_bad_is_worn_and_can_be_read) {
         table.blocks = 40;
         model_tree_start(&model, &table);
         model_tree_fill(&model);
-        ESK_CHECK_INT(
-            esk_volume_find(&model.volume, "model", &info, model.page), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
         int status = ESK_OK;
         uint32_t gone = 0;
         for (; gone < 20 && status == ESK_OK; gone++) {
@@ -280,8 +279,7 @@ ESK_TEST(first_row_is_refused_where_bad_blocks_leave_no_room) {
         ESK_CONTEXT("store %u", store);
         table.blocks = 7;
         model_tree_start(&model, &table);
-        ESK_CHECK_INT(
-            esk_volume_find(&model.volume, "model", &info, model.page), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
         for (uint32_t i = 0; i < 4; i++) {
             ESK_CHECK_INT(model.device->ops->block_mark_bad(
                               model.device, info.block[0] + 2 * i),

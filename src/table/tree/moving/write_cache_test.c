@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The write cache: what it saves, what a cut leaves, what failures change.
+#include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
 static const uint8_t stores[] = {ESK_STORE_WANDERING, ESK_STORE_MU};
@@ -39,7 +40,7 @@ static void cut_verify(struct esk_model_tree *model,
                        const struct esk_model_tree_expected *expected) {
     model->in_batch = false;
     ESK_CHECK_INT(
-        esk_volume_mount(&model->volume, model->device, 0, model->page),
+        esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH),
         ESK_OK);
     ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
     model->expected = *expected;
@@ -156,9 +157,9 @@ ESK_TEST(reader_shows_the_tree_as_it_was_when_it_was_opened) {
         ESK_CHECK_INT(esk_model_tree_delete(&model, 5), ESK_OK);
         uint32_t bytes = esk_tree_reader_arena_bytes(model.tree, &config);
         void *arena = malloc(bytes);
-        ESK_CHECK_INT(
-            esk_tree_reader_open(&reader, model.tree, &config, arena, bytes),
-            ESK_OK);
+        ESK_CHECK_INT(test_tree_reader_open(&model.volume, &reader, model.tree,
+                                            &config, arena, bytes),
+                      ESK_OK);
         esk_model_tree_key(&model, 5, key);
         ESK_CHECK_INT(esk_tree_get(model.tree, key, row), ESK_NOT_FOUND);
         ESK_CHECK_INT(esk_tree_get(reader, key, row), ESK_NOT_FOUND);

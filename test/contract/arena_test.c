@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// One arena a volume: the constants of esker/arena.h against what opens take,
+/// and who shares it with whom.
+#include "esker/esker.h"
+#include "port/ram/ram.h"
+#include "test/harness/esk_test.h"
+
+enum { SLACK = 63, BLOCKS = 160, BLOCK_PAGES = 8, PAGE_BYTES_MAX = 2048 };
+
+static const struct esk_column columns[] = {
+    {.name = "at", .type = ESK_TYPE_U32},
+    {.name = "level", .type = ESK_TYPE_I32},
+    {.name = "rate", .type = ESK_TYPE_F64},
+    {.name = "note", .type = ESK_TYPE_VAR},
+};
+static const struct esk_index_spec indexes[] = {
+    {.column = 1, .bitmap_bits = 16},
+    {.column = 2, .bitmap_bits = 64},
+};
+static const struct esk_volume_config config = {.tables_max = 4};
+
+static uint8_t chip[BLOCKS * BLOCK_PAGES * PAGE_BYTES_MAX];
+static uint64_t arena[8192];
+static struct esk_ram_device ram;
+static struct esk_volume volume;
+
+static void start(uint16_t page_bytes, uint8_t flags, uint32_t arena_bytes) {
+    const struct esk_geometry geometry = {.block_count = BLOCKS,
+                                          .block_pages = BLOCK_PAGES,
+                                          .page_bytes = page_bytes,
+                                          .program_bytes = 1,
+                                          .erased_value = 0xFF,
+                                          .flags = flags};
+    memset(chip, 0xFF, sizeof chip);
+    ESK_CHECK_INT(esk_ram_device_init(&ram, &geometry, chip, sizeof chip),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount_or_format(&volume, &ram.device, 0, &config,
+                                             arena, arena_bytes),
+                  ESK_OK);
+}
+
+static struct esk_table_spec spec_of(const char *name, uint8_t column_count,
+                                     uint8_t index_count) {
+    return (struct esk_table_spec){.name = name,
+                                   .columns = columns,
+                                   .column_count = column_count,
+                                   .indexes = indexes,
+                                   .index_count = index_count,
+                                   .data_blocks = 20,
+                                   .index_blocks = 6,
+                                   .var_blocks = 6,
+                                   .store = ESK_STORE_WANDERING};
+}
+
+/// Whether `constant` is what `bytes` says, with at most `slack` bytes more.
+static void fits(uint32_t constant, uint32_t bytes, uint32_t slack) {
+    ESK_CHECK(bytes > 0);
+    ESK_CHECK(constant >= bytes);
+    ESK_CHECK(constant <= bytes + SLACK + slack);
+}
+
+/// A table, and what the constants say beside its key index.
+static const struct series_case {
+    const char *name;
+    uint8_t column_count;
+    uint8_t index_count;
+    uint8_t sync_blocks;
+    uint8_t frames_more;
+    uint32_t slack;
+} series_cases[] = {
+    {"plain", 2, 0, ESK_SYNC_BLOCKS_NONE, 0, 0},
+    {"journal", 2, 0, 2, 0, 0},
+    {"values", 3, 2, ESK_SYNC_BLOCKS_NONE, 1, 16},
+    {"all", 4, 2, 2, 2, 16},
+};
+
+/// group_pages  as the create chose it: fewer on small pages
+static uint32_t series_bytes(const struct series_case *of, uint16_t page_bytes,
+                             uint8_t frames, uint16_t keys,
+                             uint8_t group_pages) {
+    uint32_t parts =
+        ESK_SERIES_ALL_BYTES(keys, esk_row_bytes(columns, of->column_count));
+    if (of->column_count == 4) {
+        parts += ESK_SERIES_VAR_BYTES;
+    }
+    if (of->sync_blocks == 2) {
+        parts += ESK_SERIES_SYNC_BYTES;
+    }
+    if (of->index_count > 0) {
+        parts += ESK_SERIES_VALUES_BYTES(
+            2, ESK_SERIES_ENTRY_BYTES(4, 16) + ESK_SERIES_ENTRY_BYTES(8, 64),
+            group_pages, 0);
+    }
+    return ESK_SERIES_ARENA_BYTES(page_bytes, frames, parts);
+}
+
+ESK_TEST(arena_constants_of_a_series_are_what_its_open_takes) {
+    static const uint16_t page_bytes[] = {512, 1024, PAGE_BYTES_MAX};
+    static const uint16_t keys[] = {48, 256, 2500};
+    for (unsigned i = 0; i < 3 * 3 * 4 * 3; i++) {
+        const struct series_case *of = &series_cases[i % 4];
+        struct esk_table_spec spec =
+            spec_of(of->name, of->column_count, of->index_count);
+        uint16_t page = page_bytes[i / 4 % 3];
+        struct esk_series_config open = {
+            .frames = (uint8_t)(2 + of->frames_more + i / 36),
+            .key_index_bytes = keys[i / 12 % 3]};
+        struct esk_table_info info;
+        struct esk_series *series = NULL;
+        ESK_CONTEXT("%s, pages of %u, %u frames, %u B", of->name, page,
+                    open.frames, open.key_index_bytes);
+        start(page, 0, sizeof arena);
+        spec.sync_blocks = of->sync_blocks;
+        ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&volume, of->name, &info), ESK_OK);
+        uint32_t bytes = esk_series_arena_bytes(&volume, &info, &open);
+        struct esk_series_options options;
+        ESK_CHECK_INT(esk_series_options(&info, &options), ESK_OK);
+        fits(series_bytes(of, page, open.frames, open.key_index_bytes,
+                          options.group_pages),
+             bytes, of->slack);
+        /* And these bytes are enough, and one less is not. */
+        ESK_CHECK_INT(esk_volume_arena_set(&volume, arena, bytes), ESK_OK);
+        ESK_CHECK_INT(esk_series_open(&series, &volume, of->name, &open),
+                      ESK_OK);
+        esk_series_close(series);
+        ESK_CHECK_INT(esk_volume_arena_set(&volume, arena, bytes - 8), ESK_OK);
+        ESK_CHECK_INT(esk_series_open(&series, &volume, of->name, &open),
+                      ESK_E_NO_MEMORY);
+    }
+}
+
+ESK_TEST(arena_constants_of_a_series_part_by_part) {
+    static const struct esk_series_parts parts[] = {
+        {.keys = NULL},
+        {.keys = &esk_series_part_samples},
+        {.keys = &esk_series_part_keys},
+        {.keys = &esk_series_part_keys, .log = &esk_series_part_log},
+    };
+    const uint32_t bytes[] = {0, ESK_SERIES_SAMPLES_BYTES(256),
+                              ESK_SERIES_KEYS_BYTES(256),
+                              ESK_SERIES_LOG_BYTES(256)};
+    struct esk_table_spec spec = spec_of("plain", 2, 0);
+    struct esk_table_info info;
+    spec.sync_blocks = ESK_SYNC_BLOCKS_NONE;
+    start(512, 0, sizeof arena);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&volume, "plain", &info), ESK_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        ESK_CONTEXT("parts %u", i);
+        fits(ESK_SERIES_ARENA_BYTES(512, 2, bytes[i]),
+             esk_series_arena_bytes_with(&volume, &parts[i], &info, NULL), 0);
+    }
+}
+
+ESK_TEST(arena_constants_of_a_tree_are_what_its_open_takes) {
+    for (unsigned i = 0; i < 4 * 3; i++) {
+        static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_JOURNALED,
+                                         ESK_STORE_WANDERING, ESK_STORE_MU};
+        static const struct esk_node_store *const named[] = {
+            &esk_store_inplace, &esk_store_journaled, &esk_store_wandering,
+            &esk_store_mu};
+        uint8_t frames = (uint8_t)(2 + i / 4 * 3);
+        bool moves = i % 4 > 1;
+        struct esk_tree_config open = {.store = named[i % 4], .frames = frames};
+        struct esk_tree_config second = {.frames = frames};
+        struct esk_table_spec spec = spec_of("map", 3, 0);
+        struct esk_table_info info;
+        struct esk_tree *tree = NULL;
+        struct esk_tree *reader = NULL;
+        ESK_CONTEXT("store %u, %u frames", stores[i % 4], frames);
+        start(512, moves ? 0 : ESK_MEDIUM_OVERWRITE, sizeof arena);
+        spec.index_count = 0;
+        spec.store = stores[i % 4];
+        ESK_CHECK_INT(esk_tree_create(&volume, &spec, NULL), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&volume, "map", &info), ESK_OK);
+        uint32_t bytes = esk_tree_arena_bytes(&volume, &info, &open);
+        fits(ESK_TREE_ARENA_BYTES(512, frames, 4,
+                                  moves ? ESK_TREE_MOVING_BYTES
+                                        : ESK_TREE_INPLACE_BYTES),
+             bytes, 0);
+        if (moves) {
+            open.write_cache = &esk_write_cache;
+            fits(ESK_TREE_ARENA_BYTES(512, frames, 4,
+                                      ESK_TREE_MOVING_BYTES +
+                                          ESK_TREE_WRITE_CACHE_BYTES(frames)),
+                 esk_tree_arena_bytes(&volume, &info, &open), 0);
+        } else {
+            open.batches = &esk_batches_inplace;
+            fits(ESK_TREE_ARENA_BYTES(512, frames, 4,
+                                      ESK_TREE_BATCHES_BYTES(16)),
+                 esk_tree_arena_bytes(&volume, &info, &open), 0);
+        }
+        ESK_CHECK_INT(esk_tree_open(&tree, &volume, "map", &open), ESK_OK);
+        fits(ESK_TREE_READER_ARENA_BYTES(512, frames, 4, 0),
+             esk_tree_reader_arena_bytes(tree, &second), 0);
+        ESK_CHECK_INT(esk_tree_reader_open(&reader, tree, &second), ESK_OK);
+        esk_tree_close(reader);
+        esk_tree_close(tree);
+    }
+}
+
+ESK_TEST(arena_is_free_from_the_last_open_table_on) {
+    const struct esk_table_spec specs[] = {
+        spec_of("a", 2, 0), spec_of("b", 2, 0), spec_of("c", 2, 0)};
+    const uint32_t one =
+        ESK_SERIES_ARENA_BYTES(256, 2, ESK_SERIES_ALL_BYTES(256, 8));
+    struct esk_series *open[3] = {NULL, NULL, NULL};
+    struct esk_series *more = NULL;
+    struct esk_table_info info;
+    uint8_t row[8] = {1};
+    start(256, 0, 3 * one + ESK_VOLUME_ARENA_BYTES(256));
+    for (unsigned i = 0; i < 3; i++) {
+        ESK_CHECK_INT(esk_series_create(&volume, &specs[i], NULL), ESK_OK);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        ESK_CHECK_INT(esk_series_open(&open[i], &volume, specs[i].name, NULL),
+                      ESK_OK);
+        ESK_CHECK_INT(esk_series_append(open[i], row), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_OK);
+    /* One between two open ones: its memory waits for the later one. */
+    esk_series_close(open[1]);
+    ESK_CHECK_INT(esk_series_open(&more, &volume, "b", NULL), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_series_append(open[1], row), ESK_E_INVALID);
+    row[0] = 2;
+    ESK_CHECK_INT(esk_series_append(open[0], row), ESK_OK);
+    ESK_CHECK_INT(esk_series_append(open[2], row), ESK_OK);
+    esk_series_close(open[2]);
+    ESK_CHECK_INT(esk_series_open(&more, &volume, "c", NULL), ESK_OK);
+    ESK_CHECK(more == open[1]);
+    ESK_CHECK_INT(esk_series_open(&open[2], &volume, "b", NULL), ESK_OK);
+    uint32_t count = 0;
+    ESK_CHECK_INT(esk_series_count(open[0], &count), ESK_OK);
+    ESK_CHECK_INT(count, 2);
+}
+
+ESK_TEST(arena_that_is_full_serves_its_tables_and_no_catalog_call) {
+    const struct esk_table_spec spec = spec_of("a", 2, 0);
+    struct esk_series *series = NULL;
+    struct esk_table_info info;
+    struct esk_column_info column;
+    struct esk_volume_report report;
+    uint16_t place = 0;
+    uint8_t row[8] = {0};
+    start(256, 0, sizeof arena);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_arena_set(&volume, arena,
+                             esk_series_arena_bytes(&volume, &info, NULL)),
+        ESK_OK);
+    ESK_CHECK_INT(esk_series_open(&series, &volume, "a", NULL), ESK_OK);
+    for (uint8_t i = 1; i < 200; i++) {
+        row[0] = i;
+        ESK_CHECK_INT(esk_series_append(series, row), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_erase_before(series, 50), ESK_OK);
+    ESK_CHECK_INT(esk_series_erase_after(series, 150), ESK_OK);
+    uint32_t count = 0;
+    ESK_CHECK_INT(esk_series_count(series, &count), ESK_OK);
+    ESK_CHECK_INT(count, 101);
+    ESK_CHECK_INT(esk_volume_list(&volume, &place, &info), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_column(&volume, &info, 0, &column),
+                  ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_check(&volume, &report), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_drop(&volume, "a"), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_arena_set(&volume, arena, sizeof arena),
+                  ESK_E_BUSY);
+    esk_series_close(series);
+    ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_OK);
+}
+
+ESK_TEST(arena_is_refused_where_it_is_not_aligned_or_has_no_page) {
+    start(256, 0, sizeof arena);
+    ESK_CHECK_INT(esk_volume_arena_set(&volume, (uint8_t *)arena + 4, 4096),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_volume_arena_set(&volume, arena, 255), ESK_E_NO_MEMORY);
+    struct esk_volume other;
+    ESK_CHECK_INT(
+        esk_volume_mount(&other, &ram.device, 0, (uint8_t *)arena + 4, 4096),
+        ESK_E_INVALID);
+    ESK_CHECK_INT(esk_volume_mount(&other, &ram.device, 0, arena, 255),
+                  ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_format(&ram.device, &config, arena, 255),
+                  ESK_E_NO_MEMORY);
+    /* What the volume had it still has. */
+    struct esk_table_info info;
+    ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_NOT_FOUND);
+}
+
+ESK_TEST_MAIN()
