@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The short programs keep their rows through resets, and are short.
+#include <stdio.h>
+
+#include "examples/short/logger.c"
+#define volume settings_volume
+#define arena settings_arena
+#include "examples/short/settings.c"
+#undef volume
+#undef arena
+
+#include "port/ram/ram.h"
+#include "test/harness/esk_test.h"
+
+static const struct esk_geometry geometry = {.block_count = 64,
+                                             .block_pages = 8,
+                                             .page_bytes = SHORT_PAGE_BYTES,
+                                             .program_bytes = 1,
+                                             .erased_value = 0xFF};
+static uint8_t chip[64 * 8 * SHORT_PAGE_BYTES];
+static struct esk_ram_device ram;
+
+static void chip_blank(void) {
+    memset(chip, 0xFF, sizeof chip);
+    ESK_CHECK_INT(esk_ram_device_init(&ram, &geometry, chip, sizeof chip),
+                  ESK_OK);
+}
+
+ESK_TEST(short_logger_goes_on_after_each_reset) {
+    chip_blank();
+    for (uint32_t boot = 1; boot <= 300; boot++) {
+        uint32_t count = 0;
+        ESK_CHECK_INT(short_logger(&ram.device, boot), ESK_OK);
+        ESK_CHECK_INT(esk_series_count(log_table, &count), ESK_OK);
+        ESK_CHECK_INT(count, boot);
+    }
+}
+
+ESK_TEST(short_settings_have_defaults_and_stay) {
+    static const char baud[12] = "baud";
+    static const char rate[12] = "rate";
+    chip_blank();
+    ESK_CHECK_INT(short_settings_start(&ram.device), ESK_OK);
+    ESK_CHECK_INT(short_setting(baud, 9600), 9600);
+    for (uint32_t boot = 1; boot <= 300; boot++) {
+        ESK_CHECK_INT(short_setting_set(baud, boot), ESK_OK);
+        ESK_CHECK_INT(short_settings_start(&ram.device), ESK_OK);
+        ESK_CHECK_INT(short_setting(baud, 9600), boot);
+        ESK_CHECK_INT(short_setting(rate, 5), 5);
+    }
+}
+
+/// Lines of code of a file, from its first #define on: neither blank ones nor
+/// comments; up to the end of `last`, the function that makes the first row or
+/// reads it.
+static int lines_of(const char *path, const char *last) {
+    char line[128];
+    int lines = 0;
+    bool begun = false;
+    bool is_last = false;
+    FILE *file = fopen(path, "r");
+    ESK_CHECK(file != NULL);
+    while (fgets(line, sizeof line, file) != NULL) {
+        begun = begun || strncmp(line, "#define", 7) == 0;
+        lines += begun && line[0] != '\n' && strncmp(line, "//", 2) != 0;
+        is_last = is_last || strstr(line, last) != NULL;
+        if (is_last && line[0] == '}') {
+            break;
+        }
+    }
+    fclose(file);
+    ESK_CHECK(is_last);
+    return lines;
+}
+
+ESK_TEST(short_programs_are_under_25_lines) {
+    ESK_CHECK(lines_of("examples/short/logger.c", "int short_logger(") < 25);
+    ESK_CHECK(lines_of("examples/short/settings.c", "short_setting(") < 25);
+}
+
+ESK_TEST_MAIN()
