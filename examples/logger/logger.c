@@ -13,6 +13,17 @@
 
 #include "examples/logger/board.h"
 
+/* What the logger uses of a series; a medium on which a page is programmed once
+   needs the sync journal. Other parts are not linked. */
+static const struct esk_series_parts logger_parts = {
+    .keys = &esk_series_part_keys,
+    .log = &esk_series_part_log,
+    .values = &esk_series_part_values,
+    .sync = &esk_series_part_sync,
+    .ranges = &esk_series_part_ranges,
+    .back = &esk_series_part_back,
+};
+
 static int logger_open(struct logger *logger) {
     const struct esk_volume_config volume = {.uuid = {'l', 'o', 'g'},
                                              .tables_max = 1};
@@ -37,7 +48,7 @@ static int logger_open(struct logger *logger) {
     ESK_TRY(esk_volume_mount_or_format(&logger->volume, board_device(), 0,
                                        &volume, logger->arena,
                                        sizeof logger->arena));
-    return esk_series_open_or_create(&logger->series, &esk_series_parts_all,
+    return esk_series_open_or_create(&logger->series, &logger_parts,
                                      &logger->volume, &table, &config, NULL);
 }
 

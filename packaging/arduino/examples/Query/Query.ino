@@ -20,13 +20,12 @@ struct Row {
 
 static uint8_t memory[PAGE_BYTES * BLOCKS];
 /* Three frames: two, and one for the value index. */
-static uint64_t
-    arena[ESK_SERIES_ARENA_BYTES(
-              PAGE_BYTES, 3,
-              ESK_SERIES_ALL_BYTES(128, sizeof(Row)) +
-                  ESK_SERIES_VALUES_BYTES(1, ESK_SERIES_ENTRY_BYTES(2, 16), 16,
-                                          0)) /
-          sizeof(uint64_t)];
+static uint64_t arena[ESK_SERIES_ARENA_BYTES(
+                          PAGE_BYTES, 3,
+                          ESK_SERIES_LOG_BYTES(128) +
+                              ESK_SERIES_VALUES_BYTES(
+                                  1, ESK_SERIES_ENTRY_BYTES(2, 16), 16, 0)) /
+                      sizeof(uint64_t)];
 static esk_ram_device ram;
 static esk_volume volume;
 static esk_series *series;
@@ -52,10 +51,17 @@ static int openTable() {
     table.index_count = 1;
     table.row_bytes = sizeof(Row);
 
+    /* What the queries use; other parts take no flash and no RAM. */
+    static esk_series_parts parts = {};
+    parts.keys = &esk_series_part_keys;
+    parts.log = &esk_series_part_log;
+    parts.values = &esk_series_part_values;
+    parts.ranges = &esk_series_part_ranges;
+
     esk_series_config opened = {};
     opened.key_index_bytes = 128;
-    return esk_series_open_or_create(&series, &esk_series_parts_all, &volume,
-                                     &table, &opened, NULL);
+    return esk_series_open_or_create(&series, &parts, &volume, &table, &opened,
+                                     NULL);
 }
 
 static int start() {

@@ -16,11 +16,10 @@ struct Row {
 } __attribute__((packed));
 
 static uint8_t memory[DEVICE_BYTES];
-/* Two page frames, and the parts of a table without value index. */
-static uint64_t arena[ESK_SERIES_ARENA_BYTES(
-                          PAGE_BYTES, 2,
-                          ESK_SERIES_ALL_BYTES(256, sizeof(Row))) /
-                      sizeof(uint64_t)];
+/* Two page frames. Of the parts of a series the one that finds the newest row
+   is named: what is not named takes no flash and no RAM. */
+static uint64_t
+    arena[ESK_SERIES_ARENA_BYTES(PAGE_BYTES, 2, 0) / sizeof(uint64_t)];
 static esk_ram_device ram;
 static esk_volume volume;
 static esk_series *series;
@@ -49,12 +48,15 @@ static int start() {
     esk_volume_config config = {};
     config.tables_max = 1;
 
+    static esk_series_parts parts = {};
+    parts.back = &esk_series_part_back;
+
     memset(memory, 0xFF, sizeof memory);
     ESK_TRY(esk_ram_device_init(&ram, &geometry, memory, sizeof memory));
     ESK_TRY(esk_volume_mount_or_format(&volume, &ram.device, 0, &config, arena,
                                        sizeof arena));
-    return esk_series_open_or_create(&series, &esk_series_parts_all, &volume,
-                                     &table, NULL, NULL);
+    return esk_series_open_or_create(&series, &parts, &volume, &table, NULL,
+                                     NULL);
 }
 
 void setup() {
