@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Where the fields of tree pages are; FORMAT.md, "Tree pages".
+/// Where the fields of tree pages are; FORMAT.md, "Trees".
 #ifndef ESK_INDEX_BTREE_BTREE_FORMAT_H
 #define ESK_INDEX_BTREE_BTREE_FORMAT_H
 
