@@ -86,6 +86,8 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->journal = info->blocks[ESK_REGION_SYNC] > 0
                           ? esk_arena_take(arena, sizeof *memory->journal)
                           : NULL;
+    memory->breaks = NULL;
+    memory->row = NULL;
     if (parts->breaks != NULL) {
         memory->breaks = esk_arena_take(arena, sizeof *memory->breaks);
         memory->row = esk_arena_take(arena, info->row_bytes);
