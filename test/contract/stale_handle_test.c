@@ -72,6 +72,9 @@ static void start(void) {
     }
     ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, NULL), ESK_OK);
     ESK_CHECK_INT(esk_tree_cursor_open(tree, &tree_cursor, NULL), ESK_OK);
+    /* Both stand on a row, with more behind it in the same page. */
+    ESK_CHECK_INT(esk_series_cursor_next(series, &cursor, row), ESK_OK);
+    ESK_CHECK_INT(esk_tree_cursor_next(tree, &tree_cursor, row), ESK_OK);
     ESK_CHECK_INT(esk_tree_walk_open(tree, &walk), ESK_OK);
     ESK_CHECK_INT(esk_tree_reader_open(&reader, tree, NULL), ESK_OK);
     /* The next row would complete what is in RAM only. */

@@ -324,7 +324,8 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
 
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
-    if (cursor->left > 0 && cursor->position >= series->data.tail &&
+    if (cursor->left > 0 && series != NULL &&
+        cursor->position >= series->data.tail &&
         cursor->key_lo >= series->floor &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (cursor->matches == NULL || esk_parts(series)->ranges == NULL) {

@@ -302,17 +302,10 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
     return status == ESK_E_CORRUPT ? cursor_pass(tree, cursor) : status;
 }
 
-/// Whether the tree was changed since the cursor's path was made.
-static inline bool is_changed(const struct esk_tree *tree,
-                              const struct esk_tree_cursor *cursor) {
-    /* By halves, as esk_pool_holds. */
-    uint32_t differs = cursor->changes ^ tree->changes;
-    return ((uint16_t)differs | (uint16_t)(differs >> 16)) != 0;
-}
-
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row) {
-    if (cursor->left == 0 || tree->broken || is_changed(tree, cursor) ||
+    if (cursor->left == 0 || tree == NULL || tree->broken ||
+        !esk_words_equal(cursor->changes, tree->changes) ||
         !esk_pool_holds(&tree->pool, cursor->frame, cursor->path.address[0])) {
         return cursor_go(tree, cursor, row);
     }
