@@ -79,23 +79,26 @@ static void create(void) {
     esk_board_note(SLOT_READY, 1);
 }
 
-/// Rows are those of rising keys without a gap, but in the oldest block: where
-/// its erase was cut, a page of it may read and the next one not. Returns the
-/// newest key; 0 when there is none.
+/// Rows are those of rising keys without a gap, but in the oldest block of a
+/// region that is full: where its erase was cut, a page of it may read and the
+/// next one not. Returns the newest key; 0 when there is none.
 /// oldest   out: of the rows without a gap.
 static uint32_t verify(uint32_t *oldest) {
+    struct esk_space space;
     struct row row;
     struct row wanted;
     uint32_t first = 0;
     uint32_t key = 0;
     *oldest = 0;
+    esk_series_space(series, ESK_REGION_DATA, &space);
     FIRMWARE_DO(esk_series_cursor_open(series, &cursor, NULL));
     int status = esk_series_cursor_next(series, &cursor, &row);
     while (status == ESK_OK) {
         if (key == 0) {
             first = row.key;
         }
-        bool is_erasing = row.key > key && row.key - first <= BLOCK_ROWS;
+        bool is_erasing = space.pages_free == 0 && row.key > key &&
+                          row.key - first <= BLOCK_ROWS;
         if (key == 0 || (row.key != key + 1 && is_erasing)) {
             *oldest = row.key;
             key = row.key - 1;
