@@ -13,9 +13,6 @@
 #include "base/inline.h"
 #include "base/shape.h"
 
-/// The sign bit of a word.
-#define WORD_SIGN UINT32_C(0x80000000)
-
 _Static_assert(ESK_TYPE_I8 == 1 && ESK_TYPE_I64 == 4 && ESK_TYPE_U8 == 5 &&
                    ESK_TYPE_U64 == 8 && ESK_TYPE_F32 == 9,
                "widths double from I8 to I64 and again from U8 to U64");
@@ -36,10 +33,10 @@ static bool order_is_signed(uint8_t type) {
 
 /// Sign bit set: a negative, whose magnitude counts down. -0.0 joins +0.0.
 static uint32_t order_float32(uint32_t bits) {
-    if ((bits & UINT32_C(0x80000000)) == 0) {
-        return bits | UINT32_C(0x80000000);
+    if ((bits & ESK_ORDER_WORD_SIGN) == 0) {
+        return bits | ESK_ORDER_WORD_SIGN;
     }
-    return bits == UINT32_C(0x80000000) ? bits : ~bits;
+    return bits == ESK_ORDER_WORD_SIGN ? bits : ~bits;
 }
 
 uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
@@ -49,7 +46,7 @@ uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
     bool is_signed = order_is_signed(type);
     switch (esk_order_width(type)) {
     case 4:
-        return is_signed ? esk_load_u32(bytes) ^ UINT32_C(0x80000000)
+        return is_signed ? esk_load_u32(bytes) ^ ESK_ORDER_WORD_SIGN
                          : order_float32(esk_load_u32(bytes));
     case 2:
         return (uint16_t)(esk_load_u16(bytes) ^ (is_signed ? 0x8000u : 0u));
@@ -154,7 +151,7 @@ ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
 uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
                              uint16_t stride, uint16_t count, uint32_t order) {
 #if SIZE_MAX > UINT32_MAX
-    uint32_t sign = type == ESK_TYPE_I32 ? UINT32_C(0x80000000) : 0;
+    uint32_t sign = type == ESK_TYPE_I32 ? ESK_ORDER_WORD_SIGN : 0;
     uint32_t first = count > 0 ? esk_load_u32(bytes) ^ sign : order;
     if (order <= first) {
         return 0;
@@ -242,7 +239,8 @@ static uint64_t order_load64(uint8_t type, const uint8_t *bytes) {
 
 uint64_t esk_order_load(uint8_t type, const uint8_t *bytes) {
     if (esk_order_is_word(type)) {
-        return esk_load_u32(bytes) ^ (type == ESK_TYPE_I32 ? WORD_SIGN : 0);
+        return esk_load_u32(bytes) ^
+               (type == ESK_TYPE_I32 ? ESK_ORDER_WORD_SIGN : 0);
     }
     return esk_order_width(type) <= 4 ? esk_order_load32(type, bytes)
                                       : order_load64(type, bytes);

@@ -23,6 +23,9 @@
 #include "base/inline.h"
 #include "esker/schema.h"
 
+/// The sign bit of a word.
+#define ESK_ORDER_WORD_SIGN UINT32_C(0x80000000)
+
 /// Bytes a value of numeric `type` takes; 0 for any other type.
 uint8_t esk_order_width(uint8_t type);
 
@@ -46,7 +49,7 @@ static inline bool esk_order_is_word(uint8_t type) {
 static inline uint16_t esk_order_rank_words(uint8_t type, const uint8_t *bytes,
                                             uint16_t stride, uint16_t count,
                                             uint32_t order) {
-    uint32_t sign = type == ESK_TYPE_I32 ? UINT32_C(0x80000000) : 0;
+    uint32_t sign = type == ESK_TYPE_I32 ? ESK_ORDER_WORD_SIGN : 0;
     size_t rank = 0;
     size_t left = count;
     while (left > 0) {

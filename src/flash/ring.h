@@ -48,7 +48,7 @@ struct esk_ring {
     uint32_t head;            ///< position the next page gets
     uint32_t tail;            ///< oldest position that may be read
     struct esk_region region; ///< a lap has as many positions as it has pages
-    struct esk_ring *next;    ///< of the table that it is of
+    struct esk_ring *next;    ///< the next ring of its table
     uint32_t lap;             ///< where a lap began that is not long ago
     uint32_t ready;           ///< first position not known to be erased
     uint32_t good;            ///< no block from head's on to here is bad

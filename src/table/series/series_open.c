@@ -175,8 +175,8 @@ static int shape_check(const struct esk_volume *volume,
     return unserved ? ESK_E_UNSUPPORTED : sound ? ESK_OK : ESK_E_CORRUPT;
 }
 
-/// What an open knows of the table. Until the arena is carved it stands at its
-/// end; then, but for what it no longer needs, aside. The
+/// What an open knows of the table. Until the arena is carved this is at the
+/// arena's end. Then what is still needed of it is moved aside, where the
 /// layout's columns, which only a table with value indexes has, may reach into
 /// the frames and the key index, which are empty yet.
 struct open_scratch {

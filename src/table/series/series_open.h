@@ -48,7 +48,7 @@ void esk_series_make(const struct esk_arena *arena,
                      const struct esk_series_config *config);
 
 /// Gives it frames and mounts it; a handle that cannot be mounted is closed.
-/// series   out, untouched unless ESK_OK.
+/// series   out; NULL unless ESK_OK.
 /// status   of what was done with it before: it is closed if that failed.
 /// info, options  may stand there, in memory->aside.
 /// Returns  `status`; ESK_E_IO.
