@@ -54,8 +54,8 @@
                     ESK_ARENA_PIECE((uint32_t)(frames) * (page_bytes)) +       \
                     ESK_ARENA_PIECE(6u * ((frames) - 1u)) + (parts_bytes))
 #define ESK_SERIES_HANDLE_BYTES                                                \
-    (ESK_BY_POINTER(190, 244, 352) +                                           \
-     ESK_BY_POINTER(2, 3, 4) * (uint32_t)sizeof(esk_key))
+    (ESK_BY_POINTER(194, 248, 368) +                                           \
+     ESK_BY_POINTER(2, 3, 2) * (uint32_t)sizeof(esk_key))
 
 /// esk_series_part_keys with esk_series_part_log, esk_series_part_keys alone,
 /// and esk_series_part_samples: one of them.

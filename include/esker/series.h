@@ -249,6 +249,7 @@ struct esk_series_plan {
 struct esk_series_cursor {
     const uint8_t *next; ///< the next row, in a frame
     uint32_t tag;        ///< device page of `position`
+    uint32_t drops;      ///< of the table when that page was entered
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
     uint16_t left;       ///< rows from `next` on that are wanted
     uint32_t end;        ///< ordinal after these rows; going back before them

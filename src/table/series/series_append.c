@@ -182,6 +182,7 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
         return status;
     }
     series->floor = order;
+    series->drops++;
     esk_ring_drop(&series->data, position);
     if (esk_var_ring(series) != NULL) {
         esk_parts(series)->var->trim(series);

@@ -270,6 +270,11 @@ static int position_find(struct esk_series *series,
     return dropped && cursor->has_end ? ESK_E_STALE : ESK_OK;
 }
 
+/// Changes when oldest rows are dropped, by the ring or by a new floor.
+static inline uint32_t drops(const struct esk_series *series) {
+    return series->data.tail + series->drops;
+}
+
 static int forward_next(struct esk_series *series,
                         struct esk_series_cursor *cursor, void *row) {
     int status = ESK_NOT_FOUND;
@@ -294,6 +299,7 @@ static int forward_next(struct esk_series *series,
         }
         cursor->frame = frame;
         cursor->tag = series->pool.tags[frame];
+        cursor->drops = drops(series);
         status = page_enter(series, cursor, page, esk_page_count(page),
                             esk_page_aux(page), row);
         esk_pool_unpin(&series->pool, frame);
@@ -325,8 +331,7 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
     if (cursor->left > 0 && series != NULL &&
-        cursor->position >= series->data.tail &&
-        cursor->key_lo >= series->floor &&
+        esk_words_equal(cursor->drops, drops(series)) &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (cursor->matches == NULL || esk_parts(series)->ranges == NULL) {
             esk_row_copy(series, row,
