@@ -98,7 +98,7 @@ static inline uint8_t esk_byte_from(uint32_t value, uint8_t shift) {
 
 /// Whether two words are equal.
 static inline bool esk_words_equal(uint32_t a, uint32_t b) {
-#if SIZE_MAX > UINT32_MAX
+#if SIZE_MAX > UINT16_MAX
     return a == b;
 #else
     /* By halves: an 8-bit processor has few registers for two words. */
