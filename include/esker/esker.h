@@ -9,6 +9,7 @@
 #include "esker/assert.h"
 #include "esker/device.h"
 #include "esker/row.h"
+#include "esker/salvage.h"
 #include "esker/schema.h"
 #include "esker/series.h"
 #include "esker/status.h"

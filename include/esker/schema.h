@@ -33,6 +33,7 @@ typedef uint32_t esk_key;
 #define esk_volume_mount esk_volume_mount_with_32_bit_keys
 #define esk_volume_mount_or_format esk_volume_mount_or_format_with_32_bit_keys
 #define esk_volume_attach esk_volume_attach_with_32_bit_keys
+#define esk_volume_salvage esk_volume_salvage_with_32_bit_keys
 #elif ESK_KEY_BITS == 64
 typedef uint64_t esk_key;
 #else

@@ -200,6 +200,20 @@ int esk_volume_mount_or_format(struct esk_volume *volume,
                                const struct esk_volume_config *config,
                                void *arena, uint32_t arena_bytes);
 
+/// Mounts, read-only, a volume of which no superblock is left, from the pages
+/// of its catalog. Call it where esk_volume_mount finds no volume.
+///
+/// volume, arena  as for esk_volume_mount.
+/// Returns  ESK_OK; ESK_NOT_FOUND when there is no catalog: it takes two of its
+///          pages, both copies counted, or one and a page of its tables;
+///          ESK_E_GEOMETRY; ESK_E_IO; ESK_E_INVALID; ESK_E_NO_MEMORY.
+/// Costs    a read of 16 bytes a page of the first and the last 32 blocks,
+///          twice a commit that pages are left of; the catalog's pages; and at
+///          most 64 page reads a table.
+int esk_volume_salvage(struct esk_volume *volume,
+                       const struct esk_device *device, void *arena,
+                       uint32_t arena_bytes);
+
 /// What an attach knows of a volume: constants that `esker header` prints.
 struct esk_volume_shape {
     uint32_t seed;

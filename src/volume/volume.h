@@ -10,6 +10,7 @@
 
 enum {
     ESK_HALF_TRIES = 3,
+    ESK_HALF_BLOCKS_MAX = 32,  ///< of a half, spare ones included
     ESK_MOUNT_BLOCKS_MAX = 64, ///< at each end searched for a superblock
 };
 

@@ -14,7 +14,6 @@
 #include "volume/volume_format.h"
 
 enum {
-    HALF_BLOCKS_MAX = 32, ///< of a half, spare ones included
     TABLES_MAX_DEFAULT = 8,
     DESCRIPTOR_BYTES_MEAN = 768, ///< meta space a table is given
     HALF_SPARE_BLOCKS = 2,       ///< of a half, where blocks go bad
@@ -48,7 +47,7 @@ static int volume_plan(struct esk_volume *volume,
     bool go_bad = device->ops->block_is_bad != NULL;
     volume->half_blocks = blocks + (go_bad ? HALF_SPARE_BLOCKS : 0u);
     if (blocks * geometry->block_pages > UINT16_MAX ||
-        volume->half_blocks > HALF_BLOCKS_MAX) {
+        volume->half_blocks > ESK_HALF_BLOCKS_MAX) {
         return ESK_E_INVALID;
     }
     volume->half_pages = (uint16_t)(blocks * geometry->block_pages);

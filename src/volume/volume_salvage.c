@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Mounting a volume from the pages of its catalog, where no superblock is
+/// left.
+///
+///     | half 0: pages of the catalog | tables ... | half 1: the same |
+///
+/// What the superblock had is found anew. The volume's seed: the checksum of
+/// a catalog page starts from it, and CRC-32C runs backwards, so each page
+/// gives the seed with which it is valid. Where half 1 begins: at the first
+/// block near the device's end that has such a page. The tables' checksum:
+/// by a page of a table, whose seed its descriptor has.
+///
+/// Invariants
+///  1. A page alone proves nothing: any bytes give some seed. A catalog
+///     counts when two pages agree, or one and a page of a table.
+///  2. Of several commits of a volume the one with most pages counts, so that
+///     one that a cut ended hides no table; of those the newest. Of several
+///     volumes the one formatted last counts: commits are numbered on.
+///  3. Copies of the catalog that nowhere agree are not mixed: the one with
+///     more pages counts.
+#include "base/crc.h"
+#include "volume/table.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
+
+enum {
+    /* Pages of a table that are looked at for one that is valid. */
+    PAGES_PROBED = 32,  ///< its first ones: a tree in place fills them first
+    BLOCKS_PROBED = 32, ///< and the first of blocks all over the region
+};
+
+/// How much of a catalog there is.
+struct extent {
+    uint16_t pages[2]; ///< that are valid, of each half
+    uint16_t ends[2];  ///< behind the last of them
+    bool agree;        ///< a page is the same in both halves
+};
+
+/// Blocks at each end of the device in which a half can be.
+static uint32_t half_blocks_most(const struct esk_volume *volume) {
+    uint32_t blocks = esk_volume_geometry(volume)->block_count / 2;
+    return blocks < ESK_HALF_BLOCKS_MAX ? blocks : ESK_HALF_BLOCKS_MAX;
+}
+
+/// Whether page `id` has the kind of a catalog's; its commit.
+/// Returns ESK_OK; ESK_NOT_FOUND; ESK_E_IO.
+static int header_find(struct esk_volume *volume, esk_page_id id,
+                       uint32_t *commit) {
+    struct esk_meta meta;
+    enum esk_header header = ESK_HEADER_OTHER;
+    esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
+    ESK_TRY(esk_region_header(&meta.region, id, &header, commit));
+    return header == ESK_HEADER_PAGE ? ESK_OK : ESK_NOT_FOUND;
+}
+
+/// Reads page `index` of half `half`. Returns ESK_OK when it is one of the
+/// volume's catalog.
+static int page_read(struct esk_volume *volume, uint8_t half, uint16_t index,
+                     uint8_t *page) {
+    esk_page_id id = 0;
+    uint32_t commit = 0;
+    ESK_TRY(esk_half_page(volume, half, index, &id));
+    ESK_TRY(header_find(volume, id, &commit));
+    return commit == volume->commit ? esk_half_read(volume, half, index, page)
+                                    : ESK_NOT_FOUND;
+}
+
+/// Makes half 1 begin where the first of its pages is, or as far from the end
+/// as it can be.
+static void half_place(struct esk_volume *volume, uint8_t *page) {
+    uint16_t pages = esk_volume_geometry(volume)->block_pages;
+    uint32_t most = half_blocks_most(volume);
+    for (uint32_t blocks = most; blocks > 0; blocks--) {
+        volume->half_blocks = blocks;
+        for (uint16_t i = 0; i < pages; i++) {
+            if (page_read(volume, 1, i, page) == ESK_OK) {
+                return;
+            }
+        }
+    }
+    volume->half_blocks = most;
+}
+
+/// Counts the pages of the volume's catalog in both halves.
+static void extent_find(struct esk_volume *volume, struct extent *extent,
+                        uint8_t *page) {
+    uint32_t pages =
+        volume->half_blocks * esk_volume_geometry(volume)->block_pages;
+    memset(extent, 0, sizeof *extent);
+    for (uint16_t i = 0; i < pages && i < UINT16_MAX; i++) {
+        uint32_t sums[2] = {0, 0};
+        for (uint8_t half = 0; half < 2; half++) {
+            if (page_read(volume, half, i, page) == ESK_OK) {
+                sums[half] = esk_load_u32(page + ESK_ENVELOPE_CHECKSUM);
+                extent->pages[half]++;
+                extent->ends[half] = (uint16_t)(i + 1u);
+                extent->agree = extent->agree ||
+                                (half == 1 && extent->ends[0] == i + 1u &&
+                                 sums[0] == sums[1]);
+            }
+        }
+    }
+}
+
+/// Takes as much of the catalog with the volume's seed and commit as there is.
+/// Returns how many pages of it were found, both halves counted.
+static uint16_t catalog_take(struct esk_volume *volume, uint8_t *page) {
+    struct extent extent;
+    volume->half_valid = 3;
+    half_place(volume, page);
+    extent_find(volume, &extent, page);
+    volume->half_newest = extent.pages[1] > extent.pages[0];
+    uint16_t end = extent.ends[volume->half_newest];
+    if (extent.agree) {
+        uint16_t other = extent.ends[1 - volume->half_newest];
+        end = other > end ? other : end;
+    } else {
+        volume->half_valid = (uint8_t)(1u << volume->half_newest);
+    }
+    volume->catalog_pages = end;
+    volume->half_pages = (uint16_t)(end + 1u);
+    return (uint16_t)(extent.pages[0] + extent.pages[1]);
+}
+
+/// Whether the page in `page` is valid as one of the table `info`, whatever
+/// its kind, with the checksum of the volume.
+static bool page_is_valid(struct esk_volume *volume,
+                          const struct esk_table_info *info, uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    struct esk_envelope envelope = {
+        .seed = info->seed,
+        .page_bytes = geometry->page_bytes,
+        .unit = 1,
+        .checksum = volume->checksum,
+        .kind = ESK_KIND_ANY,
+        .table = info->id,
+        .erased_value = geometry->erased_value,
+    };
+    if (esk_envelope_check(&envelope, page, false) != 0) {
+        return true;
+    }
+    envelope.unit = info->row_bytes > 0 ? info->row_bytes : 1;
+    return esk_envelope_check(&envelope, page, false) != 0; /* by a seal */
+}
+
+/// Looks in the table `info` for a page that is valid with some checksum,
+/// which is the volume's then.
+static bool table_probe(struct esk_volume *volume,
+                        const struct esk_table_info *info, uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t block = info->block[ESK_REGION_DATA];
+    uint32_t blocks = info->blocks[ESK_REGION_DATA];
+    struct esk_meta meta;
+    esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
+    if (block >= geometry->block_count ||
+        blocks > geometry->block_count - block) {
+        return false;
+    }
+    uint32_t pages = blocks * geometry->block_pages;
+    uint32_t stride = (blocks / BLOCKS_PROBED + 1) * geometry->block_pages;
+    for (uint32_t at = 0; at < pages; at += at < PAGES_PROBED ? 1 : stride) {
+        esk_page_id id = block * geometry->block_pages + at;
+        if (esk_region_peek(&meta.region, id, 0, page, geometry->page_bytes) !=
+            ESK_OK) {
+            continue;
+        }
+        for (uint8_t c = 0; c <= ESK_CHECKSUM_NONE; c++) {
+            volume->checksum = c;
+            if (page_is_valid(volume, info, page)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// Finds the checksum of the volume's tables; without one it stays the
+/// default.
+/// Returns whether a table has a valid page.
+static bool checksum_find(struct esk_volume *volume, uint8_t *page) {
+    struct esk_table_info info;
+    uint16_t cursor = 0;
+    int status = ESK_OK;
+    do {
+        status = esk_catalog_list(volume, &cursor, &info, page);
+        if (status == ESK_OK && table_probe(volume, &info, page)) {
+            return true;
+        }
+    } while (status == ESK_OK || status == ESK_E_CORRUPT);
+    volume->checksum = ESK_CHECKSUM_CRC32C;
+    return false;
+}
+
+/// Takes seed and commit from page `id`. Returns ESK_OK; ESK_NOT_FOUND when it
+/// is no page of a catalog; ESK_E_CORRUPT; ESK_E_IO.
+static int seed_take(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
+    uint16_t bytes = esk_volume_geometry(volume)->page_bytes;
+    struct esk_meta meta;
+    uint32_t commit = 0;
+    esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
+    ESK_TRY(header_find(volume, id, &commit));
+    ESK_TRY(esk_region_peek(&meta.region, id, 0, page, bytes));
+    volume->commit = commit;
+    volume->seed = ~esk_crc32c_undo(
+        ~esk_load_u32(page + ESK_ENVELOPE_CHECKSUM), page + ESK_ENVELOPE_COUNT,
+        (uint16_t)(bytes - ESK_ENVELOPE_COUNT));
+    return ESK_OK;
+}
+
+/// Whether the catalog of `volume` counts more than that of `best`.
+static bool is_better(const struct esk_volume *volume,
+                      const struct esk_volume *best) {
+    bool more = volume->catalog_pages > best->catalog_pages;
+    bool same = volume->catalog_pages == best->catalog_pages;
+    bool newer = volume->commit > best->commit;
+    if (best->half_valid != 0 && volume->seed != best->seed) {
+        return newer || (volume->commit == best->commit && more);
+    }
+    return more || (same && newer);
+}
+
+/// Makes `best` the volume as page `id` says it is, if that is more of one.
+static int page_try(struct esk_volume *volume, struct esk_volume *best,
+                    esk_page_id id, uint8_t *page) {
+    uint32_t seed = volume->seed;
+    uint32_t commit = volume->commit;
+    ESK_TRY(seed_take(volume, id, page));
+    if (seed == volume->seed && commit == volume->commit &&
+        volume->half_valid != 0) {
+        return ESK_OK; /* the same catalog */
+    }
+    uint16_t found = catalog_take(volume, page);
+    if (is_better(volume, best) && (checksum_find(volume, page) || found > 1)) {
+        *best = *volume;
+    }
+    return ESK_OK;
+}
+
+int esk_volume_salvage(struct esk_volume *volume,
+                       const struct esk_device *device, void *arena,
+                       uint32_t arena_bytes) {
+    const struct esk_geometry *geometry = &device->geometry;
+    struct esk_volume best;
+    int failed = ESK_NOT_FOUND;
+    int status = esk_geometry_check(geometry);
+    if (status == ESK_OK) {
+        status = esk_volume_begin(volume, device, ESK_MOUNT_READ_ONLY, arena,
+                                  arena_bytes);
+    }
+    if (status != ESK_OK) {
+        memset(volume, 0, sizeof *volume);
+        return status;
+    }
+    uint8_t *page = esk_volume_scratch(volume);
+    uint32_t half = half_blocks_most(volume);
+    uint32_t pages = half * geometry->block_pages;
+    memset(&best, 0, sizeof best);
+    for (uint32_t i = 0; i < 2 * pages; i++) {
+        esk_page_id id = i;
+        if (i >= pages) {
+            id += (geometry->block_count - 2 * half) * geometry->block_pages;
+        }
+        if (page_try(volume, &best, id, page) == ESK_E_IO) {
+            failed = ESK_E_IO;
+        }
+    }
+    *volume = best;
+    return best.half_valid != 0 ? ESK_OK : failed;
+}
