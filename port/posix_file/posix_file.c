@@ -130,6 +130,13 @@ static int file_read(const struct esk_device *device, esk_page_id page,
     struct esk_posix_file *file = device->context;
     uint64_t address;
     ESK_TRY(file_address(device, page, offset, bytes, &address));
+    if (address + bytes > file->end) {
+        memset(buffer, device->geometry.erased_value, bytes);
+        if (address >= file->end) {
+            return ESK_OK;
+        }
+        bytes = (uint16_t)(file->end - address);
+    }
     if (file->map == NULL) {
         return file_read_call(file, address, buffer, bytes);
     }
@@ -182,8 +189,7 @@ static const struct esk_device_ops file_ops = {
     .sync = file_sync,
 };
 
-/// Maps what the file has of the device. An empty file stays unmapped, and
-/// its reads fail as past the end.
+/// Maps what the file has of the device. An empty file stays unmapped.
 static int file_map(struct esk_posix_file *file, uint64_t file_bytes) {
     uint64_t bytes = file_geometry_bytes(&file->device.geometry);
     bytes = file_bytes < bytes ? file_bytes : bytes;
@@ -214,6 +220,9 @@ static int file_start(struct esk_posix_file *file, unsigned flags) {
     if ((flags & ESK_POSIX_FILE_ANY_LENGTH) == 0 && file_bytes != bytes) {
         return file_bytes < bytes ? ESK_E_CORRUPT : ESK_E_GEOMETRY;
     }
+    if ((flags & ESK_POSIX_FILE_ANY_LENGTH) != 0) {
+        file->end = file_bytes;
+    }
     if ((flags & ESK_POSIX_FILE_MMAP) != 0) {
         return file_map(file, file_bytes);
     }
@@ -226,6 +235,7 @@ static void file_init(struct esk_posix_file *file, int descriptor,
         .ops = &file_ops, .context = file, .geometry = *geometry};
     file->map = NULL;
     file->map_bytes = 0;
+    file->end = UINT64_MAX;
     file->ahead_start = 0;
     file->read_end = UINT64_MAX;
     file->run = 0;

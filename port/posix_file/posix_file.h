@@ -34,8 +34,8 @@ enum esk_posix_file_flags {
     /// Reads copy from a mapping: no system call a page. While it is mapped
     /// nobody may truncate the file: the system would end the process.
     ESK_POSIX_FILE_MMAP = 1u << 1,
-    /// Opens a file of any length, to salvage it: reads past its end are
-    /// ESK_E_IO, and what follows the last page is left alone. Needs
+    /// Opens a file of any length, to salvage it: bytes past its end read as
+    /// erased, and what follows the last page is left alone. Needs
     /// ESK_POSIX_FILE_READ_ONLY.
     ESK_POSIX_FILE_ANY_LENGTH = 1u << 2,
 };
@@ -50,6 +50,7 @@ struct esk_posix_file {
     struct esk_device device; ///< mount on this
     const uint8_t *map;       ///< NULL: not mapped
     uint64_t map_bytes;
+    uint64_t end; ///< bytes from here on read as erased
     uint8_t *ahead; ///< what was read ahead; NULL: nothing is
     uint32_t ahead_bytes;
     uint32_t ahead_held;  ///< of them

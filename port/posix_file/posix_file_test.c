@@ -125,7 +125,7 @@ ESK_TEST(posix_file_open_reports_a_wrong_length) {
     }
 }
 
-ESK_TEST(posix_file_reads_past_a_truncated_end_fail_and_do_not_crash) {
+ESK_TEST(posix_file_of_any_length_reads_as_erased_past_its_end) {
     static const long lengths[] = {0, 1, 5 * PAGE + 100, 6 * PAGE, BYTES - 1};
     for (unsigned i = 0; i < 2 * sizeof lengths / sizeof lengths[0]; i++) {
         struct esk_posix_file file;
@@ -139,10 +139,15 @@ ESK_TEST(posix_file_reads_past_a_truncated_end_fail_and_do_not_crash) {
                                               ESK_POSIX_FILE_ANY_LENGTH),
                       ESK_OK);
         for (esk_page_id page = 0; page < PAGES * BLOCKS; page++) {
-            bool there = (long)(page + 1) * PAGE <= length;
+            memset(seen, 0x5A, PAGE);
             ESK_CHECK_INT(
                 file.device.ops->read(&file.device, page, 0, seen, PAGE),
-                there ? ESK_OK : ESK_E_IO);
+                ESK_OK);
+            for (long at = 0; at < PAGE; at++) {
+                long byte = (long)page * PAGE + at;
+                bool there = byte < length && page == 5;
+                ESK_CHECK_INT(seen[at], there ? data[at] : 0xFF);
+            }
         }
         ESK_CHECK_INT(esk_posix_file_close(&file), ESK_OK);
         image_end();
@@ -307,8 +312,9 @@ ESK_TEST(posix_file_reads_ahead_no_further_than_the_file) {
     ESK_CHECK_BYTES(seen, data, PAGE);
     ESK_CHECK_INT(file.ahead_held, 4 * PAGE + 10);
     ESK_CHECK_INT(device->ops->read(device, 6, 0, seen, 10), ESK_OK);
-    ESK_CHECK_INT(device->ops->read(device, 6, 10, seen, 1), ESK_E_IO);
-    ESK_CHECK_INT(device->ops->read(device, 6, 0, seen, PAGE), ESK_E_IO);
+    ESK_CHECK_INT(device->ops->read(device, 6, 10, seen, 1), ESK_OK);
+    ESK_CHECK_INT(seen[0], 0xFF);
+    ESK_CHECK_INT(device->ops->read(device, 6, 0, seen, PAGE), ESK_OK);
     ESK_CHECK_INT(esk_posix_file_close(&file), ESK_OK);
     image_end();
 }

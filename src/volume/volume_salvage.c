@@ -96,9 +96,9 @@ static void extent_find(struct esk_volume *volume, struct extent *extent,
                 sums[half] = esk_load_u32(page + ESK_ENVELOPE_CHECKSUM);
                 extent->pages[half]++;
                 extent->ends[half] = (uint16_t)(i + 1u);
-                extent->agree = extent->agree ||
-                                (half == 1 && extent->ends[0] == i + 1u &&
-                                 sums[0] == sums[1]);
+                extent->agree =
+                    extent->agree || (half == 1 && extent->ends[0] == i + 1u &&
+                                      sums[0] == sums[1]);
             }
         }
     }
@@ -203,9 +203,9 @@ static int seed_take(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
     ESK_TRY(header_find(volume, id, &commit));
     ESK_TRY(esk_region_peek(&meta.region, id, 0, page, bytes));
     volume->commit = commit;
-    volume->seed = ~esk_crc32c_undo(
-        ~esk_load_u32(page + ESK_ENVELOPE_CHECKSUM), page + ESK_ENVELOPE_COUNT,
-        (uint16_t)(bytes - ESK_ENVELOPE_COUNT));
+    volume->seed = ~esk_crc32c_undo(~esk_load_u32(page + ESK_ENVELOPE_CHECKSUM),
+                                    page + ESK_ENVELOPE_COUNT,
+                                    (uint16_t)(bytes - ESK_ENVELOPE_COUNT));
     return ESK_OK;
 }
 

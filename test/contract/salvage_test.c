@@ -113,24 +113,24 @@ static int map_create(struct store *store) {
         .columns = map_columns,
         .column_count = 2,
         .data_blocks = has_small_blocks(store) ? 80 : 16,
-        .store = is_overwritten(store) ? ESK_STORE_INPLACE
-                                       : ESK_STORE_WANDERING,
+        .store =
+            is_overwritten(store) ? ESK_STORE_INPLACE : ESK_STORE_WANDERING,
     };
     return esk_tree_create(&store->volume, &spec, NULL);
 }
 
 static int map_open(struct store *store) {
-    struct esk_tree_config config = {
-        .store = is_overwritten(store) ? &esk_store_inplace
-                                       : &esk_store_wandering};
+    struct esk_tree_config config = {.store = is_overwritten(store)
+                                                  ? &esk_store_inplace
+                                                  : &esk_store_wandering};
     return esk_tree_open(&store->map, &store->volume, "map", &config);
 }
 
 static void tables_open(struct store *store) {
-    ESK_CHECK_INT(
-        esk_series_open(&store->log, &store->volume, "log", NULL), ESK_OK);
-    ESK_CHECK_INT(
-        esk_series_open(&store->notes, &store->volume, "notes", NULL), ESK_OK);
+    ESK_CHECK_INT(esk_series_open(&store->log, &store->volume, "log", NULL),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_open(&store->notes, &store->volume, "notes", NULL),
+                  ESK_OK);
     ESK_CHECK_INT(map_open(store), ESK_OK);
 }
 
@@ -206,9 +206,9 @@ static void page_spoil(struct store *store, esk_page_id id) {
     for (uint16_t i = 0; i < sizeof noise; i++) {
         noise[i] = (uint8_t)(i * 5u + id);
     }
-    ESK_CHECK_INT(esk_sim_poke(store->sim, id, 0, noise,
-                               geometry_of(store)->page_bytes),
-                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_sim_poke(store->sim, id, 0, noise, geometry_of(store)->page_bytes),
+        ESK_OK);
 }
 
 /// Spoils page `index` of half `half` of the catalog.
@@ -251,8 +251,8 @@ static int log_copy(struct esk_series_copy *copy, struct esk_series *from,
     uint8_t value[NOTE_BYTES];
     int status = esk_series_copy_open(copy, from);
     while (status == ESK_OK || status == ESK_NOT_FOUND) {
-        status = esk_series_copy_step(copy, from, to, row, value,
-                                      sizeof value, 17);
+        status =
+            esk_series_copy_step(copy, from, to, row, value, sizeof value, 17);
     }
     return status;
 }
@@ -421,8 +421,8 @@ ESK_TEST(rows_that_were_sealed_tell_the_checksum) {
         uint32_t count = 0;
         store_format(store, checksum);
         ESK_CHECK_INT(log_create(store), ESK_OK);
-        ESK_CHECK_INT(
-            esk_series_open(&store->log, &store->volume, "log", NULL), ESK_OK);
+        ESK_CHECK_INT(esk_series_open(&store->log, &store->volume, "log", NULL),
+                      ESK_OK);
         log_row(row, 1);
         ESK_CHECK_INT(esk_series_append(store->log, row), ESK_OK);
         ESK_CHECK_INT(esk_series_sync(store->log), ESK_OK);
@@ -431,8 +431,8 @@ ESK_TEST(rows_that_were_sealed_tell_the_checksum) {
         half_erase(store, 1);
         ESK_CHECK_INT(store_salvage(store), ESK_OK);
         ESK_CHECK_INT(store->volume.checksum, checksum);
-        ESK_CHECK_INT(
-            esk_series_open(&store->log, &store->volume, "log", NULL), ESK_OK);
+        ESK_CHECK_INT(esk_series_open(&store->log, &store->volume, "log", NULL),
+                      ESK_OK);
         ESK_CHECK_INT(esk_series_count(store->log, &count), ESK_OK);
         ESK_CHECK_INT(count, 1);
         store_end(store);
@@ -485,8 +485,8 @@ ESK_TEST(of_two_volumes_the_one_formatted_last_is_mounted) {
     uint16_t old_last = (uint16_t)(store->volume.half_pages - 1u);
     esk_page_id old[2];
     for (uint8_t half = 0; half < 2; half++) {
-        ESK_CHECK_INT(
-            esk_half_page(&store->volume, half, old_last, &old[half]), ESK_OK);
+        ESK_CHECK_INT(esk_half_page(&store->volume, half, old_last, &old[half]),
+                      ESK_OK);
     }
     ESK_CHECK_INT(esk_volume_format(&store->device, &small, store->arena,
                                     sizeof store->arena),
@@ -501,8 +501,7 @@ ESK_TEST(of_two_volumes_the_one_formatted_last_is_mounted) {
     ESK_CHECK_INT(store_salvage(store), ESK_OK);
     struct esk_table_info info;
     ESK_CHECK_INT(esk_volume_find(&store->volume, "map", &info), ESK_OK);
-    ESK_CHECK_INT(esk_volume_find(&store->volume, "log", &info),
-                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_find(&store->volume, "log", &info), ESK_NOT_FOUND);
     store_end(store);
 }
 
@@ -547,9 +546,9 @@ ESK_TEST(media_without_a_catalog_are_refused) {
             /* Most look like a catalog's. */
             noise[ESK_ENVELOPE_KIND] = ESK_PAGE_CATALOG;
             noise[ESK_ENVELOPE_TABLE] = 0;
-            ESK_CHECK_INT(esk_sim_poke(store->sim, i, 0, noise,
-                                       media[m].page_bytes),
-                          ESK_OK);
+            ESK_CHECK_INT(
+                esk_sim_poke(store->sim, i, 0, noise, media[m].page_bytes),
+                ESK_OK);
         }
         ESK_CHECK_INT(store_salvage(store), ESK_NOT_FOUND);
         uint16_t cursor = 0;
@@ -564,9 +563,8 @@ ESK_TEST(salvage_refuses_what_a_mount_refuses) {
     struct store *store = store_new(&media[0]);
     struct esk_volume *volume = &store->volume;
     uint8_t *arena = (uint8_t *)store->arena;
-    ESK_CHECK_INT(
-        esk_volume_salvage(volume, &store->device, arena + 1, 4096),
-        ESK_E_INVALID);
+    ESK_CHECK_INT(esk_volume_salvage(volume, &store->device, arena + 1, 4096),
+                  ESK_E_INVALID);
     ESK_CHECK_INT(esk_volume_salvage(volume, &store->device, arena, 255),
                   ESK_E_NO_MEMORY);
     store->device.geometry.page_bytes = 100;
@@ -617,8 +615,8 @@ ESK_TEST(copy_says_between_which_keys_rows_are_lost) {
     ESK_CHECK_INT(esk_series_copy_open(&copy, store->log), ESK_OK);
     int gaps = 0;
     for (int status = ESK_OK; status != ESK_END;) {
-        status = esk_series_copy_step(&copy, store->log, to->log, row, NULL, 0,
-                                      7);
+        status =
+            esk_series_copy_step(&copy, store->log, to->log, row, NULL, 0, 7);
         if (status == ESK_NOT_FOUND) {
             gaps++;
             ESK_CHECK(copy.has_after == (gaps > 1));
@@ -660,8 +658,8 @@ ESK_TEST(copy_goes_on_after_a_row_could_not_be_written) {
     ESK_CHECK_INT(esk_tree_copy_open(&tree, store->map), ESK_OK);
     esk_sim_failures_set(to->sim, &failures);
     for (int status = ESK_OK; status != ESK_END;) {
-        status = esk_series_copy_step(&copy, store->log, to->log, row, NULL, 0,
-                                      100);
+        status =
+            esk_series_copy_step(&copy, store->log, to->log, row, NULL, 0, 100);
         failed += status == ESK_E_IO;
     }
     esk_sim_failures_set(to->sim, &failures);
@@ -697,8 +695,8 @@ ESK_TEST(values_that_are_lost_are_empty_and_counted) {
     tables_open(store);
     ESK_CHECK_INT(esk_series_copy_open(&copy, store->notes), ESK_OK);
     for (int status = ESK_OK; status != ESK_END;) {
-        status = esk_series_copy_step(&copy, store->notes, to->notes, row,
-                                      room, sizeof room, 5);
+        status = esk_series_copy_step(&copy, store->notes, to->notes, row, room,
+                                      sizeof room, 5);
         ESK_CHECK(status == ESK_OK || status == ESK_END);
     }
     ESK_CHECK_INT(copy.rows, NOTES);
@@ -807,20 +805,20 @@ ESK_TEST(copy_refuses_rows_of_another_width_and_closed_tables) {
     tables_open(store);
     ESK_CHECK_INT(esk_series_copy_open(&copy, store->log), ESK_OK);
     ESK_CHECK_INT(esk_tree_copy_open(&tree, store->map), ESK_OK);
-    ESK_CHECK_INT(esk_series_copy_step(&copy, store->log, to->notes, row, NULL,
-                                       0, 1),
-                  ESK_E_INVALID);
+    ESK_CHECK_INT(
+        esk_series_copy_step(&copy, store->log, to->notes, row, NULL, 0, 1),
+        ESK_E_INVALID);
     ESK_CHECK_INT(esk_tree_copy_step(&tree, store->map, other, row, 1),
                   ESK_E_INVALID);
-    ESK_CHECK_INT(esk_series_copy_step(&copy, store->log, NULL, row, NULL, 0,
-                                       1),
-                  ESK_E_INVALID);
+    ESK_CHECK_INT(
+        esk_series_copy_step(&copy, store->log, NULL, row, NULL, 0, 1),
+        ESK_E_INVALID);
     ESK_CHECK_INT(esk_tree_copy_step(&tree, store->map, NULL, row, 1),
                   ESK_E_INVALID);
     tables_close(store);
-    ESK_CHECK_INT(esk_series_copy_step(&copy, store->log, to->log, row, NULL,
-                                       0, 1),
-                  ESK_E_INVALID);
+    ESK_CHECK_INT(
+        esk_series_copy_step(&copy, store->log, to->log, row, NULL, 0, 1),
+        ESK_E_INVALID);
     ESK_CHECK_INT(esk_tree_copy_step(&tree, store->map, to->map, row, 1),
                   ESK_E_INVALID);
     ESK_CHECK_INT(esk_series_copy_open(&copy, store->log), ESK_E_INVALID);

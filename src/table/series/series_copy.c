@@ -76,10 +76,10 @@ static int row_copy(struct esk_series_copy *copy, struct esk_series *from,
     ESK_TRY(row_append(copy, from, to, row, value, value_bytes));
     copy->pending = false;
     copy->rows++;
-    esk_key key = esk_key_from_order(esk_shape(from)->key_type,
-                                     esk_row_key(from, row));
-    int status = copy->damaged != copy->cursor.damaged ? gap_note(copy, &key)
-                                                       : ESK_OK;
+    esk_key key =
+        esk_key_from_order(esk_shape(from)->key_type, esk_row_key(from, row));
+    int status =
+        copy->damaged != copy->cursor.damaged ? gap_note(copy, &key) : ESK_OK;
     copy->has_last = true;
     copy->last = key;
     return status;
