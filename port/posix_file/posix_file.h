@@ -50,7 +50,7 @@ struct esk_posix_file {
     struct esk_device device; ///< mount on this
     const uint8_t *map;       ///< NULL: not mapped
     uint64_t map_bytes;
-    uint64_t end; ///< bytes from here on read as erased
+    uint64_t end;   ///< bytes from here on read as erased
     uint8_t *ahead; ///< what was read ahead; NULL: nothing is
     uint32_t ahead_bytes;
     uint32_t ahead_held;  ///< of them

@@ -236,6 +236,8 @@ class ImageFile(Device):
     geometry    None: read from the image itself
     create      makes the file, all erased; it must not be there yet
     read_only   never writes to the file
+    salvage     reads a file of any length, never writes to it; what is missing
+                at its end reads as erased
 
     Raises DeviceError, Exists, GeometryError, and what probe() raises.
     """
@@ -247,6 +249,7 @@ class ImageFile(Device):
         *,
         create: bool = False,
         read_only: bool = False,
+        salvage: bool = False,
     ) -> None:
         self.path = os.fspath(path)
         if geometry is None:
@@ -255,13 +258,20 @@ class ImageFile(Device):
             geometry = probe(self.path)
         elif not create:
             _check_file(self.path)
-            _check_size(self.path, geometry)
+            if not salvage:
+                _check_size(self.path, geometry)
         shape = ffi.new("struct esk_geometry *")
         geometry.fill(shape)
         out = ffi.new("struct esk_py_device **")
         number = ffi.new("int *")
+        how = (
+            lib.ESK_PY_FILE_CREATE if create
+            else lib.ESK_PY_FILE_SALVAGE if salvage
+            else lib.ESK_PY_FILE_READ if read_only
+            else lib.ESK_PY_FILE_WRITE
+        )  # fmt: skip
         status = lib.esk_py_file_open(
-            os.fsencode(self.path), shape, create, read_only, out, number
+            os.fsencode(self.path), shape, how, out, number
         )
         if status == lib.ESK_PY_OS:
             raise _os_error(self.path, number[0])

@@ -2,20 +2,14 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """Salvage: the readable rows of a damaged image, in a new one.
 
-The image is copied first and never changed. What is missing at its end is
-filled up with erased bytes. Where no superblock is left, the catalog's own
-pages are looked for: the checksum of such a page gives the volume's seed, and
-with it a superblock is made for the copy. Then the copy is read as any volume,
-read-only, and what it gives is written to the new image.
+The image is only read. Bytes that are missing at its end read as erased.
+Where no superblock is left the volume is mounted from the pages of its
+catalog; see include/esker/salvage.h.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import struct
-import tempfile
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,12 +21,20 @@ from eskerdb.errors import Corrupt, EskerError, Foreign, NotFound, error
 from eskerdb.series import Series
 from eskerdb.volume import Volume
 
-_POLYNOMIAL = 0x82F63B78  # CRC-32C, reflected
-_MASK = 0xFFFFFFFF
-_CATALOG_KIND, _SUPER_KIND = 0x52, 0x51
-_ENVELOPE, _SUPER_BYTES = 16, 72  # of an envelope, and a superblock behind it
-_CHECKSUMS = range(3)
-_BATCH_ROWS = 4096
+_STEP_ROWS = 4096
+_FAILED_MOST = 1000  # reads that fail one after another
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Where rows of a series are lost: between two keys.
+
+    after   key of the row before the gap; None: it begins with the table
+    before  key of the row behind it; None: it ends with the table
+    """
+
+    after: int | None
+    before: int | None
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class SalvagedTable:
                     where nobody can know, as of a tree
     pages_damaged   that are not valid where rows should be
     values_missing  variable values that are lost: empty in the new image
+    gaps            where rows of a series are lost
     problem         why nothing, or not all that is there, was taken; "": no
     """
 
@@ -53,6 +56,7 @@ class SalvagedTable:
     rows_missing: int = 0
     pages_damaged: int = 0
     values_missing: int = 0
+    gaps: tuple[Gap, ...] = ()
     problem: str = ""
 
 
@@ -84,18 +88,13 @@ def salvage(
     there, and what opening an image raises.
     """
     found = geometry or _geometry(os.fspath(image))
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy.img"
-        shutil.copyfile(image, copy)
-        missing = _fill_up(copy, found)
+    missing = max(found.bytes - Path(image).stat().st_size, 0)
+    with ImageFile(image, found, salvage=True) as device:
         try:
-            volume = _mount(copy, found)
-            whole = volume.halves_whole
-            catalog = "whole" if whole == 2 else "one copy"
+            volume = Volume.mount(device, read_only=True)
+            catalog = "whole" if volume.halves_whole == 2 else "one copy"
         except (NotFound, Corrupt, Foreign):
-            if not _make_superblock(copy, found):
-                raise
-            volume = _mount(copy, found)
+            volume = Volume.salvage(device)
             catalog = "from its pages"
         with volume:
             tables = _copy_tables(volume, os.fspath(out), found)
@@ -116,152 +115,6 @@ def _geometry(image: str) -> Geometry:
     return Geometry.take(found)
 
 
-def _fill_up(copy: Path, geometry: Geometry) -> int:
-    """Makes the copy as long as the device; returns the bytes it lacked."""
-    size = copy.stat().st_size
-    lacking = max(geometry.bytes - size, 0)
-    with copy.open("r+b") as file:
-        file.truncate(min(size, geometry.bytes))
-        file.seek(0, os.SEEK_END)
-        for at in range(0, lacking, 1 << 20):
-            length = min(1 << 20, lacking - at)
-            file.write(bytes([geometry.erased_value]) * length)
-    return lacking
-
-
-def _mount(copy: Path, geometry: Geometry) -> Volume:
-    device = ImageFile(copy, geometry, read_only=True)
-    try:
-        return Volume.mount(device, read_only=True, owns=True)
-    except BaseException:
-        device.close()
-        raise
-
-
-# A superblock from catalog pages ---------------------------------------------
-
-
-def _crc_forward(register: int, data: bytes) -> int:
-    for byte in data:
-        register ^= byte
-        for _ in range(8):
-            odd = register & 1
-            register = (register >> 1) ^ (_POLYNOMIAL if odd else 0)
-    return register
-
-
-def _crc_backward(register: int, data: bytes) -> int:
-    """The register before `data` went through it."""
-    for byte in reversed(data):
-        for _ in range(8):
-            odd = register >> 31
-            register ^= _POLYNOMIAL if odd else 0
-            register = (register << 1 | odd) & _MASK
-        register ^= byte
-    return register
-
-
-def _catalog_seed(page: bytes) -> int:
-    """The seed with which the page's checksum is right."""
-    (stored,) = struct.unpack_from("<I", page)
-    return ~_crc_backward(~stored & _MASK, page[4:]) & _MASK
-
-
-def _make_superblock(copy: Path, geometry: Geometry) -> bool:
-    """Writes the newest catalog that its pages give, and a superblock, to the
-    copy's first blocks. Returns whether there was one."""
-    pages: dict[tuple[int, int], dict[int, bytes]] = {}
-    seeds: Counter[int] = Counter()
-    with copy.open("rb") as file:
-        for number in range(geometry.pages):
-            page = file.read(geometry.page_bytes)
-            if page[6:8] != bytes([_CATALOG_KIND, 0]):
-                continue
-            seed = _catalog_seed(page)
-            (commit,) = struct.unpack_from("<I", page, 8)
-            seeds[seed] += 1
-            pages.setdefault((seed, commit), {})[number] = page
-    if not pages:
-        return False
-    seed = seeds.most_common(1)[0][0]
-    commit = max(of for at, of in pages if at == seed)
-    catalog = _in_order(pages[seed, commit])
-    half = -(-(len(catalog) + 1) // geometry.block_pages)
-    half_pages = half * geometry.block_pages
-    with copy.open("r+b") as file:
-        for number, page in enumerate(catalog):
-            file.seek(number * geometry.page_bytes)
-            file.write(page)
-        for checksum in _CHECKSUMS:
-            file.seek((half_pages - 1) * geometry.page_bytes)
-            file.write(
-                _superblock(
-                    geometry, seed, commit, half, len(catalog), checksum
-                )
-            )
-            file.flush()
-            if _has_rows(copy, geometry):
-                return True
-    return True
-
-
-def _in_order(found: dict[int, bytes]) -> list[bytes]:
-    """The catalog's pages, one copy of each, in order."""
-    catalog: list[bytes] = []
-    for number in sorted(found):
-        if found[number] not in catalog:
-            catalog.append(found[number])
-    return catalog
-
-
-def _superblock(
-    geometry: Geometry,
-    seed: int,
-    commit: int,
-    half: int,
-    catalog: int,
-    checksum: int,
-) -> bytes:
-    """A superblock's page; FORMAT.md, "Superblock"."""
-    body = struct.pack(
-        "<8sHBBIII16sIHHHHBBBBIIHHI",
-        b"EskerDB\0", 1, checksum, 8, 0, 0, 0, bytes(16),
-        geometry.block_count, geometry.block_pages, geometry.page_bytes,
-        geometry.spare_bytes, geometry.program_bytes,
-        geometry.programs_per_page_max, geometry.erased_value,
-        lib.ESK_MEDIUM_OVERWRITE if geometry.overwrite else 0, 1,
-        seed, half, half * geometry.block_pages, catalog, 0,
-    )  # fmt: skip
-    rest = struct.pack("<HBBII", _SUPER_BYTES, _SUPER_KIND, 0, commit, 0)
-    page = (rest + body).ljust(
-        geometry.page_bytes - 4, bytes([geometry.erased_value])
-    )
-    return struct.pack("<I", ~_crc_forward(_MASK, page) & _MASK) + page
-
-
-def _has_rows(copy: Path, geometry: Geometry) -> bool:
-    """Whether some table of the copy has a row: its checksum is right."""
-    try:
-        with _mount(copy, geometry) as volume:
-            return any(
-                not table.problem and _count(volume, table.name) > 0
-                for table in volume.tables()
-            )
-    except EskerError:
-        return False
-
-
-def _count(volume: Volume, name: str) -> int:
-    try:
-        with volume.open_table(name) as table:
-            return table.count()
-    except EskerError:
-        return 0
-
-
-# Rows ---------------------------------------------------------------------
-
-
 def _copy_tables(
     volume: Volume, out: str, geometry: Geometry
 ) -> tuple[SalvagedTable, ...]:
@@ -273,20 +126,23 @@ def _copy_tables(
 
 def _copy_table(volume: Volume, new: Volume, table: Table) -> SalvagedTable:
     """Copies what can be read of one table; a failure is said, not raised."""
-    if table.problem:
-        return SalvagedTable(table.name, table.kind, problem=table.problem)
-    rows = 0
-    facts: dict[str, Any] = {}
-    try:
-        with volume.open_table(table.name) as old, _created(new, table) as made:
-            facts = _facts(old)
-            for batch in old.scan().reader():
-                rows += _take(made, batch)
-    except EskerError as failure:
-        return SalvagedTable(
-            table.name, table.kind, rows, problem=str(failure), **facts
-        )
-    return SalvagedTable(table.name, table.kind, rows, **facts)
+    found: dict[str, Any] = {}
+    problem = table.problem
+    if not problem:
+        try:
+            with (
+                volume.open_table(table.name) as old,
+                _created(new, table) as made,
+            ):
+                found |= _facts(old)
+                copy = _Copy(old, made)
+                try:
+                    copy.run()
+                finally:
+                    found |= copy.facts()
+        except EskerError as failure:
+            problem = str(failure)
+    return SalvagedTable(table.name, table.kind, problem=problem, **found)
 
 
 def _facts(old: Any) -> dict[str, int]:
@@ -328,17 +184,62 @@ def _created(new: Volume, table: Table) -> Any:
     return new.open_table(table.name)
 
 
-def _take(made: Any, batch: Any) -> int:
-    """Writes a batch of rows; a value that is lost is empty."""
-    import pyarrow
+class _Copy:
+    """The copy of one table's rows."""
 
-    table = pyarrow.Table.from_batches([batch])
-    for at, column in enumerate(table.columns):
-        if column.null_count:
-            empty = "" if pyarrow.types.is_string(column.type) else b""
-            table = table.set_column(
-                at, table.schema.field(at), column.fill_null(empty)
-            )
-    written = made.append_many if isinstance(made, Series) else made.put_many
-    written(table)
-    return table.num_rows
+    def __init__(self, old: Any, made: Any) -> None:
+        self._old = old
+        self._made = made
+        self._gaps: list[Gap] = []
+        self._is_series = isinstance(old, Series)
+        self._row = ffi.new("uint8_t[]", old.table.row_bytes)
+        if self._is_series:
+            self._copy = ffi.new("struct esk_series_copy *")
+            # No value is longer than the region that it is in.
+            region = old.table.blocks[2] * old.volume.geometry.block_bytes
+            self._value = ffi.new("uint8_t[]", region)
+        else:
+            self._copy = ffi.new("struct esk_tree_copy *")
+
+    def run(self) -> None:
+        """Copies all rows. Raises what reading and writing raise."""
+        status = self._step(begin=True)
+        failed = 0
+        while status != lib.ESK_END:
+            # A page of `old` that cannot be read is passed: a gap.
+            failed = failed + 1 if status == lib.ESK_E_IO else 0
+            if status == lib.ESK_NOT_FOUND and self._is_series:
+                self._gaps.append(self._gap())
+            elif status not in (lib.ESK_OK, lib.ESK_NOT_FOUND) and (
+                status != lib.ESK_E_IO or failed > _FAILED_MOST
+            ):
+                raise error(status, f"table '{self._old.name}': copy")
+            status = self._step(begin=False)
+        self._made.sync()
+
+    def facts(self) -> dict[str, Any]:
+        """What was copied, for SalvagedTable."""
+        return {"rows": self._copy.rows, "gaps": tuple(self._gaps)}
+
+    def _step(self, *, begin: bool) -> int:
+        old, made = self._old._handle, self._made._handle
+        if self._is_series:
+            return lib.esk_py_series_copy(
+                old, made, self._copy, begin, self._row, self._value,
+                len(self._value), _STEP_ROWS,
+            )  # fmt: skip
+        return lib.esk_py_tree_copy(
+            old, made, self._copy, begin, self._row, _STEP_ROWS
+        )
+
+    def _gap(self) -> Gap:
+        copy = self._copy
+        return Gap(
+            self._key(copy.after) if copy.has_after else None,
+            self._key(copy.before) if copy.has_before else None,
+        )
+
+    def _key(self, bits: int) -> int:
+        """The key's value: bits are sign-extended where its type is signed."""
+        low, _ = self._old.key.limits
+        return bits - (1 << 64) if low < 0 and bits >> 63 else bits

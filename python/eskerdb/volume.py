@@ -149,6 +149,28 @@ class Volume(Mount):
         check(status, f"{device.name}: mount")
         return cls(device, number[0], device.geometry, owns)
 
+    @classmethod
+    def salvage(cls, device: Device, *, owns: bool = False) -> Volume:
+        """Mounts, read-only, a volume of which no superblock is left, from the
+        pages of its catalog.
+
+        owns  closing the volume closes the device too
+
+        Raises NotFound when there is no catalog, DeviceError, Busy.
+        Costs a short read a page of the first and last 32 blocks.
+        """
+        number = ffi.new("uint32_t *")
+        status = lib.esk_py_volume_salvage(device._handle, number)
+        if status == lib.ESK_NOT_FOUND:
+            raise error(
+                status,
+                f"{device.name}: salvage",
+                "check the geometry: --page, --block and --size of the device",
+                "no page of a catalog is left",
+            )
+        check(status, f"{device.name}: salvage")
+        return cls(device, number[0], device.geometry, owns)
+
     # Tables -----------------------------------------------------------------
 
     def create(

@@ -192,6 +192,20 @@ struct esk_series_stats {
     uint8_t newest_unread;
     ...;
 };
+struct esk_series_copy {
+    uint32_t rows;
+    uint32_t values_lost;
+    uint64_t after;
+    uint64_t before;
+    bool has_after;
+    bool has_before;
+    ...;
+};
+struct esk_tree_copy {
+    uint32_t rows;
+    uint32_t gaps;
+    ...;
+};
 struct esk_series_value {
     uint32_t bytes;
     uint32_t left;

@@ -287,18 +287,22 @@ static int file_close(struct esk_py_device *self) {
 static const struct esk_py_device_kind file_kind = {.close = file_close};
 
 int esk_py_file_open(const char *path, const struct esk_geometry *geometry,
-                     bool create, bool read_only, struct esk_py_device **out,
-                     int *os_error) {
+                     int how, struct esk_py_device **out, int *os_error) {
+    static const unsigned flags[] = {
+        [ESK_PY_FILE_READ] = ESK_POSIX_FILE_READ_ONLY,
+        [ESK_PY_FILE_SALVAGE] =
+            ESK_POSIX_FILE_READ_ONLY | ESK_POSIX_FILE_ANY_LENGTH,
+        [ESK_PY_FILE_CREATE] = 0,
+    };
     struct file_device *held = malloc(sizeof *held);
     if (held == NULL) {
         return ESK_PY_NO_HEAP;
     }
     struct esk_posix_file *file = &held->file;
     errno = 0;
-    int status =
-        create ? esk_posix_file_create(file, path, geometry, 0)
-               : esk_posix_file_open(file, path, geometry,
-                                     read_only ? ESK_POSIX_FILE_READ_ONLY : 0);
+    int status = how == ESK_PY_FILE_CREATE
+                     ? esk_posix_file_create(file, path, geometry, 0)
+                     : esk_posix_file_open(file, path, geometry, flags[how]);
     if (status == ESK_E_IO && errno != 0) {
         *os_error = errno;
         status = ESK_PY_OS;

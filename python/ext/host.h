@@ -42,12 +42,17 @@ struct esk_py_cursor;
 
 // Devices (device.c) --------------------------------------------------------
 
-/// Opens `path` as a device. `create` makes it, all erased; it must not be
-/// there yet.
+/// How a file is opened.
+enum esk_py_file {
+    ESK_PY_FILE_WRITE = 0,
+    ESK_PY_FILE_READ = 1,    ///< it is never written
+    ESK_PY_FILE_SALVAGE = 2, ///< the same, a file of any length
+    ESK_PY_FILE_CREATE = 3,  ///< makes it, all erased; it must not be there
+};
+/// Opens `path` as a device. how: enum esk_py_file.
 /// os_error  out on ESK_PY_OS: the errno.
 int esk_py_file_open(const char *path, const struct esk_geometry *geometry,
-                     bool create, bool read_only, struct esk_py_device **out,
-                     int *os_error);
+                     int how, struct esk_py_device **out, int *os_error);
 
 /// Unmounts and closes; handles on it stay valid and say ESK_PY_CLOSED.
 int esk_py_device_close(struct esk_py_device *device);
@@ -104,6 +109,8 @@ int esk_py_volume_format(struct esk_py_device *device,
                          const struct esk_volume_config *config);
 int esk_py_volume_mount(struct esk_py_device *device, uint8_t flags,
                         uint32_t *mount);
+/// Mounts a volume of which no superblock is left: esk_volume_salvage.
+int esk_py_volume_salvage(struct esk_py_device *device, uint32_t *mount);
 /// Closes the volume's open tables first. Nothing is synced.
 int esk_py_volume_unmount(struct esk_py_device *device, uint32_t mount);
 /// Copies the volume's state.
@@ -241,6 +248,17 @@ int esk_py_tree_walk_next(struct esk_py_table *table,
 int esk_py_tree_cursor_open(struct esk_py_table *table, const void *key_min,
                             const void *key_max, bool backward,
                             struct esk_py_cursor **out);
+
+// Copies of damaged tables (salvage.c) --------------------------------------
+
+/// Begins a copy, or goes on with it: as esk_series_copy_step. `from` and `to`
+/// are of different devices and of the same kind.
+int esk_py_series_copy(struct esk_py_table *from, struct esk_py_table *to,
+                       struct esk_series_copy *copy, bool begin, void *row,
+                       void *value, uint32_t value_bytes, uint32_t rows);
+int esk_py_tree_copy(struct esk_py_table *from, struct esk_py_table *to,
+                     struct esk_tree_copy *copy, bool begin, void *row,
+                     uint32_t rows);
 
 // Cursors (table.c) ---------------------------------------------------------
 

@@ -54,7 +54,8 @@ enum {
     MODE_KEEP_PAGES = 1 << 3,
     MODE_READ_ONLY = 1 << 4,
     MODE_TRUST_LOADS = 1 << 5,
-    MODE_FEW = 1 << 6, ///< the valid image has few rows
+    MODE_FEW = 1 << 6,     ///< the valid image has few rows
+    MODE_SALVAGE = 1 << 7, ///< mounted from the pages of the catalog
 };
 
 static const struct esk_geometry geometries[] = {
@@ -192,7 +193,10 @@ static void volume_use(const struct esk_device *device, uint8_t mode,
 
     flags |= (mode & MODE_READ_ONLY) != 0 ? ESK_MOUNT_READ_ONLY : 0;
     flags |= (mode & MODE_TRUST_LOADS) != 0 ? ESK_MOUNT_TRUST_LOADS : 0;
-    if (esk_volume_mount(&volume, device, flags, TEST_SCRATCH) != ESK_OK) {
+    int status = (mode & MODE_SALVAGE) != 0
+                     ? esk_volume_salvage(&volume, device, TEST_SCRATCH)
+                     : esk_volume_mount(&volume, device, flags, TEST_SCRATCH);
+    if (status != ESK_OK) {
         return;
     }
     for (uint8_t i = 0;
@@ -238,10 +242,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         return 0;
     }
     static const uint8_t modes[] = {0, MODE_FEW, MODE_READ_ONLY,
-                                    MODE_TRUST_LOADS};
+                                    MODE_TRUST_LOADS, MODE_SALVAGE};
     for (uint8_t i = 0; i < 2 * GEOMETRY_COUNT; i++) {
         uint8_t seed[] = {(uint8_t)(i % GEOMETRY_COUNT),
-                          modes[i % 4],
+                          modes[i % 5],
                           (uint8_t)(i * 37),
                           0,
                           0,

@@ -2,12 +2,14 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """Salvage: what is readable of a damaged image comes into a new one."""
 
+from itertools import pairwise
+
 import pytest
 
 import eskerdb
 from conftest import NOR, TEMP, rows
 from eskerdb import Column, Exists, NotFound, Simulator, Volume
-from eskerdb.salvage import salvage
+from eskerdb.salvage import Gap, salvage
 
 NOTES = (Column("t", "i64"), Column("who", "text"))
 MAP = (Column("id", "u32"), Column("x", "i32"))
@@ -126,8 +128,42 @@ def test_damage_is_reported_and_the_rest_is_kept(esker, image, tmp_path):
     assert "rows" in done.out
     assert "1 pages" in done.out
     kept = contents(tmp_path / "new.img")
+    lost = sorted({t for t, _ in whole["temp"]} - {t for t, _ in kept["temp"]})
+    below = max(t for t, _ in kept["temp"] if t < lost[0])
+    above = min(t for t, _ in kept["temp"] if t > lost[-1])
+    assert (
+        f"table 'temp': rows are lost between key {below} and key {above}"
+        in " ".join(done.err.split())
+    )
     assert kept["notes"] == whole["notes"]
     assert set(kept["temp"]) < set(whole["temp"])
+
+
+def test_gaps_at_both_ends_of_a_series_are_reported(tmp_path):
+    path = tmp_path / "old.img"
+    data = bytearray()
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip) as volume:
+            volume.create("temp", TEMP, data_blocks=20)
+            block = volume.table("temp").first_block[0]
+            with volume.open("temp") as series:
+                series.append_many([(t - 300, 1.0) for t in range(600)])
+                series.sync()
+                pages = series.stats().pages
+        chip.save(path)
+    data = bytearray(path.read_bytes())
+    for page in (0, 4, pages - 1):
+        data[block * BLOCK + page * PAGE + 40] ^= 1
+    path.write_bytes(data)
+    (table,) = salvage(path, tmp_path / "new.img").tables
+    kept = [t for t, _ in contents(tmp_path / "new.img")["temp"]]
+    holes = [(a, b) for a, b in pairwise(kept) if b > a + 1]
+    assert len(holes) == 1
+    assert table.gaps == (
+        Gap(None, kept[0]), Gap(*holes[0]), Gap(kept[-1], None)
+    )  # fmt: skip
+    assert kept[0] < 0 < kept[-1]
+    assert table.rows == len(kept)
 
 
 def test_an_image_without_a_trace_is_refused(esker, tmp_path):

@@ -12,8 +12,10 @@ import typer
 from eskerdb.cli.arguments import Image, geometry_of
 from eskerdb.cli.make import Block, Page, Size
 from eskerdb.cli.output import console, count, sheet, warn
-from eskerdb.salvage import SalvagedTable
+from eskerdb.salvage import Gap, SalvagedTable
 from eskerdb.salvage import salvage as salvage_image
+
+_GAPS_SHOWN = 10  # of a table
 
 
 def salvage(
@@ -48,8 +50,25 @@ def salvage(
     out_console = console()
     out_console.print(lines)
     out_console.print(f"{count(len(found.tables), 'table')} written to {out}")
+    for table in found.tables:
+        for gap in table.gaps[:_GAPS_SHOWN]:
+            warn(f"table '{table.name}': rows are lost {_where(gap)}")
+        if len(table.gaps) > _GAPS_SHOWN:
+            rest = len(table.gaps) - _GAPS_SHOWN
+            warn(f"table '{table.name}': and in {count(rest, 'more place')}")
     if found.bytes_missing or any(_lost(table) for table in found.tables):
         raise typer.Exit(1)
+
+
+def _where(gap: Gap) -> str:
+    """Says between which keys."""
+    if gap.after is None and gap.before is None:
+        return "from its first to its last"
+    if gap.after is None:
+        return f"before key {gap.before}"
+    if gap.before is None:
+        return f"after key {gap.after}"
+    return f"between key {gap.after} and key {gap.before}"
 
 
 def _lost(table: SalvagedTable) -> str:
