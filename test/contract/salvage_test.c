@@ -579,7 +579,7 @@ ESK_TEST(salvage_says_when_the_medium_cannot_be_read) {
     ESK_CHECK_INT(store_salvage(store), ESK_E_IO);
     ESK_CHECK(fail_end());
     /* Reads that fail now and then cost at most a copy. */
-    for (uint32_t first = 1; first < 200; first += 3) {
+    for (uint32_t first = 1; first < 700; first++) {
         fail_from(first, 0, READ_BROKEN);
         ESK_CHECK_INT(store_salvage(store), ESK_OK);
         (void)fail_end();
@@ -587,6 +587,46 @@ ESK_TEST(salvage_says_when_the_medium_cannot_be_read) {
     }
     whole_check(store);
     store_end(store);
+}
+
+/// Makes the data region of the only table begin at `block`, in the copy of
+/// the catalog in half `half`.
+static void region_forge(struct store *store, uint8_t half, uint32_t block) {
+    uint8_t page[512];
+    uint8_t entry[9] = {ESK_REGION_DATA};
+    esk_page_id id = 0;
+    uint16_t at = ESK_ENVELOPE_BYTES;
+    struct esk_meta meta;
+    struct esk_table_info info;
+    ESK_CHECK_INT(esk_volume_find(&store->volume, "map", &info), ESK_OK);
+    esk_store_u32(entry + 1, info.block[ESK_REGION_DATA]);
+    esk_store_u32(entry + 5, info.blocks[ESK_REGION_DATA]);
+    ESK_CHECK_INT(esk_half_page(&store->volume, half, 0, &id), ESK_OK);
+    ESK_CHECK_INT(esk_sim_peek(store->sim, id, page), ESK_OK);
+    while (memcmp(page + at, entry, sizeof entry) != 0) {
+        at++;
+    }
+    esk_store_u32(page + at + 1, block);
+    esk_meta_open(&meta, &store->volume, ESK_PAGE_CATALOG);
+    esk_envelope_close(&meta.region.envelope, page, esk_page_count(page));
+    ESK_CHECK_INT(
+        esk_sim_poke(store->sim, id, 0, page, geometry_of(store)->page_bytes),
+        ESK_OK);
+}
+
+ESK_TEST(region_outside_of_the_device_is_not_read) {
+    static const uint32_t blocks[] = {95, 96, 4000, UINT32_MAX};
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        struct store *store = store_new(&media[0]);
+        ESK_CONTEXT("block %u", (unsigned)blocks[i]);
+        store_format(store, ESK_CHECKSUM_CRC16);
+        ESK_CHECK_INT(map_create(store), ESK_OK);
+        region_forge(store, 0, blocks[i]);
+        half_erase(store, 1);
+        half_spoil(store, 0, (uint16_t)(store->volume.half_pages - 1u));
+        ESK_CHECK_INT(store_salvage(store), ESK_NOT_FOUND);
+        store_end(store);
+    }
 }
 
 /// The device page of data page `position` of the series `name`.
