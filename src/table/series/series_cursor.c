@@ -143,7 +143,11 @@ static uint16_t row_wanted(const struct esk_series *series,
     uint16_t row = (uint16_t)done;
     if (esk_rows_key(series, page, row) < cursor->key_lo) {
         cursor->stale = cursor->rose && row > 0;
+        cursor->row = row; /* on the stack it is 60 bytes of code on AVR */
         row = esk_rows_below(series, page, count, cursor->key_lo);
+        if (row < cursor->row) {
+            return count; /* hostile keys may not rise: none is gone back to */
+        }
     }
     return row;
 }
