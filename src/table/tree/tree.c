@@ -73,6 +73,9 @@ static int layout_read(struct esk_volume *volume,
     if (options.store != store->id) {
         return ESK_E_UNSUPPORTED;
     }
+    if (info->key_column >= info->column_count) {
+        return ESK_E_CORRUPT;
+    }
     ESK_TRY(esk_catalog_column(volume, info, info->key_column, &column, NULL,
                                NULL, page));
     memset(layout, 0, sizeof *layout);
