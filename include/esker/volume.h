@@ -172,8 +172,8 @@ int esk_volume_format(const struct esk_device *device,
 ///          ESK_E_VERSION; ESK_E_UNSUPPORTED when a newer version wrote it
 ///          with features that this one cannot read; ESK_E_READ_ONLY when it
 ///          can read them but not write: mount with ESK_MOUNT_READ_ONLY;
-///          ESK_E_GEOMETRY; ESK_E_IO; ESK_E_INVALID when the arena is not
-///          aligned; ESK_E_NO_MEMORY. It never formats.
+///          ESK_E_GEOMETRY; ESK_E_IO; ESK_E_INVALID when the arena is NULL or
+///          not aligned; ESK_E_NO_MEMORY. It never formats.
 /// Costs    2 page reads; on damage at most one a block of the first 64
 ///          and of the last 64; on a blank medium at most 64 more.
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
@@ -233,8 +233,8 @@ struct esk_volume_shape {
 /// Returns  ESK_OK; ESK_NOT_FOUND when the places of superblocks are blank, or
 ///          the first is torn; ESK_E_SCHEMA when there is another volume, or
 ///          its catalog was changed since; ESK_E_CORRUPT; ESK_E_IO;
-///          ESK_E_INVALID for other flags, or an arena that is not aligned;
-///          ESK_E_NO_MEMORY.
+///          ESK_E_INVALID for other flags, or an arena that is NULL or not
+///          aligned; ESK_E_NO_MEMORY.
 /// Costs    2 page reads.
 int esk_volume_attach(struct esk_volume *volume,
                       const struct esk_device *device, uint8_t flags,

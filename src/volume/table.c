@@ -49,7 +49,7 @@ bool esk_table_is_open(const struct esk_volume *volume, uint8_t id) {
 static int arena_take(struct esk_volume *volume, void *arena,
                       uint32_t arena_bytes) {
     uint32_t bytes = arena_bytes & ~(uint32_t)(ESK_ARENA_ALIGN - 1u);
-    if (!esk_arena_is_aligned(arena)) {
+    if (arena == NULL || !esk_arena_is_aligned(arena)) {
         return ESK_E_INVALID;
     }
     if (bytes < esk_volume_geometry(volume)->page_bytes) {

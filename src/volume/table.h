@@ -66,7 +66,7 @@ static inline bool esk_volume_is_mounted(const struct esk_volume *volume) {
 }
 
 /// Makes `volume` one on `device`, not mounted yet, with that arena.
-/// Returns  ESK_OK; ESK_E_INVALID when the arena is not aligned;
+/// Returns  ESK_OK; ESK_E_INVALID when the arena is NULL or not aligned;
 ///          ESK_E_NO_MEMORY when it has no page.
 int esk_volume_begin(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, void *arena, uint32_t arena_bytes);
