@@ -183,7 +183,7 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
 /// open stay where they are, what is opened from now on is carved from it.
 ///
 /// arena    as for esk_volume_mount.
-/// Returns  ESK_OK; ESK_E_BUSY when an open table begins in it; ESK_E_INVALID;
+/// Returns  ESK_OK; ESK_E_BUSY when an open table is in it; ESK_E_INVALID;
 ///          ESK_E_NO_MEMORY. On failure the volume keeps the arena it has.
 /// Keeps    an arena from before until its tables are closed.
 int esk_volume_arena_set(struct esk_volume *volume, void *arena,

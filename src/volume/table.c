@@ -71,18 +71,15 @@ int esk_volume_begin(struct esk_volume *volume, const struct esk_device *device,
 int esk_volume_arena_set(struct esk_volume *volume, void *arena,
                          uint32_t arena_bytes) {
     ESK_TRY(esk_volume_is_mounted(volume) ? ESK_OK : ESK_E_INVALID);
-    for (struct esk_table *table = volume->tables; table != NULL;
+    for (const struct esk_table *table = volume->tables; table != NULL;
          table = table->next) {
-        if ((uintptr_t)table - (uintptr_t)arena < arena_bytes) {
+        uintptr_t start = (uintptr_t)table;
+        if (start - (uintptr_t)arena < arena_bytes ||
+            (uintptr_t)arena - start < (uintptr_t)table->end - start) {
             return ESK_E_BUSY;
         }
     }
-    ESK_TRY(arena_take(volume, arena, arena_bytes));
-    for (struct esk_table *table = volume->tables; table != NULL;
-         table = table->next) {
-        table->end = arena; /* as seen from where the next one begins */
-    }
-    return ESK_OK;
+    return arena_take(volume, arena, arena_bytes);
 }
 
 int esk_volume_memory_read(const struct esk_volume *volume,

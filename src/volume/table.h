@@ -81,18 +81,24 @@ static inline uint8_t *esk_volume_scratch(const struct esk_volume *volume) {
     return volume->arena_end - esk_volume_geometry(volume)->page_bytes;
 }
 
-/// Where the next table's memory begins.
-static inline uint8_t *esk_volume_free(const struct esk_volume *volume) {
-    return volume->tables != NULL ? volume->tables->end : volume->arena;
-}
-
-/// Finds the memory that a table is carved from.
+/// Finds the memory that a table is carved from: behind the table that was
+/// opened last, unless that one is in an arena from before. A program of a
+/// shape has no other table.
 /// Returns  ESK_OK; ESK_E_INVALID when the volume is not mounted.
 static inline int esk_volume_memory(const struct esk_volume *volume,
                                     struct esk_arena *memory) {
-    memory->start = esk_volume_free(volume);
+    uintptr_t bytes = (uintptr_t)volume->arena_end - (uintptr_t)volume->arena;
+    memory->start = volume->arena;
     memory->used = 0;
-    memory->bytes = (uint32_t)(volume->arena_end - memory->start);
+    if (ESK_SHAPED(false, volume->tables != NULL)) {
+        uint8_t *end = volume->tables->end;
+        uintptr_t left = (uintptr_t)volume->arena_end - (uintptr_t)end;
+        if (left <= bytes) {
+            memory->start = end;
+            bytes = left;
+        }
+    }
+    memory->bytes = (uint32_t)bytes;
     return esk_volume_is_mounted(volume) ? ESK_OK : ESK_E_INVALID;
 }
 

@@ -202,6 +202,46 @@ struct overlap {
     int status;
 };
 
+ESK_TEST(volume_refuses_an_arena_that_an_open_table_is_in) {
+    enum { TABLE = 2048, TAIL = 2048 };
+    /* The table that is open takes the arena's first 64 bytes, and more. */
+    static const struct overlap overlaps[] = {
+        {0, TABLE, ESK_E_BUSY},    {8, TABLE, ESK_E_BUSY},
+        {64, TABLE, ESK_E_BUSY},   {-512, 8, ESK_E_BUSY},
+        {-512, TABLE, ESK_E_BUSY}, {-512, 0, ESK_OK},
+    };
+    for (size_t i = 0; i < sizeof overlaps / sizeof overlaps[0]; i++) {
+        for (uint8_t sets = 0; sets < 2; sets++) {
+            static uint64_t memory[2048];
+            static uint64_t aside[512];
+            uint8_t *middle = (uint8_t *)(memory + 1024);
+            struct esk_series *held = NULL;
+            ESK_CONTEXT("overlap %zu, after %u arenas", i, sets);
+            start();
+            tables_close();
+            ESK_CHECK_INT(
+                esk_volume_arena_set(&misuse_volume, middle, sizeof memory / 2),
+                ESK_OK);
+            ESK_CHECK_INT(esk_series_open(&held, &misuse_volume, "log", NULL),
+                          ESK_OK);
+            if (sets > 0) {
+                ESK_CHECK_INT(
+                    esk_volume_arena_set(&misuse_volume, aside, sizeof aside),
+                    ESK_OK);
+            }
+            int32_t bytes = overlaps[i].to - overlaps[i].from;
+            MISUSE(esk_volume_arena_set(&misuse_volume,
+                                        middle + overlaps[i].from,
+                                        (uint32_t)bytes),
+                   overlaps[i].status);
+            ESK_CHECK_INT(esk_volume_step(&misuse_volume, 1, NULL), ESK_OK);
+            misuse_u32(row, ++key);
+            ESK_CHECK_INT(esk_series_append(held, row), ESK_OK);
+            ESK_CHECK_INT(esk_series_get(held, 7, row), ESK_OK);
+        }
+    }
+}
+
 /* Formatting. */
 
 ESK_TEST(volume_format_refuses_what_it_cannot_make) {
