@@ -194,7 +194,8 @@ int esk_volume_arena_set(struct esk_volume *volume, void *arena,
 ///
 /// config   as for esk_volume_format, the same at each call; a medium that is
 ///          not blank is never formatted here.
-/// Returns  as esk_volume_mount and esk_volume_format; never ESK_NOT_FOUND.
+/// Returns  as esk_volume_mount and esk_volume_format; never ESK_NOT_FOUND;
+///          ESK_E_READ_ONLY when there is none to mount with that flag.
 int esk_volume_mount_or_format(struct esk_volume *volume,
                                const struct esk_device *device, uint8_t flags,
                                const struct esk_volume_config *config,

@@ -179,7 +179,8 @@ static int volume_make(struct esk_volume *volume,
             return status == ESK_E_FOREIGN ? found : status;
         }
     }
-    return volume_write(volume, page);
+    return (flags & ESK_MOUNT_READ_ONLY) != 0 ? ESK_E_READ_ONLY
+                                              : volume_write(volume, page);
 }
 
 int esk_volume_mount_or_format(struct esk_volume *volume,

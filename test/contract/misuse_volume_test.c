@@ -415,6 +415,16 @@ ESK_TEST(volume_mounted_read_only_refuses_each_change) {
     tables_work();
 }
 
+ESK_TEST(volume_is_not_made_on_a_blank_medium_that_is_read_only) {
+    misuse_start(&misuse_nor);
+    memset(misuse_chip, 0xFF, sizeof misuse_chip);
+    MISUSE(esk_volume_mount_or_format(&misuse_volume, &misuse_ram.device,
+                                      ESK_MOUNT_READ_ONLY, &misuse_config,
+                                      MISUSE_ARENA),
+           ESK_E_READ_ONLY);
+    MISUSE(esk_volume_unmount(&misuse_volume), ESK_E_INVALID);
+}
+
 ESK_TEST(volume_step_takes_any_budget) {
     uint16_t done = 7;
     start();
