@@ -194,7 +194,8 @@ struct esk_fault {
 /// Returns a sentence for `kind`, static, never NULL.
 const char *esk_fault_text(uint8_t kind);
 
-/// Bytes of one row of `columns`; 0 when a type is unknown.
+/// Bytes of one row of `columns`; 0 when a type is unknown, or they are more
+/// than 65,535.
 uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count);
 
 /// Offset of column `index` in a row; `index` < count.

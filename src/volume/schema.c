@@ -26,12 +26,15 @@ uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index) {
 }
 
 uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count) {
+    uint16_t row = 0;
     for (uint8_t i = 0; i < count; i++) {
-        if (esk_type_bytes(columns[i].type, columns[i].bytes) == 0) {
+        uint16_t bytes = esk_type_bytes(columns[i].type, columns[i].bytes);
+        if (bytes == 0 || bytes > UINT16_MAX - row) {
             return 0;
         }
+        row = (uint16_t)(row + bytes);
     }
-    return esk_row_offset(columns, count);
+    return row;
 }
 
 bool esk_type_is_integer(uint8_t type) {

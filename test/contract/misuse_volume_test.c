@@ -448,4 +448,18 @@ ESK_TEST(volume_texts_are_there_for_every_number) {
     ESK_CHECK_INT(esk_type_bytes(ESK_TYPE_BYTES, 0), 0);
 }
 
+/// A row of more bytes than its count holds has none.
+ESK_TEST(row_bytes_do_not_wrap) {
+    static struct esk_column wide[255];
+    for (size_t i = 0; i < 255; i++) {
+        wide[i].type = ESK_TYPE_BYTES;
+        wide[i].bytes = 1024;
+    }
+    ESK_CHECK_INT(esk_row_bytes(wide, 0), 0);
+    ESK_CHECK_INT(esk_row_bytes(wide, 63), 63 * 1024);
+    ESK_CHECK_INT(esk_row_bytes(wide, 64), 0);
+    ESK_CHECK_INT(esk_row_bytes(wide, 65), 0);
+    ESK_CHECK_INT(esk_row_bytes(wide, 255), 0);
+}
+
 ESK_TEST_MAIN()
