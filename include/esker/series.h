@@ -36,7 +36,8 @@ extern "C" {
 struct esk_series_config {
     uint8_t frames;           ///< page frames in the arena; 0: the least, which
                               ///< esk_series_frames_min gives
-    uint8_t erase_ahead;      ///< blocks esk_volume_step keeps erased; 0: 1
+    uint8_t erase_ahead;      ///< blocks esk_volume_step keeps erased, at most
+                              ///< 8; 0: 1
     uint16_t key_index_bytes; ///< RAM of the spline, 48 .. 65528; 0: 256
     /// Bound of the spline's error in 1/16 page, 1 .. 16; 0: chosen to fit
     /// key_index_bytes, from 2/16 up to 10/16.
@@ -290,8 +291,8 @@ struct esk_series_value {
 uint8_t esk_series_frames_min(const struct esk_table_info *info);
 
 /// Bytes of the arena esk_series_open needs for the table, exactly; 0 when the
-/// catalog cannot be read, or `config` asks for less than the least. Fewer
-/// parts need no more. Needs a page of the arena free. esker/arena.h has the
+/// catalog cannot be read, or `config` is out of range. Fewer parts need no
+/// more. Needs a page of the arena free. esker/arena.h has the
 /// figure as a constant.
 uint32_t esk_series_arena_bytes(struct esk_volume *volume,
                                 const struct esk_table_info *info,
@@ -309,7 +310,7 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
 ///          unless ESK_OK.
 /// config   may be NULL for the defaults.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when too little of the arena
-///          is free; ESK_E_INVALID when `config` asks for less than the least;
+///          is free; ESK_E_INVALID when `config` is out of range;
 ///          ESK_E_BUSY when the table is open already; ESK_E_UNSUPPORTED (not a
 ///          series, or keys wider than this build); ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    O(log blocks) + at most group_pages page reads, those of the tiles

@@ -116,7 +116,8 @@ struct esk_tree_config {
                           ///< and at most: all but 1 (mu: 2). Less than the
                           ///< height (mu: 1) is as no write cache
     uint8_t policy;       ///< enum esk_tree_policy
-    uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased; 0: 1
+    uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased, at most 8;
+                          ///< 0: 1
 };
 
 /// What has happened since the table was opened.

@@ -25,7 +25,7 @@ struct esk_series_memory {
 };
 
 /// Carves the arena.
-/// Returns  ESK_OK; ESK_E_INVALID when `config` asks for less than the least;
+/// Returns  ESK_OK; ESK_E_INVALID when `config` is out of range;
 ///          ESK_E_NO_MEMORY.
 int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                      const struct esk_series_parts *parts,

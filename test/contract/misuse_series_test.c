@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What a program can get wrong with a series: each mistake is refused with the
+/// error that the header names, the medium stays as it was, and the table goes
+/// on working.
+#include "test/harness/misuse.h"
+
+#include <math.h>
+
+enum { ROWS = 60, NOTE = 4, ROW_BYTES = 22, LONG = 40000 };
+
+/// u32 at | i32 level | f32 ratio | u16 pad | note | u16 more
+static const struct esk_column columns[] = {
+    {.name = "at", .unit = "s", .type = ESK_TYPE_U32},
+    {.name = "level", .type = ESK_TYPE_I32},
+    {.name = "ratio", .type = ESK_TYPE_F32},
+    {.name = "pad", .type = ESK_TYPE_BYTES, .bytes = 2},
+    {.name = "note", .type = ESK_TYPE_VAR},
+    {.name = "more", .type = ESK_TYPE_U16},
+};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+static const struct esk_index_spec by_level = {.column = 1, .bitmap_bits = 16};
+
+static struct esk_series *series;
+static struct esk_series *plain; ///< another one, without values and indexes
+static uint8_t row[ROW_BYTES];
+static uint32_t key;
+static struct esk_table_spec spec_of(const char *name) {
+    struct esk_table_spec spec = {.name = name,
+                                  .columns = columns,
+                                  .column_count = COLUMNS,
+                                  .row_bytes = ROW_BYTES,
+                                  .indexes = &by_level,
+                                  .index_count = 1,
+                                  .data_blocks = 12,
+                                  .index_blocks = 6,
+                                  .var_blocks = 8};
+    return spec;
+}
+
+static struct esk_table_spec plain_spec(void) {
+    struct esk_table_spec spec = spec_of("plain");
+    spec.column_count = 4;
+    spec.row_bytes = 14;
+    spec.index_count = 0;
+    return spec;
+}
+
+static void row_make(uint32_t number) {
+    float ratio = (float)number / 2;
+    memset(row, 0, sizeof row);
+    misuse_u32(row, number);
+    misuse_u32(row + 4, number % 7);
+    memcpy(row + 8, &ratio, sizeof ratio);
+}
+
+/// Both tables take a row and have it.
+static void tables_work(void) {
+    uint8_t got[ROW_BYTES];
+    struct esk_series_value value;
+    uint32_t read = 0;
+    key++;
+    row_make(key);
+    ESK_CHECK_INT(esk_series_append(plain, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_get(plain, key, got), ESK_OK);
+    ESK_CHECK_INT(esk_series_append_var(series, row, "note", NOTE), ESK_OK);
+    ESK_CHECK_INT(esk_series_sync(series), ESK_OK);
+    ESK_CHECK_INT(esk_series_get(series, key, got), ESK_OK);
+    ESK_CHECK_BYTES(got, row, 12);
+    ESK_CHECK_INT(esk_series_value_open(series, got, &value), ESK_OK);
+    ESK_CHECK_INT(esk_series_value_read(series, &value, got, NOTE, &read),
+                  ESK_OK);
+    ESK_CHECK_BYTES(got, "note", NOTE);
+}
+
+/// The table is sound, and none of its first rows is missing.
+static void tables_verify(void) {
+    struct esk_series_report report;
+    ESK_CHECK_INT(esk_series_check(series, &report), ESK_OK);
+    ESK_CHECK_INT(report.rows, key);
+    ESK_CHECK_INT(esk_series_check(plain, &report), ESK_OK);
+    ESK_CHECK_INT(report.rows, key);
+}
+
+static void tables_open(void) {
+    ESK_CHECK_INT(esk_series_open(&series, &misuse_volume, "log", NULL),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_open(&plain, &misuse_volume, "plain", NULL),
+                  ESK_OK);
+}
+
+static void start(const struct esk_geometry *geometry) {
+    struct esk_table_spec spec = spec_of("log");
+    misuse_start(geometry);
+    ESK_CHECK_INT(esk_series_create(&misuse_volume, &spec, NULL), ESK_OK);
+    spec = plain_spec();
+    ESK_CHECK_INT(esk_series_create(&misuse_volume, &spec, NULL), ESK_OK);
+    tables_open();
+    key = 0;
+    for (uint8_t i = 0; i < ROWS; i++) {
+        tables_work();
+    }
+}
+
+/* How it is opened. */
+
+struct config_case {
+    struct esk_series_config config;
+    int status;
+};
+
+static const struct config_case config_cases[] = {
+    {{.frames = 0}, ESK_OK},
+    {{.frames = 1}, ESK_E_INVALID},
+    {{.frames = 3}, ESK_E_INVALID}, /* an index and values: 4 at least */
+    {{.frames = 4}, ESK_OK},
+    {{.frames = 255}, ESK_OK},
+    {{.erase_ahead = 255}, ESK_OK},
+    {{.key_index_bytes = 1}, ESK_E_INVALID},
+    {{.key_index_bytes = 47}, ESK_E_INVALID},
+    {{.key_index_bytes = 48}, ESK_OK},
+    {{.key_index_bytes = 49}, ESK_OK},
+    {{.key_index_bytes = 65528}, ESK_OK},
+    {{.key_index_bytes = 65529}, ESK_E_INVALID},
+    {{.key_index_bytes = 65535}, ESK_E_INVALID},
+    {{.key_error_16ths = 1}, ESK_OK},
+    {{.key_error_16ths = 16}, ESK_OK},
+    {{.key_error_16ths = 17}, ESK_E_INVALID},
+    {{.key_error_16ths = 255}, ESK_E_INVALID},
+    {{.frames = 255, .erase_ahead = 255, .key_index_bytes = 65528}, ESK_OK},
+};
+
+/// Opens "log" in exactly the arena that it asks for, and in one byte less.
+static void config_try(const struct config_case *at) {
+    struct esk_table_info info;
+    struct esk_series *own = NULL;
+    const struct esk_series_config *config = &at->config;
+    ESK_CHECK_INT(esk_volume_find(&misuse_volume, "log", &info), ESK_OK);
+    uint32_t bytes = esk_series_arena_bytes(&misuse_volume, &info, config);
+    ESK_CHECK_INT(bytes != 0, at->status == ESK_OK);
+    if (bytes == 0) {
+        MISUSE(esk_series_open(&own, &misuse_volume, "log", config),
+               at->status);
+        return;
+    }
+    void *arena = malloc(bytes);
+    ESK_CHECK_INT(esk_volume_arena_set(&misuse_volume, arena, bytes - 1),
+                  ESK_OK);
+    MISUSE(esk_series_open(&own, &misuse_volume, "log", config),
+           ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_arena_set(&misuse_volume, arena, bytes), ESK_OK);
+    ESK_CHECK_INT(esk_series_open(&own, &misuse_volume, "log", config), ESK_OK);
+    ESK_CHECK_INT(esk_volume_arena_set(&misuse_volume, MISUSE_ARENA), ESK_OK);
+    ESK_CHECK_INT(esk_volume_step(&misuse_volume, UINT16_MAX, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_series_open(&plain, &misuse_volume, "plain", NULL),
+                  ESK_OK);
+    series = own;
+    for (uint16_t i = 0; i < 300; i++) {
+        tables_work();
+    }
+    ESK_CHECK_INT(esk_series_get(own, key - 100, row), ESK_OK);
+    free(arena);
+}
+
+ESK_TEST(series_refuses_a_configuration_out_of_range) {
+    for (size_t i = 0; i < sizeof config_cases / sizeof config_cases[0]; i++) {
+        ESK_CONTEXT("config %zu", i);
+        start(&misuse_nor);
+        esk_series_close(series);
+        esk_series_close(plain);
+        config_try(&config_cases[i]);
+    }
+}
+
+/* What it is created by. */
+
+enum { FAR = 1000000 };
+
+struct spec_case {
+    struct esk_table_spec spec; ///< what of it is not that of plain_spec
+    int status;
+    uint8_t fault;
+    bool no_columns;
+    bool with_index;
+};
+
+static const char name_of_32[] = "01234567890123456789012345678901";
+
+#define AT {.name = "at", .type = ESK_TYPE_U32}
+static const struct esk_column two_same[] = {AT, AT};
+static const struct esk_column type_unknown[] = {AT, {.name = "x", .type = 13}};
+static const struct esk_column type_zero[] = {AT, {.name = "x"}};
+static const struct esk_column type_most[] = {AT, {.name = "x", .type = 255}};
+static const struct esk_column no_bytes[] = {
+    AT, {.name = "x", .type = ESK_TYPE_BYTES}};
+static const struct esk_column bytes_most[] = {
+    AT, {.name = "x", .type = ESK_TYPE_BYTES, .bytes = UINT16_MAX}};
+static const struct esk_column wide[] = {
+    AT, {.name = "x", .type = ESK_TYPE_BYTES, .bytes = 1024}};
+static const struct esk_column name_null[] = {AT, {.type = ESK_TYPE_U8}};
+static const struct esk_column name_empty[] = {
+    AT, {.name = "", .type = ESK_TYPE_U8}};
+static const struct esk_column name_long[] = {
+    AT, {.name = name_of_32, .type = ESK_TYPE_U8}};
+static const struct esk_column unit_long[] = {
+    AT, {.name = "x", .unit = name_of_32, .type = ESK_TYPE_U8}};
+static const struct esk_column two_vars[] = {
+    AT,
+    {.name = "note", .type = ESK_TYPE_VAR},
+    {.name = "x", .type = ESK_TYPE_VAR}};
+static const struct esk_column text_number[] = {
+    AT, {.name = "x", .type = ESK_TYPE_U8, .flags = ESK_COLUMN_TEXT}};
+
+#define SPEC_COLUMNS(array, fault_kind)                                        \
+    {.spec = {.columns = (array),                                              \
+              .column_count = sizeof(array) / sizeof(array)[0]},               \
+     .status = ESK_E_SCHEMA,                                                   \
+     .fault = (fault_kind)}
+#define SPEC_FAULT(member, value, fault_kind)                                  \
+    {.spec = {.member = (value)}, .status = ESK_E_SCHEMA, .fault = (fault_kind)}
+#define SPEC_TOO_LARGE(member, value)                                          \
+    {.spec = {.member = (value)},                                              \
+     .status = ESK_E_NO_SPACE,                                                 \
+     .fault = ESK_FAULT_NO_ROOM}
+
+static const struct esk_index_spec bad_column = {.column = 200};
+static const struct esk_index_spec bad_bits = {.column = 1, .bitmap_bits = 7};
+static const struct esk_index_spec bad_count = {
+    .column = 1, .bitmap_bits = 8, .edges = columns, .edge_count = 255};
+
+static const struct spec_case spec_cases[] = {
+    SPEC_FAULT(name, "", ESK_FAULT_TABLE_NAME),
+    SPEC_FAULT(name, name_of_32, ESK_FAULT_TABLE_NAME),
+    SPEC_FAULT(column_count, 65, ESK_FAULT_NO_COLUMNS),
+    SPEC_FAULT(column_count, 255, ESK_FAULT_NO_COLUMNS),
+    {.no_columns = true, .status = ESK_E_SCHEMA, .fault = ESK_FAULT_NO_COLUMNS},
+    SPEC_COLUMNS(two_same, ESK_FAULT_COLUMN_DUPLICATE),
+    SPEC_COLUMNS(type_unknown, ESK_FAULT_COLUMN_TYPE),
+    SPEC_COLUMNS(type_zero, ESK_FAULT_COLUMN_TYPE),
+    SPEC_COLUMNS(type_most, ESK_FAULT_COLUMN_TYPE),
+    SPEC_COLUMNS(no_bytes, ESK_FAULT_COLUMN_TYPE),
+    SPEC_COLUMNS(bytes_most, ESK_FAULT_COLUMN_TYPE),
+    SPEC_COLUMNS(wide, ESK_FAULT_ROW_TOO_WIDE),
+    SPEC_COLUMNS(name_null, ESK_FAULT_COLUMN_NAME),
+    SPEC_COLUMNS(name_empty, ESK_FAULT_COLUMN_NAME),
+    SPEC_COLUMNS(name_long, ESK_FAULT_COLUMN_NAME),
+    SPEC_COLUMNS(unit_long, ESK_FAULT_UNIT),
+    SPEC_COLUMNS(two_vars, ESK_FAULT_VAR_COUNT),
+    SPEC_COLUMNS(text_number, ESK_FAULT_COLUMN_TYPE),
+    SPEC_FAULT(row_bytes, 13, ESK_FAULT_ROW_STRUCT),
+    SPEC_FAULT(row_bytes, UINT16_MAX, ESK_FAULT_ROW_STRUCT),
+    SPEC_FAULT(key_column, 4, ESK_FAULT_NO_KEY),
+    SPEC_FAULT(key_column, 255, ESK_FAULT_NO_KEY),
+    SPEC_FAULT(key_column, 2, ESK_FAULT_KEY_TYPE),
+    SPEC_FAULT(key_column, 3, ESK_FAULT_KEY_TYPE),
+    SPEC_FAULT(index_count, 1, ESK_FAULT_INDEX_COLUMN), /* NULL */
+    SPEC_FAULT(index_count, 255, ESK_FAULT_INDEX_COLUMN),
+    {.spec = {.indexes = &bad_column, .index_count = 1},
+     .status = ESK_E_SCHEMA,
+     .fault = ESK_FAULT_INDEX_COLUMN},
+    {.spec = {.indexes = &bad_bits, .index_count = 1},
+     .status = ESK_E_SCHEMA,
+     .fault = ESK_FAULT_INDEX_BITMAP},
+    {.spec = {.indexes = &bad_count, .index_count = 1},
+     .status = ESK_E_SCHEMA,
+     .fault = ESK_FAULT_INDEX_EDGES},
+    SPEC_FAULT(full_policy, 2, ESK_FAULT_OPTION),
+    SPEC_FAULT(full_policy, 255, ESK_FAULT_OPTION),
+    SPEC_FAULT(group_pages, 3, ESK_FAULT_OPTION),
+    SPEC_FAULT(group_pages, 65, ESK_FAULT_OPTION),
+    SPEC_FAULT(group_pages, 255, ESK_FAULT_OPTION),
+    SPEC_FAULT(sync_blocks, 1, ESK_FAULT_REGION),
+    SPEC_FAULT(data_blocks, 1, ESK_FAULT_REGION),
+    SPEC_FAULT(index_blocks, 1, ESK_FAULT_REGION),
+    SPEC_FAULT(var_blocks, 1, ESK_FAULT_REGION),
+};
+
+/// The specification of a case: what it does not say is that of a table that
+/// can be created.
+static struct esk_table_spec case_spec(const struct spec_case *at,
+                                       bool all_data) {
+    const struct esk_table_spec *says = &at->spec;
+    struct esk_table_spec spec = at->with_index ? spec_of("x") : plain_spec();
+    spec.name = says->name != NULL ? says->name : "x";
+    if (says->columns != NULL || at->no_columns) {
+        spec.columns = says->columns;
+        spec.row_bytes = 0;
+    }
+    spec.column_count =
+        says->column_count != 0 ? says->column_count : spec.column_count;
+    spec.row_bytes = says->row_bytes != 0 ? says->row_bytes : spec.row_bytes;
+    spec.key_column = says->key_column;
+    if (says->index_count != 0) {
+        spec.indexes = says->indexes;
+        spec.index_count = says->index_count;
+    }
+    spec.full_policy = says->full_policy;
+    spec.group_pages = says->group_pages;
+    spec.sync_blocks = says->sync_blocks;
+    spec.data_blocks = all_data ? 0 : 12;
+    spec.data_blocks =
+        says->data_blocks != 0 ? says->data_blocks : spec.data_blocks;
+    spec.index_blocks =
+        says->index_blocks != 0 ? says->index_blocks : spec.index_blocks;
+    spec.var_blocks =
+        says->var_blocks != 0 ? says->var_blocks : spec.var_blocks;
+    return spec;
+}
+
+static void spec_refused(const struct spec_case *at, bool all_data) {
+    struct esk_table_spec spec = case_spec(at, all_data);
+    struct esk_series *made = NULL;
+    struct esk_fault fault = {.kind = 0};
+    MISUSE(esk_series_create(&misuse_volume, &spec, &fault), at->status);
+    ESK_CHECK_INT(fault.kind, at->fault);
+    MISUSE(esk_series_create(&misuse_volume, &spec, NULL), at->status);
+    memset(&fault, 0, sizeof fault);
+    MISUSE(esk_series_open_or_create(&made, &esk_series_parts_all,
+                                     &misuse_volume, &spec, NULL, &fault),
+           at->status);
+    ESK_CHECK_INT(fault.kind, at->fault);
+    ESK_CHECK(made == NULL);
+}
+
+ESK_TEST(series_is_not_created_by_a_specification_that_cannot_be) {
+    start(&misuse_nor);
+    for (size_t i = 0; i < sizeof spec_cases / sizeof spec_cases[0]; i++) {
+        ESK_CONTEXT("specification %zu", i);
+        spec_refused(&spec_cases[i], false);
+    }
+    tables_work();
+    tables_verify();
+}
+
+/* Queries and cursors. */
+
+ESK_TEST(cursor_that_was_not_opened_yields_no_row) {
+    struct esk_series_cursor cursor;
+    struct esk_series_value value;
+    uint32_t got = 7;
+    start(&misuse_nor);
+    memset(&cursor, 0, sizeof cursor);
+    MISUSE(esk_series_cursor_next(series, &cursor, row), ESK_END);
+    ESK_CHECK_INT(esk_series_cursor_damaged(&cursor), 0);
+    memset(&value, 0, sizeof value);
+    MISUSE(esk_series_value_read(series, &value, row, 9, &got), ESK_OK);
+    ESK_CHECK_INT(got, 0);
+    MISUSE(esk_series_value_read(plain, &value, row, 9, &got), ESK_OK);
+    MISUSE(esk_series_value_open(plain, row, &value), ESK_E_UNSUPPORTED);
+    MISUSE(esk_series_append_var(plain, row, "x", 1), ESK_E_UNSUPPORTED);
+    tables_work();
+}
+
+/* Values, keys and counts. */
+
+ESK_TEST(series_appends_no_row_out_of_order_and_none_of_none) {
+    uint32_t appended = 7;
+    start(&misuse_nor);
+    MISUSE(esk_series_append_many(series, NULL, 0, &appended), ESK_OK);
+    ESK_CHECK_INT(appended, 0);
+    MISUSE(esk_series_append_many(series, NULL, 0, NULL), ESK_OK);
+    row_make(key);
+    MISUSE(esk_series_append_many(series, row, UINT32_MAX, &appended),
+           ESK_OUT_OF_ORDER);
+    ESK_CHECK_INT(appended, 0);
+    MISUSE(esk_series_append(series, row), ESK_OUT_OF_ORDER);
+    row_make(0);
+    MISUSE(esk_series_append_var(series, row, "x", 1), ESK_OUT_OF_ORDER);
+    MISUSE(esk_series_append_var(series, row, NULL, 0), ESK_OUT_OF_ORDER);
+    struct esk_space space;
+    for (uint16_t role = ESK_REGION_COUNT; role < 256; role++) {
+        memset(&space, 0xA5, sizeof space);
+        esk_series_space(series, (uint8_t)role, &space);
+        ESK_CHECK_INT(space.pages | space.pages_used | space.erases, 0);
+    }
+    MISUSE(esk_series_get(series, UINT64_MAX, row), ESK_NOT_FOUND);
+    MISUSE(esk_series_floor(series, 0, row), ESK_NOT_FOUND);
+    MISUSE(esk_series_ceiling(series, UINT64_MAX, row), ESK_NOT_FOUND);
+    tables_work();
+    tables_verify();
+}
+
+/// A type of keys, and the least and the largest of it.
+struct key_type {
+    uint8_t type;
+    int64_t least;
+    uint64_t most;
+};
+
+static const struct key_type key_types[] = {
+    {ESK_TYPE_U8, 0, UINT8_MAX},          {ESK_TYPE_U16, 0, UINT16_MAX},
+    {ESK_TYPE_U32, 0, UINT32_MAX},        {ESK_TYPE_U64, 0, UINT64_MAX},
+    {ESK_TYPE_I8, INT8_MIN, INT8_MAX},    {ESK_TYPE_I16, INT16_MIN, INT16_MAX},
+    {ESK_TYPE_I32, INT32_MIN, INT32_MAX}, {ESK_TYPE_I64, INT64_MIN, INT64_MAX},
+};
+enum { KEY_TYPES = sizeof key_types / sizeof key_types[0] };
+
+/// A series of that type, with rows of its least and its largest key and of
+/// those between them that are next to 0.
+static void keys_start(const struct key_type *type) {
+    const struct esk_column only = {.name = "at", .type = type->type};
+    struct esk_table_spec spec = plain_spec();
+    const uint64_t keys[] = {(uint64_t)type->least, 1, 2, type->most};
+    spec.columns = &only;
+    spec.column_count = 1;
+    spec.row_bytes = 0;
+    misuse_start(&misuse_nor);
+    ESK_CHECK_INT(esk_series_open_or_create(&series, &esk_series_parts_all,
+                                            &misuse_volume, &spec, NULL, NULL),
+                  ESK_OK);
+    for (uint8_t i = 0; i < 4; i++) {
+        uint8_t bytes[8];
+        misuse_u32(bytes, (uint32_t)keys[i]);
+        misuse_u32(bytes + 4, (uint32_t)(keys[i] >> 32));
+        ESK_CHECK_INT(esk_series_append(series, bytes), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(series), ESK_OK);
+}
+
+static uint32_t count_of(void) {
+    uint32_t count = 0;
+    ESK_CHECK_INT(esk_series_count(series, &count), ESK_OK);
+    return count;
+}
+
+ESK_TEST(series_erases_by_keys_that_its_type_does_not_have) {
+    for (uint8_t t = 0; t < KEY_TYPES; t++) {
+        const struct key_type *type = &key_types[t];
+        bool is_signed = type->least < 0;
+        bool has_above = type->most < (is_signed ? INT64_MAX : UINT64_MAX);
+        bool has_below = type->least < 0 && type->least > INT64_MIN;
+        esk_key above = has_above ? type->most + 1 : type->most;
+        ESK_CONTEXT("type %u", type->type);
+        keys_start(type);
+        MISUSE(esk_series_erase_after(series, above), ESK_OK);
+        MISUSE(esk_series_erase_before(series, (esk_key)type->least), ESK_OK);
+        if (has_below) {
+            MISUSE(esk_series_erase_before(series, (esk_key)(type->least - 1)),
+                   ESK_OK);
+        }
+        ESK_CHECK_INT(count_of(), 4);
+        /* The row with the largest key stays. */
+        ESK_CHECK_INT(esk_series_erase_before(series, above), ESK_OK);
+        ESK_CHECK_INT(count_of(), 1);
+        misuse_mount(0);
+        ESK_CHECK_INT(esk_series_open(&series, &misuse_volume, "plain", NULL),
+                      ESK_OK);
+        ESK_CHECK_INT(count_of(), 1);
+        keys_start(type);
+        esk_key below = (esk_key)(has_below ? type->least - 1 : type->least);
+        ESK_CHECK_INT(esk_series_erase_after(series, below), ESK_OK);
+        ESK_CHECK_INT(count_of(), has_below ? 0 : 1);
+    }
+}
+
+/* Parts, shapes, added columns. */
+
+ESK_TEST(series_is_not_opened_without_the_parts_that_it_needs) {
+    struct esk_series *own = NULL;
+    struct esk_table_info info;
+    start(&misuse_nor);
+    esk_series_close(series);
+    ESK_CHECK_INT(esk_volume_find(&misuse_volume, "log", &info), ESK_OK);
+    for (uint8_t i = 0; i < 6; i++) {
+        struct esk_series_parts parts = esk_series_parts_all;
+        ESK_CONTEXT("without part %u", i);
+        parts.keys = i == 0 ? NULL : parts.keys;
+        parts.keys = i == 1 ? &esk_series_part_samples : parts.keys;
+        parts.log = i == 2 ? NULL : parts.log;
+        parts.values = i == 3 ? NULL : parts.values;
+        parts.var = i >= 4 ? NULL : parts.var;
+        if (i == 5) {
+            memset(&parts, 0, sizeof parts);
+        }
+        MISUSE(esk_series_open_with(&own, &parts, &misuse_volume, "log", NULL),
+               ESK_E_UNSUPPORTED);
+        ESK_CHECK(own == NULL);
+    }
+    ESK_CHECK_INT(esk_series_open(&series, &misuse_volume, "log", NULL),
+                  ESK_OK);
+    tables_work();
+}
+
+ESK_TEST(series_without_optional_parts_says_what_it_cannot_do) {
+    struct esk_series_parts parts = {.var = NULL};
+    struct esk_series_cursor cursor;
+    struct esk_series_range range = {.column = 1};
+    struct esk_series_query query = {.backward = true};
+    start(&misuse_nor);
+    esk_series_close(plain);
+    ESK_CHECK_INT(
+        esk_series_open_with(&plain, &parts, &misuse_volume, "plain", NULL),
+        ESK_OK);
+    MISUSE(esk_series_cursor_open(plain, &cursor, &query), ESK_E_UNSUPPORTED);
+    query.backward = false;
+    query.ranges = &range;
+    query.range_count = 1;
+    MISUSE(esk_series_cursor_open(plain, &cursor, &query), ESK_E_UNSUPPORTED);
+    MISUSE(esk_series_floor(plain, 9, row), ESK_E_UNSUPPORTED);
+    MISUSE(esk_series_newest(plain, row), ESK_E_UNSUPPORTED);
+    MISUSE(esk_series_erase_after(plain, 9), ESK_E_UNSUPPORTED);
+    tables_work();
+}
+
+ESK_TEST(series_gets_no_columns_that_cannot_be_added) {
+    struct esk_column wider[COLUMNS + 1];
+    struct esk_fault fault;
+    struct esk_table_spec spec = plain_spec();
+    struct esk_series_parts without = esk_series_parts_all;
+    start(&misuse_nor);
+    memcpy(wider, columns, sizeof columns);
+    spec.columns = wider;
+    spec.row_bytes = 0;
+    without.breaks = NULL;
+#define ADD(parts)                                                             \
+    esk_series_add_columns(&misuse_volume, (parts), &spec, NULL, &fault)
+    spec.column_count = 3; /* fewer */
+    MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_COUNT);
+    spec.column_count = 4; /* the same */
+    MISUSE(ADD(&esk_series_parts_all), ESK_OK);
+    spec.column_count = 5; /* a value */
+    MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
+    wider[4] = columns[5];
+    MISUSE(ADD(&without), ESK_E_UNSUPPORTED);
+    MISUSE(ADD(&esk_series_parts_all), ESK_E_BUSY);
+    spec.row_bytes = 14;
+    MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_STRUCT);
+    spec.row_bytes = 0;
+    spec.name = "none";
+    MISUSE(ADD(&esk_series_parts_all), ESK_NOT_FOUND);
+    spec.name = NULL;
+    MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
+    spec.name = "plain";
+    spec.column_count = 255;
+    MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
+    spec.column_count = 5;
+    wider[0].type = ESK_TYPE_I32;
+    MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_TYPE);
+#undef ADD
+    tables_work();
+    tables_verify();
+}
+
+ESK_TEST_MAIN()
