@@ -276,6 +276,30 @@ static const struct spec_case spec_cases[] = {
     SPEC_FAULT(var_blocks, 1, ESK_FAULT_REGION),
 };
 
+static const struct spec_case size_cases[] = {
+    SPEC_TOO_LARGE(data_blocks, MISUSE_BLOCKS),
+    SPEC_TOO_LARGE(data_blocks, FAR),
+    SPEC_TOO_LARGE(data_blocks, UINT32_MAX),
+    SPEC_TOO_LARGE(data_blocks, UINT32_MAX - 1),
+    SPEC_TOO_LARGE(data_blocks, UINT32_MAX - 5),
+    SPEC_TOO_LARGE(data_blocks, UINT32_MAX / 2 + 1),
+    SPEC_TOO_LARGE(index_blocks, FAR),
+    SPEC_TOO_LARGE(index_blocks, UINT32_MAX),
+    SPEC_TOO_LARGE(index_blocks, UINT32_MAX - 11),
+    SPEC_TOO_LARGE(sync_blocks, 254),
+    {.spec = {.var_blocks = UINT32_MAX},
+     .with_index = true,
+     .status = ESK_E_NO_SPACE,
+     .fault = ESK_FAULT_NO_ROOM},
+    {.spec = {.var_blocks = UINT32_MAX - 11},
+     .with_index = true,
+     .status = ESK_E_NO_SPACE,
+     .fault = ESK_FAULT_NO_ROOM},
+    {.spec = {.data_blocks = UINT32_MAX, .index_blocks = UINT32_MAX},
+     .status = ESK_E_NO_SPACE,
+     .fault = ESK_FAULT_NO_ROOM},
+};
+
 /// The specification of a case: what it does not say is that of a table that
 /// can be created.
 static struct esk_table_spec case_spec(const struct spec_case *at,
@@ -331,6 +355,34 @@ ESK_TEST(series_is_not_created_by_a_specification_that_cannot_be) {
     }
     tables_work();
     tables_verify();
+}
+
+ESK_TEST(series_of_more_blocks_than_there_are_is_not_created) {
+    start(&misuse_nor);
+    for (size_t i = 0; i < sizeof size_cases / sizeof size_cases[0]; i++) {
+        const struct spec_case *at = &size_cases[i];
+        ESK_CONTEXT("size %zu", i);
+        spec_refused(at, false);
+        /* What says no size gets what is left: nothing, here. */
+        spec_refused(at, true);
+    }
+    tables_work();
+    tables_verify();
+}
+
+ESK_TEST(series_tells_how_many_blocks_are_missing) {
+    static const uint32_t sizes[] = {FAR, UINT32_MAX};
+    start(&misuse_nor);
+    for (uint8_t i = 0; i < 2; i++) {
+        struct esk_fault fault = {.kind = 0};
+        struct esk_table_spec spec = spec_of("x");
+        spec.data_blocks = 0;
+        spec.var_blocks = sizes[i];
+        MISUSE(esk_series_create(&misuse_volume, &spec, &fault),
+               ESK_E_NO_SPACE);
+        ESK_CHECK(fault.wanted >= sizes[i]);
+        ESK_CHECK(fault.found < MISUSE_BLOCKS);
+    }
 }
 
 /* Queries and cursors. */

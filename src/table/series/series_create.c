@@ -29,6 +29,11 @@ static uint32_t index_blocks(const struct esk_volume *volume,
     return (runs + groups + runs / 2 + pages - 1) / pages + 2;
 }
 
+/// The sum of two counts of blocks, at most UINT32_MAX.
+static uint32_t sum(uint32_t left, uint32_t right) {
+    return left > UINT32_MAX - right ? UINT32_MAX : left + right;
+}
+
 /// Splits `total` blocks, all that is left, among data, index and var regions.
 static void region_split(const struct esk_volume *volume,
                          const struct esk_table_spec *spec,
@@ -59,7 +64,7 @@ static uint32_t region_ask(const struct esk_volume *volume,
     info->blocks[ESK_REGION_DATA] = data;
     info->blocks[ESK_REGION_INDEX] = index;
     info->blocks[ESK_REGION_VAR] = plan->has_var ? var : 0;
-    return data + index + info->blocks[ESK_REGION_VAR];
+    return sum(sum(data, index), info->blocks[ESK_REGION_VAR]);
 }
 
 /// Blocks of the sync journal; the data region gives them.
@@ -99,8 +104,9 @@ static int regions_place(struct esk_volume *volume,
         info->blocks[ESK_REGION_INDEX] < ESK_REGION_BLOCKS_MIN ||
         info->blocks[ESK_REGION_VAR] < var) {
         fault->kind = ESK_FAULT_NO_ROOM;
-        fault->wanted = sync + info->blocks[ESK_REGION_INDEX] +
-                        info->blocks[ESK_REGION_VAR] + ESK_REGION_BLOCKS_MIN;
+        fault->wanted = sum(
+            sum(info->blocks[ESK_REGION_INDEX], info->blocks[ESK_REGION_VAR]),
+            sync + ESK_REGION_BLOCKS_MIN);
         fault->found = total;
         return ESK_E_NO_SPACE;
     }
