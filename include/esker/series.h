@@ -439,6 +439,7 @@ int esk_series_count(struct esk_series *series, uint32_t *count);
 ///          ESK_E_UNSUPPORTED: backward or with ranges, and that part is not
 ///          there; ESK_E_LIMIT: more than ESK_SERIES_RANGES_MAX ranges;
 ///          ESK_E_IO.
+///          A cursor that could not be opened yields no row.
 /// Keeps    nothing of `query` or its ranges: both are read in this call alone.
 /// Costs    with key_min a seek, as esk_series_get; going back the first next
 ///          pays it.

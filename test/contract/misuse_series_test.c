@@ -387,6 +387,88 @@ ESK_TEST(series_tells_how_many_blocks_are_missing) {
 
 /* Queries and cursors. */
 
+struct query_case {
+    struct esk_series_range range;
+    int status;    ///< of the open
+    uint32_t rows; ///< that it yields
+    bool is_key;   ///< the range is of keys
+};
+
+static const struct query_case query_cases[] = {
+    {{.column = 0}, ESK_OK, ROWS, false}, /* a key is a number, too */
+    {{.column = 1}, ESK_OK, ROWS, false},
+    {{.column = 3}, ESK_E_INVALID, 0, false}, /* bytes */
+    {{.column = 4}, ESK_E_INVALID, 0, false}, /* a value */
+    {{.column = COLUMNS}, ESK_E_INVALID, 0, false},
+    {{.column = 255}, ESK_E_INVALID, 0, false},
+    {{.column = 1,
+      .has_lo = true,
+      .has_hi = true,
+      .lo = {.i = 5},
+      .hi = {.i = 4}},
+     ESK_OK,
+     0,
+     false},
+    {{.column = 1, .has_lo = true, .lo = {.i = INT64_MAX}}, ESK_OK, 0, false},
+    {{.column = 1, .has_hi = true, .hi = {.i = INT64_MIN}}, ESK_OK, 0, false},
+    {{.column = 5, .has_lo = true, .lo = {.u = UINT64_MAX}}, ESK_OK, 0, false},
+    {{.column = 2, .has_lo = true, .lo = {.f32 = NAN}}, ESK_OK, 0, false},
+    {{.column = 2, .has_hi = true, .hi = {.f32 = NAN}}, ESK_OK, 0, false},
+    {{.column = 2, .has_hi = true, .hi = {.f32 = -NAN}}, ESK_OK, 0, false},
+    {{.has_lo = true, .has_hi = true, .lo = {.u = 9}, .hi = {.u = 8}},
+     ESK_OK,
+     0,
+     true},
+    {{.has_lo = true, .lo = {.u = UINT64_MAX}}, ESK_OK, 0, true},
+    {{.has_hi = true, .hi = {.u = UINT64_MAX}}, ESK_OK, ROWS, true},
+    {{.has_hi = true, .hi = {.u = 0}}, ESK_OK, 0, true},
+};
+
+static uint32_t rows_of(struct esk_series_cursor *cursor) {
+    uint8_t got[ROW_BYTES];
+    uint32_t rows = 0;
+    while (esk_series_cursor_next(series, cursor, got) == ESK_OK) {
+        rows++;
+    }
+    ESK_CHECK_INT(esk_series_cursor_next(series, cursor, got), ESK_END);
+    return rows;
+}
+
+ESK_TEST(series_refuses_a_query_that_cannot_be) {
+    start(&misuse_nor);
+    for (size_t i = 0; i < sizeof query_cases / sizeof query_cases[0]; i++) {
+        const struct query_case *at = &query_cases[i];
+        for (uint8_t backward = 0; backward < 2; backward++) {
+            struct esk_series_cursor cursor;
+            struct esk_series_query query = {
+                .backward = backward != 0,
+                .ranges = &at->range,
+                .range_count = at->is_key ? 0 : 1,
+                .has_key_min = at->is_key && at->range.has_lo,
+                .has_key_max = at->is_key && at->range.has_hi,
+                .key_min = at->range.lo.u,
+                .key_max = at->range.hi.u};
+            ESK_CONTEXT("query %zu, backward %u", i, backward);
+            MISUSE(esk_series_cursor_open(series, &cursor, &query), at->status);
+            ESK_CHECK_INT(rows_of(&cursor), at->rows);
+            ESK_CHECK(misuse_unchanged());
+        }
+    }
+    tables_work();
+}
+
+ESK_TEST(series_refuses_more_ranges_than_a_cursor_has_room_for) {
+    static const struct esk_series_range ranges[255] = {{.column = 1}};
+    start(&misuse_nor);
+    for (uint16_t count = ESK_SERIES_RANGES_MAX + 1; count < 256; count++) {
+        struct esk_series_cursor cursor;
+        struct esk_series_query query = {.ranges = ranges,
+                                         .range_count = (uint8_t)count};
+        MISUSE(esk_series_cursor_open(series, &cursor, &query), ESK_E_LIMIT);
+        ESK_CHECK_INT(rows_of(&cursor), 0);
+    }
+}
+
 ESK_TEST(cursor_that_was_not_opened_yields_no_row) {
     struct esk_series_cursor cursor;
     struct esk_series_value value;

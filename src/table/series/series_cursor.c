@@ -112,7 +112,11 @@ int esk_series_cursor_open(struct esk_series *series,
         cursor->position = series->data.tail;
         return ESK_OK;
     }
-    ESK_TRY(query_take(series, cursor, query));
+    int status = query_take(series, cursor, query);
+    if (status != ESK_OK) {
+        cursor->impossible = true;
+        return status;
+    }
     return cursor->backward || cursor->impossible
                ? ESK_OK
                : forward_start(series, cursor);
