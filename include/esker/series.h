@@ -383,7 +383,8 @@ void esk_series_close(struct esk_series *series);
 int esk_series_append(struct esk_series *series, const void *row);
 
 /// Appends one row whose variable column is `bytes` bytes at `value`.
-/// As esk_series_append; ESK_E_UNSUPPORTED without a variable column.
+/// As esk_series_append; ESK_E_UNSUPPORTED without a variable column;
+/// ESK_E_LIMIT when all blocks of its region but one are too few for the value.
 /// Costs    also bytes / page_bytes programs of variable pages.
 int esk_series_append_var(struct esk_series *series, const void *row,
                           const void *value, uint32_t bytes);

@@ -26,6 +26,9 @@ static struct esk_series *series;
 static struct esk_series *plain; ///< another one, without values and indexes
 static uint8_t row[ROW_BYTES];
 static uint32_t key;
+static uint8_t bytes_long[LONG];
+static uint8_t bytes_read[LONG];
+
 static struct esk_table_spec spec_of(const char *name) {
     struct esk_table_spec spec = {.name = name,
                                   .columns = columns,
@@ -487,6 +490,66 @@ ESK_TEST(cursor_that_was_not_opened_yields_no_row) {
 }
 
 /* Values, keys and counts. */
+
+ESK_TEST(series_takes_no_value_that_its_region_cannot_hold) {
+    static const uint32_t lengths[] = {LONG, UINT32_MAX / 2 - 6, UINT32_MAX / 2,
+                                       UINT32_MAX / 2 + 1, UINT32_MAX};
+    for (uint8_t policy = 0; policy < 2; policy++) {
+        struct esk_table_spec spec = spec_of("other");
+        start(&misuse_nor);
+        esk_series_close(series);
+        spec.full_policy = policy;
+        ESK_CHECK_INT(esk_series_open_or_create(&series, &esk_series_parts_all,
+                                                &misuse_volume, &spec, NULL,
+                                                NULL),
+                      ESK_OK);
+        tables_work();
+        uint32_t first = key;
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+            ESK_CONTEXT("policy %u, %u bytes", policy, lengths[i]);
+            row_make(key + 1);
+            MISUSE(esk_series_append_var(series, row, bytes_long, lengths[i]),
+                   ESK_E_LIMIT);
+            ESK_CHECK_INT(esk_series_get(series, key + 1, row), ESK_NOT_FOUND);
+            tables_work();
+        }
+        /* No value from before is lost. */
+        struct esk_series_value value;
+        ESK_CHECK_INT(esk_series_get(series, first, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_value_open(series, row, &value), ESK_OK);
+        ESK_CHECK_INT(value.bytes, NOTE);
+    }
+}
+
+/// The longest value that is taken is there, wherever it begins.
+ESK_TEST(series_takes_a_value_as_long_as_all_blocks_but_one) {
+    enum { HEAD = 6, WHOLE = (8 - 1) * 8 * (MISUSE_PAGE_BYTES - 16) - HEAD };
+    start(&misuse_nor);
+    for (uint32_t i = 0; i < 70; i++) {
+        struct esk_series_value value;
+        uint32_t got = 0;
+        ESK_CONTEXT("value %u", i);
+        row_make(++key);
+        ESK_CHECK_INT(esk_series_append_var(series, row, bytes_long, i * 37),
+                      ESK_OK);
+        row_make(++key);
+        ESK_CHECK_INT(esk_series_append_var(series, row, bytes_long, WHOLE + 1),
+                      ESK_E_LIMIT);
+        bytes_long[WHOLE - 1] = (uint8_t)i;
+        ESK_CHECK_INT(esk_series_append_var(series, row, bytes_long, WHOLE),
+                      ESK_OK);
+        ESK_CHECK_INT(esk_series_sync(series), ESK_OK);
+        ESK_CHECK_INT(esk_series_value_open(series, row, &value), ESK_OK);
+        ESK_CHECK_INT(value.bytes, 0); /* of the row before it was stored */
+        ESK_CHECK_INT(esk_series_newest(series, row), ESK_OK);
+        ESK_CHECK_INT(esk_series_value_open(series, row, &value), ESK_OK);
+        ESK_CHECK_INT(value.bytes, WHOLE);
+        ESK_CHECK_INT(
+            esk_series_value_read(series, &value, bytes_read, WHOLE, &got),
+            ESK_OK);
+        ESK_CHECK_BYTES(bytes_read, bytes_long, WHOLE);
+    }
+}
 
 ESK_TEST(series_appends_no_row_out_of_order_and_none_of_none) {
     uint32_t appended = 7;

@@ -42,20 +42,27 @@ static int var_page_close(struct esk_series *series) {
     return ESK_OK;
 }
 
-/// Whether `bytes` more bytes have a place. A row is accepted only if its
-/// value can become durable: a ring that refuses must not do so at sync.
-static bool value_fits(const struct esk_series *series, uint32_t bytes) {
+/// Whether `bytes` more bytes have a place, a block of the ring spared. A row
+/// is accepted only if its value can become durable: a ring that refuses must
+/// not do so at sync, and one that drops must not drop what is being written.
+/// Returns ESK_OK; ESK_E_LIMIT when they never have; ESK_FULL.
+static int value_fits(const struct esk_series *series, uint32_t bytes) {
+    struct esk_ring *ring = esk_var_ring(series);
     uint32_t room = page_room(series);
     uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
     uint32_t pages = 1;
-    if (!esk_var_ring(series)->refuse) {
-        return true;
+    uint32_t block = esk_volume_geometry(series->table.volume)->block_pages;
+    if ((bytes - 1) / whole >= esk_ring_pages(ring) - block) {
+        return ESK_E_LIMIT;
+    }
+    if (!ring->refuse) {
+        return ESK_OK;
     }
     room = room > series->var_used ? room - series->var_used : 0;
     if (bytes > room) {
         pages += (bytes - room - 1) / whole + 1;
     }
-    return esk_ring_has_room(esk_var_ring(series), pages);
+    return esk_ring_has_room(ring, pages) ? ESK_OK : ESK_FULL;
 }
 
 /// Appends bytes. Pages are programmed as they fill; the last bytes stay in
@@ -100,9 +107,10 @@ static int var_write(struct esk_series *series, esk_key key,
     if (bytes == 0) {
         return ESK_OK;
     }
-    if (bytes > UINT32_MAX / 2 || !value_fits(series, bytes + HEAD_BYTES)) {
-        return ESK_FULL;
+    if (bytes > UINT32_MAX / 2) {
+        return ESK_E_LIMIT;
     }
+    ESK_TRY(value_fits(series, bytes + HEAD_BYTES));
     if (series->var_used >= page_room(series)) {
         ESK_TRY(var_page_close(series));
     }
