@@ -488,7 +488,9 @@ int esk_series_value_read(struct esk_series *series,
                           struct esk_series_value *value, void *buffer,
                           uint32_t bytes, uint32_t *got);
 
-/// Drops every row with a key below `key`, durably, and frees their blocks.
+/// Drops every row with a key below `key`, durably, and frees their blocks. No
+/// row with such a key can be appended from then on. A key above the largest of
+/// its type counts as that one.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
 /// Costs    one catalog write; the erases are left to append and step.
 int esk_series_erase_before(struct esk_series *series, esk_key key);
