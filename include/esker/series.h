@@ -248,6 +248,8 @@ struct esk_series_plan {
 /// A cursor: where it is among the rows. The caller owns it; it holds no frame
 /// between calls, so it is closed by being forgotten. The fields are EskerDB's.
 struct esk_series_cursor {
+    /// What it was opened on; NULL: nothing.
+    const struct esk_series *series;
     const uint8_t *next; ///< the next row, in a frame
     uint32_t tag;        ///< device page of `position`
     uint32_t drops;      ///< of the table when that page was entered
@@ -440,7 +442,6 @@ int esk_series_count(struct esk_series *series, uint32_t *count);
 ///          ESK_E_UNSUPPORTED: backward or with ranges, and that part is not
 ///          there; ESK_E_LIMIT: more than ESK_SERIES_RANGES_MAX ranges;
 ///          ESK_E_IO.
-///          A cursor that could not be opened yields no row.
 /// Keeps    nothing of `query` or its ranges: both are read in this call alone.
 /// Costs    with key_min a seek, as esk_series_get; going back the first next
 ///          pays it.
@@ -453,7 +454,8 @@ int esk_series_cursor_open(struct esk_series *series,
 /// Rows appended while the cursor runs are seen by a forward cursor.
 /// Returns  ESK_OK; ESK_END; ESK_E_STALE when rows between the last one and
 ///          the next were dropped (call again to go on from the oldest row);
-///          ESK_E_IO. A damaged page is passed over and counted.
+///          ESK_E_INVALID when it was not opened on this table; ESK_E_IO. A
+///          damaged page is passed over and counted.
 /// Costs    by key: 1 page read a page of rows. By value: index pages whose
 ///          zone overlaps, and data pages whose entry overlaps.
 int esk_series_cursor_next(struct esk_series *series,

@@ -172,6 +172,8 @@ struct esk_tree_path {
 /// A cursor. The caller owns it; it holds no frame between calls, so it is
 /// closed by being forgotten. The fields are EskerDB's.
 struct esk_tree_cursor {
+    /// What it was opened on; NULL: nothing.
+    const struct esk_tree *tree;
     const uint8_t *next; ///< the next row, in a frame
     uint16_t left;       ///< rows from `next` on that may come
     uint8_t frame;       ///< where its leaf was last
@@ -207,6 +209,8 @@ struct esk_tree_node {
 
 /// A walk over the nodes. The caller owns it and forgets it.
 struct esk_tree_walk {
+    /// What it was opened on; NULL: nothing.
+    const struct esk_tree *tree;
     uint32_t pages;            ///< of the region, live or dead: programmed and
                                ///< not yet to be erased
     uint32_t pages_max;        ///< of the region
@@ -398,7 +402,8 @@ int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 /// Returns  ESK_OK; ESK_END; ESK_E_STALE when the table was changed and the
 ///          key is wider than ESK_TREE_CURSOR_KEY_BYTES: open it again;
 ///          ESK_E_CORRUPT when a node cannot be read: the rows below it are
-///          left out, call again to go on behind them; ESK_E_IO: call again.
+///          left out, call again to go on behind them; ESK_E_INVALID when it
+///          was not opened on this handle; ESK_E_IO: call again.
 /// Costs    1 read a leaf, and one a parent of leaves.
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row);
@@ -470,7 +475,8 @@ int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk);
 /// node     out, untouched unless ESK_OK.
 /// Returns  ESK_OK, also for a node that cannot be read: it is `damaged`, and
 ///          what is below it is left out; ESK_END; ESK_E_STALE when the tree
-///          was changed since the walk was opened; ESK_E_IO: call again;
+///          was changed since the walk was opened; ESK_E_INVALID when it was
+///          not opened on this handle; ESK_E_IO: call again;
 ///          ESK_E_CORRUPT, for good: there are more nodes than can be.
 /// Costs    1 read a node, and its parents again where frames are few.
 int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,

@@ -427,13 +427,14 @@ static const struct query_case query_cases[] = {
     {{.has_hi = true, .hi = {.u = 0}}, ESK_OK, 0, true},
 };
 
-static uint32_t rows_of(struct esk_series_cursor *cursor) {
+/// The rows that `cursor` yields; how its calls end is `end`.
+static uint32_t rows_of(struct esk_series_cursor *cursor, int end) {
     uint8_t got[ROW_BYTES];
     uint32_t rows = 0;
     while (esk_series_cursor_next(series, cursor, got) == ESK_OK) {
         rows++;
     }
-    ESK_CHECK_INT(esk_series_cursor_next(series, cursor, got), ESK_END);
+    ESK_CHECK_INT(esk_series_cursor_next(series, cursor, got), end);
     return rows;
 }
 
@@ -453,7 +454,10 @@ ESK_TEST(series_refuses_a_query_that_cannot_be) {
                 .key_max = at->range.hi.u};
             ESK_CONTEXT("query %zu, backward %u", i, backward);
             MISUSE(esk_series_cursor_open(series, &cursor, &query), at->status);
-            ESK_CHECK_INT(rows_of(&cursor), at->rows);
+            ESK_CHECK_INT(rows_of(&cursor, at->status == ESK_OK
+                                               ? ESK_END
+                                               : ESK_E_INVALID),
+                          at->rows);
             ESK_CHECK(misuse_unchanged());
         }
     }
@@ -468,24 +472,30 @@ ESK_TEST(series_refuses_more_ranges_than_a_cursor_has_room_for) {
         struct esk_series_query query = {.ranges = ranges,
                                          .range_count = (uint8_t)count};
         MISUSE(esk_series_cursor_open(series, &cursor, &query), ESK_E_LIMIT);
-        ESK_CHECK_INT(rows_of(&cursor), 0);
+        ESK_CHECK_INT(rows_of(&cursor, ESK_E_INVALID), 0);
     }
 }
 
-ESK_TEST(cursor_that_was_not_opened_yields_no_row) {
+ESK_TEST(cursor_serves_the_table_alone_that_it_was_opened_on) {
     struct esk_series_cursor cursor;
-    struct esk_series_value value;
-    uint32_t got = 7;
+    struct esk_series_range range = {.column = 1, .has_lo = true};
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
     start(&misuse_nor);
     memset(&cursor, 0, sizeof cursor);
-    MISUSE(esk_series_cursor_next(series, &cursor, row), ESK_END);
+    MISUSE(esk_series_cursor_next(series, &cursor, row), ESK_E_INVALID);
+    MISUSE(esk_series_cursor_next(plain, &cursor, row), ESK_E_INVALID);
     ESK_CHECK_INT(esk_series_cursor_damaged(&cursor), 0);
-    memset(&value, 0, sizeof value);
-    MISUSE(esk_series_value_read(series, &value, row, 9, &got), ESK_OK);
-    ESK_CHECK_INT(got, 0);
-    MISUSE(esk_series_value_read(plain, &value, row, 9, &got), ESK_OK);
-    MISUSE(esk_series_value_open(plain, row, &value), ESK_E_UNSUPPORTED);
-    MISUSE(esk_series_append_var(plain, row, "x", 1), ESK_E_UNSUPPORTED);
+    for (uint8_t i = 0; i < 4; i++) {
+        query.backward = i % 2 != 0;
+        query.range_count = i / 2;
+        ESK_CONTEXT("query %u", i);
+        ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, &query), ESK_OK);
+        MISUSE(esk_series_cursor_next(plain, &cursor, row), ESK_E_INVALID);
+        MISUSE(esk_series_cursor_next(series, &cursor, row), ESK_OK);
+        /* Now it stands on a row, with more behind it. */
+        MISUSE(esk_series_cursor_next(plain, &cursor, row), ESK_E_INVALID);
+        ESK_CHECK_INT(rows_of(&cursor, ESK_END), ROWS - 1);
+    }
     tables_work();
 }
 

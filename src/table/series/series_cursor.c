@@ -62,7 +62,6 @@ static void key_bounds(const struct esk_series *series,
 static int forward_start(struct esk_series *series,
                          struct esk_series_cursor *cursor) {
     struct esk_series_place place;
-    cursor->position = series->data.tail;
     if (cursor->key_lo == 0) {
         return ESK_OK;
     }
@@ -108,18 +107,15 @@ int esk_series_cursor_open(struct esk_series *series,
     ESK_TRY(esk_table_live(series));
     ESK_ASSERT(esk_series_is_idle(series));
     key_bounds(series, cursor, query);
-    if (query == NULL) {
-        cursor->position = series->data.tail;
-        return ESK_OK;
+    cursor->position = series->data.tail;
+    if (query != NULL) {
+        ESK_TRY(query_take(series, cursor, query));
+        if (!cursor->backward && !cursor->impossible) {
+            ESK_TRY(forward_start(series, cursor));
+        }
     }
-    int status = query_take(series, cursor, query);
-    if (status != ESK_OK) {
-        cursor->impossible = true;
-        return status;
-    }
-    return cursor->backward || cursor->impossible
-               ? ESK_OK
-               : forward_start(series, cursor);
+    cursor->series = series;
+    return ESK_OK;
 }
 
 void esk_series_cursor_gap(const struct esk_series *series,
@@ -323,6 +319,9 @@ static ESK_HOST_FLAT ESK_OUT_OF_LINE int
 cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
           void *row) {
     ESK_TRY(esk_table_live(series));
+    if (cursor->series != series) {
+        return ESK_E_INVALID;
+    }
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
     row_leave(cursor);
     if (cursor->impossible) {
@@ -338,7 +337,7 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
 
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
-    if (cursor->left > 0 && series != NULL &&
+    if (cursor->left > 0 && series == cursor->series &&
         esk_words_equal(cursor->drops, drops(series)) &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (cursor->matches == NULL || esk_parts(series)->ranges == NULL) {

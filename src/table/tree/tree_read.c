@@ -187,6 +187,7 @@ int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          const struct esk_tree_query *query) {
     memset(cursor, 0, sizeof *cursor);
     ESK_TRY(esk_table_live(tree));
+    cursor->tree = tree;
     cursor->changes = tree->changes - 1u;
     if (query != NULL) {
         cursor->backward = query->backward;
@@ -283,6 +284,9 @@ static void key_note(const struct esk_tree *tree,
 static ESK_OUT_OF_LINE int
 cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
     ESK_TRY(esk_tree_ready(tree));
+    if (cursor->tree != tree) {
+        return ESK_E_INVALID;
+    }
     ESK_ASSERT(row != NULL && esk_tree_pins_only(tree, NULL, NULL));
     if (cursor->ended) {
         return ESK_END;
@@ -304,7 +308,7 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
 
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row) {
-    if (cursor->left == 0 || tree == NULL || tree->broken ||
+    if (cursor->left == 0 || tree != cursor->tree || tree->broken ||
         !esk_words_equal(cursor->changes, tree->changes) ||
         !esk_pool_holds(&tree->pool, cursor->frame, cursor->path.address[0])) {
         return cursor_go(tree, cursor, row);

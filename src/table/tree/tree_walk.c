@@ -19,6 +19,7 @@ int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk) {
         walk->pages -= tree->ring.tail;
     }
     walk->pages_max = esk_ring_pages(&tree->ring);
+    walk->tree = tree;
     walk->changes = tree->changes;
     if (tree->now.root != ESK_PAGE_NONE) {
         walk->level = tree->now.height;
@@ -45,6 +46,9 @@ int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
     struct esk_tree_work work;
     struct esk_btree_node view;
     ESK_TRY(esk_tree_ready(tree));
+    if (walk->tree != tree) {
+        return ESK_E_INVALID;
+    }
     if (walk->changes != tree->changes) {
         return ESK_E_STALE;
     }
