@@ -482,8 +482,9 @@ int esk_series_value_open(struct esk_series *series, const void *row,
 /// Reads up to `bytes` bytes of a value, from where the last read ended.
 /// buffer   NULL: the bytes are passed over.
 /// got      out: bytes read, also on failure; 0 at the value's end.
-/// Returns  ESK_OK; ESK_NOT_FOUND when its pages were dropped;
-///          ESK_E_CORRUPT; ESK_E_IO. A later call tries again from there.
+/// Returns  ESK_OK; ESK_E_UNSUPPORTED without a variable column; ESK_NOT_FOUND
+///          when its pages were dropped; ESK_E_CORRUPT; ESK_E_IO. A later call
+///          tries again from there.
 /// Costs    1 page read a page of value, in pieces of any size while the page
 ///          stays in its frame.
 int esk_series_value_read(struct esk_series *series,

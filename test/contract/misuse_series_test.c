@@ -501,6 +501,25 @@ ESK_TEST(cursor_serves_the_table_alone_that_it_was_opened_on) {
 
 /* Values, keys and counts. */
 
+ESK_TEST(value_is_of_a_table_that_has_values) {
+    struct esk_series_value value;
+    uint32_t got = 7;
+    start(&misuse_nor);
+    memset(&value, 0, sizeof value);
+    MISUSE(esk_series_value_read(series, &value, row, 9, &got), ESK_OK);
+    ESK_CHECK_INT(got, 0);
+    MISUSE(esk_series_value_read(series, &value, NULL, UINT32_MAX, &got),
+           ESK_OK);
+    ESK_CHECK_INT(esk_series_newest(series, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_value_open(series, row, &value), ESK_OK);
+    MISUSE(esk_series_value_read(plain, &value, row, 4, &got),
+           ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(got, 0);
+    MISUSE(esk_series_value_open(plain, row, &value), ESK_E_UNSUPPORTED);
+    MISUSE(esk_series_append_var(plain, row, "x", 1), ESK_E_UNSUPPORTED);
+    tables_work();
+}
+
 ESK_TEST(series_takes_no_value_that_its_region_cannot_hold) {
     static const uint32_t lengths[] = {LONG, UINT32_MAX / 2 - 6, UINT32_MAX / 2,
                                        UINT32_MAX / 2 + 1, UINT32_MAX};

@@ -327,12 +327,17 @@ static int value_read(struct esk_series *series, struct esk_series_value *value,
     return status;
 }
 
+/// Whether the table is open, and has values.
+static int values_live(const struct esk_series *series) {
+    ESK_TRY(esk_table_live(series));
+    return esk_shape(series)->var_offset == ESK_SERIES_NO_VAR
+               ? ESK_E_UNSUPPORTED
+               : ESK_OK;
+}
+
 int esk_series_value_open(struct esk_series *series, const void *row,
                           struct esk_series_value *value) {
-    ESK_TRY(esk_table_live(series));
-    if (esk_shape(series)->var_offset == ESK_SERIES_NO_VAR) {
-        return ESK_E_UNSUPPORTED;
-    }
+    ESK_TRY(values_live(series));
     return value_open(series,
                       (const uint8_t *)row + esk_shape(series)->var_offset,
                       esk_row_key(series, row), value);
@@ -342,7 +347,7 @@ int esk_series_value_read(struct esk_series *series,
                           struct esk_series_value *value, void *buffer,
                           uint32_t bytes, uint32_t *got) {
     *got = 0;
-    ESK_TRY(esk_table_live(series));
+    ESK_TRY(values_live(series));
     return value_read(series, value, buffer, bytes, got);
 }
 
