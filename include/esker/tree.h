@@ -505,15 +505,16 @@ uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
 ///          esk_tree_close, which comes before the tree's own: with its tree
 ///          closed a reader reads nothing, ESK_E_INVALID. NULL unless ESK_OK.
 /// config   frames (at least 1; 0: 2) and policy are looked at; may be NULL.
-/// Returns  ESK_OK; ESK_E_NO_MEMORY when too little of the arena is free; where
-///          pages are overwritten what completing a failed change returns; with
-///          a write cache what appending returns.
+/// Returns  ESK_OK; ESK_E_INVALID of a reader; ESK_E_NO_MEMORY when too little
+///          of the arena is free; where pages are overwritten what completing a
+///          failed change returns; with a write cache what appending returns.
 /// Costs    no page reads; the pages in the write cache.
 int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
                          const struct esk_tree_config *config);
 
 /// Takes the tree as it is now for the reader's snapshot; its cursors go on
-/// from the keys they were at. As esk_tree_reader_open.
+/// from the keys they were at. As esk_tree_reader_open; ESK_E_INVALID of a tree
+/// that is no reader.
 int esk_tree_reader_renew(struct esk_tree *reader);
 
 /// Bytes of one row.

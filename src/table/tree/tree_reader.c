@@ -98,8 +98,15 @@ static int reader_follow(struct tree_reader *reader) {
     return reader_begin(tree, 0);
 }
 
+static bool is_reader(const struct esk_tree *tree) {
+    return (esk_tree_store(tree)->flags & ESK_STORE_READS) != 0;
+}
+
 int esk_tree_reader_renew(struct esk_tree *tree) {
     ESK_TRY(esk_tree_ready(tree)); /* neither it nor its writer is closed */
+    if (!is_reader(tree)) {
+        return ESK_E_INVALID;
+    }
     return reader_follow((struct tree_reader *)tree);
 }
 
@@ -150,6 +157,9 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     ESK_ASSERT(!ESK_SHAPED_TREE(true, false)); /* it has its own store */
     *reader = NULL;
     ESK_TRY(esk_table_live(tree));
+    if (is_reader(tree)) {
+        return ESK_E_INVALID;
+    }
     ESK_TRY(esk_volume_memory(tree->table.volume, &carved));
     memory_carve(&carved, tree, config, &memory);
     if (!esk_arena_fits(&carved)) {

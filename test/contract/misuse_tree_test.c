@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What a program can get wrong with a tree of each store, its batches and its
+/// readers: each mistake is refused with the error that the header names, the
+/// medium stays as it was, and the table goes on working.
+#include "test/harness/misuse.h"
+
+#include <math.h>
+
+enum { ROWS = 90, ROW_BYTES = 20, FAR = 1000000 };
+
+/// u32 at | i32 level | bytes pad
+static const struct esk_column columns[] = {
+    {.name = "at", .unit = "s", .type = ESK_TYPE_U32},
+    {.name = "level", .type = ESK_TYPE_I32},
+    {.name = "pad", .type = ESK_TYPE_BYTES, .bytes = 12},
+};
+
+/// A store, with all that a tree of it can be opened with.
+struct kind {
+    const char *name;
+    struct esk_tree_config config;
+    uint8_t store;
+};
+
+static const struct kind kinds[] = {
+    {"inplace",
+     {.store = &esk_store_inplace,
+      .merge = &esk_merge_inplace,
+      .batches = &esk_batches_inplace},
+     ESK_STORE_INPLACE},
+    {"journaled",
+     {.store = &esk_store_journaled, .batches = &esk_batches_inplace},
+     ESK_STORE_JOURNALED},
+    {"wandering",
+     {.store = &esk_store_wandering,
+      .merge = &esk_merge_moving,
+      .write_cache = &esk_write_cache,
+      .frames = 8},
+     ESK_STORE_WANDERING},
+    {"mu", {.store = &esk_store_mu, .policy = ESK_TREE_LRU_N}, ESK_STORE_MU},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static struct esk_tree *tree;
+static struct esk_tree *other; ///< of the same kind, of narrower rows
+static uint8_t row[ROW_BYTES];
+static uint32_t key;
+
+static struct esk_table_spec spec_of(const struct kind *kind,
+                                     const char *name) {
+    struct esk_table_spec spec = {.name = name,
+                                  .columns = columns,
+                                  .column_count = 3,
+                                  .row_bytes = ROW_BYTES,
+                                  .data_blocks = 24,
+                                  .store = kind->store};
+    return spec;
+}
+
+static struct esk_table_spec other_spec(const struct kind *kind) {
+    struct esk_table_spec spec = spec_of(kind, "other");
+    spec.column_count = 2;
+    spec.row_bytes = 8;
+    return spec;
+}
+
+static void row_make(uint32_t number) {
+    memset(row, 0, sizeof row);
+    misuse_u32(row, number);
+    misuse_u32(row + 4, number * 3);
+}
+
+static void table_works(struct esk_tree *table, uint16_t bytes) {
+    uint8_t got[ROW_BYTES];
+    row_make(key);
+    ESK_CHECK_INT(esk_tree_put(table, row), ESK_OK);
+    ESK_CHECK_INT(esk_tree_sync(table), ESK_OK);
+    ESK_CHECK_INT(esk_tree_get(table, row, got), ESK_OK);
+    ESK_CHECK_BYTES(got, row, bytes);
+}
+
+/// Both tables take a row and have it.
+static void tables_work(void) {
+    key++;
+    table_works(tree, ROW_BYTES);
+    table_works(other, 8);
+}
+
+static void tables_verify(void) {
+    struct esk_tree_report report;
+    ESK_CHECK_INT(esk_tree_check(tree, &report), ESK_OK);
+    ESK_CHECK_INT(report.rows, key);
+    ESK_CHECK_INT(esk_tree_check(other, &report), ESK_OK);
+    ESK_CHECK_INT(report.rows, key);
+}
+
+static void tables_open(const struct kind *kind) {
+    ESK_CHECK_INT(esk_tree_open(&tree, &misuse_volume, "map", &kind->config),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_tree_open(&other, &misuse_volume, "other", &kind->config),
+                  ESK_OK);
+}
+
+static void tables_close(void) {
+    esk_tree_close(tree);
+    esk_tree_close(other);
+}
+
+static void start(const struct kind *kind) {
+    struct esk_table_spec spec = spec_of(kind, "map");
+    ESK_CONTEXT("%s", kind->name);
+    misuse_start(&misuse_card);
+    ESK_CHECK_INT(esk_tree_create(&misuse_volume, &spec, NULL), ESK_OK);
+    spec = other_spec(kind);
+    ESK_CHECK_INT(esk_tree_create(&misuse_volume, &spec, NULL), ESK_OK);
+    tables_open(kind);
+    key = 0;
+    for (uint8_t i = 0; i < ROWS; i++) {
+        tables_work();
+    }
+}
+
+/* How it is opened. */
+
+/// Members that are not those of the kind.
+struct config_case {
+    struct esk_tree_config config;
+    int moving; ///< status where nodes move
+    int stays;  ///< where they stay
+};
+
+static const struct config_case config_cases[] = {
+    {{.frames = 0}, ESK_OK, ESK_OK},
+    {{.frames = 1}, ESK_E_INVALID, ESK_E_INVALID},
+    {{.frames = 2}, ESK_OK, ESK_OK},
+    {{.frames = 255}, ESK_OK, ESK_OK},
+    {{.policy = 255}, ESK_OK, ESK_OK},
+    {{.erase_ahead = 255}, ESK_OK, ESK_OK},
+    {{.write_frames = 255}, ESK_OK, ESK_OK},
+    {{.merge = &esk_merge_moving}, ESK_OK, ESK_E_UNSUPPORTED},
+    {{.merge = &esk_merge_inplace}, ESK_E_UNSUPPORTED, ESK_OK},
+    {{.batches = &esk_batches_inplace}, ESK_E_UNSUPPORTED, ESK_OK},
+    {{.batches = &esk_batches_inplace, .batch_pages = 1},
+     ESK_E_UNSUPPORTED,
+     ESK_OK},
+    {{.batches = &esk_batches_inplace, .batch_pages = UINT16_MAX},
+     ESK_E_UNSUPPORTED,
+     ESK_OK},
+    {{.batch_pages = UINT16_MAX}, ESK_OK, ESK_OK},
+    {{.write_cache = &esk_write_cache}, ESK_OK, ESK_E_UNSUPPORTED},
+    {{.write_cache = &esk_write_cache, .write_frames = 255},
+     ESK_OK,
+     ESK_E_UNSUPPORTED},
+    {{.write_cache = &esk_write_cache, .frames = 255, .write_frames = 255},
+     ESK_OK,
+     ESK_E_UNSUPPORTED},
+    {{.write_cache = &esk_write_cache, .frames = 2, .write_frames = 1},
+     ESK_OK,
+     ESK_E_UNSUPPORTED},
+};
+
+static bool kind_moves(const struct kind *kind) {
+    return kind->store >= ESK_STORE_WANDERING;
+}
+
+/// Opens "map" in exactly the arena that it asks for, and in one byte less.
+static void config_try(const struct esk_tree_config *config, int status) {
+    struct esk_table_info info;
+    struct esk_tree *own = NULL;
+    ESK_CHECK_INT(esk_volume_find(&misuse_volume, "map", &info), ESK_OK);
+    uint32_t bytes = esk_tree_arena_bytes(&misuse_volume, &info, config);
+    if (status != ESK_OK) {
+        MISUSE(esk_tree_open(&own, &misuse_volume, "map", config), status);
+        ESK_CHECK(own == NULL);
+        return;
+    }
+    ESK_CHECK(bytes > 0);
+    void *arena = malloc(bytes);
+    ESK_CHECK_INT(esk_volume_arena_set(&misuse_volume, arena, bytes - 1),
+                  ESK_OK);
+    MISUSE(esk_tree_open(&own, &misuse_volume, "map", config), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(esk_volume_arena_set(&misuse_volume, arena, bytes), ESK_OK);
+    ESK_CHECK_INT(esk_tree_open(&own, &misuse_volume, "map", config), ESK_OK);
+    ESK_CHECK_INT(esk_volume_arena_set(&misuse_volume, MISUSE_ARENA), ESK_OK);
+    tree = own;
+    for (uint16_t i = 0; i < 200; i++) {
+        key++;
+        table_works(tree, ROW_BYTES);
+        ESK_CHECK_INT(esk_tree_delete(tree, row), ESK_OK);
+    }
+    int begun = esk_tree_begin(tree, 0);
+    ESK_CHECK(begun == ESK_OK || begun == ESK_E_UNSUPPORTED ||
+              begun == ESK_FULL);
+    if (begun == ESK_OK) {
+        (void)esk_tree_put(tree, row);
+        ESK_CHECK_INT(esk_tree_abort(tree), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_volume_step(&misuse_volume, UINT16_MAX, NULL), ESK_OK);
+    esk_tree_close(tree);
+    free(arena);
+}
+
+ESK_TEST(tree_refuses_a_configuration_that_is_not_of_its_store) {
+    for (size_t k = 0; k < KINDS; k++) {
+        for (size_t i = 0; i < sizeof config_cases / sizeof config_cases[0];
+             i++) {
+            const struct config_case *at = &config_cases[i];
+            struct esk_tree_config config = at->config;
+            start(&kinds[k]);
+            tables_close();
+            config.store = kinds[k].config.store;
+            ESK_CONTEXT("%s, config %zu", kinds[k].name, i);
+            config_try(&config, kind_moves(&kinds[k]) ? at->moving : at->stays);
+        }
+    }
+}
+
+ESK_TEST(tree_is_opened_with_its_own_store_alone) {
+    for (size_t k = 0; k < KINDS; k++) {
+        start(&kinds[k]);
+        tables_close();
+        for (size_t o = 0; o <= KINDS; o++) {
+            struct esk_btree_layout layout;
+            struct esk_table_info info;
+            struct esk_tree_config config = {.store = NULL};
+            struct esk_tree *own = NULL;
+            if (o < KINDS) {
+                config.store = kinds[o].config.store;
+            }
+            int status = o == k ? ESK_OK : ESK_E_UNSUPPORTED;
+            ESK_CHECK_INT(esk_volume_find(&misuse_volume, "map", &info),
+                          ESK_OK);
+            if (o != k) {
+                MISUSE(esk_tree_open(&own, &misuse_volume, "map", &config),
+                       status);
+                ESK_CHECK_INT(
+                    esk_tree_arena_bytes(&misuse_volume, &info, &config), 0);
+            }
+            if (o < KINDS) {
+                MISUSE(esk_tree_layout_read(&misuse_volume, &info, config.store,
+                                            &layout),
+                       status);
+            }
+        }
+        tables_open(&kinds[k]);
+        tables_work();
+        tables_verify();
+    }
+}
+
+/* What it is created by. */
+
+static const char name_of_32[] = "01234567890123456789012345678901";
+
+#define AT {.name = "at", .type = ESK_TYPE_U32}
+static const struct esk_column with_var[] = {
+    AT, {.name = "x", .type = ESK_TYPE_VAR}};
+static const struct esk_column wide[] = {
+    AT, {.name = "x", .type = ESK_TYPE_BYTES, .bytes = 200}};
+static const struct esk_column key_wide[] = {
+    {.name = "x", .type = ESK_TYPE_BYTES, .bytes = 120}};
+static const struct esk_index_spec by_level = {.column = 1};
+
+struct spec_case {
+    struct esk_table_spec spec;
+    int status;
+    uint8_t fault;
+};
+
+#define SPEC_FAULT(member, value, fault_kind)                                  \
+    {.spec = {.member = (value)}, .status = ESK_E_SCHEMA, .fault = (fault_kind)}
+#define SPEC_COLUMNS(array, number, fault_kind)                                \
+    {.spec = {.columns = (array),                                              \
+              .column_count = sizeof(array) / sizeof(array)[0],                \
+              .key_column = (number)},                                         \
+     .status = ESK_E_SCHEMA,                                                   \
+     .fault = (fault_kind)}
+#define SPEC_TOO_LARGE(blocks)                                                 \
+    {.spec = {.data_blocks = (blocks)},                                        \
+     .status = ESK_E_NO_SPACE,                                                 \
+     .fault = ESK_FAULT_NO_ROOM}
+
+static const struct spec_case spec_cases[] = {
+    SPEC_FAULT(name, "", ESK_FAULT_TABLE_NAME),
+    SPEC_FAULT(name, name_of_32, ESK_FAULT_TABLE_NAME),
+    SPEC_FAULT(column_count, 255, ESK_FAULT_NO_COLUMNS),
+    SPEC_FAULT(row_bytes, 21, ESK_FAULT_ROW_STRUCT),
+    SPEC_FAULT(key_column, 3, ESK_FAULT_NO_KEY),
+    SPEC_FAULT(key_column, 255, ESK_FAULT_NO_KEY),
+    SPEC_FAULT(keys_repeat, true, ESK_FAULT_OPTION),
+    SPEC_FAULT(data_blocks, 1, ESK_FAULT_REGION),
+    SPEC_FAULT(store, 5, ESK_FAULT_STORE),
+    SPEC_FAULT(store, 255, ESK_FAULT_STORE),
+    SPEC_FAULT(k_percent, 1, ESK_FAULT_STORE),
+    SPEC_FAULT(k_percent, 9, ESK_FAULT_STORE),
+    SPEC_FAULT(k_percent, 91, ESK_FAULT_STORE),
+    SPEC_FAULT(k_percent, 255, ESK_FAULT_STORE),
+    SPEC_FAULT(index_count, 255, ESK_FAULT_INDEX_COLUMN),
+    {.spec = {.indexes = &by_level, .index_count = 1},
+     .status = ESK_E_SCHEMA,
+     .fault = ESK_FAULT_INDEX_COLUMN},
+    SPEC_COLUMNS(with_var, 0, ESK_FAULT_COLUMN_TYPE),
+    SPEC_COLUMNS(with_var, 1, ESK_FAULT_KEY_TYPE),
+    SPEC_COLUMNS(wide, 0, ESK_FAULT_ROW_TOO_WIDE),
+    SPEC_COLUMNS(key_wide, 0, ESK_FAULT_ROW_TOO_WIDE),
+    SPEC_TOO_LARGE(MISUSE_BLOCKS),
+    SPEC_TOO_LARGE(FAR),
+    SPEC_TOO_LARGE(UINT32_MAX / 8 + 1),
+    SPEC_TOO_LARGE(UINT32_MAX / 2 + 1),
+    SPEC_TOO_LARGE(UINT32_MAX - 1),
+    SPEC_TOO_LARGE(UINT32_MAX),
+};
+
+/// The specification of a case: what it does not say is that of a tree that
+/// can be created.
+static struct esk_table_spec case_spec(const struct spec_case *at,
+                                       const struct kind *kind) {
+    const struct esk_table_spec *says = &at->spec;
+    struct esk_table_spec spec = spec_of(kind, "x");
+    spec.name = says->name != NULL ? says->name : spec.name;
+    if (says->columns != NULL) {
+        spec.columns = says->columns;
+        spec.column_count = says->column_count;
+        spec.row_bytes = 0;
+    }
+    spec.column_count =
+        says->column_count != 0 ? says->column_count : spec.column_count;
+    spec.row_bytes = says->row_bytes != 0 ? says->row_bytes : spec.row_bytes;
+    spec.key_column = says->key_column;
+    spec.indexes = says->indexes;
+    spec.index_count = says->index_count;
+    spec.keys_repeat = says->keys_repeat;
+    spec.data_blocks =
+        says->data_blocks != 0 ? says->data_blocks : spec.data_blocks;
+    spec.store = says->store != 0 ? says->store : spec.store;
+    spec.k_percent = says->k_percent;
+    return spec;
+}
+
+ESK_TEST(tree_is_not_created_by_a_specification_that_cannot_be) {
+    for (size_t k = 0; k < KINDS; k++) {
+        start(&kinds[k]);
+        for (size_t i = 0; i < sizeof spec_cases / sizeof spec_cases[0]; i++) {
+            const struct spec_case *at = &spec_cases[i];
+            struct esk_table_spec spec = case_spec(at, &kinds[k]);
+            struct esk_tree *own = NULL;
+            struct esk_fault fault = {.kind = 0};
+            ESK_CONTEXT("%s, specification %zu", kinds[k].name, i);
+            MISUSE(esk_tree_create(&misuse_volume, &spec, &fault), at->status);
+            ESK_CHECK_INT(fault.kind, at->fault);
+            MISUSE(esk_tree_open_or_create(&own, &misuse_volume, &spec,
+                                           &kinds[k].config, NULL),
+                   at->status);
+            ESK_CHECK(own == NULL);
+        }
+        tables_work();
+        tables_verify();
+    }
+}
+
+ESK_TEST(tree_in_place_is_not_created_where_nothing_is_overwritten) {
+    for (size_t k = 0; k < 2; k++) {
+        struct esk_table_spec spec = spec_of(&kinds[k], "map");
+        misuse_start(&misuse_nor);
+        MISUSE(esk_tree_create(&misuse_volume, &spec, NULL), ESK_E_UNSUPPORTED);
+    }
+}
+
+/* Batches. */
+
+ESK_TEST(tree_takes_batch_calls_in_their_order_alone) {
+    for (size_t k = 0; k < KINDS; k++) {
+        start(&kinds[k]);
+        MISUSE(esk_tree_commit(tree), ESK_E_INVALID);
+        MISUSE(esk_tree_abort(tree), ESK_E_INVALID);
+        ESK_CHECK_INT(esk_tree_begin(tree, 0), ESK_OK);
+        MISUSE(esk_tree_begin(tree, 0), ESK_E_INVALID);
+        MISUSE(esk_tree_begin(tree, UINT32_MAX), ESK_E_INVALID);
+        row_make(key + 1);
+        ESK_CHECK_INT(esk_tree_put(tree, row), ESK_OK);
+        ESK_CHECK_INT(esk_tree_commit(tree), ESK_OK);
+        MISUSE(esk_tree_commit(tree), ESK_E_INVALID);
+        MISUSE(esk_tree_abort(tree), ESK_E_INVALID);
+        ESK_CHECK_INT(esk_tree_delete(tree, row), ESK_OK);
+        tables_work();
+        tables_verify();
+    }
+}
+
+ESK_TEST(tree_in_place_without_batches_says_so) {
+    for (size_t k = 0; k < 2; k++) {
+        struct esk_tree_config config = {.store = kinds[k].config.store};
+        start(&kinds[k]);
+        esk_tree_close(tree);
+        ESK_CHECK_INT(esk_tree_open(&tree, &misuse_volume, "map", &config),
+                      ESK_OK);
+        MISUSE(esk_tree_begin(tree, 1), ESK_E_UNSUPPORTED);
+        tables_work();
+    }
+}
+
+/* Readers. */
+
+ESK_TEST(reader_takes_no_change_and_has_no_reader) {
+    for (size_t k = 0; k < KINDS; k++) {
+        struct esk_tree *reader = NULL;
+        struct esk_tree *second = NULL;
+        struct esk_tree_config absurd = {.frames = 255, .policy = 255};
+        uint32_t done = 7;
+        start(&kinds[k]);
+        MISUSE(esk_tree_reader_renew(tree), ESK_E_INVALID);
+        ESK_CHECK_INT(esk_tree_reader_open(&reader, tree, &absurd), ESK_OK);
+        MISUSE(esk_tree_reader_open(&second, reader, NULL), ESK_E_INVALID);
+        ESK_CHECK(second == NULL);
+        row_make(1);
+        MISUSE(esk_tree_put(reader, row), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_insert(reader, row), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_update(reader, row), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_delete(reader, row), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_put_many(reader, row, 1, &done), ESK_E_READ_ONLY);
+        ESK_CHECK_INT(done, 0);
+        MISUSE(esk_tree_begin(reader, 0), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_commit(reader), ESK_E_INVALID);
+        MISUSE(esk_tree_abort(reader), ESK_E_INVALID);
+        MISUSE(esk_tree_sync(reader), ESK_OK);
+        ESK_CHECK_INT(esk_tree_get(reader, row, row), ESK_OK);
+        MISUSE(esk_tree_reader_renew(reader), ESK_OK);
+        esk_tree_close(reader);
+        tables_work();
+        tables_verify();
+    }
+}
+
+/* Cursors and walks. */
+
+static uint32_t rows_of(struct esk_tree *table, struct esk_tree_cursor *cursor,
+                        int end) {
+    uint8_t got[ROW_BYTES];
+    uint32_t rows = 0;
+    while (esk_tree_cursor_next(table, cursor, got) == ESK_OK) {
+        rows++;
+    }
+    ESK_CHECK_INT(esk_tree_cursor_next(table, cursor, got), end);
+    return rows;
+}
+
+ESK_TEST(cursor_serves_the_tree_alone_that_it_was_opened_on) {
+    for (size_t k = 0; k < KINDS; k++) {
+        struct esk_tree_cursor cursor;
+        struct esk_tree *reader = NULL;
+        start(&kinds[k]);
+        ESK_CHECK_INT(esk_tree_reader_open(&reader, tree, NULL), ESK_OK);
+        memset(&cursor, 0, sizeof cursor);
+        MISUSE(esk_tree_cursor_next(tree, &cursor, row), ESK_E_INVALID);
+        for (uint8_t backward = 0; backward < 2; backward++) {
+            struct esk_tree_query query = {.backward = backward != 0};
+            ESK_CHECK_INT(esk_tree_cursor_open(tree, &cursor, &query), ESK_OK);
+            MISUSE(esk_tree_cursor_next(other, &cursor, row), ESK_E_INVALID);
+            MISUSE(esk_tree_cursor_next(tree, &cursor, row), ESK_OK);
+            MISUSE(esk_tree_cursor_next(other, &cursor, row), ESK_E_INVALID);
+            MISUSE(esk_tree_cursor_next(reader, &cursor, row), ESK_E_INVALID);
+            ESK_CHECK_INT(rows_of(tree, &cursor, ESK_END), ROWS - 1);
+        }
+        tables_work();
+    }
+}
+
+ESK_TEST(walk_goes_over_the_tree_alone_that_it_was_opened_on) {
+    for (size_t k = 0; k < KINDS; k++) {
+        struct esk_tree_walk walk;
+        struct esk_tree_node node;
+        start(&kinds[k]);
+        memset(&walk, 0, sizeof walk);
+        MISUSE(esk_tree_walk_next(tree, &walk, &node), ESK_E_INVALID);
+        ESK_CHECK_INT(esk_tree_walk_open(tree, &walk), ESK_OK);
+        MISUSE(esk_tree_walk_next(other, &walk, &node), ESK_E_INVALID);
+        MISUSE(esk_tree_walk_next(tree, &walk, &node), ESK_OK);
+        MISUSE(esk_tree_walk_next(other, &walk, &node), ESK_E_INVALID);
+        tables_work();
+        MISUSE(esk_tree_walk_next(tree, &walk, &node), ESK_E_STALE);
+        tables_verify();
+    }
+}
+
+ESK_TEST(cursor_takes_bounds_in_any_order) {
+    static const uint8_t low[4] = {0};
+    static const uint8_t high[4] = {0xFF, 0xFF, 0xFF, 0xFF};
+    for (size_t k = 0; k < KINDS; k++) {
+        start(&kinds[k]);
+        for (uint8_t backward = 0; backward < 2; backward++) {
+            struct esk_tree_cursor cursor;
+            struct esk_tree_query query = {
+                .key_min = high, .key_max = low, .backward = backward != 0};
+            ESK_CHECK_INT(esk_tree_cursor_open(tree, &cursor, &query), ESK_OK);
+            ESK_CHECK_INT(rows_of(tree, &cursor, ESK_END), 0);
+            query.key_min = low;
+            query.key_max = high;
+            ESK_CHECK_INT(esk_tree_cursor_open(tree, &cursor, &query), ESK_OK);
+            ESK_CHECK_INT(rows_of(tree, &cursor, ESK_END), ROWS);
+        }
+        MISUSE(esk_tree_floor(tree, low, row), ESK_NOT_FOUND);
+        MISUSE(esk_tree_ceiling(tree, high, row), ESK_NOT_FOUND);
+        MISUSE(esk_tree_get(tree, high, row), ESK_NOT_FOUND);
+        MISUSE(esk_tree_delete(tree, high), ESK_NOT_FOUND);
+    }
+}
+
+/* Rows and keys. */
+
+ESK_TEST(tree_puts_none_of_none_and_only_what_the_call_says) {
+    for (size_t k = 0; k < KINDS; k++) {
+        uint32_t done = 7;
+        start(&kinds[k]);
+        MISUSE(esk_tree_put_many(tree, NULL, 0, &done), ESK_OK);
+        ESK_CHECK_INT(done, 0);
+        MISUSE(esk_tree_put_many(tree, NULL, 0, NULL), ESK_OK);
+        row_make(1);
+        MISUSE(esk_tree_insert(tree, row), ESK_EXISTS);
+        row_make(FAR);
+        MISUSE(esk_tree_update(tree, row), ESK_NOT_FOUND);
+        tables_work();
+        tables_verify();
+    }
+}
+
+ESK_TEST(tree_takes_no_key_that_is_no_number) {
+    const struct esk_column ratio = {.name = "ratio", .type = ESK_TYPE_F32};
+    const float no_number[2] = {NAN, -NAN};
+    for (size_t k = 0; k < KINDS; k++) {
+        struct esk_table_spec spec = spec_of(&kinds[k], "ratios");
+        uint8_t got[4];
+        start(&kinds[k]);
+        tables_close();
+        spec.columns = &ratio;
+        spec.column_count = 1;
+        spec.row_bytes = 0;
+        ESK_CHECK_INT(esk_tree_open_or_create(&tree, &misuse_volume, &spec,
+                                              &kinds[k].config, NULL),
+                      ESK_OK);
+        for (int i = -40; i < 40; i++) {
+            float value = (float)i;
+            ESK_CHECK_INT(esk_tree_put(tree, &value), ESK_OK);
+        }
+        ESK_CHECK_INT(esk_tree_sync(tree), ESK_OK);
+        for (uint8_t i = 0; i < 2; i++) {
+            struct esk_tree_cursor cursor;
+            uint32_t done = 7;
+            const void *nan = &no_number[i];
+            struct esk_tree_query query = {.key_min = nan, .key_max = nan};
+            MISUSE(esk_tree_put(tree, nan), ESK_E_INVALID);
+            MISUSE(esk_tree_insert(tree, nan), ESK_E_INVALID);
+            MISUSE(esk_tree_update(tree, nan), ESK_E_INVALID);
+            MISUSE(esk_tree_put_many(tree, nan, 1, &done), ESK_E_INVALID);
+            ESK_CHECK_INT(done, 0);
+            MISUSE(esk_tree_delete(tree, nan), ESK_E_INVALID);
+            MISUSE(esk_tree_get(tree, nan, got), ESK_NOT_FOUND);
+            ESK_CHECK_INT(esk_tree_cursor_open(tree, &cursor, &query), ESK_OK);
+            ESK_CHECK_INT(rows_of(tree, &cursor, ESK_END), 0);
+        }
+    }
+}
+
+ESK_TEST(tree_mounted_read_only_refuses_each_change) {
+    for (size_t k = 0; k < KINDS; k++) {
+        uint32_t done = 7;
+        start(&kinds[k]);
+        tables_close();
+        misuse_mount(ESK_MOUNT_READ_ONLY);
+        tables_open(&kinds[k]);
+        row_make(1);
+        MISUSE(esk_tree_put(tree, row), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_insert(tree, row), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_update(tree, row), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_put_many(tree, row, 1, &done), ESK_E_READ_ONLY);
+        ESK_CHECK_INT(done, 0);
+        MISUSE(esk_tree_delete(tree, row), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_begin(tree, 0), ESK_E_READ_ONLY);
+        MISUSE(esk_tree_sync(tree), ESK_OK);
+        struct esk_tree_report report;
+        MISUSE(esk_tree_check(tree, &report), ESK_OK);
+        tables_close();
+        misuse_mount(0);
+        tables_open(&kinds[k]);
+        tables_work();
+        tables_verify();
+    }
+}
+
+/* The plan. */
+
+ESK_TEST_MAIN()
