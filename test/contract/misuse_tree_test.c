@@ -389,6 +389,23 @@ ESK_TEST(tree_takes_batch_calls_in_their_order_alone) {
     }
 }
 
+ESK_TEST(tree_begins_no_batch_of_more_pages_than_there_can_be) {
+    static const uint32_t sizes[] = {MISUSE_PAGES,       FAR,
+                                     UINT32_MAX / 2 + 1, UINT32_MAX - 9,
+                                     UINT32_MAX - 3,     UINT32_MAX - 2,
+                                     UINT32_MAX - 1,     UINT32_MAX};
+    for (size_t k = 0; k < KINDS; k++) {
+        start(&kinds[k]);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            ESK_CONTEXT("%s, %u pages", kinds[k].name, sizes[i]);
+            MISUSE(esk_tree_begin(tree, sizes[i]), ESK_FULL);
+            MISUSE(esk_tree_commit(tree), ESK_E_INVALID);
+        }
+        tables_work();
+        tables_verify();
+    }
+}
+
 ESK_TEST(tree_in_place_without_batches_says_so) {
     for (size_t k = 0; k < 2; k++) {
         struct esk_tree_config config = {.store = kinds[k].config.store};

@@ -153,7 +153,8 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
         pages = esk_volume_geometry(tree->table.volume)->block_pages;
     }
     /* A change asks for all that it may take. */
-    pages += esk_tree_change_pages(tree);
+    uint32_t most = UINT32_MAX - esk_tree_change_pages(tree);
+    pages = (pages < most ? pages : most) + esk_tree_change_pages(tree);
     ESK_TRY(esk_tree_store(tree)->begin(tree, pages));
     ESK_TRY(esk_tree_flush(tree));
     tree->before = tree->now;
