@@ -607,4 +607,49 @@ ESK_TEST(tree_mounted_read_only_refuses_each_change) {
 
 /* The plan. */
 
+ESK_TEST(tree_plan_answers_any_need) {
+    static const uint16_t words[] = {0, 1, 2, 15, 16, 127, 512, UINT16_MAX};
+    static const uint32_t counts[] = {0, 1, 1000, UINT32_MAX};
+    static const uint8_t bytes[] = {0, 1, 50, 100, 101, 255};
+    enum { WORDS = 8, COUNTS = 4, BYTES = 6, ROUNDS = 60000 };
+    uint32_t random = 12345;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t drawn[16];
+        for (uint8_t n = 0; n < 16; n++) {
+            random = random * 1664525u + 1013904223u;
+            drawn[n] = random >> 16;
+        }
+        struct esk_tree_plan plan;
+        uint8_t k = 0;
+        struct esk_tree_need need = {
+            .rows = counts[drawn[0] % COUNTS],
+            .updates_a_day = counts[drawn[1] % COUNTS],
+            .endurance = counts[drawn[2] % COUNTS],
+            .blocks = counts[drawn[3] % COUNTS],
+            .block_pages = words[drawn[4] % WORDS],
+            .page_bytes = words[drawn[5] % WORDS],
+            .page_header_bytes = words[drawn[6] % 5],
+            .node_header_bytes = words[drawn[7] % 5],
+            .leaf_entry_bytes = words[drawn[8] % WORDS],
+            .index_entry_bytes = words[drawn[9] % WORDS],
+            .store = (uint8_t)(drawn[10] % 6),
+            .k_percent = bytes[drawn[11] % BYTES],
+            .height_most = bytes[drawn[12] % BYTES],
+            .fill_percent = bytes[drawn[13] % BYTES]};
+        ESK_CONTEXT("need %u", i);
+        int status = esk_tree_plan(&need, &plan);
+        ESK_CHECK(status == ESK_OK || status == ESK_E_INVALID ||
+                  status == ESK_NOT_FOUND);
+        status = esk_tree_plan_best_k(&need, &k);
+        ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
+        uint16_t entries = esk_tree_plan_entries(
+            &need, bytes[drawn[14] % BYTES], bytes[drawn[15] % 2],
+            bytes[drawn[14] % BYTES]);
+        bool is_none = need.leaf_entry_bytes == 0 ||
+                       need.page_bytes < need.page_header_bytes;
+        ESK_CHECK(!is_none || bytes[drawn[15] % 2] != 1 || entries == 0);
+        esk_tree_plan_headers(&need);
+    }
+}
+
 ESK_TEST_MAIN()

@@ -63,12 +63,12 @@ static int overwrites(const struct esk_tree_need *need) {
 
 static uint16_t entries_in(const struct esk_tree_need *need, uint8_t level,
                            uint16_t bytes) {
-    if (bytes <= need->node_header_bytes) {
+    uint16_t entry =
+        level == 1 ? need->leaf_entry_bytes : need->index_entry_bytes;
+    if (bytes <= need->node_header_bytes || entry == 0) {
         return 0;
     }
-    return (uint16_t)((unsigned)(bytes - need->node_header_bytes) /
-                      (level == 1 ? need->leaf_entry_bytes
-                                  : need->index_entry_bytes));
+    return (uint16_t)((unsigned)(bytes - need->node_header_bytes) / entry);
 }
 
 /// The level's part of what the levels below it left.
@@ -80,6 +80,9 @@ uint16_t esk_tree_plan_entries(const struct esk_tree_need *need,
                                uint8_t k_percent, uint8_t level,
                                uint8_t height) {
     uint16_t rest = (uint16_t)(need->page_bytes - need->page_header_bytes);
+    if (need->page_bytes < need->page_header_bytes) {
+        return 0;
+    }
     if (need->store != ESK_STORE_MU) {
         return entries_in(need, level, rest);
     }
