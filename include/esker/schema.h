@@ -168,7 +168,8 @@ enum esk_fault_kind {
                                ///< of a tree that repeat
     ESK_FAULT_REGION,          ///< too few blocks for a ring
     ESK_FAULT_TOO_LARGE,       ///< the catalog has no room for the table
-    ESK_FAULT_STORE,           ///< no such tree store, or k out of range
+    ESK_FAULT_STORE,           ///< no such tree store, or another than that of
+                               ///< the tree's config; k out of range
     ESK_FAULT_ROW_STRUCT,      ///< row_bytes are not those of the columns
     ESK_FAULT_NO_ROOM,         ///< too few blocks in a row are free
 

@@ -24,7 +24,7 @@ const char *esk_fault_text(uint8_t kind) {
         "an option is out of range",
         "a region needs at least 2 blocks",
         "the catalog is full: drop a table, or format for more tables",
-        "no such tree store, or its k leaves too little room",
+        "no such tree store, not the config's, or its k is out of range",
         "the row's struct has other bytes than its columns: it is padded",
         "too few blocks in a row are free",
         "the table there is of another kind",

@@ -368,6 +368,28 @@ ESK_TEST(tree_in_place_is_not_created_where_nothing_is_overwritten) {
     }
 }
 
+ESK_TEST(tree_is_not_created_of_another_store_than_it_is_opened_with) {
+    for (size_t k = 0; k < KINDS; k++) {
+        struct esk_table_spec spec = spec_of(&kinds[k], "x");
+        start(&kinds[k]);
+        for (size_t o = 0; o <= KINDS; o++) {
+            struct esk_tree_config config = {.store = NULL};
+            struct esk_fault fault = {.kind = 0};
+            struct esk_tree *own = NULL;
+            if (o < KINDS) {
+                config.store = kinds[o].config.store;
+            }
+            if (o != k) {
+                MISUSE(esk_tree_open_or_create(&own, &misuse_volume, &spec,
+                                               &config, &fault),
+                       ESK_E_SCHEMA);
+                ESK_CHECK_INT(fault.kind, ESK_FAULT_STORE);
+            }
+        }
+        tables_work();
+    }
+}
+
 /* Batches. */
 
 ESK_TEST(tree_takes_batch_calls_in_their_order_alone) {

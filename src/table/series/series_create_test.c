@@ -228,6 +228,7 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
         fixture_mount(&fixture);
     }
     spec.store = ESK_STORE_MU;
+    config.store = &esk_store_mu;
     ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &spec,
                                            &config, arena, sizeof arena,
                                            &fault),
@@ -236,6 +237,7 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
     ESK_CHECK_INT(fault.wanted, ESK_STORE_MU);
     ESK_CHECK_INT(fault.found, ESK_STORE_WANDERING);
     spec.store = ESK_STORE_WANDERING;
+    config.store = &esk_store_wandering;
     spec.name = "small";
     spec.data_blocks = 3;
     ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &spec,

@@ -154,6 +154,9 @@ int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
     fault = fault != NULL ? fault : &found;
     *tree = NULL;
     ESK_TRY(esk_volume_page(volume, &page));
+    if (config->store == NULL || config->store->id != spec->store) {
+        return esk_schema_differs(fault, ESK_FAULT_STORE, 0, spec->store, 0);
+    }
     int status = esk_tree_create(volume, spec, fault);
     if (status == ESK_E_EXISTS) {
         status = esk_schema_compare(volume, ESK_TABLE_TREE, spec, &info, fault,
