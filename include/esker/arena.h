@@ -117,7 +117,8 @@
 #define ESK_TREE_BATCHES_BYTES(batch_pages)                                    \
     (ESK_ARENA_PIECE(ESK_BY_POINTER(351, 424, 548)) +                          \
      ESK_ARENA_PIECE(ESK_BY_POINTER(70, 72, 72)) +                             \
-     ESK_ARENA_PIECE(ESK_BY_POINTER(17, 20, 20) + 4u * (batch_pages)))
+     ESK_ARENA_PIECE(ESK_BY_POINTER(17, 20, 20) +                              \
+                     UINT32_C(4) * (batch_pages)))
 /// esk_store_wandering and esk_store_mu.
 #define ESK_TREE_MOVING_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(371, 448, 572))
 /// The write cache, beside that.

@@ -157,7 +157,8 @@ static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
     memory->batch = NULL;
     if (batches_of(config) != NULL) {
         memory->batch = esk_arena_take(arena, (uint32_t)sizeof *memory->batch +
-                                                  4u * batch_pages(config));
+                                                  (uint32_t)sizeof(uint32_t) *
+                                                      batch_pages(config));
     }
     memory->kept = NULL;
     if (config->write_cache != NULL) {
