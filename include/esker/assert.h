@@ -5,9 +5,10 @@
 ///
 /// The core returns an error for what the medium or the world does. It asserts
 /// what only a mistake in a program can break: an argument, a pin that is not
-/// given back, an order of calls. Built with ESK_ASSERTS=1 each assertion is
-/// tested. Built without, as is the default, it is no code at all, and a
-/// mistake has no defined outcome.
+/// given back, an order of calls. No pointer argument may be NULL but where its
+/// call says so; a NULL handle is refused. Built with ESK_ASSERTS=1 each
+/// assertion is tested. Built without, as is the default, it is no code at all,
+/// and a mistake has no defined outcome.
 #ifndef ESKER_ASSERT_H
 #define ESKER_ASSERT_H
 

@@ -376,7 +376,8 @@ int esk_tree_get(struct esk_tree *tree, const void *key, void *row);
 /// more where the row is in the leaf before.
 int esk_tree_floor(struct esk_tree *tree, const void *key, void *row);
 
-/// Copies the row with the smallest key >= `key`. As esk_tree_floor.
+/// Copies the row with the smallest key >= `key`; NULL: the smallest of all. As
+/// esk_tree_floor.
 int esk_tree_ceiling(struct esk_tree *tree, const void *key, void *row);
 
 /// Copies the row with the smallest key. ESK_NOT_FOUND: the table is empty.

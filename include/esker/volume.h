@@ -161,7 +161,8 @@ int esk_volume_format(const struct esk_device *device,
 
 /// Mounts the volume on `device`. The arena is all the memory that it and its
 /// tables ever take: each table is carved from behind the last open one. Static
-/// ones are sized by esker/arena.h.
+/// ones are sized by esker/arena.h. A device has one mounted volume at a time:
+/// another one would not see what the first changes.
 ///
 /// volume   out. The caller keeps it, and `device`, until unmount.
 /// flags    enum esk_mount_flags.

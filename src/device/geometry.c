@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// What shapes of medium the flash layer is written for.
+#include <stddef.h>
+
+#include "esker/assert.h"
 #include "esker/device.h"
 #include "esker/status.h"
 
@@ -13,6 +16,7 @@ enum {
 };
 
 int esk_geometry_check(const struct esk_geometry *geometry) {
+    ESK_ASSERT(geometry != NULL);
     if (geometry->page_bytes < PAGE_BYTES_MIN ||
         geometry->page_bytes > PAGE_BYTES_MAX ||
         geometry->page_bytes % 8u != 0) {

@@ -220,6 +220,7 @@ int esk_catalog_list(struct esk_volume *volume, uint16_t *cursor,
 
 int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
                     struct esk_table_info *info) {
+    ESK_ASSERT(cursor != NULL && info != NULL);
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_page(volume, &page));
     return esk_catalog_list(volume, cursor, info, page);
@@ -252,6 +253,7 @@ int esk_catalog_find_name(struct esk_volume *volume, const char *name,
 
 int esk_volume_find(struct esk_volume *volume, const char *name,
                     struct esk_table_info *info) {
+    ESK_ASSERT(info != NULL);
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_page(volume, &page));
     return esk_catalog_find_name(volume, name, info, page);
@@ -349,6 +351,7 @@ int esk_catalog_column(struct esk_volume *volume,
 int esk_volume_column(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
                       struct esk_column_info *column) {
+    ESK_ASSERT(info != NULL && column != NULL);
     struct esk_column_place place;
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_page(volume, &page));
@@ -365,6 +368,7 @@ int esk_volume_index(struct esk_volume *volume,
                      const struct esk_table_info *info, uint8_t index,
                      struct esk_index_spec *spec, void *edges,
                      uint16_t edges_bytes) {
+    ESK_ASSERT(info != NULL && spec != NULL);
     struct esk_descriptor descriptor;
     uint8_t types[ESK_COLUMN_COUNT_MAX];
     uint8_t *page = NULL;

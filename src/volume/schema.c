@@ -4,6 +4,7 @@
 /// Row layout, and what makes columns ones that can be stored, in a table of
 /// any kind.
 #include "base/bytes.h"
+#include "esker/assert.h"
 #include "flash/envelope.h"
 #include "volume/schema_plan.h"
 
@@ -17,6 +18,7 @@ uint16_t esk_type_bytes(uint8_t type, uint16_t bytes) {
 }
 
 uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index) {
+    ESK_ASSERT(columns != NULL || index == 0);
     uint16_t offset = 0;
     for (uint8_t i = 0; i < index; i++) {
         offset = (uint16_t)(offset +
@@ -26,6 +28,7 @@ uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index) {
 }
 
 uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count) {
+    ESK_ASSERT(columns != NULL || count == 0);
     uint16_t row = 0;
     for (uint8_t i = 0; i < count; i++) {
         uint16_t bytes = esk_type_bytes(columns[i].type, columns[i].bytes);

@@ -62,6 +62,9 @@ static int arena_take(struct esk_volume *volume, void *arena,
 
 int esk_volume_begin(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, void *arena, uint32_t arena_bytes) {
+    ESK_ASSERT(device->ops != NULL && device->ops->read != NULL &&
+               device->ops->program != NULL && device->ops->erase != NULL &&
+               device->ops->sync != NULL);
     memset(volume, 0, sizeof *volume);
     volume->device = device;
     volume->flags = flags;
@@ -70,6 +73,7 @@ int esk_volume_begin(struct esk_volume *volume, const struct esk_device *device,
 
 int esk_volume_arena_set(struct esk_volume *volume, void *arena,
                          uint32_t arena_bytes) {
+    ESK_ASSERT(volume != NULL);
     ESK_TRY(esk_volume_is_mounted(volume) ? ESK_OK : ESK_E_INVALID);
     for (const struct esk_table *table = volume->tables; table != NULL;
          table = table->next) {
@@ -85,6 +89,7 @@ int esk_volume_arena_set(struct esk_volume *volume, void *arena,
 int esk_volume_memory_read(const struct esk_volume *volume,
                            struct esk_arena *memory, uint16_t bytes,
                            uint8_t **page) {
+    ESK_ASSERT(volume != NULL);
     ESK_TRY(esk_volume_memory(volume, memory));
     uint16_t padded =
         (uint16_t)((bytes + (ESK_ARENA_ALIGN - 1u)) & ~(ESK_ARENA_ALIGN - 1u));

@@ -364,6 +364,7 @@ static int halves_mount(struct esk_volume *volume, uint8_t *page) {
 
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, void *arena, uint32_t arena_bytes) {
+    ESK_ASSERT(volume != NULL && device != NULL);
     int status = esk_geometry_check(&device->geometry);
     if (status == ESK_OK) {
         status = esk_volume_begin(volume, device, flags, arena, arena_bytes);
@@ -395,6 +396,7 @@ int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
 
 int esk_volume_step(struct esk_volume *volume, uint16_t budget,
                     uint16_t *done) {
+    ESK_ASSERT(volume != NULL);
     uint16_t erased = 0;
     if (!esk_volume_is_mounted(volume)) {
         return ESK_E_INVALID;
@@ -420,6 +422,7 @@ int esk_volume_step(struct esk_volume *volume, uint16_t budget,
 }
 
 int esk_volume_unmount(struct esk_volume *volume) {
+    ESK_ASSERT(volume != NULL);
     if (!esk_volume_is_mounted(volume)) {
         return ESK_E_INVALID;
     }

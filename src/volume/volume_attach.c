@@ -63,6 +63,7 @@ int esk_volume_attach(struct esk_volume *volume,
                       const struct esk_device *device, uint8_t flags,
                       const struct esk_volume_shape *shape, void *arena,
                       uint32_t arena_bytes) {
+    ESK_ASSERT(volume != NULL && device != NULL && shape != NULL);
     int status = esk_volume_begin(volume, device, flags, arena, arena_bytes);
     status = esk_volume_flags(volume) == flags ? status : ESK_E_INVALID;
     if (status == ESK_OK) {
@@ -105,6 +106,7 @@ static int half_stamp(struct esk_volume *volume, uint8_t half,
 }
 
 int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta) {
+    ESK_ASSERT(volume != NULL && meta != NULL);
     int status = ESK_OK;
     if (volume->arena == NULL) {
         return ESK_E_INVALID;

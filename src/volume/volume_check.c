@@ -7,6 +7,7 @@
 
 int esk_volume_check(struct esk_volume *volume,
                      struct esk_volume_report *report) {
+    ESK_ASSERT(report != NULL);
     uint8_t *page = NULL;
     memset(report, 0, sizeof *report);
     ESK_TRY(esk_volume_page(volume, &page));

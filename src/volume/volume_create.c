@@ -73,6 +73,7 @@ static int volume_write(struct esk_volume *volume, uint8_t *page) {
 int esk_volume_format(const struct esk_device *device,
                       const struct esk_volume_config *config, void *arena,
                       uint32_t arena_bytes) {
+    ESK_ASSERT(device != NULL && config != NULL);
     struct esk_volume volume;
     struct esk_volume before;
     ESK_TRY(esk_geometry_check(&device->geometry));
@@ -187,6 +188,7 @@ int esk_volume_mount_or_format(struct esk_volume *volume,
                                const struct esk_device *device, uint8_t flags,
                                const struct esk_volume_config *config,
                                void *arena, uint32_t arena_bytes) {
+    ESK_ASSERT(config != NULL);
     int found = esk_volume_mount(volume, device, flags, arena, arena_bytes);
     if (found != ESK_NOT_FOUND && found != ESK_E_FOREIGN &&
         found != ESK_E_CORRUPT) {

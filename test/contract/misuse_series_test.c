@@ -772,4 +772,112 @@ ESK_TEST(series_gets_no_columns_that_cannot_be_added) {
     tables_verify();
 }
 
+/* What is asserted: no pointer is NULL but where its call says so. */
+
+ESK_TEST(series_asserts_its_pointers) {
+    struct esk_series_cursor cursor;
+    struct esk_series_value value = {.left = 1};
+    struct esk_series_query query = {.range_count = 1};
+    uint32_t got = 0;
+    start(&misuse_nor);
+    MISUSE_ASSERTS(esk_series_append(series, NULL));
+    MISUSE_ASSERTS(esk_series_append_var(series, NULL, "x", 1));
+    MISUSE_ASSERTS(esk_series_append_var(series, row, NULL, 1));
+    MISUSE_ASSERTS(esk_series_append_many(series, NULL, 1, NULL));
+    MISUSE_ASSERTS(esk_series_get(series, 1, NULL));
+    MISUSE_ASSERTS(esk_series_floor(series, 1, NULL));
+    MISUSE_ASSERTS(esk_series_ceiling(series, 1, NULL));
+    MISUSE_ASSERTS(esk_series_newest(series, NULL));
+    MISUSE_ASSERTS(esk_series_oldest(series, NULL));
+    MISUSE_ASSERTS(esk_series_newest_key(series, NULL));
+    MISUSE_ASSERTS(esk_series_count(series, NULL));
+    MISUSE_ASSERTS(esk_series_cursor_open(series, NULL, NULL));
+    MISUSE_ASSERTS(esk_series_cursor_open(series, &cursor, &query));
+    MISUSE_ASSERTS(esk_series_cursor_next(series, NULL, row));
+    ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, NULL), ESK_OK);
+    MISUSE_ASSERTS(esk_series_cursor_next(series, &cursor, NULL));
+    ESK_CHECK_INT(esk_series_cursor_next(series, &cursor, row), ESK_OK);
+    MISUSE_ASSERTS(esk_series_cursor_next(series, &cursor, NULL));
+    MISUSE_ASSERTS(esk_series_cursor_damaged(NULL));
+    MISUSE_ASSERTS(esk_series_value_open(series, NULL, &value));
+    MISUSE_ASSERTS(esk_series_value_open(series, row, NULL));
+    MISUSE_ASSERTS(esk_series_value_read(series, NULL, row, 1, &got));
+    MISUSE_ASSERTS(esk_series_value_read(series, &value, row, 1, NULL));
+    MISUSE_ASSERTS(esk_series_check(series, NULL));
+    MISUSE_ASSERTS(esk_series_stats(series, NULL));
+    MISUSE_ASSERTS(esk_series_space(series, ESK_REGION_DATA, NULL));
+    tables_work();
+    tables_verify();
+}
+
+ESK_TEST(series_asserts_the_pointers_of_its_making) {
+    const struct esk_series_parts *all = &esk_series_parts_all;
+    struct esk_volume *volume = &misuse_volume;
+    struct esk_series *own = NULL;
+    struct esk_table_spec spec = plain_spec();
+    struct esk_series_options options;
+    struct esk_table_info info;
+    struct esk_fault fault;
+    start(&misuse_nor);
+    ESK_CHECK_INT(esk_volume_find(volume, "plain", &info), ESK_OK);
+    MISUSE_ASSERTS(esk_series_options(NULL, &options));
+    MISUSE_ASSERTS(esk_series_options(&info, NULL));
+    MISUSE_ASSERTS(esk_series_sync_blocks(NULL, 8, 8));
+    MISUSE_ASSERTS(esk_series_frames_min(NULL));
+    MISUSE_ASSERTS(esk_series_spec_check(NULL, 256, &fault));
+    MISUSE_ASSERTS(esk_series_spec_check(&spec, 256, NULL));
+    MISUSE_ASSERTS(esk_series_create(NULL, &spec, NULL));
+    MISUSE_ASSERTS(esk_series_create(volume, NULL, NULL));
+    MISUSE_ASSERTS(esk_series_arena_bytes(NULL, &info, NULL));
+    MISUSE_ASSERTS(esk_series_arena_bytes(volume, NULL, NULL));
+    MISUSE_ASSERTS(esk_series_arena_bytes_with(volume, NULL, &info, NULL));
+    MISUSE_ASSERTS(esk_series_open(NULL, volume, "plain", NULL));
+    MISUSE_ASSERTS(esk_series_open(&own, NULL, "plain", NULL));
+    MISUSE_ASSERTS(esk_series_open_with(&own, NULL, volume, "plain", NULL));
+    MISUSE_ASSERTS(
+        esk_series_open_or_create(NULL, all, volume, &spec, NULL, NULL));
+    MISUSE_ASSERTS(
+        esk_series_open_or_create(&own, NULL, volume, &spec, NULL, NULL));
+    MISUSE_ASSERTS(
+        esk_series_open_or_create(&own, all, NULL, &spec, NULL, NULL));
+    MISUSE_ASSERTS(
+        esk_series_open_or_create(&own, all, volume, NULL, NULL, NULL));
+    MISUSE_ASSERTS(esk_series_add_columns(NULL, all, &spec, NULL, NULL));
+    MISUSE_ASSERTS(esk_series_add_columns(volume, NULL, &spec, NULL, NULL));
+    MISUSE_ASSERTS(esk_series_add_columns(volume, all, NULL, NULL, NULL));
+    tables_work();
+}
+
+ESK_TEST(series_asserts_what_it_is_attached_by) {
+    const struct esk_series_parts *all = &esk_series_parts_all;
+    struct esk_series_parts few = *all;
+    struct esk_series_options options;
+    struct esk_series_shape shape = {.var_offset = ESK_SERIES_NO_VAR};
+    struct esk_table_info info;
+    struct esk_series *own = NULL;
+    start(&misuse_nor);
+    ESK_CHECK_INT(esk_volume_find(&misuse_volume, "plain", &info), ESK_OK);
+    ESK_CHECK_INT(esk_series_options(&info, &options), ESK_OK);
+#define ATTACH(parts)                                                          \
+    esk_series_attach(&own, (parts), &misuse_volume, &info, &shape, &options,  \
+                      NULL)
+    MISUSE_ASSERTS(ATTACH(all)); /* it is open */
+    esk_series_close(plain);
+    MISUSE_ASSERTS(ATTACH(NULL));
+    info.index_count = 1;
+    MISUSE_ASSERTS(ATTACH(all));
+    info.index_count = 0;
+    few.var = NULL;
+    shape.var_offset = 4;
+    MISUSE_ASSERTS(ATTACH(&few));
+    few = *all;
+    few.sync = NULL;
+    info.blocks[ESK_REGION_SYNC] = 2;
+    MISUSE_ASSERTS(ATTACH(&few));
+#undef ATTACH
+    ESK_CHECK_INT(esk_series_open(&plain, &misuse_volume, "plain", NULL),
+                  ESK_OK);
+    tables_work();
+}
+
 ESK_TEST_MAIN()

@@ -627,7 +627,101 @@ ESK_TEST(tree_mounted_read_only_refuses_each_change) {
     }
 }
 
+/* What is asserted: no pointer is NULL but where its call says so. */
+
+ESK_TEST(tree_asserts_its_pointers) {
+    for (size_t k = 0; k < KINDS; k++) {
+        struct esk_tree_cursor cursor;
+        struct esk_tree_walk walk;
+        struct esk_tree_node node;
+        start(&kinds[k]);
+        row_make(1);
+        MISUSE_ASSERTS(esk_tree_put(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_insert(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_update(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_put_many(tree, NULL, 1, NULL));
+        MISUSE_ASSERTS(esk_tree_delete(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_get(tree, NULL, row));
+        MISUSE_ASSERTS(esk_tree_get(tree, row, NULL));
+        MISUSE_ASSERTS(esk_tree_floor(tree, NULL, row));
+        MISUSE_ASSERTS(esk_tree_floor(tree, row, NULL));
+        MISUSE_ASSERTS(esk_tree_ceiling(tree, row, NULL));
+        MISUSE_ASSERTS(esk_tree_first(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_last(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_count(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_cursor_open(tree, NULL, NULL));
+        MISUSE_ASSERTS(esk_tree_cursor_next(tree, NULL, row));
+        ESK_CHECK_INT(esk_tree_cursor_open(tree, &cursor, NULL), ESK_OK);
+        MISUSE_ASSERTS(esk_tree_cursor_next(tree, &cursor, NULL));
+        ESK_CHECK_INT(esk_tree_cursor_next(tree, &cursor, row), ESK_OK);
+        MISUSE_ASSERTS(esk_tree_cursor_next(tree, &cursor, NULL));
+        MISUSE_ASSERTS(esk_tree_check(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_stats(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_space(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_walk_open(tree, NULL));
+        MISUSE_ASSERTS(esk_tree_walk_next(tree, NULL, &node));
+        ESK_CHECK_INT(esk_tree_walk_open(tree, &walk), ESK_OK);
+        MISUSE_ASSERTS(esk_tree_walk_next(tree, &walk, NULL));
+        MISUSE_ASSERTS(esk_tree_reader_open(NULL, tree, NULL));
+        tables_work();
+        tables_verify();
+    }
+}
+
+ESK_TEST(tree_asserts_the_pointers_of_its_making) {
+    const struct esk_tree_config *config = &kinds[3].config;
+    struct esk_volume *volume = &misuse_volume;
+    struct esk_table_spec spec = spec_of(&kinds[3], "x");
+    struct esk_btree_layout layout;
+    struct esk_tree_options options;
+    struct esk_table_info info;
+    struct esk_tree *own = NULL;
+    struct esk_fault fault;
+    start(&kinds[3]);
+    ESK_CHECK_INT(esk_volume_find(volume, "map", &info), ESK_OK);
+    MISUSE_ASSERTS(esk_tree_options(NULL, &options));
+    MISUSE_ASSERTS(esk_tree_options(&info, NULL));
+    MISUSE_ASSERTS(esk_tree_spec_check(NULL, 256, &fault));
+    MISUSE_ASSERTS(esk_tree_spec_check(&spec, 256, NULL));
+    MISUSE_ASSERTS(esk_tree_create(NULL, &spec, NULL));
+    MISUSE_ASSERTS(esk_tree_create(volume, NULL, NULL));
+    MISUSE_ASSERTS(esk_tree_arena_bytes(NULL, &info, config));
+    MISUSE_ASSERTS(esk_tree_arena_bytes(volume, NULL, config));
+    MISUSE_ASSERTS(esk_tree_arena_bytes(volume, &info, NULL));
+    MISUSE_ASSERTS(esk_tree_layout_read(volume, &info, NULL, &layout));
+    MISUSE_ASSERTS(esk_tree_layout_read(volume, &info, config->store, NULL));
+    MISUSE_ASSERTS(esk_tree_open(NULL, volume, "map", config));
+    MISUSE_ASSERTS(esk_tree_open(&own, NULL, "map", config));
+    MISUSE_ASSERTS(esk_tree_open(&own, volume, "map", NULL));
+    MISUSE_ASSERTS(esk_tree_open_or_create(NULL, volume, &spec, config, NULL));
+    MISUSE_ASSERTS(esk_tree_open_or_create(&own, NULL, &spec, config, NULL));
+    MISUSE_ASSERTS(esk_tree_open_or_create(&own, volume, NULL, config, NULL));
+    MISUSE_ASSERTS(esk_tree_open_or_create(&own, volume, &spec, NULL, NULL));
+    ESK_CHECK_INT(esk_tree_layout_read(volume, &info, config->store, &layout),
+                  ESK_OK);
+    /* It is open. */
+    MISUSE_ASSERTS(esk_tree_attach(&own, volume, &info, &layout, config));
+    esk_tree_close(tree);
+    MISUSE_ASSERTS(esk_tree_attach(&own, volume, &info, &layout, NULL));
+    MISUSE_ASSERTS(esk_tree_attach(&own, volume, NULL, &layout, config));
+    MISUSE_ASSERTS(esk_tree_attach(&own, volume, &info, NULL, config));
+    ESK_CHECK_INT(esk_tree_open(&tree, volume, "map", config), ESK_OK);
+    tables_work();
+}
+
 /* The plan. */
+
+ESK_TEST(tree_plan_asserts_its_pointers) {
+    const struct esk_tree_need need = {.rows = 1};
+    struct esk_tree_plan plan;
+    uint8_t k = 0;
+    MISUSE_ASSERTS(esk_tree_plan_headers(NULL));
+    MISUSE_ASSERTS(esk_tree_plan_entries(NULL, 50, 1, 1));
+    MISUSE_ASSERTS(esk_tree_plan_best_k(NULL, &k));
+    MISUSE_ASSERTS(esk_tree_plan_best_k(&need, NULL));
+    MISUSE_ASSERTS(esk_tree_plan(NULL, &plan));
+    MISUSE_ASSERTS(esk_tree_plan(&need, NULL));
+}
 
 ESK_TEST(tree_plan_answers_any_need) {
     static const uint16_t words[] = {0, 1, 2, 15, 16, 127, 512, UINT16_MAX};

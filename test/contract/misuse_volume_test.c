@@ -462,4 +462,72 @@ ESK_TEST(row_bytes_do_not_wrap) {
     ESK_CHECK_INT(esk_row_bytes(wide, 255), 0);
 }
 
+/* What is asserted: no pointer is NULL but where its call says so. */
+
+ESK_TEST(volume_asserts_its_pointers) {
+    struct esk_volume *volume = &misuse_volume;
+    const struct esk_device *device = &misuse_ram.device;
+    const struct esk_volume_shape shape = {.seed = 1};
+    struct esk_table_info info;
+    struct esk_column_info column;
+    struct esk_index_spec index;
+    uint8_t got[16];
+    uint16_t at = 0;
+    start();
+    MISUSE_ASSERTS(esk_geometry_check(NULL));
+    MISUSE_ASSERTS(esk_volume_format(NULL, &misuse_config, MISUSE_ARENA));
+    MISUSE_ASSERTS(esk_volume_format(device, NULL, MISUSE_ARENA));
+    MISUSE_ASSERTS(esk_volume_mount(NULL, device, 0, MISUSE_ARENA));
+    MISUSE_ASSERTS(esk_volume_mount(volume, NULL, 0, MISUSE_ARENA));
+    MISUSE_ASSERTS(
+        esk_volume_mount_or_format(volume, device, 0, NULL, MISUSE_ARENA));
+    MISUSE_ASSERTS(esk_volume_attach(NULL, device, 0, &shape, MISUSE_ARENA));
+    MISUSE_ASSERTS(esk_volume_attach(volume, NULL, 0, &shape, MISUSE_ARENA));
+    MISUSE_ASSERTS(esk_volume_attach(volume, device, 0, NULL, MISUSE_ARENA));
+    MISUSE_ASSERTS(esk_volume_stamp(NULL, got));
+    MISUSE_ASSERTS(esk_volume_stamp(volume, NULL));
+    MISUSE_ASSERTS(esk_volume_arena_set(NULL, MISUSE_ARENA));
+    MISUSE_ASSERTS(esk_volume_drop(NULL, "log"));
+    MISUSE_ASSERTS(esk_volume_find(NULL, "log", &info));
+    MISUSE_ASSERTS(esk_volume_find(volume, "log", NULL));
+    MISUSE_ASSERTS(esk_volume_list(NULL, &at, &info));
+    MISUSE_ASSERTS(esk_volume_list(volume, NULL, &info));
+    MISUSE_ASSERTS(esk_volume_list(volume, &at, NULL));
+    MISUSE_ASSERTS(esk_volume_column(volume, NULL, 0, &column));
+    MISUSE_ASSERTS(esk_volume_column(volume, &info, 0, NULL));
+    MISUSE_ASSERTS(esk_volume_index(volume, NULL, 0, &index, got, 16));
+    MISUSE_ASSERTS(esk_volume_index(volume, &info, 0, NULL, got, 16));
+    MISUSE_ASSERTS(esk_volume_check(volume, NULL));
+    MISUSE_ASSERTS(esk_volume_step(NULL, 1, NULL));
+    MISUSE_ASSERTS(esk_volume_unmount(NULL));
+    MISUSE_ASSERTS(esk_row_bytes(NULL, 1));
+    MISUSE_ASSERTS(esk_row_offset(NULL, 1));
+    tables_work();
+}
+
+ESK_TEST(volume_asserts_that_a_driver_has_its_calls) {
+    struct esk_volume volume;
+    start();
+    for (uint8_t i = 0; i < 5; i++) {
+        struct esk_device_ops ops = *misuse_ram.device.ops;
+        struct esk_device device = misuse_ram.device;
+        device.ops = i == 0 ? NULL : &ops;
+        ops.read = i == 1 ? NULL : ops.read;
+        ops.program = i == 2 ? NULL : ops.program;
+        ops.erase = i == 3 ? NULL : ops.erase;
+        ops.sync = i == 4 ? NULL : ops.sync;
+        MISUSE_ASSERTS(esk_volume_mount(&volume, &device, 0, MISUSE_ARENA));
+        MISUSE_ASSERTS(
+            esk_volume_format(&device, &misuse_config, MISUSE_ARENA));
+    }
+    /* Marks may be missing. */
+    struct esk_device_ops unmarked = *misuse_ram.device.ops;
+    unmarked.block_is_bad = NULL;
+    unmarked.block_mark_bad = NULL;
+    misuse_ram.device.ops = &unmarked;
+    misuse_mount(0);
+    tables_open();
+    tables_work();
+}
+
 ESK_TEST_MAIN()

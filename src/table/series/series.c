@@ -79,6 +79,7 @@ uint16_t esk_series_row_bytes(const struct esk_series *series) {
 
 void esk_series_stats(const struct esk_series *series,
                       struct esk_series_stats *stats) {
+    ESK_ASSERT(stats != NULL);
     memset(stats, 0, sizeof *stats);
     if (esk_table_live(series) != ESK_OK) {
         return;

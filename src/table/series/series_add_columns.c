@@ -24,6 +24,7 @@ int esk_series_add_columns(struct esk_volume *volume,
                            const struct esk_series_parts *parts,
                            const struct esk_table_spec *spec, const void *row,
                            struct esk_fault *fault) {
+    ESK_ASSERT(parts != NULL && spec != NULL);
     uint8_t *page = NULL;
     struct esk_table_spec own = *spec;
     struct esk_series *series = NULL;

@@ -41,6 +41,7 @@ static uint8_t filled(const struct esk_table_info *info) {
 }
 
 uint8_t esk_series_frames_min(const struct esk_table_info *info) {
+    ESK_ASSERT(info != NULL);
     return (uint8_t)(filled(info) + 1u);
 }
 
@@ -348,6 +349,11 @@ int esk_series_attach(struct esk_series **series,
                       const struct esk_series_shape *shape,
                       const struct esk_series_options *options,
                       const struct esk_series_config *config) {
+    ESK_ASSERT(series != NULL && parts != NULL && volume != NULL &&
+               info != NULL && shape != NULL && options != NULL);
+    ESK_ASSERT(info->index_count == 0 && !esk_table_is_open(volume, info->id));
+    ESK_ASSERT(parts->var != NULL || shape->var_offset == ESK_SERIES_NO_VAR);
+    ESK_ASSERT(parts->sync != NULL || info->blocks[ESK_REGION_SYNC] == 0);
     const struct esk_series_layout layout = {.entry_bytes = 0};
     struct esk_arena carved;
     struct esk_series_memory memory;

@@ -320,6 +320,7 @@ static void index_check(struct esk_series *series, struct check *check) {
 
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report) {
+    ESK_ASSERT(report != NULL);
     memset(report, 0, sizeof *report);
     ESK_TRY(esk_table_live(series));
     struct check check = {.report = report,

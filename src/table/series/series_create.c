@@ -122,6 +122,7 @@ static int regions_place(struct esk_volume *volume,
 int esk_series_create(struct esk_volume *volume,
                       const struct esk_table_spec *spec,
                       struct esk_fault *fault) {
+    ESK_ASSERT(spec != NULL);
     uint8_t *page = NULL;
     struct series_plan plan = {.has_var = false};
     uint8_t tail[ESK_OPTION_TAIL_BYTES];
@@ -153,6 +154,7 @@ int esk_series_open_or_create(struct esk_series **series,
                               const struct esk_table_spec *spec,
                               const struct esk_series_config *config,
                               struct esk_fault *fault) {
+    ESK_ASSERT(series != NULL && parts != NULL && spec != NULL);
     uint8_t *page = NULL;
     struct esk_fault found;
     struct esk_table_info info;

@@ -103,6 +103,7 @@ static int query_take(struct esk_series *series,
 int esk_series_cursor_open(struct esk_series *series,
                            struct esk_series_cursor *cursor,
                            const struct esk_series_query *query) {
+    ESK_ASSERT(cursor != NULL);
     memset(cursor, 0, sizeof *cursor);
     ESK_TRY(esk_table_live(series));
     ESK_ASSERT(esk_series_is_idle(series));
@@ -337,6 +338,7 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
 
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
+    ESK_ASSERT(cursor != NULL && row != NULL);
     if (cursor->left > 0 && series == cursor->series &&
         esk_words_equal(cursor->drops, drops(series)) &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
@@ -354,5 +356,6 @@ int esk_series_cursor_next(struct esk_series *series,
 }
 
 uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor) {
+    ESK_ASSERT(cursor != NULL);
     return cursor->damaged;
 }

@@ -10,6 +10,7 @@
 
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options) {
+    ESK_ASSERT(info != NULL && options != NULL);
     /* Breaks are more than is kept of the options. */
     options->has_breaks = info->options_bytes > sizeof info->options;
     uint16_t bytes = options->has_breaks ? (uint16_t)sizeof info->options
@@ -115,6 +116,7 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
                                      const struct esk_series_parts *parts,
                                      const struct esk_table_info *info,
                                      const struct esk_series_config *config) {
+    ESK_ASSERT(parts != NULL && info != NULL);
     uint8_t *page = NULL;
     struct esk_arena arena = {.bytes = UINT32_MAX};
     struct esk_series_memory memory;
@@ -194,6 +196,7 @@ int esk_series_open_with(struct esk_series **series,
                          const struct esk_series_parts *parts,
                          struct esk_volume *volume, const char *name,
                          const struct esk_series_config *config) {
+    ESK_ASSERT(series != NULL && parts != NULL);
     struct esk_arena carved;
     uint8_t *page = NULL;
     struct esk_series_memory memory;

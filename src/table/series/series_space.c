@@ -22,6 +22,7 @@ static const struct esk_ring *ring_of(const struct esk_series *series,
 
 void esk_series_space(const struct esk_series *series, uint8_t role,
                       struct esk_space *space) {
+    ESK_ASSERT(space != NULL);
     memset(space, 0, sizeof *space);
     if (esk_table_live(series) != ESK_OK) {
         return;

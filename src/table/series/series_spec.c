@@ -5,6 +5,7 @@
 /// leaves to be derived.
 #include "table/series/series_spec.h"
 #include "base/bytes.h"
+#include "esker/assert.h"
 #include "flash/envelope.h"
 #include "table/series/index_page_format.h"
 #include "volume/schema_plan.h"
@@ -19,6 +20,7 @@ enum {
 
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks) {
+    ESK_ASSERT(geometry != NULL);
     uint32_t pages = geometry->block_pages;
     uint32_t blocks = (SYNC_PAGES + pages - 1) / pages;
     blocks = blocks < ESK_REGION_BLOCKS_MIN ? ESK_REGION_BLOCKS_MIN : blocks;
@@ -152,6 +154,7 @@ static uint8_t indexes_fault(const struct esk_table_spec *spec,
 
 int esk_series_spec_check(const struct esk_table_spec *spec,
                           uint16_t page_bytes, struct esk_fault *fault) {
+    ESK_ASSERT(spec != NULL && fault != NULL);
     fault->kind = esk_schema_fault(spec, page_bytes, fault);
     if (fault->kind == ESK_FAULT_NONE &&
         !esk_type_is_integer(spec->columns[spec->key_column].type)) {

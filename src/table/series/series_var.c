@@ -337,6 +337,7 @@ static int values_live(const struct esk_series *series) {
 
 int esk_series_value_open(struct esk_series *series, const void *row,
                           struct esk_series_value *value) {
+    ESK_ASSERT(row != NULL && value != NULL);
     ESK_TRY(values_live(series));
     return value_open(series,
                       (const uint8_t *)row + esk_shape(series)->var_offset,
@@ -346,6 +347,7 @@ int esk_series_value_open(struct esk_series *series, const void *row,
 int esk_series_value_read(struct esk_series *series,
                           struct esk_series_value *value, void *buffer,
                           uint32_t bytes, uint32_t *got) {
+    ESK_ASSERT(value != NULL && got != NULL);
     *got = 0;
     ESK_TRY(values_live(series));
     return value_read(series, value, buffer, bytes, got);

@@ -48,6 +48,7 @@ static uint8_t write_frames(const struct esk_tree_config *config,
 
 int esk_tree_options(const struct esk_table_info *info,
                      struct esk_tree_options *options) {
+    ESK_ASSERT(info != NULL && options != NULL);
     if (info->options_bytes > sizeof info->options) {
         return ESK_E_UNSUPPORTED;
     }
@@ -99,6 +100,7 @@ int esk_tree_layout_read(struct esk_volume *volume,
                          const struct esk_table_info *info,
                          const struct esk_node_store *store,
                          struct esk_btree_layout *layout) {
+    ESK_ASSERT(info != NULL && store != NULL && layout != NULL);
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_page(volume, &page));
     return layout_read(volume, info, store, layout, page);
@@ -177,6 +179,7 @@ static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
 uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
                               const struct esk_table_info *info,
                               const struct esk_tree_config *config) {
+    ESK_ASSERT(info != NULL && config != NULL);
     struct esk_arena arena = {.bytes = UINT32_MAX};
     struct esk_btree_layout layout;
     struct tree_memory memory;
@@ -343,6 +346,7 @@ static int tree_start(struct esk_tree **tree, struct esk_tree *made,
 
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config) {
+    ESK_ASSERT(tree != NULL && config != NULL);
     struct esk_tree *made = NULL;
     int status = tree_take_up(&made, volume, name, config);
     return tree_start(tree, made, status);
@@ -352,6 +356,9 @@ int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
                     const struct esk_table_info *info,
                     const struct esk_btree_layout *layout,
                     const struct esk_tree_config *config) {
+    ESK_ASSERT(tree != NULL && volume != NULL && info != NULL &&
+               layout != NULL && config != NULL && config->store != NULL);
+    ESK_ASSERT(!esk_table_is_open(volume, info->id));
     struct esk_arena carved;
     struct esk_ring_config region;
     struct esk_tree *made = NULL;
@@ -405,6 +412,7 @@ static uint32_t nodes_by_height(const struct esk_tree *tree, uint32_t most) {
 }
 
 void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats) {
+    ESK_ASSERT(stats != NULL);
     memset(stats, 0, sizeof *stats);
     if (esk_table_live(tree) != ESK_OK) {
         return;

@@ -108,6 +108,7 @@ static uint32_t pages_free(const struct esk_tree *tree, uint32_t nodes) {
 }
 
 int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
+    ESK_ASSERT(report != NULL);
     struct check check = {.report = report};
     memset(report, 0, sizeof *report);
     ESK_TRY(esk_tree_ready(tree));

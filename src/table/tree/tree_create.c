@@ -70,6 +70,7 @@ static uint8_t tree_fault(const struct esk_table_spec *spec, uint8_t *place) {
 
 int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
                         struct esk_fault *fault) {
+    ESK_ASSERT(spec != NULL && fault != NULL);
     fault->kind = esk_schema_fault(spec, page_bytes, fault);
     if (fault->kind == ESK_FAULT_NONE) {
         fault->kind = tree_fault(spec, &fault->column);
@@ -100,6 +101,7 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
 int esk_tree_create(struct esk_volume *volume,
                     const struct esk_table_spec *spec,
                     struct esk_fault *fault) {
+    ESK_ASSERT(spec != NULL);
     uint8_t *page = NULL;
     struct esk_fault found = {.kind = 0};
     struct esk_btree_layout layout;
@@ -147,6 +149,7 @@ int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
                             const struct esk_table_spec *spec,
                             const struct esk_tree_config *config,
                             struct esk_fault *fault) {
+    ESK_ASSERT(tree != NULL && spec != NULL && config != NULL);
     uint8_t *page = NULL;
     struct esk_fault found;
     struct esk_table_info info;

@@ -123,6 +123,7 @@ static int row_status(int status) {
 }
 
 int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
+    ESK_ASSERT(key != NULL && row != NULL);
     struct esk_tree_spot spot;
     ESK_TRY(esk_tree_ready(tree));
     ESK_TRY(esk_tree_find(tree, &tree->path, key, ESK_TREE_FIRST, 1, &spot));
@@ -142,6 +143,7 @@ int esk_tree_floor(struct esk_tree *tree, const void *key, void *row) {
 }
 
 int esk_tree_ceiling(struct esk_tree *tree, const void *key, void *row) {
+    ESK_ASSERT(row != NULL);
     ESK_TRY(esk_tree_ready(tree));
     struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_descend(tree, path, key, ESK_TREE_FIRST, 1));
@@ -153,6 +155,7 @@ int esk_tree_first(struct esk_tree *tree, void *row) {
 }
 
 int esk_tree_last(struct esk_tree *tree, void *row) {
+    ESK_ASSERT(row != NULL);
     ESK_TRY(esk_tree_ready(tree));
     struct esk_tree_path *path = &tree->path;
     ESK_TRY(esk_tree_descend(tree, path, NULL, ESK_TREE_LAST, 1));
@@ -173,6 +176,7 @@ static int rows_count(struct esk_tree *tree, uint32_t *count) {
 }
 
 int esk_tree_count(struct esk_tree *tree, uint32_t *count) {
+    ESK_ASSERT(count != NULL);
     uint32_t rows = 0;
     ESK_TRY(esk_tree_ready(tree));
     if (tree->now.rows == UINT32_MAX) {
@@ -185,6 +189,7 @@ int esk_tree_count(struct esk_tree *tree, uint32_t *count) {
 
 int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          const struct esk_tree_query *query) {
+    ESK_ASSERT(cursor != NULL);
     memset(cursor, 0, sizeof *cursor);
     ESK_TRY(esk_table_live(tree));
     cursor->tree = tree;
@@ -308,6 +313,7 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
 
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row) {
+    ESK_ASSERT(cursor != NULL && row != NULL);
     if (cursor->left == 0 || tree != cursor->tree || tree->broken ||
         !esk_words_equal(cursor->changes, tree->changes) ||
         !esk_pool_holds(&tree->pool, cursor->frame, cursor->path.address[0])) {

@@ -152,6 +152,7 @@ uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
 
 int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
                          const struct esk_tree_config *config) {
+    ESK_ASSERT(reader != NULL);
     struct esk_arena carved;
     struct reader_memory memory;
     ESK_ASSERT(!ESK_SHAPED_TREE(true, false)); /* it has its own store */

@@ -5,6 +5,7 @@
 #include "table/tree/tree.h"
 
 void esk_tree_space(const struct esk_tree *tree, struct esk_space *space) {
+    ESK_ASSERT(space != NULL);
     struct esk_tree_stats stats;
     memset(space, 0, sizeof *space);
     if (esk_table_live(tree) != ESK_OK) {

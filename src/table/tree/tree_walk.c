@@ -11,6 +11,7 @@
 #include "table/tree/tree.h"
 
 int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk) {
+    ESK_ASSERT(walk != NULL);
     memset(walk, 0, sizeof *walk);
     ESK_TRY(esk_tree_ready(tree));
     ESK_TRY(esk_tree_flush(tree));
@@ -43,6 +44,7 @@ static int walk_move(struct esk_tree *tree, struct esk_tree_walk *walk) {
 
 int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
                        struct esk_tree_node *node) {
+    ESK_ASSERT(walk != NULL && node != NULL);
     struct esk_tree_work work;
     struct esk_btree_node view;
     ESK_TRY(esk_tree_ready(tree));

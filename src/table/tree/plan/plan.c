@@ -15,6 +15,9 @@
 /// A tree can stop growing: with a large k the root gets no room for two
 /// children. So the third product, over the heights that can be, is what a k
 /// is good for.
+#include <stddef.h>
+
+#include "esker/assert.h"
 #include "esker/status.h"
 #include "esker/tree_plan.h"
 #include "flash/envelope_format.h"
@@ -79,6 +82,7 @@ static uint16_t part_of(uint16_t rest, uint8_t k_percent) {
 uint16_t esk_tree_plan_entries(const struct esk_tree_need *need,
                                uint8_t k_percent, uint8_t level,
                                uint8_t height) {
+    ESK_ASSERT(need != NULL);
     uint16_t rest = (uint16_t)(need->page_bytes - need->page_header_bytes);
     if (need->page_bytes < need->page_header_bytes) {
         return 0;
@@ -104,6 +108,7 @@ uint16_t esk_tree_plan_entries(const struct esk_tree_need *need,
 }
 
 void esk_tree_plan_headers(struct esk_tree_need *need) {
+    ESK_ASSERT(need != NULL);
     need->page_header_bytes = ESK_ENVELOPE_BYTES;
     need->node_header_bytes = 0;
     if (!overwrites(need)) {
@@ -191,6 +196,7 @@ static uint8_t height_most(const struct esk_tree_need *need,
 }
 
 int esk_tree_plan_best_k(const struct esk_tree_need *need, uint8_t *k_percent) {
+    ESK_ASSERT(need != NULL && k_percent != NULL);
     for (uint8_t k = ESK_TREE_PLAN_K_MAX; k >= ESK_TREE_PLAN_K_MIN; k--) {
         if (rows_sure(need, k) >= need->rows &&
             (need->height_most == 0 ||
@@ -361,6 +367,7 @@ static int need_is_good(const struct esk_tree_need *need) {
 
 int esk_tree_plan(const struct esk_tree_need *need,
                   struct esk_tree_plan *plan) {
+    ESK_ASSERT(need != NULL && plan != NULL);
     uint8_t k = need->k_percent;
     uint8_t fill = need->fill_percent != 0 ? need->fill_percent
                                            : (uint8_t)ESK_TREE_PLAN_FILL_RANDOM;
