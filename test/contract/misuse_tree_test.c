@@ -428,6 +428,102 @@ ESK_TEST(tree_begins_no_batch_of_more_pages_than_there_can_be) {
     }
 }
 
+/// Every call but those that change the table, commit or abort.
+static void batch_call(uint8_t call) {
+    struct esk_tree_report report;
+    struct esk_tree_walk walk;
+    struct esk_tree_node node;
+    struct esk_tree_stats stats;
+    struct esk_tree *reader = NULL;
+    uint8_t got[ROW_BYTES];
+    uint32_t count = 0;
+    switch (call) {
+    case 0:
+        ESK_CHECK_INT(esk_tree_sync(tree), ESK_OK);
+        break;
+    case 1:
+        ESK_CHECK_INT(esk_tree_check(tree, &report), ESK_OK);
+        break;
+    case 2:
+        ESK_CHECK_INT(esk_tree_walk_open(tree, &walk), ESK_OK);
+        ESK_CHECK_INT(esk_tree_walk_next(tree, &walk, &node), ESK_OK);
+        break;
+    case 3:
+        ESK_CHECK_INT(esk_tree_reader_open(&reader, tree, NULL), ESK_OK);
+        ESK_CHECK_INT(esk_tree_last(reader, got), ESK_OK);
+        ESK_CHECK_INT(esk_tree_reader_renew(reader), ESK_OK);
+        ESK_CHECK_INT(esk_tree_check(reader, &report), ESK_OK);
+        ESK_CHECK_INT(esk_tree_count(reader, &count), ESK_OK);
+        esk_tree_close(reader);
+        break;
+    case 4:
+        ESK_CHECK_INT(esk_volume_step(&misuse_volume, UINT16_MAX, NULL),
+                      ESK_OK);
+        break;
+    case 5:
+        ESK_CHECK_INT(esk_volume_drop(&misuse_volume, "map"), ESK_E_BUSY);
+        ESK_CHECK_INT(esk_volume_unmount(&misuse_volume), ESK_E_BUSY);
+        esk_tree_stats(tree, &stats);
+        break;
+    default:
+        /* The other table is not in the batch. */
+        row_make(FAR);
+        ESK_CHECK_INT(esk_tree_put(other, row), ESK_OK);
+        ESK_CHECK_INT(esk_tree_delete(other, row), ESK_OK);
+        break;
+    }
+}
+
+/// Rows of the table, by reading all.
+static uint32_t rows_now(void) {
+    struct esk_tree_report report;
+    ESK_CHECK_INT(esk_tree_check(tree, &report), ESK_OK);
+    return report.rows;
+}
+
+/// How a batch ends: aborted, by a close, by a reset, committed.
+enum batch_end { BATCH_ABORT, BATCH_CLOSE, BATCH_RESET, BATCH_COMMIT };
+
+ESK_TEST(tree_takes_a_batch_back_whatever_is_called_in_it) {
+    enum { CALLS = 7, CHANGES = 6 };
+    for (size_t k = 0; k < KINDS; k++) {
+        for (uint8_t n = 0; n < CALLS * 4; n++) {
+            uint8_t call = n / 4;
+            enum batch_end end = (enum batch_end)(n % 4);
+            start(&kinds[k]);
+            ESK_CONTEXT("%s, call %u, end %u", kinds[k].name, call, end);
+            ESK_CHECK_INT(esk_tree_begin(tree, 0), ESK_OK);
+            for (uint8_t i = 1; i <= CHANGES / 2; i++) {
+                row_make(key + i);
+                ESK_CHECK_INT(esk_tree_put(tree, row), ESK_OK);
+            }
+            batch_call(call);
+            row_make(1);
+            ESK_CHECK_INT(esk_tree_delete(tree, row), ESK_OK);
+            if (end == BATCH_COMMIT) {
+                ESK_CHECK_INT(esk_tree_commit(tree), ESK_OK);
+                ESK_CHECK_INT(esk_tree_sync(tree), ESK_OK);
+            } else if (end == BATCH_ABORT) {
+                ESK_CHECK_INT(esk_tree_abort(tree), ESK_OK);
+            }
+            if (end == BATCH_CLOSE) {
+                tables_close();
+            }
+            if (end != BATCH_ABORT) {
+                misuse_mount(0);
+                tables_open(&kinds[k]);
+            }
+            uint32_t rows = key;
+            if (end == BATCH_COMMIT) {
+                rows += CHANGES / 2 - 1;
+            }
+            ESK_CHECK_INT(rows_now(), rows);
+            key += CHANGES;
+            tables_work();
+        }
+    }
+}
+
 ESK_TEST(tree_in_place_without_batches_says_so) {
     for (size_t k = 0; k < 2; k++) {
         struct esk_tree_config config = {.store = kinds[k].config.store};
@@ -466,6 +562,16 @@ ESK_TEST(reader_takes_no_change_and_has_no_reader) {
         MISUSE(esk_tree_sync(reader), ESK_OK);
         ESK_CHECK_INT(esk_tree_get(reader, row, row), ESK_OK);
         MISUSE(esk_tree_reader_renew(reader), ESK_OK);
+        struct esk_tree_stats stats;
+        struct esk_space space;
+        struct esk_tree_report report;
+        struct esk_tree_walk walk;
+        esk_tree_stats(reader, &stats);
+        esk_tree_space(reader, &space);
+        MISUSE(esk_tree_check(reader, &report), ESK_OK);
+        ESK_CHECK_INT(report.rows, ROWS);
+        MISUSE(esk_tree_walk_open(reader, &walk), ESK_OK);
+        MISUSE(esk_volume_step(&misuse_volume, 0, NULL), ESK_OK);
         esk_tree_close(reader);
         tables_work();
         tables_verify();
@@ -629,42 +735,46 @@ ESK_TEST(tree_mounted_read_only_refuses_each_change) {
 
 /* What is asserted: no pointer is NULL but where its call says so. */
 
+static void pointers_asserted(const struct kind *kind) {
+    struct esk_tree_cursor cursor;
+    struct esk_tree_walk walk;
+    struct esk_tree_node node;
+    start(kind);
+    row_make(1);
+    MISUSE_ASSERTS(esk_tree_put(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_insert(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_update(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_put_many(tree, NULL, 1, NULL));
+    MISUSE_ASSERTS(esk_tree_delete(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_get(tree, NULL, row));
+    MISUSE_ASSERTS(esk_tree_get(tree, row, NULL));
+    MISUSE_ASSERTS(esk_tree_floor(tree, NULL, row));
+    MISUSE_ASSERTS(esk_tree_floor(tree, row, NULL));
+    MISUSE_ASSERTS(esk_tree_ceiling(tree, row, NULL));
+    MISUSE_ASSERTS(esk_tree_first(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_last(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_count(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_cursor_open(tree, NULL, NULL));
+    MISUSE_ASSERTS(esk_tree_cursor_next(tree, NULL, row));
+    ESK_CHECK_INT(esk_tree_cursor_open(tree, &cursor, NULL), ESK_OK);
+    MISUSE_ASSERTS(esk_tree_cursor_next(tree, &cursor, NULL));
+    ESK_CHECK_INT(esk_tree_cursor_next(tree, &cursor, row), ESK_OK);
+    MISUSE_ASSERTS(esk_tree_cursor_next(tree, &cursor, NULL));
+    MISUSE_ASSERTS(esk_tree_check(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_stats(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_space(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_walk_open(tree, NULL));
+    MISUSE_ASSERTS(esk_tree_walk_next(tree, NULL, &node));
+    ESK_CHECK_INT(esk_tree_walk_open(tree, &walk), ESK_OK);
+    MISUSE_ASSERTS(esk_tree_walk_next(tree, &walk, NULL));
+    MISUSE_ASSERTS(esk_tree_reader_open(NULL, tree, NULL));
+    tables_work();
+    tables_verify();
+}
+
 ESK_TEST(tree_asserts_its_pointers) {
     for (size_t k = 0; k < KINDS; k++) {
-        struct esk_tree_cursor cursor;
-        struct esk_tree_walk walk;
-        struct esk_tree_node node;
-        start(&kinds[k]);
-        row_make(1);
-        MISUSE_ASSERTS(esk_tree_put(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_insert(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_update(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_put_many(tree, NULL, 1, NULL));
-        MISUSE_ASSERTS(esk_tree_delete(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_get(tree, NULL, row));
-        MISUSE_ASSERTS(esk_tree_get(tree, row, NULL));
-        MISUSE_ASSERTS(esk_tree_floor(tree, NULL, row));
-        MISUSE_ASSERTS(esk_tree_floor(tree, row, NULL));
-        MISUSE_ASSERTS(esk_tree_ceiling(tree, row, NULL));
-        MISUSE_ASSERTS(esk_tree_first(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_last(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_count(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_cursor_open(tree, NULL, NULL));
-        MISUSE_ASSERTS(esk_tree_cursor_next(tree, NULL, row));
-        ESK_CHECK_INT(esk_tree_cursor_open(tree, &cursor, NULL), ESK_OK);
-        MISUSE_ASSERTS(esk_tree_cursor_next(tree, &cursor, NULL));
-        ESK_CHECK_INT(esk_tree_cursor_next(tree, &cursor, row), ESK_OK);
-        MISUSE_ASSERTS(esk_tree_cursor_next(tree, &cursor, NULL));
-        MISUSE_ASSERTS(esk_tree_check(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_stats(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_space(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_walk_open(tree, NULL));
-        MISUSE_ASSERTS(esk_tree_walk_next(tree, NULL, &node));
-        ESK_CHECK_INT(esk_tree_walk_open(tree, &walk), ESK_OK);
-        MISUSE_ASSERTS(esk_tree_walk_next(tree, &walk, NULL));
-        MISUSE_ASSERTS(esk_tree_reader_open(NULL, tree, NULL));
-        tables_work();
-        tables_verify();
+        pointers_asserted(&kinds[k]);
     }
 }
 
