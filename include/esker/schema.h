@@ -153,7 +153,8 @@ enum esk_fault_kind {
     ESK_FAULT_NO_COLUMNS,  ///< none, or more than the limit
     ESK_FAULT_COLUMN_NAME, ///< empty or too long
     ESK_FAULT_COLUMN_DUPLICATE,
-    ESK_FAULT_COLUMN_TYPE,     ///< not an esk_type, or a width out of range
+    ESK_FAULT_COLUMN_TYPE,     ///< not an esk_type, or a width or flags out of
+                               ///< range
     ESK_FAULT_UNIT,            ///< too long
     ESK_FAULT_NO_KEY,          ///< key_column names no column
     ESK_FAULT_KEY_TYPE,        ///< the key column cannot be one

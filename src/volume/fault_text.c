@@ -10,7 +10,7 @@ const char *esk_fault_text(uint8_t kind) {
         "the table has no columns, or more than 64",
         "a column's name is empty or longer than 31 bytes",
         "two columns have the same name",
-        "a column's type is unknown or its width out of range",
+        "a column's type is unknown, or its width or flags out of range",
         "a column's unit is longer than 31 bytes",
         "the table has no key: name one of its columns",
         "the key column is not an integer column",

@@ -80,8 +80,9 @@ static uint8_t column_fault(const struct esk_table_spec *spec, uint8_t i,
     if (column->unit != NULL && strlen(column->unit) > ESK_NAME_BYTES_MAX) {
         return ESK_FAULT_UNIT;
     }
-    if ((column->flags & ESK_COLUMN_TEXT) != 0 &&
-        column->type != ESK_TYPE_BYTES && column->type != ESK_TYPE_VAR) {
+    bool may_be_text =
+        column->type == ESK_TYPE_BYTES || column->type == ESK_TYPE_VAR;
+    if (column->flags > (may_be_text ? ESK_COLUMN_TEXT : 0)) {
         return ESK_FAULT_COLUMN_TYPE;
     }
     if (column->type == ESK_TYPE_VAR) {

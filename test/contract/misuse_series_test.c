@@ -215,6 +215,11 @@ static const struct esk_column two_vars[] = {
 static const struct esk_column text_number[] = {
     AT, {.name = "x", .type = ESK_TYPE_U8, .flags = ESK_COLUMN_TEXT}};
 
+static const struct esk_column flags_unknown[] = {
+    AT, {.name = "x", .type = ESK_TYPE_U8, .flags = 2}};
+static const struct esk_column flags_most[] = {
+    AT, {.name = "x", .type = ESK_TYPE_BYTES, .bytes = 1, .flags = 255}};
+
 #define SPEC_COLUMNS(array, fault_kind)                                        \
     {.spec = {.columns = (array),                                              \
               .column_count = sizeof(array) / sizeof(array)[0]},               \
@@ -251,6 +256,8 @@ static const struct spec_case spec_cases[] = {
     SPEC_COLUMNS(unit_long, ESK_FAULT_UNIT),
     SPEC_COLUMNS(two_vars, ESK_FAULT_VAR_COUNT),
     SPEC_COLUMNS(text_number, ESK_FAULT_COLUMN_TYPE),
+    SPEC_COLUMNS(flags_unknown, ESK_FAULT_COLUMN_TYPE),
+    SPEC_COLUMNS(flags_most, ESK_FAULT_COLUMN_TYPE),
     SPEC_FAULT(row_bytes, 13, ESK_FAULT_ROW_STRUCT),
     SPEC_FAULT(row_bytes, UINT16_MAX, ESK_FAULT_ROW_STRUCT),
     SPEC_FAULT(key_column, 4, ESK_FAULT_NO_KEY),
@@ -371,6 +378,53 @@ ESK_TEST(series_of_more_blocks_than_there_are_is_not_created) {
     }
     tables_work();
     tables_verify();
+}
+
+/// Options at both ends of what is allowed.
+static const struct esk_table_spec ends[] = {
+    {.run_pages = 1, .group_pages = 4},
+    {.run_pages = 1, .group_pages = 64},
+    {.run_pages = 255, .group_pages = 4},
+    {.run_pages = 255, .group_pages = 64},
+    {.sync_blocks = 2},
+    {.sync_blocks = 10},
+    {.sync_blocks = ESK_SYNC_BLOCKS_NONE},
+    {.full_policy = ESK_FULL_REFUSE},
+    {.keys_repeat = true},
+    {.data_blocks = 2, .index_blocks = 2, .var_blocks = 2},
+    {.version = UINT32_MAX},
+};
+
+ESK_TEST(series_works_at_the_ends_of_its_options) {
+    const struct esk_geometry *const media[] = {&misuse_nor, &misuse_card};
+    for (size_t n = 0; n < 2 * sizeof ends / sizeof ends[0]; n++) {
+        struct esk_table_spec spec = spec_of("ends");
+        const struct esk_table_spec *at = &ends[n / 2];
+        struct esk_series_report report;
+        ESK_CONTEXT("options %zu, medium %zu", n / 2, n % 2);
+        start(media[n % 2]);
+        esk_series_close(series);
+        spec.run_pages = at->run_pages;
+        spec.group_pages = at->group_pages;
+        spec.sync_blocks = at->sync_blocks;
+        spec.full_policy = at->full_policy;
+        spec.keys_repeat = at->keys_repeat;
+        spec.version = at->version;
+        if (at->data_blocks != 0) {
+            spec.data_blocks = at->data_blocks;
+            spec.index_blocks = at->index_blocks;
+            spec.var_blocks = at->var_blocks;
+        }
+        ESK_CHECK_INT(esk_series_open_or_create(&series, &esk_series_parts_all,
+                                                &misuse_volume, &spec, NULL,
+                                                NULL),
+                      ESK_OK);
+        uint16_t rows = at->full_policy == ESK_FULL_REFUSE ? 50 : 400;
+        for (uint16_t i = 0; i < rows; i++) {
+            tables_work();
+        }
+        ESK_CHECK_INT(esk_series_check(series, &report), ESK_OK);
+    }
 }
 
 ESK_TEST(series_tells_how_many_blocks_are_missing) {
