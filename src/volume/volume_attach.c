@@ -106,7 +106,7 @@ static int half_stamp(struct esk_volume *volume, uint8_t half,
 }
 
 int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta) {
-    ESK_ASSERT(volume != NULL && meta != NULL);
+    ESK_ASSERT(volume != NULL && meta != NULL && volume->half_valid != 3);
     int status = ESK_OK;
     if (volume->arena == NULL) {
         return ESK_E_INVALID;

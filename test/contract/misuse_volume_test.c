@@ -324,6 +324,33 @@ ESK_TEST(volume_finds_no_table_of_a_name_that_cannot_be) {
     tables_work();
 }
 
+/// Names are bytes: any that are not NUL are taken, and are what is found.
+ESK_TEST(volume_keeps_names_of_any_bytes) {
+    static const char *const names[] = {"\x01",
+                                        "\xFF\xFE\x80",
+                                        "a/b\\c\n\t",
+                                        "LOG",
+                                        " log",
+                                        "log ",
+                                        "0123456789012345678901234567890"};
+    start();
+    tables_close();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct esk_table_spec spec = spec_of(names[i]);
+        struct esk_table_info info;
+        ESK_CONTEXT("name %zu", i);
+        ESK_CHECK_INT(esk_series_create(&misuse_volume, &spec, NULL), ESK_OK);
+        MISUSE(esk_series_create(&misuse_volume, &spec, NULL), ESK_E_EXISTS);
+        spec = tree_spec_of(names[i]);
+        MISUSE(esk_tree_create(&misuse_volume, &spec, NULL), ESK_E_EXISTS);
+        MISUSE(esk_volume_find(&misuse_volume, names[i], &info), ESK_OK);
+        ESK_CHECK_TEXT(info.name, names[i]);
+        ESK_CHECK_INT(esk_volume_drop(&misuse_volume, names[i]), ESK_OK);
+    }
+    tables_open();
+    tables_work();
+}
+
 ESK_TEST(volume_tells_no_column_or_index_that_is_not_there) {
     struct esk_table_info info;
     struct esk_column_info column;
@@ -425,6 +452,31 @@ ESK_TEST(volume_is_not_made_on_a_blank_medium_that_is_read_only) {
     MISUSE(esk_volume_unmount(&misuse_volume), ESK_E_INVALID);
 }
 
+/// Two handles of one medium: the one that does not see what the other changed
+/// says that its catalog is lost, and tells no wrong table.
+ESK_TEST(volume_that_another_changed_says_so) {
+    static uint64_t arena[4096];
+    struct esk_volume second;
+    struct esk_table_info info;
+    struct esk_table_spec spec = spec_of("other");
+    struct esk_series *stale = NULL;
+    struct esk_volume_report report;
+    uint16_t at = 0;
+    start();
+    ESK_CHECK_INT(
+        esk_volume_mount(&second, &misuse_ram.device, 0, arena, sizeof arena),
+        ESK_OK);
+    ESK_CHECK_INT(esk_series_create(&misuse_volume, &spec, NULL), ESK_OK);
+    MISUSE(esk_volume_find(&second, "log", &info), ESK_E_CORRUPT);
+    MISUSE(esk_volume_list(&second, &at, &info), ESK_E_CORRUPT);
+    MISUSE(esk_volume_check(&second, &report), ESK_E_CORRUPT);
+    MISUSE(esk_series_open(&stale, &second, "log", NULL), ESK_E_CORRUPT);
+    MISUSE(esk_volume_drop(&second, "log"), ESK_E_CORRUPT);
+    spec = spec_of("third");
+    MISUSE(esk_series_create(&second, &spec, NULL), ESK_E_CORRUPT);
+    tables_work();
+}
+
 ESK_TEST(volume_step_takes_any_budget) {
     uint16_t done = 7;
     start();
@@ -486,6 +538,7 @@ ESK_TEST(volume_asserts_its_pointers) {
     MISUSE_ASSERTS(esk_volume_attach(volume, device, 0, NULL, MISUSE_ARENA));
     MISUSE_ASSERTS(esk_volume_stamp(NULL, got));
     MISUSE_ASSERTS(esk_volume_stamp(volume, NULL));
+    MISUSE_ASSERTS(esk_volume_stamp(volume, got)); /* it is mounted */
     MISUSE_ASSERTS(esk_volume_arena_set(NULL, MISUSE_ARENA));
     MISUSE_ASSERTS(esk_volume_drop(NULL, "log"));
     MISUSE_ASSERTS(esk_volume_find(NULL, "log", &info));
