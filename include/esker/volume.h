@@ -164,7 +164,8 @@ int esk_volume_format(const struct esk_device *device,
 /// ones are sized by esker/arena.h. A device has one mounted volume at a time:
 /// another one would not see what the first changes.
 ///
-/// volume   out. The caller keeps it, and `device`, until unmount.
+/// volume   out; not one that is mounted. The caller keeps it, and `device`,
+///          until unmount.
 /// flags    enum esk_mount_flags.
 /// arena    borrowed until unmount, aligned for uint64_t; a page at least.
 /// Returns  ESK_OK; ESK_NOT_FOUND when the medium is blank, as far as it was

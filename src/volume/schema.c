@@ -107,8 +107,7 @@ uint8_t esk_schema_fault(const struct esk_table_spec *spec, uint16_t page_bytes,
     for (uint8_t i = 0; i < spec->column_count; i++) {
         uint8_t kind = column_fault(spec, i, &vars);
         row += esk_type_bytes(spec->columns[i].type, spec->columns[i].bytes);
-        if (kind == ESK_FAULT_NONE &&
-            row > (uint32_t)page_bytes - ESK_ENVELOPE_BYTES) {
+        if (kind == ESK_FAULT_NONE && row + ESK_ENVELOPE_BYTES > page_bytes) {
             kind = ESK_FAULT_ROW_TOO_WIDE;
         }
         if (kind != ESK_FAULT_NONE) {

@@ -132,7 +132,8 @@ static void series_fill(struct esk_series *series, bool has_var, bool breaks) {
 static void start(const struct subject *subject) {
     static uint64_t arena[2048];
     struct esk_table_spec spec = spec_of(NULL);
-    fixture_start(&fixture, subject->geometry, NULL);
+    static const struct esk_volume_config three = {.tables_max = 4};
+    fixture_start(&fixture, subject->geometry, &three);
     fixture_create(&fixture, &spec);
     other_open();
     series_fill(other, false, false);
@@ -371,6 +372,22 @@ static void field_forge(const struct esk_table_info *info, uint16_t at,
     }
 }
 
+/// Changes the catalog that the forged descriptor is in. A drop goes by the
+/// table's id: one that was forged to be another's is left alone.
+static void catalog_change(uint8_t id_other) {
+    struct esk_volume *volume = &fixture.volume;
+    struct esk_table_spec spec = spec_of(NULL);
+    struct esk_table_info info = {.descriptor = 0};
+    struct esk_fault fault;
+    spec.name = "new";
+    status_verify(esk_series_create(volume, &spec, &fault), "create");
+    other_verify();
+    if (esk_volume_find(volume, "it", &info) == ESK_OK && info.id != id_other) {
+        status_verify(esk_volume_drop(volume, "it"), "drop");
+        other_verify();
+    }
+}
+
 /// Bytes of the table's descriptor.
 static uint16_t descriptor_bytes(const struct esk_table_info *info) {
     uint16_t bytes = 0;
@@ -389,10 +406,13 @@ static uint16_t descriptor_bytes(const struct esk_table_info *info) {
 static void descriptor_forge(const struct subject *subject, uint8_t width,
                              uint8_t value) {
     struct esk_table_info info;
+    struct esk_table_info other_info;
     struct esk_sim *whole = NULL;
     start(subject);
     ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
     ESK_CHECK_INT(esk_volume_find(&fixture.volume, "it", &info), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&fixture.volume, "other", &other_info),
+                  ESK_OK);
     uint16_t bytes = descriptor_bytes(&info);
     for (uint16_t at = 0; at < bytes; at++) {
         ESK_CONTEXT("%s, %u bytes from %u on are %u", subject->name, width, at,
@@ -402,6 +422,11 @@ static void descriptor_forge(const struct subject *subject, uint8_t width,
         field_forge(&info, at, width, bytes, value);
         fixture_mount(&fixture);
         other_verify();
+        catalog_change(other_info.id);
+        esk_sim_restore(fixture.sim, whole);
+        fixture_mount(&fixture);
+        field_forge(&info, at, width, bytes, value);
+        fixture_mount(&fixture);
         table_use(subject);
     }
     esk_sim_destroy(whole);

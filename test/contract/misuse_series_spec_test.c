@@ -267,6 +267,20 @@ ESK_TEST(series_is_not_created_by_a_specification_that_cannot_be) {
     tables_verify();
 }
 
+ESK_TEST(series_fits_no_page_that_has_no_room_for_a_row) {
+    struct esk_table_spec spec = spec_of("x");
+    for (uint16_t bytes = 0; bytes < 16 + ROW_BYTES; bytes++) {
+        struct esk_fault fault = {.kind = 0};
+        ESK_CONTEXT("pages of %u bytes", bytes);
+        ESK_CHECK_INT(esk_series_spec_check(&spec, bytes, &fault),
+                      ESK_E_SCHEMA);
+        ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_TOO_WIDE);
+        spec.index_count = 0;
+        ESK_CHECK_INT(esk_tree_spec_check(&spec, bytes, &fault), ESK_E_SCHEMA);
+        ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_TOO_WIDE);
+    }
+}
+
 ESK_TEST(series_of_more_blocks_than_there_are_is_not_created) {
     start(&misuse_nor);
     for (size_t i = 0; i < sizeof size_cases / sizeof size_cases[0]; i++) {
