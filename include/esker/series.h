@@ -139,7 +139,7 @@ int esk_series_options(const struct esk_table_info *info,
 /// Blocks that a series gives its sync journal where its specification says 0:
 /// 2, or as many as hold 8 pages, where rows of `row_bytes` bytes cannot be
 /// sealed as often as a page has room, and that is at most a quarter of its
-/// `data_blocks` blocks; else 0.
+/// `data_blocks` blocks; else 0. Asserts that the geometry is one.
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks);
 

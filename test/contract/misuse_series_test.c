@@ -447,7 +447,9 @@ ESK_TEST(series_asserts_the_pointers_of_its_making) {
     ESK_CHECK_INT(esk_volume_find(volume, "plain", &info), ESK_OK);
     MISUSE_ASSERTS(esk_series_options(NULL, &options));
     MISUSE_ASSERTS(esk_series_options(&info, NULL));
+    const struct esk_geometry none = {.block_count = 0};
     MISUSE_ASSERTS(esk_series_sync_blocks(NULL, 8, 8));
+    MISUSE_ASSERTS(esk_series_sync_blocks(&none, 8, 8));
     MISUSE_ASSERTS(esk_series_frames_min(NULL));
     MISUSE_ASSERTS(esk_series_spec_check(NULL, 256, &fault));
     MISUSE_ASSERTS(esk_series_spec_check(&spec, 256, NULL));

@@ -20,7 +20,7 @@ enum {
 
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks) {
-    ESK_ASSERT(geometry != NULL);
+    ESK_ASSERT(geometry != NULL && esk_geometry_check(geometry) == ESK_OK);
     uint32_t pages = geometry->block_pages;
     uint32_t blocks = (SYNC_PAGES + pages - 1) / pages;
     blocks = blocks < ESK_REGION_BLOCKS_MIN ? ESK_REGION_BLOCKS_MIN : blocks;
