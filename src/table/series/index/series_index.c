@@ -113,6 +113,7 @@ static void log_end(struct esk_series *series) {
         }
         run_flush(series);
     }
+    log->run_start = series->data.head;
     log->run_count = 0;
     log->run_owed = 0;
     log->gap_unknown = true;
