@@ -363,6 +363,10 @@ static enum esk_header block_holds(struct search *search, uint32_t at) {
         if (header == ESK_HEADER_BLANK) {
             header = header_at(search, at + index, &position);
         }
+        if (header == ESK_HEADER_PAGE && position == 0 &&
+            esk_envelope_erased(&search->ring->region.envelope) == 0) {
+            (void)page_at(search, 0, &position); /* or an erased one */
+        }
         if (header == ESK_HEADER_PAGE && position == at + index) {
             return header;
         }

@@ -44,6 +44,29 @@ ESK_TEST(ring_mount_costs_a_logarithm_of_the_blocks) {
     ring_fixture_end(&fixture);
 }
 
+/// Also where an erased page reads as one that begins at position 0.
+ESK_TEST(ring_mount_finds_the_tail_behind_what_was_erased_ahead) {
+    static const uint8_t erased[] = {0xFF, 0};
+    for (uint8_t i = 0; i < 2; i++) {
+        struct ring_fixture fixture;
+        struct esk_geometry geometry = ring_fixture_nor;
+        bool done = false;
+        ESK_CONTEXT("erased value %u", erased[i]);
+        geometry.erased_value = erased[i];
+        ring_fixture_start(&fixture, &geometry);
+        ring_fixture_append_many(&fixture, (BLOCKS - 1) * PAGES + 1);
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.tail, 0);
+        ESK_CHECK_INT(esk_ring_step(&fixture.ring, &done), ESK_OK);
+        ESK_CHECK(done);
+        ESK_CHECK_INT(fixture.ring.tail, PAGES);
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.tail, PAGES);
+        ring_fixture_check(&fixture, 0);
+        ring_fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(ring_mount_starts_at_the_tail_hint) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
