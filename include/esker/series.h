@@ -38,7 +38,7 @@ struct esk_series_config {
                               ///< esk_series_frames_min gives
     uint8_t erase_ahead;      ///< blocks esk_volume_step keeps erased, at most
                               ///< 8; 0: 1
-    uint16_t key_index_bytes; ///< RAM of the spline, 48 .. 65528; 0: 256
+    uint16_t key_index_bytes; ///< RAM of the spline, 48 .. 65535; 0: 256
     /// Bound of the spline's error in 1/16 page, 1 .. 16; 0: chosen to fit
     /// key_index_bytes, from 2/16 up to 10/16.
     uint8_t key_error_16ths;

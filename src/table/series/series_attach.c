@@ -13,7 +13,6 @@
 enum {
     KEY_INDEX_BYTES_DEFAULT = 256,
     KEY_INDEX_BYTES_MIN = 48,
-    KEY_INDEX_BYTES_MAX = 65528,
     KEY_ERROR_MAX_16THS = 16,
     ERASE_AHEAD_MAX = 8,
 };
@@ -76,14 +75,12 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                      const struct esk_series_layout *layout,
                      struct esk_series_memory *memory) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
-    uint16_t above_least =
-        (uint16_t)(key_index_bytes(config) - KEY_INDEX_BYTES_MIN);
     bool can_be =
         config == NULL || ((config->frames == 0 ||
                             config->frames >= esk_series_frames_min(info)) &&
                            config->key_error_16ths <= KEY_ERROR_MAX_16THS);
     if (!ESK_SHAPED_SERIES(true, can_be) ||
-        above_least > KEY_INDEX_BYTES_MAX - KEY_INDEX_BYTES_MIN) {
+        key_index_bytes(config) < KEY_INDEX_BYTES_MIN) {
         return ESK_E_INVALID;
     }
     memory->series = esk_arena_take(arena, state_bytes(parts));
