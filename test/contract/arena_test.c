@@ -293,4 +293,87 @@ ESK_TEST(arena_is_refused_where_it_is_not_aligned_or_has_no_page) {
     ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_NOT_FOUND);
 }
 
+/// Makes the volume's arena one of exactly the bytes that an open of "log" with
+/// `parts` asks for; to be freed.
+static void *arena_exact(const struct esk_series_parts *parts,
+                         const struct esk_series_config *at) {
+    struct esk_table_info info;
+    ESK_CHECK_INT(esk_volume_find(&volume, "log", &info), ESK_OK);
+    uint32_t bytes = esk_series_arena_bytes_with(&volume, parts, &info, at);
+    void *memory = malloc(bytes);
+    ESK_CHECK_INT(esk_volume_arena_set(&volume, memory, bytes), ESK_OK);
+    return memory;
+}
+
+/// The least page, and the least key index.
+ESK_TEST(arena_holds_what_an_open_reads_of_any_number_of_columns) {
+    static const struct esk_series_config least = {.key_index_bytes = 48};
+    static char names[ESK_COLUMN_COUNT_MAX][4];
+    static struct esk_column many[ESK_COLUMN_COUNT_MAX];
+    for (uint8_t count = 2; count <= ESK_COLUMN_COUNT_MAX; count++) {
+        struct esk_index_spec last = {.column = (uint8_t)(count - 1u)};
+        struct esk_table_spec spec = spec_of("log", count, 1);
+        struct esk_series_report report;
+        struct esk_series *series = NULL;
+        uint8_t row[ESK_COLUMN_COUNT_MAX];
+        ESK_CONTEXT("%u columns", count);
+        for (uint8_t i = 0; i < count; i++) {
+            snprintf(names[i], sizeof names[i], "%u", i);
+            many[i] = (struct esk_column){.name = names[i]};
+            many[i].type = i + 1u == count ? ESK_TYPE_I8 : ESK_TYPE_U8;
+        }
+        spec.columns = many;
+        spec.indexes = &last;
+        start(128, 0, sizeof arena);
+        ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
+        void *memory = arena_exact(&esk_series_parts_all, &least);
+        ESK_CHECK_INT(esk_series_open(&series, &volume, "log", &least), ESK_OK);
+        for (uint8_t i = 0; i < 100; i++) {
+            memset(row, i % 2 != 0 ? -1 : 1, sizeof row);
+            row[0] = i;
+            ESK_CHECK_INT(esk_series_append(series, row), ESK_OK);
+        }
+        struct esk_series_range range = {
+            .column = last.column, .has_hi = true, .hi = {.i = 0}};
+        struct esk_series_query query = {.ranges = &range, .range_count = 1};
+        struct esk_series_cursor cursor;
+        uint32_t rows = 0;
+        ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, &query), ESK_OK);
+        while (esk_series_cursor_next(series, &cursor, row) == ESK_OK) {
+            rows++;
+        }
+        ESK_CHECK_INT(rows, 50);
+        ESK_CHECK_INT(esk_series_check(series, &report), ESK_OK);
+        esk_series_close(series);
+        free(memory);
+    }
+}
+
+ESK_TEST(arena_without_a_key_index_holds_what_an_open_reads_of_breaks) {
+    struct esk_series_parts parts = {.breaks = &esk_series_part_breaks};
+    struct esk_table_spec spec = spec_of("log", 2, 0);
+    struct esk_series *series = NULL;
+    uint8_t row[8] = {0};
+    start(128, 0, sizeof arena);
+    ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
+    for (uint8_t boot = 0; boot < 3; boot++) {
+        void *memory = arena_exact(&parts, NULL);
+        ESK_CHECK_INT(
+            esk_series_open_with(&series, &parts, &volume, "log", NULL),
+            ESK_OK);
+        for (uint8_t i = 0; i < 50; i++) {
+            row[0]++;
+            ESK_CHECK_INT(esk_series_append(series, row), ESK_OK);
+        }
+        row[0] = (uint8_t)(row[0] - 9u);
+        ESK_CHECK_INT(esk_series_erase_after(series, row[0]), ESK_OK);
+        ESK_CHECK_INT(esk_series_sync(series), ESK_OK);
+        ESK_CHECK_INT(esk_series_get(series, row[0], row), ESK_OK);
+        esk_series_close(series);
+        ESK_CHECK_INT(esk_volume_arena_set(&volume, arena, sizeof arena),
+                      ESK_OK);
+        free(memory);
+    }
+}
+
 ESK_TEST_MAIN()

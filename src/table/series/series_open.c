@@ -178,9 +178,10 @@ static int shape_check(const struct esk_volume *volume,
 }
 
 /// What an open knows of the table. Until the arena is carved this is at the
-/// arena's end. Then what is still needed of it is moved aside, where the
-/// layout's columns, which only a table with value indexes has, may reach into
-/// the frames and the key index, which are empty yet.
+/// arena's end. Then what is still needed of it is moved aside, and a layout
+/// stands behind it. The layout's columns, which only a table with value
+/// indexes has, may reach into the frames and the key index, which are empty
+/// yet.
 struct open_scratch {
     struct esk_series_options options;
     struct esk_table_info info;
@@ -190,7 +191,16 @@ struct open_scratch {
 enum {
     ASIDE_BYTES = offsetof(struct open_scratch, info) +
                   offsetof(struct esk_table_info, options),
+    PAGE_BYTES_LEAST = 128,
+    FRAME_BYTES = ESK_POOL_BYTES(PAGE_BYTES_LEAST, 1, 1) - 8u,
+    KEY_INDEX_BYTES_LEAST = 48,
 };
+
+_Static_assert(ASIDE_BYTES + offsetof(struct esk_series_layout, offset) <=
+                       FRAME_BYTES &&
+                   ASIDE_BYTES + sizeof(struct esk_series_layout) <=
+                       PAGE_BYTES_LEAST + FRAME_BYTES + KEY_INDEX_BYTES_LEAST,
+               "no more than the least table has behind a page being filled");
 
 int esk_series_open_with(struct esk_series **series,
                          const struct esk_series_parts *parts,
@@ -217,14 +227,16 @@ int esk_series_open_with(struct esk_series **series,
     ESK_TRY(esk_series_carve(&carved, volume, parts, &scratch->info,
                              &scratch->options, config, &scratch->layout,
                              &memory));
-    scratch = memmove(memory.filled + memory.aside, scratch, ASIDE_BYTES);
+    uint8_t *aside = memory.filled + memory.aside;
+    scratch = memmove(aside, scratch, ASIDE_BYTES);
+    struct esk_series_layout *layout = (void *)(aside + ASIDE_BYTES);
     esk_series_make(&carved, &memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);
     int status = ESK_OK;
     if (shape.column_count > 0 || scratch->options.has_breaks) {
         status = layout_read(volume, parts, &scratch->info, &scratch->options,
-                             memory.series, memory.edges, &scratch->layout,
-                             &shape, memory.filled);
+                             memory.series, memory.edges, layout, &shape,
+                             memory.filled);
     }
     if (status == ESK_OK && scratch->options.has_breaks) {
         status = parts->breaks->open(memory.series, memory.filled);
