@@ -77,7 +77,7 @@ static void writer_put_head(struct esk_catalog_writer *writer,
     head[ESK_DESCRIPTOR_KIND] = info->kind;
     head[ESK_DESCRIPTOR_COLUMN_COUNT] = spec->column_count;
     head[ESK_DESCRIPTOR_KEY_COLUMN] = spec->key_column;
-    head[ESK_DESCRIPTOR_INDEX_COUNT] = spec->index_count;
+    head[ESK_DESCRIPTOR_INDEX_COUNT] = info->index_count;
     head[ESK_DESCRIPTOR_NAME_BYTES] = text_bytes(spec->name);
     esk_store_u16(head + ESK_DESCRIPTOR_ROW_BYTES, info->row_bytes);
     esk_store_u32(head + ESK_DESCRIPTOR_SEED, info->seed);
@@ -141,6 +141,7 @@ static void writer_put_index(struct esk_catalog_writer *writer,
 /// A table to add.
 struct addition {
     const struct esk_table_spec *spec;
+    const struct esk_index_spec *indexes;
     const struct esk_table_info *info; ///< its ids, regions and options
 };
 
@@ -152,8 +153,8 @@ static void addition_put(struct esk_catalog_writer *writer, const void *what) {
     for (uint8_t i = 0; i < spec->column_count; i++) {
         esk_writer_put_column(writer, &spec->columns[i], NULL);
     }
-    for (uint8_t i = 0; i < spec->index_count; i++) {
-        const struct esk_index_spec *index = &spec->indexes[i];
+    for (uint8_t i = 0; i < info->index_count; i++) {
+        const struct esk_index_spec *index = &addition->indexes[i];
         writer_put_index(writer, index, &spec->columns[index->column]);
     }
 }
@@ -402,6 +403,7 @@ void esk_option_add(struct esk_table_info *info, uint8_t tag,
 
 int esk_catalog_add(struct esk_volume *volume,
                     const struct esk_table_spec *spec,
+                    const struct esk_index_spec *indexes,
                     struct esk_table_info *info, struct esk_fault *fault,
                     uint8_t *page) {
     int status = tables_count_check(volume, page);
@@ -411,7 +413,8 @@ int esk_catalog_add(struct esk_volume *volume,
         esk_store_u32(salt + 4, volume->commit + 1);
         salt[8] = info->id;
         info->seed = ~esk_crc32c(~0u, salt, sizeof salt);
-        struct addition addition = {.spec = spec, .info = info};
+        struct addition addition = {
+            .spec = spec, .indexes = indexes, .info = info};
         struct esk_catalog_change change = {
             .put = addition_put, .what = &addition, .added = info->id};
         status = esk_catalog_commit(volume, &change, page);

@@ -246,10 +246,12 @@ void esk_option_add(struct esk_table_info *info, uint8_t tag,
                     const uint8_t *bytes, uint8_t count);
 
 /// Adds the table to the catalog: its regions and options are in `info`.
+/// indexes  info->index_count value indexes; may be NULL where that is 0.
 /// fault    out: ESK_FAULT_TOO_LARGE when the catalog is full.
 /// Returns  ESK_OK; ESK_E_NO_SPACE; ESK_E_CORRUPT; ESK_E_IO.
 int esk_catalog_add(struct esk_volume *volume,
                     const struct esk_table_spec *spec,
+                    const struct esk_index_spec *indexes,
                     struct esk_table_info *info, struct esk_fault *fault,
                     uint8_t *page);
 

@@ -133,6 +133,7 @@ int esk_series_create(struct esk_volume *volume,
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     ESK_TRY(esk_series_spec_check(spec, page_bytes, fault));
     ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_SERIES, spec, &info, page));
+    info.index_count = spec->index_count;
     esk_series_spec_derive(spec, page_bytes, &plan.run_pages,
                            &plan.group_pages);
     for (uint8_t i = 0; i < spec->column_count; i++) {
@@ -145,7 +146,7 @@ int esk_series_create(struct esk_volume *volume,
     esk_option_add(&info, ESK_OPTION_SERIES, options, sizeof options);
     esk_option_add(&info, ESK_OPTION_TAIL, tail, sizeof tail);
     ESK_TRY(regions_place(volume, spec, &plan, &info, fault, page));
-    return esk_catalog_add(volume, spec, &info, fault, page);
+    return esk_catalog_add(volume, spec, spec->indexes, &info, fault, page);
 }
 
 int esk_series_open_or_create(struct esk_series **series,

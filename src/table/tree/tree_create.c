@@ -142,7 +142,7 @@ int esk_tree_create(struct esk_volume *volume,
         fault->kind = ESK_FAULT_NO_ROOM;
         return ESK_E_NO_SPACE;
     }
-    return esk_catalog_add(volume, spec, &info, fault, page);
+    return esk_catalog_add(volume, spec, NULL, &info, fault, page);
 }
 
 int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
