@@ -203,10 +203,10 @@ static inline void bench_create(struct bench_table *table,
     bool wide = data->key_type == ESK_TYPE_I64;
     struct esk_index_spec index = {.column = data->value_column,
                                    .bitmap_bits = shape->bitmap_bits};
-    struct esk_table_spec spec = {
-        .name = "series",
-        .columns = wide ? two : four,
-        .column_count = wide ? 2 : 4,
+    struct esk_series_spec spec = {
+        .table = {.name = "series",
+                  .columns = wide ? two : four,
+                  .column_count = wide ? 2 : 4},
         .indexes = &index,
         .index_count = shape->index_count,
     };

@@ -87,10 +87,8 @@ static inline void tree_create(struct tree_table *table,
         {"value", "", ESK_TYPE_BYTES, (uint16_t)(shape->row_bytes - key_bytes),
          0},
     };
-    struct esk_table_spec spec = {
-        .name = "tree",
-        .columns = columns,
-        .column_count = 2,
+    struct esk_tree_spec spec = {
+        .table = {.name = "tree", .columns = columns, .column_count = 2},
         .store = shape->store_id,
         .k_percent = shape->k_percent,
     };

@@ -86,10 +86,8 @@ static void create(void) {
     };
     static const struct esk_index_spec index = {.column = 1,
                                                 .bitmap_bits = BITMAP_BITS};
-    static const struct esk_table_spec spec = {
-        .name = "log",
-        .columns = columns,
-        .column_count = COLUMNS,
+    static const struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = columns, .column_count = COLUMNS},
         .indexes = &index,
         .index_count = SERIES_INDEXES,
     };

@@ -62,10 +62,9 @@ static void create(void) {
         {"v2", "", ESK_TYPE_U32, 0, 0},
         {"v3", "", ESK_TYPE_U32, 0, 0},
     };
-    static const struct esk_table_spec spec = {.name = "tree",
-                                               .columns = columns,
-                                               .column_count = COLUMNS,
-                                               .store = TREE_STORE_ID};
+    static const struct esk_tree_spec spec = {
+        .table = {.name = "tree", .columns = columns, .column_count = COLUMNS},
+        .store = TREE_STORE_ID};
     static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE},
                                                     .checksum = TREE_CHECKSUM};
     struct esk_fault fault;

@@ -40,11 +40,9 @@ static uint8_t row[32];
 
 static int make(void) {
     struct esk_volume_config config = {.uuid = {1}};
-    struct esk_table_spec spec = {
-        .name = "log",
-        .columns = columns,
+    struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = columns, .column_count = 3},
         .indexes = indexes,
-        .column_count = 3,
         .index_count = 1,
         .data_blocks = 200,
         .index_blocks = 20,

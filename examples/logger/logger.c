@@ -35,11 +35,11 @@ static int logger_open(struct logger *logger) {
         {.name = "boot", .unit = "", .type = ESK_TYPE_U16},
     };
     const struct esk_index_spec by_temp = {.column = 1, .bitmap_bits = 16};
-    const struct esk_table_spec table = {
-        .name = "log",
-        .columns = columns,
-        .column_count = sizeof columns / sizeof columns[0],
-        .row_bytes = sizeof(struct logger_row),
+    const struct esk_series_spec spec = {
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = sizeof columns / sizeof columns[0],
+                  .row_bytes = sizeof(struct logger_row)},
         .indexes = &by_temp,
         .index_count = 1,
     };
@@ -49,7 +49,7 @@ static int logger_open(struct logger *logger) {
                                        &volume, logger->arena,
                                        sizeof logger->arena));
     return esk_series_open_or_create(&logger->series, &logger_parts,
-                                     &logger->volume, &table, &config, NULL);
+                                     &logger->volume, &spec, &config, NULL);
 }
 
 int logger_start(struct logger *logger, const struct logger_config *config) {

@@ -18,8 +18,8 @@ static uint64_t arena[ESK_SERIES_ARENA_BYTES(
 
 int short_logger(const struct esk_device *flash, uint32_t time) {
     static const struct esk_volume_config config = {.uuid = {'l', 'o', 'g'}};
-    static const struct esk_table_spec spec = {.name = "log",
-                                               ESK_ROW_SPEC(log_row)};
+    static const struct esk_series_spec spec = {
+        .table = {.name = "log", ESK_ROW_SPEC(log_row)}};
     ESK_TRY(esk_volume_mount_or_format(&volume, flash, 0, &config, arena,
                                        sizeof arena));
     ESK_TRY(esk_series_open_or_create(&log_table, &esk_series_parts_all,

@@ -17,9 +17,9 @@ static uint64_t
 
 int short_settings_start(const struct esk_device *flash) {
     static const struct esk_volume_config config = {.uuid = {'s', 'e', 't'}};
-    static const struct esk_table_spec spec = {.name = "settings",
-                                               ESK_ROW_SPEC(setting),
-                                               .store = ESK_STORE_WANDERING};
+    static const struct esk_tree_spec spec = {
+        .table = {.name = "settings", ESK_ROW_SPEC(setting)},
+        .store = ESK_STORE_WANDERING};
     static const struct esk_tree_config open = {.store = &esk_store_wandering};
     ESK_TRY(esk_volume_mount_or_format(&volume, flash, 0, &config, arena,
                                        sizeof arena));

@@ -6,8 +6,8 @@
 ///     #define LOG_ROW(F) F(U32, time, "s") F(I16, level, "mm") F(U16, x, "")
 ///     ESK_ROW(log_row, LOG_ROW);
 ///
-///     static const struct esk_table_spec log_spec = {
-///         .name = "log", ESK_ROW_SPEC(log_row), .key_column = 0};
+///     static const struct esk_series_spec log_spec = {
+///         .table = {.name = "log", ESK_ROW_SPEC(log_row)}};
 ///
 /// makes `struct log_row` and `log_row_columns`. A struct that the compiler
 /// pads does not compile: put wide columns first, or use ESK_ROW_PACKED.

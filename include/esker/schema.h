@@ -103,26 +103,9 @@ struct esk_index_spec {
     uint8_t edge_count; ///< < bitmap_bits when edges are given
 };
 
-/// What to do when a table's region is full.
-enum esk_full_policy {
-    ESK_FULL_DROP_OLDEST = 0, ///< the oldest block goes
-    ESK_FULL_REFUSE = 1,      ///< append returns ESK_FULL
-};
-
-/// Where a tree table's nodes live; see esker/tree.h. On flash.
-enum esk_tree_store {
-    ESK_STORE_INPLACE = 1,
-    ESK_STORE_JOURNALED = 2,
-    ESK_STORE_WANDERING = 3,
-    ESK_STORE_MU = 4,
-};
-
-enum {
-    ESK_SYNC_BLOCKS_NONE = 255,
-};
-
-/// A table to create: esk_series_create, esk_tree_create. Everything in it is
-/// stored in the catalog. C++20 names members in this order.
+/// What is said of a table of any kind in order to create it: struct
+/// esk_series_spec and struct esk_tree_spec begin with it. Everything in it but
+/// row_bytes is stored in the catalog. C++20 names members in this order.
 struct esk_table_spec {
     const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique
     const struct esk_column *columns;
@@ -130,20 +113,6 @@ struct esk_table_spec {
     uint16_t row_bytes;   ///< sizeof the program's row; 0: not compared
     uint8_t key_column;   ///< which column is the key
     uint32_t version;     ///< of the schema: the program's own number for it
-    const struct esk_index_spec *indexes; ///< may be NULL
-    uint8_t index_count;                  ///< 0 .. ESK_INDEX_COUNT_MAX
-    uint8_t full_policy;                  ///< enum esk_full_policy
-    bool keys_repeat;      ///< series: rows in a row may have the same key
-    uint8_t group_pages;   ///< index pages a summary group, 4..64; 0: 16
-    uint8_t run_pages;     ///< most data pages an index page covers; 0: 64
-    uint8_t sync_blocks;   ///< series: blocks of the data region that are its
-                           ///< sync journal, 2 .. 254; 0: derived;
-                           ///< ESK_SYNC_BLOCKS_NONE: none
-    uint32_t data_blocks;  ///< blocks for rows; 0: what is left of the device
-    uint32_t index_blocks; ///< blocks for index pages; 0: derived
-    uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's
-    uint8_t store;         ///< trees: enum esk_tree_store
-    uint8_t k_percent;     ///< mu: share of a page its leaf gets, 10..90; 0: 50
 };
 
 /// What is wrong with a schema, and where.
@@ -165,8 +134,7 @@ enum esk_fault_kind {
     ESK_FAULT_INDEX_EDGES,     ///< not rising, or too many for the bitmap
     ESK_FAULT_INDEX_DUPLICATE, ///< a column is indexed twice
     ESK_FAULT_INDEX_TOO_WIDE,  ///< two index entries do not fit a page
-    ESK_FAULT_OPTION,          ///< full_policy, group_pages, run_pages, or keys
-                               ///< of a tree that repeat
+    ESK_FAULT_OPTION,          ///< full_policy or group_pages
     ESK_FAULT_REGION,          ///< too few blocks for a ring
     ESK_FAULT_TOO_LARGE,       ///< the catalog has no room for the table
     ESK_FAULT_STORE,           ///< no such tree store, or another than that of

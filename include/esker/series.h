@@ -120,6 +120,34 @@ enum {
 /// another table's: ESK_E_INVALID, or 0.
 struct esk_series;
 
+/// What to do when the data region is full.
+enum esk_full_policy {
+    ESK_FULL_DROP_OLDEST = 0, ///< the oldest block goes
+    ESK_FULL_REFUSE = 1,      ///< append returns ESK_FULL
+};
+
+enum {
+    ESK_SYNC_BLOCKS_NONE = 255,
+};
+
+/// A series to create. Everything in it but table.row_bytes is stored in the
+/// catalog. C++20 names members in this order.
+struct esk_series_spec {
+    struct esk_table_spec table;
+    const struct esk_index_spec *indexes; ///< may be NULL
+    uint8_t index_count;                  ///< 0 .. ESK_INDEX_COUNT_MAX
+    uint8_t full_policy;                  ///< enum esk_full_policy
+    bool keys_repeat;      ///< rows in a row may have the same key
+    uint8_t group_pages;   ///< index pages a summary group, 4..64; 0: 16
+    uint8_t run_pages;     ///< most data pages an index page covers; 0: 64
+    uint8_t sync_blocks;   ///< blocks of the data region that are its sync
+                           ///< journal, 2 .. 254; 0: derived;
+                           ///< ESK_SYNC_BLOCKS_NONE: none
+    uint32_t data_blocks;  ///< blocks for rows; 0: what is left of the device
+    uint32_t index_blocks; ///< blocks for index pages; 0: derived
+    uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's
+};
+
 /// What the catalog keeps of a series beside its schema.
 struct esk_series_options {
     uint64_t floor_key; ///< in order form: rows below are dropped; 0: none
@@ -145,7 +173,7 @@ uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
 
 /// Checks `spec` for pages of `page_bytes`, as a series.
 /// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
-int esk_series_spec_check(const struct esk_table_spec *spec,
+int esk_series_spec_check(const struct esk_series_spec *spec,
                           uint16_t page_bytes, struct esk_fault *fault);
 
 /// Creates a series. Nothing is erased or reserved until it is opened.
@@ -159,7 +187,7 @@ int esk_series_spec_check(const struct esk_table_spec *spec,
 ///          ESK_E_NO_MEMORY; ESK_E_IO.
 /// Costs    two meta halves erased and programmed.
 int esk_series_create(struct esk_volume *volume,
-                      const struct esk_table_spec *spec,
+                      const struct esk_series_spec *spec,
                       struct esk_fault *fault);
 
 /// What a series' rows and index pages look like, as its columns say.
@@ -192,7 +220,7 @@ struct esk_series_parts {
     const struct esk_series_values *values; ///< value indexes; needs the log
     const struct esk_series_var *var;       ///< variable columns
     /// The sync journal: needed where the table has one (sync_blocks of
-    /// struct esk_table_spec).
+    /// struct esk_series_spec).
     const struct esk_series_sync *sync;
     const struct esk_series_ranges *ranges; ///< a query's ranges
     /// Backward cursors, and with them esk_series_floor and _newest.
@@ -343,7 +371,7 @@ int esk_series_open_with(struct esk_series **series,
 int esk_series_open_or_create(struct esk_series **series,
                               const struct esk_series_parts *parts,
                               struct esk_volume *volume,
-                              const struct esk_table_spec *spec,
+                              const struct esk_series_spec *spec,
                               const struct esk_series_config *config,
                               struct esk_fault *fault);
 
@@ -514,8 +542,8 @@ int esk_series_erase_after(struct esk_series *series, esk_key key);
 /// Adds to table `spec->name` the columns that `spec` has behind the table's
 /// own. Rows from before have in them what `row` has. The table must be closed.
 ///
-/// spec     as for esk_series_create; of indexes and sizes nothing is taken.
-///          Its version is the table's from then on.
+/// spec     `table` of a series' specification. Its version is the table's from
+///          then on.
 /// row      in: a row with every column of `spec`. NULL: all zeros.
 /// parts    as for esk_series_open_with; needs `breaks`.
 /// fault    out: on ESK_E_SCHEMA what is wrong, or how the table differs in

@@ -37,6 +37,14 @@
 extern "C" {
 #endif
 
+/// Where the nodes live. On flash.
+enum esk_tree_store {
+    ESK_STORE_INPLACE = 1,
+    ESK_STORE_JOURNALED = 2,
+    ESK_STORE_WANDERING = 3,
+    ESK_STORE_MU = 4,
+};
+
 struct esk_node_store;
 struct esk_tree_merge;
 struct esk_tree_batches;
@@ -221,6 +229,15 @@ struct esk_tree_walk {
     bool damaged;
 };
 
+/// A tree to create. Everything in it but table.row_bytes is stored in the
+/// catalog. C++20 names members in this order.
+struct esk_tree_spec {
+    struct esk_table_spec table;
+    uint8_t store;     ///< enum esk_tree_store
+    uint8_t k_percent; ///< mu: share of a page its leaf gets, 10..90; 0: 50
+    uint32_t blocks;   ///< of its region; 0: what is left of the device
+};
+
 /// What the catalog keeps of a tree beside its schema.
 struct esk_tree_options {
     uint8_t store;     ///< enum esk_tree_store
@@ -234,12 +251,12 @@ int esk_tree_options(const struct esk_table_info *info,
 
 /// Checks `spec` for pages of `page_bytes`, as a tree.
 /// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
-int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+int esk_tree_spec_check(const struct esk_tree_spec *spec, uint16_t page_bytes,
                         struct esk_fault *fault);
 
-/// Creates a tree. The spec's store and k_percent say where nodes live; value
-/// indexes and variable columns are refused. Nothing is erased or reserved
-/// until it is opened.
+/// Creates a tree. The spec's store and k_percent say where nodes live;
+/// variable columns are refused. Nothing is erased or reserved until it is
+/// opened.
 ///
 /// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
 ///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
@@ -250,8 +267,8 @@ int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
 ///          page in 31; ESK_E_UNSUPPORTED when the medium is not one for the
 ///          store.
 /// Costs    as esk_series_create.
-int esk_tree_create(struct esk_volume *volume,
-                    const struct esk_table_spec *spec, struct esk_fault *fault);
+int esk_tree_create(struct esk_volume *volume, const struct esk_tree_spec *spec,
+                    struct esk_fault *fault);
 
 /// Bytes of the arena esk_tree_open needs for the table, exactly; 0 when the
 /// catalog cannot be read, the table is not of the config's store, or it asks
@@ -286,7 +303,7 @@ int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
 /// Returns  as esk_tree_create, but for ESK_E_EXISTS, and esk_tree_open.
 /// Costs    2 page reads a table of the catalog more than esk_tree_open.
 int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
-                            const struct esk_table_spec *spec,
+                            const struct esk_tree_spec *spec,
                             const struct esk_tree_config *config,
                             struct esk_fault *fault);
 

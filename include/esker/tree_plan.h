@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "esker/schema.h"
+#include "esker/tree.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -202,13 +202,14 @@ class Volume(Mount):
         SchemaError naming the column, Exists, NoSpace, ReadOnly, DeviceError.
         Costs two meta halves erased and programmed.
         """
-        specs = [Index(i) if isinstance(i, str) else i for i in indexes]
-        return self._create(
-            lib.esk_py_volume_create,
-            name,
-            columns,
-            key,
-            specs,
+        kept: list[Any] = []
+        wanted = [Index(i) if isinstance(i, str) else i for i in indexes]
+        spec = ffi.new("struct esk_series_spec *")
+        _fill_table(spec.table, kept, name, columns, key, version)
+        spec.indexes = indexes_of(kept, columns, wanted)
+        fill(
+            spec,
+            index_count=len(wanted),
             full_policy=FULL[full],
             group_pages=group_pages,
             run_pages=run_pages,
@@ -216,7 +217,9 @@ class Volume(Mount):
             index_blocks=index_blocks,
             var_blocks=var_blocks,
             keys_repeat=keys_repeat,
-            version=version,
+        )
+        return self._create(
+            lib.esk_py_volume_create, spec, name, columns, wanted
         )
 
     def add_columns(
@@ -239,8 +242,8 @@ class Volume(Mount):
         table = self._table_of_kind(name, "series")
         every = [*table.columns, *columns]
         kept: list[Any] = []
-        spec = _spec_of(kept, name, every, table.key, (), version=version)
-        spec.keys_repeat = table.keys_repeat
+        spec = ffi.new("struct esk_table_spec *")
+        _fill_table(spec, kept, name, every, table.key, version)
         row = _row_of(every, columns, older)
         fault = ffi.new("struct esk_fault *")
         status = lib.esk_py_series_add_columns(
@@ -286,16 +289,17 @@ class Volume(Mount):
                 f"create table '{name}': k is of the store mu, not of {store}; "
                 "leave it out"
             )
+        kept: list[Any] = []
+        spec = ffi.new("struct esk_tree_spec *")
+        _fill_table(spec.table, kept, name, columns, key, version)
+        fill(spec, store=STORES[store], k_percent=k_percent, blocks=blocks)
         return self._create(
             lib.esk_py_tree_create,
+            spec,
             name,
             columns,
-            key,
-            [],
-            store=STORES[store],
-            k_percent=k_percent,
-            data_blocks=blocks,
-            version=version,
+            (),
+            "its pages cannot be overwritten: use the store wandering or mu",
         )
 
     def drop(self, name: str) -> None:
@@ -502,15 +506,16 @@ class Volume(Mount):
     def _create(
         self,
         create: Any,
+        spec: Any,
         name: str,
         columns: Sequence[Column],
-        key: str | None,
         indexes: Sequence[Index],
-        **options: int,
+        unsupported: str = "",
     ) -> Table:
-        """Creates a table by `create`, a call of the core."""
-        kept: list[Any] = []
-        spec = _spec_of(kept, name, columns, key, indexes, **options)
+        """Creates a table by `create`, a call of the core.
+
+        unsupported  what to do about ESK_E_UNSUPPORTED
+        """
         if name in self:
             raise error(
                 lib.ESK_E_EXISTS, f"{self.device.name}: create table '{name}'"
@@ -519,12 +524,11 @@ class Volume(Mount):
         status = create(self._handle, self._mount, spec, fault)
         if status == lib.ESK_E_SCHEMA:
             raise fault_error(f"create table '{name}'", columns, indexes, fault)
-        if status == lib.ESK_E_UNSUPPORTED and spec.store:
+        if status == lib.ESK_E_UNSUPPORTED and unsupported:
             raise error(
                 status,
                 f"{self.device.name}: create table '{name}'",
-                "its pages cannot be overwritten: use the store wandering "
-                "or mu",
+                unsupported,
             )
         doing = f"{self.device.name}: create table '{name}'"
         if fault.kind == lib.ESK_FAULT_NO_ROOM:
@@ -713,27 +717,23 @@ def open(
         raise
 
 
-def _spec_of(
+def _fill_table(
+    spec: Any,
     kept: list[Any],
     name: str,
     columns: Sequence[Column],
     key: str | None,
-    indexes: Sequence[Index],
-    **options: int,
-) -> Any:
-    """Makes a table's specification; `kept` holds what it points to."""
-    spec = ffi.new("struct esk_table_spec *")
+    version: int,
+) -> None:
+    """Fills what tables of every kind say; `kept` holds what it points to."""
     spec.name = text_of(kept, name)
     spec.columns = columns_of(kept, columns)
-    spec.indexes = indexes_of(kept, columns, indexes)
     fill(
         spec,
         column_count=len(columns),
         key_column=position_of(columns, key, name) if key else 0,
-        index_count=len(indexes),
-        **options,
+        version=version,
     )
-    return spec
 
 
 def _row_of(

@@ -44,21 +44,29 @@ struct esk_index_spec {
 struct esk_table_spec {
     const char *name;
     const struct esk_column *columns;
-    const struct esk_index_spec *indexes;
     uint8_t column_count;
     uint8_t key_column;
+    uint32_t version;
+    ...;
+};
+struct esk_series_spec {
+    struct esk_table_spec table;
+    const struct esk_index_spec *indexes;
     uint8_t index_count;
     uint8_t full_policy;
+    bool keys_repeat;
     uint8_t group_pages;
     uint8_t run_pages;
-    uint8_t sync_blocks;
     uint32_t data_blocks;
     uint32_t index_blocks;
     uint32_t var_blocks;
+    ...;
+};
+struct esk_tree_spec {
+    struct esk_table_spec table;
     uint8_t store;
     uint8_t k_percent;
-    uint32_t version;
-    bool keys_repeat;
+    uint32_t blocks;
     ...;
 };
 struct esk_fault {
@@ -418,6 +426,7 @@ def constants(folder: Path) -> str:
         "schema.h",
         "volume.h",
         "device.h",
+        "series.h",
         "tree.h",
         "tree_plan.h",
     ):

@@ -117,7 +117,7 @@ int esk_py_volume_unmount(struct esk_py_device *device, uint32_t mount);
 int esk_py_volume_state(struct esk_py_device *device, uint32_t mount,
                         struct esk_volume *volume);
 int esk_py_volume_create(struct esk_py_device *device, uint32_t mount,
-                         const struct esk_table_spec *spec,
+                         const struct esk_series_spec *spec,
                          struct esk_fault *fault);
 int esk_py_volume_drop(struct esk_py_device *device, uint32_t mount,
                        const char *name);
@@ -195,7 +195,7 @@ int esk_py_series_check(struct esk_py_table *series,
 
 /// Creates a tree; the spec says which store.
 int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
-                       const struct esk_table_spec *spec,
+                       const struct esk_tree_spec *spec,
                        struct esk_fault *fault);
 /// Fills `layout`: where the tree's nodes have their rows and keys. Opens
 /// nothing.

@@ -107,7 +107,7 @@ int esk_py_volume_state(struct esk_py_device *device, uint32_t mount,
 }
 
 int esk_py_volume_create(struct esk_py_device *device, uint32_t mount,
-                         const struct esk_table_spec *spec,
+                         const struct esk_series_spec *spec,
                          struct esk_fault *fault) {
     ESK_TRY(esk_py_volume_enter(device, mount));
     int status = esk_series_create(&device->volume, spec, fault);

@@ -30,7 +30,7 @@ static int tree_leave(struct esk_py_table *table, int status) {
 }
 
 int esk_py_tree_create(struct esk_py_device *device, uint32_t mount,
-                       const struct esk_table_spec *spec,
+                       const struct esk_tree_spec *spec,
                        struct esk_fault *fault) {
     ESK_TRY(esk_py_volume_enter(device, mount));
     int status = esk_tree_create(&device->volume, spec, fault);

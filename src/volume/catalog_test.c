@@ -23,12 +23,13 @@ static const struct esk_index_spec indexes[] = {
     {.column = 2, .bitmap_bits = 8, .edges = gate_edges, .edge_count = 3},
 };
 
-static const struct esk_table_spec spec = {
-    .name = "log",
-    .columns = columns,
+static const struct esk_series_spec spec = {
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 5,
+              .key_column = 1,
+              .version = 7},
     .indexes = indexes,
-    .column_count = 5,
-    .key_column = 1,
     .index_count = 2,
     .full_policy = ESK_FULL_REFUSE,
     .group_pages = 5,
@@ -36,18 +37,17 @@ static const struct esk_table_spec spec = {
     .data_blocks = 4,
     .index_blocks = 3,
     .var_blocks = 2,
-    .version = 7,
 };
 
-static struct esk_table_spec named(const char *name) {
-    struct esk_table_spec copy = spec;
-    copy.name = name;
+static struct esk_series_spec named(const char *name) {
+    struct esk_series_spec copy = spec;
+    copy.table.name = name;
     return copy;
 }
 
 static int create(struct esk_fixture *fixture,
-                  const struct esk_table_spec *table) {
-    return esk_series_create(&fixture->volume, table, NULL);
+                  const struct esk_series_spec *wanted) {
+    return esk_series_create(&fixture->volume, wanted, NULL);
 }
 
 static int find(struct esk_fixture *fixture, const char *name,
@@ -154,8 +154,8 @@ ESK_TEST(catalog_lists_tables_in_order_and_then_ends) {
                   &(struct esk_volume_config){.tables_max = 3});
     ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &info), ESK_END);
     for (int i = 0; i < 3; i++) {
-        struct esk_table_spec table = named(names[i]);
-        ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
+        struct esk_series_spec wanted = named(names[i]);
+        ESK_CHECK_INT(create(&fixture, &wanted), ESK_OK);
     }
     for (int i = 0; i < 3; i++) {
         ESK_CHECK_INT(esk_volume_list(&fixture.volume, &cursor, &info), ESK_OK);
@@ -188,8 +188,8 @@ ESK_TEST(catalog_refuses_a_name_that_is_taken_and_drops_only_what_is_there) {
 ESK_TEST(catalog_refuses_a_schema_with_the_fault_and_stores_nothing) {
     struct esk_fixture fixture;
     struct esk_fault fault = {.kind = 0};
-    struct esk_table_spec bad = spec;
-    bad.key_column = 3;
+    struct esk_series_spec bad = spec;
+    bad.table.key_column = 3;
     fixture_start(&fixture, &fixture_nor, NULL);
     uint64_t ops = esk_sim_op_count(fixture.sim);
     ESK_CHECK_INT(esk_series_create(&fixture.volume, &bad, &fault),
@@ -220,18 +220,17 @@ ESK_TEST(catalog_entry_runs_over_several_small_pages) {
     struct esk_index_spec wide[] = {
         {.column = 3, .bitmap_bits = 64, .edges = edges[0], .edge_count = 63},
         {.column = 7, .bitmap_bits = 64, .edges = edges[1], .edge_count = 63}};
-    struct esk_table_spec table = {.name = "wide",
-                                   .columns = many,
-                                   .indexes = wide,
-                                   .column_count = 40,
-                                   .index_count = 2,
-                                   .data_blocks = 2};
+    struct esk_series_spec wanted = {
+        .table = {.name = "wide", .columns = many, .column_count = 40},
+        .indexes = wide,
+        .index_count = 2,
+        .data_blocks = 2};
     struct esk_volume_config config = {.tables_max = 5};
     fixture_start(&fixture, &fixture_nor, &config);
-    struct esk_table_spec before = named("before");
-    struct esk_table_spec after = named("after");
+    struct esk_series_spec before = named("before");
+    struct esk_series_spec after = named("after");
     ESK_CHECK_INT(create(&fixture, &before), ESK_OK);
-    ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
+    ESK_CHECK_INT(create(&fixture, &wanted), ESK_OK);
     ESK_CHECK_INT(create(&fixture, &after), ESK_OK);
     ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "before"), ESK_OK);
     fixture_mount(&fixture);
@@ -268,8 +267,8 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
     for (; status == ESK_OK; tables++) {
         char name[8];
         snprintf(name, sizeof name, "t%u", tables);
-        struct esk_table_spec table = named(name);
-        status = esk_series_create(&fixture.volume, &table, &fault);
+        struct esk_series_spec wanted = named(name);
+        status = esk_series_create(&fixture.volume, &wanted, &fault);
     }
     ESK_CHECK_INT(status, ESK_E_NO_SPACE);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
@@ -278,7 +277,7 @@ ESK_TEST(catalog_that_is_full_refuses_a_table_and_keeps_the_others) {
     fixture_mount(&fixture);
     ESK_CHECK_INT(find(&fixture, "t1", &info), ESK_OK);
     ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "t0"), ESK_OK);
-    struct esk_table_spec again = named("again");
+    struct esk_series_spec again = named("again");
     ESK_CHECK_INT(create(&fixture, &again), ESK_OK);
     ESK_CHECK_INT(fixture.volume.half_valid, 3);
     fixture_end(&fixture);
@@ -288,7 +287,7 @@ ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
     struct esk_fixture fixture;
     struct esk_volume_config config = {.tables_max = 1};
     struct esk_fault fault = {.kind = 0};
-    struct esk_table_spec table = named("wide");
+    struct esk_series_spec wanted = named("wide");
     struct esk_column many[ESK_COLUMN_COUNT_MAX];
     char names[ESK_COLUMN_COUNT_MAX][ESK_NAME_BYTES_MAX + 1];
     fixture_start(&fixture, &fixture_nor, &config);
@@ -298,14 +297,14 @@ ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
             (struct esk_column){names[i], "metres above the sea",
                                 i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8, 0, 0};
     }
-    table.columns = many;
-    table.column_count = ESK_COLUMN_COUNT_MAX;
-    table.key_column = 0;
-    table.index_count = 0;
-    ESK_CHECK_INT(esk_series_create(&fixture.volume, &table, &fault),
+    wanted.table.columns = many;
+    wanted.table.column_count = ESK_COLUMN_COUNT_MAX;
+    wanted.table.key_column = 0;
+    wanted.index_count = 0;
+    ESK_CHECK_INT(esk_series_create(&fixture.volume, &wanted, &fault),
                   ESK_E_NO_SPACE);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_TOO_LARGE);
-    struct esk_table_spec small = named("small");
+    struct esk_series_spec small = named("small");
     ESK_CHECK_INT(create(&fixture, &small), ESK_OK);
     fixture_end(&fixture);
 }
@@ -316,7 +315,7 @@ ESK_TEST(catalog_gives_regions_that_do_not_overlap_and_reuses_freed_ones) {
     struct esk_table_info b;
     struct esk_table_info c;
     fixture_start(&fixture, &fixture_nor, NULL);
-    struct esk_table_spec tables[] = {named("a"), named("b"), named("c")};
+    struct esk_series_spec tables[] = {named("a"), named("b"), named("c")};
     ESK_CHECK_INT(create(&fixture, &tables[0]), ESK_OK);
     ESK_CHECK_INT(create(&fixture, &tables[1]), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "a", &a), ESK_OK);
@@ -344,15 +343,15 @@ ESK_TEST(catalog_gives_a_table_what_is_left_of_the_device) {
         for (uint32_t asked = 0; asked <= 3; asked += 3) {
             struct esk_fixture fixture;
             struct esk_table_info info;
-            struct esk_table_spec table = spec;
+            struct esk_series_spec wanted = spec;
             ESK_CONTEXT("var %u, asked %u", with_var[i], asked);
-            table.column_count = with_var[i] ? 5 : 4;
-            table.data_blocks = 0;
-            table.run_pages = 0;
-            table.index_blocks = asked;
-            table.var_blocks = asked;
+            wanted.table.column_count = with_var[i] ? 5 : 4;
+            wanted.data_blocks = 0;
+            wanted.run_pages = 0;
+            wanted.index_blocks = asked;
+            wanted.var_blocks = asked;
             fixture_start(&fixture, &fixture_nor, NULL);
-            ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
+            ESK_CHECK_INT(create(&fixture, &wanted), ESK_OK);
             ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
             ESK_CHECK_INT(2 * fixture.volume.half_blocks + info.blocks[0] +
                               info.blocks[1] + info.blocks[2],
@@ -360,7 +359,7 @@ ESK_TEST(catalog_gives_a_table_what_is_left_of_the_device) {
             ESK_CHECK(info.blocks[0] > info.blocks[1]);
             ESK_CHECK_INT(info.blocks[2] > 0, with_var[i]);
             ESK_CHECK(asked == 0 || info.blocks[1] == asked);
-            struct esk_table_spec second = named("second");
+            struct esk_series_spec second = named("second");
             ESK_CHECK_INT(create(&fixture, &second), ESK_E_NO_SPACE);
             second.data_blocks = 0;
             ESK_CHECK_INT(create(&fixture, &second), ESK_E_NO_SPACE);
@@ -372,11 +371,11 @@ ESK_TEST(catalog_gives_a_table_what_is_left_of_the_device) {
 ESK_TEST(catalog_derives_index_and_var_regions_from_the_data_region) {
     struct esk_fixture fixture;
     struct esk_table_info info;
-    struct esk_table_spec table = spec;
-    table.index_blocks = 0;
-    table.var_blocks = 0;
+    struct esk_series_spec wanted = spec;
+    wanted.index_blocks = 0;
+    wanted.var_blocks = 0;
     fixture_start(&fixture, &fixture_nor, NULL);
-    ESK_CHECK_INT(create(&fixture, &table), ESK_OK);
+    ESK_CHECK_INT(create(&fixture, &wanted), ESK_OK);
     ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
     ESK_CHECK_INT(info.blocks[0], 4);
     ESK_CHECK(info.blocks[1] >= 3);
@@ -388,13 +387,13 @@ ESK_TEST(catalog_refuses_regions_that_leave_a_ring_under_two_blocks) {
     static const uint32_t asked[][2] = {{100, 0}, {0, 100}, {52, 0}, {0, 52}};
     for (int i = 0; i < 4; i++) {
         struct esk_fixture fixture;
-        struct esk_table_spec table = spec;
+        struct esk_series_spec wanted = spec;
         ESK_CONTEXT("case %d", i);
-        table.data_blocks = 0;
-        table.index_blocks = asked[i][0];
-        table.var_blocks = asked[i][1];
+        wanted.data_blocks = 0;
+        wanted.index_blocks = asked[i][0];
+        wanted.var_blocks = asked[i][1];
         fixture_start(&fixture, &fixture_nor, NULL);
-        ESK_CHECK_INT(create(&fixture, &table), ESK_E_NO_SPACE);
+        ESK_CHECK_INT(create(&fixture, &wanted), ESK_E_NO_SPACE);
         fixture_end(&fixture);
     }
 }
@@ -402,7 +401,7 @@ ESK_TEST(catalog_refuses_regions_that_leave_a_ring_under_two_blocks) {
 ESK_TEST(catalog_ids_go_round_past_zero_and_those_in_use) {
     struct esk_fixture fixture;
     struct esk_table_info info;
-    struct esk_table_spec kept = named("kept");
+    struct esk_series_spec kept = named("kept");
     fixture_start(&fixture, &fixture_nor, NULL);
     ESK_CHECK_INT(create(&fixture, &kept), ESK_OK);
     for (int i = 2; i <= 300; i++) {
@@ -437,7 +436,7 @@ ESK_TEST(catalog_commit_works_around_failing_programs_and_erases) {
 ESK_TEST(catalog_commit_that_cannot_be_written_leaves_the_old_catalog) {
     struct esk_fixture fixture;
     struct esk_table_info info;
-    struct esk_table_spec other = named("other");
+    struct esk_series_spec other = named("other");
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);
     struct esk_sim_failures failures = {.program = {.every = 1}};
@@ -528,7 +527,7 @@ ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
     ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report), ESK_E_CORRUPT);
     ESK_CHECK_INT(report.pages_lost, 1);
     ESK_CHECK_INT(report.halves_lost, 0);
-    struct esk_table_spec other = named("other");
+    struct esk_series_spec other = named("other");
     ESK_CHECK_INT(column_of(&fixture, &info, 0, &column), ESK_E_CORRUPT);
     ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0),
                   ESK_E_CORRUPT);
@@ -633,8 +632,8 @@ ESK_TEST(catalog_lists_a_table_of_a_newer_version_and_finds_those_behind) {
         struct esk_fixture fixture;
         struct esk_table_info info;
         struct esk_table_info found;
-        struct esk_table_spec behind = named("behind");
-        struct esk_table_spec third = named("third");
+        struct esk_series_spec behind = named("behind");
+        struct esk_series_spec third = named("third");
         ESK_CONTEXT("case %zu", i);
         fixture_start(&fixture, &fixture_nor,
                       &(struct esk_volume_config){.tables_max = 3});
@@ -660,7 +659,7 @@ ESK_TEST(catalog_lists_a_table_of_a_newer_version_and_finds_those_behind) {
 ESK_TEST(catalog_descriptor_that_is_lost_hides_no_other) {
     struct esk_fixture fixture;
     struct esk_table_info info;
-    struct esk_table_spec behind = named("behind");
+    struct esk_series_spec behind = named("behind");
     uint16_t cursor = 0;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);
@@ -718,7 +717,7 @@ ESK_TEST(catalog_table_made_after_a_drop_sees_no_old_row) {
 ESK_TEST(catalog_calls_report_any_page_that_cannot_be_read) {
     struct esk_fixture fixture;
     struct esk_table_info info;
-    struct esk_table_spec other = named("other");
+    struct esk_series_spec other = named("other");
     static const struct esk_geometry small = ESK_NOR(128, 8, 128);
     bool failed = true;
     fixture_start(&fixture, &small,

@@ -13,8 +13,9 @@ static const struct esk_column columns[] = {
     {.name = "heat", .unit = "degC", .type = ESK_TYPE_I16},
 };
 
-static const struct esk_table_spec spec = {
-    .name = "log", .columns = columns, .column_count = 2, .data_blocks = 4};
+static const struct esk_series_spec spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 2},
+    .data_blocks = 4};
 
 static int mount(struct esk_fixture *fixture) {
     return esk_volume_mount(&fixture->volume, fixture->device, 0, TEST_SCRATCH);
@@ -216,8 +217,8 @@ ESK_TEST(volume_mount_takes_the_newer_half_and_both_when_equal) {
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);
     /* A cut after the first half of the next commit was sealed. */
-    struct esk_table_spec second = spec;
-    second.name = "other";
+    struct esk_series_spec second = spec;
+    second.table.name = "other";
     uint64_t op = esk_sim_op_count(fixture.sim);
     for (uint64_t cut = 0;; cut++) {
         struct esk_sim *kept = NULL;
@@ -374,8 +375,8 @@ ESK_TEST(volume_mounted_read_only_programs_and_erases_nothing) {
     fixture.flags = ESK_MOUNT_READ_ONLY;
     fixture_mount(&fixture);
     uint64_t ops = esk_sim_op_count(fixture.sim);
-    struct esk_table_spec second = spec;
-    second.name = "other";
+    struct esk_series_spec second = spec;
+    second.table.name = "other";
     ESK_CHECK_INT(esk_series_create(&fixture.volume, &second, NULL),
                   ESK_E_READ_ONLY);
     ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_E_READ_ONLY);

@@ -41,17 +41,16 @@ static void start(uint16_t page_bytes, uint8_t flags, uint32_t arena_bytes) {
                   ESK_OK);
 }
 
-static struct esk_table_spec spec_of(const char *name, uint8_t column_count,
-                                     uint8_t index_count) {
-    return (struct esk_table_spec){.name = name,
-                                   .columns = columns,
-                                   .column_count = column_count,
-                                   .indexes = indexes,
-                                   .index_count = index_count,
-                                   .data_blocks = 20,
-                                   .index_blocks = 6,
-                                   .var_blocks = 6,
-                                   .store = ESK_STORE_WANDERING};
+static struct esk_series_spec spec_of(const char *name, uint8_t column_count,
+                                      uint8_t index_count) {
+    return (struct esk_series_spec){.table = {.name = name,
+                                              .columns = columns,
+                                              .column_count = column_count},
+                                    .indexes = indexes,
+                                    .index_count = index_count,
+                                    .data_blocks = 20,
+                                    .index_blocks = 6,
+                                    .var_blocks = 6};
 }
 
 /// Whether `constant` is what `bytes` says, with at most `slack` bytes more.
@@ -101,7 +100,7 @@ ESK_TEST(arena_constants_of_a_series_are_what_its_open_takes) {
     static const uint16_t keys[] = {48, 256, 2500};
     for (unsigned i = 0; i < 3 * 3 * 4 * 3; i++) {
         const struct series_case *of = &series_cases[i % 4];
-        struct esk_table_spec spec =
+        struct esk_series_spec spec =
             spec_of(of->name, of->column_count, of->index_count);
         uint16_t page = page_bytes[i / 4 % 3];
         struct esk_series_config open = {
@@ -142,7 +141,7 @@ ESK_TEST(arena_constants_of_a_series_part_by_part) {
     const uint32_t bytes[] = {0, ESK_SERIES_SAMPLES_BYTES(256),
                               ESK_SERIES_KEYS_BYTES(256),
                               ESK_SERIES_LOG_BYTES(256)};
-    struct esk_table_spec spec = spec_of("plain", 2, 0);
+    struct esk_series_spec spec = spec_of("plain", 2, 0);
     struct esk_table_info info;
     spec.sync_blocks = ESK_SYNC_BLOCKS_NONE;
     start(512, 0, sizeof arena);
@@ -166,14 +165,15 @@ ESK_TEST(arena_constants_of_a_tree_are_what_its_open_takes) {
         bool moves = i % 4 > 1;
         struct esk_tree_config open = {.store = named[i % 4], .frames = frames};
         struct esk_tree_config second = {.frames = frames};
-        struct esk_table_spec spec = spec_of("map", 3, 0);
+        struct esk_tree_spec spec = {
+            .table = {.name = "map", .columns = columns, .column_count = 3},
+            .store = stores[i % 4],
+            .blocks = 20};
         struct esk_table_info info;
         struct esk_tree *tree = NULL;
         struct esk_tree *reader = NULL;
         ESK_CONTEXT("store %u, %u frames", stores[i % 4], frames);
         start(512, moves ? 0 : ESK_MEDIUM_OVERWRITE, sizeof arena);
-        spec.index_count = 0;
-        spec.store = stores[i % 4];
         ESK_CHECK_INT(esk_tree_create(&volume, &spec, NULL), ESK_OK);
         ESK_CHECK_INT(esk_volume_find(&volume, "map", &info), ESK_OK);
         uint32_t bytes = esk_tree_arena_bytes(&volume, &info, &open);
@@ -203,7 +203,7 @@ ESK_TEST(arena_constants_of_a_tree_are_what_its_open_takes) {
 }
 
 ESK_TEST(arena_is_free_from_the_last_open_table_on) {
-    const struct esk_table_spec specs[] = {
+    const struct esk_series_spec specs[] = {
         spec_of("a", 2, 0), spec_of("b", 2, 0), spec_of("c", 2, 0)};
     const uint32_t one =
         ESK_SERIES_ARENA_BYTES(256, 2, ESK_SERIES_ALL_BYTES(256, 8));
@@ -216,8 +216,9 @@ ESK_TEST(arena_is_free_from_the_last_open_table_on) {
         ESK_CHECK_INT(esk_series_create(&volume, &specs[i], NULL), ESK_OK);
     }
     for (unsigned i = 0; i < 3; i++) {
-        ESK_CHECK_INT(esk_series_open(&open[i], &volume, specs[i].name, NULL),
-                      ESK_OK);
+        ESK_CHECK_INT(
+            esk_series_open(&open[i], &volume, specs[i].table.name, NULL),
+            ESK_OK);
         ESK_CHECK_INT(esk_series_append(open[i], row), ESK_OK);
     }
     ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_OK);
@@ -238,7 +239,7 @@ ESK_TEST(arena_is_free_from_the_last_open_table_on) {
 }
 
 ESK_TEST(arena_that_is_full_serves_its_tables_and_no_catalog_call) {
-    const struct esk_table_spec spec = spec_of("a", 2, 0);
+    const struct esk_series_spec spec = spec_of("a", 2, 0);
     struct esk_series *series = NULL;
     struct esk_table_info info;
     struct esk_column_info column;
@@ -312,7 +313,7 @@ ESK_TEST(arena_holds_what_an_open_reads_of_any_number_of_columns) {
     static struct esk_column many[ESK_COLUMN_COUNT_MAX];
     for (uint8_t count = 2; count <= ESK_COLUMN_COUNT_MAX; count++) {
         struct esk_index_spec last = {.column = (uint8_t)(count - 1u)};
-        struct esk_table_spec spec = spec_of("log", count, 1);
+        struct esk_series_spec spec = spec_of("log", count, 1);
         struct esk_series_report report;
         struct esk_series *series = NULL;
         uint8_t row[ESK_COLUMN_COUNT_MAX];
@@ -322,7 +323,7 @@ ESK_TEST(arena_holds_what_an_open_reads_of_any_number_of_columns) {
             many[i] = (struct esk_column){.name = names[i]};
             many[i].type = i + 1u == count ? ESK_TYPE_I8 : ESK_TYPE_U8;
         }
-        spec.columns = many;
+        spec.table.columns = many;
         spec.indexes = &last;
         start(128, 0, sizeof arena);
         ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
@@ -351,7 +352,7 @@ ESK_TEST(arena_holds_what_an_open_reads_of_any_number_of_columns) {
 
 ESK_TEST(arena_without_a_key_index_holds_what_an_open_reads_of_breaks) {
     struct esk_series_parts parts = {.breaks = &esk_series_part_breaks};
-    struct esk_table_spec spec = spec_of("log", 2, 0);
+    struct esk_series_spec spec = spec_of("log", 2, 0);
     struct esk_series *series = NULL;
     uint8_t row[8] = {0};
     start(128, 0, sizeof arena);

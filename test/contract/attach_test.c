@@ -10,17 +10,15 @@
 
 enum { ROWS = 400, META_BYTES = 1024 };
 
-static const struct esk_table_spec series_spec = {.name = "log",
-                                                  .columns = level_columns,
-                                                  .column_count = 2,
-                                                  .data_blocks = 20,
-                                                  .index_blocks = 6};
+static const struct esk_series_spec series_spec = {
+    .table = {.name = "log", .columns = level_columns, .column_count = 2},
+    .data_blocks = 20,
+    .index_blocks = 6};
 
-static const struct esk_table_spec tree_spec = {.name = "map",
-                                                .columns = level_columns,
-                                                .column_count = 2,
-                                                .data_blocks = 20,
-                                                .store = ESK_STORE_WANDERING};
+static const struct esk_tree_spec tree_spec = {
+    .table = {.name = "map", .columns = level_columns, .column_count = 2},
+    .store = ESK_STORE_WANDERING,
+    .blocks = 20};
 
 static const struct esk_series_parts parts = {.keys = &esk_series_part_keys};
 static const struct esk_tree_config config = {.store = &esk_store_wandering};

@@ -71,27 +71,35 @@ static struct esk_series *other;
 static uint64_t other_arena[512];
 static uint8_t row[WIDTH_MAX];
 
-/// The specification of a table of `subject`, or of the other one: NULL.
-static struct esk_table_spec spec_of(const struct subject *subject) {
-    struct esk_table_spec spec = {.name = subject != NULL ? "it" : "other",
-                                  .columns = columns,
-                                  .column_count = 3,
-                                  .data_blocks = 8};
+/// The specification of a series of `subject`, or of the other one: NULL.
+static struct esk_series_spec spec_of(const struct subject *subject) {
+    struct esk_series_spec spec = {
+        .table = {.name = subject != NULL ? "it" : "other",
+                  .columns = columns,
+                  .column_count = 3},
+        .data_blocks = 8};
     if (subject == NULL) {
         return spec;
     }
     spec.data_blocks = 14;
-    spec.store = subject->store_id;
     spec.sync_blocks = subject->is_broken ? 2 : 0;
     spec.keys_repeat = subject->is_broken;
     if (subject->has_var) {
-        spec.column_count = 4;
+        spec.table.column_count = 4;
         spec.var_blocks = 4;
     }
     if (subject->has_index) {
         spec.indexes = &by_level;
         spec.index_count = 1;
     }
+    return spec;
+}
+
+static struct esk_tree_spec tree_spec_of(const struct subject *subject) {
+    struct esk_tree_spec spec = {
+        .table = {.name = "it", .columns = columns, .column_count = 3},
+        .store = subject->store_id,
+        .blocks = 14};
     return spec;
 }
 
@@ -131,16 +139,16 @@ static void series_fill(struct esk_series *series, bool has_var, bool breaks) {
 /// Makes the volume: the other table with rows, and the one to be forged.
 static void start(const struct subject *subject) {
     static uint64_t arena[2048];
-    struct esk_table_spec spec = spec_of(NULL);
+    struct esk_series_spec spec = spec_of(NULL);
     static const struct esk_volume_config three = {.tables_max = 4};
     fixture_start(&fixture, subject->geometry, &three);
     fixture_create(&fixture, &spec);
     other_open();
     series_fill(other, false, false);
     esk_series_close(other);
-    spec = spec_of(subject);
     if (subject->store == NULL) {
         struct esk_series *series = NULL;
+        spec = spec_of(subject);
         fixture_create(&fixture, &spec);
         ESK_CHECK_INT(test_series_open(&series, &fixture.volume, "it", NULL,
                                        arena, sizeof arena),
@@ -150,8 +158,9 @@ static void start(const struct subject *subject) {
         return;
     }
     struct esk_tree *tree = NULL;
+    struct esk_tree_spec tree_spec = tree_spec_of(subject);
     struct esk_tree_config config = config_of(subject);
-    ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &spec,
+    ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &tree_spec,
                                            &config, arena, sizeof arena, NULL),
                   ESK_OK);
     for (uint8_t key = 1; key <= ROWS; key++) {
@@ -376,10 +385,10 @@ static void field_forge(const struct esk_table_info *info, uint16_t at,
 /// table's id: one that was forged to be another's is left alone.
 static void catalog_change(uint8_t id_other) {
     struct esk_volume *volume = &fixture.volume;
-    struct esk_table_spec spec = spec_of(NULL);
+    struct esk_series_spec spec = spec_of(NULL);
     struct esk_table_info info = {.descriptor = 0};
     struct esk_fault fault;
-    spec.name = "new";
+    spec.table.name = "new";
     status_verify(esk_series_create(volume, &spec, &fault), "create");
     other_verify();
     if (esk_volume_find(volume, "it", &info) == ESK_OK && info.id != id_other) {

@@ -59,10 +59,8 @@ static void table_make(struct esk_volume *volume) {
         {.column = 1, .bitmap_bits = 8, .edges = edges, .edge_count = 3},
         {.column = 2, .bitmap_bits = 8},
     };
-    const struct esk_table_spec spec = {
-        .name = "golden",
-        .columns = columns,
-        .column_count = 4,
+    const struct esk_series_spec spec = {
+        .table = {.name = "golden", .columns = columns, .column_count = 4},
         .indexes = indexes,
         .index_count = 2,
     };

@@ -81,7 +81,7 @@ ESK_TEST(series_refuses_a_configuration_out_of_range) {
 enum { FAR = 1000000 };
 
 struct spec_case {
-    struct esk_table_spec spec; ///< what of it is not that of plain_spec
+    struct esk_series_spec spec; ///< what of it is not that of plain_spec
     int status;
     uint8_t fault;
     bool no_columns;
@@ -121,8 +121,8 @@ static const struct esk_column flags_most[] = {
     AT, {.name = "x", .type = ESK_TYPE_BYTES, .bytes = 1, .flags = 255}};
 
 #define SPEC_COLUMNS(array, fault_kind)                                        \
-    {.spec = {.columns = (array),                                              \
-              .column_count = sizeof(array) / sizeof(array)[0]},               \
+    {.spec.table = {.columns = (array),                                        \
+                    .column_count = sizeof(array) / sizeof(array)[0]},         \
      .status = ESK_E_SCHEMA,                                                   \
      .fault = (fault_kind)}
 #define SPEC_FAULT(member, value, fault_kind)                                  \
@@ -138,10 +138,10 @@ static const struct esk_index_spec bad_count = {
     .column = 1, .bitmap_bits = 8, .edges = columns, .edge_count = 255};
 
 static const struct spec_case spec_cases[] = {
-    SPEC_FAULT(name, "", ESK_FAULT_TABLE_NAME),
-    SPEC_FAULT(name, name_of_32, ESK_FAULT_TABLE_NAME),
-    SPEC_FAULT(column_count, 65, ESK_FAULT_NO_COLUMNS),
-    SPEC_FAULT(column_count, 255, ESK_FAULT_NO_COLUMNS),
+    SPEC_FAULT(table.name, "", ESK_FAULT_TABLE_NAME),
+    SPEC_FAULT(table.name, name_of_32, ESK_FAULT_TABLE_NAME),
+    SPEC_FAULT(table.column_count, 65, ESK_FAULT_NO_COLUMNS),
+    SPEC_FAULT(table.column_count, 255, ESK_FAULT_NO_COLUMNS),
     {.no_columns = true, .status = ESK_E_SCHEMA, .fault = ESK_FAULT_NO_COLUMNS},
     SPEC_COLUMNS(two_same, ESK_FAULT_COLUMN_DUPLICATE),
     SPEC_COLUMNS(type_unknown, ESK_FAULT_COLUMN_TYPE),
@@ -158,12 +158,12 @@ static const struct spec_case spec_cases[] = {
     SPEC_COLUMNS(text_number, ESK_FAULT_COLUMN_TYPE),
     SPEC_COLUMNS(flags_unknown, ESK_FAULT_COLUMN_TYPE),
     SPEC_COLUMNS(flags_most, ESK_FAULT_COLUMN_TYPE),
-    SPEC_FAULT(row_bytes, 13, ESK_FAULT_ROW_STRUCT),
-    SPEC_FAULT(row_bytes, UINT16_MAX, ESK_FAULT_ROW_STRUCT),
-    SPEC_FAULT(key_column, 4, ESK_FAULT_NO_KEY),
-    SPEC_FAULT(key_column, 255, ESK_FAULT_NO_KEY),
-    SPEC_FAULT(key_column, 2, ESK_FAULT_KEY_TYPE),
-    SPEC_FAULT(key_column, 3, ESK_FAULT_KEY_TYPE),
+    SPEC_FAULT(table.row_bytes, 13, ESK_FAULT_ROW_STRUCT),
+    SPEC_FAULT(table.row_bytes, UINT16_MAX, ESK_FAULT_ROW_STRUCT),
+    SPEC_FAULT(table.key_column, 4, ESK_FAULT_NO_KEY),
+    SPEC_FAULT(table.key_column, 255, ESK_FAULT_NO_KEY),
+    SPEC_FAULT(table.key_column, 2, ESK_FAULT_KEY_TYPE),
+    SPEC_FAULT(table.key_column, 3, ESK_FAULT_KEY_TYPE),
     SPEC_FAULT(index_count, 1, ESK_FAULT_INDEX_COLUMN), /* NULL */
     SPEC_FAULT(index_count, 255, ESK_FAULT_INDEX_COLUMN),
     {.spec = {.indexes = &bad_column, .index_count = 1},
@@ -212,19 +212,21 @@ static const struct spec_case size_cases[] = {
 
 /// The specification of a case: what it does not say is that of a table that
 /// can be created.
-static struct esk_table_spec case_spec(const struct spec_case *at,
-                                       bool all_data) {
-    const struct esk_table_spec *says = &at->spec;
-    struct esk_table_spec spec = at->with_index ? spec_of("x") : plain_spec();
-    spec.name = says->name != NULL ? says->name : "x";
-    if (says->columns != NULL || at->no_columns) {
-        spec.columns = says->columns;
-        spec.row_bytes = 0;
+static struct esk_series_spec case_spec(const struct spec_case *at,
+                                        bool all_data) {
+    const struct esk_series_spec *says = &at->spec;
+    struct esk_series_spec spec = at->with_index ? spec_of("x") : plain_spec();
+    spec.table.name = says->table.name != NULL ? says->table.name : "x";
+    if (says->table.columns != NULL || at->no_columns) {
+        spec.table.columns = says->table.columns;
+        spec.table.row_bytes = 0;
     }
-    spec.column_count =
-        says->column_count != 0 ? says->column_count : spec.column_count;
-    spec.row_bytes = says->row_bytes != 0 ? says->row_bytes : spec.row_bytes;
-    spec.key_column = says->key_column;
+    spec.table.column_count = says->table.column_count != 0
+                                  ? says->table.column_count
+                                  : spec.table.column_count;
+    spec.table.row_bytes = says->table.row_bytes != 0 ? says->table.row_bytes
+                                                      : spec.table.row_bytes;
+    spec.table.key_column = says->table.key_column;
     if (says->index_count != 0) {
         spec.indexes = says->indexes;
         spec.index_count = says->index_count;
@@ -243,7 +245,7 @@ static struct esk_table_spec case_spec(const struct spec_case *at,
 }
 
 static void spec_refused(const struct spec_case *at, bool all_data) {
-    struct esk_table_spec spec = case_spec(at, all_data);
+    struct esk_series_spec spec = case_spec(at, all_data);
     struct esk_series *made = NULL;
     struct esk_fault fault = {.kind = 0};
     MISUSE(esk_series_create(&misuse_volume, &spec, &fault), at->status);
@@ -268,15 +270,15 @@ ESK_TEST(series_is_not_created_by_a_specification_that_cannot_be) {
 }
 
 ESK_TEST(series_fits_no_page_that_has_no_room_for_a_row) {
-    struct esk_table_spec spec = spec_of("x");
+    const struct esk_series_spec spec = spec_of("x");
+    const struct esk_tree_spec tree = {.table = spec.table};
     for (uint16_t bytes = 0; bytes < 16 + ROW_BYTES; bytes++) {
         struct esk_fault fault = {.kind = 0};
         ESK_CONTEXT("pages of %u bytes", bytes);
         ESK_CHECK_INT(esk_series_spec_check(&spec, bytes, &fault),
                       ESK_E_SCHEMA);
         ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_TOO_WIDE);
-        spec.index_count = 0;
-        ESK_CHECK_INT(esk_tree_spec_check(&spec, bytes, &fault), ESK_E_SCHEMA);
+        ESK_CHECK_INT(esk_tree_spec_check(&tree, bytes, &fault), ESK_E_SCHEMA);
         ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_TOO_WIDE);
     }
 }
@@ -295,7 +297,7 @@ ESK_TEST(series_of_more_blocks_than_there_are_is_not_created) {
 }
 
 /// Options at both ends of what is allowed.
-static const struct esk_table_spec ends[] = {
+static const struct esk_series_spec ends[] = {
     {.run_pages = 1, .group_pages = 4},
     {.run_pages = 1, .group_pages = 64},
     {.run_pages = 255, .group_pages = 4},
@@ -306,14 +308,14 @@ static const struct esk_table_spec ends[] = {
     {.full_policy = ESK_FULL_REFUSE},
     {.keys_repeat = true},
     {.data_blocks = 2, .index_blocks = 2, .var_blocks = 2},
-    {.version = UINT32_MAX},
+    {.table = {.version = UINT32_MAX}},
 };
 
 ESK_TEST(series_works_at_the_ends_of_its_options) {
     const struct esk_geometry *const media[] = {&misuse_nor, &misuse_card};
     for (size_t n = 0; n < 2 * sizeof ends / sizeof ends[0]; n++) {
-        struct esk_table_spec spec = spec_of("ends");
-        const struct esk_table_spec *at = &ends[n / 2];
+        struct esk_series_spec spec = spec_of("ends");
+        const struct esk_series_spec *at = &ends[n / 2];
         struct esk_series_report report;
         ESK_CONTEXT("options %zu, medium %zu", n / 2, n % 2);
         start(media[n % 2]);
@@ -323,7 +325,7 @@ ESK_TEST(series_works_at_the_ends_of_its_options) {
         spec.sync_blocks = at->sync_blocks;
         spec.full_policy = at->full_policy;
         spec.keys_repeat = at->keys_repeat;
-        spec.version = at->version;
+        spec.table.version = at->table.version;
         if (at->data_blocks != 0) {
             spec.data_blocks = at->data_blocks;
             spec.index_blocks = at->index_blocks;
@@ -346,7 +348,7 @@ ESK_TEST(series_tells_how_many_blocks_are_missing) {
     start(&misuse_nor);
     for (uint8_t i = 0; i < 2; i++) {
         struct esk_fault fault = {.kind = 0};
-        struct esk_table_spec spec = spec_of("x");
+        struct esk_series_spec spec = spec_of("x");
         spec.data_blocks = 0;
         spec.var_blocks = sizes[i];
         MISUSE(esk_series_create(&misuse_volume, &spec, &fault),

@@ -149,7 +149,7 @@ ESK_TEST(series_takes_no_value_that_its_region_cannot_hold) {
     static const uint32_t lengths[] = {LONG, UINT32_MAX / 2 - 6, UINT32_MAX / 2,
                                        UINT32_MAX / 2 + 1, UINT32_MAX};
     for (uint8_t policy = 0; policy < 2; policy++) {
-        struct esk_table_spec spec = spec_of("other");
+        struct esk_series_spec spec = spec_of("other");
         start(&misuse_nor);
         esk_series_close(series);
         spec.full_policy = policy;
@@ -251,11 +251,11 @@ enum { KEY_TYPES = sizeof key_types / sizeof key_types[0] };
 /// those between them that are next to 0.
 static void keys_start(const struct key_type *type) {
     const struct esk_column only = {.name = "at", .type = type->type};
-    struct esk_table_spec spec = plain_spec();
+    struct esk_series_spec spec = plain_spec();
     const uint64_t keys[] = {(uint64_t)type->least, 1, 2, type->most};
-    spec.columns = &only;
-    spec.column_count = 1;
-    spec.row_bytes = 0;
+    spec.table.columns = &only;
+    spec.table.column_count = 1;
+    spec.table.row_bytes = 0;
     misuse_start(&misuse_nor);
     ESK_CHECK_INT(esk_series_open_or_create(&series, &esk_series_parts_all,
                                             &misuse_volume, &spec, NULL, NULL),
@@ -357,7 +357,7 @@ ESK_TEST(series_without_optional_parts_says_what_it_cannot_do) {
 ESK_TEST(series_gets_no_columns_that_cannot_be_added) {
     struct esk_column wider[COLUMNS + 1];
     struct esk_fault fault;
-    struct esk_table_spec spec = plain_spec();
+    struct esk_table_spec spec = plain_spec().table;
     struct esk_series_parts without = esk_series_parts_all;
     start(&misuse_nor);
     memcpy(wider, columns, sizeof columns);
@@ -439,7 +439,7 @@ ESK_TEST(series_asserts_the_pointers_of_its_making) {
     const struct esk_series_parts *all = &esk_series_parts_all;
     struct esk_volume *volume = &misuse_volume;
     struct esk_series *own = NULL;
-    struct esk_table_spec spec = plain_spec();
+    struct esk_series_spec spec = plain_spec();
     struct esk_series_options options;
     struct esk_table_info info;
     struct esk_fault fault;
@@ -469,8 +469,9 @@ ESK_TEST(series_asserts_the_pointers_of_its_making) {
         esk_series_open_or_create(&own, all, NULL, &spec, NULL, NULL));
     MISUSE_ASSERTS(
         esk_series_open_or_create(&own, all, volume, NULL, NULL, NULL));
-    MISUSE_ASSERTS(esk_series_add_columns(NULL, all, &spec, NULL, NULL));
-    MISUSE_ASSERTS(esk_series_add_columns(volume, NULL, &spec, NULL, NULL));
+    MISUSE_ASSERTS(esk_series_add_columns(NULL, all, &spec.table, NULL, NULL));
+    MISUSE_ASSERTS(
+        esk_series_add_columns(volume, NULL, &spec.table, NULL, NULL));
     MISUSE_ASSERTS(esk_series_add_columns(volume, all, NULL, NULL, NULL));
     tables_work();
 }

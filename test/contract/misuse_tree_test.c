@@ -48,21 +48,20 @@ static struct esk_tree *other; ///< of the same kind, of narrower rows
 static uint8_t row[ROW_BYTES];
 static uint32_t key;
 
-static struct esk_table_spec spec_of(const struct kind *kind,
-                                     const char *name) {
-    struct esk_table_spec spec = {.name = name,
-                                  .columns = columns,
-                                  .column_count = 3,
-                                  .row_bytes = ROW_BYTES,
-                                  .data_blocks = 24,
-                                  .store = kind->store};
+static struct esk_tree_spec spec_of(const struct kind *kind, const char *name) {
+    struct esk_tree_spec spec = {.table = {.name = name,
+                                           .columns = columns,
+                                           .column_count = 3,
+                                           .row_bytes = ROW_BYTES},
+                                 .store = kind->store,
+                                 .blocks = 24};
     return spec;
 }
 
-static struct esk_table_spec other_spec(const struct kind *kind) {
-    struct esk_table_spec spec = spec_of(kind, "other");
-    spec.column_count = 2;
-    spec.row_bytes = 8;
+static struct esk_tree_spec other_spec(const struct kind *kind) {
+    struct esk_tree_spec spec = spec_of(kind, "other");
+    spec.table.column_count = 2;
+    spec.table.row_bytes = 8;
     return spec;
 }
 
@@ -109,7 +108,7 @@ static void tables_close(void) {
 }
 
 static void start(const struct kind *kind) {
-    struct esk_table_spec spec = spec_of(kind, "map");
+    struct esk_tree_spec spec = spec_of(kind, "map");
     ESK_CONTEXT("%s", kind->name);
     misuse_start(&misuse_card);
     ESK_CHECK_INT(esk_tree_create(&misuse_volume, &spec, NULL), ESK_OK);
@@ -261,10 +260,9 @@ static const struct esk_column wide[] = {
     AT, {.name = "x", .type = ESK_TYPE_BYTES, .bytes = 200}};
 static const struct esk_column key_wide[] = {
     {.name = "x", .type = ESK_TYPE_BYTES, .bytes = 120}};
-static const struct esk_index_spec by_level = {.column = 1};
 
 struct spec_case {
-    struct esk_table_spec spec;
+    struct esk_tree_spec spec;
     int status;
     uint8_t fault;
 };
@@ -272,35 +270,30 @@ struct spec_case {
 #define SPEC_FAULT(member, value, fault_kind)                                  \
     {.spec = {.member = (value)}, .status = ESK_E_SCHEMA, .fault = (fault_kind)}
 #define SPEC_COLUMNS(array, number, fault_kind)                                \
-    {.spec = {.columns = (array),                                              \
-              .column_count = sizeof(array) / sizeof(array)[0],                \
-              .key_column = (number)},                                         \
+    {.spec.table = {.columns = (array),                                        \
+                    .column_count = sizeof(array) / sizeof(array)[0],          \
+                    .key_column = (number)},                                   \
      .status = ESK_E_SCHEMA,                                                   \
      .fault = (fault_kind)}
-#define SPEC_TOO_LARGE(blocks)                                                 \
-    {.spec = {.data_blocks = (blocks)},                                        \
+#define SPEC_TOO_LARGE(count)                                                  \
+    {.spec = {.blocks = (count)},                                              \
      .status = ESK_E_NO_SPACE,                                                 \
      .fault = ESK_FAULT_NO_ROOM}
 
 static const struct spec_case spec_cases[] = {
-    SPEC_FAULT(name, "", ESK_FAULT_TABLE_NAME),
-    SPEC_FAULT(name, name_of_32, ESK_FAULT_TABLE_NAME),
-    SPEC_FAULT(column_count, 255, ESK_FAULT_NO_COLUMNS),
-    SPEC_FAULT(row_bytes, 21, ESK_FAULT_ROW_STRUCT),
-    SPEC_FAULT(key_column, 3, ESK_FAULT_NO_KEY),
-    SPEC_FAULT(key_column, 255, ESK_FAULT_NO_KEY),
-    SPEC_FAULT(keys_repeat, true, ESK_FAULT_OPTION),
-    SPEC_FAULT(data_blocks, 1, ESK_FAULT_REGION),
+    SPEC_FAULT(table.name, "", ESK_FAULT_TABLE_NAME),
+    SPEC_FAULT(table.name, name_of_32, ESK_FAULT_TABLE_NAME),
+    SPEC_FAULT(table.column_count, 255, ESK_FAULT_NO_COLUMNS),
+    SPEC_FAULT(table.row_bytes, 21, ESK_FAULT_ROW_STRUCT),
+    SPEC_FAULT(table.key_column, 3, ESK_FAULT_NO_KEY),
+    SPEC_FAULT(table.key_column, 255, ESK_FAULT_NO_KEY),
+    SPEC_FAULT(blocks, 1, ESK_FAULT_REGION),
     SPEC_FAULT(store, 5, ESK_FAULT_STORE),
     SPEC_FAULT(store, 255, ESK_FAULT_STORE),
     SPEC_FAULT(k_percent, 1, ESK_FAULT_STORE),
     SPEC_FAULT(k_percent, 9, ESK_FAULT_STORE),
     SPEC_FAULT(k_percent, 91, ESK_FAULT_STORE),
     SPEC_FAULT(k_percent, 255, ESK_FAULT_STORE),
-    SPEC_FAULT(index_count, 255, ESK_FAULT_INDEX_COLUMN),
-    {.spec = {.indexes = &by_level, .index_count = 1},
-     .status = ESK_E_SCHEMA,
-     .fault = ESK_FAULT_INDEX_COLUMN},
     SPEC_COLUMNS(with_var, 0, ESK_FAULT_COLUMN_TYPE),
     SPEC_COLUMNS(with_var, 1, ESK_FAULT_KEY_TYPE),
     SPEC_COLUMNS(wide, 0, ESK_FAULT_ROW_TOO_WIDE),
@@ -315,25 +308,24 @@ static const struct spec_case spec_cases[] = {
 
 /// The specification of a case: what it does not say is that of a tree that
 /// can be created.
-static struct esk_table_spec case_spec(const struct spec_case *at,
-                                       const struct kind *kind) {
-    const struct esk_table_spec *says = &at->spec;
-    struct esk_table_spec spec = spec_of(kind, "x");
-    spec.name = says->name != NULL ? says->name : spec.name;
-    if (says->columns != NULL) {
-        spec.columns = says->columns;
-        spec.column_count = says->column_count;
-        spec.row_bytes = 0;
+static struct esk_tree_spec case_spec(const struct spec_case *at,
+                                      const struct kind *kind) {
+    const struct esk_tree_spec *says = &at->spec;
+    struct esk_tree_spec spec = spec_of(kind, "x");
+    spec.table.name =
+        says->table.name != NULL ? says->table.name : spec.table.name;
+    if (says->table.columns != NULL) {
+        spec.table.columns = says->table.columns;
+        spec.table.column_count = says->table.column_count;
+        spec.table.row_bytes = 0;
     }
-    spec.column_count =
-        says->column_count != 0 ? says->column_count : spec.column_count;
-    spec.row_bytes = says->row_bytes != 0 ? says->row_bytes : spec.row_bytes;
-    spec.key_column = says->key_column;
-    spec.indexes = says->indexes;
-    spec.index_count = says->index_count;
-    spec.keys_repeat = says->keys_repeat;
-    spec.data_blocks =
-        says->data_blocks != 0 ? says->data_blocks : spec.data_blocks;
+    spec.table.column_count = says->table.column_count != 0
+                                  ? says->table.column_count
+                                  : spec.table.column_count;
+    spec.table.row_bytes = says->table.row_bytes != 0 ? says->table.row_bytes
+                                                      : spec.table.row_bytes;
+    spec.table.key_column = says->table.key_column;
+    spec.blocks = says->blocks != 0 ? says->blocks : spec.blocks;
     spec.store = says->store != 0 ? says->store : spec.store;
     spec.k_percent = says->k_percent;
     return spec;
@@ -344,7 +336,7 @@ ESK_TEST(tree_is_not_created_by_a_specification_that_cannot_be) {
         start(&kinds[k]);
         for (size_t i = 0; i < sizeof spec_cases / sizeof spec_cases[0]; i++) {
             const struct spec_case *at = &spec_cases[i];
-            struct esk_table_spec spec = case_spec(at, &kinds[k]);
+            struct esk_tree_spec spec = case_spec(at, &kinds[k]);
             struct esk_tree *own = NULL;
             struct esk_fault fault = {.kind = 0};
             ESK_CONTEXT("%s, specification %zu", kinds[k].name, i);
@@ -362,7 +354,7 @@ ESK_TEST(tree_is_not_created_by_a_specification_that_cannot_be) {
 
 ESK_TEST(tree_in_place_is_not_created_where_nothing_is_overwritten) {
     for (size_t k = 0; k < 2; k++) {
-        struct esk_table_spec spec = spec_of(&kinds[k], "map");
+        struct esk_tree_spec spec = spec_of(&kinds[k], "map");
         misuse_start(&misuse_nor);
         MISUSE(esk_tree_create(&misuse_volume, &spec, NULL), ESK_E_UNSUPPORTED);
     }
@@ -370,7 +362,7 @@ ESK_TEST(tree_in_place_is_not_created_where_nothing_is_overwritten) {
 
 ESK_TEST(tree_is_not_created_of_another_store_than_it_is_opened_with) {
     for (size_t k = 0; k < KINDS; k++) {
-        struct esk_table_spec spec = spec_of(&kinds[k], "x");
+        struct esk_tree_spec spec = spec_of(&kinds[k], "x");
         start(&kinds[k]);
         for (size_t o = 0; o <= KINDS; o++) {
             struct esk_tree_config config = {.store = NULL};
@@ -674,13 +666,13 @@ ESK_TEST(tree_takes_no_key_that_is_no_number) {
     const struct esk_column ratio = {.name = "ratio", .type = ESK_TYPE_F32};
     const float no_number[2] = {NAN, -NAN};
     for (size_t k = 0; k < KINDS; k++) {
-        struct esk_table_spec spec = spec_of(&kinds[k], "ratios");
+        struct esk_tree_spec spec = spec_of(&kinds[k], "ratios");
         uint8_t got[4];
         start(&kinds[k]);
         tables_close();
-        spec.columns = &ratio;
-        spec.column_count = 1;
-        spec.row_bytes = 0;
+        spec.table.columns = &ratio;
+        spec.table.column_count = 1;
+        spec.table.row_bytes = 0;
         ESK_CHECK_INT(esk_tree_open_or_create(&tree, &misuse_volume, &spec,
                                               &kinds[k].config, NULL),
                       ESK_OK);
@@ -781,7 +773,7 @@ ESK_TEST(tree_asserts_its_pointers) {
 ESK_TEST(tree_asserts_the_pointers_of_its_making) {
     const struct esk_tree_config *config = &kinds[3].config;
     struct esk_volume *volume = &misuse_volume;
-    struct esk_table_spec spec = spec_of(&kinds[3], "x");
+    struct esk_tree_spec spec = spec_of(&kinds[3], "x");
     struct esk_btree_layout layout;
     struct esk_tree_options options;
     struct esk_table_info info;

@@ -22,26 +22,25 @@ static uint8_t row[ROW_BYTES];
 static uint32_t key;
 
 /// The specifications of the tables; `name` is theirs.
-static struct esk_table_spec spec_of(const char *name) {
-    struct esk_table_spec spec = {.name = name,
-                                  .columns = columns,
-                                  .column_count = 2,
-                                  .row_bytes = ROW_BYTES,
-                                  .indexes = &by_level,
-                                  .index_count = 1,
-                                  .data_blocks = 10,
-                                  .index_blocks = 4};
+static struct esk_series_spec spec_of(const char *name) {
+    struct esk_series_spec spec = {.table = {.name = name,
+                                             .columns = columns,
+                                             .column_count = 2,
+                                             .row_bytes = ROW_BYTES},
+                                   .indexes = &by_level,
+                                   .index_count = 1,
+                                   .data_blocks = 10,
+                                   .index_blocks = 4};
     return spec;
 }
 
 static const struct esk_tree_config tree_config = {.store =
                                                        &esk_store_wandering};
 
-static struct esk_table_spec tree_spec_of(const char *name) {
-    struct esk_table_spec spec = spec_of(name);
-    spec.index_count = 0;
-    spec.data_blocks = 20;
-    spec.store = ESK_STORE_WANDERING;
+static struct esk_tree_spec tree_spec_of(const char *name) {
+    struct esk_tree_spec spec = {.table = spec_of(name).table,
+                                 .store = ESK_STORE_WANDERING,
+                                 .blocks = 20};
     return spec;
 }
 
@@ -72,8 +71,8 @@ static void tables_close(void) {
 }
 
 static void start(void) {
-    struct esk_table_spec log = spec_of("log");
-    struct esk_table_spec map = tree_spec_of("map");
+    struct esk_series_spec log = spec_of("log");
+    struct esk_tree_spec map = tree_spec_of("map");
     misuse_start(&misuse_nor);
     ESK_CHECK_INT(esk_series_create(&misuse_volume, &log, NULL), ESK_OK);
     ESK_CHECK_INT(esk_tree_create(&misuse_volume, &map, NULL), ESK_OK);
@@ -132,7 +131,7 @@ ESK_TEST(volume_refuses_a_geometry_that_cannot_be) {
 
 ESK_TEST(volume_takes_pages_that_are_no_power_of_two) {
     static const struct esk_geometry odd = GEOMETRY(120, 7, 136, 1);
-    struct esk_table_spec spec = spec_of("log");
+    struct esk_series_spec spec = spec_of("log");
     misuse_start(&odd);
     ESK_CHECK_INT(esk_series_open_or_create(&series, &esk_series_parts_all,
                                             &misuse_volume, &spec, NULL, NULL),
@@ -336,13 +335,13 @@ ESK_TEST(volume_keeps_names_of_any_bytes) {
     start();
     tables_close();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct esk_table_spec spec = spec_of(names[i]);
+        struct esk_series_spec spec = spec_of(names[i]);
+        struct esk_tree_spec tree_spec = tree_spec_of(names[i]);
         struct esk_table_info info;
         ESK_CONTEXT("name %zu", i);
         ESK_CHECK_INT(esk_series_create(&misuse_volume, &spec, NULL), ESK_OK);
         MISUSE(esk_series_create(&misuse_volume, &spec, NULL), ESK_E_EXISTS);
-        spec = tree_spec_of(names[i]);
-        MISUSE(esk_tree_create(&misuse_volume, &spec, NULL), ESK_E_EXISTS);
+        MISUSE(esk_tree_create(&misuse_volume, &tree_spec, NULL), ESK_E_EXISTS);
         MISUSE(esk_volume_find(&misuse_volume, names[i], &info), ESK_OK);
         ESK_CHECK_TEXT(info.name, names[i]);
         ESK_CHECK_INT(esk_volume_drop(&misuse_volume, names[i]), ESK_OK);
@@ -408,8 +407,8 @@ ESK_TEST(volume_survives_infos_that_it_did_not_give) {
 /* Read-only mounts, steps, stamps. */
 
 ESK_TEST(volume_mounted_read_only_refuses_each_change) {
-    struct esk_table_spec other = spec_of("other");
-    struct esk_table_spec other_tree = tree_spec_of("other");
+    struct esk_series_spec other = spec_of("other");
+    struct esk_tree_spec other_tree = tree_spec_of("other");
     uint16_t done = 0;
     start();
     tables_close();
@@ -431,11 +430,11 @@ ESK_TEST(volume_mounted_read_only_refuses_each_change) {
     struct esk_column wider[3] = {columns[0], columns[1], {.name = "new"}};
     wider[2].type = ESK_TYPE_U8;
     other = spec_of("log");
-    other.columns = wider;
-    other.column_count = 3;
-    other.row_bytes = 0;
-    MISUSE(esk_series_add_columns(&misuse_volume, &esk_series_parts_all, &other,
-                                  NULL, NULL),
+    other.table.columns = wider;
+    other.table.column_count = 3;
+    other.table.row_bytes = 0;
+    MISUSE(esk_series_add_columns(&misuse_volume, &esk_series_parts_all,
+                                  &other.table, NULL, NULL),
            ESK_E_READ_ONLY);
     misuse_mount(0);
     tables_open();
@@ -458,7 +457,7 @@ ESK_TEST(volume_that_another_changed_says_so) {
     static uint64_t arena[4096];
     struct esk_volume second;
     struct esk_table_info info;
-    struct esk_table_spec spec = spec_of("other");
+    struct esk_series_spec spec = spec_of("other");
     struct esk_series *stale = NULL;
     struct esk_volume_report report;
     uint16_t at = 0;

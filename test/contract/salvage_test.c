@@ -79,10 +79,8 @@ static void store_format(struct store *store, uint8_t checksum) {
 }
 
 static int log_create(struct store *store) {
-    struct esk_table_spec spec = {
-        .name = "log",
-        .columns = log_columns,
-        .column_count = 3,
+    struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = log_columns, .column_count = 3},
         .indexes = log_index,
         .index_count = 1,
         .data_blocks = has_small_blocks(store) ? 100 : 14,
@@ -92,10 +90,8 @@ static int log_create(struct store *store) {
 }
 
 static int notes_create(struct store *store) {
-    struct esk_table_spec spec = {
-        .name = "notes",
-        .columns = note_columns,
-        .column_count = 2,
+    struct esk_series_spec spec = {
+        .table = {.name = "notes", .columns = note_columns, .column_count = 2},
         .data_blocks = has_small_blocks(store) ? 40 : 8,
         .index_blocks = 6,
         .var_blocks = has_small_blocks(store) ? 40 : 8,
@@ -108,11 +104,9 @@ static bool is_overwritten(const struct store *store) {
 }
 
 static int map_create(struct store *store) {
-    struct esk_table_spec spec = {
-        .name = "map",
-        .columns = map_columns,
-        .column_count = 2,
-        .data_blocks = has_small_blocks(store) ? 80 : 16,
+    struct esk_tree_spec spec = {
+        .table = {.name = "map", .columns = map_columns, .column_count = 2},
+        .blocks = has_small_blocks(store) ? 80 : 16,
         .store =
             is_overwritten(store) ? ESK_STORE_INPLACE : ESK_STORE_WANDERING,
     };
@@ -831,11 +825,10 @@ ESK_TEST(copy_refuses_rows_of_another_width_and_closed_tables) {
     struct esk_tree_copy tree;
     uint8_t row[16];
     store_format(to, ESK_CHECKSUM_CRC32C);
-    struct esk_table_spec wide = {.name = "wide",
-                                  .columns = log_columns,
-                                  .column_count = 3,
-                                  .data_blocks = 16,
-                                  .store = ESK_STORE_WANDERING};
+    struct esk_tree_spec wide = {
+        .table = {.name = "wide", .columns = log_columns, .column_count = 3},
+        .blocks = 16,
+        .store = ESK_STORE_WANDERING};
     struct esk_tree_config config = {.store = &esk_store_wandering};
     ESK_CHECK_INT(esk_tree_create(&to->volume, &wide, NULL), ESK_OK);
     tables_create(to);

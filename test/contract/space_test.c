@@ -16,10 +16,8 @@ static const struct esk_column columns[] = {
 
 static const struct esk_index_spec value_index[] = {{.column = 1}};
 
-static const struct esk_table_spec log_spec = {
-    .name = "log",
-    .columns = columns,
-    .column_count = 3,
+static const struct esk_series_spec log_spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 3},
     .indexes = value_index,
     .index_count = 1,
     .data_blocks = 6,
@@ -92,7 +90,7 @@ ESK_TEST(space_tells_the_wear_that_the_medium_has) {
 
 /// The oldest row goes when there is no page free, and not before.
 ESK_TEST(space_tells_when_the_oldest_block_goes) {
-    struct esk_table_spec spec = log_spec;
+    struct esk_series_spec spec = log_spec;
     struct esk_fixture fixture;
     struct esk_space space;
     uint8_t row[8 + ESK_VAR_REF_BYTES];
@@ -117,7 +115,7 @@ ESK_TEST(space_tells_when_the_oldest_block_goes) {
 }
 
 ESK_TEST(space_tells_when_a_table_is_full) {
-    struct esk_table_spec spec = log_spec;
+    struct esk_series_spec spec = log_spec;
     struct esk_fixture fixture;
     struct esk_space space;
     uint32_t number = 0;
@@ -142,10 +140,10 @@ ESK_TEST(space_tells_when_a_table_is_full) {
 
 ESK_TEST(space_of_a_program_without_an_index_log_has_none) {
     const struct esk_series_parts parts = {.keys = &esk_series_part_keys};
-    struct esk_table_spec spec = log_spec;
+    struct esk_series_spec spec = log_spec;
     struct esk_fixture fixture;
     struct esk_space space;
-    spec.column_count = 2;
+    spec.table.column_count = 2;
     spec.index_count = 0;
     spec.var_blocks = 0;
     fixture_start(&fixture, &media[0], NULL);

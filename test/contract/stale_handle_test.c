@@ -22,17 +22,15 @@ static const struct esk_column columns[] = {
     {.name = "pad", .type = ESK_TYPE_BYTES, .bytes = 2},
     {.name = "note", .type = ESK_TYPE_VAR},
 };
-static const struct esk_table_spec series_spec = {.name = "log",
-                                                  .columns = columns,
-                                                  .column_count = 4,
-                                                  .data_blocks = 12,
-                                                  .index_blocks = 6,
-                                                  .var_blocks = 6};
-static const struct esk_table_spec tree_spec = {.name = "map",
-                                                .columns = columns,
-                                                .column_count = 3,
-                                                .data_blocks = 20,
-                                                .store = ESK_STORE_WANDERING};
+static const struct esk_series_spec series_spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 4},
+    .data_blocks = 12,
+    .index_blocks = 6,
+    .var_blocks = 6};
+static const struct esk_tree_spec tree_spec = {
+    .table = {.name = "map", .columns = columns, .column_count = 3},
+    .store = ESK_STORE_WANDERING,
+    .blocks = 20};
 static const struct esk_tree_config tree_config = {.store =
                                                        &esk_store_wandering};
 static const struct esk_volume_config volume_config = {.tables_max = 2};
@@ -211,7 +209,7 @@ static void volume_refused(struct esk_volume *stale) {
                                             stale, &series_spec, NULL, NULL),
                   ESK_E_INVALID);
     ESK_CHECK_INT(esk_series_add_columns(stale, &esk_series_parts_all,
-                                         &series_spec, NULL, NULL),
+                                         &series_spec.table, NULL, NULL),
                   ESK_E_INVALID);
     ESK_CHECK_INT(esk_tree_open(&of_tree, stale, "map", &tree_config),
                   ESK_E_INVALID);

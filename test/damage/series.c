@@ -124,11 +124,11 @@ static int table_create(struct table *table) {
     };
     const struct esk_index_spec index = {.column = 1, .bitmap_bits = 16};
     uint32_t share = table->of->data_blocks;
-    struct esk_table_spec spec = {
-        .name = "rows",
-        .columns = columns,
+    struct esk_series_spec spec = {
+        .table = {.name = "rows",
+                  .columns = columns,
+                  .column_count = shape->has_var ? 4 : 3},
         .indexes = &index,
-        .column_count = shape->has_var ? 4 : 3,
         .index_count = shape->has_indexes ? 1 : 0,
         .full_policy = shape->drops ? ESK_FULL_DROP_OLDEST : ESK_FULL_REFUSE,
         .group_pages = 4,

@@ -120,12 +120,10 @@ static int tree_create(struct table *table) {
         {.name = "v", .type = ESK_TYPE_U16},
         {.name = "body", .type = ESK_TYPE_BYTES, .bytes = TREE_BODY_BYTES},
     };
-    const struct esk_table_spec spec = {
-        .name = "rows",
-        .columns = columns,
-        .column_count = 3,
-        .data_blocks = table->of->data_blocks,
+    const struct esk_tree_spec spec = {
+        .table = {.name = "rows", .columns = columns, .column_count = 3},
         .store = table->of->shape->store,
+        .blocks = table->of->data_blocks,
     };
     return esk_tree_create(&table->volume, &spec, NULL);
 }

@@ -19,15 +19,13 @@ static const struct esk_index_spec plain_indexes[] = {
     {.column = 2, .bitmap_bits = 8, .edges = gate_edges, .edge_count = 4},
 };
 
-static const struct esk_table_spec plain_spec = {
-    .name = "plain",
-    .columns = plain_columns,
+static const struct esk_series_spec plain_spec = {
+    .table = {.name = "plain", .columns = plain_columns, .column_count = 3},
     .indexes = plain_indexes,
-    .column_count = 3,
     .index_count = 2,
-    .data_blocks = 5,
     .group_pages = 4,
     .run_pages = 3,
+    .data_blocks = 5,
 };
 
 static const struct esk_column noted_columns[] = {
@@ -35,11 +33,11 @@ static const struct esk_column noted_columns[] = {
     {.name = "at", .type = ESK_TYPE_U64},
 };
 
-static const struct esk_table_spec noted_spec = {
-    .name = "noted",
-    .columns = noted_columns,
-    .column_count = 2,
-    .key_column = 1,
+static const struct esk_series_spec noted_spec = {
+    .table = {.name = "noted",
+              .columns = noted_columns,
+              .column_count = 2,
+              .key_column = 1},
     .full_policy = ESK_FULL_REFUSE,
     .data_blocks = 2,
     .index_blocks = 2,
@@ -67,10 +65,10 @@ static void rows_append(struct esk_series *series, bool noted, uint32_t count) {
 }
 
 static void table_make(struct esk_volume *volume,
-                       const struct esk_table_spec *spec, uint32_t rows) {
+                       const struct esk_series_spec *spec, uint32_t rows) {
     struct esk_series *series = NULL;
     if (esk_series_create(volume, spec, NULL) == ESK_OK &&
-        test_series_open(&series, volume, spec->name, NULL, arena,
+        test_series_open(&series, volume, spec->table.name, NULL, arena,
                          sizeof arena) == ESK_OK) {
         rows_append(series, spec == &noted_spec, rows);
         esk_series_close(series);

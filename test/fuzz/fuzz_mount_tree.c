@@ -60,19 +60,19 @@ static void table_make(struct esk_volume *volume, bool second, bool few) {
     bool overwrites = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0;
     struct esk_tree *tree = NULL;
     struct place place = {second ? 2 : 0, second ? 5 : 4, second ? 7 : 8};
-    struct esk_table_spec spec = {
-        .name = second ? "second" : "first",
-        .columns = second ? second_columns : first_columns,
-        .column_count = 2,
-        .key_column = second ? 1 : 0,
-        .data_blocks = geometry->block_count / 3,
+    struct esk_tree_spec spec = {
+        .table = {.name = second ? "second" : "first",
+                  .columns = second ? second_columns : first_columns,
+                  .column_count = 2,
+                  .key_column = second ? 1 : 0},
         .store =
             (uint8_t)((overwrites ? ESK_STORE_INPLACE : ESK_STORE_WANDERING) +
                       (second ? 1 : 0)),
+        .blocks = geometry->block_count / 3,
     };
     struct esk_tree_config config = {.store = stores[spec.store]};
     if (esk_tree_create(volume, &spec, NULL) == ESK_OK &&
-        test_tree_open(&tree, volume, spec.name, &config, arena,
+        test_tree_open(&tree, volume, spec.table.name, &config, arena,
                        sizeof arena) == ESK_OK) {
         rows_put(tree, &place, few ? 20 : 300);
         esk_tree_close(tree);

@@ -53,7 +53,7 @@ static inline int test_series_open_with(struct esk_series **series,
 
 static inline int test_series_open_or_create(
     struct esk_series **series, const struct esk_series_parts *parts,
-    struct esk_volume *volume, const struct esk_table_spec *spec,
+    struct esk_volume *volume, const struct esk_series_spec *spec,
     const struct esk_series_config *config, void *arena, uint32_t bytes,
     struct esk_fault *fault) {
     return TEST_IN_ARENA(
@@ -95,7 +95,7 @@ static inline int test_tree_open(struct esk_tree **tree,
 
 static inline int test_tree_open_or_create(struct esk_tree **tree,
                                            struct esk_volume *volume,
-                                           const struct esk_table_spec *spec,
+                                           const struct esk_tree_spec *spec,
                                            const struct esk_tree_config *config,
                                            void *arena, uint32_t bytes,
                                            struct esk_fault *fault) {

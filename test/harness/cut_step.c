@@ -60,10 +60,8 @@ static int side_fill(struct esk_model_series *model, struct cut_side *side) {
 }
 
 static int side_create(struct esk_model_series *model, struct cut_side *side) {
-    struct esk_table_spec spec = {
-        .name = "side",
-        .columns = side_columns,
-        .column_count = 2,
+    struct esk_series_spec spec = {
+        .table = {.name = "side", .columns = side_columns, .column_count = 2},
         .data_blocks = 3,
         .index_blocks = 2,
     };

@@ -71,7 +71,7 @@ static inline void fixture_start(struct esk_fixture *fixture,
 }
 
 static inline void fixture_create(struct esk_fixture *fixture,
-                                  const struct esk_table_spec *spec) {
+                                  const struct esk_series_spec *spec) {
     struct esk_fault fault = {.kind = 0};
     int status = esk_series_create(&fixture->volume, spec, &fault);
     if (status == ESK_E_SCHEMA) {

@@ -18,13 +18,12 @@ static const struct esk_column level_columns[] = {
 static const struct esk_index_spec level_indexes[] = {
     {.column = 1, .bitmap_bits = 16}};
 
-static const struct esk_table_spec level_spec = {.name = "log",
-                                                 .columns = level_columns,
-                                                 .indexes = level_indexes,
-                                                 .column_count = 2,
-                                                 .index_count = 1,
-                                                 .data_blocks = 20,
-                                                 .index_blocks = 6};
+static const struct esk_series_spec level_spec = {
+    .table = {.name = "log", .columns = level_columns, .column_count = 2},
+    .indexes = level_indexes,
+    .index_count = 1,
+    .data_blocks = 20,
+    .index_blocks = 6};
 
 static inline int16_t level_of(uint32_t number) {
     return (int16_t)(number * 7919 % 50);
@@ -42,7 +41,7 @@ static inline int level_append(struct esk_fixture *fixture, uint32_t key,
 /// Makes the medium and the table, and opens it.
 static inline void level_start(struct esk_fixture *fixture,
                                const struct esk_geometry *geometry,
-                               const struct esk_table_spec *spec,
+                               const struct esk_series_spec *spec,
                                const struct esk_series_config *config) {
     fixture_start(fixture, geometry, NULL);
     fixture_create(fixture, spec);

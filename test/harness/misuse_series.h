@@ -27,23 +27,23 @@ static struct esk_series *plain; ///< another one, without values and indexes
 static uint8_t row[ROW_BYTES];
 static uint32_t key;
 
-static inline struct esk_table_spec spec_of(const char *name) {
-    struct esk_table_spec spec = {.name = name,
-                                  .columns = columns,
-                                  .column_count = COLUMNS,
-                                  .row_bytes = ROW_BYTES,
-                                  .indexes = &by_level,
-                                  .index_count = 1,
-                                  .data_blocks = 12,
-                                  .index_blocks = 6,
-                                  .var_blocks = 8};
+static inline struct esk_series_spec spec_of(const char *name) {
+    struct esk_series_spec spec = {.table = {.name = name,
+                                             .columns = columns,
+                                             .column_count = COLUMNS,
+                                             .row_bytes = ROW_BYTES},
+                                   .indexes = &by_level,
+                                   .index_count = 1,
+                                   .data_blocks = 12,
+                                   .index_blocks = 6,
+                                   .var_blocks = 8};
     return spec;
 }
 
-static inline struct esk_table_spec plain_spec(void) {
-    struct esk_table_spec spec = spec_of("plain");
-    spec.column_count = 4;
-    spec.row_bytes = 14;
+static inline struct esk_series_spec plain_spec(void) {
+    struct esk_series_spec spec = spec_of("plain");
+    spec.table.column_count = 4;
+    spec.table.row_bytes = 14;
     spec.index_count = 0;
     return spec;
 }
@@ -92,7 +92,7 @@ static inline void tables_open(void) {
 }
 
 static inline void start(const struct esk_geometry *geometry) {
-    struct esk_table_spec spec = spec_of("log");
+    struct esk_series_spec spec = spec_of("log");
     misuse_start(geometry);
     ESK_CHECK_INT(esk_series_create(&misuse_volume, &spec, NULL), ESK_OK);
     spec = plain_spec();

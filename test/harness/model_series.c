@@ -83,12 +83,12 @@ static void schema_make(struct esk_model_series *model) {
 
 static int table_create(struct esk_model_series *model) {
     const struct esk_model_series_table *table = &model->table;
-    struct esk_table_spec spec = {
-        .name = "log",
-        .columns = model->columns,
+    struct esk_series_spec spec = {
+        .table = {.name = "log",
+                  .columns = model->columns,
+                  .column_count = model->column_count,
+                  .key_column = model->key_column},
         .indexes = table->index_count > 0 ? model->indexes : NULL,
-        .column_count = model->column_count,
-        .key_column = model->key_column,
         .index_count = table->index_count,
         .full_policy = table->full_policy,
         .keys_repeat = table->keys_repeat,

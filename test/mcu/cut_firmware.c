@@ -59,10 +59,8 @@ static void create(void) {
         {"v3", "", ESK_TYPE_I32, 0, 0},
     };
     static const struct esk_index_spec index = {.column = 1, .bitmap_bits = 16};
-    static const struct esk_table_spec spec = {
-        .name = "log",
-        .columns = columns,
-        .column_count = 4,
+    static const struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = columns, .column_count = 4},
         .indexes = &index,
         .index_count = 1,
         .data_blocks = DATA_BLOCKS,

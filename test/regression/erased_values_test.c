@@ -14,12 +14,11 @@ static const struct esk_column columns[] = {
     {.name = "note", .type = ESK_TYPE_VAR},
 };
 
-static const struct esk_table_spec spec = {.name = "log",
-                                           .columns = columns,
-                                           .column_count = 2,
-                                           .data_blocks = 6,
-                                           .index_blocks = 3,
-                                           .var_blocks = 4};
+static const struct esk_series_spec spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 2},
+    .data_blocks = 6,
+    .index_blocks = 3,
+    .var_blocks = 4};
 
 enum { ROW_BYTES = 16, VALUE_BYTES = 100 };
 

@@ -13,7 +13,7 @@ enum { MEDIA = 3 };
 
 static void start(struct esk_fixture *fixture,
                   const struct esk_geometry *geometry,
-                  const struct esk_table_spec *spec) {
+                  const struct esk_series_spec *spec) {
     level_start(fixture, geometry, spec, NULL);
 }
 
@@ -79,7 +79,7 @@ ESK_TEST(field_one_bad_header_does_not_lose_the_rest) {
 ESK_TEST(field_exactly_full_then_reboot_keeps_everything) {
     for (int m = 0; m < MEDIA; m++) {
         for (uint32_t short_by = 0; short_by < 3; short_by++) {
-            struct esk_table_spec spec = level_spec;
+            struct esk_series_spec spec = level_spec;
             struct esk_fixture fixture;
             uint32_t page_rows = (media[m]->page_bytes - 16u) / LEVEL_ROW_BYTES;
             ESK_CONTEXT("medium %d, %u rows short", m, short_by);
@@ -102,7 +102,7 @@ ESK_TEST(field_exactly_full_then_reboot_keeps_everything) {
 
 ESK_TEST(field_ring_exactly_full_then_reboot_drops_a_block_at_most) {
     for (int m = 0; m < MEDIA; m++) {
-        struct esk_table_spec spec = level_spec;
+        struct esk_series_spec spec = level_spec;
         struct esk_fixture fixture;
         uint32_t page_rows = (media[m]->page_bytes - 16u) / LEVEL_ROW_BYTES;
         uint32_t block_rows = media[m]->block_pages * page_rows;
@@ -197,7 +197,7 @@ ESK_TEST(field_sync_after_every_one_of_1000_rows_keeps_value_queries_exact) {
     static const struct esk_geometry *const chips[] = {&fixture_nor,
                                                        &fixture_nand};
     for (int c = 0; c < 2; c++) {
-        struct esk_table_spec spec = level_spec;
+        struct esk_series_spec spec = level_spec;
         struct esk_geometry geometry = *chips[c];
         struct esk_fixture fixture;
         ESK_CONTEXT("chip %d", c);
@@ -223,8 +223,9 @@ ESK_TEST(field_sync_after_every_one_of_1000_rows_keeps_value_queries_exact) {
 ESK_TEST(field_page_of_more_than_255_rows_is_used_to_the_last) {
     static const struct esk_column narrow[] = {
         {.name = "at", .type = ESK_TYPE_U16}};
-    static const struct esk_table_spec spec = {
-        .name = "log", .columns = narrow, .column_count = 1, .data_blocks = 8};
+    static const struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = narrow, .column_count = 1},
+        .data_blocks = 8};
     struct esk_geometry geometry = fixture_nand;
     struct esk_fixture fixture;
     geometry.page_bytes = 2048;
@@ -259,10 +260,9 @@ ESK_TEST(field_key_space_ends_at_the_types_maximum) {
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         struct esk_column column = {.name = "at", .type = types[i].type};
-        struct esk_table_spec spec = {.name = "log",
-                                      .columns = &column,
-                                      .column_count = 1,
-                                      .data_blocks = 4};
+        struct esk_series_spec spec = {
+            .table = {.name = "log", .columns = &column, .column_count = 1},
+            .data_blocks = 4};
         struct esk_fixture fixture;
         start(&fixture, &fixture_nor, &spec);
         for (uint64_t back = 40; back <= 40; back--) {
@@ -309,7 +309,7 @@ ESK_TEST(field_bitmap_buckets_do_not_depend_on_the_hosts_byte_order) {
     /* Edges -256, 100, 300: buckets 0, 0, 2, 2. Order form of an i16 is the
        value with its sign bit flipped: -300 is 0x7ED4, 299 is 0x812B. */
     static const uint8_t entry[] = {0xD4, 0x7E, 0x2B, 0x81, 0x05};
-    struct esk_table_spec spec = level_spec;
+    struct esk_series_spec spec = level_spec;
     struct esk_fixture fixture;
     spec.indexes = index;
     spec.run_pages = 2;

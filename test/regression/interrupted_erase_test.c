@@ -13,7 +13,7 @@ enum { ROWS = 5000, CUTS = 300 };
 /// the data region's oldest block cannot be read then.
 static bool cut_made(struct esk_fixture *fixture, uint32_t op,
                      enum esk_sim_cut_mode mode) {
-    struct esk_table_spec spec = level_spec;
+    struct esk_series_spec spec = level_spec;
     spec.data_blocks = 8;
     spec.index_blocks = 4;
     level_start(fixture, &fixture_nor, &spec, NULL);

@@ -12,13 +12,12 @@ static const struct esk_column columns[] = {
     {.name = "trace", .type = ESK_TYPE_BYTES, .bytes = 96},
 };
 
-static const struct esk_table_spec spec = {.name = "log",
-                                           .columns = columns,
-                                           .column_count = 2,
-                                           .run_pages = 5,
-                                           .full_policy = ESK_FULL_REFUSE,
-                                           .data_blocks = 20,
-                                           .index_blocks = 4};
+static const struct esk_series_spec spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 2},
+    .full_policy = ESK_FULL_REFUSE,
+    .run_pages = 5,
+    .data_blocks = 20,
+    .index_blocks = 4};
 
 /// Appends rows until the newest page on the medium is the first behind a run
 /// page. Returns how many rows that page has.

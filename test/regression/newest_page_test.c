@@ -9,11 +9,10 @@
 
 #include "test/harness/level_log.h"
 
-static const struct esk_table_spec spec = {.name = "log",
-                                           .columns = level_columns,
-                                           .column_count = 2,
-                                           .data_blocks = 16,
-                                           .index_blocks = 4};
+static const struct esk_series_spec spec = {
+    .table = {.name = "log", .columns = level_columns, .column_count = 2},
+    .data_blocks = 16,
+    .index_blocks = 4};
 
 static const struct esk_geometry *const media[] = {&fixture_nor, &fixture_nand,
                                                    &fixture_sd};

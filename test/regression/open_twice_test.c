@@ -14,9 +14,11 @@ static const struct esk_column columns[] = {
     {.name = "level", .type = ESK_TYPE_I16},
 };
 
-static const struct esk_table_spec specs[] = {
-    {.name = "log", .columns = columns, .column_count = 2, .data_blocks = 8},
-    {.name = "other", .columns = columns, .column_count = 2, .data_blocks = 8},
+static const struct esk_series_spec specs[] = {
+    {.table = {.name = "log", .columns = columns, .column_count = 2},
+     .data_blocks = 8},
+    {.table = {.name = "other", .columns = columns, .column_count = 2},
+     .data_blocks = 8},
 };
 
 enum { ROW_BYTES = 6, ROWS = 300 };

@@ -26,10 +26,9 @@ static struct esk_series *series_open(struct esk_volume *volume,
 ESK_TEST(refusing_table_keeps_the_values_of_a_block_that_failed) {
     const struct esk_column columns[] = {{"k", "", ESK_TYPE_I64, 0, 0},
                                          {"v", "", ESK_TYPE_VAR, 0, 0}};
-    const struct esk_table_spec spec = {.name = "t",
-                                        .columns = columns,
-                                        .column_count = 2,
-                                        .full_policy = ESK_FULL_REFUSE};
+    const struct esk_series_spec spec = {
+        .table = {.name = "t", .columns = columns, .column_count = 2},
+        .full_policy = ESK_FULL_REFUSE};
     const struct esk_volume_config format = {.uuid = {1}};
     struct esk_sim_config config = {.seed = 1};
     config.geometry.block_count = 40;

@@ -50,7 +50,7 @@ static void fill(struct esk_fixture *fixture, uint32_t rewritten) {
 ESK_TEST(backward_value_query_finds_rows_of_a_page_written_twice) {
     static const struct esk_series_config config = {.key_index_bytes = 48,
                                                     .key_error_16ths = 16};
-    struct esk_table_spec spec = level_spec;
+    struct esk_series_spec spec = level_spec;
     spec.data_blocks = 8;
     spec.index_blocks = 4;
     for (uint32_t rewritten = 50; rewritten < ROWS - 60; rewritten += 7) {

@@ -278,18 +278,17 @@ static void volume_make(const char *uuid, bool has_second) {
         {"water", "mdegC", ESK_TYPE_I32, 0, 0},
     };
     struct esk_volume_config config = {.tables_max = 2};
-    struct esk_table_spec spec = {.name = "log",
-                                  .columns = columns,
-                                  .column_count = 4,
-                                  .data_blocks = 12,
-                                  .index_blocks = 2};
+    struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = columns, .column_count = 4},
+        .data_blocks = 12,
+        .index_blocks = 2};
     struct esk_volume volume;
     memcpy(config.uuid, uuid, sizeof config.uuid);
     ESK_CHECK_INT(esk_volume_format(device, &config, TEST_SCRATCH), ESK_OK);
     ESK_CHECK_INT(esk_volume_mount(&volume, device, 0, TEST_SCRATCH), ESK_OK);
     ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
     if (has_second) {
-        spec.name = "second";
+        spec.table.name = "second";
         spec.data_blocks = 2;
         ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
     }

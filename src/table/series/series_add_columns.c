@@ -31,11 +31,9 @@ int esk_series_add_columns(struct esk_volume *volume,
     struct esk_table_info info;
     struct esk_fault found;
     fault = fault != NULL ? fault : &found;
-    own.indexes = NULL;
-    own.index_count = 0;
     ESK_TRY(esk_volume_page(volume, &page));
-    ESK_TRY(esk_series_spec_check(&own, esk_volume_geometry(volume)->page_bytes,
-                                  fault));
+    ESK_TRY(esk_series_table_check(
+        spec, esk_volume_geometry(volume)->page_bytes, fault));
     ESK_TRY(esk_catalog_find_name(volume, spec->name, &info, page));
     if (info.column_count < own.column_count) {
         own.column_count = info.column_count;

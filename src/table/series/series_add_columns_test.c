@@ -36,17 +36,17 @@ static const struct esk_geometry media[] = {
 
 enum { MEDIA = sizeof media / sizeof media[0] };
 
-static struct esk_table_spec spec_with(uint8_t column_count) {
-    return (struct esk_table_spec){
-        .name = "log",
-        .columns = columns,
-        .column_count = column_count,
+static struct esk_series_spec spec_with(uint8_t column_count) {
+    return (struct esk_series_spec){
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = column_count,
+                  .version = column_count},
         .indexes = value_index,
         .index_count = 1,
         .data_blocks = 24,
         .index_blocks = 4,
         .var_blocks = 8,
-        .version = column_count,
     };
 }
 
@@ -64,7 +64,7 @@ static void reopen(struct log *log) {
 }
 
 static void log_start(struct log *log, const struct esk_geometry *geometry) {
-    struct esk_table_spec spec = spec_with(LEVEL);
+    struct esk_series_spec spec = spec_with(LEVEL);
     memset(log, 0, sizeof *log);
     fixture_start(&log->fixture, geometry, NULL);
     fixture_create(&log->fixture, &spec);
@@ -113,9 +113,10 @@ static int add_with(struct esk_fixture *fixture,
 
 /// Adds columns up to number `column_count`, and opens the table.
 static void add(struct log *log, uint8_t column_count) {
-    struct esk_table_spec spec = spec_with(column_count);
+    struct esk_series_spec spec = spec_with(column_count);
     esk_series_close(log->fixture.series);
-    ESK_CHECK_INT(add_with(&log->fixture, &spec, row_given, NULL), ESK_OK);
+    ESK_CHECK_INT(add_with(&log->fixture, &spec.table, row_given, NULL),
+                  ESK_OK);
     if (log->narrow == UINT32_MAX) {
         log->narrow = log->count;
     }
@@ -298,7 +299,7 @@ ESK_TEST(columns_are_added_to_a_table_without_rows) {
 /// What a firmware calls at each reset costs nothing from the second on.
 ESK_TEST(columns_that_are_there_are_left_alone) {
     static struct log log;
-    struct esk_table_spec spec = spec_with(MORE);
+    struct esk_series_spec spec = spec_with(MORE);
     struct esk_table_info info;
     log_start(&log, &media[0]);
     fill(&log, 50);
@@ -306,7 +307,7 @@ ESK_TEST(columns_that_are_there_are_left_alone) {
     add(&log, MORE);
     esk_series_close(log.fixture.series);
     uint64_t before = esk_sim_op_count(log.fixture.sim);
-    ESK_CHECK_INT(add_with(&log.fixture, &spec, NULL, NULL), ESK_OK);
+    ESK_CHECK_INT(add_with(&log.fixture, &spec.table, NULL, NULL), ESK_OK);
     ESK_CHECK_INT(esk_sim_op_count(log.fixture.sim), before);
     ESK_CHECK_INT(esk_volume_find(&log.fixture.volume, "log", &info), ESK_OK);
     ESK_CHECK_INT(info.version, MORE);
@@ -319,13 +320,13 @@ ESK_TEST(columns_that_are_there_are_left_alone) {
 
 ESK_TEST(no_row_given_means_zeros) {
     static struct log log;
-    struct esk_table_spec spec = spec_with(MORE);
+    struct esk_series_spec spec = spec_with(MORE);
     uint8_t row[WIDEST];
     log_start(&log, &media[0]);
     fill(&log, 1);
     ESK_CHECK_INT(esk_series_sync(log.fixture.series), ESK_OK);
     esk_series_close(log.fixture.series);
-    ESK_CHECK_INT(add_with(&log.fixture, &spec, NULL, NULL), ESK_OK);
+    ESK_CHECK_INT(add_with(&log.fixture, &spec.table, NULL, NULL), ESK_OK);
     fixture_open(&log.fixture, "log", NULL);
     memset(row, 0xFF, sizeof row);
     ESK_CHECK_INT(esk_series_newest(log.fixture.series, row), ESK_OK);
@@ -341,7 +342,7 @@ ESK_TEST(columns_that_cannot_be_added_are_told) {
     static struct log log;
     struct esk_fixture *fixture = &log.fixture;
     struct esk_fault fault = {.kind = 0};
-    struct esk_table_spec spec = spec_with(MORE);
+    struct esk_series_spec spec = spec_with(MORE);
     struct esk_column other[7];
     struct esk_series_parts parts = esk_series_parts_all;
     log_start(&log, &media[0]);
@@ -349,48 +350,46 @@ ESK_TEST(columns_that_cannot_be_added_are_told) {
     /* The table is open. */
     static uint64_t arena[4096];
     ESK_CHECK_INT(test_series_add_columns(&fixture->volume,
-                                          &esk_series_parts_all, &spec,
+                                          &esk_series_parts_all, &spec.table,
                                           row_given, arena, sizeof arena, NULL),
                   ESK_E_BUSY);
     ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
     esk_series_close(fixture->series);
     ESK_CHECK_INT(test_series_add_columns(&fixture->volume,
-                                          &esk_series_parts_all, &spec,
+                                          &esk_series_parts_all, &spec.table,
                                           row_given, arena, 100, NULL),
                   ESK_E_NO_MEMORY);
     parts.breaks = NULL;
-    ESK_CHECK_INT(test_series_add_columns(&fixture->volume, &parts, &spec,
+    ESK_CHECK_INT(test_series_add_columns(&fixture->volume, &parts, &spec.table,
                                           row_given, arena, sizeof arena, NULL),
                   ESK_E_UNSUPPORTED);
 
     memcpy(other, columns, sizeof other);
     other[1].type = ESK_TYPE_I32;
-    spec.columns = other;
-    ESK_CHECK_INT(add_with(fixture, &spec, NULL, &fault), ESK_E_SCHEMA);
+    spec.table.columns = other;
+    ESK_CHECK_INT(add_with(fixture, &spec.table, NULL, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_TYPE);
     ESK_CHECK_INT(fault.column, 1);
     spec = spec_with(3);
-    ESK_CHECK_INT(add_with(fixture, &spec, NULL, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(add_with(fixture, &spec.table, NULL, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_COUNT);
     spec = spec_with(MORE);
     memcpy(other, columns, sizeof other);
     other[5].bytes = 240;
-    spec.columns = other;
-    ESK_CHECK_INT(add_with(fixture, &spec, NULL, &fault), ESK_E_SCHEMA);
+    spec.table.columns = other;
+    ESK_CHECK_INT(add_with(fixture, &spec.table, NULL, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_TOO_WIDE);
-    spec.name = "none";
+    spec.table.name = "none";
     other[5].bytes = 4;
-    ESK_CHECK_INT(add_with(fixture, &spec, NULL, &fault), ESK_NOT_FOUND);
+    ESK_CHECK_INT(add_with(fixture, &spec.table, NULL, &fault), ESK_NOT_FOUND);
 
-    spec = (struct esk_table_spec){.name = "short",
-                                   .columns = two_values,
-                                   .column_count = 1,
-                                   .data_blocks = 2,
-                                   .index_blocks = 2};
+    spec = (struct esk_series_spec){
+        .table = {.name = "short", .columns = two_values, .column_count = 1},
+        .data_blocks = 2,
+        .index_blocks = 2};
     fixture_create(fixture, &spec);
-    spec.column_count = 2;
-    spec.var_blocks = 2;
-    ESK_CHECK_INT(add_with(fixture, &spec, NULL, &fault), ESK_E_SCHEMA);
+    spec.table.column_count = 2;
+    ESK_CHECK_INT(add_with(fixture, &spec.table, NULL, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     ESK_CHECK_INT(fault.column, 1);
     fixture_open(fixture, "log", NULL);
@@ -404,11 +403,10 @@ ESK_TEST(a_catalog_without_room_is_told) {
     struct esk_fault fault = {.kind = 0};
     static struct esk_column many[64];
     static char names[64][24];
-    struct esk_table_spec spec = {.name = "log",
-                                  .columns = many,
-                                  .column_count = 1,
-                                  .data_blocks = 4,
-                                  .index_blocks = 2};
+    struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = many, .column_count = 1},
+        .data_blocks = 4,
+        .index_blocks = 2};
     int status = ESK_OK;
     for (uint8_t i = 0; i < 64; i++) {
         snprintf(names[i], sizeof names[i], "column_with_number_%02u", i);
@@ -419,11 +417,11 @@ ESK_TEST(a_catalog_without_room_is_told) {
     fixture_create(&fixture, &spec);
     fixture_open(&fixture, "log", NULL);
     uint8_t before = 1;
-    while (status == ESK_OK && spec.column_count < 64) {
-        before = spec.column_count;
+    while (status == ESK_OK && spec.table.column_count < 64) {
+        before = spec.table.column_count;
         esk_series_close(fixture.series);
-        spec.column_count = (uint8_t)(spec.column_count + 1);
-        status = add_with(&fixture, &spec, NULL, &fault);
+        spec.table.column_count = (uint8_t)(spec.table.column_count + 1);
+        status = add_with(&fixture, &spec.table, NULL, &fault);
         if (status == ESK_OK) {
             fixture_open(&fixture, "log", NULL);
         }
@@ -441,7 +439,7 @@ ESK_TEST(a_cut_leaves_all_rows_and_either_columns) {
     uint32_t done = 0;
     for (uint64_t cut = 1; cut < 60; cut++) {
         static struct log log;
-        struct esk_table_spec spec = spec_with(MORE);
+        struct esk_series_spec spec = spec_with(MORE);
         ESK_CONTEXT("cut %u", (unsigned)cut);
         log_start(&log, &media[cut % MEDIA]);
         fill(&log, 103);
@@ -450,7 +448,7 @@ ESK_TEST(a_cut_leaves_all_rows_and_either_columns) {
         esk_sim_cut_at(log.fixture.sim,
                        esk_sim_op_count(log.fixture.sim) + cut / MEDIA,
                        ESK_SIM_CUT_DRAWN);
-        int status = add_with(&log.fixture, &spec, row_given, NULL);
+        int status = add_with(&log.fixture, &spec.table, row_given, NULL);
         esk_sim_power_on(log.fixture.sim);
         fixture_mount(&log.fixture);
         fixture_open(&log.fixture, "log", NULL);

@@ -32,10 +32,8 @@ static void fixture_break(struct esk_fixture *fixture) {
         {.name = "at", .type = ESK_TYPE_I64},
         {.name = "number", .type = ESK_TYPE_U32},
     };
-    static const struct esk_table_spec spec = {
-        .name = "log",
-        .columns = columns,
-        .column_count = 2,
+    static const struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = columns, .column_count = 2},
         .data_blocks = 40,
     };
     fixture_start(fixture, &fixture_nor, NULL);

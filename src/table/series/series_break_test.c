@@ -19,10 +19,8 @@ static const struct esk_column columns[] = {
 
 static const struct esk_index_spec value_index[] = {{.column = 1}};
 
-static const struct esk_table_spec log_spec = {
-    .name = "log",
-    .columns = columns,
-    .column_count = 2,
+static const struct esk_series_spec log_spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 2},
     .indexes = value_index,
     .index_count = 1,
     .data_blocks = 24,
@@ -45,7 +43,7 @@ struct log {
 };
 
 static struct log *log_start(const struct esk_geometry *geometry,
-                             const struct esk_table_spec *spec) {
+                             const struct esk_series_spec *spec) {
     struct log *log = calloc(1, sizeof *log);
     fixture_start(&log->fixture, geometry, NULL);
     fixture_create(&log->fixture, spec);
@@ -263,7 +261,7 @@ ESK_TEST(a_page_is_dropped_from_again_and_again) {
 }
 
 ESK_TEST(drops_are_limited_by_the_rows_that_are_there) {
-    struct esk_table_spec spec = log_spec;
+    struct esk_series_spec spec = log_spec;
     struct log *log = NULL;
     spec.full_policy = ESK_FULL_REFUSE;
     log = log_start(&media[0], &spec);
@@ -383,7 +381,7 @@ static void open_without_log(struct log *log,
 ESK_TEST(key_index_without_a_log_begins_anew) {
     static const struct esk_series_keys *const keys[] = {
         &esk_series_part_keys, &esk_series_part_samples, NULL};
-    struct esk_table_spec plain = log_spec;
+    struct esk_series_spec plain = log_spec;
     plain.index_count = 0;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         struct log *log = log_start(&media[0], &plain);

@@ -15,16 +15,15 @@ static const struct esk_column columns[] = {
 static const struct esk_index_spec indexes[] = {
     {.column = 1, .bitmap_bits = 16}};
 
-static const struct esk_table_spec spec = {.name = "log",
-                                           .columns = columns,
-                                           .indexes = indexes,
-                                           .column_count = 3,
-                                           .index_count = 1,
-                                           .data_blocks = 8,
-                                           .index_blocks = 4,
-                                           .var_blocks = 10,
-                                           .group_pages = 4,
-                                           .run_pages = 4};
+static const struct esk_series_spec spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 3},
+    .indexes = indexes,
+    .index_count = 1,
+    .group_pages = 4,
+    .run_pages = 4,
+    .data_blocks = 8,
+    .index_blocks = 4,
+    .var_blocks = 10};
 
 enum {
     ROW_BYTES = 6 + ESK_VAR_REF_BYTES,
@@ -106,10 +105,10 @@ ESK_TEST(check_of_an_empty_table_finds_nothing) {
 static int check_without_oldest(uint32_t blocks,
                                 struct esk_series_report *report) {
     static const struct esk_series_config config = {.erase_ahead = 8};
-    struct esk_table_spec wide = spec;
+    struct esk_series_spec wide = spec;
     struct esk_fixture fixture;
     wide.data_blocks = 40;
-    wide.column_count = 2;
+    wide.table.column_count = 2;
     wide.var_blocks = 0;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &wide);

@@ -36,7 +36,7 @@ static uint32_t sum(uint32_t left, uint32_t right) {
 
 /// Splits `total` blocks, all that is left, among data, index and var regions.
 static void region_split(const struct esk_volume *volume,
-                         const struct esk_table_spec *spec,
+                         const struct esk_series_spec *spec,
                          const struct series_plan *plan,
                          struct esk_table_info *info, uint32_t total) {
     uint32_t data = total;
@@ -54,7 +54,7 @@ static void region_split(const struct esk_volume *volume,
 /// The blocks that were asked for, or follow from the data region's.
 /// Returns their sum.
 static uint32_t region_ask(const struct esk_volume *volume,
-                           const struct esk_table_spec *spec,
+                           const struct esk_series_spec *spec,
                            const struct series_plan *plan,
                            struct esk_table_info *info) {
     uint32_t data = spec->data_blocks;
@@ -69,7 +69,7 @@ static uint32_t region_ask(const struct esk_volume *volume,
 
 /// Blocks of the sync journal; the data region gives them.
 static uint32_t sync_blocks(const struct esk_volume *volume,
-                            const struct esk_table_spec *spec,
+                            const struct esk_series_spec *spec,
                             const struct esk_table_info *info) {
     if (spec->sync_blocks == ESK_SYNC_BLOCKS_NONE) {
         return 0;
@@ -82,7 +82,7 @@ static uint32_t sync_blocks(const struct esk_volume *volume,
 }
 
 static int regions_place(struct esk_volume *volume,
-                         const struct esk_table_spec *spec,
+                         const struct esk_series_spec *spec,
                          const struct series_plan *plan,
                          struct esk_table_info *info, struct esk_fault *fault,
                          uint8_t *page) {
@@ -120,7 +120,7 @@ static int regions_place(struct esk_volume *volume,
 }
 
 int esk_series_create(struct esk_volume *volume,
-                      const struct esk_table_spec *spec,
+                      const struct esk_series_spec *spec,
                       struct esk_fault *fault) {
     ESK_ASSERT(spec != NULL);
     uint8_t *page = NULL;
@@ -128,16 +128,17 @@ int esk_series_create(struct esk_volume *volume,
     uint8_t tail[ESK_OPTION_TAIL_BYTES];
     struct esk_fault found;
     struct esk_table_info info;
+    const struct esk_table_spec *table = &spec->table;
     fault = fault != NULL ? fault : &found;
     ESK_TRY(esk_volume_page(volume, &page));
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     ESK_TRY(esk_series_spec_check(spec, page_bytes, fault));
-    ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_SERIES, spec, &info, page));
+    ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_SERIES, table, &info, page));
     info.index_count = spec->index_count;
     esk_series_spec_derive(spec, page_bytes, &plan.run_pages,
                            &plan.group_pages);
-    for (uint8_t i = 0; i < spec->column_count; i++) {
-        plan.has_var = plan.has_var || spec->columns[i].type == ESK_TYPE_VAR;
+    for (uint8_t i = 0; i < table->column_count; i++) {
+        plan.has_var = plan.has_var || table->columns[i].type == ESK_TYPE_VAR;
     }
     const uint8_t options[] = {plan.group_pages, plan.run_pages,
                                spec->full_policy,
@@ -146,13 +147,13 @@ int esk_series_create(struct esk_volume *volume,
     esk_option_add(&info, ESK_OPTION_SERIES, options, sizeof options);
     esk_option_add(&info, ESK_OPTION_TAIL, tail, sizeof tail);
     ESK_TRY(regions_place(volume, spec, &plan, &info, fault, page));
-    return esk_catalog_add(volume, spec, spec->indexes, &info, fault, page);
+    return esk_catalog_add(volume, table, spec->indexes, &info, fault, page);
 }
 
 int esk_series_open_or_create(struct esk_series **series,
                               const struct esk_series_parts *parts,
                               struct esk_volume *volume,
-                              const struct esk_table_spec *spec,
+                              const struct esk_series_spec *spec,
                               const struct esk_series_config *config,
                               struct esk_fault *fault) {
     ESK_ASSERT(series != NULL && parts != NULL && spec != NULL);
@@ -165,8 +166,8 @@ int esk_series_open_or_create(struct esk_series **series,
     ESK_TRY(esk_volume_page(volume, &page));
     int status = esk_series_create(volume, spec, fault);
     if (status == ESK_E_EXISTS) {
-        status = esk_schema_compare(volume, ESK_TABLE_SERIES, spec, &info,
-                                    fault, page);
+        status = esk_schema_compare(volume, ESK_TABLE_SERIES, &spec->table,
+                                    &info, fault, page);
         if (status == ESK_OK) {
             status = esk_series_options(&info, &options);
         }
@@ -176,5 +177,6 @@ int esk_series_open_or_create(struct esk_series **series,
         }
     }
     ESK_TRY(status);
-    return esk_series_open_with(series, parts, volume, spec->name, config);
+    return esk_series_open_with(series, parts, volume, spec->table.name,
+                                config);
 }

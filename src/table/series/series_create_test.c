@@ -23,13 +23,13 @@ ESK_ROW(log_row, LOG_ROW);
     COLUMN(U64, at, "us")
 ESK_ROW_PACKED(odd_row, ODD_ROW);
 
-static const struct esk_table_spec log_spec = {
-    .name = "log", ESK_ROW_SPEC(log_row), .data_blocks = 8};
+static const struct esk_series_spec log_spec = {
+    .table = {.name = "log", ESK_ROW_SPEC(log_row)}, .data_blocks = 8};
 
 static uint64_t arena[512];
 
 /// Opens what `spec` describes, or creates it, on the fixture's volume.
-static int use(struct esk_fixture *fixture, const struct esk_table_spec *spec,
+static int use(struct esk_fixture *fixture, const struct esk_series_spec *spec,
                struct esk_series **series, struct esk_fault *fault) {
     return test_series_open_or_create(series, &esk_series_parts_all,
                                       &fixture->volume, spec, NULL, arena,
@@ -39,8 +39,8 @@ static int use(struct esk_fixture *fixture, const struct esk_table_spec *spec,
 ESK_TEST(row_macros_make_a_struct_and_its_columns) {
     ESK_CHECK_INT(sizeof(struct odd_row), 13);
     ESK_CHECK_INT(sizeof(struct log_row), 20);
-    ESK_CHECK_INT(log_spec.column_count, 5);
-    ESK_CHECK_INT(log_spec.row_bytes, 20);
+    ESK_CHECK_INT(log_spec.table.column_count, 5);
+    ESK_CHECK_INT(log_spec.table.row_bytes, 20);
     ESK_CHECK_INT(esk_row_bytes(log_row_columns, 5), 20);
     ESK_CHECK_INT(esk_row_bytes(odd_row_columns, 3), 13);
     ESK_CHECK_INT(esk_row_offset(log_row_columns, 3),
@@ -84,8 +84,8 @@ ESK_TEST(series_is_created_once_and_opened_at_each_later_boot) {
                   ESK_OK);
     ESK_CHECK_INT(use(&fixture, &log_spec, &series, NULL), ESK_OK);
     esk_series_close(series);
-    struct esk_table_spec other = log_spec;
-    other.name = "other";
+    struct esk_series_spec other = log_spec;
+    other.table.name = "other";
     ESK_CHECK_INT(use(&fixture, &other, &series, NULL), ESK_E_READ_ONLY);
     fixture_end(&fixture);
 }
@@ -124,7 +124,7 @@ ESK_TEST(series_that_is_another_is_told_with_both_sides) {
         struct esk_series *series = NULL;
         struct esk_fault fault = {.kind = 0};
         struct esk_column columns[5];
-        struct esk_table_spec spec = log_spec;
+        struct esk_series_spec spec = log_spec;
         ESK_CONTEXT("case %zu", i);
         fixture_start(&fixture, &fixture_nor, NULL);
         ESK_CHECK_INT(use(&fixture, &spec, &series, NULL), ESK_OK);
@@ -133,10 +133,10 @@ ESK_TEST(series_that_is_another_is_told_with_both_sides) {
         if (cases[i].column != 255) {
             columns[cases[i].column] = cases[i].to;
         }
-        spec.columns = columns;
-        spec.column_count = cases[i].count;
-        spec.key_column = cases[i].key;
-        spec.row_bytes = cases[i].row_bytes;
+        spec.table.columns = columns;
+        spec.table.column_count = cases[i].count;
+        spec.table.key_column = cases[i].key;
+        spec.table.row_bytes = cases[i].row_bytes;
         uint64_t operations = esk_sim_op_count(fixture.sim);
         ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
         ESK_CHECK_INT(fault.kind, cases[i].fault.kind);
@@ -153,7 +153,7 @@ ESK_TEST(series_whose_keys_repeat_is_another) {
     struct esk_fixture fixture;
     struct esk_series *series = NULL;
     struct esk_fault fault = {.kind = 0};
-    struct esk_table_spec spec = log_spec;
+    struct esk_series_spec spec = log_spec;
     fixture_start(&fixture, &fixture_nor, NULL);
     ESK_CHECK_INT(use(&fixture, &log_spec, &series, NULL), ESK_OK);
     esk_series_close(series);
@@ -169,11 +169,10 @@ ESK_TEST(series_of_another_kind_or_without_room_is_told) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32}};
-    const struct esk_table_spec tree = {.name = "log",
-                                        .columns = map,
-                                        .column_count = 2,
-                                        .data_blocks = 10,
-                                        .store = ESK_STORE_WANDERING};
+    const struct esk_tree_spec tree = {
+        .table = {.name = "log", .columns = map, .column_count = 2},
+        .store = ESK_STORE_WANDERING,
+        .blocks = 10};
     struct esk_fixture fixture;
     struct esk_series *series = NULL;
     struct esk_fault fault = {.kind = 0};
@@ -183,8 +182,8 @@ ESK_TEST(series_of_another_kind_or_without_room_is_told) {
     ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_KIND);
     ESK_CHECK_INT(fault.wanted, ESK_TABLE_SERIES);
     ESK_CHECK_INT(fault.found, ESK_TABLE_TREE);
-    struct esk_table_spec large = log_spec;
-    large.name = "large";
+    struct esk_series_spec large = log_spec;
+    large.table.name = "large";
     large.data_blocks = 60;
     large.index_blocks = 2;
     large.var_blocks = 2;
@@ -204,11 +203,10 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32}};
-    struct esk_table_spec spec = {.name = "map",
-                                  .columns = map,
-                                  .column_count = 2,
-                                  .data_blocks = 10,
-                                  .store = ESK_STORE_WANDERING};
+    struct esk_tree_spec spec = {
+        .table = {.name = "map", .columns = map, .column_count = 2},
+        .store = ESK_STORE_WANDERING,
+        .blocks = 10};
     struct esk_tree_config config = {.store = &esk_store_wandering};
     struct esk_fixture fixture;
     struct esk_fault fault = {.kind = 0};
@@ -238,8 +236,8 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
     ESK_CHECK_INT(fault.found, ESK_STORE_WANDERING);
     spec.store = ESK_STORE_WANDERING;
     config.store = &esk_store_wandering;
-    spec.name = "small";
-    spec.data_blocks = 3;
+    spec.table.name = "small";
+    spec.blocks = 3;
     ESK_CHECK_INT(test_tree_open_or_create(&tree, &fixture.volume, &spec,
                                            &config, arena, sizeof arena,
                                            &fault),
@@ -269,11 +267,10 @@ ESK_TEST(tree_whose_region_cannot_be_is_corrupt) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32}};
-    struct esk_table_spec spec = {.name = "map",
-                                  .columns = map,
-                                  .column_count = 2,
-                                  .data_blocks = 10,
-                                  .store = ESK_STORE_WANDERING};
+    struct esk_tree_spec spec = {
+        .table = {.name = "map", .columns = map, .column_count = 2},
+        .store = ESK_STORE_WANDERING,
+        .blocks = 10};
     struct esk_tree_config config = {.store = &esk_store_wandering};
     /* Blocks of the region, behind the head, the name, an option, a role. */
     const uint16_t at = ESK_DESCRIPTOR_NAME + 3 + (ESK_OPTION_HEAD + 2) + 5;
@@ -297,15 +294,14 @@ ESK_TEST(tree_of_one_block_and_text_in_numbers_are_refused) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32, .flags = ESK_COLUMN_TEXT}};
-    struct esk_table_spec spec = {.name = "map",
-                                  .columns = map,
-                                  .column_count = 1,
-                                  .data_blocks = 1,
-                                  .store = ESK_STORE_WANDERING};
+    struct esk_tree_spec spec = {
+        .table = {.name = "map", .columns = map, .column_count = 1},
+        .store = ESK_STORE_WANDERING,
+        .blocks = 1};
     struct esk_fault fault = {.kind = 0};
     ESK_CHECK_INT(esk_tree_spec_check(&spec, 256, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_REGION);
-    spec.column_count = 2;
+    spec.table.column_count = 2;
     ESK_CHECK_INT(esk_tree_spec_check(&spec, 256, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     ESK_CHECK_INT(fault.column, 1);
@@ -314,7 +310,7 @@ ESK_TEST(tree_of_one_block_and_text_in_numbers_are_refused) {
 ESK_TEST(series_without_a_sync_journal_where_it_asks_for_none) {
     struct esk_fixture fixture;
     struct esk_table_info info;
-    struct esk_table_spec spec = log_spec;
+    struct esk_series_spec spec = log_spec;
     spec.data_blocks = 16;
     for (uint8_t none = 0; none < 2; none++) {
         fixture_start(&fixture, &fixture_sd, NULL);
@@ -328,11 +324,9 @@ ESK_TEST(series_without_a_sync_journal_where_it_asks_for_none) {
 
 ESK_TEST(series_seeks_past_pages_without_rows) {
     static const struct esk_series_parts bare = {.keys = NULL};
-    static const struct esk_table_spec odd_spec = {.name = "odd",
-                                                   ESK_ROW_SPEC(odd_row),
-                                                   .key_column = 2,
-                                                   .sync_blocks =
-                                                       ESK_SYNC_BLOCKS_NONE};
+    static const struct esk_series_spec odd_spec = {
+        .table = {.name = "odd", ESK_ROW_SPEC(odd_row), .key_column = 2},
+        .sync_blocks = ESK_SYNC_BLOCKS_NONE};
     struct esk_fixture fixture;
     struct esk_series *series = NULL;
     struct odd_row row = {.at = 1};

@@ -148,15 +148,14 @@ static void start(struct esk_fixture *fixture,
         {.column = column, .bitmap_bits = how >= 2 ? 16 : 0},
         {.column = U8, .bitmap_bits = 8, .edges = u8_edges, .edge_count = 5},
     };
-    struct esk_table_spec spec = {.name = "log",
-                                  .columns = columns,
-                                  .indexes = indexes,
-                                  .column_count = COLUMNS,
-                                  .index_count = how == 3 ? 2 : how != 0,
-                                  .data_blocks = 40,
-                                  .index_blocks = 8,
-                                  .group_pages = 4,
-                                  .run_pages = 5};
+    struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = columns, .column_count = COLUMNS},
+        .indexes = indexes,
+        .index_count = how == 3 ? 2 : how != 0,
+        .group_pages = 4,
+        .run_pages = 5,
+        .data_blocks = 40,
+        .index_blocks = 8};
     struct esk_volume_config config = {.tables_max = 3};
     fixture_start(fixture, geometry, &config);
     fixture_create(fixture, &spec);
@@ -602,14 +601,13 @@ ESK_TEST(cursor_by_value_stays_exact_with_damaged_index_pages) {
 ESK_TEST(cursor_by_value_walks_runs_of_more_than_64_pages) {
     static const struct esk_index_spec index[] = {
         {.column = I32, .bitmap_bits = 8}};
-    struct esk_table_spec spec = {.name = "log",
-                                  .columns = columns,
-                                  .indexes = index,
-                                  .column_count = COLUMNS,
-                                  .index_count = 1,
-                                  .data_blocks = 30,
-                                  .index_blocks = 3,
-                                  .run_pages = 100};
+    struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = columns, .column_count = COLUMNS},
+        .indexes = index,
+        .index_count = 1,
+        .run_pages = 100,
+        .data_blocks = 30,
+        .index_blocks = 3};
     struct esk_geometry geometry = fixture_nand;
     struct esk_fixture fixture;
     geometry.page_bytes = 1024;

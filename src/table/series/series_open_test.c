@@ -22,16 +22,15 @@ static const uint8_t edges[] = {10, 0, 20, 0};
 static const struct esk_index_spec indexes[] = {
     {.column = 1, .bitmap_bits = 8, .edges = edges, .edge_count = 2}};
 
-static const struct esk_table_spec spec = {.name = "log",
-                                           .columns = columns,
-                                           .indexes = indexes,
-                                           .column_count = 3,
-                                           .index_count = 1,
-                                           .data_blocks = 16,
-                                           .index_blocks = 4,
-                                           .var_blocks = 10,
-                                           .group_pages = 4,
-                                           .run_pages = 4};
+static const struct esk_series_spec spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 3},
+    .indexes = indexes,
+    .index_count = 1,
+    .group_pages = 4,
+    .run_pages = 4,
+    .data_blocks = 16,
+    .index_blocks = 4,
+    .var_blocks = 10};
 
 enum { ROW_BYTES = 18 };
 
@@ -46,10 +45,10 @@ static int append(struct esk_fixture *fixture, uint32_t key) {
 }
 
 static void start(struct esk_fixture *fixture,
-                  const struct esk_table_spec *table,
+                  const struct esk_series_spec *wanted,
                   const struct esk_series_config *config, uint32_t rows) {
     fixture_start(fixture, &fixture_nor, NULL);
-    fixture_create(fixture, table);
+    fixture_create(fixture, wanted);
     fixture_open(fixture, "log", config);
     for (uint32_t key = 1; key <= rows; key++) {
         ESK_CHECK_INT(append(fixture, key), ESK_OK);
@@ -78,8 +77,8 @@ static void check_rows(struct esk_fixture *fixture, uint32_t rows) {
     ESK_CHECK_INT(found, rows < 234 ? rows - 134 : 99);
 }
 
-static const struct esk_table_spec *plain_spec(void) {
-    static struct esk_table_spec plain;
+static const struct esk_series_spec *plain_spec(void) {
+    static struct esk_series_spec plain;
     plain = spec;
     plain.index_count = 0;
     return &plain;
@@ -116,16 +115,16 @@ ESK_TEST(open_needs_the_arena_that_arena_bytes_says_to_the_byte) {
 
 ESK_TEST(open_with_the_fewest_frames_serves_every_call) {
     for (uint8_t which = 0; which < 4; which++) {
-        struct esk_table_spec table = spec;
+        struct esk_series_spec wanted = spec;
         struct esk_table_info info;
         struct esk_fixture fixture;
         struct esk_series_report report;
         uint32_t count = 0;
         ESK_CONTEXT("table %u", which);
-        table.index_count = which & 1u;
-        table.column_count = (which & 2u) != 0 ? 3 : 2;
+        wanted.index_count = which & 1u;
+        wanted.table.column_count = (which & 2u) != 0 ? 3 : 2;
         fixture_start(&fixture, &fixture_nor, NULL);
-        fixture_create(&fixture, &table);
+        fixture_create(&fixture, &wanted);
         fixture_open(&fixture, "log", NULL);
         ESK_CHECK_INT(esk_volume_find(&fixture.volume, "log", &info), ESK_OK);
         ESK_CHECK_INT(esk_series_frames_min(&info),
@@ -216,8 +215,8 @@ ESK_TEST(open_refuses_less_than_the_least) {
 
 ESK_TEST(open_of_two_tables_on_one_volume_keeps_them_apart) {
     struct esk_fixture fixture;
-    struct esk_table_spec second = spec;
-    second.name = "second";
+    struct esk_series_spec second = spec;
+    second.table.name = "second";
     second.data_blocks = 6;
     start(&fixture, &spec, NULL, 50);
     fixture_create(&fixture, &second);
@@ -428,13 +427,13 @@ ESK_TEST(open_finds_rough_keys_again_with_the_smallest_spline) {
                                                     .key_error_16ths = 1};
     for (int damage = 0; damage < 3; damage++) {
         for (uint16_t run = 4; run <= 64; run *= 16) {
-            struct esk_table_spec table = spec;
+            struct esk_series_spec wanted = spec;
             struct esk_fixture fixture;
             ESK_CONTEXT("damage %d, run pages %u", damage, run);
-            table.run_pages = (uint8_t)run;
-            start(&fixture, &table, &config, 0);
+            wanted.run_pages = (uint8_t)run;
+            start(&fixture, &wanted, &config, 0);
             if (damage == 1) { /* the index region is worn */
-                for (uint32_t i = 0; i < table.index_blocks; i++) {
+                for (uint32_t i = 0; i < wanted.index_blocks; i++) {
                     esk_sim_block_fail(
                         fixture.sim,
                         fixture.series->log.ring.region.first_page / 8 + i);
@@ -482,11 +481,10 @@ ESK_TEST(open_tile_that_changed_is_not_continued) {
 ESK_TEST(open_with_small_pages_and_a_worn_index_finds_every_key) {
     static const struct esk_column wide[] = {
         {.name = "at", .type = ESK_TYPE_U64}};
-    static const struct esk_table_spec table = {.name = "log",
-                                                .columns = wide,
-                                                .column_count = 1,
-                                                .data_blocks = 12,
-                                                .index_blocks = 4};
+    static const struct esk_series_spec wanted = {
+        .table = {.name = "log", .columns = wide, .column_count = 1},
+        .data_blocks = 12,
+        .index_blocks = 4};
     for (uint64_t every = 1; every < 6; every += 2) {
         struct esk_geometry geometry = fixture_nor;
         struct esk_fixture fixture;
@@ -494,7 +492,7 @@ ESK_TEST(open_with_small_pages_and_a_worn_index_finds_every_key) {
             .program = {.every = (uint32_t)every * 4}};
         geometry.page_bytes = 128;
         fixture_start(&fixture, &geometry, NULL);
-        fixture_create(&fixture, &table);
+        fixture_create(&fixture, &wanted);
         fixture_open(&fixture, "log", NULL);
         for (uint32_t i = 0; i < 4; i++) {
             esk_sim_block_fail(fixture.sim,
@@ -573,12 +571,12 @@ ESK_TEST_MAIN()
 /// run, asks for them: rows that were found by value before are found after.
 ESK_TEST(open_leaves_the_entries_of_the_last_run_to_those_who_need_them) {
     for (uint32_t more = 0; more <= 700; more += 350) {
-        struct esk_table_spec table = spec;
+        struct esk_series_spec wanted = spec;
         struct esk_fixture fixture;
         struct esk_series_stats stats;
         ESK_CONTEXT("%u rows more", more);
-        table.run_pages = 30;
-        start(&fixture, &table, NULL, 0);
+        wanted.run_pages = 30;
+        start(&fixture, &wanted, NULL, 0);
         uint32_t rows = 0;
         while (rows < 300 || fixture.series->log.run_count < 29) {
             rows++;

@@ -27,18 +27,16 @@ static const struct esk_column wide_columns[] = {
 
 static const struct esk_index_spec by_level = {.column = 1, .bitmap_bits = 16};
 
-static const struct esk_table_spec narrow = {.name = "narrow",
-                                             .columns = narrow_columns,
-                                             .column_count = 2,
-                                             .data_blocks = 12};
+static const struct esk_series_spec narrow = {
+    .table = {.name = "narrow", .columns = narrow_columns, .column_count = 2},
+    .data_blocks = 12};
 
-static const struct esk_table_spec wide = {.name = "wide",
-                                           .columns = wide_columns,
-                                           .indexes = &by_level,
-                                           .column_count = 3,
-                                           .index_count = 1,
-                                           .data_blocks = 12,
-                                           .index_blocks = 4};
+static const struct esk_series_spec wide = {
+    .table = {.name = "wide", .columns = wide_columns, .column_count = 3},
+    .indexes = &by_level,
+    .index_count = 1,
+    .data_blocks = 12,
+    .index_blocks = 4};
 
 static uint32_t level_of(uint32_t key) {
     return key % 100;
@@ -258,13 +256,13 @@ ESK_TEST(ranges_of_floats_compare_as_C_does) {
             {.column = 1, .bitmap_bits = bits},
             {.column = 2, .bitmap_bits = bits},
         };
-        const struct esk_table_spec spec = {.name = "floats",
-                                            .columns = float_columns,
-                                            .indexes = indexes,
-                                            .column_count = 3,
-                                            .index_count = how > 0 ? 2 : 0,
-                                            .data_blocks = 12,
-                                            .index_blocks = how > 0 ? 4 : 0};
+        const struct esk_series_spec spec = {.table = {.name = "floats",
+                                                       .columns = float_columns,
+                                                       .column_count = 3},
+                                             .indexes = indexes,
+                                             .index_count = how > 0 ? 2 : 0,
+                                             .data_blocks = 12,
+                                             .index_blocks = how > 0 ? 4 : 0};
         struct esk_fixture fixture;
         fixture_start(&fixture, &fixture_nor, NULL);
         fixture_create(&fixture, &spec);
@@ -279,10 +277,10 @@ ESK_TEST(ranges_of_floats_compare_as_C_does) {
 ESK_TEST(ranges_of_doubles_are_as_well_given_by_their_bits) {
     struct esk_series_range range = {.column = 2, .has_lo = true};
     const struct esk_series_query query = {.ranges = &range, .range_count = 1};
-    const struct esk_table_spec spec = {.name = "floats",
-                                        .columns = float_columns,
-                                        .column_count = 3,
-                                        .data_blocks = 12};
+    const struct esk_series_spec spec = {.table = {.name = "floats",
+                                                   .columns = float_columns,
+                                                   .column_count = 3},
+                                         .data_blocks = 12};
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);

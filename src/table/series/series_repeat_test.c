@@ -22,13 +22,11 @@ static uint32_t rows_of(uint32_t i) {
 
 static void start(struct esk_fixture *fixture,
                   const struct esk_geometry *geometry, bool keys_repeat) {
-    const struct esk_table_spec spec = {
-        .name = "log",
-        .columns = columns,
-        .column_count = 2,
+    const struct esk_series_spec spec = {
+        .table = {.name = "log", .columns = columns, .column_count = 2},
+        .keys_repeat = keys_repeat,
         .data_blocks = 16,
         .index_blocks = 4,
-        .keys_repeat = keys_repeat,
     };
     fixture_start(fixture, geometry, NULL);
     fixture_create(fixture, &spec);

@@ -50,12 +50,13 @@ static bool edges_are_good(const struct esk_index_spec *index,
     return true;
 }
 
-static uint8_t index_fault(const struct esk_table_spec *spec, uint8_t i) {
+static uint8_t index_fault(const struct esk_series_spec *spec, uint8_t i) {
+    const struct esk_table_spec *table = &spec->table;
     const struct esk_index_spec *index = &spec->indexes[i];
 
-    if (index->column >= spec->column_count ||
-        index->column == spec->key_column ||
-        !esk_type_is_number(spec->columns[index->column].type)) {
+    if (index->column >= table->column_count ||
+        index->column == table->key_column ||
+        !esk_type_is_number(table->columns[index->column].type)) {
         return ESK_FAULT_INDEX_COLUMN;
     }
     for (uint8_t j = 0; j < i; j++) {
@@ -64,22 +65,22 @@ static uint8_t index_fault(const struct esk_table_spec *spec, uint8_t i) {
         }
     }
     const struct esk_index_spec bare = {.bitmap_bits = index->bitmap_bits};
-    if (!esk_index_is_sound(&bare, spec->columns[index->column].type)) {
+    if (!esk_index_is_sound(&bare, table->columns[index->column].type)) {
         return ESK_FAULT_INDEX_BITMAP;
     }
     if (index->edges != NULL &&
-        !edges_are_good(index, &spec->columns[index->column])) {
+        !edges_are_good(index, &table->columns[index->column])) {
         return ESK_FAULT_INDEX_EDGES;
     }
     return ESK_FAULT_NONE;
 }
 
 /// Bytes of one entry of the summary index over all indexed columns.
-static uint16_t entry_bytes(const struct esk_table_spec *spec) {
+static uint16_t entry_bytes(const struct esk_series_spec *spec) {
     uint16_t bytes = 0;
     for (uint8_t i = 0; i < spec->index_count; i++) {
         const struct esk_index_spec *index = &spec->indexes[i];
-        const struct esk_column *column = &spec->columns[index->column];
+        const struct esk_column *column = &spec->table.columns[index->column];
         bytes =
             (uint16_t)(bytes + 2 * esk_type_bytes(column->type, column->bytes) +
                        index->bitmap_bits / 8);
@@ -93,11 +94,11 @@ static uint16_t entry_room(uint16_t page_bytes, uint8_t key_bytes) {
     return (uint16_t)(page_bytes - taken);
 }
 
-static uint8_t key_bytes(const struct esk_table_spec *spec) {
-    return (uint8_t)esk_type_bytes(spec->columns[spec->key_column].type, 0);
+static uint8_t key_bytes(const struct esk_table_spec *table) {
+    return (uint8_t)esk_type_bytes(table->columns[table->key_column].type, 0);
 }
 
-void esk_series_spec_derive(const struct esk_table_spec *spec,
+void esk_series_spec_derive(const struct esk_series_spec *spec,
                             uint16_t page_bytes, uint8_t *run_pages,
                             uint8_t *group_pages) {
     uint16_t entry = entry_bytes(spec);
@@ -106,7 +107,7 @@ void esk_series_spec_derive(const struct esk_table_spec *spec,
         spec->group_pages != 0 ? spec->group_pages : GROUP_PAGES_DEFAULT;
 
     if (entry > 0) {
-        uint16_t room = entry_room(page_bytes, key_bytes(spec));
+        uint16_t room = entry_room(page_bytes, key_bytes(&spec->table));
         uint16_t fit = (uint16_t)((unsigned)room / entry);
         uint16_t half = (uint16_t)(room / 2u / entry + 1u);
         run = fit < run ? fit : run;
@@ -116,7 +117,7 @@ void esk_series_spec_derive(const struct esk_table_spec *spec,
     *group_pages = (uint8_t)(group < 2 ? 2 : group);
 }
 
-static uint8_t option_fault(const struct esk_table_spec *spec) {
+static uint8_t option_fault(const struct esk_series_spec *spec) {
     if (spec->full_policy > ESK_FULL_REFUSE ||
         (spec->group_pages != 0 && (spec->group_pages < GROUP_PAGES_MIN ||
                                     spec->group_pages > GROUP_PAGES_MAX))) {
@@ -132,7 +133,7 @@ static uint8_t option_fault(const struct esk_table_spec *spec) {
     return ESK_FAULT_NONE;
 }
 
-static uint8_t indexes_fault(const struct esk_table_spec *spec,
+static uint8_t indexes_fault(const struct esk_series_spec *spec,
                              uint16_t page_bytes, uint8_t *place) {
     *place = 0;
     if (spec->index_count > ESK_INDEX_COUNT_MAX ||
@@ -146,24 +147,30 @@ static uint8_t indexes_fault(const struct esk_table_spec *spec,
             return kind;
         }
     }
-    if (2 * entry_bytes(spec) > entry_room(page_bytes, key_bytes(spec))) {
+    if (2 * entry_bytes(spec) >
+        entry_room(page_bytes, key_bytes(&spec->table))) {
         return ESK_FAULT_INDEX_TOO_WIDE;
     }
     return ESK_FAULT_NONE;
 }
 
-int esk_series_spec_check(const struct esk_table_spec *spec,
-                          uint16_t page_bytes, struct esk_fault *fault) {
-    ESK_ASSERT(spec != NULL && fault != NULL);
-    fault->kind = esk_schema_fault(spec, page_bytes, fault);
+int esk_series_table_check(const struct esk_table_spec *table,
+                           uint16_t page_bytes, struct esk_fault *fault) {
+    ESK_ASSERT(table != NULL && fault != NULL);
+    fault->kind = esk_schema_fault(table, page_bytes, fault);
     if (fault->kind == ESK_FAULT_NONE &&
-        !esk_type_is_integer(spec->columns[spec->key_column].type)) {
+        !esk_type_is_integer(table->columns[table->key_column].type)) {
         fault->kind = ESK_FAULT_KEY_TYPE;
     }
-    if (fault->kind == ESK_FAULT_NONE) {
-        fault->column = 0;
-        fault->kind = option_fault(spec);
-    }
+    return fault->kind == ESK_FAULT_NONE ? ESK_OK : ESK_E_SCHEMA;
+}
+
+int esk_series_spec_check(const struct esk_series_spec *spec,
+                          uint16_t page_bytes, struct esk_fault *fault) {
+    ESK_ASSERT(spec != NULL);
+    ESK_TRY(esk_series_table_check(&spec->table, page_bytes, fault));
+    fault->column = 0;
+    fault->kind = option_fault(spec);
     if (fault->kind == ESK_FAULT_NONE) {
         fault->kind = indexes_fault(spec, page_bytes, &fault->column);
     }

@@ -10,8 +10,13 @@
 /// The run and group lengths a table gets: the asked ones (or the defaults),
 /// cut so that a run page keeps room for knots and a group page for a tile.
 /// `spec` has passed esk_series_spec_check.
-void esk_series_spec_derive(const struct esk_table_spec *spec,
+void esk_series_spec_derive(const struct esk_series_spec *spec,
                             uint16_t page_bytes, uint8_t *run_pages,
                             uint8_t *group_pages);
+
+/// Whether columns and key are ones that a series can have. As
+/// esk_series_spec_check.
+int esk_series_table_check(const struct esk_table_spec *table,
+                           uint16_t page_bytes, struct esk_fault *fault);
 
 #endif

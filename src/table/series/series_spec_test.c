@@ -29,17 +29,17 @@ static const struct esk_index_spec indexes[] = {
 struct good {
     struct esk_column columns[ESK_COLUMN_COUNT_MAX];
     struct esk_index_spec indexes[ESK_INDEX_COUNT_MAX];
-    struct esk_table_spec spec;
+    struct esk_series_spec spec;
 };
 
-static struct esk_table_spec *good_start(struct good *good) {
+static struct esk_series_spec *good_start(struct good *good) {
     memset(good, 0, sizeof *good);
     memcpy(good->columns, columns, sizeof columns);
     memcpy(good->indexes, indexes, sizeof indexes);
-    good->spec.name = "log";
-    good->spec.columns = good->columns;
+    good->spec.table.name = "log";
+    good->spec.table.columns = good->columns;
     good->spec.indexes = good->indexes;
-    good->spec.column_count = 5;
+    good->spec.table.column_count = 5;
     good->spec.index_count = 2;
     return &good->spec;
 }
@@ -91,7 +91,7 @@ ESK_TEST(schema_check_finds_a_bad_table_name) {
     static const char *const names[] = {NULL, "", LONG_NAME};
     for (int i = 0; i < 3; i++) {
         struct good good;
-        good_start(&good)->name = names[i];
+        good_start(&good)->table.name = names[i];
         check_fault(&good, 256, ESK_FAULT_TABLE_NAME, 0);
         good_start(&good);
         good.columns[2].name = names[i];
@@ -101,11 +101,11 @@ ESK_TEST(schema_check_finds_a_bad_table_name) {
 
 ESK_TEST(schema_check_finds_missing_and_too_many_columns) {
     struct good good;
-    good_start(&good)->columns = NULL;
+    good_start(&good)->table.columns = NULL;
     check_fault(&good, 256, ESK_FAULT_NO_COLUMNS, 0);
-    good_start(&good)->column_count = 0;
+    good_start(&good)->table.column_count = 0;
     check_fault(&good, 256, ESK_FAULT_NO_COLUMNS, 0);
-    good_start(&good)->column_count = ESK_COLUMN_COUNT_MAX + 1;
+    good_start(&good)->table.column_count = ESK_COLUMN_COUNT_MAX + 1;
     check_fault(&good, 256, ESK_FAULT_NO_COLUMNS, 0);
 }
 
@@ -131,9 +131,9 @@ ESK_TEST(schema_check_finds_each_bad_column) {
 ESK_TEST(schema_check_finds_a_bad_key) {
     static const uint8_t types[] = {ESK_TYPE_F32, ESK_TYPE_F64, ESK_TYPE_BYTES};
     struct good good;
-    good_start(&good)->key_column = 5;
+    good_start(&good)->table.key_column = 5;
     check_fault(&good, 256, ESK_FAULT_NO_KEY, 5);
-    good_start(&good)->key_column = 4;
+    good_start(&good)->table.key_column = 4;
     check_fault(&good, 256, ESK_FAULT_KEY_TYPE, 4);
     for (int i = 0; i < 3; i++) {
         good_start(&good);
@@ -218,7 +218,7 @@ ESK_TEST(schema_check_finds_index_entries_wider_than_half_a_page) {
         good.indexes[i] = (struct esk_index_spec){.column = (uint8_t)(i + 1),
                                                   .bitmap_bits = 64};
     }
-    good.spec.column_count = 9;
+    good.spec.table.column_count = 9;
     good.spec.index_count = 8;
     check_fault(&good, 256, ESK_FAULT_INDEX_TOO_WIDE, 0);
     check_fault(&good, 512, ESK_FAULT_NONE, 0);

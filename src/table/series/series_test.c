@@ -11,14 +11,12 @@ static const struct esk_column columns[] = {
     {.name = "value", .type = ESK_TYPE_I32},
 };
 
-static const struct esk_table_spec log_spec = {
-    .name = "log",
-    .columns = columns,
-    .column_count = 2,
-    .data_blocks = 8,
-    .index_blocks = 4,
+static const struct esk_series_spec log_spec = {
+    .table = {.name = "log", .columns = columns, .column_count = 2},
     .group_pages = 4,
     .run_pages = 4,
+    .data_blocks = 8,
+    .index_blocks = 4,
 };
 
 static const struct esk_geometry *const media[] = {&fixture_nor, &fixture_nand,
@@ -28,10 +26,10 @@ enum { MEDIA = 3, ROW_BYTES = 8 };
 
 static void start(struct esk_fixture *fixture,
                   const struct esk_geometry *geometry,
-                  const struct esk_table_spec *spec) {
+                  const struct esk_series_spec *spec) {
     fixture_start(fixture, geometry, NULL);
     fixture_create(fixture, spec);
-    fixture_open(fixture, spec->name, NULL);
+    fixture_open(fixture, spec->table.name, NULL);
 }
 
 static int append(struct esk_fixture *fixture, uint32_t key) {
@@ -232,7 +230,7 @@ ESK_TEST(series_drops_the_oldest_block_when_it_is_full) {
 
 ESK_TEST(series_that_refuses_keeps_everything_and_says_full) {
     for (int m = 0; m < MEDIA; m++) {
-        struct esk_table_spec spec = log_spec;
+        struct esk_series_spec spec = log_spec;
         struct esk_fixture fixture;
         uint32_t key = 1;
         ESK_CONTEXT("medium %d", m);
@@ -474,7 +472,7 @@ ESK_TEST(series_get_costs_at_most_three_page_reads_in_the_mean_about_one) {
 
 ESK_TEST(series_never_takes_a_cached_page_from_a_lap_ago) {
     static const struct esk_series_config config = {.frames = 100};
-    struct esk_table_spec spec = log_spec;
+    struct esk_series_spec spec = log_spec;
     struct esk_fixture fixture;
     spec.data_blocks = 3;
     fixture_start(&fixture, &fixture_nor, NULL);
@@ -619,11 +617,11 @@ static void start_keyed(struct esk_fixture *fixture,
                         const struct key_type *type) {
     struct esk_column keyed[] = {{.name = "pad", .type = ESK_TYPE_U8},
                                  {.name = "key", .type = type->type}};
-    struct esk_table_spec spec = {.name = "log",
-                                  .columns = keyed,
-                                  .column_count = 2,
-                                  .key_column = 1,
-                                  .data_blocks = 4};
+    struct esk_series_spec spec = {.table = {.name = "log",
+                                             .columns = keyed,
+                                             .column_count = 2,
+                                             .key_column = 1},
+                                   .data_blocks = 4};
     start(fixture, &fixture_nor, &spec);
 }
 

@@ -11,13 +11,13 @@ static const struct esk_column columns[] = {
     {.name = "at", .type = ESK_TYPE_U32},
 };
 
-static const struct esk_table_spec spec = {.name = "log",
-                                           .columns = columns,
-                                           .column_count = 2,
-                                           .key_column = 1,
-                                           .data_blocks = 6,
-                                           .index_blocks = 3,
-                                           .var_blocks = 20};
+static const struct esk_series_spec spec = {.table = {.name = "log",
+                                                      .columns = columns,
+                                                      .column_count = 2,
+                                                      .key_column = 1},
+                                            .data_blocks = 6,
+                                            .index_blocks = 3,
+                                            .var_blocks = 20};
 
 static const struct esk_geometry *const media[] = {&fixture_nor, &fixture_nand,
                                                    &fixture_sd};
@@ -161,10 +161,9 @@ ESK_TEST(var_slot_of_a_plain_append_is_an_empty_value) {
 }
 
 ESK_TEST(var_calls_need_a_variable_column) {
-    static const struct esk_table_spec plain = {.name = "plain",
-                                                .columns = columns + 1,
-                                                .column_count = 1,
-                                                .data_blocks = 2};
+    static const struct esk_series_spec plain = {
+        .table = {.name = "plain", .columns = columns + 1, .column_count = 1},
+        .data_blocks = 2};
     struct esk_fixture fixture;
     uint8_t row[4] = {1};
     struct esk_series_value reader;
@@ -277,7 +276,7 @@ ESK_TEST(var_value_read_in_pieces_costs_a_read_a_page) {
                                                .program_bytes = 1,
                                                .erased_value = 0xFF};
     struct esk_fixture fixture;
-    struct esk_table_spec large_spec = spec;
+    struct esk_series_spec large_spec = spec;
     uint8_t row[ROW_BYTES] = {0};
     large_spec.var_blocks = 40;
     for (uint32_t i = 0; i < sizeof large; i++) {
@@ -363,7 +362,7 @@ ESK_TEST(var_append_fails_whole_when_the_medium_is_dead) {
 ESK_TEST(var_ring_that_refuses_gives_way_to_erase_before) {
     for (int m = 0; m < 3; m++) {
         for (int reboot = 0; reboot < 2; reboot++) {
-            struct esk_table_spec refusing = spec;
+            struct esk_series_spec refusing = spec;
             struct esk_fixture fixture;
             uint32_t key = 1;
             ESK_CONTEXT("medium %d, reboot %d", m, reboot);
@@ -402,7 +401,7 @@ ESK_TEST(var_ring_that_refuses_gives_way_to_erase_before) {
 }
 
 ESK_TEST(var_ring_that_refuses_looks_for_values_over_many_rows_without) {
-    struct esk_table_spec refusing = spec;
+    struct esk_series_spec refusing = spec;
     struct esk_fixture fixture;
     uint8_t row[ROW_BYTES] = {0};
     refusing.full_policy = ESK_FULL_REFUSE;

@@ -38,24 +38,19 @@ static uint32_t blocks_least(const struct esk_volume *volume, uint8_t store,
     return least < ESK_REGION_BLOCKS_MIN ? ESK_REGION_BLOCKS_MIN : least;
 }
 
-/// What only trees ask: no value index, no variable column, a store.
-static uint8_t tree_fault(const struct esk_table_spec *spec, uint8_t *place) {
-    uint8_t key = spec->columns[spec->key_column].type;
+/// What only trees ask: no variable column, a store.
+static uint8_t tree_fault(const struct esk_tree_spec *spec, uint8_t *place) {
+    const struct esk_table_spec *table = &spec->table;
+    uint8_t key = table->columns[table->key_column].type;
     if (!esk_type_is_number(key) && key != ESK_TYPE_BYTES) {
         return ESK_FAULT_KEY_TYPE;
     }
     *place = 0;
-    if (spec->keys_repeat) {
-        return ESK_FAULT_OPTION;
-    }
-    if (spec->data_blocks != 0 && spec->data_blocks < ESK_REGION_BLOCKS_MIN) {
+    if (spec->blocks != 0 && spec->blocks < ESK_REGION_BLOCKS_MIN) {
         return ESK_FAULT_REGION;
     }
-    if (spec->index_count > 0) {
-        return ESK_FAULT_INDEX_COLUMN;
-    }
-    for (uint8_t i = 0; i < spec->column_count; i++) {
-        if (spec->columns[i].type == ESK_TYPE_VAR) {
+    for (uint8_t i = 0; i < table->column_count; i++) {
+        if (table->columns[i].type == ESK_TYPE_VAR) {
             *place = i;
             return ESK_FAULT_COLUMN_TYPE;
         }
@@ -68,10 +63,10 @@ static uint8_t tree_fault(const struct esk_table_spec *spec, uint8_t *place) {
     return ESK_FAULT_NONE;
 }
 
-int esk_tree_spec_check(const struct esk_table_spec *spec, uint16_t page_bytes,
+int esk_tree_spec_check(const struct esk_tree_spec *spec, uint16_t page_bytes,
                         struct esk_fault *fault) {
     ESK_ASSERT(spec != NULL && fault != NULL);
-    fault->kind = esk_schema_fault(spec, page_bytes, fault);
+    fault->kind = esk_schema_fault(&spec->table, page_bytes, fault);
     if (fault->kind == ESK_FAULT_NONE) {
         fault->kind = tree_fault(spec, &fault->column);
     }
@@ -98,10 +93,10 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
     }
 }
 
-int esk_tree_create(struct esk_volume *volume,
-                    const struct esk_table_spec *spec,
+int esk_tree_create(struct esk_volume *volume, const struct esk_tree_spec *spec,
                     struct esk_fault *fault) {
     ESK_ASSERT(spec != NULL);
+    const struct esk_table_spec *table = &spec->table;
     uint8_t *page = NULL;
     struct esk_fault found = {.kind = 0};
     struct esk_btree_layout layout;
@@ -111,13 +106,13 @@ int esk_tree_create(struct esk_volume *volume,
     ESK_TRY(esk_volume_page(volume, &page));
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     ESK_TRY(esk_tree_spec_check(spec, geometry->page_bytes, fault));
-    const struct esk_column *key = &spec->columns[spec->key_column];
-    layout.row_bytes = esk_row_bytes(spec->columns, spec->column_count);
+    const struct esk_column *key = &table->columns[table->key_column];
+    layout.row_bytes = esk_row_bytes(table->columns, table->column_count);
     layout.key_bytes = esk_type_bytes(key->type, key->bytes);
     layout_make(&layout, geometry->page_bytes, spec->store, k_percent);
     if (!esk_btree_layout_is_sound(&layout)) {
         fault->kind = ESK_FAULT_ROW_TOO_WIDE;
-        fault->column = spec->key_column;
+        fault->column = table->key_column;
         return ESK_E_SCHEMA;
     }
     if (store_overwrites(spec->store) &&
@@ -126,12 +121,12 @@ int esk_tree_create(struct esk_volume *volume,
     }
     struct esk_table_info info;
     const uint8_t options[] = {spec->store, k_percent};
-    ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_TREE, spec, &info, page));
+    ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_TREE, table, &info, page));
     esk_option_add(&info, ESK_OPTION_TREE, options, sizeof options);
-    info.blocks[ESK_REGION_DATA] = spec->data_blocks;
-    fault->wanted = blocks_least(volume, spec->store, spec->data_blocks);
-    if (fault->wanted < spec->data_blocks) {
-        fault->wanted = spec->data_blocks;
+    info.blocks[ESK_REGION_DATA] = spec->blocks;
+    fault->wanted = blocks_least(volume, spec->store, spec->blocks);
+    if (fault->wanted < spec->blocks) {
+        fault->wanted = spec->blocks;
     }
     ESK_TRY(esk_catalog_place(volume, &info.blocks[ESK_REGION_DATA],
                               &info.block[ESK_REGION_DATA], fault, page));
@@ -142,11 +137,11 @@ int esk_tree_create(struct esk_volume *volume,
         fault->kind = ESK_FAULT_NO_ROOM;
         return ESK_E_NO_SPACE;
     }
-    return esk_catalog_add(volume, spec, NULL, &info, fault, page);
+    return esk_catalog_add(volume, table, NULL, &info, fault, page);
 }
 
 int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
-                            const struct esk_table_spec *spec,
+                            const struct esk_tree_spec *spec,
                             const struct esk_tree_config *config,
                             struct esk_fault *fault) {
     ESK_ASSERT(tree != NULL && spec != NULL && config != NULL);
@@ -162,8 +157,8 @@ int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
     }
     int status = esk_tree_create(volume, spec, fault);
     if (status == ESK_E_EXISTS) {
-        status = esk_schema_compare(volume, ESK_TABLE_TREE, spec, &info, fault,
-                                    page);
+        status = esk_schema_compare(volume, ESK_TABLE_TREE, &spec->table, &info,
+                                    fault, page);
         if (status == ESK_OK) {
             status = esk_tree_options(&info, &options);
         }
@@ -173,5 +168,5 @@ int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
         }
     }
     ESK_TRY(status);
-    return esk_tree_open(tree, volume, spec->name, config);
+    return esk_tree_open(tree, volume, spec->table.name, config);
 }

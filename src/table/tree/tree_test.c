@@ -18,28 +18,17 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
         {.name = "v", .type = ESK_TYPE_BYTES, .bytes = 16},
         {.name = "x", .type = ESK_TYPE_VAR},
     };
-    struct esk_index_spec index = {.column = 1};
-    struct esk_table_spec spec = {.name = "t",
-                                  .columns = columns,
-                                  .column_count = 2,
-                                  .store = ESK_STORE_MU};
-    struct esk_table_spec bad = spec;
-    bad.column_count = 3;
+    struct esk_tree_spec spec = {
+        .table = {.name = "t", .columns = columns, .column_count = 2},
+        .store = ESK_STORE_MU};
+    struct esk_tree_spec bad = spec;
+    bad.table.column_count = 3;
     ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     ESK_CHECK_INT(fault.column, 2);
-    bad.key_column = 2;
+    bad.table.key_column = 2;
     ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
-    bad = spec;
-    bad.indexes = &index;
-    bad.index_count = 1;
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
-    ESK_CHECK_INT(fault.kind, ESK_FAULT_INDEX_COLUMN);
-    bad = spec;
-    bad.keys_repeat = true;
-    ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
-    ESK_CHECK_INT(fault.kind, ESK_FAULT_OPTION);
     static const uint8_t stores[][2] = {
         {0, 0}, {ESK_STORE_MU + 1, 0}, {ESK_STORE_MU, 9}, {ESK_STORE_MU, 91}};
     for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
@@ -59,7 +48,7 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
     ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault),
                   ESK_E_UNSUPPORTED);
     spec.store = ESK_STORE_MU;
-    spec.name = "model";
+    spec.table.name = "model";
     ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault), ESK_E_EXISTS);
     esk_model_tree_free(&model);
 }
@@ -97,8 +86,8 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
                                  model.arena, bytes),
                   ESK_E_UNSUPPORTED);
     struct esk_column column = {.name = "k", .type = ESK_TYPE_U32};
-    struct esk_table_spec series = {
-        .name = "log", .columns = &column, .column_count = 1};
+    struct esk_series_spec series = {
+        .table = {.name = "log", .columns = &column, .column_count = 1}};
     ESK_CHECK_INT(esk_series_create(&model.volume, &series, NULL), ESK_OK);
     config.store = &esk_store_mu;
     ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "log", &config,

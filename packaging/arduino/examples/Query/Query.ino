@@ -43,13 +43,13 @@ static int openTable() {
     byTemp.column = 1;
     byTemp.bitmap_bits = 16;
 
-    esk_table_spec table = {};
-    table.name = "log";
-    table.columns = columns;
-    table.column_count = 2;
-    table.indexes = &byTemp;
-    table.index_count = 1;
-    table.row_bytes = sizeof(Row);
+    esk_series_spec spec = {};
+    spec.table.name = "log";
+    spec.table.columns = columns;
+    spec.table.column_count = 2;
+    spec.table.row_bytes = sizeof(Row);
+    spec.indexes = &byTemp;
+    spec.index_count = 1;
 
     /* What the queries use; other parts take no flash and no RAM. */
     static esk_series_parts parts = {};
@@ -60,7 +60,7 @@ static int openTable() {
 
     esk_series_config opened = {};
     opened.key_index_bytes = 128;
-    return esk_series_open_or_create(&series, &parts, &volume, &table, &opened,
+    return esk_series_open_or_create(&series, &parts, &volume, &spec, &opened,
                                      NULL);
 }
 

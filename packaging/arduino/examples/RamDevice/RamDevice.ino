@@ -39,11 +39,11 @@ static int start() {
     columns[1].name = "reading";
     columns[1].type = ESK_TYPE_U16;
 
-    esk_table_spec table = {};
-    table.name = "log";
-    table.columns = columns;
-    table.column_count = 2;
-    table.row_bytes = sizeof(Row);
+    esk_series_spec spec = {};
+    spec.table.name = "log";
+    spec.table.columns = columns;
+    spec.table.column_count = 2;
+    spec.table.row_bytes = sizeof(Row);
 
     esk_volume_config config = {};
     config.tables_max = 1;
@@ -55,7 +55,7 @@ static int start() {
     ESK_TRY(esk_ram_device_init(&ram, &geometry, memory, sizeof memory));
     ESK_TRY(esk_volume_mount_or_format(&volume, &ram.device, 0, &config, arena,
                                        sizeof arena));
-    return esk_series_open_or_create(&series, &parts, &volume, &table, NULL,
+    return esk_series_open_or_create(&series, &parts, &volume, &spec, NULL,
                                      NULL);
 }
 
