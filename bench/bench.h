@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What every benchmark shares: figures, failures, random numbers.
+/// Shared by all benchmarks: figures, failures, random numbers.
 ///
 /// Every figure is one line of JSON on stdout, without its target and
 /// reference: scripts/bench adds those from bench/references.json. A failure
-/// of what is measured ends the program: a figure of a broken run is none.
+/// ends the program, because a figure of a failed run means nothing.
 #ifndef ESK_BENCH_BENCH_H
 #define ESK_BENCH_BENCH_H
 
@@ -63,9 +63,9 @@ static inline int bench_compare(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/// Memory from a page's start on, so that places in it are the same in each
-/// run. A copy of a page whose target lies some bytes further on in a page than
-/// its source takes 3.5 times as long, so luck would decide.
+/// Memory from a page's start on, so that offsets in the page are the same in
+/// each run. A copy to a slightly larger offset in a page than its source's
+/// takes 3.5 times as long, so chance would decide the figure.
 static inline void *bench_memory(size_t bytes) {
     enum { PAGE = 4096 };
     void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);

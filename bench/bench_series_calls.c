@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What one call of a series costs at most: pages programmed and read by an
-/// append and by a sync, mean, 99.9th percentile and maximum.
+/// The cost of one call of a series: pages programmed and read by an append and
+/// by a sync, mean, 99.9th percentile and maximum.
 ///
 ///     append    10,000 rows and all of them, into a region that has room,
 ///               and into a ring of 128 blocks that drops its oldest
@@ -16,7 +16,7 @@ static const char bench[] = "series_calls";
 
 enum { SYNC_ROWS = 3, FIRST_ROWS = 10000, RING_BLOCKS = 128 };
 
-/// Where rows go, and what is said of it.
+/// Where the rows are stored, and its name in a figure.
 struct place {
     const char *name;
     uint32_t blocks; ///< of the medium
@@ -39,8 +39,8 @@ static struct esk_sim *medium_of(uint32_t blocks) {
     return sim;
 }
 
-/// Appends `rows` rows, with a sync each `sync_rows`; 0: none. Of the calls of
-/// one kind the costs are printed.
+/// Appends `rows` rows, with a sync each `sync_rows`; 0: none. Prints the cost
+/// of the calls of each kind.
 static void measure(const struct bench_data *data, const struct place *place,
                     uint8_t indexes, uint32_t rows, uint32_t sync_rows) {
     static struct bench_table table;

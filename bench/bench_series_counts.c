@@ -52,8 +52,8 @@ static void measure_gets(struct bench_table *table, const struct esk_sim *sim,
                 "reads", "%s", config);
 }
 
-/// Gets with key indexes of several sizes, each also after a mount, when the
-/// spline came back from the medium.
+/// Gets with key indexes of several sizes, each also after a mount, with the
+/// spline from the medium.
 static void measure_key_indexes(const struct bench_data *data) {
     static const uint16_t sizes[] = {128, 256, 512, 1024, 2560, 0};
     static struct bench_table table;
@@ -117,7 +117,7 @@ static void measure_tail(struct bench_table *table, const struct esk_sim *sim) {
                 "pages", "%s", config);
 }
 
-/// Value ranges at the given ranks: how many pages they cost and hold.
+/// Value ranges at the given ranks: how many pages they read and have rows on.
 struct spans {
     struct tally reads;
     struct tally pages;
@@ -151,7 +151,7 @@ static void spans_print(const struct spans *spans,
                 tally_mean(&spans->pages), "pages", "%s", config);
 }
 
-/// Ranges at quantiles: where values repeat, these are many rows.
+/// Ranges at quantiles: many rows where values repeat.
 static void measure_quantiles(struct bench_table *table,
                               const struct esk_sim *sim) {
     const struct bench_data *data = table->data;
@@ -169,7 +169,7 @@ static void measure_quantiles(struct bench_table *table,
     spans_print(&spans, data, "at the 5 %, 15 %, ... 95 % quantile");
 }
 
-/// Ranges of about ten rows, evenly over all that the column has.
+/// Ranges of about ten rows, evenly over all values of the column.
 static void sparse_measure(struct bench_table *table, const struct esk_sim *sim,
                            struct spans *spans) {
     const struct bench_data *data = table->data;
@@ -200,7 +200,7 @@ static void measure_sparse(struct bench_table *table,
     spans_print(&spans, table->data, "where 10 to 20 rows match");
 }
 
-/// What the bits of the value index's bitmap buy, and cost.
+/// The benefit of the value index's bitmap, and its cost.
 static void measure_bitmaps(const struct bench_data *data) {
     static const uint8_t bits[] = {0, 8, 16, 32, 64};
     static struct bench_table table;
@@ -234,7 +234,7 @@ static void measure_bitmaps(const struct bench_data *data) {
 
 enum region { REGION_META, REGION_DATA, REGION_INDEX, REGION_COUNT };
 
-/// A device in front of the simulator that says where the reads go.
+/// A device in front of the simulator that counts reads by region.
 struct probe {
     struct esk_device device;
     const struct esk_device *under;
@@ -266,8 +266,8 @@ static int probe_read(const struct esk_device *device, esk_page_id page,
     return probe->under->ops->read(probe->under, page, offset, buffer, bytes);
 }
 
-/// Mounts what is on the medium, read-only, and counts. With the arena a
-/// constant of the program, as in firmware, no read is for its size.
+/// Mounts what is on the medium, read-only, and counts. The arena's size is a
+/// constant, as in firmware, so no read is for its size.
 static void probe_mount(struct probe *probe, const struct bench_table *table,
                         const struct esk_sim *sim,
                         const struct bench_shape *shape) {
@@ -291,7 +291,7 @@ static void probe_mount(struct probe *probe, const struct bench_table *table,
     free(arena);
 }
 
-/// What was read of a region, in pages; a header is 16 bytes of one.
+/// Reads of a region, in pages; a header is 16 bytes of one.
 static double probe_pages(const struct probe *probe, enum region region) {
     return (double)probe->bytes[region] / BENCH_PAGE_BYTES;
 }
@@ -317,8 +317,8 @@ static void print_mount(const struct probe *probe,
                 "reads", "%s", config);
 }
 
-/// Mounts at several sizes, and at many moments near the end: what is rolled
-/// forward depends on how far the last run has come.
+/// Mounts at several sizes, and at many moments near the end: the roll-forward
+/// depends on the length of the last run.
 static void measure_mounts(const struct bench_data *data) {
     static const uint32_t sizes[] = {1000, 10000, 30000, 100000};
     static struct bench_table table;

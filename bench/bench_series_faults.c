@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What damage does to a series table: wrong data, crashes, lost writes.
+/// Effects of damage on a series: wrong data, crashes, lost writes.
 ///
-/// The medium has no ECC, so every flipped bit is seen. Each trial starts
-/// from the same table of 30,000 rows and is drawn from one seed.
+/// The medium has no ECC, so every flipped bit is visible. Each trial starts
+/// from the same table of 30,000 rows, with random choices from one seed.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ enum {
     FLIPS = 1000,
     HEADER_FLIPS = 150,
     HEADER_BITS = 128,
-    HEADER_STEP = 61,   ///< of the rows that a header trial gets
+    HEADER_STEP = 61,   ///< step of the gets of a header trial
     TRIAL_SECONDS = 20, ///< after which a trial hangs
     WRITE_TRIALS = 50,
     WRITE_ROWS = 1860,
@@ -31,14 +31,14 @@ static const struct bench_shape shape = {
 
 /* ------------------------------------------------- flips in data pages */
 
-/// What a trial found.
+/// Result of the trials.
 struct found {
-    uint32_t wrong;    ///< trials in which a row came back that was not stored
-    uint32_t vanished; ///< trials in which a row was not there, unreported
+    uint32_t wrong;    ///< trials that returned a row that was not stored
+    uint32_t vanished; ///< trials in which a row was missing, unreported
     uint32_t reported; ///< trials in which damage was reported
 };
 
-/// Whether `row` is the stored row of its key, looked for from `*next` on.
+/// Whether `row` is the stored row of its key, searched from `*next` on.
 static bool row_is_stored(const struct bench_data *data, const uint8_t *row,
                           uint32_t *next, uint32_t end) {
     for (; *next < end; (*next)++) {
@@ -82,8 +82,8 @@ static void rows_try(struct bench_table *table, uint32_t first, uint32_t end,
     trial->reported += told;
 }
 
-/// Whether the table says that its newest page does not read, so that a scan
-/// may end early.
+/// Whether the table reports that its newest page cannot be read, so that a
+/// scan may end early.
 static bool newest_is_told(struct bench_table *table) {
     struct esk_series_stats stats;
     esk_series_stats(table->series, &stats);
@@ -111,7 +111,7 @@ static void flip_trial(struct esk_sim *sim, const struct bench_data *data,
     }
     rows_try(&table, first, end, 1, &trial);
     if (newest_is_told(&table)) {
-        /* Whether the rows behind were ever written, no reader can tell. */
+        /* No reader can know whether the rows after it were ever written. */
         trial.vanished = 0;
         trial.reported++;
     }
@@ -125,7 +125,7 @@ static void measure_flips(struct esk_sim *sim, const struct esk_sim *whole,
                           const struct bench_data *data,
                           const struct esk_table_info *info) {
     uint32_t page_rows = bench_page_rows(data, BENCH_PAGE_BYTES);
-    /* The newest page, which may not be full, as well. */
+    /* The newest page, too, which may not be full. */
     uint32_t pages = (data->count + page_rows - 1) / page_rows;
     uint64_t random = 0x9E3779B97F4A7C15u;
     struct found found = {0};
@@ -168,7 +168,7 @@ static uint32_t values_try(struct bench_table *table) {
     return wrong;
 }
 
-/// Everything a program does, in a child. Returns whether a row was wrong.
+/// All calls of a program, in a child. Returns whether a row was wrong.
 static bool table_use(const struct esk_device *device,
                       const struct bench_data *data) {
     static struct bench_table table;
@@ -236,8 +236,8 @@ static void measure_headers(struct esk_sim *sim, const struct esk_sim *whole,
 
 /* ------------------------------------------------------ failed programs */
 
-/// Whether rows 0 .. durable - 1 are there, and after them a prefix, for a
-/// program that mounts what is on the medium now.
+/// Whether a program that mounts the medium now finds rows 0 .. durable - 1,
+/// and after them a prefix.
 static bool rows_are_there(const struct esk_device *device,
                            const struct bench_data *data, uint32_t durable) {
     static struct bench_table table;
@@ -260,8 +260,9 @@ static bool rows_are_there(const struct esk_device *device,
     return right && rows >= durable;
 }
 
-/// Appends with syncs. Returns whether the first sync after a failed program
-/// that said ESK_OK told the truth; `durable` out: rows of the last one.
+/// Appends with syncs. Returns whether the rows are there after the first sync
+/// that returned ESK_OK after a failed program; `durable` out: rows at the last
+/// sync.
 static bool rows_write(struct bench_table *table, const struct esk_sim *sim,
                        uint32_t *durable) {
     bool truthful = true;
@@ -289,9 +290,9 @@ static bool rows_write(struct bench_table *table, const struct esk_sim *sim,
 
 struct writes {
     uint64_t failed; ///< programs
-    uint32_t untrue; ///< trials where a sync acknowledged what is not there
-    uint32_t lost;   ///< trials that ended without a row once acknowledged
-    uint32_t whole;  ///< trials where every row was written in the end
+    uint32_t untrue; ///< trials where a sync acknowledged rows that are lost
+    uint32_t lost;   ///< trials that ended without an acknowledged row
+    uint32_t whole;  ///< trials that wrote every row in the end
 };
 
 static void write_trial(const struct bench_data *data,
@@ -313,7 +314,7 @@ static void write_trial(const struct bench_data *data,
     esk_sim_destroy(sim);
 }
 
-/// One failing program a trial, then every program from some moment on.
+/// One failing program a trial; then every program from some moment on fails.
 static void measure_failed_writes(const struct bench_data *data) {
     static const char *const kinds[] = {
         "50 trials of one failing program",

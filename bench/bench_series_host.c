@@ -3,15 +3,15 @@
 
 /// Host time beside SQLite, as ratios: SQLite's time over EskerDB's.
 ///
-/// Set up as in embeddb-2024 section 4: INTEGER PRIMARY KEY, a secondary
-/// index on the value column asked for, WAL, synchronous off, one transaction
-/// for all inserts; statements prepared once, reads within a transaction,
+/// Set up as in embeddb-2024 section 4: INTEGER PRIMARY KEY, a secondary index
+/// on the value column of the query, WAL, synchronous off, one transaction for
+/// all inserts; statements prepared once, reads within a transaction,
 /// every column of every row fetched. EskerDB writes an image file through
 /// port/posix_file; its sync does not call fsync, as SQLite's does not.
 ///
-/// By pread, EskerDB reads ahead of a scan what the driver does by default, 32
-/// KiB; with least cache the pages in RAM, those included, are less than
-/// SQLite's ten.
+/// By pread, EskerDB reads ahead of a scan by the driver's default, 32 KiB; in
+/// the setup with the least cache its pages in RAM, these included, are fewer
+/// than SQLite's ten.
 ///
 /// Both do each operation in turn, ROUNDS times; a figure is the ratio of the
 /// medians of processor time, to two digits. Both compute the same sum over
@@ -51,7 +51,8 @@ struct setup {
     struct bench_shape shape;
     uint16_t page_bytes;  ///< EskerDB's
     int32_t sqlite_cache; ///< PRAGMA cache_size; 0: EskerDB's bytes
-    uint32_t page_cache;  ///< bytes of one between pool and file; 0: none
+    uint32_t page_cache;  ///< bytes of a page cache between pool and file; 0:
+                          ///< none
 };
 
 /// The sides of a comparison.
@@ -126,7 +127,7 @@ static void esker_open(struct comparison *cmp, enum side side) {
                         &cmp->setup->shape, ESK_MOUNT_READ_ONLY));
 }
 
-/// What a program makes of a row: here, the sum of its columns.
+/// A program's use of a row: the sum of its columns.
 static inline double row_sum(const struct bench_data *data,
                              const uint8_t *row) {
     double sum = 0;

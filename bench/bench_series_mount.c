@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a mount and an open of a series cost on every part of parts.csv: empty,
-/// half full, full, and gone round.
+/// Cost of a mount and an open of a series on every part of parts.csv: empty,
+/// half full, full, and wrapped.
 ///
 /// A table of rows of 16 bytes with a value index takes the whole chip, or the
 /// first CAPACITY_MAX bytes of a larger one. Its volume is mounted read-only,
-/// as firmware does that knows its arena. The dataset of a figure is the part.
+/// with an arena of constant size, as in firmware. The dataset of a figure is
+/// the part.
 #include "bench/series_bench.h"
 #include "port/sim/sim.h"
 
@@ -14,7 +15,7 @@ static const char bench[] = "series_mount";
 
 enum {
     CAPACITY_MAX = 64 << 20,
-    BLOCKS_MIN = 32, ///< volume, data, index: a smaller chip is passed over
+    BLOCKS_MIN = 32, ///< volume, data, index: a smaller chip is skipped
     SECONDS = 60,    ///< from row to row
     STATES = 4,
 };
@@ -53,7 +54,7 @@ static int probe_block_is_bad(const struct esk_device *device, uint32_t block,
     return probe->under->ops->block_is_bad(probe->under, block, bad);
 }
 
-/// Mounts and opens what is on the medium and prints what that took.
+/// Mounts and opens what is on the medium, and prints the cost.
 static void measure(const struct bench_table *table, struct esk_sim *sim,
                     const struct esk_sim_part *part, const char *state) {
     struct probe probe = {.under = esk_sim_device(sim)};

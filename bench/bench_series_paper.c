@@ -3,10 +3,10 @@
 
 /// embeddb-2024, sections 4.1 and 4.2, on the media of its Table 1.
 ///
-/// Simulated time of I/O only: the CPU's share comes with the cycle counts
-/// of the microcontrollers. So a fraction here bounds what a device can
-/// reach, and the paper's own fractions, CPU included, are lower for that
-/// too. The limits are the paper's:
+/// Simulated time of I/O only: the CPU's share is in the cycle counts of the
+/// microcontrollers. So a fraction here is an upper bound for a device, and the
+/// paper's own fractions, CPU included, are lower for this reason, too. The
+/// limits are the paper's:
 ///
 ///     Fig. 5   inserts      bytes of the rows at the sequential write rate
 ///     Fig. 7   gets         one random page read a get
@@ -14,7 +14,7 @@
 ///                           sequential and the random read rate
 ///     Fig. 11  0.01 % of the values: no limit, a full scan to compare with
 ///
-/// Table 1 gives no erase time: the write rates are taken to include it.
+/// Table 1 has no erase time: its write rates are assumed to include it.
 #include "bench/series_bench.h"
 #include "port/sim/sim.h"
 

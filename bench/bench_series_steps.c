@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// How long a call of a series blocks at most on every part of parts.csv, by
-/// the maximum times of its data sheet: with esk_volume_step between the calls
-/// until nothing is due, and without.
+/// The longest time that a call of a series blocks on every part of parts.csv,
+/// by the maximum times of its data sheet: with esk_volume_step between the
+/// calls until nothing is due, and without.
 ///
 /// A table of rows of 16 bytes with a value index takes the part's first BYTES,
-/// or BLOCKS blocks where they are more; it is written for LAPS laps, with a
-/// sync each SYNC_ROWS rows.
-/// The dataset of a figure is the part.
+/// or BLOCKS blocks if they are more. It is written for LAPS laps, with a sync
+/// each SYNC_ROWS rows. The dataset of a figure is the part.
 #include "bench/series_bench.h"
 #include "port/sim/sim.h"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What one call of a tree costs at most: pages programmed and read by an
-/// insert and by an update, mean, 99.9th percentile and maximum, beside the
-/// bound of the moving stores.
+/// The cost of one call of a tree: pages programmed and read by an insert and
+/// by an update, mean, 99.9th percentile and maximum, beside the bound of the
+/// copy-on-write stores.
 ///
 ///     how many pages hold the rows -> a region of which that is the share
 ///     -> inserts -> updates until the region was programmed twice -> updates
 ///
-/// Rows of 16 bytes, keys in no order, 4 frames, blocks of 8 pages: of 512
-/// bytes, of 2 KiB for mu; trees in place on pages that overwrite. What a
-/// region holds depends on the order of the updates, so the share that is
-/// asked for and the one that came about both stand in the figures.
+/// Rows of 16 bytes, keys in random order, 4 frames, blocks of 8 pages: of 512
+/// bytes, of 2 KiB for mu; trees in place on pages that overwrite. A region's
+/// contents depend on the order of the updates, so a figure has both the
+/// requested share and the actual one.
 #include "bench/calls.h"
 #include "bench/tree_bench.h"
 
@@ -19,7 +19,7 @@ static const char bench[] = "tree_calls";
 
 enum {
     BLOCK_PAGES = 8,
-    META_BLOCKS = 4, ///< superblocks and catalog, at the least
+    META_BLOCKS = 4, ///< superblocks and catalog, at least
     ROW_BYTES = 16,
     FRAMES = 4,
     UPDATES = 20000,
@@ -65,7 +65,7 @@ static struct tree_shape shape_of(const struct store *store) {
                                .row_bytes = ROW_BYTES};
 }
 
-/// Pages that hold a node: a mu page is as live as its leaf.
+/// Live pages: a mu page is live as long as its leaf.
 static uint32_t live_pages(struct tree_table *table, uint32_t rows) {
     struct esk_tree_report report;
     BENCH_DO(esk_tree_check(table->tree, &report));
@@ -74,7 +74,7 @@ static uint32_t live_pages(struct tree_table *table, uint32_t rows) {
                                                   : report.nodes;
 }
 
-/// The most programs that a call may take, and whether `most` is within.
+/// Prints the most programs of a call, and whether `most` is within the bound.
 static void print_bound(const struct tree_table *table, const char *call,
                         uint32_t most, const char *config) {
     static const struct tree_set random_set = {"random"};
@@ -120,7 +120,7 @@ static void update(struct tree_table *table, const uint32_t *keys,
     }
 }
 
-/// A region of `blocks` blocks; 0 with what is live then: none was measured.
+/// Measures a region of `blocks` blocks; 0: only counts the live pages.
 static uint32_t measure(const struct store *store, const uint32_t *keys,
                         uint32_t rows, uint32_t blocks, uint32_t percent) {
     static struct tree_table table;

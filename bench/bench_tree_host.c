@@ -7,23 +7,23 @@
 ///              10,000 rows: bytes written a row, and time
 ///     get      random rows, ranges of 100 rows, a full scan: time
 ///
-/// Bytes are what the process hands to write calls: `wchar` of
-/// /proc/self/io, the same counter for all sides; making the empty file is
-/// left out. Every side's commit is durable when it returns: EskerDB's through
-/// the driver's fsync, SQLite's with synchronous FULL, LMDB's by default.
-/// SQLite's log is written back into its base as it does by itself. All sides
-/// get the same rows in the same order: those of a commit by rising keys.
-/// EskerDB puts them together and syncs, in an atomic batch as the peers'
-/// transactions are. Its file is the driver's own, erase and sync included.
+/// Bytes are those that the process passes to write calls: `wchar` of
+/// /proc/self/io, the same counter for all sides, without making the empty
+/// file. Every side's commit is durable when it returns: EskerDB's through the
+/// driver's fsync, SQLite's with synchronous FULL, LMDB's by default. SQLite
+/// writes its log back into its base as it does by default. All sides get the
+/// same rows in the same order: those of a commit by rising keys. EskerDB puts
+/// them together and syncs, in an atomic batch like the peers' transactions.
+/// Its file is the driver's own, erase and sync included.
 ///
-/// By pread, EskerDB and SQLite have the same RAM for pages, 1 MB and, to
-/// read, SQLite's default: EskerDB's is a pool of a few frames and a page cache
-/// between it and the file. Mapped, the
-/// system keeps the pages of all sides, and EskerDB has its few frames.
+/// By pread, EskerDB and SQLite have the same RAM for pages: 1 MB, and for
+/// reads also SQLite's default. EskerDB's is a pool of a few frames and a page
+/// cache between pool and file. Mapped, the system caches the pages of all
+/// sides, and EskerDB has its few frames.
 ///
-/// A time is the processor's, the kernel's in it; a figure the ratio of medians
-/// of alternating rounds, two digits: above 1 EskerDB is faster. All sides
-/// compute the same sum over what they read.
+/// A time is the processor's, with the kernel's. A figure is the ratio of
+/// medians of alternating rounds, to two digits: above 1 EskerDB is faster. All
+/// sides compute the same sum over the rows that they read.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ enum {
     PUT_ROUNDS = 3,
     ROUNDS = 9,
     CACHE_KIB = 1024,         ///< SQLite's, and frames and page cache together
-    CACHE_KIB_DEFAULT = 2000, ///< what SQLite has when it is not told
+    CACHE_KIB_DEFAULT = 2000, ///< SQLite's default
     FRAMES = 16,
     BLOCK_PAGES = 16,
     BATCH_PAGES = 4096, ///< in place: 16 KB of RAM
@@ -112,7 +112,7 @@ static void own_commit(void *context) {
     uint32_t done = 0;
     bool batched = own->row_count > 1;
     if (batched) {
-        /* A page for each leaf there is, and for splits and what is above. */
+        /* A page for each leaf, and pages for splits and the levels above. */
         struct esk_tree_stats stats;
         esk_tree_stats(own->table.tree, &stats);
         uint32_t leaves =
@@ -158,9 +158,9 @@ static uint64_t own_bytes(void *context) {
     return (uint64_t)stats.nodes * own->page_bytes;
 }
 
-/// Bytes of the page that a put of one row writes which are entries and
-/// heads, on average over the leaves: a path on mu, else a leaf. What a driver
-/// that programs nothing else would write.
+/// Bytes of entries and heads in the page that a put of one row writes, on
+/// average over the leaves: a path for mu, else a leaf. A driver that programs
+/// nothing else would write these.
 static double own_live_bytes(struct own *own) {
     struct esk_tree_walk walk;
     struct esk_tree_node node;
@@ -371,7 +371,7 @@ static void measure_reads(struct peer *sides, const uint32_t *keys,
     }
 }
 
-/// The planner's k for the rows; 0 where there is none.
+/// The planner's k for the rows; 0 if there is none.
 static uint8_t best_k(const struct own *own) {
     struct esk_tree_need need = {.rows = ROWS,
                                  .block_pages = BLOCK_PAGES,
@@ -387,7 +387,7 @@ static uint8_t best_k(const struct own *own) {
     return k;
 }
 
-/// How the sides have their pages: all mapped, or a cache of so many KiB.
+/// How the sides cache their pages: all mapped, or a cache of so many KiB.
 enum having { HAVING_CACHE, HAVING_DEFAULT_CACHE, HAVING_MAPS, HAVING_COUNT };
 
 static const char *const having_names[HAVING_COUNT] = {

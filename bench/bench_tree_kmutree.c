@@ -10,13 +10,13 @@
 ///     Fig. 16 - 18  k = 0.3, 0.5, 0.7
 ///     Fig. 19       pages of the index
 ///
-/// Pages of 2 KB. The paper's entries have 8 bytes, a key of 4, and it does not
-/// say how its trees were filled; 10,000 such entries are of height 3 only
+/// Pages of 2 KB. The paper's entries have 8 bytes, a key of 4. The paper does
+/// not say how its trees were filled; 10,000 such entries have height 3 only
 /// when their leaves are half full, so they are put in falling order, which
 /// halves a leaf at each split. That is one *fill*. Its level 2 has three
-/// nodes, and the paper's counts say nine or ten: entries of 16 bytes put in
-/// random order have nine, and are the other fill. The root stays in RAM beside
-/// the paper's buffer, so a buffer of 4 P is 5 frames.
+/// nodes, but the paper's counts imply nine or ten: entries of 16 bytes put in
+/// random order have nine, and are the other fill. The root is cached in
+/// addition to the paper's buffer, so a buffer of 4 P is 5 frames.
 #include "bench/tree_bench.h"
 
 static const char bench[] = "tree_kmutree";
@@ -33,9 +33,9 @@ enum {
 
 enum order { ORDER_FALLING, ORDER_RANDOM };
 
-/// Entries of a size, put in an order.
+/// Entries of a size, put in some order.
 struct fill {
-    const char *name; ///< what a figure's config ends with
+    const char *name; ///< end of a figure's config
     enum order order;
     uint8_t key_bytes;
     uint8_t entry_bytes;
@@ -64,7 +64,7 @@ static struct tree_shape shape_of(const struct fill *fill, uint8_t k_percent,
                                .key_bytes = fill->key_bytes};
 }
 
-/// A tree, built once, then asked with other buffers.
+/// A tree, built once, then queried with other buffers.
 struct subject {
     struct esk_sim *sim;
     const struct fill *fill;
@@ -249,7 +249,7 @@ static void measure_heights(const struct fill *fill) {
     }
 }
 
-/// Fig. 19: pages of trees put in random order, and as the planner says.
+/// Fig. 19: pages of trees put in random order, and the planner's.
 static void measure_sizes(void) {
     static const uint32_t records[] = {5000, 10000, 20000, 30000};
     static const struct tree_set set = {"random"};

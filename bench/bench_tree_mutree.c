@@ -6,11 +6,11 @@
 /// The paper's medium: 64 MB of MLC NAND, pages of 4 KB, 128 a block, its
 /// Table 1 for times; entries of 8 bytes, a key of 4 with 4 of address.
 ///
-/// Cache sizes. The paper counts read and write cache beside the two pages an
-/// operation works on. Here frames are all page RAM there is, so a cache of
-/// c + c KB is 2 + 2c / 4 frames, of which the pages of changes may take all
-/// but one. The paper writes its cache when it is full, in the midst of a
-/// change too; here a change is written whole.
+/// Cache sizes. The paper counts read and write cache in addition to the two
+/// pages of an operation. Here frames are all page RAM, so a cache of c + c KB
+/// is 2 + 2c / 4 frames, of which the pages of changes may take all but one.
+/// The paper writes its cache when it is full, also in the middle of a change;
+/// here a change is written as a whole.
 #include "bench/tree_bench.h"
 #include "bench/tree_files.h"
 
@@ -37,8 +37,8 @@ static const struct tree_kind kinds[2] = {
     {"mu", &esk_store_mu, ESK_STORE_MU},
 };
 
-/// KB of the read and of the write cache, the frames for both and those that
-/// changes may take.
+/// KB of the read and of the write cache, the frames for both, and the frames
+/// for changes.
 struct cache {
     uint8_t kb;
     uint8_t frames;
@@ -87,7 +87,7 @@ static void print_operation(const struct esk_sim *sim,
 }
 
 /// Ten thousand retrievals, deletions, insertions, in the paper's order, from
-/// the state of `built`. Inserted are keys that are new.
+/// the state of `built`. Inserted keys are new.
 static void measure_cache(const struct esk_sim *built, const uint32_t *keys,
                           const struct tree_kind *kind,
                           const struct cache *cache) {

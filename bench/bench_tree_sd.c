@@ -4,11 +4,11 @@
 /// btree-2022, Fig. 5 to 10: inserts and gets of 1,000 to 10,000 random
 /// records of 16 bytes on pages of 512, with M = 2 to 8 page buffers.
 ///
-/// The medium is the paper's card: 345 page reads and 175 page writes a
-/// second, in the simulator; the CPU's time is not in it, the paper's
-/// figures have it. Each figure is the mean of twenty data sets, since the
-/// writes of one deviate by ten from another's; of the writes of 10,000 inserts
-/// the mean of the first three sets, the paper's number, stands beside.
+/// The medium is the paper's card: 345 page reads and 175 page writes a second,
+/// in the simulator. The CPU's time is not included; the paper's figures
+/// include it. Each figure is the mean of twenty data sets, because the writes
+/// of two sets differ by ten. For the writes of 10,000 inserts also the mean of
+/// the first three sets, the paper's number.
 #include "bench/tree_bench.h"
 
 static const char bench[] = "tree_sd";
@@ -38,7 +38,7 @@ struct result {
     double writes_paper; ///< of all inserts, the mean of SETS_PAPER sets
     double ram_bytes;
     double height;
-    double insert_levels; ///< levels that all inserts passed: reads at most
+    double insert_levels; ///< levels of all inserts: most reads
 };
 
 static const struct tree_set random_set = {"random"};

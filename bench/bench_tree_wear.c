@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Regaining space: how full a region can be, how even the wear is, what the
-/// worst update costs, and what coming back after a cut reads.
+/// Garbage collection: how full a region can be, how even the wear is, the cost
+/// of the worst update, and the reads of a mount after power loss.
 ///
-///     insert up to shares of live pages -> what an update costs at each
+///     insert up to shares of live pages -> cost of an update at each
 ///     fill until a put is refused -> delete down to a share of live pages
 ///     -> updates until 100 times the region was programmed -> wear
 ///     -> power cuts at random operations -> reads of mount and open
@@ -23,7 +23,7 @@ enum {
     SHARE_ROUNDS_BEFORE = 2, ///< before updates at a share count
     SHARE_ROUNDS = 2,        ///< and while they do
     SHARE_TRIES = 1000,
-    SHARE_ROWS_A_PAGE = 40, ///< fewer than random inserts leave in one
+    SHARE_ROWS_A_PAGE = 40, ///< fewer than random inserts put in a page
     MODEL_ROUNDS = 1000,
     CUTS = 100,
     CUT_OPERATIONS_MAX = 500,
@@ -35,14 +35,14 @@ struct subject {
     const char *name;
     struct esk_sim *sim;
     struct tree_table table;
-    uint32_t rows; ///< keys 0 .. rows - 1 in shuffled order are there
+    uint32_t rows; ///< keys 0 .. rows - 1 in shuffled order are in the tree
     uint32_t *keys;
     uint32_t pages; ///< of the region
 };
 
 static const struct tree_set random_set = {"random"};
 
-/// Pages that hold a node: a mu page is as live as its leaf.
+/// Live pages: a mu page is live as long as its leaf.
 static uint32_t live_pages(struct subject *subject) {
     struct esk_tree_report report;
     BENCH_DO(esk_tree_check(subject->table.tree, &report));
@@ -71,7 +71,7 @@ static void fill(struct subject *subject) {
                 (unsigned)subject->pages / 64);
 }
 
-/// What the updates of one stretch cost.
+/// Costs of the updates of one stretch.
 struct costs {
     double programs;
     double reads;
@@ -107,7 +107,7 @@ static struct costs update(struct subject *subject, uint64_t programs) {
     return costs;
 }
 
-/// Updates at the share of live pages that there is now.
+/// Updates at the present share of live pages.
 static void measure_share(struct subject *subject, uint32_t rounds) {
     double live = share(subject);
     struct costs costs = update(subject, (uint64_t)rounds * subject->pages);
@@ -152,9 +152,9 @@ static bool fill_to(struct subject *subject, uint32_t percent) {
     return false;
 }
 
-/// Programs an update: `path` pages, and the leaves that the ring's tail meets
-/// live, a page each. A leaf is live when the ring comes round to it with
-/// probability q, for updates fall on the leaves at random:
+/// Programs of an update: `path` pages, and a page for each live leaf that the
+/// ring's tail meets. A leaf is live then with probability q, because updates
+/// hit the leaves at random:
 ///
 ///     W = path + q / (1 - q),    q = exp(-1 / (share * W))
 static double model(double path, double live) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What each call of one kind cost the medium: mean, the 99.9th percentile
-/// and the maximum of pages programmed, pages read and blocks erased.
+/// The cost of the calls of one kind: mean, 99.9th percentile and maximum of
+/// pages programmed, pages read and blocks erased.
 ///
 ///     struct calls calls = {.sim = sim};
 ///     calls_begin(&calls); esk_tree_put(...); calls_end(&calls); ...

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Time beside a peer's, in the same run: rounds by turns, ratios of medians.
+/// Time beside a peer's, in the same run: alternating rounds, ratios of
+/// medians.
 #ifndef ESK_BENCH_COMPARE_H
 #define ESK_BENCH_COMPARE_H
 
@@ -12,8 +13,8 @@
 
 enum { CONTEST_ROUNDS_MAX = 9 };
 
-/// The processor's time of this process, the kernel's in it: who else is at
-/// work waits in neither side's figure.
+/// The processor's time of this process, with the kernel's: other processes do
+/// not count.
 static inline double compare_now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -28,21 +29,22 @@ static inline double compare_median(const double *values, uint32_t count) {
     return sorted[count / 2];
 }
 
-/// To two digits, all that a ratio of times is good for.
+/// To two digits: ratios of times are no more exact than that.
 static inline double compare_digits(double value) {
     char digits[32];
     snprintf(digits, sizeof digits, "%.1e", value);
     return atof(digits);
 }
 
-/// How often the peer's median time holds one's own.
+/// The peer's median time over one's own.
 static inline double compare_ratio(const double *peer, const double *own,
                                    uint32_t rounds) {
     return compare_digits(compare_median(peer, rounds) /
                           compare_median(own, rounds));
 }
 
-/// Who else was at work: ratios of a busy host are not to be quoted.
+/// Prints the load of other processes: ratios of a busy host must not be
+/// quoted.
 static inline void compare_load_print(const char *bench, const char *metric) {
     static const struct {
         const char *name;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the series benchmarks share: data sets, a table to measure, output.
+/// Shared by the series benchmarks: data sets, a table to measure, output.
 ///
 ///     data set -> format, create -> open -> fill -> measure -> print
 ///
-/// How a figure is printed and a failure ends the program: bench.h.
+/// bench.h prints figures and ends the program at a failure.
 #ifndef ESK_BENCH_SERIES_BENCH_H
 #define ESK_BENCH_SERIES_BENCH_H
 
@@ -21,8 +21,8 @@ enum {
 
 /* ------------------------------------------------------------ data sets */
 
-/// A data set: packed rows in rising key order, and the column it is asked
-/// by value.
+/// A data set: packed rows in rising key order, and the column for value
+/// queries.
 struct bench_data {
     const char *name;
     const char *column; ///< name of the value column
@@ -129,13 +129,13 @@ static inline void bench_data_free(struct bench_data *data) {
     free(data->values);
 }
 
-/// A range of values: the narrowest with BENCH_TAIL_ROWS rows from the one of
-/// rank `rank` on. Equal values make it more rows.
+/// A range of values: the narrowest with BENCH_TAIL_ROWS rows from rank `rank`
+/// on; more rows if values are equal.
 struct bench_span {
     double lo;
     double hi;
-    uint32_t rows;  ///< that match
-    uint32_t pages; ///< that hold one of these
+    uint32_t rows;  ///< in the range
+    uint32_t pages; ///< with one of these rows
 };
 
 static inline struct bench_span bench_span_at(const struct bench_data *data,
@@ -226,7 +226,7 @@ bench_config(const struct bench_shape *shape) {
         .frames = shape->frames, .key_index_bytes = shape->key_index_bytes};
 }
 
-/// Mounts and opens. Returns what failed, or ESK_OK.
+/// Mounts and opens. Returns ESK_OK or the first failure.
 static inline int bench_open(struct bench_table *table,
                              const struct esk_device *device,
                              const struct bench_data *data,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The medium that counts are taken on: pages of 512 bytes in blocks of
-/// 4 KiB, 8 MiB, byte programs, no ECC. The simulator counts device calls.
+/// The medium for counts: pages of 512 bytes in blocks of 4 KiB, 8 MiB, byte
+/// programs, no ECC. The simulator counts device calls.
 #ifndef ESK_BENCH_SERIES_MEDIUM_H
 #define ESK_BENCH_SERIES_MEDIUM_H
 

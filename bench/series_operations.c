@@ -7,9 +7,9 @@
 ///     series_operations NAME     a data set of series_bench.h
 ///
 /// 100,000 rows in pages of 512 bytes, 4 frames, 256 B of key index, one value
-/// index; the medium is port/ram. Prints how many operations each function
-/// did: "count_get 20000". Every row that comes back is verified to be one
-/// that was appended, outside of what is counted.
+/// index; the medium is port/ram. Prints how many operations each function did:
+/// "count_get 20000". Every returned row is compared with the appended rows,
+/// outside of the counted functions.
 #include "bench/series_bench.h"
 #include "port/ram/ram.h"
 
@@ -26,7 +26,7 @@ enum {
 
 #define COUNTED __attribute__((noinline, noclone)) static
 
-/// What the counted functions work on, made before.
+/// The state of the counted functions, made before.
 struct operations {
     struct bench_table table;
     struct bench_data data;

@@ -5,9 +5,9 @@
 ///
 ///     medium -> format, create -> open -> put, get, delete -> counters
 ///
-/// Reads, programs, erases and time are those of the simulator: what the
-/// device was asked to do, checks and space regaining in it. Each get is
-/// verified against the value its key was put with.
+/// Reads, programs, erases and time are the simulator's: all calls of the
+/// device, with checks and GC. Each get is compared with the value of the key's
+/// put.
 #ifndef ESK_BENCH_TREE_BENCH_H
 #define ESK_BENCH_TREE_BENCH_H
 
@@ -17,7 +17,7 @@
 
 enum { TREE_PAGE_BYTES_MAX = 4096, TREE_ROW_BYTES_MAX = 64 };
 
-/// What bench_print takes for its dataset.
+/// Dataset of bench_print.
 struct tree_set {
     const char *name;
 };
@@ -30,8 +30,8 @@ struct tree_shape {
     uint8_t frames;
     uint8_t policy;       ///< enum esk_tree_policy
     uint8_t write_frames; ///< of a write cache; 0: none
-    uint16_t batch_pages; ///< in place: of a batch; 0: it has none
-    uint16_t row_bytes;   ///< a key and what is left
+    uint16_t batch_pages; ///< in place: of a batch; 0: no batches
+    uint16_t row_bytes;   ///< a key and other bytes
     uint8_t key_bytes;    ///< of fixed bytes, big-endian; 0: a u32
 };
 
@@ -47,7 +47,7 @@ struct tree_table {
     uint64_t page[TREE_PAGE_BYTES_MAX / sizeof(uint64_t)];
 };
 
-/// The row that belongs to `key`: the key, then bytes that follow from it.
+/// The row of `key`: the key, then bytes computed from it.
 static inline void tree_row(uint8_t *row, uint32_t key, uint16_t row_bytes) {
     uint32_t value = key * 2654435761u + 12345u;
     memcpy(row, &key, sizeof key);
@@ -167,7 +167,7 @@ static inline uint8_t tree_height(const struct tree_table *table) {
     return stats.height;
 }
 
-/// Ends the program unless the tree is whole and has `rows` rows.
+/// Ends the program unless the tree has no fault and `rows` rows.
 static inline void tree_verify(struct tree_table *table, uint32_t rows) {
     struct esk_tree_report report;
     BENCH_DO(esk_tree_check(table->tree, &report));
@@ -190,7 +190,7 @@ static inline void tree_medium_free(struct esk_sim *sim) {
     esk_sim_destroy(sim);
 }
 
-/// What was done since `before`, a copy of the counters.
+/// The differences to `before`, a copy of the counters.
 static inline struct esk_sim_counters
 tree_since(const struct esk_sim *sim, const struct esk_sim_counters *before) {
     struct esk_sim_counters now = *esk_sim_counters(sim);

@@ -26,7 +26,7 @@ struct files_trace {
     const char *name;
     uint64_t *ops;
     uint32_t count;
-    uint32_t live_most; ///< keys alive at once, at most
+    uint32_t live_most; ///< most keys at a time
 };
 
 /// Counts of mutree-2007, Table 4.
@@ -51,7 +51,7 @@ struct files_file {
     uint32_t blocks;
 };
 
-/// A trace in the making. Each quota cuts the last operations to size.
+/// A trace that is being made. The quotas limit the last operations.
 struct files_maker {
     struct files_trace *trace;
     struct files_quota left;
@@ -93,8 +93,8 @@ static inline bool files_make(struct files_maker *maker, uint32_t blocks) {
         return false;
     }
     struct files_file *file = &maker->files[maker->file_count++];
-    /* Names scatter over the upper half: a bijection of the file's number
-       keeps them apart. */
+    /* Names are scattered over the upper half: a bijection of the file's number
+       makes them different. */
     file->name_key = 0x80000000u | ((maker->files_ever++ * 0x9E3779B1u) >> 1);
     file->first_key = maker->next_key;
     file->blocks = 0;
@@ -120,7 +120,7 @@ static inline void files_read(struct files_maker *maker, uint32_t at,
     }
 }
 
-/// Deletes a file. What the quota leaves of it is not read again.
+/// Deletes a file. Keys that the quota leaves are not read again.
 static inline void files_delete(struct files_maker *maker, uint32_t at) {
     struct files_file file = maker->files[at];
     maker->files[at] = maker->files[--maker->file_count];
@@ -157,7 +157,7 @@ static inline void files_kernel(struct files_maker *maker) {
     }
     (void)files_make(maker, maker->left.puts);
     BENCH_HOLDS(units > 1000);
-    /* More units are compiled than written: what was is read again. */
+    /* More units are compiled than written: read earlier ones again. */
     while (maker->left.gets > 0) {
         files_read(maker, files_draw(maker), UINT32_MAX);
     }
@@ -229,7 +229,7 @@ static inline struct files_trace files_trace_make(uint32_t index,
         files_kernel, files_postmark, files_mp3};
     make[index](&maker);
     free(maker.files);
-    if (maker.left.puts == 1) { /* a name alone */
+    if (maker.left.puts == 1) { /* only a name */
         (void)files_emit(&maker, FILES_PUT, UINT32_MAX);
     }
     BENCH_HOLDS(trace.count == total);

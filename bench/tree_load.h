@@ -33,7 +33,7 @@ static inline uint32_t *load_shuffled(uint32_t count, uint64_t seed) {
 
 /* --------------------------------------------------------------- queries */
 
-/// A list of keys to ask for.
+/// A list of keys to get.
 struct load_queries {
     const char *name;
     uint32_t *keys;

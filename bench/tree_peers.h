@@ -45,7 +45,7 @@ static inline uint32_t peer_key(const uint8_t *row) {
     return peer_u32(row);
 }
 
-/// What a program makes of a row: the sum of its four words.
+/// A program's use of a row: the sum of its four words.
 static inline uint64_t peer_sum_of(uint32_t key, const uint8_t *value) {
     return (uint64_t)key + peer_u32(value) + peer_u32(value + 4) +
            peer_u32(value + 8);
@@ -178,7 +178,7 @@ static inline void peer_sqlite_close(void *context) {
     (void)unlink(peer_sqlite_path);
 }
 
-/// With `cache_kib` KiB of cache; 0: as many as it has by default.
+/// With `cache_kib` KiB of cache; 0: SQLite's default.
 static inline struct peer peer_sqlite(bool mapped, uint32_t cache_kib) {
     static struct peer_sqlite_state state;
     state.mapped = mapped;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the drivers of chips share: their bounds checks.
+/// Bounds checks that the drivers of chips share.
 ///
-/// All return ESK_E_MEDIUM only when the transfer went well and the medium
-/// itself said that its program or erase failed: P_FAIL, E_FAIL, EPE, a write
-/// error in SD's data response, bytes that read back otherwise.
+/// All drivers return ESK_E_MEDIUM only when the transfer succeeded and the
+/// medium itself reported that its program or erase failed: P_FAIL, E_FAIL,
+/// EPE, a write error in SD's data response, bytes that read back otherwise.
 #ifndef ESK_DRIVER_H
 #define ESK_DRIVER_H
 
@@ -26,9 +26,9 @@ static inline int esk_driver_check(const struct esk_device *device,
                : ESK_OK;
 }
 
-/// Fills in how many blocks the device has: what the caller asked for, 0:
-/// all from block `first` on. Returns ESK_E_GEOMETRY when the chip's `chip`
-/// blocks are too few, or the geometry is not one EskerDB can use.
+/// Fills in the device's number of blocks: the caller's, or for 0 all from
+/// block `first` on. Returns ESK_E_GEOMETRY when the chip's `chip` blocks are
+/// too few, or EskerDB cannot use the geometry.
 static inline int esk_driver_blocks(struct esk_device *device, uint32_t chip,
                                     uint32_t first, uint32_t count) {
     if (first > chip || count > chip - first) {

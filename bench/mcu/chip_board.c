@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The storage of port/board.h over a chip's driver. The chip is started by
-/// the first call, so what a start costs is in `format and create`.
+/// The storage of port/board.h over a chip's driver. The first call starts the
+/// chip, so the cost of the start is in `format and create`.
 #include "bench/mcu/chip_board.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The board's storage as a chip on the ATmega2560's SPI: chip_board.c and
-/// one of chip_nor.c and chip_sd.c stand where port/avr/storage.c stood.
+/// The board's storage as a chip on the ATmega2560's SPI: chip_board.c and one
+/// of chip_nor.c and chip_sd.c replace port/avr/storage.c.
 #ifndef ESK_BENCH_MCU_CHIP_BOARD_H
 #define ESK_BENCH_MCU_CHIP_BOARD_H
 

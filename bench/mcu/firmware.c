@@ -9,9 +9,9 @@
 
 enum {
     PAINT = 0xA5,
-    /// Bytes below the stack pointer that painting itself works in.
+    /// Bytes below the stack pointer that the painting itself uses.
     PAINT_GAP = 64,
-    MEDIUM_CALLS = 4, ///< of each kind, to learn what one takes
+    MEDIUM_CALLS = 4, ///< of each kind, to measure one
 };
 
 uint32_t firmware_samples;
@@ -80,7 +80,7 @@ void firmware_want(int wanted, int status, int line) {
     firmware_holds(status == wanted, line, status);
 }
 
-/// Paints from the stack's limit to where the measured calls' caller works.
+/// Paints from the stack's limit to the frame of the measured calls' caller.
 static void stack_paint(uintptr_t stack) {
     uintptr_t limit = esk_board_stack_limit();
     group.stack = stack;

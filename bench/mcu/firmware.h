@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the firmware programs share: words for the host, and measuring.
+/// Shared by the firmware programs: console output and measuring.
 ///
 /// Lines on the console:
 ///
 ///     = text    an answer: the same on every platform, byte for byte
 ///     # text    a figure of this platform: RAM, stack, number of samples
 ///
-/// A group is a run of measured calls of one kind. What the calls cost comes
-/// from the host, which sees the marks; the firmware says how many there were.
+/// A group is a run of measured calls of one kind. The host measures the cost
+/// between the marks; the firmware prints how many there were.
 #ifndef ESK_BENCH_MCU_FIRMWARE_H
 #define ESK_BENCH_MCU_FIRMWARE_H
 
@@ -26,7 +26,7 @@
         firmware_samples++;                                                    \
     } while (0)
 
-/// Ends the run with a line that says where, unless `claim` holds.
+/// Ends the run with its line number, unless `claim` holds.
 #define FIRMWARE_HOLDS(claim) firmware_holds((claim), __LINE__, 0)
 /// The same, unless `call` returns `wanted`.
 #define FIRMWARE_WANT(wanted, call) firmware_want((wanted), (call), __LINE__)
@@ -53,18 +53,18 @@ void firmware_group_start(const char *name, uintptr_t stack);
 /// below firmware_group_begin's caller, and samples, as figures.
 void firmware_group_end(uint32_t operations);
 
-/// A group "empty": what the marks themselves take.
+/// A group "empty": the cost of the marks themselves.
 void firmware_measure_nothing(void);
 
-/// Groups "medium_read" and "medium_program": what the benchmark's own device
-/// takes, called as the library calls it, on its last block, which is lost.
+/// Groups "medium_read" and "medium_program": the cost of the benchmark's own
+/// device, called as the library calls it, on its last block, which is lost.
 /// `page` is for a page's bytes.
 void firmware_measure_medium(uint8_t *page);
 
-/// Takes `bytes` bytes at `data` into the group's digest (FNV-1a).
+/// Adds `bytes` bytes at `data` to the group's digest (FNV-1a).
 void firmware_digest(const void *data, uint16_t bytes);
 
-/// The next number of a sequence that is the same on every platform.
+/// The next number of a sequence, the same on every platform.
 uint32_t firmware_random(uint32_t below);
 
 #endif

@@ -11,7 +11,7 @@
 #ifndef MEDIUM_SD
 #define MEDIUM_SD 0
 #endif
-/* Whether a program that fails leaves a part of its bytes. */
+/* Whether a program that fails leaves part of its bytes. */
 #ifndef MEDIUM_TEARS
 #define MEDIUM_TEARS (!MEDIUM_SD)
 #endif
@@ -27,7 +27,7 @@ void medium_clear(void) {
     medium = (struct medium){0};
 }
 
-/// Whether this call is one that a test wants to fail.
+/// Whether this call is to fail.
 static bool medium_fails(void) {
     if (medium.fails_at == 0) {
         return false;

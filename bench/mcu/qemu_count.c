@@ -38,7 +38,7 @@ void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn,
 void qemu_plugin_register_atexit_cb(uint64_t id, void (*ends)(uint64_t, void *),
                                     void *context);
 
-/// What QEMU looks for in the library.
+/// QEMU requires it in the library.
 extern int qemu_plugin_version;
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int count,
                         char **arguments);
@@ -53,7 +53,7 @@ static uint64_t begun;
 static bool open; ///< between a pair of marks
 static FILE *out;
 
-/// A pair of marks within another, or half of one, would count for the wrong
+/// A pair of marks inside another, or half of one, would count for the wrong
 /// call: it ends the run.
 static void mark_want(bool holds) {
     if (!holds) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The series table on a chip: every operation measured, every answer
-/// verified against the input and taken into a digest.
+/// The series table on a chip: every operation is measured, and every answer is
+/// compared with the input and added to a digest.
 ///
 ///     input:  struct input, then rows of 16 bytes in rising key order
 ///     -DSERIES_CHECKSUM   enum esk_checksum
@@ -10,8 +10,8 @@
 ///     -DSERIES_FLAGS      enum esk_mount_flags
 ///     -DSERIES_FRAMES     page frames; 0: as few as the table needs
 ///
-/// The stack of a group is that of its calls below `measure_*`, whose own
-/// frame, the application's, is not in it.
+/// The stack of a group is that of its calls below `measure_*`, without the
+/// frame of `measure_*`, which is the application's.
 #include <stddef.h>
 #include <string.h>
 
@@ -47,10 +47,10 @@ struct row {
     int32_t value[3];
 };
 
-/// What the input opens with.
+/// Head of the input.
 struct input {
     uint32_t rows;       ///< to append; syncs * SYNC_ROWS more follow
-    int32_t value_min;   ///< rows with value[0] from here on are asked for
+    int32_t value_min;   ///< the query is for rows with value[0] from here on
     uint32_t value_rows; ///< how many of `rows` these are
     uint32_t syncs;      ///< measured at the end
 };
@@ -64,7 +64,7 @@ static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 static const struct esk_series_config config = {.key_index_bytes = 256,
                                                 .frames = SERIES_FRAMES};
 
-/// What the program uses: without a value index as little as it can.
+/// Parts of the program: without a value index as few as possible.
 #if SERIES_INDEXES == 0
 static const struct esk_series_parts parts = {
     .keys = &esk_series_part_keys, .ranges = &esk_series_part_ranges};
@@ -149,7 +149,7 @@ static void measure_get(const char *name) {
     firmware_group_end(GETS);
 }
 
-/// Runs `query`; with `first`, the rows are those of the input from it on.
+/// Runs `query`; with `first`, its rows must be those of the input from it on.
 static void measure_query(const char *name,
                           const struct esk_series_query *query, int32_t first,
                           uint32_t rows_wanted) {
@@ -215,7 +215,7 @@ static void measure_sync(void) {
     firmware_group_end(input.syncs);
 }
 
-/// What the table takes of RAM here, pointers and all.
+/// RAM of the table here, with pointers.
 static void print_ram(void) {
     struct esk_table_info info;
     FIRMWARE_DO(

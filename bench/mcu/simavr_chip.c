@@ -4,7 +4,7 @@
 /// From cycles to the chip's nanoseconds and back.
 ///
 /// Invariant: the chip's clock is never ahead of the end of the byte on the
-/// bus, and moves only forward: what the model does is done in bus order.
+/// bus, and moves only forward: so the model acts in bus order.
 #include "bench/mcu/simavr_chip.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ enum { NS_PER_S = 1000000000, SD_PART = 2 };
 static struct {
     struct esk_chip *chip;
     struct host *host;
-    uint64_t started_ns; ///< the chip's time when the power came
+    uint64_t started_ns; ///< the chip's time at power-on
 } used;
 
 /// The cycle of the present life at which the chip's time is `ns`.
@@ -42,7 +42,7 @@ static void chip_select(void *context) {
     }
 }
 
-/// An operation that the cut is aimed at begins here or on a byte.
+/// An operation at which the cut is aimed begins here or on a byte.
 static void chip_aim(struct esk_chip *chip) {
     struct host *host = used.host;
     if (chip->faults.cut_ns != 0 && host->cut_call != 0) {
@@ -54,7 +54,7 @@ static void chip_aim(struct esk_chip *chip) {
 
 static void chip_deselect(void *context) {
     struct esk_chip *chip = context;
-    if (chip->selected) { /* The pin rises once at the start as well. */
+    if (chip->selected) { /* The pin rises once at the start, too. */
         esk_chip_deselect(chip);
         chip_aim(chip);
     }
@@ -84,7 +84,7 @@ void host_chip_use(const char *name, uint64_t seed) {
     if (strcmp(name, "SDHC") == 0) {
         struct esk_sd_model *card =
             esk_sd_model_make(&esk_sd_parts[SD_PART], seed);
-        /* Erased, as the storage is that the host's answers are from. */
+        /* Erased, as the storage of the reference host is. */
         memset(card->array, 0xFF, (size_t)card->part->sectors * 512);
         used.chip = &card->chip;
     }
@@ -120,7 +120,7 @@ void host_chip_power_off(struct host *host) {
     bool was_busy = chip->busy;
     chip_clock(chip, host->avr->cycle);
     if (host->cut && (chip->busy || (was_busy && was_on && !chip->on))) {
-        /* Erases are the slow ones: no program takes 5 ms. */
+        /* Only erases are that slow: no program takes 5 ms. */
         host->torn_erases += busy_ns > 5000000;
         host->torn_programs += busy_ns <= 5000000;
     }

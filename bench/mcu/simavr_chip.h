@@ -3,8 +3,8 @@
 
 /// A chip of port/models behind the ATmega2560's SPI.
 ///
-/// Its clock is the microcontroller's, its programs and erases take their
-/// time in cycles, and it loses its power when the microcontroller does.
+/// Its clock is the microcontroller's, its programs and erases take their time
+/// in cycles, and it loses power together with the microcontroller.
 #ifndef ESK_BENCH_MCU_SIMAVR_CHIP_H
 #define ESK_BENCH_MCU_SIMAVR_CHIP_H
 
@@ -12,19 +12,20 @@
 
 #include "bench/mcu/simavr_host.h"
 
-/// Puts chip `name` on the bus, blank as it comes: "W25Q64JV", "MX25R6435F"
-/// or "SDHC". Ends the program when there is none of that name.
+/// Puts chip `name` on the bus, blank: "W25Q64JV", "MX25R6435F" or "SDHC". Ends
+/// the program for any other name.
 void host_chip_use(const char *name, uint64_t seed);
 
-/// Brings the power to chip and microcontroller; nothing without a chip.
-/// With host->cut_call set, the power of both goes within that operation.
+/// Turns on the power of chip and microcontroller; nothing without a chip. With
+/// host->cut_call set, the power of both is cut within that operation.
 void host_chip_power_on(struct host *host);
 
-/// Takes it at the cycle the microcontroller has come to, and counts a
-/// program or erase that is torn.
+/// Turns it off at the microcontroller's present cycle, and counts a program or
+/// erase that is torn.
 void host_chip_power_off(struct host *host);
 
-/// Ends the program with its reason when the chip was sent what it refuses.
+/// Ends the program with the reason if the chip was sent a command that it
+/// refuses.
 void host_chip_judge(void);
 
 #endif

@@ -8,7 +8,8 @@
 ///      |
 ///     supply: cut at a cycle      main: runs it, takes a profile
 ///
-/// What outlives a cut of the supply is in `struct host`, not in the chip.
+/// State that survives a cut of the supply is in `struct host`, not in the
+/// chip.
 #ifndef ESK_BENCH_MCU_SIMAVR_HOST_H
 #define ESK_BENCH_MCU_SIMAVR_HOST_H
 
@@ -26,7 +27,7 @@ enum {
     HOST_HZ = 16000000,
 };
 
-/// What a part takes, in cycles of the chip's clock.
+/// Latencies of a part, in cycles of the chip's clock.
 struct host_latency {
     uint32_t read;
     uint32_t program;
@@ -38,7 +39,7 @@ struct host {
     uint8_t *storage; ///< HOST_STORAGE_BYTES
     uint8_t *input;
     size_t input_bytes;
-    bool overwrite; ///< the storage takes programs of bytes not erased
+    bool overwrite; ///< the storage accepts programs of unerased bytes
     struct host_latency latency;
     uint32_t notes[HOST_SLOTS];
 
@@ -52,7 +53,7 @@ struct host {
     size_t line_bytes;
     bool quiet; ///< console lines are not shown
 
-    uint64_t cut_at;   ///< cycle at which the supply goes; UINT64_MAX: never
+    uint64_t cut_at;   ///< cycle at which the supply is cut; UINT64_MAX: never
     uint32_t cut_call; ///< programs and erases until one is cut; 0: none
     bool cut;
     uint32_t torn_programs; ///< cuts within one
@@ -66,13 +67,14 @@ struct host {
     uint64_t random;
 };
 
-/// Attaches the registers of the host call. The chip is new: `host` was kept.
+/// Attaches the registers of the host call to a new chip; `host` is from
+/// before.
 void host_call_attach(struct host *host);
 
-/// Takes the supply away in so many cycles of this life, at least one.
+/// Cuts the supply after so many cycles of this life, at least one.
 void host_cut_in(struct host *host, uint64_t cycles);
 
-/// Of what libsimavr has to say, errors alone are printed.
+/// Prints only the errors of libsimavr.
 void host_log_errors_only(void);
 
 /// The same random numbers in every run.

@@ -3,10 +3,9 @@
 
 /// The host's side of port/avr/board.c: eight registers of the chip.
 ///
-/// A program or erase takes the part's latency, and a cut of the supply
-/// within it leaves it half done: of a program a prefix and one byte of
-/// which some bits are programmed, of an erase a block some bytes of which
-/// read erased.
+/// A program or erase takes the part's latency. A cut of the supply within it
+/// leaves it half done: of a program a prefix, and one byte with some of its
+/// bits; of an erase a block in which some bytes read as erased.
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +67,7 @@ static void store(uint8_t *at, uint32_t value) {
     }
 }
 
-/// The chip's bytes `at`, or the end of the program when it has none there.
+/// The chip's bytes `at`; ends the program when the chip has none there.
 static uint8_t *chip_bytes(struct host *host, uint32_t at, uint32_t bytes) {
     if (at < 0x200 || at + bytes > (uint32_t)host->avr->ramend + 1) {
         host_die("a request points outside", "SRAM");
@@ -76,8 +75,8 @@ static uint8_t *chip_bytes(struct host *host, uint32_t at, uint32_t bytes) {
     return host->avr->data + at;
 }
 
-/// Lets the part work for `cycles`. Returns false when the supply goes
-/// before it is done.
+/// Lets the part work for `cycles`. Returns false when the supply is cut
+/// before.
 static bool part_works(struct host *host, uint32_t cycles) {
     host->avr->cycle += cycles;
     bool chosen = host->cut_call != 0 && --host->cut_call == 0;

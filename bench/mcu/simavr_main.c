@@ -4,19 +4,19 @@
 /// Runs a firmware on an ATmega2560 in libsimavr.
 ///
 ///     simavr_host [options] firmware.elf
-///       --input FILE     what esk_board_input reads
+///       --input FILE     for esk_board_input
 ///       --samples FILE   cycles between marks: little-endian u64 each
 ///       --profile FILE   cycles by address for each group
-///       --profile-sample N   of the Nth pair of marks alone
+///       --profile-sample N   only of the Nth pair of marks
 ///       --chip NAME      a chip of port/models on the SPI
-///       --overwrite      the storage takes programs of unerased bytes
+///       --overwrite      the storage accepts programs of unerased bytes
 ///       --latency R,P,E  of the part, in cycles
 ///       --cuts N --cut-cycles C --cut-calls K --seed S
-///                        cuts the supply N times, by turns within C cycles
-///                        of the start and in one of the first K programs
-///                        and erases, once the firmware noted its readiness
-///                        in slot 0; then lets it run to its end. With a
-///                        chip they are its programs and erases.
+///                        cuts the supply N times, alternately within C cycles
+///                        of the start and in one of the first K programs and
+///                        erases, once the firmware has noted in slot 0 that it
+///                        is ready; then lets it run to its end. With a chip
+///                        they are the chip's programs and erases.
 ///
 /// Ends as the firmware ends; 2 when the firmware crashes or does not end.
 #include <stdlib.h>
@@ -31,7 +31,7 @@
 enum { SLOT_READY = 0, SLOT_CUTS = 255 };
 enum { SELECT_PIN = 0 }; /* PB0 */
 
-/// No firmware here needs an hour of the chip's time.
+/// No firmware here runs for an hour of the chip's time.
 static const uint64_t cycles_max = (uint64_t)HOST_HZ * 3600;
 
 struct options {
@@ -91,14 +91,14 @@ static void chip_start(struct host *host, elf_firmware_t *firmware) {
     }
 }
 
-/// Whether the cycles that come are to be in the profile.
+/// Whether the next cycles are to be in the profile.
 static bool chip_is_profiled(const struct host *host) {
     size_t only = host->profile_only;
     return host->profile != NULL && host->counting &&
            (only == 0 || only == host->sample_count + 1);
 }
 
-/// Runs until the firmware ends or the supply goes.
+/// Runs until the firmware ends or the supply is cut.
 static void chip_run(struct host *host) {
     avr_t *avr = host->avr;
     while (!host->ended && !host->cut) {
@@ -189,7 +189,7 @@ static int option_take(struct host *host, struct options *options, char **at) {
     return 2;
 }
 
-/// Cuts the supply again and again; the last run is whole.
+/// Cuts the supply again and again; the last run is complete.
 static void cuts_run(struct host *host, const struct options *options,
                      elf_firmware_t *firmware) {
     for (uint32_t done = 0; done < options->cuts; done++) {
@@ -197,7 +197,7 @@ static void cuts_run(struct host *host, const struct options *options,
         host->cut_call = 0;
         host->notes[SLOT_CUTS] = done + 1;
         if (host->notes[SLOT_READY] == 0) {
-            /* A volume is made in peace: that is another test's matter. */
+            /* No cut while a volume is made: another test does that. */
             host->cut_at += (uint64_t)HOST_HZ * 10;
         } else if (done % 2 == 1 && options->cut_calls != 0) {
             host->cut_at = UINT64_MAX;

@@ -15,12 +15,12 @@ static const struct spi_slave *slave_now;
 
 /// The bus: one chip runs at a time.
 static struct {
-    uint64_t done_at; ///< cycle at which the byte on the bus is through
+    uint64_t done_at; ///< cycle at which the byte on the bus ends
     uint8_t received;
     bool busy;
 } bus;
 
-/// Tells the chip that it is `cycle` now.
+/// Calls the chip's clock with `cycle`.
 static void slave_clock(uint64_t cycle) {
     if (slave_now != NULL && slave_now->clock != NULL) {
         slave_now->clock(slave_now->context, cycle);
@@ -31,7 +31,7 @@ void host_spi_slave_set(const struct spi_slave *slave) {
     slave_now = slave;
 }
 
-/// Cycles of one bit at the divider that is set.
+/// Cycles of one bit at the present divider.
 static uint32_t spi_divider(const avr_t *avr) {
     static const uint8_t dividers[4] = {4, 16, 64, 128};
     uint32_t divider = dividers[avr->data[SPI_SPCR] & SPCR_SPR];

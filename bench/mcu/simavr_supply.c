@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What hosts of simulated chips share: the supply that goes, and the log.
+/// Shared by hosts of simulated chips: cuts of the supply, and the log.
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The tree table on a chip: 10,000 inserts in no order, gets, an iteration
-/// and a reopen, every row verified and taken into a digest.
+/// The tree table on a chip: 10,000 inserts in random order, gets, an iteration
+/// and a reopen; every row is verified and added to a digest.
 ///
 ///     -DTREE_STORE        a node store: esk_store_inplace, ...
 ///     -DTREE_STORE_ID     the same as enum esk_tree_store
 ///     -DTREE_FRAMES       page frames, M of the papers
 ///     -DTREE_WRITE_CACHE  &esk_write_cache, or NULL
 ///     -DTREE_CHECKSUM     enum esk_checksum
-///     -DTREE_ROWS         rows inserted; 10,000 if not said
+///     -DTREE_ROWS         rows inserted; default 10,000
 ///
-/// A row is that of number i: its key is a mixture of i's bits, which no two
-/// numbers share, so neighbours in time are no neighbours in the tree.
+/// Row number i has a key that is a mixture of the bits of i, different for
+/// each i, so rows that follow each other in time do not in the tree.
 #include <stddef.h>
 #include <string.h>
 

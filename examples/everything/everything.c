@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A firmware that uses every call of a volume and a series, once each, so
-/// that `make size` can say what all of EskerDB takes. It is no example of how
-/// to use them: examples/minimal is.
+/// A firmware that uses every call of a volume and a series once, so that `make
+/// size` can measure all of EskerDB. It is no example of use: examples/minimal
+/// is.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the logger asks of its board. One board_<name>.c supplies it all;
-/// another board is another such file.
+/// The board of the logger. One board_<name>.c implements it; another board is
+/// another such file.
 ///
 ///     board_host.c   this machine: an image file, stdin and stdout
 ///     board_avr.c    ATmega2560: its EEPROM, UART 0, timer 1 and ADC
@@ -21,15 +21,15 @@ extern "C" {
 struct logger_row;
 
 /// Starts the board: clock, serial line, sensor, storage.
-/// Returns  ESK_OK; ESK_E_IO when the storage does not answer.
+/// Returns  ESK_OK; ESK_E_IO when the storage does not respond.
 int board_start(void);
 
-/// The storage. Valid after board_start; pages of LOGGER_PAGE_BYTES_MAX at
-/// most.
+/// The storage. Valid after board_start; pages of at most
+/// LOGGER_PAGE_BYTES_MAX.
 const struct esk_device *board_device(void);
 
-/// Seconds, never falling while the power is on. It may start from anything
-/// after a reset: the logger goes on from its newest row.
+/// Seconds, which never fall while the power is on. After a reset they may
+/// start at any value: the logger continues from its newest row.
 uint32_t board_seconds(void);
 
 /// Fills in what the sensor measures: temp, light, supply.
@@ -41,8 +41,8 @@ int board_get(void);
 /// Sends one character; waits while the line is busy.
 void board_put(char character);
 
-/// Rests until a second has passed or a character waits, or less. False:
-/// time to stop.
+/// Waits until a second has passed or a character waits, or less. False: time
+/// to stop.
 bool board_idle(void);
 
 #ifdef __cplusplus

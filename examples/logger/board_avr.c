@@ -34,14 +34,14 @@ enum {
 
 static volatile uint32_t seconds;
 static volatile uint8_t received[RECEIVED_BYTES];
-static volatile uint8_t received_head; ///< where the next one goes
+static volatile uint8_t received_head; ///< place of the next one
 static uint8_t received_tail;
 
 ISR(TIMER1_COMPA_vect) {
     seconds++;
 }
 
-/// A full buffer drops what comes; the logger says `error` to a torn line.
+/// A full buffer drops characters; the logger answers a torn line with `error`.
 ISR(USART0_RX_vect) {
     uint8_t character = UDR0;
     uint8_t head = received_head;
@@ -52,7 +52,7 @@ ISR(USART0_RX_vect) {
     }
 }
 
-/// An EEPROM address, which avr-libc wants as a pointer.
+/// An EEPROM address, a pointer for avr-libc.
 static uint16_t eeprom_at(esk_page_id page, uint16_t offset) {
     return (uint16_t)((uint16_t)page * PAGE_BYTES + offset);
 }
@@ -64,7 +64,7 @@ static int eeprom_read(const struct esk_device *device, esk_page_id page,
     return ESK_OK;
 }
 
-/// Bytes that are as they should be are not written: no time, no wear.
+/// Bytes that do not change are not written: no time, no wear.
 static int eeprom_program(const struct esk_device *device, esk_page_id page,
                           uint16_t offset, const void *buffer, uint16_t bytes) {
     (void)device;
@@ -126,8 +126,8 @@ uint32_t board_seconds(void) {
     return now;
 }
 
-/// The second of two readings: the first one after a change of channel is
-/// not yet settled. Gives 0 .. 1023 of AVCC.
+/// The second of two readings: the first one after a change of channel is not
+/// settled. Returns 0 .. 1023 of AVCC.
 static uint16_t adc_read(uint8_t channel) {
     ADMUX = (uint8_t)(_BV(REFS0) | channel);
     for (uint8_t i = 0; i < 2; i++) {
@@ -142,7 +142,7 @@ void board_sample(struct logger_row *row) {
     uint16_t gap = adc_read(ADC_SUPPLY);
     uint32_t supply_mv = BAND_GAP_MV * 1024ul / (gap == 0 ? 1u : gap);
     row->supply_mv = supply_mv > 6000 ? 0 : (uint16_t)supply_mv;
-    // A TMP36 gives 500 mV at 0 degC and 10 mV a degree.
+    // A TMP36 gives 500 mV at 0 degC, and 10 mV a degree.
     int32_t sensor_mv = (int32_t)(adc_read(0) * supply_mv / 1024u);
     row->temp_centi = (int16_t)((sensor_mv - 500) * 10);
     row->light = adc_read(1);
@@ -164,14 +164,14 @@ void board_put(char character) {
     UDR0 = (uint8_t)character;
 }
 
-/// Sleeps until the clock ticks or a character comes, unless either has since
-/// the last turn. No interrupt can slip between the look and the sleep: the
-/// instruction after sei runs before any interrupt does.
+/// Sleeps until the clock ticks or a character comes, unless one of them
+/// happened since the last turn. No interrupt can come between the test and the
+/// sleep: the instruction after sei runs before any interrupt.
 bool board_idle(void) {
     static uint32_t turned;
     cli();
     if (received_tail == received_head && turned == seconds) {
-        SMCR = _BV(SE); // idle: everything but the core runs on
+        SMCR = _BV(SE); // idle: only the core stops
         sei();
         sleep_cpu();
         SMCR = 0;

@@ -4,9 +4,10 @@
 /// The logger's board on this machine.
 ///
 ///     LOGGER_IMAGE=logger.img   the storage, 4 MiB; made when missing
-///     LOGGER_SPEED=1            seconds of the logger's a second of ours
+///     LOGGER_SPEED=1            seconds of the logger in one real second
 ///
-/// Commands come from stdin, answers go to stdout; the end of stdin ends it.
+/// Commands come from stdin, answers go to stdout; the end of stdin ends the
+/// program.
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 
 /// The logger's storage: one series, one row a sample, one sync every few.
 ///
-/// The time of a row must rise. A clock that starts again at 0 after a reset,
-/// or is set back, is led on from the newest row: `clock_offset` moves so
-/// that the next sample is one period after it.
+/// The time of a row must rise. If the clock starts again at 0 after a reset,
+/// or is set back, the logger moves `clock_offset` so that the next sample is
+/// one period after the newest row.
 #include "examples/logger/logger.h"
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "examples/logger/board.h"
 
-/* What the logger uses of a series; a medium on which a page is programmed once
+/* Parts of a series that the logger uses; where a page is programmed once it
    needs the sync journal. Other parts are not linked. */
 static const struct esk_series_parts logger_parts = {
     .keys = &esk_series_part_keys,
@@ -74,7 +74,7 @@ static uint16_t logger_at_least_one(uint16_t number) {
     return number == 0 ? 1 : number;
 }
 
-/// Sets `time_s` to the sample's time, or returns false when none is due.
+/// Sets `time_s` to the sample's time; returns false when none is due.
 static bool logger_is_due(struct logger *logger, uint32_t *time_s) {
     uint32_t now = board_seconds() + logger->clock_offset;
     uint32_t next =
@@ -84,7 +84,7 @@ static bool logger_is_due(struct logger *logger, uint32_t *time_s) {
         return true;
     }
     if (now <= logger->newest.time_s) {
-        // The clock is behind the log, by up to a period on a good day.
+        // The clock is behind the log, normally by at most a period.
         uint32_t behind = logger->newest.time_s - now;
         logger->clock_offset += behind;
         return false;
@@ -107,7 +107,7 @@ static int logger_sample(struct logger *logger, uint32_t time_s) {
     struct logger_row row = {.time_s = time_s, .boot = logger->boot};
     board_sample(&row);
     int status = esk_series_append(logger->series, &row);
-    // The next one is a period later, whether or not this one was kept.
+    // The next one is a period later, whether or not this one was stored.
     logger->newest = row;
     logger->empty = false;
     if (status != ESK_OK) {

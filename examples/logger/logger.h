@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A data logger: samples, keeps what it sampled through resets, answers.
+/// A data logger: samples, stores the rows, and answers, also after resets.
 ///
 ///     last             the newest row
 ///     range A B        rows with A <= time <= B
 ///     value LO HI      rows with LO <= temp <= HI, in 0.01 degC
-///     count            how many rows are kept
+///     count            how many rows are stored
 ///     stats            counters since the last reset
 ///
-/// A row is answered as `time,temp,light,supply,boot`; every answer ends with
-/// `ok N`, N lines, or `error S`, S an enum esk_status. Answers go out a row
-/// a poll, so sampling goes on beside them.
+/// A row is answered as `time,temp,light,supply,boot`. Every answer ends with
+/// `ok N` after N lines, or with `error S`, S an enum esk_status. A poll sends
+/// one row, so sampling continues during an answer.
 #ifndef ESK_EXAMPLE_LOGGER_LOGGER_H
 #define ESK_EXAMPLE_LOGGER_LOGGER_H
 
@@ -24,25 +24,25 @@
 extern "C" {
 #endif
 
-/// A row as it is stored: little-endian and without padding, so this struct
-/// is it on every little-endian chip.
+/// A stored row: little-endian and without padding, so this struct has the same
+/// bytes on every little-endian chip.
 struct logger_row {
     uint32_t time_s;    ///< the key
     int16_t temp_centi; ///< 0.01 degC, indexed
     uint16_t light;     ///< raw
     uint16_t supply_mv;
-    uint16_t boot; ///< resets before this row; a gap in time has a reason
+    uint16_t boot; ///< resets before this row: explains a gap in time
 };
 
 enum {
 #ifdef LOGGER_PAGE_BYTES
     LOGGER_PAGE_BYTES_MAX = LOGGER_PAGE_BYTES,
 #else
-    LOGGER_PAGE_BYTES_MAX = 512, ///< pages of the storage, at most
+    LOGGER_PAGE_BYTES_MAX = 512, ///< largest pages of the storage
 #endif
     LOGGER_KEY_INDEX_BYTES = 256,
-    /// Three frames: two, and one for the value index. The sync journal is
-    /// there on media that need one.
+    /// Three frames: two, and one for the value index. And the sync journal,
+    /// for media that need it.
     LOGGER_ARENA_BYTES = ESK_SERIES_ARENA_BYTES(
         LOGGER_PAGE_BYTES_MAX, 3,
         ESK_SERIES_ALL_BYTES(LOGGER_KEY_INDEX_BYTES,
@@ -54,7 +54,7 @@ enum {
 
 struct logger_config {
     uint16_t period_s;  ///< between samples; 0: 1
-    uint16_t sync_rows; ///< rows a sync: what a power cut may take; 0: 1
+    uint16_t sync_rows; ///< rows a sync, which power loss may lose; 0: 1
 };
 
 /// A running logger. The caller owns it; its fields are the logger's.
@@ -64,14 +64,14 @@ struct logger {
     struct esk_series *series;
     struct logger_row newest; ///< time_s is 0 and boot 0 before the first
     uint32_t clock_offset;    ///< added to board_seconds
-    uint32_t append_failures; ///< rows that were given up
-    uint32_t sync_failures;   ///< syncs that will be tried again
+    uint32_t append_failures; ///< rows that were lost
+    uint32_t sync_failures;   ///< syncs that failed and will be repeated
     uint16_t unsynced;        ///< rows since the last sync that succeeded
     uint16_t boot;            ///< of this run
     bool empty;               ///< no row yet
 
     bool answering;     ///< `cursor` has rows for the line
-    bool line_too_long; ///< what comes is dropped up to the line's end
+    bool line_too_long; ///< characters are dropped up to the line's end
     uint8_t line_bytes;
     uint32_t answered; ///< lines of this answer
     char line[LOGGER_LINE_BYTES_MAX];
@@ -79,29 +79,29 @@ struct logger {
     uint64_t arena[LOGGER_ARENA_BYTES / sizeof(uint64_t)];
 };
 
-/// Mounts the board's volume, opens the log and goes on after its newest row.
-/// A blank medium is formatted; one that holds anything else never is.
+/// Mounts the board's volume, opens the log and continues after its newest row.
+/// Formats a blank medium only.
 ///
-/// config   kept until the logger is forgotten.
-/// Returns  ESK_OK; what mounting, creating or opening returned.
+/// config   borrowed until the logger is no longer used.
+/// Returns  ESK_OK; as mounting, creating or opening.
 int logger_start(struct logger *logger, const struct logger_config *config);
 
-/// One turn: takes a sample when it is due, syncs when enough have gathered,
+/// One turn: takes a sample when it is due, syncs when there are enough rows,
 /// erases ahead, reads the line, and sends one row of an answer.
 ///
 /// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN when the storage failed. The logger
-///          goes on: what could not be appended is counted as given up, what
-///          could not be synced is tried again.
+///          continues: it counts rows that it could not append, and repeats a
+///          sync that failed.
 /// Costs    at most one append, one sync, one erase and one cursor step.
 int logger_poll(struct logger *logger);
 
-/// Whether an answer is going out, so that the board must not rest.
+/// Whether an answer is being sent, so that the board must not sleep.
 bool logger_is_busy(const struct logger *logger);
 
 /// Makes every row durable. As esk_series_sync.
 int logger_sync(struct logger *logger);
 
-/// Reads what the line has and begins an answer; sends a row of one begun.
+/// Reads the line and begins an answer, or sends a row of the present one.
 /// In logger_line.c; logger_poll calls it.
 int logger_talk(struct logger *logger);
 

@@ -3,7 +3,7 @@
 
 /// The logger's line: commands in, rows out.
 ///
-/// No printf: on an 8-bit chip it weighs more than the whole protocol.
+/// No printf: on an 8-bit chip it is larger than the whole protocol.
 #include <stddef.h>
 #include <string.h>
 
@@ -182,12 +182,12 @@ static int line_run(struct logger *logger) {
         line_take_bounds(line + 6, &lo, &hi)) {
         return line_value(logger, lo, hi);
     }
-    // What was typed is wrong, not the storage.
+    /// The command is wrong, not the storage.
     line_end(logger, ESK_E_INVALID);
     return ESK_OK;
 }
 
-/// Takes what waits on the line, up to one command.
+/// Reads the waiting characters, up to one command.
 static int line_listen(struct logger *logger) {
     for (uint8_t i = 0; i < LOGGER_LINE_BYTES_MAX; i++) {
         int character = board_get();
@@ -224,7 +224,8 @@ int logger_talk(struct logger *logger) {
         return ESK_OK;
     }
     if (status == ESK_E_STALE) {
-        return ESK_OK; // the oldest rows went while they were read: go on
+        return ESK_OK; // the oldest rows were dropped while they were read: go
+                       // on
     }
     return line_end(logger, status);
 }

@@ -3,8 +3,8 @@
 
 /// The logger on a simulated chip that loses power again and again.
 ///
-/// The board here is the simulator, a clock that may restart, and a line
-/// that the test talks over: what is checked is what a user would see.
+/// The board is the simulator, a clock that may restart, and a line on which
+/// the test sends commands: it checks what a user would see.
 #include "examples/logger/logger.h"
 
 #include "examples/logger/board.h"
@@ -25,7 +25,7 @@ static const char *typed = "";
 static char answer[ANSWER_BYTES];
 static size_t answer_bytes;
 
-/// Every row that must be kept, or may be: rows[0..synced) must.
+/// Every row that was accepted: rows[0..synced) must be there, later ones may.
 static struct logger_row rows[ROWS_MAX];
 static uint32_t row_count;
 static uint32_t synced;
@@ -50,8 +50,7 @@ uint32_t board_seconds(void) {
     return seconds;
 }
 
-/// What a sensor gave is told apart by its bits, so no row can pass for
-/// another.
+/// Each sample has other bits, so no row can be mistaken for another.
 void board_sample(struct logger_row *row) {
     row->temp_centi = (int16_t)((int32_t)drawn(6000) - 2000);
     row->light = (uint16_t)drawn(65536);
@@ -75,7 +74,7 @@ bool board_idle(void) {
     return true;
 }
 
-/// One turn; keeps account of what was accepted and what was synced.
+/// One turn; records which rows were accepted and which were synced.
 static int turn(void) {
     uint32_t before = samples;
     uint32_t failures = logger.append_failures;
@@ -89,7 +88,7 @@ static int turn(void) {
     return status;
 }
 
-/// Sends a command and takes the answer, while the clock stands still.
+/// Sends a command and receives the answer, while the clock stands still.
 static void ask(const char *command) {
     answer_bytes = 0;
     answer[0] = '\0';
@@ -122,7 +121,8 @@ static bool rows_equal(const struct logger_row *a, const struct logger_row *b) {
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/// Checks the answer against rows[first..] that `wanted` holds for.
+/// Compares the answer with the rows of rows[first..] whose time, or for
+/// `by_value` whose temperature, is lo .. hi.
 static void check_answer(uint32_t first, bool by_value, int64_t lo,
                          int64_t hi) {
     const char *at = answer;
@@ -143,11 +143,11 @@ static void check_answer(uint32_t first, bool by_value, int64_t lo,
     ESK_CHECK_INT(told, count);
 }
 
-/// Reads all that is kept after a reset: a run of rows[] without a gap, to
-/// at least the last synced row, from rows[0] when `from_start`. What was
-/// not kept behind it never will be: it is forgotten here too. Where the
-/// oldest rows make room, some pages of the block that a cut caught in its
-/// erase may still be read and others not: they were given up already.
+/// Reads all rows after a reset: a run of rows[] without a gap, up to at least
+/// the last synced row, from rows[0] on when `from_start`. Rows after the run
+/// are lost, so they are removed here, too. If the oldest rows are dropped,
+/// some pages of a block whose erase was cut may still be readable and others
+/// not: they had been dropped already.
 static void check_survivors(bool from_start) {
     struct esk_series_cursor cursor;
     struct logger_row row;
@@ -178,7 +178,7 @@ static void check_survivors(bool from_start) {
     synced = row_count;
 }
 
-/// Index in rows[] of the oldest row kept now.
+/// Index in rows[] of the oldest row that is there now.
 static uint32_t first_kept(void) {
     struct logger_row oldest;
     uint32_t first = 0;
@@ -192,7 +192,7 @@ static uint32_t first_kept(void) {
     return first;
 }
 
-/// Asks everything, once erasing ahead has come to rest.
+/// Sends every command, when no erase ahead is due.
 static void check_questions(void) {
     char command[64];
     char wanted[64];
@@ -228,7 +228,7 @@ static void check_questions(void) {
     check_answer(first, true, lo, hi);
 }
 
-/// Loses the power at one of the next `operations` programs and erases.
+/// Cuts the power at one of the next `operations` programs and erases.
 static void cut_soon(uint32_t operations) {
     esk_sim_cut_at(sim, esk_sim_op_count(sim) + drawn(operations),
                    ESK_SIM_CUT_DRAWN);
@@ -238,12 +238,12 @@ static void cut_not(void) {
     esk_sim_cut_at(sim, 0, ESK_SIM_CUT_NONE);
 }
 
-/// One life: starts, and unless the power fails in that very recovery, is
-/// asked, then samples until it fails inside a program or an erase, or
-/// between two turns.
+/// One life: starts, and unless the power fails in that recovery, answers
+/// commands, then samples until the power fails inside a program or an erase,
+/// or between two turns.
 static void live(const struct logger_config *config, bool from_start) {
     cut_soon(12);
-    seconds = drawn(2) == 0 ? 0 : 10 * samples; // reset, or kept by a battery
+    seconds = drawn(2) == 0 ? 0 : 10 * samples; // reset, or with a battery
     int status = logger_start(&logger, config);
     if (status == ESK_OK) {
         cut_not();
@@ -334,7 +334,7 @@ static void begin(uint32_t count) {
     seconds--;
 }
 
-ESK_TEST(logger_refuses_what_it_does_not_know) {
+ESK_TEST(logger_refuses_unknown_commands) {
     static const char *const wrong[] = {
         "lost\n",
         "range\n",

@@ -33,7 +33,7 @@ int main(void) {
     }
     say("logger: ready\n");
     do {
-        // A failure is counted and shown by `stats`; the logger goes on.
+        // A failure is counted and shown by `stats`; the logger continues.
         (void)logger_poll(&logger);
     } while (logger_is_busy(&logger) || board_idle());
     return logger_sync(&logger) == ESK_OK ? 0 : 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Stubs where a board's driver goes: they do nothing and always succeed.
+/// Stubs for a board's driver: they do nothing and always succeed.
 #include "driver.h"
 
 #include <stddef.h>

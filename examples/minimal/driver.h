@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the minimal firmware asks of its board.
+/// The driver of the minimal firmware.
 #ifndef ESK_EXAMPLE_DRIVER_H
 #define ESK_EXAMPLE_DRIVER_H
 

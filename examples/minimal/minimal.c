@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The smallest firmware that keeps a series: mount, open, append, sync, get,
-/// scan. `make size` links it for every chip, so its size is what a program
-/// pays that uses these calls and no more; the driver's four functions are
-/// stubs in driver.c and are the application's to write.
+/// The smallest firmware with a series: mount, open, append, sync, get, scan.
+/// `make size` links it for every chip, so its size is that of a program with
+/// only these calls. The driver's four functions are stubs in driver.c, for
+/// the application to write.
 ///
 ///     -DMINIMAL_KEYS   NULL: a get is a binary search
-///     -DMINIMAL_LOG    &esk_series_part_log: the key index is kept over mounts
+///     -DMINIMAL_LOG    &esk_series_part_log: mounts read the stored key index
 ///
-/// The volume and its table `log` were made once, by `esker format` on a
-/// host or by esk_volume_format and esk_series_create in a factory program.
+/// The volume and its table `log` were made before, by `esker format` on a
+/// host, or by esk_volume_format and esk_series_create in a factory program.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +29,7 @@
 
 enum { PAGE_BYTES = 512, FRAMES = 2, KEY_INDEX_BYTES = 256 };
 
-/// What the table takes: the mount's scratch is in it.
+/// Arena of the table, with the scratch of the mount.
 enum {
     ARENA_BYTES =
         ESK_SERIES_ARENA_BYTES(PAGE_BYTES, FRAMES, MINIMAL_PARTS_BYTES),
@@ -49,8 +49,8 @@ static const struct esk_device device = {
                  .erased_value = 0xFF},
 };
 
-/// What the program uses: no value index, no variable column, no condition on
-/// a column and no backward cursor is linked.
+/// The parts of the program: it links no value index, no variable column, no
+/// condition on a column and no backward cursor.
 static const struct esk_series_parts parts = {.keys = MINIMAL_KEYS,
                                               .log = MINIMAL_LOG};
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The smallest firmware that keeps a series of one shape, known when it is
-/// compiled: attach, append, sync, scan; and get, but for -DMINIMAL_GET=0.
+/// The smallest firmware with a series whose shape is a constant: attach,
+/// append, sync, scan; and get, unless -DMINIMAL_GET=0.
 ///
 ///     cc -DESK_SHAPE='"log_shape.h"' -Iexamples/minimal_shape ...
 ///
-/// for every file, the core's too; with -DMINIMAL_GET=0 also
-/// -DESK_SHAPE_PARTS='{0}', as no key index is needed; with another one
-/// -DMINIMAL_SPLINE=0 and its name in ESK_SHAPE_PARTS. log_shape.h is of an
-/// image that was made by
+/// for every file, the core's too. With -DMINIMAL_GET=0 also
+/// -DESK_SHAPE_PARTS='{0}', because no key index is needed; with another key
+/// index -DMINIMAL_SPLINE=0 and its name in ESK_SHAPE_PARTS. log_shape.h is of
+/// an image that was made by
 ///
 ///     echo time,air,ground,water > log.csv
 ///     esker import factory.img log log.csv --create --key time
@@ -18,7 +18,7 @@
 ///     esker header factory.img log -o log_shape.h
 ///
 /// A firmware that also writes the volume on a blank medium calls
-/// esk_volume_stamp where the attach says ESK_NOT_FOUND: esker/shape.h.
+/// esk_volume_stamp when the attach returns ESK_NOT_FOUND: esker/shape.h.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,14 +30,14 @@
 #define MINIMAL_GET 1
 #endif
 
-/* Whether the key index that is named is a spline; with -DMINIMAL_SPLINE=0
-   it is esk_series_part_samples, or there is none. */
+/* Whether the key index is a spline; with -DMINIMAL_SPLINE=0 it is
+   esk_series_part_samples, or there is none. */
 #ifndef MINIMAL_SPLINE
 #define MINIMAL_SPLINE MINIMAL_GET
 #endif
 
-/// A page being filled, a page that is read, the key index if there is one, the
-/// handle.
+/// A page that is being filled, a page that is read, the key index if there is
+/// one, the handle.
 enum {
     PAGE_BYTES = 512,
     KEY_INDEX_BYTES = 256,
@@ -57,7 +57,7 @@ static struct esk_series *series;
 static struct esk_series_cursor cursor;
 static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 
-/// Sums the rows from `time_min` on; every row where there is no get.
+/// Sums the rows from `time_min` on; without a get all rows.
 static int scan(uint32_t time_min, int32_t *sum) {
     const struct esk_series_query query = {.has_key_min = true,
                                            .key_min = time_min};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The smallest firmware that keeps a tree of one shape, known when it is
-/// compiled: attach, put, get, iterate.
+/// The smallest firmware with a tree whose shape is a constant: attach, put,
+/// get, iterate.
 ///
 ///     cc -DESK_SHAPE='"tree_shape.h"' -Iexamples/minimal_shape ...
 ///
-/// for every file, the core's too. tree_shape.h is what
-/// `esker header factory.img log` prints of an image that Python made:
+/// for every file, the core's too. tree_shape.h is the output of `esker header
+/// factory.img log` for an image that Python made:
 ///
 ///     geometry = Geometry(block_count=512, block_pages=8, page_bytes=512,
 ///                         program_bytes=512, programs_per_page_max=1,
@@ -20,7 +20,7 @@
 #include "esker/esker.h"
 #include "esker/shape.h"
 
-/// The handle with its list of unused pages, two page frames, a key's room.
+/// The handle with its list of unused pages, two page frames, room for a key.
 enum {
     PAGE_BYTES = 512,
     KEY_BYTES = 4,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The smallest firmware that keeps a tree: mount, open, put, get, iterate.
-/// `make size` links it for every chip, node store and part; the driver is
-/// examples/minimal's. The linker keeps the store that is named here and
-/// drops the others.
+/// The smallest firmware with a tree: mount, open, put, get, iterate. `make
+/// size` links it for every chip, node store and part; the driver is
+/// examples/minimal's. Only the store that is named here is linked.
 ///
-/// The volume and its table `log` were made once, by a host or a factory
+/// The volume and its table `log` were made before, by a host or a factory
 /// program, with the same store.
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +16,7 @@
 #ifndef MINIMAL_STORE
 #define MINIMAL_STORE esk_store_inplace
 #endif
-/* Parts beside the store: members of the configuration. */
+/* Parts besides the store: members of the configuration. */
 #ifndef MINIMAL_PARTS
 #define MINIMAL_PARTS
 #endif
@@ -27,8 +26,8 @@
 
 enum { PAGE_BYTES = 512, FRAMES = 2, KEY_BYTES = 4 };
 
-/// What the table takes: the mount's scratch is in it. With other stores
-/// -DMINIMAL_STORE_BYTES says how much; it runs with those that it names alone.
+/// Arena of the table, with the scratch of the mount. For other stores
+/// -DMINIMAL_STORE_BYTES; it runs only with those that it names.
 enum {
     ARENA_BYTES = ESK_TREE_ARENA_BYTES(PAGE_BYTES, FRAMES, KEY_BYTES,
                                        MINIMAL_STORE_BYTES),

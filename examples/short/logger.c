@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A logger: from reset to the first row. Reset it, and it goes on.
+/// A logger: from reset to the first row. After a reset it continues.
 #include <stddef.h>
 
 #include "examples/short/short.h"

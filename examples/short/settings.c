@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Settings with defaults: from reset to the first one read.
+/// Settings with defaults: from reset to the first value.
 #include <string.h>
 
 #include "examples/short/short.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The short programs keep their rows through resets, and are short.
+/// The short programs' rows survive resets, and the programs are short.
 #include <stdio.h>
 
 #include "examples/short/logger.c"
@@ -52,9 +52,9 @@ ESK_TEST(short_settings_have_defaults_and_stay) {
     }
 }
 
-/// Lines of code of a file, from its first #define on: neither blank ones nor
-/// comments; up to the end of `last`, the function that makes the first row or
-/// reads it.
+/// Lines of code of a file, from its first #define on, without blank lines and
+/// comments, to the end of `last`, the function that makes or reads the first
+/// row.
 static int lines_of(const char *path, const char *last) {
     char line[128];
     int lines = 0;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// How much of a volume's arena everything takes, as constant expressions: for
-/// the static array that a mount is given.
+/// Bytes of a volume's arena that each open table takes, as constant
+/// expressions: for the static array of a mount.
 ///
 ///     static uint64_t arena[(ESK_SERIES_ARENA_BYTES(512, 2,
 ///                                ESK_SERIES_ALL_BYTES(256, sizeof(row))) +
 ///                            ESK_VOLUME_ARENA_BYTES(512)) /
 ///                           sizeof(uint64_t)];
 ///
-/// Add up what is open at a time; one page more where calls that need a page
-/// free are made meanwhile. A figure is that of esk_series_arena_bytes_with,
-/// esk_tree_arena_bytes or esk_tree_reader_arena_bytes, and at most 63 bytes
-/// more: each piece is rounded up to 8 bytes, on AVR the sum. What adds slack
-/// beside that says so. Compiling the library proves the constants.
+/// Add up what is open at the same time, and one page for calls that need a
+/// free page. A figure is that of esk_series_arena_bytes_with,
+/// esk_tree_arena_bytes or esk_tree_reader_arena_bytes plus at most 63 bytes:
+/// each piece is rounded up to 8 bytes, on AVR the sum. A macro that adds more
+/// says so. Compiling the library checks the constants.
 #ifndef ESKER_ARENA_H
 #define ESKER_ARENA_H
 
@@ -24,7 +24,7 @@
 /// `bytes`, rounded up to 8.
 #define ESK_ARENA_ROUND(bytes) (((uint32_t)(bytes) + 7u) & ~UINT32_C(7))
 
-/// What a piece of `bytes` bytes takes: an 8-bit processor aligns nothing.
+/// Bytes that a piece of `bytes` bytes takes: AVR aligns nothing.
 #if defined(__AVR__)
 #define ESK_ARENA_PIECE(bytes) ((uint32_t)(bytes))
 #else
@@ -37,7 +37,7 @@
      : sizeof(void *) <= 4 ? (uint32_t)(four)                                  \
                            : (uint32_t)(eight))
 
-/// What calls need that say so, beside the open tables.
+/// The free page that some calls need.
 #define ESK_VOLUME_ARENA_BYTES(page_bytes) ESK_ARENA_ROUND(page_bytes)
 
 /* Series. */
@@ -46,9 +46,9 @@
 ///
 /// frames       config.frames, not 0: 2, +1 with value indexes, +1 with a
 ///              variable column. These two add up to 16 bytes of slack.
-/// parts_bytes  the sum of what the parts take that the program names, below;
-///              of esk_series_parts_all ESK_SERIES_ALL_BYTES and, where the
-///              table has them, variable column, sync journal, value indexes.
+/// parts_bytes  the sum of the parts that the program names, below; for
+///              esk_series_parts_all ESK_SERIES_ALL_BYTES and, if the table has
+///              them, variable column, sync journal and value indexes.
 #define ESK_SERIES_ARENA_BYTES(page_bytes, frames, parts_bytes)                \
     ESK_ARENA_ROUND(ESK_ARENA_PIECE(ESK_SERIES_HANDLE_BYTES) +                 \
                     ESK_ARENA_PIECE((uint32_t)(frames) * (page_bytes)) +       \
@@ -57,8 +57,8 @@
     (ESK_BY_POINTER(194, 248, 368) +                                           \
      ESK_BY_POINTER(2, 3, 2) * (uint32_t)sizeof(esk_key))
 
-/// esk_series_part_keys with esk_series_part_log, esk_series_part_keys alone,
-/// and esk_series_part_samples: one of them.
+/// One of: esk_series_part_keys with esk_series_part_log, esk_series_part_keys
+/// alone, esk_series_part_samples.
 /// key_index_bytes  config.key_index_bytes, not 0: 256.
 #define ESK_SERIES_LOG_BYTES(key_index_bytes)                                  \
     (ESK_ARENA_PIECE(ESK_BY_POINTER(161, 172, 224) +                           \
@@ -75,24 +75,25 @@
 #define ESK_SERIES_BREAKS_BYTES(row_bytes)                                     \
     (ESK_ARENA_PIECE(ESK_BY_POINTER(61, 64, 64)) + ESK_ARENA_PIECE(row_bytes))
 
-/// Of a table with a variable column, and of one with a sync journal.
+/// A variable column, and a sync journal.
 #define ESK_SERIES_VAR_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(66, 84, 112))
 #define ESK_SERIES_SYNC_BYTES ESK_SERIES_VAR_BYTES
 
-/// Of a table with `columns` value indexes.
+/// `columns` value indexes.
 /// entry_bytes  the sum of ESK_SERIES_ENTRY_BYTES over the columns
-/// group_pages  the specification's, not 0: 16, which small pages make fewer
+/// group_pages  the specification's, not 0: 16, less on small pages
 /// edges_bytes  of all given edges together
 #define ESK_SERIES_VALUES_BYTES(columns, entry_bytes, group_pages,             \
                                 edges_bytes)                                   \
     (ESK_ARENA_PIECE((columns) * ESK_BY_POINTER(8, 12, 16)) +                  \
      ESK_ARENA_PIECE((uint32_t)(entry_bytes) * ((group_pages) - 1u)) +         \
      ESK_ARENA_PIECE(edges_bytes))
-/// Of a column of `width` bytes.
+/// A column of `width` bytes.
 #define ESK_SERIES_ENTRY_BYTES(width, bitmap_bits)                             \
     (2u * (width) + (bitmap_bits) / 8u)
 
-/// What esk_series_parts_all takes of a table that has neither.
+/// esk_series_parts_all, for a table without variable column, sync journal and
+/// value indexes.
 #define ESK_SERIES_ALL_BYTES(key_index_bytes, row_bytes)                       \
     (ESK_SERIES_LOG_BYTES(key_index_bytes) + ESK_SERIES_BREAKS_BYTES(row_bytes))
 
@@ -102,7 +103,7 @@
 ///
 /// frames       config.frames, not 0: 2
 /// key_bytes    of the key column
-/// store_bytes  of its store, and what else it is opened with: below
+/// store_bytes  the sum of its store and its other parts, below
 #define ESK_TREE_ARENA_BYTES(page_bytes, frames, key_bytes, store_bytes)       \
     ESK_ARENA_ROUND(                                                           \
         ESK_ARENA_PIECE((uint32_t)(frames) * ((page_bytes) + 6u)) +            \
@@ -121,11 +122,11 @@
                      UINT32_C(4) * (batch_pages)))
 /// esk_store_wandering and esk_store_mu.
 #define ESK_TREE_MOVING_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(371, 448, 572))
-/// The write cache, beside that.
+/// The write cache, added to that.
 #define ESK_TREE_WRITE_CACHE_BYTES(frames)                                     \
     ESK_ARENA_PIECE(ESK_BY_POINTER(14, 16, 16) + 2u * (frames))
-/// ESK_TREE_LRU_N, beside that: 5 bytes a frame of slack for each level that
-/// the tree cannot have of 8.
+/// ESK_TREE_LRU_N, added to that: 5 bytes a frame too many for each level below
+/// 8 that the tree cannot have.
 #define ESK_TREE_LRU_N_BYTES(frames)                                           \
     (ESK_ARENA_PIECE(20) + ESK_ARENA_PIECE(35u * (frames)))
 

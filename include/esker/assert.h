@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Assertions: what a programmer owes, tested where it costs nothing later.
+/// Assertions: the duties of the programmer.
 ///
 /// The core returns an error for what the medium or the world does. It asserts
 /// what only a mistake in a program can break: an argument, a pin that is not
-/// given back, an order of calls. No pointer argument may be NULL but where its
-/// call says so; a NULL handle is refused. Built with ESK_ASSERTS=1 each
-/// assertion is tested. Built without, as is the default, it is no code at all,
-/// and a mistake has no defined outcome.
+/// given back, an order of calls. A pointer argument may be NULL only if its
+/// call says so; a NULL handle is refused. ESK_ASSERTS=1 tests each assertion.
+/// Without it, the default, an assertion has no code, and the outcome of a
+/// mistake is undefined.
 #ifndef ESKER_ASSERT_H
 #define ESKER_ASSERT_H
 
-/// 1 tests assertions, 0 leaves them out. Only the core's own files look at
-/// it, so a program may be built with another value than the library.
+/// 1 tests assertions, 0 leaves them out. Only the core's own files use it, so
+/// a program may have another value than the library.
 #ifndef ESK_ASSERTS
 #define ESK_ASSERTS 0
 #endif
@@ -24,13 +24,14 @@
 extern "C" {
 #endif
 
-/// Called with an assertion that does not hold, before anything is changed by
-/// the step that asserts.
+/// Called when an assertion fails, before the step that asserts changes
+/// anything.
 ///
-/// file, condition  static text; line: in that file.
-/// Returns  it must not: the core's state is wrong. Print, save, reset.
-/// The library's own traps the processor. A program replaces it by defining a
-/// function of this name (the library's is a weak symbol).
+/// file, condition  static text.
+/// line     of `file`.
+/// Returns  never: the core's state is wrong. Print, save, reset.
+/// The library's function traps the processor. It is a weak symbol: a program
+/// may define another one.
 void esk_assert_failed(const char *file, int line, const char *condition);
 
 #if ESK_ASSERTS
@@ -43,7 +44,7 @@ static inline void esk_assert(bool holds, const char *file, int line,
 #define ESK_ASSERT(condition)                                                  \
     esk_assert((condition), __FILE__, __LINE__, #condition)
 #else
-/// Compiled, so that it stays true to the code, and never run.
+/// Compiled, so that it stays correct, and never run.
 #define ESK_ASSERT(condition) ((void)(0 && (condition)))
 #endif
 

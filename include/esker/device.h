@@ -12,24 +12,25 @@
 /// between erases; program offsets and lengths are multiples of
 /// program_bytes; at most programs_per_page_max program calls a page. On a
 /// medium with ESK_MEDIUM_OVERWRITE erase is still called and may do nothing.
-/// Parts of a page come in any order, and a buffer is at any address: a driver
-/// whose DMA needs an aligned one copies. port/device_check checks a driver.
+/// Parts of a page come in any order. A buffer is at any address: a driver
+/// whose DMA needs an aligned buffer copies it. port/device_check checks a
+/// driver.
 ///
-/// The driver promises EskerDB: a call that returns ESK_OK has taken effect
-/// and survives a power cut once sync has returned ESK_OK; a call that fails
-/// may have changed only the pages it was asked to change, and says why:
+/// The driver promises EskerDB: a call that returns ESK_OK has taken effect,
+/// and is durable when sync has returned ESK_OK. A call that fails may have
+/// changed only the pages of that call, and returns why:
 ///
-///     ESK_E_MEDIUM   the medium took the call and reports that the program or
-///                    erase failed (a NAND's status bit, an eMMC's error bit)
-///     ESK_E_CORRUPT  a read beyond ECC
-///     ESK_E_IO       anything else: a time-out, a bus error, no power. What
-///                    the medium did is not known
+///     ESK_E_MEDIUM   the medium reports that the program or erase failed (a
+///                    NAND's status bit, an eMMC's error bit)
+///     ESK_E_CORRUPT  a read that ECC cannot correct
+///     ESK_E_IO       anything else: a time-out, a bus error, no power. The
+///                    state of the medium is unknown
 ///
-/// Only after ESK_E_MEDIUM is a block marked bad. After ESK_E_IO an erase is
-/// tried once more, and a program's page is read back: if what was not yet
-/// programmed of it looks erased it is tried again, else the next page is;
-/// while it cannot be read, nothing is. No call tries a program more than four
-/// times. A driver need not try again itself.
+/// EskerDB marks a block bad only after ESK_E_MEDIUM. After ESK_E_IO it repeats
+/// an erase once, and reads a programmed page back: if the bytes of the program
+/// look erased, it repeats the program, else it goes on at the next page. If
+/// the page cannot be read, the call fails. A call tries a program at most 4
+/// times. So a driver need not repeat.
 #ifndef ESKER_DEVICE_H
 #define ESKER_DEVICE_H
 
@@ -47,7 +48,7 @@ typedef uint32_t esk_page_id;
 #define ESK_PAGE_NONE UINT32_MAX
 
 enum esk_medium_flags {
-    /// Pages may be programmed again without an erase (SD, eMMC, a file).
+    /// A page may be programmed again without an erase (SD, eMMC, a file).
     ESK_MEDIUM_OVERWRITE = 1u << 0,
 };
 
@@ -65,7 +66,7 @@ struct esk_geometry {
 
 struct esk_device;
 
-/// What a driver fills in. Every call may block; none is re-entered.
+/// The calls of a driver. Every call may block; none is re-entered.
 struct esk_device_ops {
     /// Copies `bytes` bytes at `offset` of `page` into `buffer`.
     /// Returns ESK_OK; ESK_E_IO; ESK_E_CORRUPT when ECC cannot correct.
@@ -73,34 +74,34 @@ struct esk_device_ops {
                 uint16_t offset, void *buffer, uint16_t bytes);
     /// Programs `bytes` bytes at `offset` of `page`.
     /// Returns ESK_OK; ESK_E_MEDIUM; ESK_E_IO; ESK_E_READ_ONLY when a
-    /// pin or a bit protects the medium, which is taken as ESK_E_IO is.
+    /// pin or a bit protects the medium: EskerDB treats it as ESK_E_IO.
     int (*program)(const struct esk_device *device, esk_page_id page,
                    uint16_t offset, const void *buffer, uint16_t bytes);
     /// Erases `block`: every byte reads as erased_value.
     /// Returns as program.
     int (*erase)(const struct esk_device *device, uint32_t block);
-    /// Makes every completed program and erase survive a power cut. Until
-    /// then a medium with ESK_MEDIUM_OVERWRITE may lose any of them; one
-    /// without takes them in order.
+    /// Makes every completed program and erase durable. Before that a medium
+    /// with ESK_MEDIUM_OVERWRITE may lose any of them at power loss; any other
+    /// medium loses the last ones only.
     int (*sync)(const struct esk_device *device);
-    /// Sets `bad` when `block` is marked bad. NULL: no block ever is.
+    /// Sets `bad` to whether `block` is marked bad. NULL: no block ever is.
     int (*block_is_bad)(const struct esk_device *device, uint32_t block,
                         bool *bad);
-    /// Marks `block` bad for good. What is live on its pages is read from
-    /// there on, so a driver programs the mark where no page's bytes are: in
-    /// the spare area. NULL: the medium keeps no marks.
+    /// Marks `block` bad for good. EskerDB still reads the live pages of the
+    /// block, so the mark must be outside of them, in the spare area. NULL: the
+    /// medium has no marks.
     int (*block_mark_bad)(const struct esk_device *device, uint32_t block);
 };
 
-/// A device: const to EskerDB; what changes lives behind `context`.
-/// The caller owns it and keeps it alive while a volume is mounted on it.
+/// A device: const to EskerDB; the driver's state is behind `context`.
+/// The caller owns it and keeps it while a volume is mounted on it.
 struct esk_device {
     const struct esk_device_ops *ops;
     void *context;
     struct esk_geometry geometry;
 };
 
-/// Checks that `geometry` is one EskerDB can use.
+/// Checks that EskerDB can use `geometry`.
 /// Returns ESK_OK; ESK_E_GEOMETRY.
 int esk_geometry_check(const struct esk_geometry *geometry);
 

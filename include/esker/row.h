@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A row's struct and its columns from one text, so that they cannot differ.
+/// A row's struct and its columns from one list, so that they cannot differ.
 ///
 ///     #define LOG_ROW(F) F(U32, time, "s") F(I16, level, "mm") F(U16, x, "")
 ///     ESK_ROW(log_row, LOG_ROW);
@@ -9,10 +9,10 @@
 ///     static const struct esk_series_spec log_spec = {
 ///         .table = {.name = "log", ESK_ROW_SPEC(log_row)}};
 ///
-/// makes `struct log_row` and `log_row_columns`. A struct that the compiler
-/// pads does not compile: put wide columns first, or use ESK_ROW_PACKED.
-/// The first word of a column is one of I8 .. U64, F32, F64, BYTES(n), TEXT(n),
-/// and for a variable column VAR or VAR_TEXT, an array of ESK_VAR_REF_BYTES.
+/// makes `struct log_row` and `log_row_columns`. A struct with padding does not
+/// compile: put wide columns first, or use ESK_ROW_PACKED.
+/// The type of a column is I8 .. U64, F32, F64, BYTES(n) or TEXT(n), and for a
+/// variable column VAR or VAR_TEXT, an array of ESK_VAR_REF_BYTES.
 #ifndef ESKER_ROW_H
 #define ESKER_ROW_H
 
@@ -26,7 +26,7 @@
 
 #define ESK_ROW_PACK __attribute__((__packed__))
 
-/* C type, array, type of the column, its bytes if they are chosen, its flags */
+/* C type, array, column type, bytes if the type has no width, flags */
 #define ESK_ROW_I8 int8_t, , ESK_TYPE_I8, 0, 0
 #define ESK_ROW_I16 int16_t, , ESK_TYPE_I16, 0, 0
 #define ESK_ROW_I32 int32_t, , ESK_TYPE_I32, 0, 0
@@ -66,7 +66,7 @@
 #define ESK_ROW(row, list) ESK_ROW_WITH(, row, list)
 #define ESK_ROW_PACKED(row, list) ESK_ROW_WITH(ESK_ROW_PACK, row, list)
 
-/// Members of a struct esk_table_spec, behind .name.
+/// Members of a struct esk_table_spec, after .name.
 #define ESK_ROW_SPEC(row)                                                      \
     .columns = row##_columns,                                                  \
     .column_count = sizeof row##_columns / sizeof row##_columns[0],            \

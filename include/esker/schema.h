@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Columns, rows and keys: how a row's bytes are laid out.
+/// Columns, rows and keys: the layout of a row's bytes.
 ///
-/// A row is its fixed-width columns one after another in the order they were
-/// declared, little-endian, without padding. A variable-length column takes
-/// ESK_VAR_REF_BYTES in the row; the bytes themselves live in a ring of their
-/// own. One column is the key: an integer; in a tree any but variable bytes.
+/// A row is its columns in the order of their declaration, little-endian,
+/// without padding. A variable-length column takes ESK_VAR_REF_BYTES in the
+/// row; its bytes are in a separate ring. One column is the key: an integer; in
+/// a tree any type but variable bytes.
 #ifndef ESKER_SCHEMA_H
 #define ESKER_SCHEMA_H
 
@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-/// Width of the widest key this build can use. 32 makes keys cheaper on
-/// 8-bit chips and refuses tables with 64-bit keys (ESK_E_UNSUPPORTED).
+/// Bits of the widest key that this build can use: 32 or 64. 32 makes keys
+/// cheaper on 8-bit chips; tables with 64-bit keys return ESK_E_UNSUPPORTED.
 /// Changes no byte on flash.
 #ifndef ESK_KEY_BITS
 #define ESK_KEY_BITS 64
@@ -29,7 +29,7 @@ extern "C" {
 /// A key: the column's value, sign-extended when its type is signed.
 #if ESK_KEY_BITS == 32
 typedef uint32_t esk_key;
-/* A program does not link with a library whose keys are of another width. */
+/* A program does not link with a library of another key width. */
 #define esk_volume_mount esk_volume_mount_with_32_bit_keys
 #define esk_volume_mount_or_format esk_volume_mount_or_format_with_32_bit_keys
 #define esk_volume_attach esk_volume_attach_with_32_bit_keys
@@ -65,9 +65,8 @@ enum esk_type {
     ESK_TYPE_VAR = 12,   ///< variable-length bytes, at most one a table
 };
 
-/// A number of a column's type: set the member that is named for the type.
-/// f64 is there only where a double has 64 bits, so that a double of 32, as
-/// AVR's, is not taken for one.
+/// A number of a column's type: set the member with the name of the type. f64
+/// needs a double of 64 bits; AVR's has 32.
 union esk_number {
     int64_t i;  ///< i8 .. i64
     uint64_t u; ///< u8 .. u64
@@ -75,10 +74,10 @@ union esk_number {
 #if __SIZEOF_DOUBLE__ == 8
     double f64;
 #endif
-    uint64_t f64_bits; ///< the same as f64, as its IEEE 754 bits
+    uint64_t f64_bits; ///< f64 as its IEEE 754 bits
 };
 
-/// What a column says of itself beside its type. On flash.
+/// Properties of a column beside its type. On flash.
 enum esk_column_flags {
     ESK_COLUMN_TEXT = 1u << 0, ///< bytes, fixed or variable, that are UTF-8
 };
@@ -103,7 +102,7 @@ struct esk_index_spec {
     uint8_t edge_count; ///< < bitmap_bits when edges are given
 };
 
-/// What is said of a table of any kind in order to create it: struct
+/// The part of a specification that tables of all kinds have: struct
 /// esk_series_spec and struct esk_tree_spec begin with it. Everything in it but
 /// row_bytes is stored in the catalog. C++20 names members in this order.
 struct esk_table_spec {
@@ -142,7 +141,7 @@ enum esk_fault_kind {
     ESK_FAULT_ROW_STRUCT,      ///< row_bytes are not those of the columns
     ESK_FAULT_NO_ROOM,         ///< too few blocks in a row are free
 
-    /* Where a table of that name is there, and is another one. */
+    /* A table of that name exists and differs. */
 
     ESK_FAULT_OTHER_KIND,   ///< series, tree, ...
     ESK_FAULT_OTHER_COUNT,  ///< of columns
@@ -155,10 +154,10 @@ enum esk_fault_kind {
 
 struct esk_fault {
     uint8_t kind;    ///< enum esk_fault_kind
-    uint8_t column;  ///< the column at fault, or the index for index faults
+    uint8_t column;  ///< the wrong column, or the index for index faults
     uint32_t wanted; ///< by the program, from ESK_FAULT_ROW_STRUCT on: a kind,
                      ///< a count, a type, bytes, a number, or blocks
-    uint32_t found;  ///< the same, as it is
+    uint32_t found;  ///< the same on the volume
 };
 
 /// Returns a sentence for `kind`, static, never NULL.
@@ -171,7 +170,7 @@ uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count);
 /// Offset of column `index` in a row; `index` < count.
 uint16_t esk_row_offset(const struct esk_column *columns, uint8_t index);
 
-/// Bytes a column of `type` takes in a row; `bytes` for ESK_TYPE_BYTES.
+/// Bytes that a column of `type` takes in a row: `bytes` for ESK_TYPE_BYTES.
 uint16_t esk_type_bytes(uint8_t type, uint16_t bytes);
 
 #ifdef __cplusplus

@@ -2,22 +2,20 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The series table: rows in rising key order, appended, never changed. Where
-/// the table lets keys repeat, rows of one key stay in the order they came in.
+/// keys may repeat, rows with the same key keep the order of their appends.
 ///
 /// Rows gather in one page of RAM. A full page is programmed at the head of
-/// a ring of blocks; when the ring is full the oldest block goes, or the
+/// a ring of blocks. When the ring is full, the oldest block is dropped or the
 /// append is refused. A spline maps a key to a page; optional value indexes
-/// say which pages can hold a value. Rows still in RAM are visible to every
-/// read.
+/// say which pages can contain a value. Every read sees the rows in RAM.
 ///
-/// What a power cut leaves: every row that a sync acknowledged, then a prefix
-/// in order of the rows appended after it, nothing else. It holds as well
-/// where pages reach the medium in any order until the device is synced, as
-/// on a card with a cache, or in a file: there, on any medium with
-/// ESK_MEDIUM_OVERWRITE, a series syncs the device before a page that must not
-/// outlive an earlier one: once a data page (a sync of the caller counts),
-/// and for values longer than a page once a page of them. Rows that a program
-/// left unsynced and the next one reads are durable once that one has synced.
+/// After power loss the table has all rows that a sync acknowledged, then a
+/// prefix in order of the rows appended after that sync, and nothing else.
+/// This also holds on a card or a file that caches pages and writes them in
+/// any order. There (ESK_MEDIUM_OVERWRITE) a series syncs the device once for
+/// each data page, unless the caller has, and once for each page of a value
+/// longer than a page. Rows that one run of a program left unsynced and the
+/// next run reads are durable after the next sync.
 #ifndef ESKER_SERIES_H
 #define ESKER_SERIES_H
 
@@ -34,8 +32,8 @@ extern "C" {
 
 /// How a series is opened; zero means the default. Nothing here is stored.
 struct esk_series_config {
-    uint8_t frames;           ///< page frames in the arena; 0: the least, which
-                              ///< esk_series_frames_min gives
+    uint8_t frames;           ///< page frames in the arena; 0: the least, as
+                              ///< esk_series_frames_min returns
     uint8_t erase_ahead;      ///< blocks esk_volume_step keeps erased, at most
                               ///< 8; 0: 1
     uint16_t key_index_bytes; ///< RAM of the spline, 48 .. 65535; 0: 256
@@ -53,14 +51,14 @@ struct esk_series_range {
     uint8_t column;
 };
 
-/// Most ranges that a query can have, 1 .. 255: room for them is in each
-/// cursor, 24 bytes a range (20 on AVR). Unless defined 8, and 1 where pointers
-/// have 16 bits. The same for the core and for all that includes its headers.
+/// Most ranges that a query can have, 1 .. 255. Each costs 24 bytes in every
+/// cursor (20 on AVR). Default: 8, or 1 where pointers have 16 bits. The core
+/// and all files that include its headers need the same value.
 #ifndef ESK_SERIES_RANGES_MAX
 #define ESK_SERIES_RANGES_MAX (sizeof(void *) <= 2 ? 1 : 8)
 #endif
 
-/// What a cursor yields: rows that meet every condition, in key order.
+/// What a cursor returns: rows that meet every condition, in key order.
 struct esk_series_query {
     bool has_key_min;
     bool has_key_max;
@@ -72,19 +70,19 @@ struct esk_series_query {
     esk_key key_max; ///< included
 };
 
-/// What has happened since the table was opened.
+/// Counts since the table was opened.
 struct esk_series_stats {
     uint32_t pages; ///< data pages on the medium, holes included
     uint32_t index_pages;
     uint32_t var_pages;
-    uint32_t page_reads; ///< page loads, not cached ones
+    uint32_t page_reads; ///< pages loaded; pages found in a frame do not count
     uint32_t page_programs;
     uint32_t block_erases;
-    uint32_t pages_damaged; ///< loads that did not prove themselves
+    uint32_t pages_damaged; ///< page loads that were not valid
     uint32_t program_failures;
     uint32_t erase_failures;
-    uint32_t blocks_skipped; ///< bad blocks passed over
-    uint32_t index_failures; ///< index pages given up; reads stay exact
+    uint32_t blocks_skipped; ///< bad blocks
+    uint32_t index_failures; ///< index pages not written; reads stay exact
     uint16_t knots;          ///< spline entries in RAM
     uint8_t key_error_16ths; ///< the spline's error bound now
     uint8_t newest_unread;   ///< as in esk_series_report
@@ -92,37 +90,36 @@ struct esk_series_stats {
 
 /// What esk_series_check found.
 struct esk_series_report {
-    uint32_t rows;          ///< rows read and in order, not erased
-    uint32_t rows_missing;  ///< rows that were written and cannot be read, at
-                            ///< least
-    uint32_t pages;         ///< data pages that proved themselves
-    uint32_t pages_damaged; ///< pages that prove nothing where rows are missing
-                            ///< and pages of blocks that are gone where a ring
-                            ///< that went round begins
-    uint32_t pages_torn;    ///< the same where none is known to be, as a cut
-                            ///< or a failed program leaves them; and pages
-                            ///< that are valid in part
+    uint32_t rows;          ///< rows read, in order and not erased
+    uint32_t rows_missing;  ///< at least so many rows were written and cannot
+                            ///< be read
+    uint32_t pages;         ///< valid data pages
+    uint32_t pages_damaged; ///< invalid pages where rows are missing, and pages
+                            ///< of lost blocks at the start of a ring that has
+                            ///< wrapped
+    uint32_t pages_torn;    ///< invalid pages where no row is known to be
+                            ///< missing, as after power loss or a failed
+                            ///< program; and pages that are valid in part
     uint32_t index_pages;
-    uint32_t index_damaged;  ///< pages that prove nothing: costs reads, no row
+    uint32_t index_damaged;  ///< invalid index pages: cost reads, no row
     uint32_t index_wrong;    ///< index entries that would miss a row
     uint32_t values_missing; ///< variable values that cannot be read
     uint32_t newest_unread;  ///< newest pages that the open could not read, or
-                             ///< not as far as they were programmed: torn by a
-                             ///< cut, or damaged, then synced rows are lost
+                             ///< only in part: torn by power loss, or damaged
+                             ///< and synced rows are lost
 };
 
 enum {
-    ESK_SERIES_BREAKS_MAX = 4, ///< of rows that are there
+    ESK_SERIES_BREAKS_MAX = 4, ///< breaks that the table's rows can have
 };
 
-/// An open series. It lives in the volume's arena. A handle that was closed, or
-/// is NULL, as after an open that failed, is refused until its memory is
-/// another table's: ESK_E_INVALID, or 0.
+/// An open series, in the volume's arena. A call with a handle that is NULL or
+/// closed returns ESK_E_INVALID or 0, until another table uses its memory.
 struct esk_series;
 
 /// What to do when the data region is full.
 enum esk_full_policy {
-    ESK_FULL_DROP_OLDEST = 0, ///< the oldest block goes
+    ESK_FULL_DROP_OLDEST = 0, ///< the oldest block is dropped
     ESK_FULL_REFUSE = 1,      ///< append returns ESK_FULL
 };
 
@@ -148,7 +145,7 @@ struct esk_series_spec {
     uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's
 };
 
-/// What the catalog keeps of a series beside its schema.
+/// What the catalog has of a series beside its schema.
 struct esk_series_options {
     uint64_t floor_key; ///< in order form: rows below are dropped; 0: none
     uint32_t tail;      ///< data positions below are dropped
@@ -156,18 +153,19 @@ struct esk_series_options {
     uint8_t run_pages;
     uint8_t full_policy; ///< enum esk_full_policy
     bool keys_repeat;
-    bool has_breaks; ///< it needs esk_series_part_breaks
+    bool has_breaks; ///< an open needs esk_series_part_breaks
 };
 
-/// Returns ESK_OK; ESK_E_CORRUPT when `info` is not of a series;
-/// ESK_E_UNSUPPORTED when it says what only a newer version knows.
+/// Decodes the options of a series.
+/// Returns  ESK_OK; ESK_E_CORRUPT when `info` is not of a series;
+///          ESK_E_UNSUPPORTED when an option is of a newer version.
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options);
 
-/// Blocks that a series gives its sync journal where its specification says 0:
-/// 2, or as many as hold 8 pages, where rows of `row_bytes` bytes cannot be
-/// sealed as often as a page has room, and that is at most a quarter of its
-/// `data_blocks` blocks; else 0. Asserts that the geometry is one.
+/// Blocks of the sync journal when the specification says 0: as many as hold 8
+/// pages, at least 2, if rows of `row_bytes` bytes cannot be sealed as often
+/// as a page has room, and if that is at most a quarter of `data_blocks`;
+/// else 0. Asserts that the geometry is valid.
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks);
 
@@ -179,9 +177,8 @@ int esk_series_spec_check(const struct esk_series_spec *spec,
 /// Creates a series. Nothing is erased or reserved until it is opened.
 ///
 /// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
-///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
-///          NULL.
-/// Needs a page of the arena free.
+///          ESK_FAULT_TOO_LARGE when the catalog is full. May be NULL.
+/// Needs    a free page in the arena.
 /// Returns  ESK_OK; ESK_E_SCHEMA; ESK_E_EXISTS; ESK_E_NO_SPACE (no run of
 ///          blocks, or the catalog is full); ESK_E_READ_ONLY; ESK_E_CORRUPT;
 ///          ESK_E_NO_MEMORY; ESK_E_IO.
@@ -190,7 +187,7 @@ int esk_series_create(struct esk_volume *volume,
                       const struct esk_series_spec *spec,
                       struct esk_fault *fault);
 
-/// What a series' rows and index pages look like, as its columns say.
+/// Layout of a series' rows and index entries, derived from its columns.
 struct esk_series_shape {
     uint16_t row_bytes;
     uint16_t entry_bytes; ///< of a summary entry; 0: no value index
@@ -207,32 +204,32 @@ struct esk_series_shape {
 /// var_offset of a table without a variable column.
 #define ESK_SERIES_NO_VAR UINT16_MAX
 
-/// Parts of the series that a program may do without. What it does not name
-/// here, and opens no series with that does, is not linked.
+/// Parts of the series that a program may leave out: a part that no open names
+/// is not linked.
 struct esk_series_parts {
     /// The key index. NULL: a lookup is a binary search over the pages.
     const struct esk_series_keys *keys;
-    /// The index log, in which the key index and the value indexes are kept;
-    /// needs keys. NULL: an open makes the key index anew from 64 data pages
-    /// at most, it grows coarser where RAM is short, and the log is not
-    /// written; what it says stays true.
+    /// The index log, which stores the key index and the value indexes; needs
+    /// keys. NULL: an open makes the key index from at most 64 data pages, the
+    /// index gets coarser where RAM is short, and the log is not written. A
+    /// log from before stays valid.
     const struct esk_series_log *log;
     const struct esk_series_values *values; ///< value indexes; needs the log
     const struct esk_series_var *var;       ///< variable columns
-    /// The sync journal: needed where the table has one (sync_blocks of
-    /// struct esk_series_spec).
+    /// The sync journal: needed if the table has one (sync_blocks of struct
+    /// esk_series_spec).
     const struct esk_series_sync *sync;
     const struct esk_series_ranges *ranges; ///< a query's ranges
-    /// Backward cursors, and with them esk_series_floor and _newest.
+    /// Backward cursors, esk_series_floor and esk_series_newest.
     const struct esk_series_back *back;
-    /// Tables of which newest rows were dropped (esk_series_erase_after), or
-    /// that got columns (esk_series_add_columns).
+    /// Tables whose newest rows were dropped (esk_series_erase_after), or that
+    /// got columns (esk_series_add_columns).
     const struct esk_series_breaks *breaks;
 };
 
 extern const struct esk_series_keys esk_series_part_keys;
-/// The key index in its least form: sampled keys and a straight line between
-/// them, for rows that come at an even rate. Without the index log.
+/// The smallest key index: sampled keys and a straight line between them, for
+/// rows at an even rate. Without the index log.
 extern const struct esk_series_keys esk_series_part_samples;
 extern const struct esk_series_log esk_series_part_log;
 extern const struct esk_series_values esk_series_part_values;
@@ -245,8 +242,8 @@ extern const struct esk_series_breaks esk_series_part_breaks;
 /// Every part.
 extern const struct esk_series_parts esk_series_parts_all;
 
-/// A range as a cursor keeps it: where its column is, and its bounds in order
-/// form. The fields are EskerDB's.
+/// A range inside a cursor: offset of the column, bounds in order form. The
+/// fields are EskerDB's.
 struct esk_series_bounds {
     uint64_t lo;
     uint64_t hi;
@@ -255,14 +252,14 @@ struct esk_series_bounds {
     uint8_t index; ///< which value index covers the column; 255: none
 };
 
-/// Which data pages a cursor with conditions has to read: where it stands in
-/// the value index. The fields are EskerDB's.
+/// Position of a cursor in the value index: which data pages it has to read.
+/// The fields are EskerDB's.
 struct esk_series_plan {
     uint8_t range_count;
     bool open_run;      ///< the current run is the one in RAM
-    bool exhausted;     ///< no index page is left, going back
+    bool exhausted;     ///< backward: no index page is left
     uint32_t run_first; ///< pages from here to run_start are read
-    uint32_t run_start; ///< pages that the current index page sums up
+    uint32_t run_start; ///< pages that the current index page covers
     uint32_t run_end;
     uint32_t above; ///< pages from run_end to here are read
     uint32_t window_base;
@@ -273,8 +270,8 @@ struct esk_series_plan {
     struct esk_series_bounds ranges[ESK_SERIES_RANGES_MAX];
 };
 
-/// A cursor: where it is among the rows. The caller owns it; it holds no frame
-/// between calls, so it is closed by being forgotten. The fields are EskerDB's.
+/// A cursor: a position among the rows. The caller owns it. Between calls it
+/// holds no frame, so it needs no close. The fields are EskerDB's.
 struct esk_series_cursor {
     /// What it was opened on; NULL: nothing.
     const struct esk_series *series;
@@ -283,32 +280,32 @@ struct esk_series_cursor {
     uint32_t drops;      ///< of the table when that page was entered
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
     uint16_t left;       ///< rows from `next` on that are wanted
-    uint32_t end;        ///< ordinal after these rows; going back before them
-    uint8_t frame;       ///< where that page was last
+    uint32_t end;        ///< ordinal after these rows; backward: before them
+    uint8_t frame;       ///< frame that had that page last
     bool backward;
     bool impossible; ///< no row can match
     bool by_value;   ///< a value index narrows the pages
-    bool has_end;    ///< `end` is known
+    bool has_end;    ///< `end` is set
     bool follows;    ///< and the page before was read
-    bool rose;       ///< the table's floor, since the last row
+    bool rose;       ///< the table's floor rose since the last row
     bool stale;      ///< and rows that were next are gone
     esk_key key_lo;  ///< order form
     esk_key key_hi;
     uint32_t damaged;
-    /* Going back. */
+    /* Backward. */
     bool started;
     uint16_t row;  ///< rows of the page that are left
     bool in_write; ///< on the rows in RAM
     bool has_last;
-    esk_key last;    ///< rows from this key on are passed over
-    uint32_t before; ///< where keys repeat: rows from this ordinal on are
+    esk_key last;    ///< rows from this key on are skipped
+    uint32_t before; ///< where keys repeat: rows from this ordinal on are too
     /// Whether `row` meets every range; NULL: there is none.
     bool (*matches)(const struct esk_series_cursor *cursor, const uint8_t *row);
     struct esk_series_plan plan;
 };
 
-/// A variable value that is being read. The caller owns it; it holds no frame
-/// between calls. The fields but `bytes` are EskerDB's.
+/// A variable value that is being read. The caller owns it. Between calls it
+/// holds no frame. The fields but `bytes` are EskerDB's.
 struct esk_series_value {
     uint32_t bytes;    ///< of the whole value
     uint32_t left;     ///< not read yet
@@ -320,54 +317,55 @@ struct esk_series_value {
 /// variable column.
 uint8_t esk_series_frames_min(const struct esk_table_info *info);
 
-/// Bytes of the arena esk_series_open needs for the table, exactly; 0 when the
-/// catalog cannot be read, or `config` is out of range. Fewer parts need no
-/// more. Needs a page of the arena free. esker/arena.h has the
-/// figure as a constant.
+/// Bytes of the arena that esk_series_open takes for the table, exactly; 0 when
+/// the catalog cannot be read, or `config` is out of range. Fewer parts take no
+/// more. esker/arena.h has the figure as a constant.
+/// Needs    a free page in the arena.
 uint32_t esk_series_arena_bytes(struct esk_volume *volume,
                                 const struct esk_table_info *info,
                                 const struct esk_series_config *config);
 
-/// The same for esk_series_open_with; 0 also when `parts` cannot serve it.
+/// The same for esk_series_open_with; 0 also when `parts` lacks a part that the
+/// table needs.
 uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
                                      const struct esk_series_parts *parts,
                                      const struct esk_table_info *info,
                                      const struct esk_series_config *config);
 
-/// Opens table `name`, recovering what a cut left.
+/// Opens table `name`; recovers it after power loss.
 ///
 /// series   out: a handle inside the arena, valid until esk_series_close; NULL
 ///          unless ESK_OK.
 /// config   may be NULL for the defaults.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when too little of the arena
-///          is free; ESK_E_INVALID when `config` is out of range;
-///          ESK_E_BUSY when the table is open already; ESK_E_UNSUPPORTED (not a
-///          series, or keys wider than this build); ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    O(log blocks) + at most group_pages page reads, those of the tiles
+///          is free; ESK_E_INVALID when `config` is out of range; ESK_E_BUSY
+///          when the table is open already; ESK_E_UNSUPPORTED (not a series, or
+///          keys wider than this build); ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    O(log blocks) + at most group_pages page reads, one for each tile
 ///          that the key index has room for, and run_pages reads of a few
 ///          bytes; with the key index and no index log at most 64 page reads.
 ///          The first value query, or the first index page that is programmed,
-///          reads at most run_pages pages that the open left.
+///          reads at most run_pages more pages.
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,
                     const char *name, const struct esk_series_config *config);
 
 /// Opens table `name` with the parts that `parts` names, borrowed until close.
-/// As esk_series_open, which names all; also ESK_E_UNSUPPORTED when the table
-/// has value indexes or a variable column and their part is not named.
+/// As esk_series_open, which names all; also ESK_E_UNSUPPORTED when `parts`
+/// lacks a part that the table needs.
 int esk_series_open_with(struct esk_series **series,
                          const struct esk_series_parts *parts,
                          struct esk_volume *volume, const char *name,
                          const struct esk_series_config *config);
 
-/// Opens the table that `spec` describes; creates it where there is none. What
-/// a firmware calls after each reset.
+/// Opens the table that `spec` describes; creates it if there is none. A
+/// firmware calls this after each reset.
 ///
 /// parts    as for esk_series_open_with.
-/// fault    out: on ESK_E_SCHEMA what is wrong, or how the table that is there
+/// fault    out: on ESK_E_SCHEMA what is wrong, or how the existing table
 ///          differs in its columns or its key; on ESK_E_NO_SPACE how many
 ///          blocks are missing. May be NULL.
-/// Returns  as esk_series_create, but for ESK_E_EXISTS, and esk_series_open.
-/// Costs    2 page reads a table of the catalog more than esk_series_open.
+/// Returns  as esk_series_create without ESK_E_EXISTS, and esk_series_open.
+/// Costs    as esk_series_open, and 2 page reads a table of the catalog.
 int esk_series_open_or_create(struct esk_series **series,
                               const struct esk_series_parts *parts,
                               struct esk_volume *volume,
@@ -375,10 +373,10 @@ int esk_series_open_or_create(struct esk_series **series,
                               const struct esk_series_config *config,
                               struct esk_fault *fault);
 
-/// Opens the table that `info` and `shape` describe, without a look at the
-/// catalog: what they say has to be what it says. `esker header` prints both,
-/// for a firmware that is compiled for one table (esker/shape.h). Tables
-/// without value indexes alone.
+/// Opens the table that `info` and `shape` describe, without reading the
+/// catalog: they must agree with it. `esker header` prints both, for a firmware
+/// that is compiled for one table (esker/shape.h). Only for tables without
+/// value indexes.
 ///
 /// info, shape, options  borrowed for the call.
 /// Returns  as esk_series_open; the table must not be open.
@@ -390,26 +388,24 @@ int esk_series_attach(struct esk_series **series,
                       const struct esk_series_options *options,
                       const struct esk_series_config *config);
 
-/// Forgets the handle. Rows not synced are lost; sync first. Its memory is free
-/// once the tables that were opened after it are closed, too.
+/// Closes the handle. Rows not synced are lost; sync first. The memory is free
+/// when the tables that were opened later are closed, too.
 void esk_series_close(struct esk_series *series);
 
 /// Appends one row.
 ///
 /// row      in, borrowed for the call: esk_series_row_bytes bytes. A
-///          variable column's slot is ignored and stored as an empty value.
+///          variable column is ignored and stored as an empty value.
 /// Returns  ESK_OK: accepted, in RAM or on the medium. ESK_OUT_OF_ORDER: the
-///          key is below the newest, or the same where keys do not repeat.
-///          ESK_FULL (ESK_FULL_REFUSE only).
-///          ESK_E_IO, ESK_E_WORN: nothing was accepted; earlier rows stay.
-///          ESK_E_IO says that transfers fail: call again, however long it
-///          takes, without mounting again. ESK_E_WORN says that the medium
-///          reports block after block as failed, or has no good one left: it
-///          stays until a mount finds the medium sound.
-///          ESK_E_READ_ONLY, ESK_E_LIMIT.
+///          key is below the newest, or equal where keys do not repeat.
+///          ESK_FULL (ESK_FULL_REFUSE only). ESK_E_IO: transfers fail; call
+///          again, a mount is not needed. ESK_E_WORN, until the next mount:
+///          4 blocks in a row failed, or no good block is left.
+///          ESK_E_READ_ONLY; ESK_E_LIMIT. An error accepts nothing and loses
+///          no earlier row.
 /// Costs    1 / rows-a-page programs on average; at most one data, one
-///          variable and three index programs and an erase for each. On a
-///          medium that is overwritten also a device sync a data page.
+///          variable and three index programs and an erase for each. With
+///          ESK_MEDIUM_OVERWRITE also a device sync a data page.
 int esk_series_append(struct esk_series *series, const void *row);
 
 /// Appends one row whose variable column is `bytes` bytes at `value`.
@@ -420,26 +416,27 @@ int esk_series_append_var(struct esk_series *series, const void *row,
                           const void *value, uint32_t bytes);
 
 /// Appends `count` rows, one after another at `rows`.
-/// appended out, may be NULL: how many were accepted, also on failure.
+/// appended out, may be NULL: rows that were accepted, also on failure.
 int esk_series_append_many(struct esk_series *series, const void *rows,
                            uint32_t count, uint32_t *appended);
 
-/// Makes every accepted row survive any later power cut.
+/// Makes every accepted row durable.
 /// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN: rows since the last sync may not be
 ///          durable, and stay readable; call again.
 /// Costs    where the medium programs parts of a page: 2 programs and no
-///          page. Where the table has a sync journal: 1 program in it, and an
-///          erase a block of them; else one short page. 0 when nothing is
-///          unsynced, but for one device sync after an open of a medium that
-///          is overwritten.
+///          page. With a sync journal: 1 program, and an erase for each of its
+///          blocks filled. Else one page, filled as far as it is. Nothing when
+///          no row is unsynced, but for one device sync after an open with
+///          ESK_MEDIUM_OVERWRITE.
 int esk_series_sync(struct esk_series *series);
 
-/// Copies the row with key == `key` into `row`; of several the newest.
+/// Copies the row with key == `key` into `row`; if there are several, the
+/// newest.
 /// row      out, esk_series_row_bytes bytes; untouched unless ESK_OK.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT when rows are missing where
 ///          the key would be; ESK_E_IO.
-/// Costs    mean about 1 page read, at most 3 while the spline covers the
-///          key; else a binary search over the pages.
+/// Costs    about 1 page read on average, at most 3 where the spline covers
+///          the key; else a binary search over the pages.
 int esk_series_get(struct esk_series *series, esk_key key, void *row);
 
 /// Copies the newest row with key <= `key`. As esk_series_get.
@@ -448,8 +445,8 @@ int esk_series_floor(struct esk_series *series, esk_key key, void *row);
 /// Copies the oldest row with key >= `key`. As esk_series_get.
 int esk_series_ceiling(struct esk_series *series, esk_key key, void *row);
 
-/// Sets `key` to the newest row's, which the next one has to follow, also when
-/// that row was deleted since.
+/// Sets `key` to the newest row's key, also if that row was erased since. The
+/// next row's key must follow it.
 /// Returns  ESK_OK; ESK_NOT_FOUND when there was no row.
 /// Costs    nothing.
 int esk_series_newest_key(const struct esk_series *series, esk_key *key);
@@ -460,44 +457,43 @@ int esk_series_newest(struct esk_series *series, void *row);
 /// Copies the oldest row. ESK_NOT_FOUND when the table is empty.
 int esk_series_oldest(struct esk_series *series, void *row);
 
-/// Sets `count` to the rows readable now. 2 page reads at most, when no
-/// page between oldest and newest is damaged; damaged pages' rows count.
+/// Sets `count` to the number of rows, those of damaged pages included.
+/// Costs    at most 2 page reads when no page is damaged.
 int esk_series_count(struct esk_series *series, uint32_t *count);
 
-/// Starts `cursor` on the rows that `query` asks for. NULL: every row.
+/// Starts `cursor` on the rows of `query`. NULL: every row.
 ///
 /// Returns  ESK_OK; ESK_E_INVALID for an unknown or non-numeric column;
-///          ESK_E_UNSUPPORTED: backward or with ranges, and that part is not
-///          there; ESK_E_LIMIT: more than ESK_SERIES_RANGES_MAX ranges;
-///          ESK_E_IO.
-/// Keeps    nothing of `query` or its ranges: both are read in this call alone.
-/// Costs    with key_min a seek, as esk_series_get; going back the first next
-///          pays it.
+///          ESK_E_UNSUPPORTED: backward or with ranges, without that part;
+///          ESK_E_LIMIT: more than ESK_SERIES_RANGES_MAX ranges; ESK_E_IO.
+/// Keeps    nothing: `query` and its ranges are borrowed for the call.
+/// Costs    with key_min a seek, as esk_series_get. A backward cursor seeks in
+///          its first next.
 int esk_series_cursor_open(struct esk_series *series,
                            struct esk_series_cursor *cursor,
                            const struct esk_series_query *query);
 
 /// Copies the next row into `row`.
 ///
-/// Rows appended while the cursor runs are seen by a forward cursor.
+/// A forward cursor also returns rows that were appended after its open. A
+/// damaged page is skipped and counted.
 /// Returns  ESK_OK; ESK_END; ESK_E_STALE when rows between the last one and
 ///          the next were dropped (call again to go on from the oldest row);
-///          ESK_E_INVALID when it was not opened on this table; ESK_E_IO. A
-///          damaged page is passed over and counted.
+///          ESK_E_INVALID when it was not opened on this table; ESK_E_IO.
 /// Costs    by key: 1 page read a page of rows. By value: index pages whose
 ///          zone overlaps, and data pages whose entry overlaps.
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row);
 
-/// Pages the cursor passed over because they prove nothing, and gaps between
-/// the rows of pages that it read one after another: there a page lost rows and
-/// reads as if it never had them. A gap before its first page, or between pages
-/// that a value index picks, is seen by esk_series_check alone.
+/// Returns the number of invalid pages that the cursor skipped, and of gaps
+/// between the ordinals of pages that it read one after another: a page there
+/// lost rows but is valid. Only esk_series_check finds a gap before the
+/// cursor's first page, or between pages that a value index selects.
 uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor);
 
 /// Starts `value` on `row`'s variable value.
 ///
-/// row      in: as this table returned it; borrowed for the call.
+/// row      in: as this table returned the row; borrowed for the call.
 /// value    out: `bytes` is the value's length, 0 when it has none.
 /// Returns  ESK_OK; ESK_E_UNSUPPORTED without a variable column;
 ///          ESK_NOT_FOUND when its pages were dropped; ESK_E_CORRUPT;
@@ -508,13 +504,13 @@ int esk_series_value_open(struct esk_series *series, const void *row,
                           struct esk_series_value *value);
 
 /// Reads up to `bytes` bytes of a value, from where the last read ended.
-/// buffer   NULL: the bytes are passed over.
+/// buffer   out; NULL: the bytes are skipped.
 /// got      out: bytes read, also on failure; 0 at the value's end.
 /// Returns  ESK_OK; ESK_E_UNSUPPORTED without a variable column; ESK_NOT_FOUND
-///          when its pages were dropped; ESK_E_CORRUPT; ESK_E_IO. A later call
-///          tries again from there.
-/// Costs    1 page read a page of value, in pieces of any size while the page
-///          stays in its frame.
+///          when its pages were dropped; ESK_E_CORRUPT; ESK_E_IO. The next call
+///          goes on from there.
+/// Costs    1 page read a page of the value, whatever the size of the pieces,
+///          while the page stays in its frame.
 int esk_series_value_read(struct esk_series *series,
                           struct esk_series_value *value, void *buffer,
                           uint32_t bytes, uint32_t *got);
@@ -523,34 +519,32 @@ int esk_series_value_read(struct esk_series *series,
 /// row with such a key can be appended from then on. A key above the largest of
 /// its type counts as that one.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
-/// Costs    one catalog write; the erases are left to append and step.
+/// Costs    one catalog write. Appends and steps erase the blocks later.
 int esk_series_erase_before(struct esk_series *series, esk_key key);
 
-/// Drops every row with a key above `key`, durably: after a clock that ran
-/// ahead. Cursors have to be opened anew. What is left of the block of the
-/// newest page stays unused, and pages of dropped rows until their blocks are
-/// the oldest. At most ESK_SERIES_BREAKS_MAX such drops, and columns added, are
-/// told of the rows that are there.
-/// Returns  ESK_OK; ESK_E_LIMIT; ESK_E_UNSUPPORTED without that part;
-///          ESK_E_NO_SPACE when the catalog is full; ESK_E_READ_ONLY;
-///          ESK_E_CORRUPT; ESK_E_IO.
+/// Drops every row with a key above `key`, durably: for rows of a clock that
+/// ran ahead. The rest of the newest page's block stays unused, and so do the
+/// pages of the dropped rows until their blocks are the oldest. Open each
+/// cursor again.
+/// Returns  ESK_OK; ESK_E_LIMIT: the table's rows have ESK_SERIES_BREAKS_MAX
+///          breaks (drops of newest rows, added columns); ESK_E_UNSUPPORTED
+///          without the part `breaks`; ESK_E_NO_SPACE when the catalog is full;
+///          ESK_E_READ_ONLY; ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    a seek, a data page, a run page, and a catalog write; without an
-///          index log also what esk_series_open costs. Lookups of older rows
-///          are a binary search from then on.
+///          index log also as esk_series_open. From then on a lookup of an
+///          older row is a binary search.
 int esk_series_erase_after(struct esk_series *series, esk_key key);
 
-/// Adds to table `spec->name` the columns that `spec` has behind the table's
-/// own. Rows from before have in them what `row` has. The table must be closed.
+/// Adds to table `spec->name` the columns that `spec` has after the table's
+/// own. Older rows have the values of `row` there. The table must be closed.
 ///
-/// spec     `table` of a series' specification. Its version is the table's from
-///          then on.
-/// row      in: a row with every column of `spec`. NULL: all zeros.
 /// parts    as for esk_series_open_with; needs `breaks`.
-/// fault    out: on ESK_E_SCHEMA what is wrong, or how the table differs in
-///          the columns that it has; ESK_FAULT_TOO_LARGE when the catalog is
-///          full. May be NULL.
-/// Needs as much of the arena free as esk_series_open_with.
-/// Returns  ESK_OK, also when the table has them all; ESK_E_SCHEMA;
+/// spec     `table` of a series' specification. The table gets its version.
+/// row      in: a row with every column of `spec`. NULL: all zeros.
+/// fault    out: on ESK_E_SCHEMA what is wrong, or how the table's own columns
+///          differ; ESK_FAULT_TOO_LARGE when the catalog is full. May be NULL.
+/// Needs    as much free arena as esk_series_open_with.
+/// Returns  ESK_OK, also when the table has all columns; ESK_E_SCHEMA;
 ///          ESK_E_LIMIT and ESK_E_UNSUPPORTED as esk_series_erase_after; as
 ///          esk_series_open_with.
 /// Costs    as esk_series_open, and as esk_series_erase_after without a seek.
@@ -563,12 +557,12 @@ int esk_series_add_columns(struct esk_volume *volume,
 void esk_series_stats(const struct esk_series *series,
                       struct esk_series_stats *stats);
 
-/// Room and wear of the region of role `role`, enum esk_region_role; all 0: the
-/// table has none, or it is not open (an index log whose part is not named).
-/// A page of ESK_REGION_DATA has (page_bytes - 16) / row_bytes rows, less what
-/// syncs take. Wear is told by positions: what blocks had before the table was
-/// created is not in it, nor what was erased ahead before the last open.
-/// Costs nothing.
+/// Fills `space` with the room and wear of region `role`, enum esk_region_role;
+/// all 0 when the table has no such region, or the index log's part is not
+/// named. A page of ESK_REGION_DATA has at most (page_bytes - 16) / row_bytes
+/// rows; syncs make it fewer. Wear is computed from positions: erases before
+/// the table was created, and erases ahead before the last open, do not count.
+/// Costs    nothing.
 void esk_series_space(const struct esk_series *series, uint8_t role,
                       struct esk_space *space);
 
@@ -576,11 +570,11 @@ void esk_series_space(const struct esk_series *series, uint8_t role,
 /// entries against rows, and variable values.
 /// report   out, always filled in.
 /// Returns  ESK_OK when no row, value or index entry is wrong or missing;
-///          ESK_E_CORRUPT when one is; ESK_E_IO when none is as far as could
-///          be read. A page that was the newest when it was damaged looks like
-///          one that a cut tore: newest_unread says so until rows follow it,
-///          pages_torn after that. The same holds for the oldest page of a
-///          table that has dropped rows.
+///          ESK_E_CORRUPT when one is; ESK_E_IO when a read failed and the
+///          rest is right. A page that was damaged while it was the newest
+///          cannot be told from a torn one: newest_unread counts it until rows
+///          follow it, then pages_torn. The same holds for the oldest page of
+///          a table that has dropped rows.
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report);
 

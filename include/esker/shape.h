@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The shape of one table, as constants: for a firmware that is compiled for
-/// it and so links no catalog.
+/// The shape of one table, as constants: a firmware that is compiled for this
+/// table links no catalog.
 ///
 ///     esker header factory.img log > log_shape.h
 ///     cc -DESK_SHAPE='"log_shape.h"' ...      every file, the core's too
@@ -18,8 +18,8 @@
 ///                           &esk_shape_table, &esk_shape_series,
 ///                           &esk_shape_options, &config);
 ///
-/// The bytes on the medium are those of any other volume: host tools read it.
-/// A program of a shape serves that table alone, on that geometry.
+/// The bytes on the medium are those of any other volume: host tools read them.
+/// Such a program can open only this table, on this geometry.
 #ifndef ESKER_SHAPE_H
 #define ESKER_SHAPE_H
 
@@ -35,14 +35,13 @@
 #endif
 
 #ifdef ESK_SHAPE
-/* A program that includes the library's source includes the header itself:
-   where the source stands it would not be found. */
+/* A program that includes the library's source includes the header itself: the
+   compiler may not find it from the library's folder. */
 #ifndef ESK_SHAPE_GEOMETRY
 #include ESK_SHAPE
 #endif
 
-/* The flags of the mount are a constant as well; -DESK_SHAPE_MOUNT says others
-   than none. */
+/* The flags of the mount are a constant, too: -DESK_SHAPE_MOUNT, default 0. */
 #ifndef ESK_SHAPE_MOUNT
 #define ESK_SHAPE_MOUNT 0
 #endif
@@ -51,8 +50,8 @@ static const struct esk_volume_shape esk_shape_volume = ESK_SHAPE_VOLUME;
 static const struct esk_table_info esk_shape_table = ESK_SHAPE_TABLE;
 /// For esk_volume_stamp.
 static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
-/* A header is of a series or of a tree. Frames for pages that are read are as
-   few as the table can do with; -DESK_SHAPE_POOL_FRAMES says more. */
+/* A header is of a series or of a tree. The pool has the fewest frames that the
+   table can use; -DESK_SHAPE_POOL_FRAMES gives it more. */
 #ifdef ESK_SHAPE_SERIES
 #ifndef ESK_SHAPE_POOL_FRAMES
 #define ESK_SHAPE_POOL_FRAMES 1
@@ -67,7 +66,7 @@ static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
 #define ESK_SHAPE_POOL_FRAMES 2
 #endif
 static const struct esk_btree_layout esk_shape_tree = ESK_SHAPE_TREE;
-/// How the tree is opened; -DESK_SHAPE_CONFIG says another way.
+/// How the tree is opened; -DESK_SHAPE_CONFIG replaces it.
 static const struct esk_tree_config esk_shape_config = ESK_SHAPE_CONFIG;
 #endif
 #endif

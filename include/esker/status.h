@@ -7,8 +7,8 @@
 ///   > 0      a normal other outcome: ESK_NOT_FOUND, ESK_END, ...
 ///   < 0      a failure: ESK_E_*
 ///
-/// Results travel only through out-parameters, and an out-parameter is
-/// untouched unless the call's comment says otherwise.
+/// Results are returned only through out-parameters. A failed call leaves an
+/// out-parameter untouched unless the call's comment says otherwise.
 #ifndef ESKER_STATUS_H
 #define ESKER_STATUS_H
 
@@ -27,7 +27,7 @@ enum esk_status {
 
     ESK_E_INVALID = -1,     ///< an argument breaks the call's contract
     ESK_E_IO = -2,          ///< a transfer failed; worth trying again
-    ESK_E_CORRUPT = -3,     ///< bytes on the medium do not prove themselves
+    ESK_E_CORRUPT = -3,     ///< bytes on the medium are not valid
     ESK_E_NO_MEMORY = -4,   ///< the arena is too small
     ESK_E_NO_SPACE = -5,    ///< no free run of blocks for the region
     ESK_E_UNSUPPORTED = -6, ///< valid, but not in this build or medium
@@ -41,16 +41,14 @@ enum esk_status {
     ESK_E_LIMIT = -14,      ///< more than this build or a count's type holds
     ESK_E_MEDIUM = -15,     ///< drivers: the medium reports a failure
     ESK_E_BUSY = -16,       ///< the table is open, or the arena taken
-    ESK_E_FOREIGN = -17,    ///< the medium holds something that is no volume
+    ESK_E_FOREIGN = -17,    ///< the medium has data that is no volume
 };
 
-/// Returns a short English sentence for `status`, never NULL.
-///
-/// Lifetime: static. Small chips drop it by never calling it.
+/// Returns a short English sentence for `status`: static, never NULL.
 const char *esk_status_text(int status);
 
-/// Returns early with any status but ESK_OK. Barred while a page is pinned;
-/// there use one `goto unpin`.
+/// Returns early with any status but ESK_OK. Not while a page is pinned: there
+/// use one `goto unpin`.
 #define ESK_TRY(call)                                                          \
     do {                                                                       \
         int esk_try_status_ = (call);                                          \

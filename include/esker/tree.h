@@ -11,18 +11,19 @@
 ///     &esk_store_wandering   height programs         any
 ///     &esk_store_mu          1 program, +1 a split   any
 ///
-/// *) and one for about 12 new nodes: the list of the pages they get.
+/// *) and 1 write for about 12 new nodes: the list of their pages.
+///
+/// Wandering and mu trees are *copy-on-write*, the other two *in place*.
 ///
 /// A change is on the medium when its call returns, unless there is a write
-/// cache; esk_tree_sync makes what is in caches, the driver's own too, safe.
-/// What a power cut leaves: every change that a sync acknowledged, then a
-/// prefix in order of the later ones; of a batch all or nothing.
-/// (&esk_store_inplace on a medium that keeps writes back and writes them in
-/// any order: of the later ones, any.)
+/// cache. esk_tree_sync makes all caches durable, the driver's too. After
+/// power loss the tree has every change that a sync acknowledged, then a prefix
+/// in order of the later changes; of a batch all or nothing.
+/// (&esk_store_inplace on a medium that caches writes and reorders them: any
+/// of the later changes.)
 ///
-/// A key is passed as the key column's own bytes, little-endian, as in a row:
-/// any integer, float (no NaN) or fixed-width bytes, which sort as memcmp
-/// does.
+/// A key is passed as the bytes of the key column, little-endian, as in a row:
+/// any integer, float (no NaN) or fixed-width bytes, which sort as with memcmp.
 #ifndef ESKER_TREE_H
 #define ESKER_TREE_H
 
@@ -50,34 +51,34 @@ struct esk_tree_merge;
 struct esk_tree_batches;
 struct esk_tree_write_cache;
 
-/// One node a page, overwritten where it is (btree-2022). Needs
-/// ESK_MEDIUM_OVERWRITE and page writes that a cut leaves old or new.
+/// One node a page, overwritten in place (btree-2022). Needs
+/// ESK_MEDIUM_OVERWRITE, and page writes that are atomic at power loss.
 extern const struct esk_node_store esk_store_inplace;
-/// The same, each write first to a journal page: a write may tear.
+/// The same, each write first to a journal page: writes may tear.
 extern const struct esk_node_store esk_store_journaled;
-/// One node a page, a new page for every change, and so for its parents.
+/// One node a page. A change writes a new page for the leaf and each parent.
 extern const struct esk_node_store esk_store_wandering;
 /// The whole path in one page (mutree-2007); leaves take k of a page
 /// (lrun-kmutree-2012).
 extern const struct esk_node_store esk_store_mu;
 
-/// Merging: a node that a delete leaves at half or less is joined with a
-/// neighbour below the same parent when the two fit one node. For wandering
-/// and mu trees: costs 1 or 2 reads such a delete, and no program.
+/// Merging: a node that a delete leaves half full or less is joined with a
+/// neighbour below the same parent, if both fit one node. For copy-on-write
+/// trees: such a delete costs 1 or 2 reads more, and no program.
 extern const struct esk_tree_merge esk_merge_moving;
-/// The same for trees in place, through their journal; a page that a merge
-/// frees is used again when no new one is left. Costs 4 writes more a merge.
-/// Names batches along with it: it needs the same journal.
+/// The same for trees in place, through their journal: a merge costs 4 writes
+/// more. The tree uses freed pages when no new one is left. Links batches,
+/// which use the same journal.
 extern const struct esk_tree_merge esk_merge_inplace;
 
-/// Batches where pages are overwritten: they need a journal of many pages,
-/// and 4 bytes of RAM for each.
+/// Batches for trees in place: they need 4 bytes of RAM for each page that a
+/// batch may change.
 extern const struct esk_tree_batches esk_batches_inplace;
 
-/// A write cache for wandering and mu trees: the pages of changes wait in
-/// frames, so what later changes replace is never programmed (mutree-2007,
-/// section 5.3). They are written together, in one atomic step, when a change
-/// finds no frames left, by esk_tree_sync, and before space is collected.
+/// A write cache for copy-on-write trees: changed pages wait in frames, and a
+/// page that a later change replaces is never programmed (mutree-2007, section
+/// 5.3). The cache is written in one atomic step when a change finds no free
+/// frame, by esk_tree_sync, and before the collector runs.
 extern const struct esk_tree_write_cache esk_write_cache;
 
 enum esk_tree_policy {
@@ -87,10 +88,10 @@ enum esk_tree_policy {
 
 enum esk_tree_limits {
     ESK_TREE_HEIGHT_MAX = 8,
-    ESK_TREE_CURSOR_KEY_BYTES = 16, ///< widest key a cursor finds again
+    ESK_TREE_CURSOR_KEY_BYTES = 16, ///< widest key that a cursor stores
 };
 
-/// Where a tree's nodes are in a page; levels from 1, the leaves.
+/// Layout of a tree's nodes in a page. Level 1 is the leaves.
 struct esk_btree_layout {
     uint16_t row_bytes;
     uint16_t key_offset; ///< of the key in a row
@@ -107,33 +108,32 @@ struct esk_btree_layout {
 
 /// How a tree is opened; zero means the default. Nothing here is stored.
 struct esk_tree_config {
-    /// The store the table was created with; required, so that the linker
-    /// keeps only the stores that are named.
+    /// The store that the table was created with; required. Only the stores
+    /// that a program names are linked.
     const struct esk_node_store *store;
-    /// NULL: nodes are never merged. Else that of the store's kind.
+    /// NULL: nodes are never merged. Else merging for the store's kind.
     const struct esk_tree_merge *merge;
-    /// Of a tree in place that has batches; NULL: none. Moving trees have
-    /// them anyway.
+    /// In place; NULL: no batches. Copy-on-write trees always have batches.
     const struct esk_tree_batches *batches;
-    /// Of a moving tree that has a write cache; NULL: none.
+    /// Copy-on-write; NULL: no write cache.
     const struct esk_tree_write_cache *write_cache;
     uint16_t batch_pages; ///< pages that a batch in place may change; 0: 16
-    uint8_t frames;       ///< page frames, at least 2; 0: 2. From the third
-                          ///< on the root stays in one
-    uint8_t write_frames; ///< of them that pages not yet written may take; 0,
-                          ///< and at most: all but 1 (mu: 2). Less than the
-                          ///< height (mu: 1) is as no write cache
+    uint8_t frames;       ///< page frames, at least 2; 0: 2. With 3 or more
+                          ///< the root stays cached
+    uint8_t write_frames; ///< frames that the write cache may take, at most all
+                          ///< but 1 (mu: 2); 0: the most. Fewer than the height
+                          ///< (mu: than 1): changes are written through
     uint8_t policy;       ///< enum esk_tree_policy
     uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased, at most 8;
                           ///< 0: 1
 };
 
-/// What has happened since the table was opened.
+/// Counts since the table was opened.
 struct esk_tree_stats {
-    uint32_t page_reads; ///< page loads, those of mount and GC included
+    uint32_t page_reads; ///< page loads, those of the open and GC included
     uint32_t page_programs;
     uint32_t block_erases;
-    uint32_t pages_moved; ///< live pages that GC wrote anew
+    uint32_t pages_moved; ///< live pages that GC wrote again
     uint32_t splits;
     uint32_t merges;
     uint32_t hits;   ///< nodes found in RAM
@@ -141,9 +141,9 @@ struct esk_tree_stats {
     uint32_t pages_damaged;
     uint32_t program_failures;
     uint32_t erase_failures;
-    uint32_t nodes;     ///< of the tree now; inplace: pages that are or were
+    uint32_t nodes;     ///< of the tree now; in place: pages that are or were
                         ///< in use
-    uint32_t nodes_max; ///< that the region, and the height, can hold; bad
+    uint32_t nodes_max; ///< most that the region, and the height, can hold; bad
                         ///< blocks count from the first change on
     uint8_t height;     ///< levels; 1: the root is a leaf
 };
@@ -156,20 +156,20 @@ struct esk_tree_report {
     uint32_t pages_damaged; ///< nodes that cannot be read
     uint32_t order_wrong;   ///< entries out of order or out of their range
     uint32_t nodes_wrong;   ///< counts or links that break an invariant
-    uint32_t pages_free;    ///< in place: of those that were taken for nodes,
-                            ///< without one: taken again when none is unused
-    uint32_t newest_unread; ///< where nodes move: newest pages that opens since
-                            ///< it was created could not read. A cut tore them,
-                            ///< before their sync returned, or they decayed,
-                            ///< and the changes on them are lost. 127: or more
+    uint32_t pages_free;    ///< in place: pages that had a node and have none
+                            ///< now; used again when no new one is left
+    uint32_t newest_unread; ///< copy-on-write: newest pages that opens since
+                            ///< the create could not read: torn by power loss
+                            ///< before a sync, or decayed, and the changes on
+                            ///< them are lost. 127: or more
 };
 
-/// An open tree. It lives in the volume's arena. A handle that was closed, or
-/// is NULL, as after an open that failed, is refused until its memory is
-/// another table's: ESK_E_INVALID, or 0.
+/// An open tree, in the volume's arena. A call with a handle that is NULL or
+/// closed returns ESK_E_INVALID or 0, until another table uses its memory.
 struct esk_tree;
 
-/// From the root to a row: a node and an entry of it a level. EskerDB's.
+/// The path from the root to a row: a node and an entry for each level. The
+/// fields are EskerDB's.
 struct esk_tree_path {
     uint32_t address[ESK_TREE_HEIGHT_MAX]; ///< [level - 1]
     uint16_t index[ESK_TREE_HEIGHT_MAX];
@@ -177,45 +177,45 @@ struct esk_tree_path {
     uint8_t lost;   ///< level of the node that could not be read
 };
 
-/// A cursor. The caller owns it; it holds no frame between calls, so it is
-/// closed by being forgotten. The fields are EskerDB's.
+/// A cursor. The caller owns it. Between calls it holds no frame, so it needs
+/// no close. The fields are EskerDB's.
 struct esk_tree_cursor {
     /// What it was opened on; NULL: nothing.
     const struct esk_tree *tree;
     const uint8_t *next; ///< the next row, in a frame
-    uint16_t left;       ///< rows from `next` on that may come
-    uint8_t frame;       ///< where its leaf was last
-    uint8_t resume;      ///< level where the path goes on down; 0: it ends
+    uint16_t left;       ///< rows from `next` on that are wanted
+    uint8_t frame;       ///< frame that had its leaf last
+    uint8_t resume;      ///< level where the path goes on down; 0: the end
     bool backward;
     bool has_last;  ///< `last` is the key of the row returned last, or
     bool from_last; ///< where readable keys begin again
     bool ended;
     uint32_t changes;     ///< of the tree when the path was made
-    const uint8_t *start; ///< where it begins; NULL: at the end of the keys
-    const uint8_t *bound; ///< the last key that may come; NULL: none
+    const uint8_t *start; ///< first key; NULL: at the end of the keys
+    const uint8_t *bound; ///< last key; NULL: none
     struct esk_tree_path path;
     uint8_t last[ESK_TREE_CURSOR_KEY_BYTES];
 };
 
-/// What a cursor yields.
+/// Which rows a cursor returns.
 struct esk_tree_query {
     const void *key_min; ///< included; NULL: from the first
     const void *key_max; ///< included; NULL: to the last
     bool backward;       ///< from key_max down
 };
 
-/// A node, as esk_tree_walk_next tells it.
+/// A node, as esk_tree_walk_next returns it.
 struct esk_tree_node {
-    uint32_t address;  ///< of its page: a page of the region (inplace), or a
-                       ///< position of its ring, that many pages on, modulo
+    uint32_t address;  ///< of its page: a page of the region (in place), or a
+                       ///< position of the ring, which is page address modulo
                        ///< pages_max
     uint16_t count;    ///< rows of a leaf, else children
-    uint16_t capacity; ///< of them that it can take
+    uint16_t capacity; ///< most rows or children
     uint8_t level;     ///< 1: a leaf
     bool damaged;      ///< it cannot be read; count and capacity are 0
 };
 
-/// A walk over the nodes. The caller owns it and forgets it.
+/// A walk over the nodes. The caller owns it; it needs no close.
 struct esk_tree_walk {
     /// What it was opened on; NULL: nothing.
     const struct esk_tree *tree;
@@ -224,7 +224,7 @@ struct esk_tree_walk {
     uint32_t pages_max;        ///< of the region
     struct esk_tree_path path; ///< from here on EskerDB's
     uint32_t changes;
-    uint8_t level; ///< of the node told last, or to be told; 0: none
+    uint8_t level; ///< of the last or the next node; 0: none
     bool told;
     bool damaged;
 };
@@ -238,14 +238,15 @@ struct esk_tree_spec {
     uint32_t blocks;   ///< of its region; 0: what is left of the device
 };
 
-/// What the catalog keeps of a tree beside its schema.
+/// What the catalog has of a tree beside its schema.
 struct esk_tree_options {
     uint8_t store;     ///< enum esk_tree_store
     uint8_t k_percent; ///< mu: share of a page its leaf gets
 };
 
-/// Returns ESK_OK; ESK_E_CORRUPT when `info` is not of a tree;
-/// ESK_E_UNSUPPORTED when the store is one of a newer version.
+/// Decodes the options of a tree.
+/// Returns  ESK_OK; ESK_E_CORRUPT when `info` is not of a tree;
+///          ESK_E_UNSUPPORTED when the store is of a newer version.
 int esk_tree_options(const struct esk_table_info *info,
                      struct esk_tree_options *options);
 
@@ -254,73 +255,71 @@ int esk_tree_options(const struct esk_table_info *info,
 int esk_tree_spec_check(const struct esk_tree_spec *spec, uint16_t page_bytes,
                         struct esk_fault *fault);
 
-/// Creates a tree. The spec's store and k_percent say where nodes live;
-/// variable columns are refused. Nothing is erased or reserved until it is
-/// opened.
+/// Creates a tree with the spec's store and k_percent. Variable columns are
+/// refused. Nothing is erased or reserved until it is opened.
 ///
 /// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
-///          ESK_FAULT_TOO_LARGE when it is the catalog that is full. May be
-///          NULL.
-/// Needs a page of the arena free.
-/// Returns  as esk_series_create; ESK_E_NO_SPACE also when the region has less
-///          than 8 pages, or for mu less than three blocks, ten pages and one
-///          page in 31; ESK_E_UNSUPPORTED when the medium is not one for the
-///          store.
+///          ESK_FAULT_TOO_LARGE when the catalog is full. May be NULL.
+/// Needs    a free page in the arena.
+/// Returns  as esk_series_create; ESK_E_NO_SPACE also when the region is too
+///          small: less than 8 pages, for wandering 2 blocks and 38 pages, for
+///          mu 2 or 3 blocks, 10 pages and 1 page in 31; ESK_E_UNSUPPORTED when
+///          the medium does not suit the store.
 /// Costs    as esk_series_create.
 int esk_tree_create(struct esk_volume *volume, const struct esk_tree_spec *spec,
                     struct esk_fault *fault);
 
-/// Bytes of the arena esk_tree_open needs for the table, exactly; 0 when the
-/// catalog cannot be read, the table is not of the config's store, or it asks
-/// for one frame. Needs a page of the arena free. esker/arena.h has it as a
-/// constant.
+/// Bytes of the arena that esk_tree_open takes for the table, exactly; 0 when
+/// the catalog cannot be read, the table has another store than `config`, or
+/// `config` has one frame. esker/arena.h has the figure as a constant.
+/// Needs    a free page in the arena.
 uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
                               const struct esk_table_info *info,
                               const struct esk_tree_config *config);
 
-/// Opens table `name`, undoing or completing what a cut interrupted.
+/// Opens table `name`; undoes or completes what power loss interrupted.
 ///
 /// tree     out: a handle inside the arena, valid until esk_tree_close; NULL
 ///          unless ESK_OK.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when too little of the arena
-///          is free; ESK_E_INVALID when `config` asks for one frame; ESK_E_BUSY
-///          when the table or a reader of it is open already; ESK_E_UNSUPPORTED
-///          (not a tree, not of this store, or its merging, batches or write
-///          cache are missing or not of this store's kind); ESK_E_READ_ONLY
-///          when a split has to be completed; ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    O(log blocks) page reads. Inplace: 3, and for each of at most 16
-///          pages that new nodes may have got 3 or a path; without a root
-///          O(log pages).
+///          is free; ESK_E_INVALID when `config` has one frame; ESK_E_BUSY when
+///          the table or a reader of it is open already; ESK_E_UNSUPPORTED (not
+///          a tree, another store, or merging, batches or write cache of the
+///          other kind of store); ESK_E_READ_ONLY when a split has to be
+///          completed; ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    O(log blocks) page reads. In place: 3, and 3 or a path for each of
+///          at most 16 pages that new nodes may have; without a root O(log
+///          pages).
 int esk_tree_open(struct esk_tree **tree, struct esk_volume *volume,
                   const char *name, const struct esk_tree_config *config);
 
-/// Opens the tree that `spec` describes; creates it where there is none. What a
-/// firmware calls after each reset.
+/// Opens the tree that `spec` describes; creates it if there is none. A
+/// firmware calls this after each reset.
 ///
-/// fault    out: on ESK_E_SCHEMA what is wrong, or how the table that is there
+/// fault    out: on ESK_E_SCHEMA what is wrong, or how the existing table
 ///          differs in its columns, its key or its store; on ESK_E_NO_SPACE
 ///          how many blocks are missing. May be NULL.
-/// Returns  as esk_tree_create, but for ESK_E_EXISTS, and esk_tree_open.
-/// Costs    2 page reads a table of the catalog more than esk_tree_open.
+/// Returns  as esk_tree_create without ESK_E_EXISTS, and esk_tree_open.
+/// Costs    as esk_tree_open, and 2 page reads a table of the catalog.
 int esk_tree_open_or_create(struct esk_tree **tree, struct esk_volume *volume,
                             const struct esk_tree_spec *spec,
                             const struct esk_tree_config *config,
                             struct esk_fault *fault);
 
-/// Reads from the catalog how the nodes of a tree are laid out: what
-/// esk_tree_attach takes.
+/// Reads the layout of a tree's nodes from the catalog, for esk_tree_attach.
 ///
-/// info     of the tree; store: the one that it names.
-/// Needs a page of the arena free.
-/// Returns  ESK_OK; ESK_E_CORRUPT when no node can be laid out so; ESK_E_IO.
+/// info     of the tree.
+/// store    the store that `info` names.
+/// Needs    a free page in the arena.
+/// Returns  ESK_OK; ESK_E_CORRUPT when no node has such a layout; ESK_E_IO.
 /// Costs    a read of the table's descriptor.
 int esk_tree_layout_read(struct esk_volume *volume,
                          const struct esk_table_info *info,
                          const struct esk_node_store *store,
                          struct esk_btree_layout *layout);
 
-/// Opens the tree that `info` and `layout` describe, without a look at the
-/// catalog: as esk_series_attach. Such a program has no readers.
+/// Opens the tree that `info` and `layout` describe, without reading the
+/// catalog, as esk_series_attach. Such a program has no readers.
 ///
 /// info, layout  borrowed for the call.
 /// Returns  as esk_tree_open; the table must not be open.
@@ -329,68 +328,54 @@ int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
                     const struct esk_btree_layout *layout,
                     const struct esk_tree_config *config);
 
-/// Forgets the handle; an open batch is aborted. What waits in a write cache
-/// is written; esk_tree_sync before tells whether it could be. The memory is
-/// free once the tables that were opened after it are closed, too.
+/// Closes the handle and aborts an open batch. Writes the write cache, but
+/// returns no error: call esk_tree_sync first. The memory is free when the
+/// tables that were opened later are closed, too.
 void esk_tree_close(struct esk_tree *tree);
 
 /// Puts one row: inserts it, or replaces the row with its key.
 ///
 /// row      in, borrowed for the call: esk_tree_row_bytes bytes.
-/// Returns  ESK_OK: it is on the medium, or in the write cache. ESK_FULL: no
-///          room for one row more. Deletes and changes of rows that are there
-///          still work, at any fill: a moving tree counts on no bad block, and
-///          when a row is refused one block in 64, at least one, can still go
-///          bad before they return ESK_E_WORN. (Counted are blocks with a mark:
-///          a medium that keeps none is trusted.) ESK_E_INVALID for a NaN
-///          key; ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY,
-///          ESK_E_LIMIT: nothing was changed. (Where pages are overwritten a
-///          change that failed may have taken effect: reads tell. Where nodes
-///          move a cut before the next program may let it take effect.)
-/// Cuts     of power of a moving tree: what one leaves half done is erased by
-///          the first change after it, and takes no room. What cannot be is the
-///          rest of the block with the root in effect, less than a block, until
-///          the collector has gone round; and of more than 12 blocks those
-///          above (erased ones count: with blocks of fewer than 4 pages, or
-///          after a batch). So of cuts between which nothing takes effect any
-///          number takes no more than one does. Steps of a wandering tree's
-///          collector end with a block, where there is nothing to lose, and
-///          after a cut it catches up before a change is made. A full tree
-///          takes changes and deletes after 30 cuts in a row anywhere in its
-///          sweeps: tested on 8 to 80 blocks of 1 to 64 pages.
-/// Costs    height reads and the store's programs; when the medium is full
-///          of old pages also GC of a block or more. Inplace: when no page is
-///          left that was never used, a read of every inner node for a number
-///          of new nodes. The first change of a
-///          moving tree after open looks at the mark of every block, and
-///          after a cut erases up to 12.
+/// Returns  ESK_OK: on the medium, or in the write cache. ESK_FULL: no room for
+///          a new row; changes and deletes still work. Then 1 block in 64, at
+///          least 1, can go bad before they return ESK_E_WORN (copy-on-write,
+///          on a medium with bad-block marks). ESK_E_INVALID: a NaN key.
+///          ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY, ESK_E_LIMIT:
+///          nothing changed; but in place the change may be visible, and
+///          copy-on-write it may be after power loss before the next program.
+/// Costs    height reads and the store's programs, and 2 blocks of programs for
+///          GC at most, except where less would leave no room. In place, when
+///          no unused page is left: a read of all inner nodes now and then.
+///          Copy-on-write, the first change after an open: a read of every
+///          block's mark, after power loss also at most 32 erases (or 128 KiB).
 int esk_tree_put(struct esk_tree *tree, const void *row);
 
-/// Puts a row whose key is not there yet. Also returns ESK_EXISTS.
+/// Puts a row with a new key. As esk_tree_put; also returns ESK_EXISTS.
 int esk_tree_insert(struct esk_tree *tree, const void *row);
 
-/// Replaces the row with the key. Also returns ESK_NOT_FOUND.
+/// Replaces the row with the same key. As esk_tree_put; also returns
+/// ESK_NOT_FOUND.
 int esk_tree_update(struct esk_tree *tree, const void *row);
 
-/// Puts `count` rows, one after another at `rows`. Neighbours in key order
-/// that share a leaf share its write: sorted input costs about one program a
-/// leaf instead of one a row.
+/// Puts `count` rows, one after another at `rows`. Rows next to each other in
+/// key order share the write of their leaf: sorted rows cost about one program
+/// a leaf instead of one a row.
 /// done     out, may be NULL: rows that were put, also on failure.
 int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
                       uint32_t *done);
 
 /// Deletes the row with `key`.
-/// Returns  as esk_tree_put but for ESK_FULL; ESK_NOT_FOUND.
+/// Returns  as esk_tree_put without ESK_FULL; ESK_NOT_FOUND.
 int esk_tree_delete(struct esk_tree *tree, const void *key);
 
 /// Copies the row with `key` into `row`.
 /// row      out, esk_tree_row_bytes bytes; untouched unless ESK_OK.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    at most height reads; one less when the root stays in RAM.
+/// Costs    at most height reads; one less when the root is cached.
 int esk_tree_get(struct esk_tree *tree, const void *key, void *row);
 
-/// Copies the row with the largest key <= `key`. As esk_tree_get; one path
-/// more where the row is in the leaf before.
+/// Copies the row with the largest key <= `key`. As esk_tree_get; costs one
+/// path more when the row is in the leaf before.
 int esk_tree_floor(struct esk_tree *tree, const void *key, void *row);
 
 /// Copies the row with the smallest key >= `key`; NULL: the smallest of all. As
@@ -404,135 +389,125 @@ int esk_tree_first(struct esk_tree *tree, void *row);
 int esk_tree_last(struct esk_tree *tree, void *row);
 
 /// Sets `count` to the number of rows.
-/// Costs    nothing; inplace: one read a leaf the first time after open.
+/// Costs    nothing; in place one read a leaf, the first time after an open.
 int esk_tree_count(struct esk_tree *tree, uint32_t *count);
 
-/// Starts `cursor` on the rows that `query` asks for. NULL: every row.
-/// Keeps    `query`'s keys, borrowed, until the cursor is last used.
+/// Starts `cursor` on the rows of `query`. NULL: every row.
+/// Keeps    the keys of `query`, borrowed until the last use of the cursor.
 /// Costs    nothing; the first next seeks.
 int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          const struct esk_tree_query *query);
 
 /// Copies the next row into `row`.
 ///
-/// After a change of the table a cursor goes on from the key it was at: it
-/// sees what was changed ahead of it.
-/// Returns  ESK_OK; ESK_END; ESK_E_STALE when the table was changed and the
-///          key is wider than ESK_TREE_CURSOR_KEY_BYTES: open it again;
-///          ESK_E_CORRUPT when a node cannot be read: the rows below it are
-///          left out, call again to go on behind them; ESK_E_INVALID when it
-///          was not opened on this handle; ESK_E_IO: call again.
+/// After a change of the table a cursor goes on from its last key, and sees
+/// the changes after that key.
+/// Returns  ESK_OK; ESK_END; ESK_E_STALE when the table was changed and keys
+///          are wider than ESK_TREE_CURSOR_KEY_BYTES: open the cursor again;
+///          ESK_E_CORRUPT when a node cannot be read: call again to go on after
+///          the rows below this node; ESK_E_INVALID when the cursor was not
+///          opened on this handle; ESK_E_IO: call again.
 /// Costs    1 read a leaf, and one a parent of leaves.
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row);
 
-/// Begins a batch: changes until commit are seen by reads at once and take
-/// effect on the medium together.
+/// Begins a batch: reads see its changes at once; commit makes all of them
+/// take effect together. Writes the write cache first.
 ///
-/// What waits in a write cache is written first, and takes effect.
-/// pages    programs that the batch may need: mu about one a row and one a
-///          split, wandering height times that. Nothing can be collected
-///          under a batch, so room for them is made now. 0: a block. In place:
-///          pages that it may change, of those that there are; new ones are
-///          not counted. At most config.batch_pages; 0: so many, or the 8 (of
-///          fewer than 64 pages an eighth) that the region keeps for it and
-///          half of those that were never used, which is where they come from.
-///          A table without a node is given an empty one: 1 program.
-/// Returns  ESK_OK; ESK_FULL: there cannot be as much room; ESK_E_INVALID in
-///          a batch; ESK_E_UNSUPPORTED in place when config.batches is not
-///          named;
-///          ESK_E_READ_ONLY; ESK_E_IO and what collecting returns. A change
-///          in a batch that took up its room returns ESK_FULL: commit or
-///          abort.
+/// pages    copy-on-write: programs that the batch may need, for which room is
+///          collected now: mu about one a row and one a split, wandering height
+///          times that. 0: a block. In place: existing pages that the batch may
+///          change, at most config.batch_pages. 0: config.batch_pages, but at
+///          most half of the unused pages and 8 more (1 in 8 of a region of
+///          less than 64 pages).
+/// Returns  ESK_OK; ESK_FULL: no room for so many; ESK_E_INVALID in a batch;
+///          ESK_E_UNSUPPORTED in place without config.batches;
+///          ESK_E_READ_ONLY; ESK_E_IO and what collecting returns. Later a
+///          change that finds no room returns ESK_FULL: commit or abort.
+/// Costs    the GC, the pages in the write cache; an empty tree: 1 program.
 int esk_tree_begin(struct esk_tree *tree, uint32_t pages);
 
-/// Makes the batch take effect. Costs one program; in place two, and one for
-/// each page that the batch changed. There a write that fails once the batch
-/// is in effect is done again by the next call.
+/// Makes the batch take effect.
 /// Returns  ESK_OK; ESK_E_INVALID outside a batch; ESK_E_IO, ESK_E_WORN: the
-///          batch is still open; ESK_E_CORRUPT likewise, in place: a write that
-///          failed tore a page of the batch, or came in the midst of a merge:
-///          then the batch can only be aborted, and reads say so too.
+///          batch is still open; ESK_E_CORRUPT, in place: a write that failed
+///          tore a page of the batch, or failed during a merge: the batch is
+///          still open and can only be aborted; reads return this, too.
+/// Costs    one program; in place two, and one for each page that the batch
+///          changed. In place the next call repeats a write that failed after
+///          the batch took effect.
 int esk_tree_commit(struct esk_tree *tree);
 
-/// Takes the batch back. Costs nothing; in place one program.
+/// Rolls the batch back.
 /// Returns  ESK_OK; ESK_E_INVALID outside a batch; ESK_E_IO, ESK_E_WORN (in
 ///          place): the batch is still open.
+/// Costs    nothing; in place one program.
 int esk_tree_abort(struct esk_tree *tree);
 
-/// Makes every change survive any later power cut.
-/// Returns  ESK_OK; ESK_E_IO; with a write cache what appending returns: the
-///          changes are still there, call again.
+/// Makes every change durable.
+/// Returns  ESK_OK; ESK_E_IO; with a write cache also as a put: the changes are
+///          still cached, call again.
 /// Costs    the driver's sync, and the pages in the write cache.
 int esk_tree_sync(struct esk_tree *tree);
 
 /// Fills `stats`. Costs nothing.
 void esk_tree_stats(const struct esk_tree *tree, struct esk_tree_stats *stats);
 
-/// Room and wear of the tree's region: nodes that there are, and that it can
-/// still get at its height. A tree in place erases nothing. Costs nothing.
+/// Fills `space` with the room and wear of the tree's region: its nodes, and
+/// how many more it can get at its height. A tree in place erases nothing.
+/// Costs    nothing.
 void esk_tree_space(const struct esk_tree *tree, struct esk_space *space);
 
-/// Reads every node and verifies envelopes, order, ranges and counts.
-/// What waits in a write cache is written first.
+/// Reads every node and verifies envelopes, order, ranges and counts. Writes
+/// the write cache first.
 /// report   out, always filled in.
-/// Returns  ESK_OK when nothing is wrong, which newest_unread does not count
-///          for; ESK_E_CORRUPT when something is; ESK_E_IO, and what writing
-///          returns.
+/// Returns  ESK_OK when nothing is wrong, whatever newest_unread is;
+///          ESK_E_CORRUPT when something is; ESK_E_IO, and as a put.
 int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report);
 
-/// Starts a walk over the nodes of the tree, to show or measure it.
+/// Starts a walk over the nodes of the tree, to show or measure it. Writes the
+/// write cache first.
 /// walk     out: pages and pages_max are set.
-/// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO, and what writing returns. Costs
-///          nothing; writes what waits in a write cache.
+/// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO, and as a put.
+/// Costs    nothing but the pages in the write cache.
 int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk);
 
-/// Tells the next node: the root first, each node before its children, which
-/// come in key order.
+/// Copies the next node into `node`: the root first, each node before its
+/// children, children in key order.
 ///
 /// node     out, untouched unless ESK_OK.
 /// Returns  ESK_OK, also for a node that cannot be read: it is `damaged`, and
-///          what is below it is left out; ESK_END; ESK_E_STALE when the tree
-///          was changed since the walk was opened; ESK_E_INVALID when it was
-///          not opened on this handle; ESK_E_IO: call again;
-///          ESK_E_CORRUPT, for good: there are more nodes than can be.
+///          the walk skips the nodes below it; ESK_END; ESK_E_STALE when the
+///          tree was changed since the walk was opened; ESK_E_INVALID when the
+///          walk was not opened on this handle; ESK_E_IO: call again;
+///          ESK_E_CORRUPT, for good: more nodes than the region can have.
 /// Costs    1 read a node, and its parents again where frames are few.
 int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
                        struct esk_tree_node *node);
 
-/// Bytes of the arena esk_tree_reader_open needs, exactly.
+/// Bytes of the arena that esk_tree_reader_open takes, exactly.
 uint32_t esk_tree_reader_arena_bytes(const struct esk_tree *tree,
                                      const struct esk_tree_config *config);
 
-/// Opens a reader on an open tree: a handle with frames of its own, so that
-/// long scans and busy changes do not take each other's.
+/// Opens a reader: a second handle on an open tree, with its own frames. All
+/// read calls take it; calls that change a tree return ESK_E_READ_ONLY.
 ///
-/// Whatever reads a tree reads a reader; what changes one returns
-/// ESK_E_READ_ONLY. Calls on a tree and its readers are made one at a time,
-/// as all calls on a volume.
-///
-/// Where nodes move a reader is a *snapshot*: it shows the tree as it was when
-/// the reader was opened (under a batch: before it), however often the tree
-/// is changed. What waits in a write cache is written first, and takes effect.
-/// When a node is needed whose page was collected since, a read returns
-/// ESK_E_STALE, never anything else than the snapshot: renew it, and cursors
-/// go on from their keys. Where pages are overwritten a reader shows the tree
-/// as it is, and its frames are forgotten after a change.
-///
-/// reader   out: a handle inside the arena, valid until it is closed by
-///          esk_tree_close, which comes before the tree's own: with its tree
-///          closed a reader reads nothing, ESK_E_INVALID. NULL unless ESK_OK.
-/// config   frames (at least 1; 0: 2) and policy are looked at; may be NULL.
+/// Copy-on-write: a *snapshot* of the last commit; writes the write cache
+/// first. A read of a page that was collected since returns ESK_E_STALE: renew.
+/// In place: the tree as it is; a change drops the reader's frames.
+/// reader   out: a handle inside the arena, NULL unless ESK_OK. Close it with
+///          esk_tree_close before its tree: after that its reads return
+///          ESK_E_INVALID.
+/// config   only frames (at least 1; 0: 2) and policy are used; may be NULL.
 /// Returns  ESK_OK; ESK_E_INVALID of a reader; ESK_E_NO_MEMORY when too little
-///          of the arena is free; where pages are overwritten what completing a
-///          failed change returns; with a write cache what appending returns.
+///          of the arena is free; in place as completing a failed change; with
+///          a write cache as a put.
 /// Costs    no page reads; the pages in the write cache.
 int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
                          const struct esk_tree_config *config);
 
-/// Takes the tree as it is now for the reader's snapshot; its cursors go on
-/// from the keys they were at. As esk_tree_reader_open; ESK_E_INVALID of a tree
-/// that is no reader.
+/// Makes the reader a snapshot of the tree as it is now. Its cursors go on
+/// from their keys. As esk_tree_reader_open; ESK_E_INVALID of a tree that is no
+/// reader.
 int esk_tree_reader_renew(struct esk_tree *reader);
 
 /// Bytes of one row.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The version: of the headers that a program is compiled with, and of the
-/// library that it is linked with.
+/// The version of the headers that a program is compiled with, and of the
+/// library that it links.
 #ifndef ESKER_VERSION_H
 #define ESKER_VERSION_H
 
@@ -21,8 +21,8 @@ extern "C" {
     (ESK_VERSION_MAJOR * UINT32_C(10000) + ESK_VERSION_MINOR * 100 +           \
      ESK_VERSION_PATCH)
 
-/// ESK_VERSION of the library; another one than ESK_VERSION where the headers
-/// are not the library's.
+/// ESK_VERSION of the library. It differs from ESK_VERSION when the headers are
+/// of another version.
 uint32_t esk_version(void);
 
 #ifdef __cplusplus

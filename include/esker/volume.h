@@ -5,11 +5,11 @@
 ///
 ///     | meta half 0 | table regions ...                  | meta half 1 |
 ///
-/// The catalog is written whole, first to one half, then to the other; each
-/// half ends with its superblock, which makes the half valid. A cut at any
-/// point leaves at least one whole half, and so the catalog of the last change
-/// that returned ESK_OK or of the one under way, also where the medium writes
-/// pages in any order until it is synced. See FORMAT.md.
+/// A change writes the whole catalog to one half, then to the other. The last
+/// page of a half is its superblock, which makes the half valid. So after power
+/// loss one half is complete: with the catalog of the last change that returned
+/// ESK_OK, or of the change under way. This also holds on a medium that writes
+/// pages in any order until a sync. See FORMAT.md.
 #ifndef ESKER_VOLUME_H
 #define ESKER_VOLUME_H
 
@@ -24,23 +24,24 @@
 extern "C" {
 #endif
 
-/// How a page proves itself; kept in the superblock.
+/// The checksum of pages; stored in the superblock.
 enum esk_checksum {
     ESK_CHECKSUM_CRC32C = 0,
     ESK_CHECKSUM_CRC16 = 1, ///< CRC-16-CCITT, for the smallest chips
-    /// Pages carry no checksum: for measuring its cost, or where the medium
-    /// proves its own pages (SPI NAND with on-die ECC). Superblocks and
-    /// catalogs keep theirs.
+    /// Pages have no checksum: to measure its cost, or where the medium
+    /// verifies pages (SPI NAND with on-die ECC). Superblocks and catalogs
+    /// always have one.
     ESK_CHECKSUM_NONE = 2,
 };
 
 enum esk_mount_flags {
     ESK_MOUNT_READ_ONLY = 1u << 0, ///< nothing is ever programmed or erased
-    /// Page loads after mount trust the medium; mount and check still verify.
+    /// Page loads after mount do not verify; mount and check still do.
     ESK_MOUNT_TRUST_LOADS = 1u << 1,
-    /// Each program is read back; bytes that differ, in two reads, are a failed
-    /// program: its page is written again elsewhere, and in place the call says
-    /// so. Costs a page read a program. What a cache answers is believed.
+    /// Each program is read back. If two reads differ from what was programmed,
+    /// the program failed: the page is written again elsewhere, or in place the
+    /// call returns an error. Costs a page read a program. Cannot see past a
+    /// cache of the medium.
     ESK_MOUNT_READ_BACK = 1u << 2,
 };
 
@@ -48,8 +49,8 @@ enum esk_mount_flags {
 struct esk_volume_config {
     uint8_t uuid[16];   ///< identifies the volume; the caller's to choose
     uint8_t checksum;   ///< enum esk_checksum
-    uint8_t tables_max; ///< tables it can ever hold at once; 0: 8
-    bool overwrite;     ///< formats a medium that is not blank too; not stored
+    uint8_t tables_max; ///< most tables at a time; 0: 8
+    bool overwrite;     ///< also format a medium that is not blank; not stored
 };
 
 struct esk_table;
@@ -57,27 +58,27 @@ struct esk_table;
 /// A mounted volume. The caller owns it; its fields are EskerDB's.
 struct esk_volume {
     const struct esk_device *device;
-    struct esk_table *tables; ///< that are open, the one opened last first
+    struct esk_table *tables; ///< open ones, the last opened first
     uint32_t seed;            ///< start value of its checksums
     uint32_t commit;          ///< number of the newest catalog
     uint32_t half_blocks;     ///< blocks of a meta half, bad ones included
     uint16_t half_pages;      ///< pages of a half in use; the last: superblock
     uint16_t catalog_pages;   ///< descriptor pages of the newest catalog
-    uint8_t half_newest;      ///< which half holds the newest catalog
-    uint8_t half_valid; ///< bit i: half i is whole and newest; 0: there is
-                        ///< no volume, or it was unmounted
-    uint8_t checksum;   ///< enum esk_checksum
-    uint8_t flags;      ///< enum esk_mount_flags
-    bool is_synced;     ///< nothing was programmed since the last sync
-    uint8_t table_next; ///< id the next table gets
+    uint8_t half_newest;      ///< the half with the newest catalog
+    uint8_t half_valid;       ///< bit i: half i is complete and newest; 0: no
+                              ///< volume, or unmounted
+    uint8_t checksum;         ///< enum esk_checksum
+    uint8_t flags;            ///< enum esk_mount_flags
+    bool is_synced;           ///< nothing was programmed since the last sync
+    uint8_t table_next;       ///< id the next table gets
     uint8_t tables_max;
-    uint32_t compatible_features; ///< kept as they are
+    uint32_t compatible_features; ///< never changed
     uint8_t uuid[16];
-    uint8_t *arena;     ///< tables are carved from it, from here on
-    uint8_t *arena_end; ///< a page before it is scratch, while it is free
+    uint8_t *arena;     ///< the next table is carved from here on
+    uint8_t *arena_end; ///< the page before it is scratch, if it is free
 };
 
-/// What a region of a table holds. On flash.
+/// What a region of a table is for. On flash.
 enum esk_region_role {
     ESK_REGION_DATA = 0,  ///< rows, or the pages of a tree
     ESK_REGION_INDEX = 1, ///< index pages
@@ -86,25 +87,24 @@ enum esk_region_role {
     ESK_REGION_COUNT = 4,
 };
 
-/// What a region of an open table has room for, and how worn its blocks are.
-/// How many days that is: pages written a day are known to the program; a
-/// block is erased once for each `pages` of them.
+/// Room of a region of an open table, and wear of its blocks. Writing `pages`
+/// pages erases each block once: so pages written a day give the days of life.
 struct esk_space {
     uint32_t pages;      ///< of the region
     uint32_t pages_used; ///< from the oldest to the newest; a tree: nodes
-    uint32_t pages_free; ///< that can be written before the region is full, or
-                         ///< its oldest block goes; a tree: nodes it can get
+    uint32_t pages_free; ///< until the region is full, or its oldest block is
+                         ///< dropped; a tree: nodes that it can still get
     uint32_t erases;     ///< of its blocks, since the table was created
-    uint32_t erases_max; ///< of the block that was erased most often
+    uint32_t erases_max; ///< of the block with the most erases
 };
 
 enum {
-    ESK_OPTIONS_BYTES_MAX = 24, ///< of these that an esk_table_info has
+    ESK_OPTIONS_BYTES_MAX = 24, ///< of the options in struct esk_table_info
 };
 
-/// One catalog entry as esk_volume_list and esk_volume_find give it. What only
-/// the table's kind knows is in `options`: esk_series_options and
-/// esk_tree_options read them.
+/// One catalog entry, as esk_volume_list and esk_volume_find return it. The
+/// options are the table kind's own: esk_series_options and esk_tree_options
+/// decode them.
 struct esk_table_info {
     uint16_t descriptor; ///< its first descriptor page in the catalog
     uint8_t descriptor_pages;
@@ -116,15 +116,15 @@ struct esk_table_info {
     uint8_t index_count;
     uint8_t region_count;
     uint16_t row_bytes;
-    uint16_t read_only_features;    ///< of a newer version: not to be written
-                                    ///< without
-    uint16_t incompatible_features; ///< not to be read without
+    uint16_t read_only_features;    ///< a version that lacks one may read, not
+                                    ///< write
+    uint16_t incompatible_features; ///< a version that lacks one may not read
     uint16_t options_bytes;
-    uint16_t columns; ///< where columns begin in the descriptor
-    uint32_t seed;    ///< start value of its pages' checksums
-    uint32_t version; ///< of the schema, as its creator numbered it
-    uint32_t block[ESK_REGION_COUNT];  ///< first block of its regions
-    uint32_t blocks[ESK_REGION_COUNT]; ///< their blocks; 0: no such region
+    uint16_t columns;                 ///< where columns begin in the descriptor
+    uint32_t seed;                    ///< start value of its pages' checksums
+    uint32_t version;                 ///< of the schema, the creator's number
+    uint32_t block[ESK_REGION_COUNT]; ///< first block of each region
+    uint32_t blocks[ESK_REGION_COUNT]; ///< blocks of each; 0: no such region
     uint8_t options[ESK_OPTIONS_BYTES_MAX];
     char name[ESK_NAME_BYTES_MAX + 1];
 };
@@ -135,7 +135,7 @@ enum esk_table_kind {
     ESK_TABLE_KV = 3,
 };
 
-/// One column as esk_volume_column gives it.
+/// One column, as esk_volume_column returns it.
 struct esk_column_info {
     uint16_t bytes;  ///< width in the row
     uint16_t offset; ///< in the row
@@ -145,79 +145,74 @@ struct esk_column_info {
     char unit[ESK_NAME_BYTES_MAX + 1];
 };
 
-/// Makes an empty volume on `device`, erasing the meta blocks only. No volume
+/// Makes an empty volume on `device`; erases only the meta blocks. No volume
 /// of the device may be mounted.
 ///
-/// arena    scratch for the call, as esk_volume_mount wants it.
-/// Returns  ESK_OK; ESK_E_FOREIGN when the medium is not blank and the
-///          config does not say to overwrite it; ESK_E_GEOMETRY;
-///          ESK_E_INVALID; ESK_E_NO_MEMORY; ESK_E_NO_SPACE when good blocks are
-///          too few; ESK_E_IO.
+/// arena    scratch for the call, as for esk_volume_mount.
+/// Returns  ESK_OK; ESK_E_FOREIGN when the medium is not blank, without
+///          config.overwrite; ESK_E_GEOMETRY; ESK_E_INVALID; ESK_E_NO_MEMORY;
+///          ESK_E_NO_SPACE when too few blocks are good; ESK_E_IO.
 /// Costs    as esk_volume_mount of a blank medium; two meta halves erased, 2
 ///          programs.
 int esk_volume_format(const struct esk_device *device,
                       const struct esk_volume_config *config, void *arena,
                       uint32_t arena_bytes);
 
-/// Mounts the volume on `device`. The arena is all the memory that it and its
-/// tables ever take: each table is carved from behind the last open one. Static
-/// ones are sized by esker/arena.h. A device has one mounted volume at a time:
-/// another one would not see what the first changes.
+/// Mounts the volume on `device`; never formats. Its tables take no memory but
+/// the arena, one after another in the order of their opens (esker/arena.h). A
+/// device has one mounted volume at a time.
 ///
-/// volume   out; not one that is mounted. The caller keeps it, and `device`,
-///          until unmount.
+/// volume   out, not a mounted one. Keep it and `device` until unmount.
 /// flags    enum esk_mount_flags.
 /// arena    borrowed until unmount, aligned for uint64_t; a page at least.
-/// Returns  ESK_OK; ESK_NOT_FOUND when the medium is blank, as far as it was
-///          read; ESK_E_FOREIGN when it is not and there is no volume;
-///          ESK_E_CORRUPT when there was one and no half is whole;
-///          ESK_E_VERSION; ESK_E_UNSUPPORTED when a newer version wrote it
-///          with features that this one cannot read; ESK_E_READ_ONLY when it
-///          can read them but not write: mount with ESK_MOUNT_READ_ONLY;
-///          ESK_E_GEOMETRY; ESK_E_IO; ESK_E_INVALID when the arena is NULL or
-///          not aligned; ESK_E_NO_MEMORY. It never formats.
+/// Returns  ESK_OK; ESK_NOT_FOUND: all pages read are blank; ESK_E_FOREIGN: the
+///          medium has other data; ESK_E_CORRUPT: a volume without a complete
+///          half; ESK_E_VERSION; ESK_E_UNSUPPORTED, ESK_E_READ_ONLY: features
+///          of a newer version, not readable, or mount with
+///          ESK_MOUNT_READ_ONLY; ESK_E_GEOMETRY; ESK_E_IO; ESK_E_INVALID: arena
+///          NULL or not aligned; ESK_E_NO_MEMORY.
 /// Costs    2 page reads; on damage at most one a block of the first 64
 ///          and of the last 64; on a blank medium at most 64 more.
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, void *arena, uint32_t arena_bytes);
 
-/// Gives the volume another arena, for a host that has a heap: tables that are
-/// open stay where they are, what is opened from now on is carved from it.
+/// Gives the volume another arena, for a host with a heap. Open tables stay
+/// where they are; later opens take the new arena.
 ///
 /// arena    as for esk_volume_mount.
 /// Returns  ESK_OK; ESK_E_BUSY when an open table is in it; ESK_E_INVALID;
-///          ESK_E_NO_MEMORY. On failure the volume keeps the arena it has.
-/// Keeps    an arena from before until its tables are closed.
+///          ESK_E_NO_MEMORY. On failure the volume keeps its arena.
+/// Keeps    an earlier arena until its tables are closed.
 int esk_volume_arena_set(struct esk_volume *volume, void *arena,
                          uint32_t arena_bytes);
 
-/// Mounts the volume on `device`; formats a blank medium first, also one on
-/// which that was cut before. What a firmware calls after each reset.
+/// Mounts the volume on `device`. Formats first a medium that is blank, or has
+/// a format that power loss cut short. A firmware calls this after each reset.
 ///
-/// config   as for esk_volume_format, the same at each call; a medium that is
-///          not blank is never formatted here.
+/// config   as for esk_volume_format, the same at each call; `overwrite` is
+///          ignored.
 /// Returns  as esk_volume_mount and esk_volume_format; never ESK_NOT_FOUND;
-///          ESK_E_READ_ONLY when there is none to mount with that flag.
+///          ESK_E_READ_ONLY when there is no volume to mount with that flag.
 int esk_volume_mount_or_format(struct esk_volume *volume,
                                const struct esk_device *device, uint8_t flags,
                                const struct esk_volume_config *config,
                                void *arena, uint32_t arena_bytes);
 
-/// Mounts, read-only, a volume of which no superblock is left, from the pages
-/// of its catalog. Call it where esk_volume_mount finds no volume.
+/// Mounts, read-only, a volume that lost its superblocks, from the pages of
+/// its catalog. Call it where esk_volume_mount finds no volume.
 ///
 /// volume, arena  as for esk_volume_mount.
 /// Returns  ESK_OK; ESK_NOT_FOUND when there is no catalog: it takes two of its
 ///          pages, both copies counted, or one and a page of its tables;
 ///          ESK_E_GEOMETRY; ESK_E_IO; ESK_E_INVALID; ESK_E_NO_MEMORY.
-/// Costs    a read of 16 bytes a page of the first and the last 32 blocks,
-///          twice a commit that pages are left of; the catalog's pages; and at
-///          most 64 page reads a table.
+/// Costs    a read of 16 bytes a page of the first and the last 32 blocks, and
+///          twice that for each commit that has pages there; the catalog's
+///          pages; and at most 64 page reads a table.
 int esk_volume_salvage(struct esk_volume *volume,
                        const struct esk_device *device, void *arena,
                        uint32_t arena_bytes);
 
-/// What an attach knows of a volume: constants that `esker header` prints.
+/// The shape of a volume: constants that `esker header` prints.
 struct esk_volume_shape {
     uint32_t seed;
     uint32_t commit; ///< of the catalog that the constants are of
@@ -227,71 +222,72 @@ struct esk_volume_shape {
     uint8_t checksum;
 };
 
-/// Mounts a volume whose tables are attached by their shapes, and so links no
-/// catalog. See esker/shape.h.
+/// Mounts a volume whose tables are attached by their shapes, without linking
+/// the catalog. See esker/shape.h.
 ///
-/// flags    enum esk_mount_flags: ESK_SHAPE_MOUNT, where that is defined.
+/// flags    enum esk_mount_flags: ESK_SHAPE_MOUNT, if defined.
 /// shape    borrowed for the call.
 /// arena    as for esk_volume_mount.
-/// Returns  ESK_OK; ESK_NOT_FOUND when the places of superblocks are blank, or
-///          the first is torn; ESK_E_SCHEMA when there is another volume, or
-///          its catalog was changed since; ESK_E_CORRUPT; ESK_E_IO;
-///          ESK_E_INVALID for other flags, or an arena that is NULL or not
-///          aligned; ESK_E_NO_MEMORY.
+/// Returns  ESK_OK; ESK_NOT_FOUND when both superblocks are blank, or the first
+///          one is torn; ESK_E_SCHEMA for another volume, or a catalog that was
+///          changed since; ESK_E_CORRUPT; ESK_E_IO; ESK_E_INVALID for other
+///          flags, or an arena that is NULL or not aligned; ESK_E_NO_MEMORY.
 /// Costs    2 page reads.
 int esk_volume_attach(struct esk_volume *volume,
                       const struct esk_device *device, uint8_t flags,
                       const struct esk_volume_shape *shape, void *arena,
                       uint32_t arena_bytes);
 
-/// Writes a volume where esk_volume_attach found none, erasing its meta blocks
-/// only. `volume` is attached then. For the volume of that attach alone, which
-/// no other call takes before. Needs a page of the arena free.
+/// Writes a volume where esk_volume_attach found none, and attaches it. Erases
+/// only the meta blocks. Only for the volume of that attach, before any other
+/// call.
 ///
-/// meta     the pages that `esker header` printed: of each its length, in 2
+/// meta     the pages that `esker header` printed: for each its length, in 2
 ///          bytes, and its first bytes. On AVR in program memory.
-/// Returns  ESK_OK; ESK_E_NO_SPACE when good blocks are too few; ESK_E_IO.
+/// Needs    a free page in the arena.
+/// Returns  ESK_OK; ESK_E_NO_SPACE when too few blocks are good; ESK_E_IO.
 /// Costs    two meta halves erased and programmed.
 int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta);
 
-/* A volume that is not mounted, since it was unmounted or the mount failed, is
-   refused by each of these calls and by those that create or open a table:
-   ESK_E_INVALID. A page of the arena that is not free is ESK_E_NO_MEMORY. */
+/* With a volume that is not mounted these calls, and those that create or open
+   a table, return ESK_E_INVALID. Without the free page of the arena that a call
+   needs, it returns ESK_E_NO_MEMORY. */
 
 /// Drops table `name`: its blocks are free for other tables at once.
-/// Needs a page of the arena free.
+/// Needs    a free page in the arena.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_BUSY when it is open; ESK_E_READ_ONLY;
 ///          ESK_E_NO_MEMORY; ESK_E_IO.
 int esk_volume_drop(struct esk_volume *volume, const char *name);
 
 /// Lists tables: set *cursor to 0, call until ESK_END.
-/// Needs a page of the arena free.
-/// Returns  ESK_OK with `info` filled in, also of a table that this build
-///          cannot open; ESK_END; ESK_E_CORRUPT: a descriptor is lost, the next
-///          call goes on behind it; ESK_E_NO_MEMORY; ESK_E_IO.
+/// Needs    a free page in the arena.
+/// Returns  ESK_OK with `info` filled in, also for a table that this build
+///          cannot open; ESK_END; ESK_E_CORRUPT: a descriptor is lost, call
+///          again for the next; ESK_E_NO_MEMORY; ESK_E_IO.
 int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
                     struct esk_table_info *info);
 
-/// Finds table `name`. Needs a page of the arena free.
+/// Finds table `name`.
+/// Needs    a free page in the arena.
 /// Returns  ESK_OK with `info` filled in; ESK_NOT_FOUND; ESK_E_CORRUPT when it
 ///          is not found, and a descriptor is lost; ESK_E_NO_MEMORY; ESK_E_IO.
 int esk_volume_find(struct esk_volume *volume, const char *name,
                     struct esk_table_info *info);
 
 /// Reads column `index` of the table that `info` describes.
-/// Needs a page of the arena free.
+/// Needs    a free page in the arena.
 /// Returns  ESK_OK; ESK_NOT_FOUND past the last column; ESK_E_UNSUPPORTED: its
-///          type, or one before it, is of a newer version; ESK_E_NO_MEMORY;
-///          ESK_E_CORRUPT.
+///          type, or that of a column before it, is of a newer version;
+///          ESK_E_NO_MEMORY; ESK_E_CORRUPT.
 int esk_volume_column(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
                       struct esk_column_info *column);
 
 /// Reads value index `index` of the table: its column, its bitmap width, and
 /// up to ESK_EDGE_COUNT_MAX edges (column-width bytes each) into `edges`.
-/// Needs a page of the arena free.
+/// Needs    a free page in the arena.
 /// Returns  ESK_OK; ESK_NOT_FOUND past the last; ESK_E_NO_MEMORY, also when
-///          `edges_bytes` are too few; ESK_E_CORRUPT.
+///          `edges_bytes` is too small; ESK_E_CORRUPT.
 int esk_volume_index(struct esk_volume *volume,
                      const struct esk_table_info *info, uint8_t index,
                      struct esk_index_spec *spec, void *edges,
@@ -300,35 +296,35 @@ int esk_volume_index(struct esk_volume *volume,
 /// What esk_volume_check found.
 struct esk_volume_report {
     uint16_t pages;        ///< of the catalog
-    uint16_t pages_single; ///< that only one of the two copies proves
-    uint16_t pages_lost;   ///< that neither proves: tables are lost
+    uint16_t pages_single; ///< valid in only one of the two copies
+    uint16_t pages_lost;   ///< valid in no copy: tables are lost
     uint8_t halves_lost;   ///< copies without a valid superblock of the newest
-                           ///< commit, as a cut in a change leaves one
+                           ///< commit; power loss in a change leaves one
 };
 
-/// Reads both copies of the catalog. What one copy lacks costs nothing yet;
-/// the next change of the catalog writes both anew.
-/// Needs a page of the arena free.
+/// Reads both copies of the catalog. A page needs one valid copy; the next
+/// change of the catalog writes both copies again.
 ///
 /// report   out.
-/// Returns  ESK_OK when each page is proven by a copy; ESK_E_CORRUPT;
+/// Needs    a free page in the arena.
+/// Returns  ESK_OK when each page has a valid copy; ESK_E_CORRUPT;
 ///          ESK_E_NO_MEMORY; ESK_E_IO.
 /// Costs    2 reads a catalog page.
 int esk_volume_check(struct esk_volume *volume,
                      struct esk_volume_report *report);
 
-/// Does up to `budget` steps of work that later calls would have to wait for,
-/// across the open tables. A program that calls it after an open and between
-/// its calls until `done` is below `budget` waits for no erase in an append,
-/// put, delete or sync, unless one call fills a block.
+/// Does up to `budget` steps of work ahead for the open tables. A program that
+/// calls it after an open and between its other calls, until `done` is below
+/// `budget`, waits for no erase in an append, put, delete or sync, unless one
+/// call fills a block.
 /// done     out, may be NULL: steps done; fewer than budget when none is due.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
-/// Costs    a step: an erase and 2 reads of a few bytes; of a tree whose nodes
-///          move else what its collector does in a call: a path and 2 blocks
-///          of programs at most, and an erase a block of them.
+/// Costs    a step: an erase and 2 reads of a few bytes; or, of a copy-on-write
+///          tree, one call of its collector: at most a path and 2 blocks of
+///          programs, and an erase for each of these blocks.
 int esk_volume_step(struct esk_volume *volume, uint16_t budget, uint16_t *done);
 
-/// Forgets the volume; the arena is the caller's again.
+/// Unmounts the volume; the arena is the caller's again.
 /// Returns  ESK_OK; ESK_E_BUSY when a table is open: close it first.
 int esk_volume_unmount(struct esk_volume *volume);
 

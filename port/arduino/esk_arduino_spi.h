@@ -15,7 +15,7 @@
 
 struct esk_arduino_spi {
     struct esk_spi spi; ///< give this to a driver
-    uint32_t hertz;     ///< the fastest clock; may change between calls
+    uint32_t hertz;     ///< highest clock; may change between calls
     uint8_t pin;        ///< the chip's select line
 };
 
@@ -43,12 +43,12 @@ static int esk_arduino_transfer(const struct esk_spi *, const uint8_t *send,
 }
 
 static void esk_arduino_delay_us(const struct esk_spi *, uint32_t us) {
-    /* delayMicroseconds is good for 16,383 at most. */
+    /* delayMicroseconds accepts at most 16,383. */
     delay(us / 1000);
     delayMicroseconds((unsigned int)(us % 1000));
 }
 
-/// Starts the bus; the chip is deselected. `bus` stays where it is.
+/// Starts the bus and deselects the chip. `bus` must not move.
 static inline void esk_arduino_spi_init(esk_arduino_spi *bus, uint8_t pin,
                                         uint32_t hertz) {
     bus->pin = pin;
@@ -61,7 +61,7 @@ static inline void esk_arduino_spi_init(esk_arduino_spi *bus, uint8_t pin,
     digitalWrite(pin, HIGH);
     pinMode(pin, OUTPUT);
     SPI.begin();
-    /* The clock and mode that a first transfer without select will have. */
+    /* Clock and mode of a first transfer without select. */
     SPI.beginTransaction(SPISettings(hertz, MSBFIRST, SPI_MODE0));
     SPI.endTransaction();
 }

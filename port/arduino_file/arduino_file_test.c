@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The file driver over fakes of four libraries' files.
+/// The file driver on fakes of four libraries' files.
 #include "card_fake.h"
 #include "sketch.h"
 #include "test/harness/chip_calls.h"
@@ -29,7 +29,7 @@ static int sync(void) {
     return calls.device->ops->sync(calls.device);
 }
 
-/// The power goes and comes back, and the sketch starts.
+/// Cuts the power, turns it on, and starts the sketch.
 static void file_restart(void) {
     esk_chip_power_off(&card_fake.chip);
     esk_chip_power_on(&card_fake.chip);
@@ -122,7 +122,7 @@ ESK_TEST(arduino_file_refuses_geometries_that_do_not_fit) {
     }
 }
 
-ESK_TEST(arduino_file_says_what_is_wrong_with_a_file) {
+ESK_TEST(arduino_file_reports_what_is_wrong_with_a_file) {
     for (int i = 0; i < SKETCH_FILES; i++) {
         file_make(i);
         ESK_CHECK_INT(sketch_start(kind, BYTES - BLOCK, 0, 0), ESK_E_GEOMETRY);
@@ -181,7 +181,7 @@ ESK_TEST(arduino_file_reports_calls_that_fail) {
         ESK_CHECK_INT(chip_program(&calls, 1), ESK_E_IO);
         ESK_CHECK_INT(chip_program(&calls, 1), ESK_OK);
         chip_check(&calls, 1);
-        /* Only SdFat says that a sync failed. */
+        /* Only SdFat reports a failed sync. */
         card_fake.fail_sync = 1;
         ESK_CHECK_INT(sync(), kind < SKETCH_FILE32 ? ESK_OK : ESK_E_IO);
         ESK_CHECK_INT(sync(), ESK_OK);
@@ -200,7 +200,7 @@ ESK_TEST(arduino_file_reports_a_fill_that_fails) {
         ESK_CHECK(card_fake_sync());
         card_fake.fail_read = 10;
         ESK_CHECK_INT(start(), ESK_E_IO);
-        /* The length shows it, where it is the medium's. */
+        /* The length shows it, if it is the medium's. */
         card_fake.fail_sync = 1;
         ESK_CHECK_INT(start(), kind == SKETCH_SD ? ESK_OK : ESK_E_IO);
         ESK_CHECK_INT(start(), ESK_OK);
@@ -213,19 +213,19 @@ ESK_TEST(arduino_file_refuses_a_file_that_was_opened_to_append) {
         card_fake.append = true;
         ESK_CHECK_INT(chip_program(&calls, 1), ESK_E_IO);
         ESK_CHECK_INT(sync(), ESK_OK);
-        /* What the file grew by is found at the next start. */
+        /* The next start finds how far the file grew. */
         ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
     }
 }
 
-/// A program whose supply went while it synced has no answer; what a void
-/// flush did then, the driver cannot tell.
+/// A program whose power was cut during a sync has no result; a void flush
+/// cannot report to the driver what it did.
 static int sync_or_no_power(const struct esk_device *device) {
     int status = calls.device->ops->sync(device);
     return card_fake.chip.on ? status : ESK_E_IO;
 }
 
-ESK_TEST(series_lives_in_a_file_through_power_cuts_and_failing_calls) {
+ESK_TEST(series_in_a_file_survives_power_cuts_and_failing_calls) {
     for (int i = 0; i < SKETCH_FILES * 2; i++) {
         file_make(i % SKETCH_FILES);
         card_fake.copies = i >= SKETCH_FILES;

@@ -13,10 +13,10 @@
 ///
 /// For SdFat: `static File32 file; static esk_sdfat_file<File32> medium;`.
 ///
-/// The file has its whole length before the first mount, so that a program
-/// changes no table of the file system. Pages are overwritten; an erase
-/// writes nothing. A program is a whole page: one of part of a sector would
-/// let a cut take what was synced beside it.
+/// The file has its full length before the first mount, so a program never
+/// changes the file system's tables. Pages are overwritten; an erase writes
+/// nothing. A program writes a whole page: if it wrote part of a sector, power
+/// loss could destroy synced bytes in the same sector.
 #ifndef ESK_ARDUINO_FILE_H
 #define ESK_ARDUINO_FILE_H
 
@@ -48,7 +48,7 @@ template <typename File> struct esk_arduino_file_calls {
     static bool seek(File &file, uint32_t address) {
         return file.seek(address);
     }
-    /// What read returns is an int or a size_t, either with -1 for an error.
+    /// read returns an int or a size_t, both with -1 for an error.
     static bool read(File &file, uint8_t *buffer, uint16_t bytes) {
         return static_cast<int32_t>(file.read(buffer, bytes)) ==
                static_cast<int32_t>(bytes);
@@ -62,7 +62,7 @@ template <typename File> struct esk_arduino_file_calls {
     }
 };
 
-/// The same of SdFat's File32, ExFile and FsFile, whose sync says how it went.
+/// The same for SdFat's File32, ExFile and FsFile, whose sync returns a result.
 template <typename File>
 struct esk_sdfat_calls : public esk_arduino_file_calls<File> {
     static bool sync(File &file) {
@@ -70,8 +70,8 @@ struct esk_sdfat_calls : public esk_arduino_file_calls<File> {
     }
 };
 
-/// A file as a medium. The caller owns it, keeps it where it is, and leaves
-/// the open file to it.
+/// A file as a medium. The caller owns it, does not move it, and does not use
+/// the open file.
 template <typename File, typename Calls = esk_arduino_file_calls<File>>
 struct esk_arduino_file {
     esk_device device; ///< mount on this
@@ -95,8 +95,8 @@ static int esk_arduino_file_get(esk_arduino_file<File, Calls> *medium,
                : ESK_E_IO;
 }
 
-/// A file that was opened to append writes at its end whatever was sought, and
-/// its position shows that.
+/// Whether the file was opened to append: then writes go to its end whatever
+/// was sought, and its position shows that.
 template <typename File, typename Calls>
 static int esk_arduino_file_put(esk_arduino_file<File, Calls> *medium,
                                 uint32_t address, const uint8_t *buffer,
@@ -108,14 +108,14 @@ static int esk_arduino_file_put(esk_arduino_file<File, Calls> *medium,
                : ESK_E_IO;
 }
 
-/// How many of `left` bytes go into a chunk.
+/// How many of `left` bytes fit one chunk.
 static inline uint16_t esk_arduino_file_some(uint32_t left) {
     return left < ESK_ARDUINO_FILE_CHUNK
                ? static_cast<uint16_t>(left)
                : static_cast<uint16_t>(ESK_ARDUINO_FILE_CHUNK);
 }
 
-/// Fills the file from `has` on, if what it has is such a fill.
+/// Fills the file from `has` on, if its bytes are an unfinished fill.
 template <typename File, typename Calls>
 static int esk_arduino_file_fill(esk_arduino_file<File, Calls> *medium,
                                  uint32_t has, uint32_t bytes) {
@@ -142,7 +142,7 @@ static int esk_arduino_file_fill(esk_arduino_file<File, Calls> *medium,
 
 // ----------------------------------------------------------------- the device
 
-/// Sets `address` to where the bytes are.
+/// Sets `address` to the address of the bytes.
 /// Returns ESK_OK; ESK_E_IO when they are not on the device.
 static inline int esk_arduino_file_place(const esk_device *device,
                                          esk_page_id page, uint16_t offset,
@@ -213,10 +213,11 @@ esk_arduino_file_shape(esk_geometry *geometry,
     return config->bytes % block == 0 ? ESK_OK : ESK_E_GEOMETRY;
 }
 
-/// Makes a device of `file`, which is open to read and to write at any place.
-/// A new file is filled with erased bytes; a fill that a cut ended goes on.
+/// Makes a device of `file`, which is open to read and to write at any place. A
+/// new file is filled with erased bytes; a fill that power loss interrupted is
+/// continued.
 ///
-/// file     kept while the device is used.
+/// file     borrowed while in use.
 /// Returns  ESK_OK; ESK_NOT_FOUND when the file is not open; ESK_E_GEOMETRY
 ///          when `config` cannot be used, or the file is longer;
 ///          ESK_E_CORRUPT when it is shorter and has data: truncated, or

@@ -5,7 +5,7 @@
 
 #define REGISTER(address) (*(volatile uint8_t *)(address))
 
-/// Little-endian and without padding: as the host reads it from SRAM.
+/// Little-endian and without padding: the host reads it from SRAM.
 struct avr_request {
     uint32_t address;
     uint32_t bytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The ATmega2560 under bench/mcu/simavr_*: eight registers that the chip
-/// leaves free are the host call to the host.
+/// The ATmega2560 under bench/mcu/simavr_*: eight registers that the chip does
+/// not use call the host.
 ///
 ///     0xE0  command; writing it runs the request     (enum esk_avr_command)
 ///     0xE1  1: counting begins, 0: it ends
@@ -10,7 +10,7 @@
 ///     0xE3  its high byte
 ///     0xE4  status of the last request: 0 or 255
 ///
-/// A request takes the chip about forty cycles; the copy itself takes none.
+/// A request costs the chip about forty cycles; the copy costs none.
 #ifndef ESK_PORT_AVR_HOST_CALL_H
 #define ESK_PORT_AVR_HOST_CALL_H
 

@@ -40,7 +40,7 @@ static uint8_t spi_byte(void) {
     return SPDR;
 }
 
-/// The loops fetch and store one byte while the bus moves another.
+/// The loops load and store one byte while the bus moves another.
 static int spi_transfer(const struct esk_spi *spi, const uint8_t *send,
                         uint8_t *receive, uint16_t bytes) {
     (void)spi;

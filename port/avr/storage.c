@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The host's memory as the board's storage; a chip's driver may stand here
-/// instead: bench/mcu/chip_board.c.
+/// The host's memory as the board's storage. A chip's driver can replace this
+/// file: bench/mcu/chip_board.c.
 #include "port/avr/host_call.h"
 #include "port/board.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// From reset to main on any Cortex-M: vectors, data, zeroes.
+/// From reset to main on any Cortex-M: vectors, data, zeroed memory.
 #include <stdint.h>
 #include <string.h>
 

@@ -3,11 +3,11 @@
 
 /// DataFlash: fill the chip's buffer 1, then program it into an erased page.
 ///
-/// An E part has a bit for a failed program or erase. A D part has none: its
-/// page is compared with the buffer, which the chip does by itself.
+/// An E part has a bit for a failed program or erase. A D part has none: the
+/// chip compares the page with the buffer.
 ///
-/// Invariant: every command starts with the chip idle, because each call
-/// waits for what it began, and waits first when the one before failed.
+/// Invariant: every command starts with an idle chip, because each call waits
+/// for its end, and first waits again if the call before failed.
 #include <stddef.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ static int dataflash_do(const struct esk_dataflash *flash, uint8_t opcode,
     return sent != ESK_OK ? sent : done;
 }
 
-/// What an E part says of the program or erase just done.
+/// The result of an E part's last program or erase.
 static int dataflash_result(const struct esk_dataflash *flash) {
     uint8_t opcode = DATAFLASH_STATUS;
     uint8_t status[2];
@@ -77,7 +77,7 @@ static int dataflash_result(const struct esk_dataflash *flash) {
     return (status[1] & DATAFLASH_FAILED) != 0 ? ESK_E_MEDIUM : ESK_OK;
 }
 
-/// Waits until the chip is idle; asks whether it may be changed.
+/// Waits until the chip is idle, and checks whether it is protected.
 static int dataflash_enter(const struct esk_dataflash *flash) {
     uint8_t status;
     ESK_TRY(dataflash_wait(flash, &status));
@@ -125,7 +125,7 @@ static int dataflash_erase(const struct esk_device *device, uint32_t block) {
     return flash->extended ? dataflash_result(flash) : ESK_OK;
 }
 
-/// Nothing to do: what returned ESK_OK is on the medium.
+/// Nothing to do: a call that returned ESK_OK is on the medium.
 static int dataflash_sync(const struct esk_device *device) {
     (void)device;
     return ESK_OK;

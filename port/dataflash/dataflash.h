@@ -8,9 +8,13 @@
 ///     esk_volume_mount(&volume, &flash.device, 0, arena, sizeof arena);
 ///
 /// A block is the chip's block of 8 pages, a page the chip's page: 264, 528
-/// or 1,056 bytes, or 256, 512 or 1,024 where the chip has been set so; the
-/// chip says which. A page is filled in the chip's buffer and programmed
-/// once between erases.
+/// or 1,056 bytes, or 256, 512 or 1,024 if the chip was configured so; init
+/// reads which. A page is filled in the chip's buffer and programmed once
+/// between erases.
+///
+/// Program and erase return ESK_E_MEDIUM when the chip or its comparison
+/// reports a failure; ESK_E_IO; ESK_E_READ_ONLY when sector protection is on,
+/// with nothing changed; program ESK_E_INVALID for less than a page.
 #ifndef ESK_DATAFLASH_DATAFLASH_H
 #define ESK_DATAFLASH_DATAFLASH_H
 
@@ -38,12 +42,12 @@ struct esk_dataflash {
     const struct esk_spi *spi;
     uint16_t page_first; ///< of block_first
     uint8_t page_shift;  ///< bits of an address below the page number
-    bool extended;       ///< an E part: it says when it fails
+    bool extended;       ///< an E part: it reports failures
 };
 
-/// Wakes the chip, waits for what a reset interrupted, and reads what it is.
+/// Wakes the chip, waits for what a reset interrupted, and identifies it.
 ///
-/// spi      kept. Mode 0, up to 66 MHz.
+/// spi      borrowed while in use. Mode 0, up to 66 MHz.
 /// config   NULL: the defaults.
 /// Returns  ESK_OK.
 ///          ESK_NOT_FOUND     no chip answers: all bytes 0xFF or 0x00.
@@ -53,14 +57,8 @@ struct esk_dataflash {
 ///                            500 ms.
 ///          ESK_E_GEOMETRY    the chip is smaller than config asks, or its
 ///                            pages are not config->page_bytes.
-///          ESK_E_READ_ONLY   sector protection is on. The device is made all
-///                            the same, for read-only mounts.
+///          ESK_E_READ_ONLY   sector protection is on; read-only mounts work.
 /// Costs    8 bytes on the bus, 2 a poll.
-///
-/// The device's program and erase return ESK_E_MEDIUM when the chip or its
-/// comparison reports a failure; ESK_E_IO; ESK_E_READ_ONLY when sector
-/// protection is on, and then nothing was changed; program ESK_E_INVALID for
-/// less than a page.
 int esk_dataflash_init(struct esk_dataflash *flash, const struct esk_spi *spi,
                        const struct esk_dataflash_config *config);
 

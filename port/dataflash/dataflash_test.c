@@ -74,7 +74,7 @@ ESK_TEST(dataflash_programs_reads_and_erases_to_the_last_page) {
     }
 }
 
-ESK_TEST(dataflash_says_what_is_wrong_with_a_chip) {
+ESK_TEST(dataflash_reports_what_is_wrong_with_a_chip) {
     chip_make(3);
     chip_check_absent(&calls);
     model->maker = 0xEF;
@@ -132,7 +132,7 @@ ESK_TEST(dataflash_survives_a_bus_error_at_every_byte) {
     ESK_CHECK(failed > 530);
 }
 
-ESK_TEST(dataflash_costs_the_bytes_that_its_readme_says) {
+ESK_TEST(dataflash_costs_the_bytes_of_its_readme) {
     for (size_t i = 2; i < 4; i++) {
         chip_start(i);
         const uint64_t *bytes = &model->chip.bytes;
@@ -153,7 +153,7 @@ ESK_TEST(dataflash_costs_the_bytes_that_its_readme_says) {
     }
 }
 
-ESK_TEST(series_lives_on_dataflash_through_power_cuts) {
+ESK_TEST(series_on_dataflash_survives_power_cuts) {
     for (size_t i = 0; i < esk_dataflash_part_count; i++) {
         chip_start(i);
         struct chip_series run = {.name = esk_dataflash_parts[i].name,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The device check: passes that each add one demand to those before.
+/// The device check: passes, each of which tests one more demand.
 ///
 ///     flags   block_is_bad answers             buffer   of two pages:
 ///     blank   erase, erase again               +------+--------+---------+
@@ -12,12 +12,13 @@
 ///     others  every second block erased
 ///
 /// Invariants
-///  1. A pass uses only what an earlier one has checked, so that the first
-///     fault found is the one to mend.
-///  2. Every expected byte is a function of page, offset and pattern: nothing
-///     is kept but the page that was read.
-///  3. What the contract promises a driver is kept: no page out of order, no
-///     byte programmed twice between erases, not too many programs of a page.
+///  1. A pass uses only what an earlier pass has checked, so the first fault
+///     found is the one to fix.
+///  2. Every expected byte is a function of page, offset and pattern: only the
+///     page that was read is stored.
+///  3. The check keeps the contract's promises to a driver: no page out of
+///     order, no byte programmed twice between erases, not too many programs of
+///     a page.
 #include <stddef.h>
 #include <string.h>
 
@@ -25,9 +26,9 @@
 
 enum {
     CHECK_PIECES = 32, ///< programs of a page, where there is no limit
-    CHECK_ALIGN = 32,  ///< buffers begin so, until the pass for others
+    CHECK_ALIGN = 32,  ///< alignment of buffers, until the pass for others
     CHECK_ERASED = 0,  ///< the pattern of an erased page; others from 1
-    CHECK_UNDER = 1,   ///< of what is overwritten
+    CHECK_UNDER = 1,   ///< of a page that is overwritten
     CHECK_FIRST = 2,
     CHECK_SECOND = 3,
 };
@@ -38,12 +39,13 @@ struct check {
     uint8_t *buffer; ///< the caller's two pages
     uint32_t first;
     uint32_t end;  ///< the block after the last
-    uint16_t lead; ///< where in the buffer a page begins
-    uint8_t turn;  ///< gives guard bytes another value with every call
-    uint8_t blame; ///< what a failure means in this pass; 0: what it is
+    uint16_t lead; ///< offset of the page in the buffer
+    uint8_t turn;  ///< changes the value of guard bytes with every call
+    uint8_t blame; ///< fault of a failure in this pass; 0: the failure itself
 };
 
-/// What a page should hold: bytes lo to hi - 1 of a pattern, the rest another.
+/// Expected bytes of a page: bytes lo to hi - 1 of a pattern, the rest of
+/// another.
 struct check_want {
     esk_page_id page;
     uint16_t lo;
@@ -78,7 +80,7 @@ static int check_fail(const struct check *check, uint8_t what, int status) {
     return status;
 }
 
-/// Takes the status of a call for `page`.
+/// Records the status of a call for `page`.
 static int check_called(const struct check *check, const char *call,
                         esk_page_id page, int status) {
     struct esk_device_fault *fault = check->fault;
@@ -110,7 +112,7 @@ static void check_guards_set(struct check *check) {
     }
 }
 
-/// Whether all but `bytes` bytes from the lead on are as they were.
+/// Whether all bytes but `bytes` from the lead on are unchanged.
 static bool check_guards_hold(const struct check *check, uint16_t bytes) {
     for (uint16_t i = 0; i < check_buffer_bytes(check); i++) {
         bool inside = i >= check->lead && i - check->lead < bytes;
@@ -121,8 +123,8 @@ static bool check_guards_hold(const struct check *check, uint16_t bytes) {
     return true;
 }
 
-/// Whether the buffer differs from what `want` says of the `bytes` bytes from
-/// `offset` on; notes where.
+/// Whether the buffer differs from `want` in the `bytes` bytes from `offset`
+/// on; records where.
 static bool check_differs(const struct check *check,
                           const struct check_want *want, uint16_t offset,
                           uint16_t bytes) {
@@ -191,8 +193,8 @@ static int check_sync(struct check *check) {
                         device->ops->sync(device));
 }
 
-/// Moves `block` on to one that is not marked bad. Returns ESK_END after the
-/// last.
+/// Moves `block` to the next block that is not marked bad. Returns ESK_END
+/// after the last.
 static int check_good(struct check *check, uint32_t *block) {
     const struct esk_device *device = check->device;
     if (device->ops->block_is_bad == NULL) {
@@ -228,14 +230,15 @@ static int check_ended(int status) {
 
 // ------------------------------------------------------------ the faults
 
-/// What it is that a byte of a program differs.
+/// The fault for a byte of a program that differs.
 static uint8_t check_program_fault(const struct check *check) {
     return check->fault->read == check_geometry(check)->erased_value
                ? ESK_DEVICE_FAULT_PROGRAM_LOST
                : ESK_DEVICE_FAULT_PROGRAM_WRONG;
 }
 
-/// What it is that a byte of an erased page differs: all of them, alike?
+/// The fault for a byte of an erased page that differs: do all, in the same
+/// way?
 static uint8_t check_erase_fault(const struct check *check) {
     uint16_t bytes = check_geometry(check)->page_bytes;
     for (uint16_t i = 0; i < bytes; i++) {
@@ -251,7 +254,7 @@ static int check_differing(const struct check *check, uint8_t what) {
                       ESK_E_CORRUPT);
 }
 
-/// Whether the buffer holds the whole pattern of `page`.
+/// Whether the buffer has the whole pattern of `page`.
 static bool check_is_of(const struct check *check, esk_page_id page,
                         uint8_t pattern) {
     uint16_t bytes = check_geometry(check)->page_bytes;
@@ -264,7 +267,7 @@ static bool check_is_of(const struct check *check, esk_page_id page,
     return true;
 }
 
-/// Whether the page in the buffer is another page's pattern; notes whose.
+/// Whether the page in the buffer has another page's pattern; records whose.
 static bool check_is_other(const struct check *check, esk_page_id page,
                            uint8_t pattern) {
     uint32_t pages = check_geometry(check)->block_pages;
@@ -278,8 +281,8 @@ static bool check_is_other(const struct check *check, esk_page_id page,
     return false;
 }
 
-/// Reads a page as a whole: it must be as `want` says, or `what` is wrong.
-/// 0: what an erased page says of itself.
+/// Reads a whole page and compares it with `want`; `what` is the fault if they
+/// differ. 0: the fault of an erased page.
 static int check_holds(struct check *check, const struct check_want *want,
                        uint8_t what) {
     uint16_t bytes = check_geometry(check)->page_bytes;
@@ -297,7 +300,7 @@ static struct check_want check_whole(const struct check *check,
                                .pattern = pattern};
 }
 
-/// Every page of `block` is erased, where erase erases.
+/// Checks that every page of `block` is erased, where erase erases.
 static int check_erased(struct check *check, uint32_t block) {
     uint16_t pages = check_geometry(check)->block_pages;
     for (uint16_t i = 0; !check_overwrites(check) && i < pages; i++) {
@@ -345,7 +348,7 @@ static int check_blank(struct check *check, uint8_t times) {
     return check_ended(status);
 }
 
-/// Makes `page` one that can be programmed, and `want` what it holds then.
+/// Makes `page` programmable, and sets `want` to its bytes then.
 static int check_prepare(struct check *check, struct check_want *want) {
     uint16_t pages = check_geometry(check)->block_pages;
     ESK_TRY(check_erase(check, want->page / pages));
@@ -364,8 +367,8 @@ static int check_prepare(struct check *check, struct check_want *want) {
     return check_holds(check, want, 0);
 }
 
-/// Programs bytes lo to hi - 1 of the page, beside what `want` has of the
-/// pattern, and looks at all of it.
+/// Programs bytes lo to hi - 1 of the page, which `want` then includes, and
+/// checks the whole page.
 static int check_part(struct check *check, struct check_want *want, uint16_t lo,
                       uint16_t hi) {
     uint16_t bytes = check_geometry(check)->page_bytes;
@@ -386,9 +389,9 @@ static int check_part(struct check *check, struct check_want *want, uint16_t lo,
                                       : check_program_fault(check));
 }
 
-/// A page at once; one unit of it, first, in the middle, last; then as many
-/// units one after another as the geometry allows, the rest, and the first
-/// one last, as a page that is sealed gets its opening last.
+/// Programs a page at once; then one unit of it, first, in the middle, last;
+/// then as many units one after another as the geometry allows, the rest, and
+/// the first one last, as a sealed page gets its opening last.
 static int check_pages(struct check *check, struct check_want *want) {
     const struct esk_geometry *geometry = check_geometry(check);
     uint16_t bytes = geometry->page_bytes;
@@ -417,7 +420,7 @@ static int check_pages(struct check *check, struct check_want *want) {
     return ESK_OK;
 }
 
-/// Parts of the page that `want` says.
+/// Reads parts of the page that `want` describes.
 static int check_reads(struct check *check, const struct check_want *want) {
     uint16_t bytes = check_geometry(check)->page_bytes;
     const struct {
@@ -444,7 +447,7 @@ static int check_reads(struct check *check, const struct check_want *want) {
     return ESK_OK;
 }
 
-/// A page read into and programmed from addresses of every remainder.
+/// Reads a page into, and programs it from, addresses of every remainder.
 static int check_odd(struct check *check, struct check_want *want) {
     uint16_t bytes = check_geometry(check)->page_bytes;
     uint16_t lead = check->lead;
@@ -472,8 +475,9 @@ static bool check_is_hit(const struct check *check, esk_page_id other,
            (other < page && !check_is_of(check, other, pattern));
 }
 
-/// Why a page that was just programmed reads otherwise: it reads as another,
-/// or another has its bytes or is changed; else the program is to blame.
+/// Finds out why a page that was just programmed reads otherwise: it reads as
+/// another page, or another page has its bytes or is changed; else the program
+/// failed.
 static int check_missing(struct check *check, esk_page_id page,
                          uint8_t pattern) {
     const struct esk_geometry *geometry = check_geometry(check);
@@ -496,8 +500,8 @@ static int check_missing(struct check *check, esk_page_id page,
     return check_fail(check, what, ESK_E_CORRUPT);
 }
 
-/// A page before it is programmed, and after all were: `what` unless another
-/// page's bytes are in it.
+/// Checks a page before it is programmed, and after all were: `what`, unless it
+/// has another page's bytes.
 static int check_place(struct check *check, const struct check_want *want,
                        uint8_t pattern) {
     int status = check_holds(check, want, ESK_DEVICE_FAULT_DISTURBED);
@@ -535,7 +539,7 @@ static int check_places(struct check *check, uint8_t pattern) {
     return check_ended(status);
 }
 
-/// Erases every second block; those between keep their bytes.
+/// Erases every second block, and checks that the others keep their bytes.
 static int check_others(struct check *check, uint8_t pattern) {
     uint16_t pages = check_geometry(check)->block_pages;
     int status;
@@ -561,7 +565,7 @@ static int check_others(struct check *check, uint8_t pattern) {
     return check_ended(status);
 }
 
-/// Leaves the region as an erased one reads.
+/// Leaves the region erased.
 static int check_leave(struct check *check) {
     int status = ESK_END;
     ESK_TRY(check_blank(check, 1));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The device check finds nothing in drivers that keep the contract, and
-/// names the one fault of a driver that was broken on purpose.
+/// The device check finds nothing in correct drivers, and names the one fault
+/// of a driver that was broken on purpose.
 #include "port/device_check/device_check.h"
 
 #include <unistd.h>
@@ -37,7 +37,7 @@ static int check(const struct esk_device *device) {
     return check_blocks(device, device->geometry.block_count);
 }
 
-/// What was checked takes a volume: it reads as blank.
+/// A volume can be made on a checked device: it reads as blank.
 static void check_and_format(const struct esk_device *device) {
     static const struct esk_volume_config config = {.uuid = {1},
                                                     .tables_max = 1};
@@ -210,7 +210,7 @@ enum bug {
 
 static uint8_t cells[MEMORY + PAGES * PAGE];
 static enum bug bug;
-static uint32_t address_mask; ///< the address bit that is lost, in pages
+static uint32_t address_mask; ///< the lost address bit, in pages
 
 static bool is_odd(const void *buffer) {
     return ((uintptr_t)buffer & 3) != 0;
@@ -247,7 +247,7 @@ static int broken_read(const struct esk_device *device, esk_page_id page,
                                     : ESK_OK;
 }
 
-/// What has to be put elsewhere: returns the page.
+/// For faults of an address: returns the wrong page.
 static esk_page_id broken_place(esk_page_id page) {
     if (bug == BUG_ADDRESS_WRAPS || bug == BUG_PROGRAM_ADDRESS_WRAPS) {
         return page & ~address_mask;
@@ -432,7 +432,7 @@ ESK_TEST(check_finds_every_address_bit_that_is_lost) {
     }
 }
 
-ESK_TEST(check_says_where_and_what_the_first_wrong_byte_is) {
+ESK_TEST(check_reports_place_and_value_of_the_first_wrong_byte) {
     (void)check_broken(BUG_DISTURBS, false);
     ESK_CHECK_INT(fault.page, 4);
     ESK_CHECK_INT(fault.block, 1);
@@ -456,7 +456,7 @@ ESK_TEST(check_refuses_a_geometry_that_no_volume_takes) {
     ESK_CHECK_INT(fault.what, ESK_DEVICE_FAULT_GEOMETRY);
 }
 
-ESK_TEST(check_costs_what_its_header_says) {
+ESK_TEST(check_costs_what_its_header_states) {
     for (unsigned i = 0; i < GEOMETRIES; i++) {
         struct esk_sim_config config = {.geometry = geometries[i]};
         const struct esk_geometry *geometry = &geometries[i];

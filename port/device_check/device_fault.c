@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the faults of a driver mean, and what to look at.
+/// What the faults of a driver mean, and where to search.
 #include "port/device_check/device_check.h"
 
 static const char *const texts[] = {

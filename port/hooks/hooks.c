@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Each call is described, passed on, and told of.
+/// Each call is described to `before`, made, and described to `after`.
 #include "port/hooks/hooks.h"
 
 #include <string.h>

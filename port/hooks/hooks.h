@@ -15,8 +15,8 @@
 ///     esk_hooks_init(&hooks, &nor.device, before, after, &bus);
 ///     esk_volume_mount(&volume, &hooks.device, 0, arena, sizeof arena);
 ///
-/// Whatever EskerDB does, a mount, a format or a scan, is such calls, and it
-/// waits for nothing between them. Hooks call nothing of EskerDB.
+/// EskerDB does nothing on the medium but such calls, and waits for nothing
+/// between them. Hooks must not call EskerDB.
 #ifndef ESK_HOOKS_HOOKS_H
 #define ESK_HOOKS_HOOKS_H
 
@@ -38,7 +38,7 @@ enum esk_call_kind {
     ESK_CALL_COUNT,
 };
 
-/// A call of the device; what it does not have is 0.
+/// A call of the device; fields that it does not have are 0.
 struct esk_call {
     uint8_t kind;     ///< enum esk_call_kind
     uint16_t offset;  ///< within the page: read, program
@@ -47,8 +47,8 @@ struct esk_call {
     uint32_t block;   ///< erase, is bad, mark bad
 };
 
-/// Called before, and after with what the call returned. call: valid until it
-/// returns.
+/// Called before a call, and after it with its status. call: valid for the
+/// call.
 typedef void esk_before_call(void *context, const struct esk_call *call);
 typedef void esk_after_call(void *context, const struct esk_call *call,
                             int status);
@@ -65,7 +65,7 @@ struct esk_hooks {
 
 /// Makes a device of `below`, borrowed, with its geometry and marks.
 /// before, after  either may be NULL.
-/// context        what they get.
+/// context        argument of both.
 void esk_hooks_init(struct esk_hooks *hooks, const struct esk_device *below,
                     esk_before_call *before, esk_after_call *after,
                     void *context);

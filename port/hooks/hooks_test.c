@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Hooks: that each call of the device is told of once, before and after, and
-/// that nothing else changes.
+/// Hooks: each call of the device is reported once, before and after, and
+/// nothing else changes.
 #include "port/hooks/hooks.h"
 
 #include "test/harness/arena.h"
@@ -12,7 +12,7 @@ struct log {
     uint32_t counts[ESK_CALL_COUNT];
     struct esk_call call; ///< the last
     int status;           ///< of the last
-    bool open;            ///< before, and not after yet
+    bool open;            ///< between before and after
 };
 
 static void before(void *context, const struct esk_call *call) {
@@ -40,7 +40,7 @@ static struct esk_sim *medium(const struct esk_geometry *geometry) {
     return sim;
 }
 
-ESK_TEST(hooks_tell_what_is_called_and_what_came_of_it) {
+ESK_TEST(hooks_report_each_call_and_its_status) {
     struct esk_sim *sim = medium(&fixture_nand);
     const struct esk_device *below = esk_sim_device(sim);
     struct esk_hooks hooks;

@@ -3,7 +3,7 @@
 
 /// A board that is this machine: storage in memory, input from a file.
 ///
-///     ESK_BOARD_INPUT=file   what esk_board_input reads
+///     ESK_BOARD_INPUT=file   the file that esk_board_input reads
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { STORAGE_BYTES = 2 * 1024 * 1024, SLOTS = 256 };
 static uint8_t storage[STORAGE_BYTES];
 static uint32_t notes[SLOTS];
 
-/// Whether the storage has these bytes. It is blank at first.
+/// Whether the storage has these bytes. Makes it, blank, at the first call.
 static int storage_holds(uint32_t address, uint32_t bytes) {
     static int begun;
     if (!begun) {

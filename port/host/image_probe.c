@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Looks for superblocks without knowing the page size.
+/// Finds superblocks without the page size.
 ///
-/// A superblock carries its magic at a fixed place of its page, and a page
-/// starts at a multiple of 8: so the magic is looked for at every eighth
-/// byte. What it then says about the geometry must agree with where it
-/// stands (the last page of one of the first or last blocks), and its envelope
-/// must be valid. Every byte of the file is hostile until then.
+/// A superblock has its magic at a fixed offset of its page, and a page starts
+/// at a multiple of 8: so the search tests every eighth byte for the magic. The
+/// geometry there must agree with its place (the last page of one of the first
+/// or last blocks), and the envelope must be valid. Until then every byte of
+/// the file may be hostile.
 ///
-/// A medium may hold superblocks of an older volume with another geometry:
-/// one that fits the file's length is preferred to the first.
+/// A medium may still have superblocks of an older volume with another
+/// geometry: one that fits the file's length is preferred to the first.
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,14 +25,15 @@
 enum {
     PROBE_CHUNK_BYTES = 65536,
     PROBE_PAGE_BYTES_MAX = 16384,
-    PROBE_BLOCKS_MAX = 64, ///< at each end, where mount looks for a superblock
-    PROBE_STEP_BYTES = 8,  ///< what every page size is a multiple of
+    PROBE_BLOCKS_MAX = 64, ///< at each end, where a mount searches for a
+                           ///< superblock
+    PROBE_STEP_BYTES = 8,  ///< every page size is a multiple of it
 };
 
 struct probe {
     FILE *file;
     uint64_t file_bytes;
-    int status; ///< the most telling outcome so far
+    int status; ///< the most specific status so far
     struct esk_geometry geometry;
     uint8_t page[PROBE_PAGE_BYTES_MAX];
 };
@@ -57,7 +58,7 @@ static void geometry_decode(const uint8_t *page,
     };
 }
 
-/// Whether a superblock of `geometry` can stand at `address`.
+/// Whether a superblock of `geometry` can be at `address`.
 static bool geometry_agrees(const struct esk_geometry *geometry,
                             uint64_t address) {
     if (esk_geometry_check(geometry) != ESK_OK ||
@@ -77,7 +78,7 @@ static uint64_t geometry_bytes(const struct esk_geometry *geometry) {
            geometry->page_bytes;
 }
 
-/// Ranks outcomes by how much they say.
+/// Ranks a status: the more specific, the higher.
 static int status_rank(int status) {
     switch (status) {
     case ESK_OK:
@@ -91,7 +92,7 @@ static int status_rank(int status) {
     }
 }
 
-/// Judges what may be a superblock whose page starts at `address`.
+/// Tests a possible superblock whose page starts at `address`.
 /// Returns ESK_OK with `geometry` set; ESK_E_CORRUPT; ESK_E_VERSION.
 static int probe_judge(struct probe *probe, uint64_t address,
                        struct esk_geometry *geometry) {
@@ -118,7 +119,7 @@ static int probe_judge(struct probe *probe, uint64_t address,
                : ESK_E_VERSION;
 }
 
-/// Takes a candidate's outcome in. Returns whether the search is over.
+/// Records a candidate's status. Returns whether the search is over.
 static bool probe_take(struct probe *probe, uint64_t address) {
     struct esk_geometry geometry;
     int status = probe_judge(probe, address, &geometry);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Finds out what a raw image file is, from the file alone.
+/// Finds the geometry of a raw image file, from the file alone.
 ///
 /// Host code: it uses stdio.
 #ifndef ESK_HOST_IMAGE_PROBE_H
@@ -13,16 +13,15 @@
 extern "C" {
 #endif
 
-/// Reads the geometry that the image's superblock states.
+/// Reads the geometry in the image's superblock.
 ///
 /// path      a raw image: page after page from page 0, no spare areas.
-/// geometry  out, as it was when the volume was formatted; untouched unless
-///           ESK_OK. The file's length may be another than it says: the
-///           caller compares, or esk_posix_file_open does.
-/// Returns   ESK_OK; ESK_NOT_FOUND when nothing in it looks like a
-///           superblock; ESK_E_CORRUPT when something does and proves
-///           nothing; ESK_E_VERSION when another format version wrote it;
-///           ESK_E_IO when the file cannot be read.
+/// geometry  out, of the format; untouched unless ESK_OK. The file's length may
+///           differ: the caller compares, or esk_posix_file_open does.
+/// Returns   ESK_OK; ESK_NOT_FOUND when nothing looks like a superblock;
+///           ESK_E_CORRUPT when something does and is not valid; ESK_E_VERSION
+///           when another format version wrote it; ESK_E_IO when the file
+///           cannot be read.
 /// Costs     reading up to the first superblock that fits the file's length;
 ///           the whole file when there is none.
 int esk_image_probe(const char *path, struct esk_geometry *geometry);

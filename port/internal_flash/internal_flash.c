@@ -73,7 +73,7 @@ static int internal_erase(const struct esk_device *device, uint32_t block) {
     return flash->port->erase(flash->port, internal_address(device, page, 0));
 }
 
-/// Nothing to do: what returned ESK_OK is on the medium.
+/// Nothing to do: a call that returned ESK_OK is on the medium.
 static int internal_sync(const struct esk_device *device) {
     (void)device;
     return ESK_OK;

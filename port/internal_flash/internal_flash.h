@@ -13,9 +13,9 @@
 ///     };
 ///     esk_internal_flash_init(&flash, &nvmc, &region);
 ///
-/// A block is the controller's erase page, a page 256 bytes of it or what
-/// the caller asks for. A word is programmed once between erases, as
-/// STM32L4's ECC demands; a word that stays erased is not programmed at all.
+/// A block is the controller's erase page, a page 256 bytes of it or
+/// config.page_bytes. A word is programmed once between erases, as STM32L4's
+/// ECC needs; a word that stays erased is not programmed.
 #ifndef ESK_INTERNAL_FLASH_INTERNAL_FLASH_H
 #define ESK_INTERNAL_FLASH_INTERNAL_FLASH_H
 
@@ -29,21 +29,21 @@
 extern "C" {
 #endif
 
-/// The word-program port: what the controller's flash can do, and is.
-/// Addresses are in bytes, as the processor sees them. Each call ends within
-/// a bound of its own, ESK_E_IO when that passes.
+/// The word-program port: the controller's flash, and its operations. Addresses
+/// are in bytes, as the processor sees them. Each call has its own time limit,
+/// and returns ESK_E_IO after that.
 struct esk_word_flash {
     /// Programs the word at `address`, which was erased before.
     /// word     in, word_bytes bytes at any alignment.
-    /// Returns  ESK_OK; ESK_E_MEDIUM when the controller says that it failed;
+    /// Returns  ESK_OK; ESK_E_MEDIUM when the controller reports a failure;
     ///          ESK_E_IO; ESK_E_READ_ONLY when it is protected.
     int (*program)(const struct esk_word_flash *port, uint32_t address,
                    const uint8_t *word);
     /// Erases the erase_bytes at `address`. Returns as program.
     int (*erase)(const struct esk_word_flash *port, uint32_t address);
-    /// Copies bytes out. NULL: they are read where they are, as memory.
-    /// Needed where ECC interrupts the processor on a word that a power cut
-    /// tore (STM32L4: NMI): then this returns ESK_E_CORRUPT.
+    /// Copies bytes out. NULL: they are read in place, as memory. Needed where
+    /// ECC interrupts the processor on a word that power loss tore (STM32L4:
+    /// NMI): then this returns ESK_E_CORRUPT.
     int (*read)(const struct esk_word_flash *port, uint32_t address,
                 void *buffer, uint16_t bytes);
     void *context;
@@ -51,15 +51,15 @@ struct esk_word_flash {
     uint32_t flash_bytes; ///< its size, as the controller's registers say
     uint32_t erase_bytes; ///< nRF52: 4,096; STM32L4: 2,048; H7: 131,072
     uint8_t word_bytes;   ///< nRF52: 4; STM32L4: 8; U5: 16; H7: 32
-    /// A torn word reads as ESK_E_CORRUPT, and its page with it. Then a page
-    /// is programmed once, and a sync takes a page of its own: rows that were
-    /// synced must not share a page with words that can still be torn.
+    /// A torn word reads as ESK_E_CORRUPT, and its page, too. Then a page is
+    /// programmed once, and a sync takes a page of its own: synced rows must
+    /// not share a page with words that may still be torn.
     bool has_ecc;
 };
 
-/// The region used. Nothing here is stored.
+/// The region. Nothing here is stored.
 struct esk_internal_flash_config {
-    uint32_t address;    ///< of its first byte, where an erase page begins
+    uint32_t address;    ///< of its first byte, the start of an erase page
     uint32_t bytes;      ///< whole erase pages; 0: to the end of the flash
     uint16_t page_bytes; ///< EskerDB's page; 0: 256
 };
@@ -73,12 +73,12 @@ struct esk_internal_flash {
 
 /// Makes a device of the region.
 ///
-/// port     kept.
+/// port     borrowed while in use.
 /// Returns  ESK_OK.
 ///          ESK_E_UNSUPPORTED words are not of 4, 8, 16 or 32 bytes.
 ///          ESK_E_GEOMETRY    the region is not within the flash, not of
 ///                            whole erase pages, or page_bytes does not fit.
-/// Costs    nothing: the flash is not touched.
+/// Costs    nothing: the flash is not accessed.
 ///
 /// Each word programmed is read back: one that differs is
 /// ESK_E_MEDIUM. The device's calls return ESK_E_IO, or what the port returned;

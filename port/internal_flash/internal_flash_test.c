@@ -118,7 +118,7 @@ ESK_TEST(internal_flash_programs_whole_words_and_no_erased_ones) {
     }
 }
 
-ESK_TEST(internal_flash_says_what_is_wrong) {
+ESK_TEST(internal_flash_reports_what_is_wrong) {
     flash_make(parts[1]);
     config.bytes = parts[1]->bytes / 2 + 2048;
     ESK_CHECK_INT(start(), ESK_E_GEOMETRY);
@@ -160,7 +160,7 @@ ESK_TEST(internal_flash_acknowledges_nothing_that_failed) {
 }
 
 ESK_TEST(internal_flash_reads_memory_where_it_is) {
-    /* A place that 32-bit addresses reach, as on the controller. */
+    /* An address of 32 bits, as on the controller. */
     int zero = open("/dev/zero", O_RDWR);
     uint8_t *low = mmap((void *)(uintptr_t)0x10000000, 4096,
                         PROT_READ | PROT_WRITE, MAP_PRIVATE, zero, 0);
@@ -175,7 +175,7 @@ ESK_TEST(internal_flash_reads_memory_where_it_is) {
     munmap(low, 4096);
 }
 
-ESK_TEST(series_lives_on_internal_flash_through_power_cuts) {
+ESK_TEST(series_on_internal_flash_survives_power_cuts) {
     for (unsigned i = 0; i < PARTS; i++) {
         flash_make(parts[i]);
         struct chip_series run = {.name = parts[i]->name,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Clock, power, faults: what every model does the same way.
+/// Clock, power and faults, the same for every model.
 ///
-/// Invariant: time moves only in advance, which ends operations in order:
-/// a cut that comes before the end of the busy operation tears it.
+/// Invariant: time moves only in advance, which ends operations in order: a
+/// power cut before the end of the busy operation tears it.
 #include "port/models/chip.h"
 
 #include <stdio.h>

@@ -3,18 +3,18 @@
 
 /// A chip as a model: bytes in, bytes out, and a clock of its own.
 ///
-/// A model knows its chip's commands, refuses what the chip refuses and
-/// keeps the reason, tears what a power cut interrupts, and breaks on
-/// demand. It sees single bytes, so it can stand behind a host's driver
-/// (esk_chip_bus) or behind a simulated microcontroller's SPI:
+/// A model implements its chip's commands, refuses what the chip refuses and
+/// stores the reason, tears an operation at a power cut, and fails on demand.
+/// It works on single bytes, so it can be behind a host's driver (esk_chip_bus)
+/// or behind a simulated microcontroller's SPI:
 ///
 ///     on chip select      esk_chip_select / esk_chip_deselect
 ///     on each byte        esk_chip_advance(chip, ns since the last call)
 ///                         in = esk_chip_transfer(chip, out)
 ///
-/// Programs and erases take the chip's time: while it passes, the chip is
-/// busy. They are counted from 0; that number is what a cut is aimed at.
-/// All chance comes from one seed. Host code: it uses malloc.
+/// Programs and erases take the chip's time: meanwhile the chip is busy. They
+/// are counted from 0; a power cut is aimed at such a number. All random
+/// choices come from one seed. Host code: it uses malloc.
 #ifndef ESK_MODELS_CHIP_H
 #define ESK_MODELS_CHIP_H
 
@@ -26,17 +26,17 @@
 
 struct esk_chip;
 
-/// What a model fills in; the first three are NULL where there is no SPI.
-/// Called only while the chip has power and answers.
+/// The functions of a model; the first three are NULL without SPI. Called only
+/// while the chip has power and answers.
 struct esk_chip_ops {
     void (*select)(struct esk_chip *chip);
     void (*deselect)(struct esk_chip *chip);
     /// The byte that the chip sends while it receives `in`.
     uint8_t (*transfer)(struct esk_chip *chip, uint8_t in);
-    /// Ends the busy operation: 1000 permille of it were done, or less when
-    /// the power went.
+    /// Ends the busy operation: 1000 permille of it were done, or less after a
+    /// power cut.
     void (*finish)(struct esk_chip *chip, uint32_t permille);
-    /// Forgets what the chip forgets without power.
+    /// Clears the state that the chip loses without power.
     void (*power_on)(struct esk_chip *chip);
     void (*free)(struct esk_chip *chip);
 };
@@ -50,11 +50,11 @@ enum esk_chip_absent {
 /// Faults, set by tests at any time. Zero: none.
 struct esk_chip_faults {
     uint64_t bus_error_at; ///< byte, from 1, at which transfer fails once
-    uint64_t cut_op;       ///< operation, from 1, in which the power goes
-    uint64_t cut_ns;       ///< time at which the power goes
+    uint64_t cut_op;       ///< operation, from 1, at which the power is cut
+    uint64_t cut_ns;       ///< time at which the power is cut
     uint32_t cut_permille; ///< how much of cut_op is done by then
-    uint32_t fail_program; ///< programs from now, from 1: that one fails
-    uint32_t fail_erase;   ///< erases likewise
+    uint32_t fail_program; ///< the n-th program from now on fails
+    uint32_t fail_erase;   ///< the same for erases
     uint8_t absent;        ///< enum esk_chip_absent
     bool stuck_busy;       ///< operations begun from now on never end
 };
@@ -65,48 +65,48 @@ struct esk_chip {
     uint64_t now_ns;
     uint64_t busy_from_ns;
     uint64_t busy_until_ns;
-    uint32_t byte_ns;   ///< what esk_chip_bus adds a byte; 0: 1,000
-    uint64_t bytes;     ///< clocked so far, what drivers' READMEs count
+    uint32_t byte_ns;   ///< time of a byte for esk_chip_bus; 0: 1,000
+    uint64_t bytes;     ///< clocked so far, as in the drivers' READMEs
     uint64_t ops_begun; ///< programs and erases
     uint64_t random;    ///< the seed; models draw from it
     struct esk_chip_faults faults;
-    uint64_t violations; ///< commands the chip does not take as sent
+    uint64_t violations; ///< commands that the chip does not accept
     char violation[96];  ///< the last of them
     bool on;
     bool busy;
     bool selected;
 };
 
-/// Moves the clock: what became due ends, and the power goes when it has to.
+/// Moves the clock: ends what is due, and cuts the power when it is due.
 void esk_chip_advance(struct esk_chip *chip, uint64_t ns);
 
 void esk_chip_select(struct esk_chip *chip);
 void esk_chip_deselect(struct esk_chip *chip);
 uint8_t esk_chip_transfer(struct esk_chip *chip, uint8_t in);
 
-/// Takes the power away, now.
+/// Cuts the power now.
 void esk_chip_power_off(struct esk_chip *chip);
 
-/// Brings the power back and forgets cuts; the array stays as it is.
+/// Turns the power on and clears cuts; the array does not change.
 void esk_chip_power_on(struct esk_chip *chip);
 
 /// Frees the model.
 void esk_chip_free(struct esk_chip *chip);
 
-/// Fills in `spi`, a bus with this chip alone: transfers and delays move the
-/// model's clock. Both stay where they are while `spi` is used.
+/// Fills in `spi`, a bus with only this chip: transfers and delays move the
+/// model's clock. Neither may move while `spi` is used.
 void esk_chip_bus(struct esk_chip *chip, struct esk_spi *spi);
 
 // ------------------------------------------------------- for the models
 
-/// Begins what keeps the chip busy for `ns`.
-/// counted   a program or an erase, which a cut can be aimed at.
+/// Begins an operation that keeps the chip busy for `ns`.
+/// counted   a program or an erase, at which a cut can be aimed.
 void esk_chip_begin(struct esk_chip *chip, uint64_t ns, bool counted);
 
-/// Ends the busy operation where it is, as a reset command or a cut does.
+/// Ends the busy operation early, as a reset command or a cut does.
 void esk_chip_abort(struct esk_chip *chip);
 
-/// Notes what the chip would not have done.
+/// Records a command that the chip would not accept.
 void esk_chip_refuse(struct esk_chip *chip, const char *what);
 
 /// Whether the operation counted by `*left` (a field of faults) fails.
@@ -115,8 +115,8 @@ bool esk_chip_fails(uint32_t *left);
 /// A number below `bound`, by the seed.
 uint32_t esk_chip_random(struct esk_chip *chip, uint32_t bound);
 
-/// Does `permille` of the change of `array` into `target`, bit by bit:
-/// flash that was programmed or erased only in part.
+/// Does `permille` of the change of `array` into `target`, bit by bit: flash
+/// that was programmed or erased only in part.
 /// target   NULL: all zero.
 void esk_chip_tear(struct esk_chip *chip, uint8_t *array, const uint8_t *target,
                    size_t bytes, uint32_t permille);

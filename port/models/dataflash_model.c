@@ -62,14 +62,14 @@ static void flash_opcode_check(struct esk_dataflash_model *flash) {
     } else if (flash->chip.busy && flash->opcode != 0xD7) {
         why = "command while busy";
     }
-    /* Waking a busy chip is allowed: who comes out of a reset cannot know. */
+    /* Waking a busy chip is allowed: after a reset the host cannot know. */
     if (why != NULL && !(flash->chip.busy && flash->opcode == 0xAB)) {
         esk_chip_refuse(&flash->chip, why);
     }
     flash->opcode = why != NULL ? 0 : flash->opcode;
 }
 
-/// The byte of the array that a continuous read is at.
+/// The byte of the array at a continuous read's position.
 static uint8_t flash_out(struct esk_dataflash_model *flash, uint32_t n) {
     const struct esk_dataflash_part *part = flash->part;
     uint32_t address = flash_address(flash);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The SPI NAND model: a page buffer, and operations between it and the
-/// array that take their time.
+/// The SPI NAND model: a page buffer, and operations between the buffer and the
+/// array, which take time.
 #include "port/models/nand_model.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static uint8_t nand_register(const struct esk_nand_model *nand) {
     }
 }
 
-/// Notes an opcode that the chip ignores now.
+/// Records an opcode that the chip ignores now.
 static void nand_opcode_check(struct esk_nand_model *nand) {
     static const uint8_t known[] = {0x02, 0x03, 0x06, 0x0F, 0x10,
                                     0x13, 0x1F, 0x9F, 0xD8, 0xFF};
@@ -232,7 +232,7 @@ static void nand_erase_finish(struct esk_nand_model *nand, uint32_t permille) {
         uint8_t *at = nand_page(nand, i);
         esk_chip_tear(&nand->chip, at, NULL, ESK_NAND_PAGE, permille);
         bool clean = nand_wrong(at, erased) == 0;
-        /* Half erased: the bits fit no check bytes. */
+        /* Half erased: no check bytes match the bits. */
         nand->flips[i] = clean ? 0 : 255;
         nand->written[i] = clean ? 0 : 1;
     }

@@ -26,10 +26,10 @@ enum {
 struct esk_nand_model {
     struct esk_chip chip;
     uint8_t *array;   ///< inverted: 0 is erased
-    uint8_t *flips;   ///< a page: bits that ECC sees as wrong, 255 at most
-    uint8_t *written; ///< a page: program commands since the erase
+    uint8_t *flips;   ///< of a page: wrong bits for ECC, 255 at most
+    uint8_t *written; ///< of a page: program commands since the erase
     uint8_t id[3];
-    bool locked; ///< the protection register takes no writes
+    bool locked; ///< the protection register cannot be written
     uint8_t protect;
     uint8_t config;
     uint8_t result; ///< P_FAIL, E_FAIL and ECC bits of the last operation
@@ -43,8 +43,8 @@ struct esk_nand_model {
     uint8_t buffer[ESK_NAND_PAGE];
 };
 
-/// Makes a chip, erased, with power. Blocks that `bad` names (`count` of
-/// them) carry the maker's marks.
+/// Makes a chip, erased, with power. The `count` blocks in `bad` have the
+/// maker's marks.
 struct esk_nand_model *esk_nand_model_make(const uint16_t *bad, uint32_t count,
                                            uint64_t seed);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The SPI NOR model: opcode, address, data; what is to be done is begun at
-/// deselect, as on the chip.
+/// The SPI NOR model: opcode, address, data; an operation begins at deselect,
+/// as on the chip.
 #include "port/models/nor_model.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { NOR_PAGE = 256, NOR_SECTOR = 4096 };
 
-// The tables are as chips gave them: public logs and device trees.
+// The tables are from chips: public logs and device trees.
 const struct esk_nor_part esk_nor_w25q64jv = {
     .name = "W25Q64JV",
     .jedec_id = 0xEF4017,
@@ -103,7 +103,7 @@ static uint8_t nor_status(const struct esk_nor_model *nor) {
                      (nor->enabled ? 2 : 0));
 }
 
-/// The data byte numbered nor->data that the chip sends.
+/// Data byte number nor->data that the chip sends.
 static uint8_t nor_out(struct esk_nor_model *nor) {
     uint32_t at = nor->address + nor->data;
     switch (nor->opcode) {
@@ -128,8 +128,8 @@ static uint8_t nor_out(struct esk_nor_model *nor) {
     }
 }
 
-/// Notes an opcode that the chip ignores now. Waking a busy chip is allowed:
-/// who comes out of a reset cannot know.
+/// Records an opcode that the chip ignores now. Waking a busy chip is allowed:
+/// after a reset the host cannot know.
 static void nor_opcode_check(struct esk_nor_model *nor) {
     static const uint8_t known[] = {0x02, 0x03, 0x05, 0x06, 0x12, 0x13, 0x20,
                                     0x21, 0x2B, 0x5A, 0x9F, 0xAB, 0xB7, 0xB9};
@@ -170,7 +170,7 @@ static uint8_t nor_transfer(struct esk_chip *chip, uint8_t in) {
     return out;
 }
 
-/// Begins the program or erase that was sent.
+/// Begins the program or erase of the command.
 static void nor_begin(struct esk_nor_model *nor) {
     struct esk_chip *chip = &nor->chip;
     bool erase = nor->opcode == 0x20 || nor->opcode == 0x21;

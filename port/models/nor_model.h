@@ -11,13 +11,13 @@
 
 #include "port/models/chip.h"
 
-/// A part: what it says of itself, and its times.
+/// A part: its tables and its times.
 struct esk_nor_part {
     const char *name;
     uint32_t jedec_id;
     uint32_t bytes;
     uint8_t sfdp_head[16];  ///< as read from a chip
-    uint8_t sfdp_table[64]; ///< the basic flash parameter table, likewise
+    uint8_t sfdp_table[64]; ///< the basic flash parameter table, the same
     uint32_t program_us;    ///< a page; data/parts, or assumed where unknown
     uint32_t erase_us;      ///< 4 KB
 };
@@ -31,13 +31,13 @@ struct esk_nor_model {
     struct esk_chip chip;
     const struct esk_nor_part *part;
     uint8_t *array;    ///< inverted: 0 is erased
-    uint8_t sfdp[256]; ///< what instruction 5Ah reads
-    uint8_t status;    ///< block protection; WEL and BUSY are apart
+    uint8_t sfdp[256]; ///< bytes that instruction 5Ah reads
+    uint8_t status;    ///< block protection; WEL and BUSY are separate
     bool asleep;       ///< in deep power-down
     bool enabled;      ///< WEL
     bool four;         ///< in 4-byte mode
     bool failed;       ///< the last program or erase, Macronix only
-    bool failing;      ///< the busy one will
+    bool failing;      ///< the busy one will fail
     bool erasing;
     uint32_t address; ///< of the command
     uint32_t count;   ///< bytes since select
@@ -48,7 +48,7 @@ struct esk_nor_model {
     uint8_t buffer[256];
 };
 
-/// Makes a chip, erased, in deep power-down no longer, with power.
+/// Makes a chip, erased, awake, with power.
 struct esk_nor_model *esk_nor_model_make(const struct esk_nor_part *part,
                                          uint64_t seed);
 

@@ -21,7 +21,7 @@ static struct esk_sd_model *sd_of(struct esk_chip *chip) {
     return (struct esk_sd_model *)chip;
 }
 
-/// Bit by bit, as the specification has it.
+/// Bit by bit, as in the specification.
 uint16_t esk_sd_model_crc16(const uint8_t *bytes, size_t count) {
     uint32_t crc = 0;
     for (size_t i = 0; i < count * 8; i++) {
@@ -64,7 +64,7 @@ static void sd_select(struct esk_chip *chip) {
     sd->frame_count = 0;
 }
 
-/// Who deselects in the middle of something gives it up.
+/// A deselect in the middle of something ends it.
 static void sd_deselect(struct esk_chip *chip) {
     struct esk_sd_model *sd = sd_of(chip);
     sd->state = ESK_SD_COMMANDS;
@@ -84,7 +84,7 @@ static bool sd_seek(struct esk_sd_model *sd, uint32_t argument) {
     return true;
 }
 
-/// Commands that a card takes before it is ready.
+/// Commands that a card accepts before it is ready.
 static uint8_t sd_early(struct esk_sd_model *sd, uint8_t command,
                         uint32_t argument) {
     bool app = sd->app;
@@ -108,7 +108,7 @@ static uint8_t sd_early(struct esk_sd_model *sd, uint8_t command,
             return SD_IDLE | SD_ILLEGAL;
         }
         if (sd->part->high && (argument & 0x40000000u) == 0) {
-            return SD_IDLE; /* waits for a host that knows it */
+            return SD_IDLE; /* waits for a host that supports it */
         }
         sd->idle = sd->wait_polls > 0;
         sd->wait_polls -= sd->wait_polls > 0 ? 1 : 0;
@@ -138,7 +138,7 @@ static void sd_read_start(struct esk_sd_model *sd, uint8_t command) {
     sd->data_at = sd->chip.now_ns + SD_READ_NS;
 }
 
-/// Commands of a card that is ready. Returns R1; 0xFF: it is in the queue.
+/// Commands of a card that is ready. Returns R1; 0xFF: R1 is in the queue.
 static uint8_t sd_late(struct esk_sd_model *sd, uint8_t command,
                        uint32_t argument) {
     switch (command) {
@@ -154,7 +154,7 @@ static uint8_t sd_late(struct esk_sd_model *sd, uint8_t command,
         sd->queue_head = sd->queue_tail;
         sd->reading = false;
         sd->many = false;
-        sd_push(sd, 0x3F); /* of the data that was under way */
+        sd_push(sd, 0x3F); /* a data byte that was still to come */
         return 0;
     case 13:
         sd_push(sd, 0);
@@ -212,13 +212,13 @@ static void sd_execute(struct esk_sd_model *sd) {
                        : sd_late(sd, command, argument);
     }
     if (answer != 0xFF) {
-        sd_push(sd, 0xFF); /* the card takes a byte's time to think */
+        sd_push(sd, 0xFF); /* the card's response time, a byte */
         sd_push(sd, answer);
     }
 }
 
-/// Takes a byte of a sector to write. Returns nothing at once: the data
-/// response follows the checksum.
+/// Receives a byte of a sector to write. Answers nothing yet: the data response
+/// follows the checksum.
 static void sd_data(struct esk_sd_model *sd, uint8_t in) {
     struct esk_chip *chip = &sd->chip;
     sd->block[sd->block_count++] = in;
@@ -269,7 +269,7 @@ static void sd_token(struct esk_sd_model *sd, uint8_t in) {
     }
 }
 
-/// Puts the next data block into the queue when it is there.
+/// Adds the next data block to the queue when it is ready.
 static void sd_read_next(struct esk_sd_model *sd) {
     if (!sd->reading || sd->queue_head != sd->queue_tail ||
         sd->chip.now_ns < sd->data_at) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The internal flash model: the processor waits while a word or an erase
-/// page is worked on.
+/// The internal flash model: the processor waits during the operation on a word
+/// or an erase page.
 #include "port/models/word_flash_model.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static struct esk_word_flash_model *word_of(struct esk_chip *chip) {
     return (struct esk_word_flash_model *)chip;
 }
 
-/// Begins an operation and waits for its end, or the power's.
+/// Begins an operation and waits for its end, or for the power cut.
 static int word_wait(struct esk_word_flash_model *flash, uint32_t us) {
     struct esk_chip *chip = &flash->chip;
     esk_chip_begin(chip, us * 1000ull, true);
@@ -122,7 +122,7 @@ static int word_read(const struct esk_word_flash *port, uint32_t address,
     uint32_t at = address - flash->part->start;
     uint8_t *to = buffer;
     uint32_t word = flash->part->word_bytes;
-    /* Where the processor waits for memory, reading is running. */
+    /* A read takes time. */
     esk_chip_advance(&flash->chip, bytes * 20u);
     if (!flash->chip.on || at + bytes > flash->part->bytes) {
         return ESK_E_IO;
@@ -137,8 +137,8 @@ static int word_read(const struct esk_word_flash *port, uint32_t address,
     return ESK_OK;
 }
 
-/// Says of each word from `at` on what it is now. Without ECC it is what its
-/// bits are; with it a word that is not as wanted is torn.
+/// Records the state of each word from `at` on. Without ECC a word is its bits;
+/// with ECC a word that is not as wanted is torn.
 static void word_note(struct esk_word_flash_model *flash, uint32_t at,
                       uint32_t bytes, bool whole) {
     uint32_t word = flash->part->word_bytes;

@@ -5,8 +5,8 @@
 /// the word-program port.
 ///
 /// It refuses: words off their alignment, outside the flash, or programmed
-/// before; erases inside an erase page. With ECC (words of 8 bytes and more),
-/// a word that a cut tore reads as ESK_E_CORRUPT; without, as it is.
+/// before; erases inside an erase page. With ECC (words of 8 bytes and more) a
+/// word that a power cut tore reads as ESK_E_CORRUPT; without ECC, as its bits.
 #ifndef ESK_MODELS_WORD_FLASH_MODEL_H
 #define ESK_MODELS_WORD_FLASH_MODEL_H
 
@@ -35,7 +35,7 @@ struct esk_word_flash_model {
     struct esk_chip chip;
     const struct esk_word_flash_part *part;
     uint8_t *array;   ///< inverted: 0 is erased
-    uint8_t *written; ///< a word: 0 erased, 1 programmed, 2 torn
+    uint8_t *written; ///< of a word: 0 erased, 1 programmed, 2 torn
     bool is_protected;
     bool erasing;
     bool failing;

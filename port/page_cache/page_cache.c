@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The cache: a hash of page numbers, and a clock that chooses the victim.
-/// See page_cache.h for the picture and the invariants.
+/// The cache: a hash of page numbers, and a clock that chooses the slot to
+/// reuse. See page_cache.h for the picture and the invariants.
 #include "port/page_cache/page_cache.h"
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #define SLOT_NONE UINT32_MAX
 
 static uint32_t *head_of(const struct esk_page_cache *cache, esk_page_id page) {
-    uint32_t hash = page * 0x9E3779B1u; /* neighbours lie far apart */
+    uint32_t hash = page * 0x9E3779B1u; /* neighbours hash far apart */
     return &cache->heads[(uint64_t)hash * cache->slots >> 32];
 }
 
@@ -54,7 +54,7 @@ static void page_forget(struct esk_page_cache *cache, esk_page_id page) {
 }
 
 /// Empties the first slot from the hand on that was not used since the hand
-/// was there: at most once round, since passing clears what it looks for.
+/// passed it. At most one round, since passing a slot clears its mark.
 static uint32_t slot_take(struct esk_page_cache *cache) {
     bool found = false;
     uint32_t slot = cache->hand;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A device that keeps pages of another one in RAM, for machines that have it.
+/// A device that caches pages of another one in RAM, for machines with enough.
 ///
 ///     struct esk_page_cache cache;
 ///     esk_page_cache_init(&cache, &file.device, memory, 1 << 20);
 ///     esk_volume_mount(&volume, &cache.device, 0, arena, sizeof arena);
 ///
-/// A table's pool has a few frames and looks through all of them; this has as
-/// many pages as there is memory and finds one by its number. What the tables
-/// of a volume read is shared, and a small pool stays fast. Programs and
-/// erases go to the device below at once: nothing is ever held back.
+/// A table's pool has a few frames and compares all of them; this cache has as
+/// many pages as there is memory, and finds a page by its number. The tables of
+/// a volume share it, so a small pool stays fast. Programs and erases go to the
+/// device below at once.
 ///
 ///     heads[hash(page)] -> slot -> next -> ...      hand: the clock's
 ///
@@ -30,13 +30,12 @@
 extern "C" {
 #endif
 
-/// Bytes of memory that `pages` pages take, each with its tag, next, head and
-/// used.
+/// Bytes of memory for `pages` pages, each with its tag, next, head and used.
 #define ESK_PAGE_CACHE_BYTES(page_bytes, pages)                                \
     ((size_t)(pages) * ((size_t)(page_bytes) + 13u))
 
-/// A cache. The caller owns it; its fields are the cache's, the counters may
-/// be read and zeroed by anyone.
+/// A cache. The caller owns it; its fields are the cache's. Anyone may read and
+/// zero the counters.
 struct esk_page_cache {
     struct esk_device device; ///< mount on this
     const struct esk_device *below;
@@ -45,9 +44,9 @@ struct esk_page_cache {
     uint32_t *next;  ///< [slot], of the same hash
     uint32_t *heads; ///< [hash], a slot
     uint8_t *pages;  ///< [slot], page_bytes each
-    uint8_t *used;   ///< [slot], since the hand passed
+    uint8_t *used;   ///< [slot], used since the hand passed
     uint32_t slots;
-    uint32_t hand; ///< where the next victim is looked for
+    uint32_t hand; ///< start of the next search for a slot to reuse
     uint32_t hits; ///< reads served from RAM
     uint32_t misses;
 };
@@ -56,11 +55,11 @@ struct esk_page_cache {
 ///
 /// below    borrowed; not to be written by others while the cache is used.
 /// memory   borrowed, aligned for uint32_t.
-/// bytes    ESK_PAGE_CACHE_BYTES of at least one page; what is more makes
-///          more pages.
+/// bytes    ESK_PAGE_CACHE_BYTES of at least one page; more bytes are more
+///          pages.
 /// Returns  ESK_OK; ESK_E_NO_MEMORY.
-/// Costs    a hit copies the bytes asked for; a page is read whole or, when a
-///          part is asked for that is not there, passed on.
+/// Costs    a hit copies the bytes. A miss of a whole page reads the page; a
+///          miss of a part is passed to the device below.
 int esk_page_cache_init(struct esk_page_cache *cache,
                         const struct esk_device *below, void *memory,
                         size_t bytes);

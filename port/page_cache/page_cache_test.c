@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The cache gives what the device below has, and holds nothing back.
+/// The cache returns the bytes of the device below, and delays no write.
 #include "port/page_cache/page_cache.h"
 #include "port/ram/ram.h"
 #include "test/harness/esk_test.h"
@@ -25,14 +25,14 @@ static const struct esk_geometry geometry = {
     .flags = ESK_MEDIUM_OVERWRITE,
 };
 
-/// A RAM device whose calls are counted and fail when told to.
+/// A RAM device that counts calls and fails on request.
 struct below {
     struct esk_ram_device ram;
     struct esk_device device;
     struct esk_device_ops ops;
     uint32_t reads;
     uint32_t syncs;
-    int failure; ///< what each call returns; ESK_OK: as the RAM does
+    int failure; ///< status of each call; ESK_OK: the RAM's
 };
 
 static uint8_t memory[BYTES];
@@ -53,7 +53,7 @@ static int below_program(const struct esk_device *device, esk_page_id page,
                          uint16_t offset, const void *buffer, uint16_t bytes) {
     const struct esk_device *ram = &below.ram.device;
     (void)device;
-    /* A program that fails leaves what it pleases. */
+    /* A program that fails may leave any bytes. */
     ESK_TRY(ram->ops->program(ram, page, offset, buffer, bytes));
     return below.failure;
 }
@@ -114,13 +114,13 @@ ESK_TEST(page_cache_passes_on_a_part_that_it_has_not) {
     ESK_CHECK_INT(below.reads, 2);
 }
 
-ESK_TEST(page_cache_gives_up_pages_that_nobody_asks_for) {
+ESK_TEST(page_cache_evicts_pages_that_are_not_read) {
     begin();
     for (esk_page_id page = 0; page < 3 * SLOTS; page++) {
         check_page(0);
         check_page(page);
     }
-    /* Page 0 was asked for again and again: it never went. */
+    /* Page 0 was read again and again: it was never evicted. */
     ESK_CHECK_INT(below.reads, 3 * SLOTS);
 }
 
@@ -157,7 +157,7 @@ ESK_TEST(page_cache_is_the_device_below_whatever_is_done) {
     ESK_CHECK(cache.misses > STEPS / 10);
 }
 
-ESK_TEST(page_cache_says_what_the_device_below_says) {
+ESK_TEST(page_cache_returns_the_status_of_the_device_below) {
     uint8_t data[PAGE] = {0};
     begin();
     ESK_CHECK(cache.ops.block_is_bad == NULL);

@@ -4,11 +4,11 @@
 /// The file device: pread or a mapping to read, pwrite to write, fsync to
 /// sync.
 ///
-/// Invariant: no access leaves the file. A mapped read is bounded by the
-/// length that was mapped, which never is more than the file had, so a
-/// truncated image gives ESK_E_IO and not SIGBUS. Reads and writes that stop
-/// half-way or are interrupted go on; a read that meets the end is ESK_E_IO.
-/// What was read ahead is forgotten at the next program or erase.
+/// Invariant: no access is outside the file. A mapped read is bounded by the
+/// mapped length, which is at most the file's, so a truncated image returns
+/// ESK_E_IO and raises no SIGBUS. Reads and writes that are interrupted or
+/// incomplete are continued; a read at the file's end is ESK_E_IO. The next
+/// program or erase drops the bytes that were read ahead.
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -24,7 +24,7 @@ _Static_assert(sizeof(off_t) >= 8, "build with 64-bit file offsets");
 
 enum {
     FILE_CHUNK_BYTES = 16384, ///< at least the largest page
-    FILE_RUN = 2,             ///< reads in a row before one reads ahead
+    FILE_RUN = 2,             ///< consecutive reads before one reads ahead
 };
 
 static uint64_t file_geometry_bytes(const struct esk_geometry *geometry) {
@@ -78,7 +78,7 @@ static int file_fill(int descriptor, uint8_t erased_value, uint64_t bytes,
     return ESK_OK;
 }
 
-/// Sets `address` to where the bytes are.
+/// Sets `address` to the address of the bytes.
 /// Returns ESK_OK; ESK_E_IO when they are not on the device.
 static int file_address(const struct esk_device *device, esk_page_id page,
                         uint16_t offset, uint16_t bytes, uint64_t *address) {
@@ -91,7 +91,7 @@ static int file_address(const struct esk_device *device, esk_page_id page,
     return ESK_OK;
 }
 
-/// Reads from `address` on what `ahead` can hold, up to the file's end.
+/// Fills `ahead` with the file's bytes from `address` on.
 static void ahead_fill(struct esk_posix_file *file, uint64_t address) {
     ssize_t got =
         pread(file->descriptor, file->ahead, file->ahead_bytes, (off_t)address);
@@ -99,14 +99,14 @@ static void ahead_fill(struct esk_posix_file *file, uint64_t address) {
     file->ahead_held = got > 0 ? (uint32_t)got : 0;
 }
 
-/// Whether the bytes were read ahead.
+/// Whether `ahead` contains the bytes.
 static bool ahead_has(const struct esk_posix_file *file, uint64_t address,
                       uint16_t bytes) {
     return address >= file->ahead_start &&
            address + bytes <= file->ahead_start + file->ahead_held;
 }
 
-/// Reads where nothing is mapped.
+/// Reads without a mapping.
 static int file_read_call(struct esk_posix_file *file, uint64_t address,
                           void *buffer, uint16_t bytes) {
     bool follows = address == file->read_end;
@@ -166,7 +166,7 @@ static int file_erase(const struct esk_device *device, uint32_t block) {
         return ESK_E_IO;
     }
     if ((geometry->flags & ESK_MEDIUM_OVERWRITE) != 0) {
-        return ESK_OK; /* its pages are written over: esker/device.h */
+        return ESK_OK; /* its pages are overwritten: esker/device.h */
     }
     uint64_t bytes = (uint64_t)geometry->block_pages * geometry->page_bytes;
     file->ahead_held = 0;
@@ -189,7 +189,8 @@ static const struct esk_device_ops file_ops = {
     .sync = file_sync,
 };
 
-/// Maps what the file has of the device. An empty file stays unmapped.
+/// Maps the part of the file that is on the device. An empty file stays
+/// unmapped.
 static int file_map(struct esk_posix_file *file, uint64_t file_bytes) {
     uint64_t bytes = file_geometry_bytes(&file->device.geometry);
     bytes = file_bytes < bytes ? file_bytes : bytes;
@@ -209,7 +210,7 @@ static int file_map(struct esk_posix_file *file, uint64_t file_bytes) {
     return ESK_OK;
 }
 
-/// Checks the open file's length and maps it when that was asked for.
+/// Checks the open file's length, and maps the file if requested.
 static int file_start(struct esk_posix_file *file, unsigned flags) {
     struct stat status;
     uint64_t bytes = file_geometry_bytes(&file->device.geometry);

@@ -11,10 +11,10 @@
 ///     ...
 ///     esk_posix_file_close(&file);
 ///
-/// Pages may be programmed again without an erase, whatever the geometry
-/// says; where it says so (ESK_MEDIUM_OVERWRITE) an erase writes nothing and
-/// the pages keep their bytes. The driver allocates nothing. Its struct, which
-/// has room to read ahead, must not move while open.
+/// Pages may be programmed again without an erase, whatever the geometry is.
+/// With ESK_MEDIUM_OVERWRITE an erase writes nothing, and the pages keep their
+/// bytes. The driver allocates nothing. Its struct, which contains the
+/// read-ahead buffer, must not move while open.
 #ifndef ESK_POSIX_FILE_POSIX_FILE_H
 #define ESK_POSIX_FILE_POSIX_FILE_H
 
@@ -31,17 +31,17 @@ extern "C" {
 enum esk_posix_file_flags {
     /// Programs and erases fail with ESK_E_IO; the file is never written.
     ESK_POSIX_FILE_READ_ONLY = 1u << 0,
-    /// Reads copy from a mapping: no system call a page. While it is mapped
-    /// nobody may truncate the file: the system would end the process.
+    /// Reads copy from a mapping: no system call a page. While the file is
+    /// mapped nobody may truncate it: the system would end the process.
     ESK_POSIX_FILE_MMAP = 1u << 1,
     /// Opens a file of any length, to salvage it: bytes past its end read as
-    /// erased, and what follows the last page is left alone. Needs
+    /// erased, and bytes after the last page are ignored. Needs
     /// ESK_POSIX_FILE_READ_ONLY.
     ESK_POSIX_FILE_ANY_LENGTH = 1u << 2,
 };
 
 enum {
-    /// Bytes that are read ahead unless esk_posix_file_read_ahead says so.
+    /// Default number of bytes that are read ahead.
     ESK_POSIX_FILE_AHEAD_BYTES = 32768,
 };
 
@@ -51,23 +51,24 @@ struct esk_posix_file {
     const uint8_t *map;       ///< NULL: not mapped
     uint64_t map_bytes;
     uint64_t end;   ///< bytes from here on read as erased
-    uint8_t *ahead; ///< what was read ahead; NULL: nothing is
+    uint8_t *ahead; ///< bytes that were read ahead; NULL: none
     uint32_t ahead_bytes;
-    uint32_t ahead_held;  ///< of them
-    uint64_t ahead_start; ///< where in the file
-    uint64_t read_end;    ///< of the read before
-    uint8_t run;          ///< reads that followed one another
+    uint32_t ahead_held;  ///< number of valid bytes in `ahead`
+    uint64_t ahead_start; ///< their offset in the file
+    uint64_t read_end;    ///< end of the last read
+    uint8_t run;          ///< consecutive reads
     int descriptor;
     bool read_only;
-    uint8_t own[ESK_POSIX_FILE_AHEAD_BYTES]; ///< `ahead`, unless the caller's
+    uint8_t own[ESK_POSIX_FILE_AHEAD_BYTES]; ///< `ahead`, unless the caller
+                                             ///< gives other memory
 };
 
 /// Makes the image `path`, every byte the geometry's erased_value, and opens
 /// it. An existing file is never touched.
 ///
-/// flags    enum esk_posix_file_flags; only MMAP makes sense.
+/// flags    enum esk_posix_file_flags; only MMAP is useful.
 /// Returns  ESK_OK; ESK_E_EXISTS; ESK_E_GEOMETRY; ESK_E_INVALID for flags;
-///          ESK_E_IO, and then no file is left.
+///          ESK_E_IO, and then the file is removed.
 int esk_posix_file_create(struct esk_posix_file *file, const char *path,
                           const struct esk_geometry *geometry, unsigned flags);
 
@@ -79,19 +80,19 @@ int esk_posix_file_create(struct esk_posix_file *file, const char *path,
 int esk_posix_file_open(struct esk_posix_file *file, const char *path,
                         const struct esk_geometry *geometry, unsigned flags);
 
-/// Reads another number of bytes ahead. A file that is not mapped always reads
-/// ahead: once two reads have followed the one before them, the next takes
-/// what follows as well, ESK_POSIX_FILE_AHEAD_BYTES with one system call. What
-/// another process writes there meanwhile is not seen.
+/// Changes how many bytes are read ahead. A file that is not mapped always
+/// reads ahead: after two consecutive reads the next one also reads what
+/// follows, ESK_POSIX_FILE_AHEAD_BYTES with one system call. Later writes of
+/// another process to these bytes are not seen.
 ///
-/// memory   borrowed until the file is closed; at least two pages are worth it.
+/// memory   borrowed until the file is closed; at least two pages are useful.
 ///          NULL: nothing is read ahead.
 /// Costs    a scan has a system call every `bytes` instead of every page.
 void esk_posix_file_read_ahead(struct esk_posix_file *file, void *memory,
                                uint32_t bytes);
 
-/// Closes the image; what was not synced may not survive.
-/// Returns  ESK_OK; ESK_E_IO, and it is closed all the same.
+/// Closes the image; unsynced writes may be lost.
+/// Returns  ESK_OK; ESK_E_IO: it is closed as well.
 int esk_posix_file_close(struct esk_posix_file *file);
 
 #ifdef __cplusplus

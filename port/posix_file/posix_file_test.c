@@ -63,7 +63,7 @@ ESK_TEST(posix_file_keeps_its_bytes_over_a_reopen) {
         ESK_CHECK_INT(device->ops->program(device, 31, 511, data, 1), ESK_OK);
         ESK_CHECK_INT(device->ops->read(device, 31, 511, seen, 1), ESK_OK);
         ESK_CHECK_INT(seen[0], 7);
-        /* What is written over need not be erased: esker/device.h. */
+        /* Overwritten pages need no erase: esker/device.h. */
         ESK_CHECK_INT(device->ops->erase(device, 1), ESK_OK);
         ESK_CHECK_INT(device->ops->read(device, 5, 1, seen, 511), ESK_OK);
         ESK_CHECK_BYTES(seen + 1, data + 1, 510);
@@ -203,7 +203,7 @@ ESK_TEST(posix_file_refuses_what_is_outside_the_device) {
     image_end();
 }
 
-ESK_TEST(posix_file_open_names_what_is_wrong) {
+ESK_TEST(posix_file_open_reports_what_is_wrong) {
     struct esk_posix_file file;
     struct esk_geometry none = geometry;
     none.page_bytes = 0;
@@ -230,7 +230,7 @@ ESK_TEST(posix_file_open_names_what_is_wrong) {
     image_end();
 }
 
-/// Fills `page` with a number of its own.
+/// Fills `page` with its own number.
 static void page_number(uint8_t *page, uint32_t number) {
     memset(page, (int)(number & 0xFFu), PAGE);
     memcpy(page, &number, sizeof number);

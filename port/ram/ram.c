@@ -6,7 +6,7 @@
 
 #include "port/ram/ram.h"
 
-/// Returns where the bytes are, NULL when they are not on the device.
+/// Returns the address of the bytes, NULL when they are not on the device.
 static uint8_t *ram_at(const struct esk_device *device, esk_page_id page,
                        uint16_t offset, uint16_t bytes) {
     const struct esk_geometry *geometry = &device->geometry;

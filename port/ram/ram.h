@@ -8,8 +8,8 @@
 ///     esk_ram_device_init(&ram, &geometry, memory, sizeof memory);
 ///     esk_volume_mount(&volume, &ram.device, 0, arena, sizeof arena);
 ///
-/// The driver trusts its caller as a chip does: it checks bounds, not the
-/// order of programs. Use port/sim to check that. It allocates nothing.
+/// The driver checks bounds, as a chip does, but not the order of programs.
+/// port/sim checks the order. It allocates nothing.
 #ifndef ESK_RAM_RAM_H
 #define ESK_RAM_RAM_H
 
@@ -30,7 +30,8 @@ struct esk_ram_device {
 
 /// Makes a device of `geometry` over `memory`.
 ///
-/// memory   kept, and left as it is: what a reset preserved can be mounted.
+/// memory   borrowed while in use, and not changed: bytes that survived a reset
+///          can be mounted.
 /// bytes    at least block_count * block_pages * page_bytes.
 /// Returns  ESK_OK; ESK_E_GEOMETRY; ESK_E_NO_MEMORY when `bytes` is too few.
 /// Costs    nothing; erase the blocks to start empty.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The RAM device keeps what it is given, and stays within it.
+/// The RAM device stores its bytes, and does not access others.
 #include "port/ram/ram.h"
 #include "test/harness/esk_test.h"
 

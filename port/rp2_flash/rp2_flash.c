@@ -3,12 +3,13 @@
 
 /// RP2040 and RP2350: reads are memory, changes are calls of the SDK.
 ///
-/// The SDK does not say whether a program or erase went well, so each is read
-/// back. It programs whole pages from SRAM: a part of one is laid into a page
-/// of 0xFF, and a bit that is programmed as 1 keeps its value.
+/// The SDK does not report whether a program or erase succeeded, so each is
+/// read back. The SDK programs whole pages from SRAM: a part of a page is
+/// copied into a page of 0xFF, and a bit that is programmed as 1 keeps its
+/// value.
 ///
-/// Invariant: what the SDK reads while the flash is away, the page and the
-/// order, is in SRAM.
+/// Invariant: what the SDK reads while the flash is unreadable, the page and
+/// the order, is in SRAM.
 #include <stddef.h>
 #include <string.h>
 
@@ -25,15 +26,15 @@ enum { RP2_TIMEOUT_MS = 1000 };
 _Static_assert(FLASH_PAGE_SIZE == ESK_RP2_FLASH_PAGE_BYTES, "page of the SDK");
 _Static_assert(FLASH_SECTOR_SIZE == ESK_RP2_FLASH_SECTOR_BYTES, "its sector");
 
-/* The RP2350 may run from a partition that XIP_BASE shows at 0; the SDK's
-   calls count from the flash's beginning, and so does this window. */
+/* The RP2350 may run from a partition that XIP_BASE shows at 0. The SDK's calls
+   count from the start of the flash, and so does this window. */
 #ifdef XIP_NOCACHE_NOALLOC_NOTRANSLATE_BASE
 #define RP2_WINDOW XIP_NOCACHE_NOALLOC_NOTRANSLATE_BASE
 #else
 #define RP2_WINDOW XIP_BASE
 #endif
 
-/// What is done while the flash is away.
+/// The change that is made while the flash is unreadable.
 struct rp2_change {
     uint32_t address;
     const uint8_t *page; ///< NULL: an erase
@@ -111,7 +112,7 @@ static int rp2_erase(const struct esk_device *device, uint32_t block) {
     return ESK_OK;
 }
 
-/// Nothing to do: what returned ESK_OK is on the medium.
+/// Nothing to do: a call that returned ESK_OK is on the medium.
 static int rp2_sync(const struct esk_device *device) {
     (void)device;
     return ESK_OK;

@@ -8,14 +8,14 @@
 ///     esk_rp2_flash_init(&flash, &region);
 ///     esk_volume_mount(&volume, &flash.device, 0, arena, sizeof arena);
 ///
-/// A block is a sector of 4,096 bytes, a page 256 bytes or what the caller
-/// asks for. Bytes are programmed one by one, so syncs seal: the SDK programs
-/// 256 bytes at a time, and what is not asked for is sent as 0xFF, which
-/// leaves a NOR cell as it is.
+/// A block is a sector of 4,096 bytes, a page 256 bytes or config.page_bytes.
+/// Bytes are programmed one by one, so syncs seal: the SDK programs 256 bytes
+/// at a time, and the driver sends the other bytes as 0xFF, which leaves a NOR
+/// cell as it is.
 ///
-/// While the flash programs or erases, nothing can be read from it: no code,
-/// no constant, by neither core. flash_safe_execute of the SDK sees to that;
-/// core 1, once it runs, must have called flash_safe_execute_core_init.
+/// While the flash programs or erases, neither core can read code or constants
+/// from it. flash_safe_execute of the SDK takes care of that; core 1, once it
+/// runs, must have called flash_safe_execute_core_init.
 #ifndef ESK_RP2_FLASH_RP2_FLASH_H
 #define ESK_RP2_FLASH_RP2_FLASH_H
 
@@ -34,11 +34,11 @@ enum {
 };
 
 /// Calls `call` while neither core uses the flash and no interrupt runs.
-/// Returns 0 when `call` was made and all is as before, as flash_safe_execute.
+/// Returns 0 when `call` was made and all runs again, as flash_safe_execute.
 typedef int (*esk_rp2_execute)(void (*call)(void *), void *parameter,
                                uint32_t timeout_ms);
 
-/// The region used, and how. Nothing here is stored.
+/// The region, and how it is used. Nothing here is stored.
 struct esk_rp2_flash_config {
     uint32_t address;        ///< from the flash's beginning; 0: at its end
     uint32_t bytes;          ///< whole sectors
@@ -54,7 +54,7 @@ struct esk_rp2_flash {
     esk_rp2_execute execute;
     uint32_t timeout_ms;
     uint32_t address;
-    uint8_t page[ESK_RP2_FLASH_PAGE_BYTES]; ///< what is programmed
+    uint8_t page[ESK_RP2_FLASH_PAGE_BYTES]; ///< bytes of the present program
 };
 
 /// Makes a device of the region.

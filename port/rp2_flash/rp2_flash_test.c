@@ -104,7 +104,7 @@ ESK_TEST(rp2_flash_programs_parts_and_leaves_the_rest) {
         bool done = i < 8 || (i >= 250 && i < 450) || i == 511;
         ESK_CHECK_INT(seen[i], done ? 0x5A : 0xFF);
     }
-    /* What firmware has as a constant is in the flash itself. */
+    /* A constant of the firmware is in the flash itself. */
     ESK_CHECK_INT(program(4, 3, fake_rp2_xip, 100), ESK_OK);
     ESK_CHECK_TEXT(rp2_fake.chip.violation, "");
 }
@@ -163,7 +163,7 @@ ESK_TEST(rp2_flash_takes_another_way_to_stop_the_other_core) {
     ESK_CHECK_TEXT(rp2_fake.chip.violation, "");
 }
 
-ESK_TEST(series_lives_on_rp2_flash_through_power_cuts_and_failing_calls) {
+ESK_TEST(series_on_rp2_flash_survives_power_cuts_and_failing_calls) {
     static const uint16_t pages[] = {256, 512};
     for (unsigned i = 0; i < 2; i++) {
         flash_make(pages[i]);

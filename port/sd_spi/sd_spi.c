@@ -7,9 +7,9 @@
 ///     read       token FE, 512 bytes, CRC16; or an error token
 ///     write      token, 512 bytes, CRC16; data response; busy; CMD13
 ///
-/// Invariants: every path ends in sd_end, which gives the card the clocks it
-/// needs to let go of the line. A program is acknowledged only after the
-/// card is no longer busy and CMD13 reports no error.
+/// Invariants: every path ends in sd_end, which gives the card the clocks that
+/// it needs to release the line. A program is acknowledged only after the card
+/// is no longer busy and CMD13 reports no error.
 #include <stddef.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ enum sd_byte {
     SD_TOKEN_WRITE_MANY = 0xFC,
     SD_TOKEN_STOP = 0xFD,
     SD_TOKEN_ECC = 0x04, ///< in an error token
-    SD_RESPONSE = 0x1F,  ///< of the data response: these bits count
+    SD_RESPONSE = 0x1F,  ///< of the data response: the bits that matter
     SD_ACCEPTED = 0x05,
     SD_WRITE_ERROR = 0x0D,
     SD_STATUS_PROTECTED = 0x22, ///< CMD13's second byte
@@ -65,7 +65,7 @@ static int sd_out(const struct esk_sd_spi *sd, const uint8_t *bytes,
     return sd->spi->transfer(sd->spi, bytes, NULL, count);
 }
 
-/// Deselects, and clocks the card off the line.
+/// Deselects, and clocks until the card releases the line.
 static void sd_end(const struct esk_sd_spi *sd) {
     sd->spi->deselect(sd->spi);
     (void)sd_in(sd, NULL, 1);
@@ -96,7 +96,7 @@ static uint8_t sd_crc7(const uint8_t *bytes, uint8_t count) {
     return crc | 1;
 }
 
-/// Waits while the line has the byte `busy` (`same`), or until it has it.
+/// Waits while the line has the byte `value` (`same`), or until it has it.
 static int sd_wait(const struct esk_sd_spi *sd, uint8_t value, bool same,
                    uint8_t *byte) {
     for (uint32_t waited = 0; waited <= SD_READY_US; waited += SD_STEP_US) {
@@ -109,7 +109,7 @@ static int sd_wait(const struct esk_sd_spi *sd, uint8_t value, bool same,
     return ESK_E_IO;
 }
 
-/// Waits until the card holds the line low no longer.
+/// Waits until the card no longer holds the line low.
 static int sd_ready(const struct esk_sd_spi *sd) {
     uint8_t byte;
     return sd_wait(sd, 0xFF, false, &byte);
@@ -125,7 +125,7 @@ static int sd_send(const struct esk_sd_spi *sd, uint8_t command,
     frame[5] = sd_crc7(frame, 5);
     ESK_TRY(sd_out(sd, frame, sizeof frame));
     if (command == SD_STOP) {
-        ESK_TRY(sd_in(sd, answer, 1)); // a byte of the data still under way
+        ESK_TRY(sd_in(sd, answer, 1)); // a data byte that was still to come
     }
     *answer = 0xFF;
     for (uint8_t i = 0; i < SD_ANSWER_BYTES && (*answer & 0x80) != 0; i++) {
@@ -153,7 +153,7 @@ static int sd_ask(const struct esk_sd_spi *sd, uint8_t command,
     return status;
 }
 
-/// Begins a transaction whose command the card has to take.
+/// Begins a transaction whose command the card must accept.
 static int sd_open(const struct esk_sd_spi *sd, uint8_t command,
                    uint32_t argument) {
     uint8_t answer;
@@ -161,8 +161,8 @@ static int sd_open(const struct esk_sd_spi *sd, uint8_t command,
     return answer == 0 ? ESK_OK : ESK_E_IO;
 }
 
-/// Takes a data block of `count` bytes: those from `skip` on go to `*to`,
-/// which moves on, at most `*left` of them. All are in the checksum.
+/// Reads a data block of `count` bytes: those from `skip` on go to `*to`, which
+/// moves on, at most `*left` of them. The checksum covers all.
 static int sd_take(const struct esk_sd_spi *sd, uint16_t count, uint16_t skip,
                    uint8_t **to, uint16_t *left) {
     uint8_t chunk[SD_CHUNK];
@@ -230,7 +230,7 @@ static int sd_read(const struct esk_device *device, esk_page_id page,
     return status;
 }
 
-/// Sends one sector after its token; waits until the card has it.
+/// Sends one sector after its token; waits until the card has written it.
 static int sd_give(const struct esk_sd_spi *sd, uint8_t token,
                    const uint8_t *from) {
     uint16_t crc = sd_crc16(0, from, SD_SECTOR);
@@ -248,7 +248,7 @@ static int sd_give(const struct esk_sd_spi *sd, uint8_t token,
     return (ends[0] & SD_RESPONSE) == SD_WRITE_ERROR ? ESK_E_MEDIUM : ESK_E_IO;
 }
 
-/// Asks how the last write went, beyond its data responses.
+/// Reads the result of the last write, beyond its data responses.
 static int sd_written(const struct esk_sd_spi *sd) {
     uint8_t answer;
     uint8_t more;
@@ -290,16 +290,17 @@ static int sd_program(const struct esk_device *device, esk_page_id page,
     }
     sd_end(sd);
     int written = sd_written(sd);
-    // A sector that is protected says so only here.
+    // Only this reports a protected sector.
     return status == ESK_OK || written == ESK_E_READ_ONLY ? written : status;
 }
 
-/// Nothing: pages are overwritten.
+/// Nothing to do: pages are overwritten.
 static int sd_erase(const struct esk_device *device, uint32_t block) {
     return block < device->geometry.block_count ? ESK_OK : ESK_E_IO;
 }
 
-/// Asks that the card be there and idle; what it acknowledged, it has.
+/// Checks that the card is there and idle: what it acknowledged is on the
+/// medium.
 static int sd_sync(const struct esk_device *device) {
     const struct esk_sd_spi *sd = device->context;
     uint8_t answer;

@@ -8,10 +8,13 @@
 ///     ... raise the bus to 25 MHz or less ...
 ///     esk_volume_mount(&volume, &sd.device, 0, arena, sizeof arena);
 ///
-/// A page is one sector of 512 bytes or a few of them; pages are overwritten
-/// and erase does nothing. Commands and data carry checksums both ways. The
-/// card's sectors are used as they are: without sector_first, whatever file
-/// system it had is gone.
+/// A page is one sector of 512 bytes or several; pages are overwritten, and
+/// erase does nothing. Commands and data have checksums both ways. The driver
+/// writes raw sectors: without sector_first it destroys the card's file system.
+///
+/// Read returns ESK_E_CORRUPT when the card's ECC failed; program ESK_E_MEDIUM
+/// when the card reports a write error, ESK_E_READ_ONLY on a protected sector,
+/// ESK_E_INVALID for parts of a sector; all ESK_E_IO.
 #ifndef ESK_SD_SPI_SD_SPI_H
 #define ESK_SD_SPI_SD_SPI_H
 
@@ -43,27 +46,21 @@ struct esk_sd_spi {
     bool byte_addressed; ///< SDSC
 };
 
-/// Brings the card into SPI mode and reads what it is. Also after a card was
-/// changed.
+/// Brings the card into SPI mode and identifies it. Call it again for another
+/// card.
 ///
-/// spi      kept. Mode 0; at most 400 kHz until this returns.
+/// spi      borrowed while in use. Mode 0; at most 400 kHz until this returns.
 /// config   NULL: the defaults.
 /// Returns  ESK_OK.
 ///          ESK_NOT_FOUND     no card answers: all bytes 0xFF or 0x00.
-///          ESK_E_UNSUPPORTED no SD card (MMC), or one that does not take
-///                            this voltage or describe itself.
-///          ESK_E_IO          the bus or a checksum failed, or the card does
-///                            not get ready within 1 s.
+///          ESK_E_UNSUPPORTED no SD card (MMC), or the wrong voltage, or no
+///                            CSD that this driver can read.
+///          ESK_E_IO          the bus or a checksum failed, or the card is
+///                            not ready within 1 s.
 ///          ESK_E_GEOMETRY    the card is smaller than config asks, or
 ///                            page_bytes is no multiple of 512.
-///          ESK_E_READ_ONLY   the card's CSD is write-protected. The device
-///                            is made all the same, for read-only mounts.
-///                            The slider is a switch that the card cannot
-///                            see: it is the board's to read.
-///
-/// The device's read returns ESK_E_CORRUPT when the card's ECC failed; program
-/// ESK_E_MEDIUM when the card reports a write error, ESK_E_READ_ONLY on a
-/// protected sector, ESK_E_INVALID for parts of a sector; all ESK_E_IO.
+///          ESK_E_READ_ONLY   the card's CSD is write-protected; read-only
+///                            mounts work. The slider is the board's to read.
 int esk_sd_spi_init(struct esk_sd_spi *sd, const struct esk_spi *spi,
                     const struct esk_sd_spi_config *config);
 

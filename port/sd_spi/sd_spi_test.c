@@ -107,7 +107,7 @@ ESK_TEST(sd_moves_long_pages_in_one_command) {
     }
 }
 
-ESK_TEST(sd_says_what_is_wrong_with_a_card) {
+ESK_TEST(sd_reports_what_is_wrong_with_a_card) {
     card_make(2);
     chip_check_absent(&calls);
     model->voltage = 2;
@@ -177,7 +177,7 @@ ESK_TEST(sd_survives_a_bus_error_at_every_byte) {
     ESK_CHECK(failed > 520);
 }
 
-ESK_TEST(sd_costs_the_bytes_that_its_readme_says) {
+ESK_TEST(sd_costs_the_bytes_of_its_readme) {
     card_start(2);
     const uint64_t *bytes = &model->chip.bytes;
     uint64_t from = *bytes;
@@ -188,7 +188,7 @@ ESK_TEST(sd_costs_the_bytes_that_its_readme_says) {
     ESK_CHECK(*bytes - from >= 539 && *bytes - from < 580);
 }
 
-ESK_TEST(series_lives_on_sd_through_power_cuts) {
+ESK_TEST(series_on_sd_survives_power_cuts) {
     for (size_t i = 0; i < 2 * esk_sd_part_count; i++) {
         card_make(i / 2);
         config.page_bytes = i % 2 == 0 ? 512 : 1024;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A board in QEMU: storage and input are files of the folder it was started
-/// in, reached by semihosting (ARM's specification, version 2; RISC-V's is
-/// the same with its own trap).
+/// A board in QEMU: storage and input are files of the working folder, read and
+/// written by semihosting (ARM's specification, version 2; RISC-V's is the same
+/// with its own trap).
 ///
 ///     storage.img     the storage, made by who starts the board
 ///     input.rows      the input
 ///     console         QEMU's stderr
 ///
-/// A call takes the core some tens of instructions; the copy takes none.
+/// A call costs the core some tens of instructions; the copy costs none.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,7 +46,7 @@ static int file_seek(intptr_t file, uint32_t address) {
     return semihosting_call(SYS_SEEK, block) == 0 ? 0 : -1;
 }
 
-/// Reads or writes; the call answers with the bytes it did not do.
+/// Reads or writes; the call returns the number of bytes that it did not copy.
 static int file_copy(int operation, intptr_t file, uint32_t address,
                      const void *buffer, uint32_t bytes) {
     uintptr_t block[3] = {(uintptr_t)(file - 1), (uintptr_t)buffer, bytes};

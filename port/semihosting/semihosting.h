@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The trap that asks the debugger, here QEMU, for an operation of its host.
+/// The trap that requests an operation from the debugger, here QEMU.
 #ifndef ESK_PORT_SEMIHOSTING_H
 #define ESK_PORT_SEMIHOSTING_H
 
 #include <stdint.h>
 
-/// Does `operation` with its parameter block. Returns what the host says.
+/// Does `operation` with its parameter block. Returns the host's result.
 static inline intptr_t semihosting_call(int operation, const void *block) {
 #if defined(__arm__)
     register intptr_t result __asm__("r0") = operation;

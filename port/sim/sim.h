@@ -3,9 +3,9 @@
 
 /// The flash simulator: NOR, NAND, DataFlash, SD and friends in memory.
 ///
-/// It counts what is done to the medium, adds up simulated time, refuses
-/// what the medium refuses, and breaks on demand. All chance comes from one
-/// seed: the same seed and the same calls give the same bytes.
+/// It counts operations, adds up simulated time, refuses what the medium
+/// refuses, and fails on demand. All random choices come from one seed: the
+/// same seed and the same calls give the same bytes.
 ///
 ///     struct esk_sim *sim;
 ///     struct esk_sim_config config = {.part = "w25q64jv", .seed = 7};
@@ -13,9 +13,9 @@
 ///     esk_sim_create(&sim, &config);
 ///     esk_volume_mount(&volume, esk_sim_device(sim), 0, arena, sizeof arena);
 ///
-/// Operations are programs and erases, counted together from 0: that number
-/// is what a power cut is aimed at. Host code: it uses malloc and stdio.
-/// Simulators that are clones of each other belong to one thread.
+/// Operations are programs and erases, counted together from 0: a power cut is
+/// aimed at such a number. Host code: it uses malloc and stdio. Simulators that
+/// are clones of each other belong to one thread.
 #ifndef ESK_SIM_SIM_H
 #define ESK_SIM_SIM_H
 
@@ -32,7 +32,7 @@ extern "C" {
 /// A simulator; opaque.
 struct esk_sim;
 
-/// What an operation costs in simulated time.
+/// Simulated time of an operation.
 ///
 /// A read costs read_ns (or read_sequential_ns when it is of the page after
 /// the last page read) plus read_byte_ps a byte. A program costs program_ns
@@ -60,36 +60,36 @@ enum esk_sim_medium {
 };
 
 enum esk_sim_unknown {
-    ESK_SIM_UNKNOWN_READ = 1u << 0,    ///< no read time known: 0 is used
-    ESK_SIM_UNKNOWN_PROGRAM = 1u << 1, ///< likewise program time
-    ESK_SIM_UNKNOWN_ERASE = 1u << 2,   ///< likewise erase time
+    ESK_SIM_UNKNOWN_READ = 1u << 0,    ///< read time unknown: 0 is used
+    ESK_SIM_UNKNOWN_PROGRAM = 1u << 1, ///< program time unknown: 0 is used
+    ESK_SIM_UNKNOWN_ERASE = 1u << 2,   ///< erase time unknown: 0 is used
 };
 
 /// One part of data/parts/parts.csv.
 struct esk_sim_part {
-    const char *name;  ///< what config.part takes
-    const char *label; ///< as its source calls it
+    const char *name;  ///< for config.part
+    const char *label; ///< its name in the source
     uint8_t medium;    ///< enum esk_sim_medium
     uint8_t unknown;   ///< enum esk_sim_unknown, for the typical times
     struct esk_geometry geometry;
     uint32_t endurance;            ///< erases a block; 0: unknown
     uint32_t bad_blocks_max;       ///< factory bad blocks at most; 0: unknown
-    struct esk_sim_timing typical; ///< the maximum where only that is known
-    struct esk_sim_timing worst;   ///< the typical where only that is known
+    struct esk_sim_timing typical; ///< the maximum if only that is known
+    struct esk_sim_timing worst;   ///< the typical if only that is known
     const char *assumed;           ///< values the source lacks, "" when none
     const char *note;
 };
 
-/// Says to draw the number of factory bad blocks from the part's maximum.
+/// Draws the number of factory bad blocks from the part's maximum.
 #define ESK_SIM_BAD_BLOCKS_DRAWN UINT32_MAX
 
-/// How to make a simulator. Zero means the default in every field.
+/// Parameters of a simulator. Zero means the default in every field.
 struct esk_sim_config {
     /// A name in data/parts/parts.csv; NULL: `geometry` alone.
     const char *part;
-    /// With a part: every nonzero field replaces the part's. A new
-    /// page_bytes keeps the erase unit's bytes, and so its pages follow.
-    /// Without a part: the geometry, as it is.
+    /// With a part: every nonzero field replaces the part's. A new page_bytes
+    /// keeps the erase unit's bytes and changes its number of pages. Without a
+    /// part: the geometry.
     struct esk_geometry geometry;
     /// Replaces the part's; NULL: the part's typical times, or all 0.
     const struct esk_sim_timing *timing;
@@ -100,17 +100,17 @@ struct esk_sim_config {
     bool dirty; ///< starts with seeded garbage; else erased, as from factory
     /// With ESK_MEDIUM_OVERWRITE: erase leaves the bytes as they are.
     bool erase_keeps;
-    /// With ESK_MEDIUM_OVERWRITE: a program that a cut or a failure ends
-    /// leaves what was there or what was meant, never a mix.
+    /// With ESK_MEDIUM_OVERWRITE: after a cut or a failure a program has its
+    /// old or its new bytes, never a mix.
     bool whole_writes;
     /// Bytes that ecc_bits are corrected in, each word for itself, as in the
-    /// flash of a controller; 0: a page. A word that a cut did not reach is
-    /// erased; a torn one reads as ESK_E_CORRUPT, and its page with it: such
-    /// a geometry has programs_per_page_max 1. Divides program_bytes.
+    /// flash of a controller; 0: a page. A word before its program is erased; a
+    /// torn one reads as ESK_E_CORRUPT, and its page, too: such a geometry has
+    /// programs_per_page_max 1. Divides program_bytes.
     uint16_t ecc_bytes;
-    /// With ESK_MEDIUM_OVERWRITE: programs that a card keeps in a cache until
-    /// a sync; 0: none. A cut loses some of them: all, the latest, any, or
-    /// one. When the cache is full the card writes out one of its pages.
+    /// With ESK_MEDIUM_OVERWRITE: programs that a card caches until a sync; 0:
+    /// none. A cut loses some of them: all, the latest, any, or one. When the
+    /// cache is full, the card writes one of its pages.
     uint16_t cache_programs;
 };
 
@@ -120,14 +120,14 @@ struct esk_sim_config {
 /// Costs    memory for the blocks that are programmed, not for the capacity.
 int esk_sim_create(struct esk_sim **sim, const struct esk_sim_config *config);
 
-/// Makes `copy` an independent simulator in the same state as `sim`.
-/// A snapshot is a clone that nobody runs; see esk_sim_restore.
+/// Makes `copy` an independent simulator in the same state as `sim`. A clone
+/// that is never run is a snapshot; see esk_sim_restore.
 /// Returns  ESK_OK; ESK_E_NO_MEMORY.
-/// Costs    one pointer a block: bytes are shared until they are changed.
+/// Costs    one pointer a block: bytes are shared until they change.
 int esk_sim_clone(struct esk_sim **copy, const struct esk_sim *sim);
 
-/// Puts `sim` back into the state of `snapshot`, a clone of it: bytes, wear,
-/// counters, faults, seed and power. `snapshot` can be used again.
+/// Sets `sim` to the state of `snapshot`, a clone of it: bytes, wear, counters,
+/// faults, seed and power. `snapshot` can be used again.
 /// Costs    one pointer comparison a block.
 void esk_sim_restore(struct esk_sim *sim, const struct esk_sim *snapshot);
 
@@ -168,8 +168,8 @@ const struct esk_sim_counters *esk_sim_counters(const struct esk_sim *sim);
 /// Sets every counter to 0; wear, violations and op count stay.
 void esk_sim_counters_reset(struct esk_sim *sim);
 
-/// Programs and erases tried since creation: the next one's number. Refused
-/// calls and calls without power are not counted.
+/// Number of programs and erases tried since creation, which is the next one's
+/// number. Refused calls and calls without power do not count.
 uint64_t esk_sim_op_count(const struct esk_sim *sim);
 
 /// Completed erases of `block`.
@@ -184,7 +184,7 @@ struct esk_sim_wear {
     uint32_t mean_milli; ///< the mean, in thousandths
 };
 
-/// Fills `wear` for a run of blocks, bad ones left out.
+/// Fills `wear` for a run of blocks, without bad ones.
 void esk_sim_wear(const struct esk_sim *sim, uint32_t first, uint32_t count,
                   struct esk_sim_wear *wear);
 
@@ -198,7 +198,7 @@ uint64_t esk_sim_violations(const struct esk_sim *sim);
 /// The last violation in words, "" when there was none.
 const char *esk_sim_violation(const struct esk_sim *sim);
 
-/// What the operation that the cut hits leaves behind.
+/// What the operation at the cut leaves.
 enum esk_sim_cut_mode {
     ESK_SIM_CUT_NONE = 0,
     ESK_SIM_CUT_BEFORE, ///< nothing
@@ -216,20 +216,20 @@ enum esk_sim_cut_mode {
 
 /// Cuts the power at operation number `op` (as esk_sim_op_count counts).
 /// That call and every later one returns ESK_E_IO until esk_sim_power_on.
-/// ESK_SIM_CUT_NONE takes the cut back.
+/// ESK_SIM_CUT_NONE removes the cut.
 void esk_sim_cut_at(struct esk_sim *sim, uint64_t op,
                     enum esk_sim_cut_mode mode);
 
 /// Cuts the power now, between operations.
 void esk_sim_power_off(struct esk_sim *sim);
 
-/// Brings the power back; a cut that has happened is forgotten.
+/// Turns the power on; clears a cut that has happened.
 void esk_sim_power_on(struct esk_sim *sim);
 
 /// Whether the power is on.
 bool esk_sim_is_on(const struct esk_sim *sim);
 
-/// When programs or erases fail; zero fields never do.
+/// When programs or erases fail; zero fields: never.
 struct esk_sim_failure {
     uint32_t every;        ///< each n-th fails
     uint32_t per_million;  ///< each fails with this probability
@@ -237,9 +237,9 @@ struct esk_sim_failure {
     uint32_t burst_length; ///< how many fail then; 0: no burst
 };
 
-/// Faults of the medium (ESK_E_MEDIUM) and of the way to it (ESK_E_IO). A
-/// failed program may leave part of its bits; a failed erase leaves the block
-/// failing for good; a failed transfer may leave nothing done, part or all.
+/// Faults of the medium (ESK_E_MEDIUM) and of the transfer (ESK_E_IO). A failed
+/// program may leave part of its bits; a failed erase leaves the block failing
+/// for good; a failed transfer may leave nothing done, part or all.
 struct esk_sim_failures {
     struct esk_sim_failure program;
     struct esk_sim_failure erase;
@@ -248,7 +248,7 @@ struct esk_sim_failures {
 };
 
 /// Sets the faults; programs and erases are counted from this call on. NULL:
-/// none; blocks already failing stay so.
+/// none; blocks that fail already still fail.
 void esk_sim_failures_set(struct esk_sim *sim,
                           const struct esk_sim_failures *failures);
 
@@ -271,20 +271,20 @@ void esk_sim_seed_set(struct esk_sim *sim, uint64_t seed);
 /// Returns  ESK_OK; ESK_E_INVALID past the device.
 int esk_sim_peek(const struct esk_sim *sim, esk_page_id page, void *buffer);
 
-/// Overwrites bytes of `page` against every rule, as a forger would: the
-/// page counts as programmed, and its flips are gone.
+/// Overwrites bytes of `page` without any rule: the page then counts as
+/// programmed, without flips.
 /// Returns  ESK_OK; ESK_E_INVALID past the page or the device;
 ///          ESK_E_NO_MEMORY.
 int esk_sim_poke(struct esk_sim *sim, esk_page_id page, uint16_t offset,
                  const void *buffer, uint16_t bytes);
 
 /// Writes the image, page after page as a host tool reads it, to `path`, and
-/// all else (wear, programmed state, bad and unstable blocks, counters,
+/// all other state (wear, programmed state, bad and unstable blocks, counters,
 /// faults, seed, timing) to `path`.sim.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_NO_MEMORY.
 int esk_sim_save(const struct esk_sim *sim, const char *path);
 
-/// Makes a simulator from what esk_sim_save wrote, power on or off as then.
+/// Makes a simulator from the files of esk_sim_save, power on or off as then.
 /// Returns  ESK_OK; ESK_E_IO without a sidecar; ESK_E_CORRUPT when the two
 ///          files do not make a simulator; ESK_E_VERSION; ESK_E_NO_MEMORY.
 int esk_sim_load(struct esk_sim **sim, const char *path);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What operations do to bits, whole or interrupted.
+/// The effects of operations on bits, complete or interrupted.
 ///
 ///     bytes   1 0 1 1     what the driver meant (1: programmed)
-///     flips   0 0 1 0     where the medium says otherwise
-///     weak    0 0 0 1     where it says something else each time
+///     flips   0 0 1 0     bits that the medium has otherwise
+///     weak    0 0 0 1     bits that differ from read to read
 ///
-/// Invariant: flash only gains programmed bits by a program. So a bit flipped
-/// before the program stays unless the data wants it, and a torn program is
-/// its whole data with flips on the bits that did not land.
+/// Invariant: a program only sets bits. So a bit flipped before the program
+/// stays unless the data sets it, and a torn program is its whole data with
+/// flips on the missing bits.
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,8 +110,8 @@ void esk_sim_mark_programmed(struct esk_sim *sim, esk_page_id page,
     }
 }
 
-/// Fills `changed` with the bits that programming `buffer` would change, and
-/// `kept` with the flips that stay wrong however it ends.
+/// Sets `changed` to the bits that programming `buffer` would change, and
+/// `kept` to the flips that stay wrong in any case.
 static void sim_program_changes(const struct esk_sim *sim,
                                 const uint8_t *bytes_old,
                                 const uint8_t *flips_old, const uint8_t *buffer,
@@ -136,7 +136,7 @@ static bool sim_bits_are_zero(const uint8_t *bits, size_t bytes) {
     return sim_bit_count(bits, bytes) == 0;
 }
 
-/// Programs where a fault is or is to be. As esk_sim_program_bits.
+/// Programs where a fault exists or happens. As esk_sim_program_bits.
 static int sim_program_faulty(struct esk_sim *sim, esk_page_id page,
                               uint16_t offset, const uint8_t *buffer,
                               uint16_t bytes, enum esk_sim_cut_mode mode) {
@@ -168,7 +168,7 @@ static int sim_program_faulty(struct esk_sim *sim, esk_page_id page,
         uint32_t end = first + word < bytes ? first + word : bytes;
         if (!whole && word < geometry->page_bytes &&
             sim_bits_are_zero(landed + first, end - first)) {
-            continue; /* the cut came before this word */
+            continue; /* the cut was before this word */
         }
         content->bytes[at + i] = buffer[i] ^ geometry->erased_value;
         flips[i] = (uint8_t)(kept[i] | (changed[i] & ~landed[i]));
@@ -207,8 +207,8 @@ int esk_sim_program_bits(struct esk_sim *sim, esk_page_id page, uint16_t offset,
     return ESK_OK;
 }
 
-/// Sets the flips of a block so that `left` is what can be seen of it. A page
-/// with nothing left is erased, its check bits too.
+/// Sets the flips of a block so that `left` is visible. A page with nothing
+/// left is erased, with its check bits.
 static void sim_erase_leave(struct esk_sim *sim, struct sim_content *content,
                             const uint8_t *left) {
     size_t page_bytes = sim->device.geometry.page_bytes;
@@ -274,7 +274,7 @@ int esk_sim_flip_random(struct esk_sim *sim, esk_page_id page, uint32_t count) {
     if (count > bits) {
         return ESK_E_INVALID;
     }
-    // Selection sampling: each bit with the chance that leaves all equal.
+    // Selection sampling: each bit with the probability that leaves all equal.
     for (uint32_t bit = 0; count > 0; bit++) {
         if (esk_sim_random_below(sim, bits - bit) < count) {
             ESK_TRY(esk_sim_flip(sim, page, bit));

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The write cache of a card: what a cut takes back.
+/// The write cache of a card: the programs that a cut reverts.
 ///
 ///     program A, B, A', C   |   sync: none of them can be lost any more
 ///        cut: A B A' C,  or A B,  or B C,  or A B C,  or nothing
 ///
-/// Programs take effect at once, so that reads see them; the cache keeps what
-/// was there before each. A cut draws which of them reached the medium, puts
-/// the others' pages back, and may tear the one that was being written.
+/// Programs take effect at once, so that reads see them; the cache has the
+/// bytes before each. A cut draws which of them reached the medium, restores
+/// the other pages, and may tear the page of the program under way.
 #include <stdlib.h>
 #include <string.h>
 
 #include "port/sim/sim_internal.h"
 
-/// How a cut chooses the programs that survive it.
+/// How a cut chooses the programs that survive.
 enum sim_loss {
     SIM_LOSS_ALL,
-    SIM_LOSS_LATEST, ///< from some program on: nothing was reordered
+    SIM_LOSS_LATEST, ///< from some program on: without reordering
     SIM_LOSS_ANY,
     SIM_LOSS_ONE,
     SIM_LOSSES
 };
 
-/// What was there before the program at `index`; the last is to work in.
+/// The bytes before the program at `index`; the last entry is scratch.
 static uint8_t *cached_bytes(const struct esk_sim *sim, uint32_t index) {
     return sim->cache_bytes + (size_t)index * sim->device.geometry.page_bytes;
 }
@@ -48,7 +48,7 @@ void esk_sim_cache_copy(struct esk_sim *sim, const struct esk_sim *from) {
     }
 }
 
-/// The card writes out one of its pages: the oldest program of it is safe.
+/// The card writes one of its pages: the page's oldest program is durable.
 static void cache_write_out(struct esk_sim *sim) {
     uint32_t chosen = esk_sim_random_below(sim, sim->state.cached);
     uint32_t oldest = 0;
@@ -91,8 +91,8 @@ static bool cache_survives(struct esk_sim *sim, enum sim_loss loss,
     }
 }
 
-/// Puts back what was there before the program at `index`; `tear` leaves some
-/// bits of what is there now.
+/// Restores the bytes before the program at `index`; `tear` leaves some bits of
+/// the present ones.
 static void cache_revert(struct esk_sim *sim, uint32_t index, bool tear) {
     uint16_t page_bytes = sim->device.geometry.page_bytes;
     esk_page_id page = sim->cache[index];
@@ -115,8 +115,8 @@ void esk_sim_power_cut(struct esk_sim *sim) {
     enum sim_loss loss = esk_sim_random_below(sim, SIM_LOSSES);
     uint32_t drawn = esk_sim_random_below(sim, cached);
     bool tears = !sim->state.whole_writes && esk_sim_random_below(sim, 2) == 0;
-    /* From the newest on: a page is as its newest surviving program left it,
-       and needs no look at the older ones. */
+    /* Newest first: a page is as its newest surviving program left it, so older
+       programs of it do not matter. */
     for (uint32_t left = cached; left > 0; left--) {
         uint32_t index = left - 1;
         esk_page_id page = sim->cache[index];

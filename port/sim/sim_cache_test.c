@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A card's write cache, its whole writes, and words with ECC: what a cut
-/// takes back, and what it may not touch.
+/// A card's write cache, its atomic writes, and words with ECC: what a cut may
+/// lose, and what it may not change.
 #include <unistd.h>
 
 #include "port/sim/sim.h"
@@ -40,7 +40,7 @@ static int sync(struct esk_sim *sim) {
     return esk_sim_device(sim)->ops->sync(esk_sim_device(sim));
 }
 
-/// The byte that fills `page`, or -1 for a mix.
+/// The byte of all of `page`, or -1 for a mix.
 static int fill_of(struct esk_sim *sim, esk_page_id page) {
     uint8_t bytes[PAGE];
     ESK_CHECK_INT(esk_sim_peek(sim, page, bytes), ESK_OK);
@@ -70,7 +70,7 @@ ESK_TEST(cache_shows_what_was_programmed_and_a_sync_keeps_it) {
     }
 }
 
-/// What cuts left of three rounds over pages that a sync made safe before.
+/// Results of cuts in three rounds over pages that a sync made durable before.
 struct losses {
     unsigned none;      ///< nothing was lost
     unsigned all;       ///< every round
@@ -102,7 +102,7 @@ static void losses_count(struct esk_sim *sim, struct losses *losses) {
     losses->all += highest == 1 ? 1 : 0;
 }
 
-ESK_TEST(cache_loses_and_reorders_what_no_sync_made_safe) {
+ESK_TEST(cache_loses_and_reorders_unsynced_programs) {
     for (int whole = 0; whole < 2; whole++) {
         struct losses losses = {0};
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -198,7 +198,7 @@ ESK_TEST(whole_writes_leave_the_old_page_or_the_new) {
     ESK_CHECK(kept > SEEDS / 4 && kept < SEEDS * 3 / 4);
 }
 
-ESK_TEST(word_ecc_tells_a_torn_word_and_no_other) {
+ESK_TEST(word_ecc_reports_a_torn_word_and_no_other) {
     static const struct esk_geometry words = ESK_FLASH(4, 4, PAGE, 8, 0);
     unsigned torn_seen = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -215,7 +215,7 @@ ESK_TEST(word_ecc_tells_a_torn_word_and_no_other) {
         ESK_CHECK_INT(device->ops->program(device, 0, 0, bytes, PAGE),
                       ESK_E_IO);
         esk_sim_power_on(sim);
-        /* Words that are there, at most a torn one, then erased ones. */
+        /* Complete words, at most one torn, then erased ones. */
         unsigned stage = 0;
         for (uint16_t at = 0; at < PAGE; at = (uint16_t)(at + 8)) {
             int status = device->ops->read(device, 0, at, seen, 8);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a test asks the simulator and tells it.
+/// The simulator's queries and settings for tests.
 #include "port/sim/sim_internal.h"
 
 const struct esk_device *esk_sim_device(const struct esk_sim *sim) {

@@ -3,9 +3,9 @@
 
 /// The simulator as a device: refuse, count, then do.
 ///
-/// Each call goes through the same gates in the same order: power, the
-/// device contract (a breach is a violation and is not an operation), cost,
-/// the power cut, failures of the medium, and only then the effect.
+/// Each call passes the same checks in the same order: power, the device
+/// contract (a breach is a violation and not an operation), cost, the power
+/// cut, failures of the medium, and only then the effect.
 #include <stdio.h>
 #include <string.h>
 
@@ -110,7 +110,7 @@ static bool sim_is_programmed(const struct esk_sim *sim,
     return false;
 }
 
-/// Checks the rules that flash has and media with overwrite have not.
+/// Checks the rules of flash that media with overwrite do not have.
 static int sim_program_check_flash(struct esk_sim *sim, esk_page_id page,
                                    uint16_t offset, uint16_t bytes) {
     const struct esk_geometry *geometry = &sim->device.geometry;
@@ -162,7 +162,7 @@ static int sim_program_check(struct esk_sim *sim, esk_page_id page,
 }
 
 /// Whether the transfer of a program or erase fails, and what it leaves:
-/// nothing, a part, or all of it. NONE: it does not fail.
+/// nothing, a part, or all. NONE: it does not fail.
 static enum esk_sim_cut_mode sim_transfer_fails(struct esk_sim *sim) {
     static const enum esk_sim_cut_mode modes[] = {
         ESK_SIM_CUT_BEFORE, ESK_SIM_CUT_SUBSET, ESK_SIM_CUT_AFTER};
@@ -216,7 +216,7 @@ static int sim_program(const struct esk_device *device, esk_page_id page,
     return esk_sim_program_bits(sim, page, offset, buffer, bytes, mode);
 }
 
-/// Takes the effect of a completed erase.
+/// The effect of a completed erase.
 static void sim_erase_complete(struct esk_sim *sim, uint32_t block) {
     struct sim_block *state = &sim->blocks[block];
     state->wear++;

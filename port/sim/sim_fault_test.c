@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the simulator breaks: cuts, failures, flips; and that a seed repeats.
+/// Faults of the simulator: cuts, failures, flips; and that a seed repeats
+/// them.
 #include "port/sim/sim.h"
 #include "test/harness/esk_test.h"
 
@@ -59,7 +60,7 @@ static unsigned data_bits(void) {
     return count;
 }
 
-/// Bits of `data` that `seen` still shows as erased.
+/// Bits of `data` that are still erased in `seen`.
 static unsigned missing_bits(void) {
     unsigned count = 0;
     for (unsigned i = 0; i < PAGE; i++) {
@@ -69,7 +70,7 @@ static unsigned missing_bits(void) {
     return count;
 }
 
-/// Cuts the first program by `mode`, brings the power back, reads the page.
+/// Cuts the first program by `mode`, turns on the power, reads the page.
 static struct esk_sim *sim_after_cut(uint64_t seed,
                                      enum esk_sim_cut_mode mode) {
     struct esk_sim *sim = sim_new(seed, 0);
@@ -413,7 +414,7 @@ ESK_TEST(sim_ecc_makes_a_torn_page_whole_or_corrupt) {
     }
 }
 
-/// Runs a fixed, faulty life and returns a hash of all that was seen.
+/// Runs a fixed sequence with faults and returns a hash of all results.
 static uint64_t life_hash(struct esk_sim *sim) {
     uint64_t hash = 14695981039346656037u;
     struct esk_sim_failures failures = {.program = {.per_million = 200000}};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A simulator in two files, so that a new process can follow a cut.
+/// A simulator in two files, so that a new process can continue after a cut.
 ///
 ///     image       page after page, as a host tool reads it
-///     image.sim   all else, little-endian, ended by a hash of itself
+///     image.sim   all other state, little-endian, ended by its hash
 ///
-/// One walk over the state both writes and reads the sidecar, so the two
-/// cannot differ. Flips are in the sidecar; the image shows a page with them,
-/// unless ECC would hide them.
+/// One walk over the state both writes and reads the sidecar, so the two cannot
+/// differ. Flips are in the sidecar; a page of the image has them, too, unless
+/// ECC would correct them.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ enum {
 
 struct sim_stream {
     FILE *file;
-    uint64_t hash; ///< FNV-1a of everything that went through
+    uint64_t hash; ///< FNV-1a of all bytes of the stream
     bool writing;
     bool failed;
 };
@@ -203,7 +203,7 @@ static void stream_block(struct sim_stream *stream, struct esk_sim *sim,
     }
 }
 
-/// The write cache: what was there before each program in it.
+/// The write cache: the bytes before each program in it.
 static void stream_cache(struct sim_stream *stream, struct esk_sim *sim) {
     const struct sim_state *state = &sim->state;
     if (!stream->writing &&
@@ -228,7 +228,7 @@ static void stream_sim(struct sim_stream *stream, struct esk_sim *sim) {
     }
 }
 
-/// Writes or checks the hash that ends a sidecar.
+/// Writes or checks the hash at the end of a sidecar.
 static void stream_end(struct sim_stream *stream) {
     uint64_t hash = stream->hash;
     uint64_t stored = hash;
@@ -272,7 +272,7 @@ int esk_sim_save(const struct esk_sim *sim, const char *path) {
     uint32_t magic = SIDECAR_MAGIC;
     uint32_t version = SIDECAR_VERSION;
     struct esk_geometry geometry = sim->device.geometry;
-    struct esk_sim walked = *sim; // the walk writes; it changes nothing
+    struct esk_sim walked = *sim; // the walk writes, but changes nothing
     stream_u32(&stream, &magic);
     stream_u32(&stream, &version);
     stream_geometry(&stream, &geometry);
@@ -281,7 +281,7 @@ int esk_sim_save(const struct esk_sim *sim, const char *path) {
     return fclose(stream.file) == 0 && !stream.failed ? ESK_OK : ESK_E_IO;
 }
 
-/// Takes one page of the image back apart into bytes and flips.
+/// Splits one page of the image into bytes and flips.
 static int image_page_load(struct esk_sim *sim, esk_page_id page) {
     const struct esk_geometry *geometry = &sim->device.geometry;
     const struct sim_content *content =
@@ -322,8 +322,8 @@ static int image_load(struct esk_sim *sim, const char *path) {
     return status;
 }
 
-/// Whether the image has the geometry's bytes. Checked before any memory is
-/// taken for a geometry that a damaged sidecar made up.
+/// Whether the image has the geometry's size. Checked before memory is
+/// allocated, because a damaged sidecar may have any geometry.
 static bool image_fits(const struct esk_geometry *geometry, const char *path) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A simulator saved by one process goes on in the next.
+/// A simulator saved by one process continues in the next.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ static void files_end(void) {
     rmdir(directory);
 }
 
-/// Makes a simulator in as many states at once as there are.
+/// Makes a simulator with as many kinds of state as possible.
 static struct esk_sim *sim_used(uint16_t ecc_bits) {
     struct esk_sim_config config = {.part = "mutree_slc",
                                     .geometry = geometry,
@@ -70,7 +70,7 @@ static struct esk_sim *sim_used(uint16_t ecc_bits) {
     return sim;
 }
 
-/// Goes on after the cut and returns a hash of all that is seen.
+/// Continues after the cut and returns a hash of all results.
 static uint64_t sim_life_hash(struct esk_sim *sim) {
     const struct esk_device *device = esk_sim_device(sim);
     uint8_t data[PAGE];

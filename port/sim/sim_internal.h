@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the simulator's files share. Not for its users.
+/// Shared by the simulator's files. Not for its users.
 ///
-/// Bytes are kept as their difference from the erased value, so that erased
-/// is 0 whatever the medium, a program only sets bits, and one allocation of
-/// zeros is an erased block. What goes wrong is kept beside the bytes:
+/// Bytes are stored as their difference from the erased value, so that erased
+/// is 0 on every medium, a program only sets bits, and one allocation of zeros
+/// is an erased block. Faults are stored beside the bytes:
 ///
 ///     visible = bytes ^ flips ^ (weak & a new draw each read)
 ///
-/// `bytes` is what the driver meant to be there, so a torn program is its
-/// whole data with flips where bits are missing, and ECC has one rule.
+/// `bytes` is what the driver meant, so a torn program is its whole data with
+/// flips where bits are missing, and ECC has one rule.
 #ifndef ESK_SIM_SIM_INTERNAL_H
 #define ESK_SIM_SIM_INTERNAL_H
 
@@ -31,20 +31,20 @@ enum sim_block_flags {
 struct sim_content {
     uint32_t references;
     uint8_t *faults;   ///< NULL, or block_bytes of flips, then of weak bits
-    uint8_t *units;    ///< a bit a program unit: programmed since erase
-    uint8_t *programs; ///< a page: program calls since erase, saturating
-    uint8_t *torn;     ///< a page: 1 when a program of it ended half done
+    uint8_t *units;    ///< a bit for each program unit: programmed since erase
+    uint8_t *programs; ///< of a page: program calls since erase, saturating
+    uint8_t *torn;     ///< of a page: 1 when a program of it was interrupted
     uint8_t bytes[];   ///< block_bytes, then the three arrays above
 };
 
-/// What a block is beside its content.
+/// State of a block beside its content.
 struct sim_block {
     uint32_t wear;
     uint16_t pages_used; ///< pages up to the highest one programmed
     uint16_t flags;      ///< enum sim_block_flags
 };
 
-/// Everything of fixed size that a restore copies.
+/// State of fixed size, which a restore copies.
 struct sim_state {
     struct esk_sim_counters counters;
     struct esk_sim_timing timing;
@@ -77,9 +77,9 @@ struct esk_sim {
     size_t unit_bytes; ///< of a block's bitmap of program units
     struct sim_block *blocks;
     struct sim_content **contents; ///< NULL: erased
-    uint8_t *scratch;   ///< three pages: what changes, what lands, what is old
-    esk_page_id *cache; ///< pages of the programs in it, oldest first
-    uint8_t *cache_bytes; ///< a page each: what was there before; one more
+    uint8_t *scratch;     ///< three pages: changed, landed and old bits
+    esk_page_id *cache;   ///< pages of the programs in it, oldest first
+    uint8_t *cache_bytes; ///< a page each: the bytes before; one more
     struct sim_state state;
 };
 
@@ -100,17 +100,17 @@ struct sim_content *esk_sim_content_own_faults(struct esk_sim *sim,
 /// Makes `block`'s content all erased.
 void esk_sim_content_drop(struct esk_sim *sim, uint32_t block);
 
-/// Makes room for the write cache that the state asks for.
+/// Allocates the write cache of the state.
 /// Returns ESK_OK; ESK_E_NO_MEMORY.
 int esk_sim_cache_make(struct esk_sim *sim);
 
 /// Copies the write cache of `from`, a simulator with as much room.
 void esk_sim_cache_copy(struct esk_sim *sim, const struct esk_sim *from);
 
-/// Notes that a program of `page` is about to be kept in the cache.
+/// Records that a program of `page` will be cached.
 void esk_sim_cache_note(struct esk_sim *sim, esk_page_id page);
 
-/// Turns the power off, and loses what the cache loses.
+/// Turns the power off, and reverts programs in the cache.
 void esk_sim_power_cut(struct esk_sim *sim);
 
 /// The next 64 random bits.
@@ -123,17 +123,17 @@ uint32_t esk_sim_random_below(struct esk_sim *sim, uint32_t bound);
 void esk_sim_random_mask(struct esk_sim *sim, uint8_t *mask, size_t bytes,
                          unsigned eighths);
 
-/// Whether fault `failure` takes its try number `tried`.
+/// Whether fault `failure` hits try number `tried`.
 bool esk_sim_failure_takes(struct esk_sim *sim,
                            const struct esk_sim_failure *failure,
                            uint64_t tried);
 
-/// The cut mode for the operation that is about to run as number `op`:
-/// NONE when the cut is not aimed at it, and never DRAWN.
+/// The cut mode for the operation that will run as number `op`: NONE when the
+/// cut is not for it, and never DRAWN.
 enum esk_sim_cut_mode esk_sim_cut_taken(struct esk_sim *sim, uint64_t op);
 
-/// Draws which of the bits set in `changed` land when an operation on them
-/// ends in `mode` (PREFIX, SUBSET or ALL_BUT_ONE).
+/// Draws which of the bits set in `changed` land when an operation on them ends
+/// in `mode` (PREFIX, SUBSET or ALL_BUT_ONE).
 void esk_sim_cut_draw(struct esk_sim *sim, enum esk_sim_cut_mode mode,
                       const uint8_t *changed, uint8_t *landed, size_t bytes);
 
@@ -175,8 +175,8 @@ static inline uint32_t sim_page_count(const struct esk_sim *sim) {
     return sim->device.geometry.block_count * sim->device.geometry.block_pages;
 }
 
-/// Copies `bytes` bytes, each xor `with`. Eight at a time: most of what a
-/// simulated read or program takes is this.
+/// Copies `bytes` bytes, each xor `with`. Eight at a time, because a simulated
+/// read or program is mostly this.
 static inline void sim_copy_xor(uint8_t *to, const uint8_t *from, size_t bytes,
                                 uint8_t with) {
     uint64_t all = with * UINT64_C(0x0101010101010101);

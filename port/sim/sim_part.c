@@ -20,8 +20,8 @@ const struct esk_sim_part *esk_sim_part_find(const char *name) {
     return NULL;
 }
 
-/// Applies the nonzero fields of `wish` to a part's geometry. The erase
-/// unit and the capacity keep their bytes unless they are wished for.
+/// Applies the nonzero fields of `wish` to a part's geometry. The sizes of
+/// erase unit and chip in bytes stay, unless `wish` has others.
 static void sim_geometry_apply(struct esk_geometry *geometry,
                                const struct esk_geometry *wish) {
     uint32_t page_bytes = geometry->page_bytes;
@@ -64,7 +64,7 @@ static void sim_geometry_apply(struct esk_geometry *geometry,
     }
 }
 
-/// Marks factory bad blocks; block 0 is always good (ONFI promises it).
+/// Marks factory bad blocks; block 0 is always good (as ONFI says).
 static void sim_bad_blocks_draw(struct esk_sim *sim, uint32_t bad) {
     uint32_t left = sim->device.geometry.block_count - 1;
     uint32_t need = bad < left ? bad : left;
@@ -76,7 +76,7 @@ static void sim_bad_blocks_draw(struct esk_sim *sim, uint32_t bad) {
     }
 }
 
-/// Fills every block with what a former life left there.
+/// Fills every block with bytes of an earlier use.
 static int sim_dirty(struct esk_sim *sim) {
     const struct esk_geometry *geometry = &sim->device.geometry;
     bool overwrite = (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0;
@@ -96,7 +96,7 @@ static int sim_dirty(struct esk_sim *sim) {
     return ESK_OK;
 }
 
-/// How many factory bad blocks the configuration asks for.
+/// The number of factory bad blocks in the configuration.
 static uint32_t sim_bad_blocks_wished(struct esk_sim *sim,
                                       const struct esk_sim_config *config,
                                       const struct esk_sim_part *part) {

@@ -55,7 +55,7 @@ ESK_TEST(sim_makes_every_part_at_its_full_size) {
     }
 }
 
-ESK_TEST(sim_part_without_a_time_says_so) {
+ESK_TEST(sim_part_without_a_time_is_marked) {
     const struct esk_sim_part *part;
     for (size_t i = 0; (part = esk_sim_part_at(i)) != NULL; i++) {
         const struct esk_sim_timing *typical = &part->typical;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// All chance in the simulator: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014)
-/// from one seed, and the choices drawn from it.
+/// All random choices of the simulator: SplitMix64 (Steele, Lea, Flood, OOPSLA
+/// 2014) from one seed.
 #include <string.h>
 
 #include "port/sim/sim_internal.h"
@@ -26,7 +26,7 @@ uint32_t esk_sim_random_below(struct esk_sim *sim, uint32_t bound) {
 void esk_sim_random_mask(struct esk_sim *sim, uint8_t *mask, size_t bytes,
                          unsigned eighths) {
     for (size_t done = 0; done < bytes; done += 8) {
-        // Three fair bits a position, compared with `eighths` bitwise.
+        // Three fair bits a position, compared bitwise with `eighths`.
         uint64_t below = 0;
         uint64_t equal = UINT64_MAX;
         for (unsigned bit = 4; bit != 0; bit >>= 1) {
@@ -74,7 +74,7 @@ static uint32_t sim_bit_count(const uint8_t *bits, size_t bytes) {
     return count;
 }
 
-/// Keeps in `bits` only the `ordinal`-th of its set bits.
+/// Clears all bits of `bits` but the `ordinal`-th of its set bits.
 static void sim_bit_keep(uint8_t *bits, size_t bytes, uint32_t ordinal) {
     for (size_t i = 0; i < bytes; i++) {
         uint8_t kept = 0;

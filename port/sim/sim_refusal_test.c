@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the medium refuses, and what everything costs.
+/// What the medium refuses, and the cost of each operation.
 #include "port/sim/sim.h"
 #include "test/harness/esk_test.h"
 
@@ -57,7 +57,7 @@ static int sim_read(struct esk_sim *sim, esk_page_id page, uint16_t offset,
     return device->ops->read(device, page, offset, page_read, bytes);
 }
 
-/// Checks that the last call was refused, for the reason named.
+/// Checks that the last call was refused, for this reason.
 static void check_refused(struct esk_sim *sim, int status, uint64_t count,
                           const char *reason) {
     ESK_CONTEXT("%s", esk_sim_violation(sim));

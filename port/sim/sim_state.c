@@ -7,7 +7,7 @@
 ///
 /// Invariants: a content with more than one reference is never written; an
 /// erased block has no content. So a clone costs a pointer a block, a restore
-/// touches only blocks that differ, and an erase frees. That is what makes
+/// changes only blocks that differ, and an erase frees memory. This makes
 /// 100,000 power cuts from one snapshot cheap.
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Commands and waiting, as every flash chip on SPI has them.
+/// Commands and waiting, the same for every flash chip on SPI.
 ///
-/// Invariant: every path leaves the chip deselected, or the bus of other
-/// chips would be held.
+/// Invariant: every path deselects the chip, so that other chips can use the
+/// bus.
 #include <stddef.h>
 
 #include "port/spi/spi.h"

@@ -13,14 +13,14 @@
 ///     };
 ///     esk_spi_nor_init(&nor, &flash_spi, NULL);
 ///
-/// The bus is SPI mode 0, most significant bit first, at a clock the chip
-/// takes (each driver's README says which). On a shared bus, select takes
-/// the bus and deselect gives it back: drivers hold it for one command and
-/// not while they wait; SD cards alone want it for a whole transaction.
+/// The bus is SPI mode 0, most significant bit first, at a clock that the chip
+/// supports (see each driver's README). On a shared bus, select takes the bus
+/// and deselect releases it. Drivers hold the bus for one command, and not
+/// while they wait; only SD cards need it for a whole transaction.
 ///
-/// Time is a delay and not a clock, so that a board needs no timer, and an
-/// operating system can run others meanwhile. A delay may be longer than
-/// asked, never shorter: each wait ends after its bound in delays.
+/// Time is a delay and not a clock, so a board needs no timer, and an operating
+/// system can run other tasks meanwhile. A delay may be longer than asked,
+/// never shorter: each wait ends after its bound in delays.
 #ifndef ESK_SPI_SPI_H
 #define ESK_SPI_SPI_H
 
@@ -60,7 +60,7 @@ int esk_spi_command(const struct esk_spi *spi, const uint8_t *header,
                     uint8_t header_bytes, const uint8_t *send, uint8_t *receive,
                     uint16_t bytes);
 
-/// How a chip says that it is ready.
+/// The status of a chip that is ready.
 struct esk_spi_ready {
     uint8_t header[2]; ///< the command that reads its status
     uint8_t header_bytes;
@@ -68,11 +68,11 @@ struct esk_spi_ready {
     uint8_t value;
 };
 
-/// Waits until the chip is ready, `bound_us` at most (up to 2^31).
+/// Waits until the chip is ready, at most `bound_us` (up to 2^31).
 ///
 /// status   out, also on ESK_E_IO: the last status byte read.
 /// Returns  ESK_OK; ESK_E_IO when a transfer failed, time ran out, or the
-///          status is 0xFF: no chip has it, nothing drives the line.
+///          status is 0xFF, which no chip returns: the line is not driven.
 /// Costs    2 or 3 bytes a poll, a poll each 1/1,024 of the bound.
 int esk_spi_wait(const struct esk_spi *spi, const struct esk_spi_ready *ready,
                  uint32_t bound_us, uint8_t *status);

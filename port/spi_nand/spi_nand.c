@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// SPI NAND: pages go through the chip's buffer, and its status says how.
+/// SPI NAND: pages go through the chip's buffer, and its status has the result.
 ///
 ///     read      page to buffer, wait, ECC status, buffer to host
 ///     program   write-enable, host to buffer, execute, wait, P_FAIL
 ///     erase     write-enable, erase, wait, E_FAIL
 ///
-/// Invariant: every command starts with the chip idle, because each call
-/// waits for what it began, and waits first when the one before failed.
+/// Invariant: every command starts with an idle chip, because each call waits
+/// for its end, and first waits again if the call before failed.
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -131,7 +131,7 @@ static int nand_read(const struct esk_device *device, esk_page_id page,
     return ESK_OK;
 }
 
-/// Programs `bytes` bytes from `column` on; the others stay as they are.
+/// Programs `bytes` bytes from `column` on; the other bytes do not change.
 static int nand_put(const struct esk_spi_nand *nand, esk_page_id page,
                     uint16_t column, const uint8_t *bytes, uint16_t count) {
     uint8_t header[3] = {NAND_LOAD, (uint8_t)(column >> 8), (uint8_t)column};
@@ -151,7 +151,7 @@ static int nand_program(const struct esk_device *device, esk_page_id page,
     return nand_put(device->context, page, offset, buffer, bytes);
 }
 
-/// The first page of a block that is on the device.
+/// The device page of a block's first page.
 static int nand_block(const struct esk_device *device, uint32_t block,
                       esk_page_id *page) {
     *page = block * NAND_BLOCK_PAGES;
@@ -171,7 +171,7 @@ static int nand_erase(const struct esk_device *device, uint32_t block) {
     return (status & NAND_ENABLED) != 0 ? ESK_E_IO : ESK_OK;
 }
 
-/// Nothing to do: what returned ESK_OK is on the medium.
+/// Nothing to do: a call that returned ESK_OK is on the medium.
 static int nand_sync(const struct esk_device *device) {
     (void)device;
     return ESK_OK;
@@ -191,8 +191,8 @@ static int nand_is_bad(const struct esk_device *device, uint32_t block,
     return ESK_OK;
 }
 
-/// Adds the mark to a page that may hold rows, which stay readable: with ECC
-/// off the chip programs these two bytes and no check bytes beside them.
+/// Adds the mark to a page that may have rows, which stay readable: with ECC
+/// off the chip programs these two bytes and no check bytes with them.
 static int nand_mark_bad(const struct esk_device *device, uint32_t block) {
     static const uint8_t mark[2] = {0, 0};
     const struct esk_spi_nand *nand = device->context;
@@ -218,7 +218,7 @@ static int nand_identify(const struct esk_spi_nand *nand) {
     uint8_t id[3];
     uint8_t status = 0;
     uint8_t reset = NAND_RESET;
-    // A reset may end a program or erase that ran on without us.
+    // A reset ends a program or erase that an earlier run began.
     ESK_TRY(esk_spi_command(nand->spi, &reset, 1, NULL, NULL, 0));
     nand->spi->delay_us(nand->spi, NAND_RESET_US);
     int waited = nand_wait(nand, &status);

@@ -7,10 +7,13 @@
 ///     esk_spi_nand_init(&nand, &flash_spi, NULL);
 ///     esk_volume_mount(&volume, &nand.device, 0, arena, sizeof arena);
 ///
-/// The chip's own ECC is on: a page is right, corrected and counted, or
-/// ESK_E_CORRUPT. So a page is programmed once between erases. Bad blocks
-/// are the maker's marks in the first page and those that EskerDB adds; the
-/// chip's look-up table of replacement blocks is left as it is.
+/// The chip's own ECC is on: a read is right, corrected and counted, or
+/// ESK_E_CORRUPT. So a page is programmed once between erases. Bad blocks have
+/// a mark in the first page, by the maker or by EskerDB. The driver does not
+/// change the chip's look-up table of replacement blocks.
+///
+/// Program and erase return ESK_E_MEDIUM by P_FAIL and E_FAIL, ESK_E_READ_ONLY
+/// when the chip accepts no write-enable; all calls ESK_E_IO.
 #ifndef ESK_SPI_NAND_SPI_NAND_H
 #define ESK_SPI_NAND_SPI_NAND_H
 
@@ -35,13 +38,13 @@ struct esk_spi_nand {
     struct esk_device device; ///< mount on this
     const struct esk_spi *spi;
     uint32_t pages_corrected; ///< reads in which ECC corrected 1 to 4 bits
-    uint32_t pages_lost;      ///< reads beyond ECC, torn pages among them
+    uint32_t pages_lost;      ///< reads beyond ECC, torn pages included
     uint16_t page_first;      ///< of block_first
 };
 
 /// Resets the chip, unlocks it, and turns ECC and buffer reads on.
 ///
-/// spi      kept. Mode 0, up to 104 MHz.
+/// spi      borrowed while in use. Mode 0, up to 104 MHz.
 /// config   NULL: the defaults.
 /// Returns  ESK_OK.
 ///          ESK_NOT_FOUND     no chip answers: all bytes 0xFF or 0x00.
@@ -49,14 +52,9 @@ struct esk_spi_nand {
 ///          ESK_E_IO          the bus failed, or the chip stays busy for
 ///                            20 ms.
 ///          ESK_E_GEOMETRY    config asks for more than 1,024 blocks.
-///          ESK_E_READ_ONLY   the chip does not let itself be unlocked (SRP
-///                            bits and /WP). The device is made all the same,
-///                            for read-only mounts.
+///          ESK_E_READ_ONLY   the chip cannot be unlocked (SRP bits and /WP);
+///                            read-only mounts work.
 /// Costs    24 bytes on the bus, 3 a poll.
-///
-/// The device's read returns ESK_E_CORRUPT beyond ECC; program and erase
-/// ESK_E_MEDIUM by P_FAIL and E_FAIL, ESK_E_READ_ONLY when the chip took no
-/// write-enable; all ESK_E_IO.
 int esk_spi_nand_init(struct esk_spi_nand *nand, const struct esk_spi *spi,
                       const struct esk_spi_nand_config *config);
 

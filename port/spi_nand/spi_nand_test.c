@@ -77,7 +77,7 @@ ESK_TEST(nand_loads_part_of_a_page_and_leaves_the_rest_erased) {
     ESK_CHECK_TEXT(model->chip.violation, "");
 }
 
-ESK_TEST(nand_counts_what_ecc_corrects_and_says_what_it_cannot) {
+ESK_TEST(nand_counts_what_ecc_corrects_and_reports_what_it_cannot) {
     chip_start();
     ESK_CHECK_INT(chip_program(&calls, 0), ESK_OK);
     ESK_CHECK_INT(chip_program(&calls, 1), ESK_OK);
@@ -117,7 +117,7 @@ ESK_TEST(nand_reads_and_writes_bad_block_marks) {
     ESK_CHECK_TEXT(model->chip.violation, "");
 }
 
-ESK_TEST(nand_says_what_is_wrong_with_a_chip) {
+ESK_TEST(nand_reports_what_is_wrong_with_a_chip) {
     chip_make(NULL, 0);
     chip_check_absent(&calls);
     model->id[2] = 0x22;
@@ -160,7 +160,7 @@ ESK_TEST(nand_survives_a_bus_error_at_every_byte) {
     ESK_CHECK_INT(chip_read(&calls, 2200), ESK_OK);
 }
 
-ESK_TEST(nand_costs_the_bytes_that_its_readme_says) {
+ESK_TEST(nand_costs_the_bytes_of_its_readme) {
     chip_start();
     const uint64_t *bytes = &model->chip.bytes;
     uint64_t from = *bytes;
@@ -177,7 +177,7 @@ ESK_TEST(nand_costs_the_bytes_that_its_readme_says) {
     ESK_CHECK_INT((*bytes - from - 11) % 3, 0);
 }
 
-ESK_TEST(series_lives_on_nand_through_power_cuts) {
+ESK_TEST(series_on_nand_survives_power_cuts) {
     static const uint16_t bad[] = {2, 5, 9, 13};
     chip_make(bad, 4);
     ESK_CHECK_INT(start(), ESK_OK);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// SPI NOR: every program and erase is write-enable, look, command, wait.
+/// SPI NOR: every program and erase is write-enable, status, command, wait.
 ///
-/// The look at the status register after write-enable costs two bytes and
-/// tells apart a chip that is protected, one that is gone and one that is
-/// ready. Where the chip has no fail bits, WEL tells whether it took the
-/// command: the chip clears it when it is done.
+/// Reading the status register after write-enable costs two bytes, and tells
+/// apart a protected chip, a missing one and a ready one. Where the chip has no
+/// fail bits, WEL shows whether the chip accepted the command: the chip clears
+/// it at the end.
 ///
 /// Invariant: a call returns ESK_OK only when the chip is idle again.
 #include <stddef.h>
@@ -67,7 +67,7 @@ static const struct esk_spi_ready nor_ready = {
     .mask = NOR_BUSY,
 };
 
-/// What a plain chip has for certain, as constants.
+/// Properties of a plain chip, as constants.
 
 static uint8_t nor_address_bytes(const struct esk_spi_nor *nor) {
     return NOR_PLAIN ? 3 : nor->address_bytes;
@@ -127,7 +127,7 @@ static int nor_enable(const struct esk_spi_nor *nor) {
     return (status & nor->protect_mask) != 0 ? ESK_E_READ_ONLY : ESK_OK;
 }
 
-/// Waits for a program or erase and asks how it went.
+/// Waits for a program or erase, and reads its result.
 static int nor_finish(const struct esk_spi_nor *nor, uint32_t bound_us) {
     uint8_t status;
     ESK_TRY(esk_spi_wait(nor->spi, &nor_ready, bound_us, &status));
@@ -147,7 +147,7 @@ static int nor_change(const struct esk_spi_nor *nor, uint8_t opcode,
                       uint32_t bound_us) {
     ESK_TRY(nor_enable(nor));
     int sent = nor_at(nor, opcode, address, send, NULL, bytes);
-    // Half a command may have been enough to make the chip busy.
+    // A command sent in part may have made the chip busy.
     int done = nor_finish(nor, bound_us);
     return sent != ESK_OK ? sent : done;
 }
@@ -163,7 +163,7 @@ static int nor_read(const struct esk_device *device, esk_page_id page,
     const struct esk_spi_nor *nor = device->context;
     uint8_t status;
     ESK_TRY(esk_driver_check(device, page, offset, bytes));
-    // A chip that is busy, or gone, would read as erased.
+    // A busy or missing chip would read as erased.
     ESK_TRY(esk_spi_wait(nor->spi, &nor_ready, NOR_ERASE_US, &status));
     return nor_at(nor, nor_opcode(NOR_READ, &nor->read_opcode),
                   nor_address(device, page, offset), NULL, buffer, bytes);
@@ -222,7 +222,7 @@ static int nor_erase(const struct esk_device *device, uint32_t block) {
                       nor_address(device, page, 0), NULL, 0, NOR_ERASE_US);
 }
 
-/// Nothing to do: what returned ESK_OK is on the medium.
+/// Nothing to do: a call that returned ESK_OK is on the medium.
 static int nor_sync(const struct esk_device *device) {
     (void)device;
     return ESK_OK;
@@ -235,7 +235,7 @@ static const struct esk_device_ops nor_ops = {
     .sync = nor_sync,
 };
 
-/// Wakes the chip and learns its name.
+/// Wakes the chip and reads its JEDEC ID.
 static int nor_identify(struct esk_spi_nor *nor, uint32_t wanted) {
     uint8_t id[3];
     uint8_t opcode = NOR_ID;
@@ -254,8 +254,8 @@ static int nor_identify(struct esk_spi_nor *nor, uint32_t wanted) {
     return wanted != 0 && wanted != nor->jedec_id ? ESK_E_UNSUPPORTED : ESK_OK;
 }
 
-/// Chooses how addresses beyond 16 MB are sent. Instructions of their own
-/// are best: the chip keeps no mode that a boot loader would stumble over.
+/// Chooses how to send addresses beyond 16 MB. Separate instructions are best:
+/// then the chip has no mode that could confuse a boot loader.
 static int nor_reach(struct esk_spi_nor *nor, uint32_t chip_bytes,
                      const uint8_t *table) {
     uint8_t modes = table[NOR_TABLE_MODES] >> 1 & 3;
@@ -282,15 +282,15 @@ static int nor_reach(struct esk_spi_nor *nor, uint32_t chip_bytes,
     if ((enter & 0x03) == 0) {
         return ESK_E_UNSUPPORTED;
     }
-    // With bit 1 alone, the chip wants a write-enable before.
+    // With bit 1 alone, the chip needs a write-enable first.
     if ((enter & 0x01) == 0) {
         ESK_TRY(nor_simple(nor, NOR_WRITE_ENABLE));
     }
     return nor_simple(nor, NOR_ENTER_4);
 }
 
-/// Reads the basic flash parameter table. What an older, shorter table lacks
-/// is 0, but for the page size: 256 bytes then.
+/// Reads the basic flash parameter table. Fields that an older, shorter table
+/// lacks are 0, except the page size, which is 256 bytes then.
 static int nor_table_read(const struct esk_spi_nor *nor, uint8_t *table) {
     uint8_t *head = table;
     ESK_TRY(nor_sfdp(nor, 0, head, 16));
@@ -307,7 +307,7 @@ static int nor_table_read(const struct esk_spi_nor *nor, uint8_t *table) {
                                        : nor_sfdp(nor, address, table, bytes);
 }
 
-/// The chip's bytes by its table; 0: more than 2 GB.
+/// The chip's size in bytes by its table; 0: more than 2 GB.
 static uint32_t nor_density(const uint8_t *table) {
     const uint8_t *at = table + NOR_TABLE_DENSITY;
     uint32_t word = (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 |
@@ -318,7 +318,7 @@ static uint32_t nor_density(const uint8_t *table) {
     return at[0] < 3 || at[0] > 34 ? 0 : (uint32_t)1 << (at[0] - 3);
 }
 
-/// Takes what the chip's table gives.
+/// Sets the driver's fields from the chip's table.
 static int nor_learn(struct esk_spi_nor *nor, uint16_t page_bytes) {
     uint8_t table[NOR_TABLE_BYTES];
     struct esk_geometry *geometry = &nor->device.geometry;
@@ -348,7 +348,8 @@ static int nor_learn(struct esk_spi_nor *nor, uint16_t page_bytes) {
     return ESK_OK;
 }
 
-/// Takes what a plain chip has; its size is in the last byte of its name.
+/// Sets the fields of a plain chip; its size is in the last byte of its JEDEC
+/// ID.
 static int nor_assume(struct esk_spi_nor *nor,
                       const struct esk_spi_nor_config *config) {
     uint8_t bytes_log = (uint8_t)nor->jedec_id;
@@ -382,7 +383,7 @@ int esk_spi_nor_init(struct esk_spi_nor *nor, const struct esk_spi *spi,
                               config->block_first, config->block_count));
     nor->address = config->block_first * nor_block_pages(&nor->device) *
                    nor_page_bytes(&nor->device);
-    // Small Winbond chips have TB where others have BP3.
+    // Small Winbond chips have TB in place of BP3.
     nor->protect_mask =
         nor->jedec_id >> 16 == NOR_WINBOND && nor_address_bytes(nor) == 3
             ? NOR_PROTECT_3

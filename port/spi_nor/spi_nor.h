@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A device on SPI NOR flash: W25Q, MX25R and others that describe
-/// themselves by SFDP (JESD216).
+/// A device on SPI NOR flash: W25Q, MX25R and other chips with SFDP tables
+/// (JESD216).
 ///
 ///     static struct esk_spi_nor nor;
 ///     esk_spi_nor_init(&nor, &flash_spi, NULL);
 ///     esk_volume_mount(&volume, &nor.device, 0, arena, sizeof arena);
 ///
 /// A block is the chip's smallest erase unit (4 KB), a page its program page
-/// (256 bytes) or what the caller asks for. Bytes are programmed one by one,
-/// so syncs seal. Capacity, erase units, page and addressing come from the
-/// chip's tables, never from a list of chips.
+/// (256 bytes) or config.page_bytes. Bytes are programmed one by one, so syncs
+/// seal. Capacity, erase units, page and addressing come from the chip's
+/// tables, never from a list of chips.
+///
+/// Program and erase return ESK_E_MEDIUM by the fail bits of Macronix or by
+/// `verify`; ESK_E_IO; ESK_E_READ_ONLY when the chip is protected, with nothing
+/// changed.
 #ifndef ESK_SPI_NOR_SPI_NOR_H
 #define ESK_SPI_NOR_SPI_NOR_H
 
@@ -22,10 +26,10 @@
 #include "esker/status.h"
 #include "port/spi/spi.h"
 
-/// 1: the driver is compiled for plain chips alone, up to 16 MB: pages of 256
-/// bytes, erase units of 4 KB by instruction 20h, three address bytes, and
-/// their size as a power of two in the last byte of their name, as W25Q, MX25
-/// and GD25Q have it. Their tables are then not read; nothing is verified.
+/// 1: the driver is compiled for plain chips only, up to 16 MB: pages of 256
+/// bytes, erase units of 4 KB by instruction 20h, three address bytes, and the
+/// size as a power of two in the last byte of the JEDEC ID, as with W25Q, MX25
+/// and GD25Q. The driver then reads no tables and verifies nothing.
 #ifndef ESK_SPI_NOR_PLAIN
 #define ESK_SPI_NOR_PLAIN 0
 #endif
@@ -38,10 +42,10 @@ extern "C" {
 struct esk_spi_nor_config {
     uint32_t block_first; ///< erase units before it are left alone
     uint32_t block_count; ///< erase units used; 0: all from block_first on
-    uint32_t jedec_id;    ///< 0xEF4017: the only chip taken; 0: any
+    uint32_t jedec_id;    ///< the only chip accepted, as 0xEF4017; 0: any
     uint16_t page_bytes;  ///< EskerDB's page; 0: the chip's program page
-    /// Reads back what was programmed. For chips that do not say that a
-    /// program failed, W25Q among them; costs a read each program.
+    /// Reads back what was programmed: for chips that do not report a failed
+    /// program, as W25Q. Costs a read a program.
     bool verify;
 };
 
@@ -61,26 +65,20 @@ struct esk_spi_nor {
     bool verify;
 };
 
-/// Wakes the chip, waits for what a reset interrupted, and reads what it is.
+/// Wakes the chip, waits for what a reset interrupted, and identifies it.
 ///
-/// spi      kept. Mode 0, at most the clock the chip allows for instruction
-///          03h (33 MHz on MX25R, 50 MHz on W25Q).
+/// spi      borrowed while in use. Mode 0, at most the chip's clock for
+///          instruction 03h (33 MHz on MX25R, 50 MHz on W25Q).
 /// config   NULL: the defaults.
 /// Returns  ESK_OK.
 ///          ESK_NOT_FOUND     no chip answers: all bytes 0xFF or 0x00.
 ///          ESK_E_UNSUPPORTED another chip than config->jedec_id, or one
 ///                            without SFDP or with no way to its last byte.
-///          ESK_E_IO          the bus failed, or the chip stays busy for
-///                            4 s.
+///          ESK_E_IO          the bus failed, or the chip is busy for 4 s.
 ///          ESK_E_GEOMETRY    the chip is smaller than config asks, or
 ///                            page_bytes does not fit.
-///          ESK_E_READ_ONLY   blocks are write-protected. The device is made
-///                            all the same, for read-only mounts.
+///          ESK_E_READ_ONLY   write-protected blocks; read-only mounts work.
 /// Costs    99 bytes on the bus and 64 of stack.
-///
-/// The device's program and erase return ESK_E_MEDIUM by the fail bits of
-/// Macronix or by `verify`; ESK_E_IO; ESK_E_READ_ONLY when the chip is
-/// protected, and then nothing was changed.
 int esk_spi_nor_init(struct esk_spi_nor *nor, const struct esk_spi *spi,
                      const struct esk_spi_nor_config *config);
 

@@ -182,7 +182,7 @@ ESK_TEST(nor_init_survives_every_table_of_random_bytes) {
     }
 }
 
-ESK_TEST(nor_says_what_is_wrong_with_a_chip) {
+ESK_TEST(nor_reports_what_is_wrong_with_a_chip) {
     chip_make(&esk_nor_w25q64jv);
     chip_check_absent(&calls);
     config.jedec_id = 0xEF4018;
@@ -258,7 +258,7 @@ ESK_TEST(nor_survives_a_bus_error_at_every_byte) {
     ESK_CHECK(failed > 262);
 }
 
-ESK_TEST(nor_costs_the_bytes_that_its_readme_says) {
+ESK_TEST(nor_costs_the_bytes_of_its_readme) {
     static uint8_t page[256];
     for (unsigned i = 0; i < PARTS; i++) {
         chip_start(parts[i]);
@@ -280,7 +280,7 @@ ESK_TEST(nor_costs_the_bytes_that_its_readme_says) {
     }
 }
 
-ESK_TEST(series_lives_on_nor_through_power_cuts) {
+ESK_TEST(series_on_nor_survives_power_cuts) {
     for (unsigned i = 0; i < PARTS; i++) {
         chip_start(parts[i]);
         struct chip_series run = {.name = parts[i]->name,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Internal flash by ST's HAL: what differs between families is chosen by the
-/// names that the family's own header defines.
+/// Internal flash by ST's HAL: the names that a family's header defines select
+/// what differs between families.
 ///
-/// Invariants: a call begins without the errors of earlier ones, which the HAL
-/// would report as this one's; what is read was not cached before a change.
+/// Invariants: a call first clears the errors of earlier calls, which the HAL
+/// would report as its own; no read returns bytes that were cached before a
+/// change.
 #include <string.h>
 
-/* The header of the family's HAL; CubeMX has it included by main.h. */
+/* The header of the family's HAL; CubeMX includes it in main.h. */
 #ifndef ESK_STM32_HAL
 #define ESK_STM32_HAL "main.h"
 #endif
@@ -37,7 +38,7 @@ enum { STM32_WORD_MAX = 32 };
 #define STM32_ERASE_BYTES FLASH_PAGE_SIZE
 #endif
 
-/* What the medium itself says: not erased, or the operation failed. */
+/* Errors of the medium itself: not erased, or the operation failed. */
 #if defined(HAL_FLASH_ERROR_PROG)
 #define STM32_FAILED (HAL_FLASH_ERROR_PROG | HAL_FLASH_ERROR_OP)
 #elif defined(HAL_FLASH_ERROR_OPE)
@@ -46,7 +47,7 @@ enum { STM32_WORD_MAX = 32 };
 #define STM32_FAILED 0
 #endif
 
-/* A test has flash that is no memory. */
+/* A test's flash is not memory. */
 #ifndef ESK_STM32_COPY
 #define ESK_STM32_COPY(to, address, bytes)                                     \
     memcpy(to, (const void *)(uintptr_t)(address), bytes)
@@ -63,7 +64,7 @@ static void stm32_clear(void) {
 #endif
 }
 
-/// Has nothing cached of what was changed. (H7: each read sees to that.)
+/// Clears the caches after a change. (H7: each read does that.)
 static void stm32_forget(void) {
 #ifdef HAL_ICACHE_MODULE_ENABLED
     (void)HAL_ICACHE_Invalidate();
@@ -77,7 +78,7 @@ static void stm32_forget(void) {
 #endif
 }
 
-/// Ends a change: what the HAL returned, as a status.
+/// Ends a change: converts the HAL's result to a status.
 static int stm32_end(HAL_StatusTypeDef done) {
     uint32_t error = HAL_FLASH_GetError();
     (void)HAL_FLASH_Lock();
@@ -140,7 +141,7 @@ static int stm32_erase(const struct esk_word_flash *port, uint32_t address) {
 
 #ifdef FLASH_FLAG_DBECCERR_BANK1
 
-/// The errors of reads, cleared. Returns whether there were any.
+/// Clears the errors of reads. Returns whether there were any.
 static bool stm32_damaged(void) {
     bool is = __HAL_FLASH_GET_FLAG_BANK1(FLASH_FLAG_DBECCERR_BANK1);
     __HAL_FLASH_CLEAR_FLAG_BANK1(FLASH_FLAG_DBECCERR_BANK1);
@@ -151,7 +152,7 @@ static bool stm32_damaged(void) {
     return is;
 }
 
-/// Reads where a bus fault is ignored: as a fault handler does.
+/// Reads while bus faults are ignored, as a fault handler does.
 static int stm32_read(const struct esk_word_flash *port, uint32_t address,
                       void *buffer, uint16_t bytes) {
     uint32_t before = address & 31u;

@@ -11,8 +11,8 @@
 ///     esk_stm32_flash_port(&port);
 ///     esk_internal_flash_init(&flash, &port, &region);
 ///
-/// A word that a power cut tore cannot be read: the chip raises NMI (H7: a
-/// bus fault, which the port takes itself). The program's handler is
+/// A word that power loss tore cannot be read: the chip raises NMI (H7: a bus
+/// fault, which the port handles). The program's handler is
 ///
 ///     void NMI_Handler(void) {
 ///         if (!esk_stm32_flash_nmi()) {
@@ -32,14 +32,14 @@ extern "C" {
 
 /// Fills in the port of the chip that this file is compiled for.
 ///
-/// Its program and erase unlock the flash, call the HAL, and lock it again.
-/// They return ESK_E_MEDIUM for a program or operation error, ESK_E_READ_ONLY
-/// for write protection, ESK_E_IO for everything else: the HAL was busy, ran
-/// out of time, did not unlock, or saw a wrong sequence.
+/// Its program and erase unlock the flash, call the HAL, and lock the flash
+/// again. They return ESK_E_MEDIUM for a program or operation error,
+/// ESK_E_READ_ONLY for write protection, ESK_E_IO for everything else: the HAL
+/// was busy, ran out of time, did not unlock, or found a wrong sequence.
 void esk_stm32_flash_port(struct esk_word_flash *port);
 
-/// Notes that ECC could not correct a word that was read.
-/// Returns  whether the NMI was for that; its flag is cleared then.
+/// Records that ECC could not correct a word that was read.
+/// Returns  whether the NMI was for that; then its flag is cleared.
 bool esk_stm32_flash_nmi(void);
 
 #ifdef __cplusplus

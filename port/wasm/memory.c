@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The memory functions for a module without a C library: byte loops, small
-/// before fast. Compile with -fno-builtin, or they call themselves.
+/// rather than fast. Compile with -fno-builtin, or they call themselves.
 #include <stdint.h>
 
 #include "string.h"

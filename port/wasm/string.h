@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The memory functions that the core calls, where no C library is.
+/// The memory functions that the core calls, where there is no C library.
 #ifndef ESK_PORT_WASM_STRING_H
 #define ESK_PORT_WASM_STRING_H
 

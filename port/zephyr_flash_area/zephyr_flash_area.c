@@ -97,7 +97,7 @@ static int zephyr_erase(const struct esk_device *device, uint32_t block) {
         flash_area_erase(flash->area, zephyr_offset(device, page, 0), bytes));
 }
 
-/// Nothing to do: what returned ESK_OK is on the medium.
+/// Nothing to do: a call that returned ESK_OK is on the medium.
 static int zephyr_sync(const struct esk_device *device) {
     (void)device;
     return ESK_OK;
@@ -110,7 +110,7 @@ static const struct esk_device_ops zephyr_ops = {
     .sync = zephyr_sync,
 };
 
-/// The one size of the sectors that the area consists of.
+/// The size of the area's sectors, which must be equal.
 static int zephyr_sector(const struct flash_area *area, size_t *bytes) {
     const struct device *driver = flash_area_get_device(area);
     struct flash_pages_info sector;

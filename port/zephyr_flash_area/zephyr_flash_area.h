@@ -11,12 +11,12 @@
 ///     esk_volume_mount(&volume, &flash.device, 0, arena, sizeof arena);
 ///
 /// A block is an erase sector of the flash driver's page layout; program_bytes
-/// is its write block, erased_value what it says of erased bytes.
+/// is its write block, erased_value its value of erased bytes.
 ///
 /// A flash that needs no erase (FRAM, MRAM, RRAM: flash_params_get_erase_cap
-/// has no FLASH_ERASE_C_EXPLICIT) has ESK_MEDIUM_OVERWRITE; erase does nothing
-/// then. Zephyr would write erased_value over the block instead, which wears
-/// it and which EskerDB does not need.
+/// has no FLASH_ERASE_C_EXPLICIT) has ESK_MEDIUM_OVERWRITE; then erase does
+/// nothing. Zephyr would write erased_value over the block, which wears it and
+/// which EskerDB does not need.
 ///
 /// Flash drivers take semaphores: call from threads, not from interrupts.
 #ifndef ESK_ZEPHYR_FLASH_AREA_ZEPHYR_FLASH_AREA_H
@@ -34,23 +34,23 @@ extern "C" {
 
 struct flash_area;
 
-/// Whether a word that a power cut tore cannot be read. Then a page is
-/// programmed once (a sync takes a page of its own, as its rows must not share
-/// one with words that can still be torn), and a read that fails with EIO is
-/// ESK_E_CORRUPT: Zephyr has no errno of its own for it.
+/// Whether a word that power loss tore cannot be read. Then a page is
+/// programmed once (a sync takes a page of its own, because its rows must not
+/// share a page with words that may still be torn), and a read that fails with
+/// EIO is ESK_E_CORRUPT: Zephyr has no errno for it.
 enum esk_zephyr_flash_ecc {
     ESK_ZEPHYR_FLASH_ECC_AUTO = 0, ///< yes from write blocks of 8 bytes on
     ESK_ZEPHYR_FLASH_ECC_NO,
     ESK_ZEPHYR_FLASH_ECC_YES,
 };
 
-/// The area used, and how. Nothing here is stored.
+/// The area, and how it is used. Nothing here is stored.
 struct esk_zephyr_flash_area_config {
     uint8_t id;          ///< of the partition: FIXED_PARTITION_ID(label)
     uint8_t ecc;         ///< enum esk_zephyr_flash_ecc
     uint16_t page_bytes; ///< EskerDB's page; 0: 256, as whole write blocks
-    /// Reads back what was programmed: for NOR drivers that do not ask the
-    /// chip whether a program failed. Costs a read each program.
+    /// Reads back what was programmed: for NOR drivers that do not check
+    /// whether a program failed. Costs a read a program.
     bool verify;
 };
 
@@ -71,7 +71,7 @@ struct esk_zephyr_flash_area {
 ///                            or page_bytes is no multiple of the write block
 ///                            or no divisor of a sector.
 ///          After any but ESK_OK the area is closed.
-/// Costs    a look-up a sector in the page layout; the flash is not touched.
+/// Costs    a look-up a sector in the page layout; the flash is not accessed.
 ///
 /// The device's calls return ESK_E_READ_ONLY for EACCES, EPERM and EROFS;
 /// read ESK_E_CORRUPT for EBADMSG, and for EIO where there is ECC; program
@@ -80,7 +80,7 @@ int esk_zephyr_flash_area_init(
     struct esk_zephyr_flash_area *flash,
     const struct esk_zephyr_flash_area_config *config);
 
-/// Closes the area. No volume is mounted on it any more.
+/// Closes the area. No volume may be mounted on it.
 void esk_zephyr_flash_area_deinit(struct esk_zephyr_flash_area *flash);
 
 #ifdef __cplusplus

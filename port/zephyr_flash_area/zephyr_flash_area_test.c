@@ -262,7 +262,7 @@ ESK_TEST(zephyr_flash_area_maps_errno) {
     ESK_CHECK_TEXT(violation(), "off its alignment");
 }
 
-/// A page of which a power cut tore a write block.
+/// A page with a write block that a power cut tore.
 static void page_tear(esk_page_id page) {
     struct esk_chip *chip = &zephyr_fake.chip;
     chip->faults.cut_op = chip->ops_begun + 3;
@@ -308,7 +308,7 @@ ESK_TEST(zephyr_flash_area_verifies_where_it_is_asked_to) {
     ESK_CHECK_INT(
         flash.device.ops->program(&flash.device, 3, 250, calls.data, 5),
         ESK_OK);
-    /* The write goes well, the read that follows does not. */
+    /* The write succeeds, the read after it fails. */
     faults->bus_error_at = zephyr_fake.chip.bytes + 257;
     ESK_CHECK_INT(chip_program(&calls, 4), ESK_E_IO);
     flash_make(&parts[H7]);
@@ -335,7 +335,7 @@ ESK_TEST(zephyr_flash_area_overwrites_where_no_erase_is_needed) {
     ESK_CHECK_TEXT(violation(), "");
 }
 
-ESK_TEST(series_lives_on_zephyr_flash_area_through_power_cuts) {
+ESK_TEST(series_on_zephyr_flash_area_survives_power_cuts) {
     for (unsigned i = 0; i < PARTS; i++) {
         flash_make(&parts[i]);
         struct chip_series run = {

@@ -14,7 +14,7 @@
 struct esk_arena {
     uint8_t *start; ///< NULL: only measuring
     uint32_t used;  ///< bytes carved, paddings included
-    uint32_t bytes; ///< bytes there are
+    uint32_t bytes; ///< bytes of the arena
 };
 
 /// An 8-bit processor has no alignment; others get 8 bytes.
@@ -24,13 +24,13 @@ enum { ESK_ARENA_ALIGN = 1 };
 enum { ESK_ARENA_ALIGN = 8 };
 #endif
 
-/// Whether memory that begins here can be carved.
+/// Whether an arena can begin at `memory`.
 static inline bool esk_arena_is_aligned(const void *memory) {
     return ((uintptr_t)memory & (ESK_ARENA_ALIGN - 1u)) == 0;
 }
 
-/// Carves `bytes` bytes, aligned for any type. They are there if the arena fits
-/// when all is carved.
+/// Carves `bytes` bytes, aligned for any type. The caller may use them only if
+/// the arena fits at the end.
 static inline void *esk_arena_take(struct esk_arena *arena, uint32_t bytes) {
     uintptr_t taken = (uintptr_t)arena->start + (uintptr_t)arena->used;
     arena->used +=
@@ -38,7 +38,7 @@ static inline void *esk_arena_take(struct esk_arena *arena, uint32_t bytes) {
     return (void *)taken;
 }
 
-/// Whether what was carved is there.
+/// Whether everything carved fits.
 static inline bool esk_arena_fits(const struct esk_arena *arena) {
     return arena->used <= arena->bytes;
 }

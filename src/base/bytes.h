@@ -3,8 +3,8 @@
 
 /// Little-endian loads and stores, and plain byte work.
 ///
-/// Flash bytes are read and written through these only, never through a
-/// struct cast, so images mean the same on every machine.
+/// Flash bytes are read and written only through these functions, never through
+/// a struct cast, so images mean the same on every machine.
 #ifndef ESK_BASE_BYTES_H
 #define ESK_BASE_BYTES_H
 
@@ -122,7 +122,7 @@ static inline void esk_bytes_copy(void *to, const void *from, uint16_t count) {
 void esk_bytes_copy(void *to, const void *from, uint16_t count);
 #endif
 
-/// Moves `count` bytes up by `gap` bytes, which are left as they were.
+/// Moves `count` bytes up by `gap` bytes. The gap keeps its old bytes.
 /// Cost: as esk_bytes_copy.
 void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count);
 

@@ -3,10 +3,10 @@
 
 /// CRC-32C and CRC-16 by tables of 16 or 256 entries, chosen by ESK_CRC_TABLE.
 /// Hosts with an instruction for it, SSE 4.2 or ARMv8's CRC, use that, three at
-/// a time; the value is the same. Whether there is one is asked at run time.
+/// a time; the value is the same. A run-time test decides.
 ///
 /// A table is linear: entry i is the sum of the entries of i's bits. So eight
-/// constants make any of them.
+/// constants make every entry.
 #include "base/crc.h"
 
 #include "base/bytes.h"
@@ -42,7 +42,7 @@
 
 #if defined(__AVR__)
 
-/// Takes `steps` times as many bytes as `step` has, in 4 cycles more each.
+/// As `step`, for `steps` times as many bytes, in 4 cycles more each.
 #define LOOP(step, name)                                                       \
     if (steps > 0) {                                                           \
         __asm__ volatile("1:\n\t" step "sbiw %[steps], 1\n\t"                  \
@@ -52,7 +52,7 @@
                          : "r30", "r31", "memory");                            \
     }
 
-/// Takes `count` bytes, the odd ones first, then by fours. Returns the CRC.
+/// The CRC of `count` bytes: first the odd ones, then groups of four.
 #define TAKE(step, name)                                                       \
     uint16_t steps = count & 3u;                                               \
     LOOP(step, name)                                                           \
@@ -68,8 +68,8 @@
 #define CRC32C_C(i) CRC32C(i) >> 16 & 0xFFu
 #define CRC32C_D(i) CRC32C(i) >> 24
 
-/// A table for each byte of an entry. Each lies within 256 bytes of flash, so
-/// that one register chooses the entry and another the table.
+/// A table for each byte of an entry. Each is within 256 bytes of flash, so one
+/// register selects the entry and another the table.
 static const uint8_t crc32c_table[4][256] ESK_ROM
     __attribute__((aligned(256))) = {{ROW256(CRC32C_A)},
                                      {ROW256(CRC32C_B)},
@@ -144,8 +144,8 @@ uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count) {
 #define CRC32C_HIGH(i) CRC32C((i) << 4)
 #define CRC16_HIGH(i) CRC16((i) << 4)
 
-/// A byte's entry is the sum of those of its halves: no shift by four bits,
-/// which is what costs on a chip that shifts bit by bit.
+/// A byte's entry is the sum of the entries of its halves. So there is no shift
+/// by four bits, which is slow on a chip that shifts bit by bit.
 static const uint32_t crc32c_low[16] ESK_ROM = {ROW16(CRC32C, 0u)};
 static const uint32_t crc32c_high[16] ESK_ROM = {ROW16(CRC32C_HIGH, 0u)};
 static const uint16_t crc16_low[16] ESK_ROM = {ROW16(CRC16, 0u)};
@@ -232,12 +232,12 @@ static inline bool crc_is_there(void) {
 
 #if defined(CRC_TARGET)
 
-/// Bytes of a stream: three of them are the 504 that a page of 512 has after
-/// its checksum, and go eight times into a page of 4,096.
+/// Bytes of a stream. Three streams are the 504 bytes that a page of 512 has
+/// after its checksum, and they fit eight times into a page of 4,096.
 enum { STREAM_BYTES = 168 };
 
-/// A CRC after STREAM_BYTES, or twice as many, zero bytes is its product with
-/// one of these, x^(8 n - 33) mod P, that the next step takes up.
+/// A CRC after STREAM_BYTES zero bytes, or twice as many, is its product with
+/// one of these, x^(8 n - 33) mod P; the next step reduces it.
 #define SHIFT_ONE 0x1B3D8F29
 #define SHIFT_TWO 0xA60CE07B
 
@@ -245,8 +245,8 @@ CRC_TARGET static inline uint64_t crc32c_shift(uint64_t crc, uint32_t by) {
     return CRC_STEP_8(0, crc_product(crc, by));
 }
 
-/// An instruction takes three cycles and begins each one: three streams at
-/// once, which a CRC is linear enough to be put together from.
+/// An instruction takes three cycles, and one can begin in each cycle. So three
+/// streams run at once; a CRC is linear, so their results can be combined.
 CRC_TARGET static uint32_t crc32c_streams(uint32_t crc, const uint8_t *bytes) {
     uint64_t first = crc;
     uint64_t second = 0;

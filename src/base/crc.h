@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// CRC-32C (Castagnoli) and CRC-16-CCITT, for pages that prove themselves.
+/// CRC-32C (Castagnoli) and CRC-16-CCITT, the checksums of pages.
 #ifndef ESK_BASE_CRC_H
 #define ESK_BASE_CRC_H
 
@@ -20,9 +20,9 @@
 /// Continues a CRC-32C over `count` bytes. Start with any seed; there is no
 /// final inversion, so calls chain. The standard value of a message is
 /// ~esk_crc32c(~0, message, count).
-/// Cost: two table loads a byte, or one. A host's own instruction where the
-/// processor has it, asked at run time: x86-64 with SSE 4.2, ARMv8 with CRC on
-/// Linux; about 100 instructions for a page of 512 bytes.
+/// Cost: one or two table loads a byte. With the processor's own instruction
+/// (x86-64 with SSE 4.2, ARMv8 with CRC on Linux, tested at run time): about
+/// 100 instructions for a page of 512 bytes.
 uint32_t esk_crc32c(uint32_t crc, const uint8_t *bytes, uint16_t count);
 
 /// The same without special instructions, on any machine.
@@ -35,7 +35,7 @@ uint32_t esk_crc32c_undo(uint32_t crc, const uint8_t *bytes, uint16_t count);
 
 /// Continues a CRC-16-CCITT (polynomial 0x1021, most significant bit first).
 /// Seed 0xFFFF gives CRC-16/IBM-3740.
-/// Cost: two table loads a byte, or one.
+/// Cost: one or two table loads a byte.
 uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count);
 
 #endif

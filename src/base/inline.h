@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Functions that stay functions. Compilers count instructions of a machine
-/// with wide registers when they weigh a call against a copy; where each
-/// 32-bit value is four bytes, the copy is several times larger.
+/// Functions that are not inlined. To compare a call with a copy, compilers
+/// count instructions of a machine with wide registers. On a machine where a
+/// 32-bit value takes four registers, the copy is several times larger.
 ///
-/// And functions into which a host takes what they call in their file: with
-/// wide registers a short function is less work than the call of it.
+/// And functions into which a host inlines the functions of the same file that
+/// they call: with wide registers a short function is less work than its call.
 #ifndef ESK_BASE_INLINE_H
 #define ESK_BASE_INLINE_H
 

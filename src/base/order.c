@@ -3,9 +3,9 @@
 
 /// Order-preserving unsigned form of a value.
 ///
-/// Everything follows from the type's width and from which of three kinds it
-/// is. The work is done on bytes, which is one short code for every width;
-/// only esk_order_load32, the one in hot loops, works on whole numbers.
+/// Everything follows from the type's width and its kind, one of three. The
+/// code works on bytes, which is short for every width. Only esk_order_load32,
+/// for hot loops, works on whole numbers.
 
 #include "base/order.h"
 
@@ -82,7 +82,7 @@ static inline uint8_t rank_short(const uint8_t *bytes, uint16_t stride,
             "ld r0, Z+\n\t"
             "cpc r0, %C[order]\n\t"
             "ld r0, Z+\n\t"
-            "eor r0, %[flip]\n\t" /* leaves the borrow */
+            "eor r0, %[flip]\n\t" /* the borrow is in the carry */
             "cpc r0, %D[order]\n\t"
             "brcc 2f\n\t"
             "movw %A[bytes], r30\n\t"
@@ -181,7 +181,7 @@ uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
 #endif
 }
 
-/// The float's bytes in `order` made to rise. Returns false for a NaN.
+/// Changes the float's bytes in `order` to order form. Returns false for a NaN.
 static bool order_float_bytes(uint8_t width, uint8_t *order) {
     uint8_t *top = &order[width - 1u];
     uint8_t exponent = width == 4 ? 0x80 : 0xF0;
@@ -223,8 +223,8 @@ bool esk_order_bytes(uint8_t type, uint8_t width, const uint8_t *bytes,
 
 #if SIZE_MAX > UINT32_MAX
 
-/// esk_order_load of 8 bytes where a register holds them: stored one by one
-/// they would keep the load of all eight waiting.
+/// esk_order_load of 8 bytes in one register: eight single stores would delay
+/// the load of all eight.
 static uint64_t order_load64(uint8_t type, const uint8_t *bytes) {
     const uint64_t sign = UINT64_C(1) << 63;
     uint64_t bits = esk_load_u64(bytes);

@@ -4,15 +4,15 @@
 /// Order-preserving unsigned form of a value.
 ///
 /// a < b in the column's type exactly when order(a) < order(b) as unsigned
-/// integers, so that zone maps, bitmaps and the spline compare unsigned
-/// numbers only and know no types. The form fits the type's own width:
+/// integers. So zone maps, bitmaps and the spline compare only unsigned numbers
+/// and need no types. The form has the type's own width:
 ///
 ///     u8..u64   the value
 ///     i8..i64   the value with its sign bit flipped
 ///     f32, f64  IEEE bits: negatives complemented, others sign bit set;
-///               -0.0 is +0.0; a NaN has a form but must be left out
+///               -0.0 is +0.0; a NaN has a form that must not be used
 ///
-/// No floating-point arithmetic: only the bits are looked at.
+/// No floating-point arithmetic, only the bits.
 #ifndef ESK_BASE_ORDER_H
 #define ESK_BASE_ORDER_H
 
@@ -30,7 +30,7 @@
 uint8_t esk_order_width(uint8_t type);
 
 /// Order form of the little-endian value at `bytes`; 0 for a type that is
-/// not numeric. A NaN has no form: ask esk_order_is_nan first.
+/// not numeric. A NaN has no order: call esk_order_is_nan first.
 uint64_t esk_order_load(uint8_t type, const uint8_t *bytes);
 
 /// The same for types of at most 4 bytes, without 64-bit arithmetic.
@@ -68,8 +68,9 @@ uint16_t esk_order_rank_words(uint8_t type, const uint8_t *bytes,
                               uint16_t stride, uint16_t count, uint32_t order);
 #endif
 
-/// The same where values mostly rise evenly. A processor that divides at once
-/// looks first where the line from the first to the last one says.
+/// The same for values that mostly rise evenly. A processor with a divide
+/// instruction first tries the place on the line from the first to the last
+/// value.
 uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
                              uint16_t stride, uint16_t count, uint32_t order);
 
@@ -83,12 +84,12 @@ bool esk_order_bytes(uint8_t type, uint8_t width, const uint8_t *bytes,
 /// Whether the value at `bytes` is a NaN. False for integers.
 bool esk_order_is_nan(uint8_t type, const uint8_t *bytes);
 
-/// Order form of `number`, clamped into the type's range.
+/// Order form of `number`, clamped to the type's range. Signed types read
+/// number.i, unsigned ones number.u, floats their bits.
 ///
-/// below    out: the number lies below the type's range (returns 0).
-/// above    out: the number lies above it (returns the width's maximum).
-/// Signed types read number.i, unsigned ones number.u, floats their bits.
-/// A NaN sets both: no value compares with it.
+/// below    out: the number is below the type's range (returns 0).
+/// above    out: the number is above it (returns the width's maximum). A NaN
+///          sets both.
 uint64_t esk_order_number(uint8_t type, union esk_number number, bool *below,
                           bool *above);
 

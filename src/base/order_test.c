@@ -196,7 +196,7 @@ ESK_TEST(order_from_key_clamps_what_the_type_cannot_hold) {
     ESK_CHECK_INT(esk_order_from_key(ESK_TYPE_I16, 40000), 65535);
 }
 
-ESK_TEST(order_is_key_tells_a_key_that_no_value_has) {
+ESK_TEST(order_is_key_finds_a_key_that_no_value_has) {
     const struct {
         uint8_t type;
         esk_key key;

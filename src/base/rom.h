@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Constant tables that stay out of RAM: on AVR const data is copied to SRAM
-/// unless it is placed in program memory and read from there.
+/// Constant tables outside RAM: AVR copies const data to SRAM unless it is
+/// placed in program memory and read from there.
 #ifndef ESK_BASE_ROM_H
 #define ESK_BASE_ROM_H
 

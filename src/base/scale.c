@@ -16,10 +16,9 @@ uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
 
 #else
 
-/// Digit by digit, as in long multiplication and division at once: after
-/// each bit of `times`, quotient * whole + rest = (bits so far) * part. No
-/// product is wider than 32 bits and there is no division. Bits are taken a
-/// byte at a time, since the first of them are mostly 0.
+/// Long multiplication and division at once: after each bit of `times`,
+/// quotient * whole + rest = (bits so far) * part. No product is wider than 32
+/// bits, and there is no division. Leading zeros are skipped a byte at a time.
 uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
                    uint32_t *rest) {
     uint32_t quotient = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A product over a divisor, without a division where that is a loop anyway.
+/// A product over a divisor, without a division instruction.
 #ifndef ESK_BASE_SCALE_H
 #define ESK_BASE_SCALE_H
 
@@ -11,7 +11,7 @@
 ///
 /// part     below `whole`.
 /// whole    1 .. 2^30.
-/// rest     out: what is left of the product.
+/// rest     out: the remainder.
 uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
                    uint32_t *rest);
 

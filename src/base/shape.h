@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What can be a constant: in a program that is compiled with a shape
-/// (esker/shape.h) it is; else it is where a mount or an open put it. It is
-/// asked for by an accessor, here or beside the struct that has it as a
-/// member, so no other file knows which of the two it is.
+/// Values that can be constants: constants in a program that is compiled with a
+/// shape (esker/shape.h), else members that a mount or an open sets. Accessors
+/// read them, here or beside the struct with the member, so no other file knows
+/// the difference.
 #ifndef ESK_BASE_SHAPE_H
 #define ESK_BASE_SHAPE_H
 
@@ -34,8 +34,8 @@
 #define ESK_SHAPED_TREE(constant, value) (value)
 #endif
 
-/* The same of the ring of a table that has no other; and whether such a ring
-   refuses rows when it is full. */
+/* The same for the only ring of a table, and whether that ring refuses rows
+   when it is full. */
 
 #if defined(ESK_SHAPE_TREE)
 #define ESK_SHAPED_RING(constant, value) ESK_SHAPED(constant, value)
@@ -55,8 +55,8 @@
 #define ESK_SHAPE_REFUSES true
 #endif
 
-/// How often a log was broken off: `value`, but never in a program that has a
-/// shape, for a broken log's descriptor is another.
+/// The number of breaks of a log: `value`, but 0 in a program with a shape,
+/// because a break changes the table's descriptor.
 #define ESK_SHAPED_BREAKS(value) ESK_SHAPED(0u, value)
 
 static inline const struct esk_geometry *
@@ -69,7 +69,7 @@ static inline uint8_t esk_volume_flags(const struct esk_volume *volume) {
     return ESK_SHAPED(ESK_SHAPE_MOUNT, volume->flags);
 }
 
-/// Whether the driver can keep marks of bad blocks.
+/// Whether the driver stores marks of bad blocks.
 static inline bool esk_volume_keeps_marks(const struct esk_volume *volume) {
     return ESK_SHAPED(ESK_SHAPE_KEEPS_MARKS != 0,
                       volume->device->ops->block_is_bad != NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// One sentence a status. A translation unit of its own: firmware that never
-/// asks for text does not link it.
+/// One sentence for each status, in its own file: firmware that does not use
+/// the text does not link it.
 #include "esker/status.h"
 
 const char *esk_status_text(int status) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The numbers of a version: those of the file VERSION, which lint compares.
+/// The version's numbers, which lint compares with the file VERSION.
 #include "esker/version.h"
 
 #include "test/harness/esk_test.h"

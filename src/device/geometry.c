@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What shapes of medium the flash layer is written for.
+/// The geometries that the flash layer supports.
 #include <stddef.h>
 
 #include "esker/assert.h"

@@ -95,7 +95,7 @@ uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
     return behind != NULL ? behind->unit : envelope->unit;
 }
 
-/// Whether the elements that a closed page says it has fit into it.
+/// Whether the elements of a closed page, by its count, fit into the page.
 static bool elements_fit(const struct esk_envelope *envelope,
                          const uint8_t *page) {
     uint16_t room =
@@ -110,8 +110,8 @@ static bool elements_fit(const struct esk_envelope *envelope,
     return (uint32_t)count * unit <= room;
 }
 
-/// How many whole elements of `unit` bytes lie before the tail's `seals` seals,
-/// of which there are no more than fit: a page is a multiple of a seal.
+/// How many whole elements of `unit` bytes fit before `seals` seals. A page is
+/// a multiple of a seal.
 static uint16_t elements_max(const struct esk_envelope *envelope, uint16_t unit,
                              uint8_t seals) {
     uint16_t used =
@@ -146,8 +146,8 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
     return offset;
 }
 
-/// Looks for the newest seal that proves itself. A slot that reads erased
-/// ends the list: seals are written without gaps. As esk_envelope_check.
+/// Finds the newest valid seal. An erased slot ends the list: seals are written
+/// without gaps. Returns as esk_envelope_check.
 static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
                                             uint8_t *page) {
     uint16_t unit = esk_envelope_unit(envelope, page);
@@ -158,7 +158,7 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
     for (uint8_t number = 1; number < UINT8_MAX; number++) {
         uint16_t room = elements_max(envelope, unit, number);
         if (room == 0 || room < best) {
-            break; /* here are elements, not a seal */
+            break; /* elements begin here */
         }
         const uint8_t *seal = page + esk_envelope_page_bytes(envelope) -
                               (uint16_t)number * ESK_SEAL_BYTES;
@@ -181,7 +181,7 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
     return all && newest ? (uint16_t)ESK_PROVEN_ALL : best;
 }
 
-/// esk_envelope_check of a page that names what it should, by its checksum.
+/// esk_envelope_check, by checksum, of a page with the right kind and table.
 static ESK_OUT_OF_LINE uint16_t sum_prove(const struct esk_envelope *envelope,
                                           uint8_t *page) {
     return esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) ==

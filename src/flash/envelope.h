@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The envelope: how a page proves itself.
+/// The envelope: what makes a page valid.
 ///
 ///     0            8            16                        page_bytes
 ///     | closing    | opening    | elements ... free ... seals |
 ///
-/// A page is closed once, when it is complete. Where the medium programs
-/// parts of a page, a sync before that leaves a *seal* in the page's tail: a
-/// closing part that vouches for the elements so far. Seals grow downwards;
-/// the newest one that proves itself counts, and only while the page's own
-/// closing part does not.
+/// A page is closed once, when it is complete. Where the medium programs parts
+/// of a page, a sync before that writes a *seal* at the end of the page: a
+/// closing part that covers the elements so far. Seals grow downwards. The
+/// newest valid seal counts, but only if the page's own closing part is not
+/// valid.
 ///
 /// Invariants
-///  1. Nothing of a page is used unless its closing part or a seal proves
-///     it: checksum, kind, table, all of it.
-///  2. The checksum starts from the table's seed, so pages of another volume
-///     or of a table dropped from these blocks prove nothing.
+///  1. No byte of a page is used unless the closing part or a seal is valid
+///     and covers it: checksum, kind, table.
+///  2. The checksum starts from the table's seed, so pages of another volume,
+///     or of a table that was dropped from these blocks, are not valid.
 #ifndef ESK_FLASH_ENVELOPE_H
 #define ESK_FLASH_ENVELOPE_H
 
@@ -28,19 +28,19 @@
 #include "esker/device.h"
 #include "flash/envelope_format.h"
 
-/// No page's kind: an envelope with it proves pages of any.
+/// No page's kind: an envelope with it accepts pages of any kind.
 enum { ESK_KIND_ANY = 0 };
 
-/// Where a log was broken off and went on in the next block: newest elements
-/// were dropped, or those to come are wider.
+/// A place where the log was broken off and continued in the next block,
+/// because newest elements were dropped, or later ones are wider.
 struct esk_break {
-    uint32_t end;   ///< positions from here on ...
-    uint32_t start; ///< ... up to here hold nothing
+    uint32_t end;   ///< no position from here on ...
+    uint32_t start; ///< ... up to here has a page
     uint16_t count; ///< most elements of the page before `end`
     uint16_t unit;  ///< bytes of an element before `end`
 };
 
-/// What a page has to prove, and the shape it has.
+/// What a valid page must have, and its layout.
 struct esk_envelope {
     const struct esk_break *breaks; ///< of the log, the oldest first
     uint32_t seed;                  ///< start value of the checksum
@@ -53,11 +53,11 @@ struct esk_envelope {
     uint8_t break_count;
 };
 
-/// The first break behind position `position`; NULL: there is none.
+/// The first break after `position`; NULL: none.
 const struct esk_break *esk_envelope_break(const struct esk_envelope *envelope,
                                            uint32_t position);
 
-/// Bytes of an element of `page`, as it says which it is.
+/// Bytes of an element of `page`, by its sequence number.
 uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
                            const uint8_t *page);
 
@@ -72,7 +72,7 @@ static inline uint8_t esk_envelope_erased(const struct esk_envelope *envelope) {
 
 static inline uint8_t
 esk_envelope_checksum(const struct esk_envelope *envelope) {
-    /* A volume's superblocks have CRC-32C whatever its tables have. */
+    /* A volume's superblocks always have CRC-32C. */
     return ESK_SHAPED(esk_shape_volume.checksum == ESK_CHECKSUM_CRC32C
                           ? ESK_CHECKSUM_CRC32C
                           : envelope->checksum,
@@ -91,8 +91,8 @@ static inline uint32_t esk_page_aux(const uint8_t *page) {
     return esk_load_u32(page + ESK_ENVELOPE_AUX);
 }
 
-/// Whether pages of elements of `unit` bytes can be sealed as often as there is
-/// room for seals.
+/// Whether pages of elements of `unit` bytes can be sealed as often as they
+/// have room for seals.
 static inline bool esk_envelope_seals(const struct esk_geometry *geometry,
                                       uint16_t unit) {
     unsigned bytes = geometry->program_bytes;
@@ -113,14 +113,14 @@ static inline void esk_envelope_close(const struct esk_envelope *envelope,
     esk_envelope_close_as(envelope, envelope->kind, page, count);
 }
 
-/// Writes seal number `number` (from 1) into the page's tail: it vouches for
-/// the opening part and the first `count` elements.
+/// Writes seal number `number` (from 1) at the end of the page: it covers the
+/// opening part and the first `count` elements.
 /// Returns the seal's offset in the page.
 uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                            uint8_t number, uint16_t count);
 
-/// The checksum of a page that comes in pieces: begin with its closing part,
-/// add the bytes from the opening part on, end.
+/// The checksum of a page in pieces: begin with its closing part, add the bytes
+/// from the opening part on, end.
 uint32_t esk_envelope_sum_begin(const struct esk_envelope *envelope,
                                 const uint8_t *closing);
 uint32_t esk_envelope_sum_add(const struct esk_envelope *envelope, uint32_t sum,
@@ -129,15 +129,15 @@ uint32_t esk_envelope_sum_end(const struct esk_envelope *envelope,
                               uint32_t sum);
 
 enum {
-    ESK_PROVEN_ALL = UINT16_MAX, ///< all there is
+    ESK_PROVEN_ALL = UINT16_MAX, ///< the whole page
 };
 
-/// What of `page` proves itself: then the page's count, kind and table fields
-/// hold what was proven, also when a seal proved it. `trust` skips the
+/// Finds out how much of `page` is valid. If any is, the page's count, kind and
+/// table fields are set to what is covered, also for a seal. `trust` skips the
 /// checksum of pages that look closed.
-/// Returns  0 when nothing does; ESK_PROVEN_ALL; or the count of a seal when
-///          bytes that look like a later seal, or like the closing part, prove
-///          nothing: they were torn, or read wrong.
+/// Returns  0: nothing is valid; ESK_PROVEN_ALL; or the count of a seal when a
+///          later seal or the closing part is there but invalid: torn, or read
+///          wrong.
 uint16_t esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
                             bool trust);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Where an envelope's fields are; FORMAT.md, "Envelope".
+/// Offsets of an envelope's fields; FORMAT.md, "Envelope".
 #ifndef ESK_FLASH_ENVELOPE_FORMAT_H
 #define ESK_FLASH_ENVELOPE_FORMAT_H
 
@@ -19,8 +19,7 @@ enum esk_envelope_offset {
     ESK_SEAL_BYTES = 8,        ///< a seal: a closing part for fewer elements
 };
 
-/// TREE: of a tree whose nodes move. NODE plus its level: a node that keeps its
-/// page.
+/// TREE: of a copy-on-write tree. NODE plus its level: a node in place.
 enum esk_page_kind {
     ESK_PAGE_SUPERBLOCK = 0x51,
     ESK_PAGE_CATALOG = 0x52,

@@ -28,14 +28,14 @@ static void page_fill(uint8_t *page) {
     esk_envelope_open(page, 77, 88);
 }
 
-/// Checks a copy, for a check may write the count.
+/// Checks a copy, because a check may write the count.
 static bool proves(const struct esk_envelope *envelope, const uint8_t *page) {
     uint8_t copy[PAGE_BYTES];
     memcpy(copy, page, PAGE_BYTES);
     return esk_envelope_check(envelope, copy, false);
 }
 
-ESK_TEST(envelope_close_makes_a_page_prove_itself_with_every_checksum) {
+ESK_TEST(envelope_close_makes_a_page_valid_with_every_checksum) {
     for (uint8_t c = ESK_CHECKSUM_CRC32C; c <= ESK_CHECKSUM_NONE; c++) {
         struct esk_envelope envelope = envelope_of(c);
         uint8_t page[PAGE_BYTES];
@@ -85,7 +85,7 @@ ESK_TEST(envelope_without_a_checksum_still_checks_names_count_and_seed) {
     ESK_CHECK(proves(&envelope, page));
 }
 
-ESK_TEST(envelope_of_another_seed_kind_or_table_proves_nothing) {
+ESK_TEST(envelope_of_another_seed_kind_or_table_is_not_valid) {
     for (uint8_t c = ESK_CHECKSUM_CRC32C; c <= ESK_CHECKSUM_NONE; c++) {
         struct esk_envelope envelope = envelope_of(c);
         uint8_t page[PAGE_BYTES];
@@ -126,7 +126,7 @@ ESK_TEST(envelope_trust_skips_the_checksum_but_not_the_names) {
     ESK_CHECK(!esk_envelope_check(&envelope, page, true));
 }
 
-ESK_TEST(envelope_seal_vouches_for_the_elements_so_far) {
+ESK_TEST(envelope_seal_covers_the_elements_so_far) {
     struct esk_envelope envelope = envelope_of(ESK_CHECKSUM_CRC32C);
     uint8_t page[PAGE_BYTES];
     page_fill(page);
@@ -136,7 +136,7 @@ ESK_TEST(envelope_seal_vouches_for_the_elements_so_far) {
     ESK_CHECK_INT(esk_page_sequence(page), 77);
 }
 
-ESK_TEST(envelope_newest_seal_that_proves_itself_counts) {
+ESK_TEST(envelope_newest_valid_seal_counts) {
     struct esk_envelope envelope = envelope_of(ESK_CHECKSUM_CRC32C);
     uint8_t page[PAGE_BYTES];
     uint8_t copy[PAGE_BYTES];
@@ -178,7 +178,7 @@ ESK_TEST(envelope_seal_list_ends_at_an_erased_slot) {
     ESK_CHECK(!proves(&envelope, page));
 }
 
-ESK_TEST(envelope_seal_proves_nothing_about_elements_that_changed) {
+ESK_TEST(envelope_seal_is_not_valid_when_elements_changed) {
     struct esk_envelope envelope = envelope_of(ESK_CHECKSUM_CRC32C);
     uint8_t page[PAGE_BYTES];
     page_fill(page);

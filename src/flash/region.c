@@ -33,7 +33,7 @@ ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
     const struct esk_envelope *envelope = &region->envelope;
     uint16_t bytes = esk_envelope_page_bytes(envelope);
     uint16_t before = 0;
-    bool erased = true; /* each time */
+    bool erased = true; /* in every read */
     for (uint8_t look = 1;; look++) {
         uint16_t proven = 0;
         esk_count(&region->stats->reads);
@@ -67,8 +67,8 @@ ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
     }
 }
 
-/// Bits of `byte` that are neither erased nor those of `value`: none in a byte
-/// that was programmed with `value`, whole or until a cut.
+/// Bits of `byte` that differ both from the erased value and from `value`: 0
+/// for a byte that was programmed with `value`, completely or until power loss.
 static uint8_t odd_bits(uint8_t byte, uint8_t value, uint8_t erased) {
     return (uint8_t)((byte ^ value) & (byte ^ erased));
 }
@@ -116,8 +116,8 @@ int esk_region_prove(const struct esk_region *region, esk_page_id page) {
 }
 
 /// Whether bytes [from, to) of page `page` read as those of `wanted`, a whole
-/// page; NULL: as erased. Where they differ they are read once more.
-/// Returns ESK_OK; ESK_NOT_FOUND when they do not; ESK_E_IO.
+/// page; NULL: as erased. If not, they are read once more.
+/// Returns ESK_OK; ESK_NOT_FOUND when both reads differ; ESK_E_IO.
 static int bytes_hold(const struct esk_region *region, esk_page_id page,
                       const uint8_t *wanted, uint16_t from, uint16_t to) {
     uint8_t piece[PIECE_BYTES];
@@ -151,8 +151,8 @@ bool esk_volume_block_is_bad(const struct esk_volume *volume, uint32_t block) {
            device->ops->block_is_bad(device, block, &bad) == ESK_OK && bad;
 }
 
-/// What to say of a program or an erase in block `block` that ended with
-/// `status`.
+/// The status to return for a program or an erase in block `block` that ended
+/// with `status`. Marks a failed block bad.
 static int medium_status(const struct esk_region *region, uint32_t block,
                          int status) {
     const struct esk_device *device = device_of(region);
@@ -164,8 +164,7 @@ static int medium_status(const struct esk_region *region, uint32_t block,
     return status == ESK_OK || status == ESK_E_MEDIUM ? status : ESK_E_IO;
 }
 
-/// Takes note that the medium is about to change. Returns ESK_OK;
-/// ESK_E_READ_ONLY.
+/// To be called before a change of the medium. Returns ESK_OK; ESK_E_READ_ONLY.
 static int change_begin(const struct esk_region *region) {
     if ((esk_volume_flags(region->volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The region: a run of blocks of one owner, and the only door to the medium.
-/// Nothing else in src/ calls a device's read, program, erase or sync.
+/// The region: a run of blocks with one owner, and the only code that calls a
+/// device's read, program, erase and sync.
 ///
-/// Rules that are written here and nowhere else
+/// Rules that stand only here
 ///  1. A valid page is conclusive. Anything else may be a transient read
 ///     error: the page is read again until two reads agree.
-///  2. A failed transfer is tried once more. After that the answer is
-///     ESK_E_IO, never "damaged" or "erased".
+///  2. A failed transfer is repeated once. After that the status is ESK_E_IO,
+///     never "damaged" or "erased".
 ///  3. ESK_E_MEDIUM from a program or an erase marks the block bad, unless the
 ///     owner overwrites pages in place.
-///  4. On a medium that keeps writes back (ESK_MEDIUM_OVERWRITE) a barrier
-///     makes durable what was programmed before it.
-///  5. Where the mount says ESK_MOUNT_READ_BACK a program that reads back as
-///     other bytes failed: ESK_E_MEDIUM.
+///  4. On a medium that caches writes (ESK_MEDIUM_OVERWRITE) a barrier makes
+///     durable what was programmed before it.
+///  5. With ESK_MOUNT_READ_BACK a program that reads back as other bytes has
+///     failed: ESK_E_MEDIUM.
 #ifndef ESK_FLASH_REGION_H
 #define ESK_FLASH_REGION_H
 
@@ -25,17 +25,17 @@
 #include "esker/volume.h"
 #include "flash/envelope.h"
 
-/// A sequence number that no page has: esk_region_read takes any.
+/// A sequence number that no page has: esk_region_read accepts any.
 #define ESK_SEQUENCE_ANY UINT32_MAX
 
-/// What was done in the regions of one table since it was opened.
+/// Counts for the regions of one table since it was opened.
 struct esk_region_stats {
     uint32_t reads;   ///< whole pages
     uint32_t headers; ///< reads of ESK_ENVELOPE_BYTES bytes
     uint32_t programs;
     uint32_t erases;
     uint32_t damaged; ///< reads of a ring that ended in ESK_E_CORRUPT
-    uint32_t partial; ///< valid pages with bytes behind that prove nothing
+    uint32_t partial; ///< valid pages with invalid bytes after what is covered
     uint32_t program_failures;
     uint32_t erase_failures;
     uint32_t blocks_skipped;
@@ -44,13 +44,13 @@ struct esk_region_stats {
 struct esk_region {
     struct esk_volume *volume;      ///< its device, flags and checksum
     struct esk_region_stats *stats; ///< shared by the regions of a table
-    struct esk_envelope envelope;   ///< what its pages have to prove
+    struct esk_envelope envelope;   ///< what its pages must have
     uint32_t first_page;            ///< on the device
     uint32_t pages;                 ///< a multiple of the pages of a block
-    bool in_place; ///< pages are overwritten: no block is given up
+    bool in_place; ///< pages are overwritten; no block is abandoned
 };
 
-/// What the first bytes of a page say, before it is verified.
+/// What the first bytes of a page look like, before it is verified.
 enum esk_header {
     ESK_HEADER_BLANK, ///< all erased
     ESK_HEADER_OTHER, ///< not blank, and not a page of this region
@@ -62,14 +62,14 @@ esk_region_geometry(const struct esk_region *region) {
     return esk_volume_geometry(region->volume);
 }
 
-/// Whether writes may be kept back, reordered, and made over older pages.
+/// Whether the medium may cache and reorder writes, and pages are overwritten.
 static inline bool esk_region_overwrites(const struct esk_region *region) {
     return (esk_region_geometry(region)->flags & ESK_MEDIUM_OVERWRITE) != 0;
 }
 
-/// Reads page `page` of the device until the verdict is sure.
+/// Reads page `page` of the device, again if it is not valid.
 ///
-/// sequence  the number the page has to have; ESK_SEQUENCE_ANY: any.
+/// sequence  the number that the page must have; ESK_SEQUENCE_ANY: any.
 /// verify    false: the checksum of a page that looks complete is not
 ///           computed.
 /// Returns   ESK_OK, valid; ESK_NOT_FOUND, erased; ESK_E_CORRUPT, neither;
@@ -78,23 +78,22 @@ static inline bool esk_region_overwrites(const struct esk_region *region) {
 int esk_region_read(const struct esk_region *region, esk_page_id page,
                     uint32_t sequence, uint8_t *buffer, bool verify);
 
-/// Reads `bytes` bytes at `offset` of page `page`. A transfer that fails is
-/// tried once more.
-/// Returns   ESK_OK; ESK_E_CORRUPT, bytes beyond ECC; ESK_E_IO. Nothing is
-///           verified: what is read is a guide.
+/// Reads `bytes` bytes at `offset` of page `page`. Repeats a failed transfer
+/// once. Verifies nothing: the bytes are only a guide.
+/// Returns   ESK_OK; ESK_E_CORRUPT, bytes beyond ECC; ESK_E_IO.
 int esk_region_peek(const struct esk_region *region, esk_page_id page,
                     uint16_t offset, uint8_t *buffer, uint16_t bytes);
 
 /// Reads the first bytes of page `page`.
 ///
-/// sequence  out: the number the page has, if ESK_HEADER_PAGE.
+/// sequence  out: the page's number, if ESK_HEADER_PAGE.
 /// header    out.
 /// Returns   ESK_OK; ESK_E_IO. Bytes beyond ECC are ESK_HEADER_OTHER.
 /// Costs     1 read of ESK_ENVELOPE_BYTES bytes.
 int esk_region_header(const struct esk_region *region, esk_page_id page,
                       enum esk_header *header, uint32_t *sequence);
 
-/// Whether page `page` is complete and valid, by a buffer of a few bytes.
+/// Whether page `page` is complete and valid. Needs a buffer of a few bytes.
 /// Returns ESK_OK; ESK_E_CORRUPT when it is not; ESK_E_IO.
 /// Costs   1 read of the page, in pieces.
 int esk_region_prove(const struct esk_region *region, esk_page_id page);
@@ -105,8 +104,8 @@ int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
                          uint16_t from, uint16_t to);
 
 /// Programs bytes [from, to) of `bytes`, a whole page, on page `page`.
-/// Returns ESK_OK; ESK_E_MEDIUM, the block is marked; ESK_E_IO, what the
-/// medium did is not known; ESK_E_READ_ONLY.
+/// Returns ESK_OK; ESK_E_MEDIUM, the block is marked; ESK_E_IO, the state of
+/// the medium is unknown; ESK_E_READ_ONLY.
 /// Costs   1 program; with ESK_MOUNT_READ_BACK a read of them, in pieces.
 int esk_region_program(const struct esk_region *region, esk_page_id page,
                        const uint8_t *bytes, uint16_t from, uint16_t to);
@@ -115,15 +114,15 @@ int esk_region_program(const struct esk_region *region, esk_page_id page,
 int esk_region_erase(const struct esk_region *region, uint32_t block);
 
 /// Whether block `block` of the device is marked bad. A mark that cannot be
-/// read is no mark: the erase that follows decides.
+/// read is no mark: the next erase decides.
 bool esk_volume_block_is_bad(const struct esk_volume *volume, uint32_t block);
 
 /// Makes every completed program and erase of the volume durable.
 /// Returns ESK_OK; ESK_E_IO.
 int esk_region_sync(const struct esk_region *region);
 
-/// Keeps what is programmed from now on from outliving what was programmed
-/// before. A medium that takes programs in order needs nothing.
+/// Makes sure that what is programmed from now on is not durable before what
+/// was programmed earlier. A medium that programs in order needs nothing.
 /// Returns ESK_OK; ESK_E_IO.
 int esk_region_barrier(const struct esk_region *region);
 

@@ -19,7 +19,7 @@ struct fixture {
     uint8_t page[PAGE_BYTES];
 };
 
-/// A region of which page PAGE is valid, on a device that can fail.
+/// A region whose page PAGE is valid, on a device that can fail.
 static void fixture_start(struct fixture *fixture) {
     struct esk_sim_config config = {.geometry = ESK_NOR(4, 4, PAGE_BYTES)};
     memset(fixture, 0, sizeof *fixture);
@@ -69,7 +69,7 @@ ESK_TEST(region_reads_once_what_is_valid_and_twice_what_is_not) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(region_does_not_believe_one_wrong_read) {
+ESK_TEST(region_reads_an_invalid_page_again) {
     static const enum read_failure once[] = {READ_HICCUP, READ_CORRUPT,
                                              READ_FLIPPED, READ_ERASED};
     for (uint32_t i = 0; i < sizeof once / sizeof once[0]; i++) {
@@ -83,7 +83,7 @@ ESK_TEST(region_does_not_believe_one_wrong_read) {
     }
 }
 
-ESK_TEST(region_says_of_a_bus_that_is_down_that_it_is) {
+ESK_TEST(region_returns_io_for_a_bus_that_is_down) {
     struct fixture fixture;
     enum esk_header header = ESK_HEADER_PAGE;
     uint32_t sequence = 0;
@@ -158,7 +158,7 @@ ESK_TEST(region_of_a_read_only_mount_changes_nothing) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(region_that_reads_back_finds_a_program_that_lied) {
+ESK_TEST(region_that_reads_back_finds_a_program_that_failed_silently) {
     struct fixture fixture;
     fixture_start(&fixture);
     program_lies = 1;
@@ -171,7 +171,7 @@ ESK_TEST(region_that_reads_back_finds_a_program_that_lied) {
                                      PAGE_BYTES),
                   ESK_E_MEDIUM);
     ESK_CHECK(esk_volume_block_is_bad(&fixture.volume, 1));
-    fail_from(2, 0, READ_FLIPPED); /* one wrong read is none */
+    fail_from(2, 0, READ_FLIPPED); /* one wrong read does not count */
     ESK_CHECK_INT(esk_region_program(&fixture.region, PAGE + 3, fixture.page, 0,
                                      PAGE_BYTES),
                   ESK_OK);

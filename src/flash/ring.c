@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Writing side of the ring. Head moves over bad blocks and failed pages; the
-/// tail gives way as a block is erased. Before that the block is looked at: a
-/// page in it that is newer than the head was hidden from the mount by a run
-/// of blocks longer than a mount looks across, and is not written over.
+/// The writing side of the ring. Head moves over bad blocks and failed pages.
+/// The tail moves when a block is erased. Before that the block is read: if it
+/// has a page that is newer than the head, a run of blocks longer than the
+/// mount's window hid this page from the mount, and the append fails.
 ///
-/// Two kinds of failure, kept apart by the driver (esker/device.h):
+/// Two kinds of failure, told apart by the driver (esker/device.h):
 ///
 /// The *medium* reports that a program or erase failed. The block is marked
-/// bad, what is left of it is given up, and the next one is tried. A medium
-/// that does so block after block is not worn here and there: it is dead,
-/// write-protected or short of supply. From then on the ring says ESK_E_WORN,
-/// marks nothing and drops nothing, until it is mounted again.
+/// bad, the rest of it is abandoned, and the next one is tried. After
+/// ESK_RING_WORN_MAX blocks in a row the medium is dead, write-protected or
+/// short of supply. Then the ring returns ESK_E_WORN, and marks and drops
+/// nothing, until it is mounted again.
 ///
-/// The *transfer* failed, and what the medium did is not known. An erase is
-/// tried once more. The page of a program is read: as long as that fails, the
-/// bus is dead and nothing is done. A page that looks erased is tried again,
-/// as after a cut; any other is a hole. So a dead bus costs no page, no block
-/// and no row.
+/// The *transfer* failed, and the state of the medium is unknown. An erase is
+/// repeated once. The page of a program is read: if that fails, nothing is
+/// done. If the page looks erased, as after power loss, it is programmed again;
+/// else it is a hole. So a dead bus costs no page, no block and no row.
 #include "flash/ring.h"
 
 #include "base/counter.h"
 #include "base/inline.h"
 
 enum {
-    TRIES_MAX = 4, ///< programs of a page that one call tries
+    TRIES_MAX = 4, ///< programs of a page in one call
 };
 
 static uint16_t block_pages(const struct esk_ring *ring) {
@@ -164,8 +163,8 @@ bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
     return room >= pages;
 }
 
-/// Makes no page of the block of `position` prove itself: the last one first,
-/// so that those that still do are the first.
+/// Makes all pages of the block of `position` invalid, the last one first: so
+/// at each instant the valid pages are the first ones.
 /// page     scratch
 static int block_clear(struct esk_ring *ring, uint32_t position,
                        uint8_t *page) {
@@ -193,7 +192,7 @@ void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
     uint32_t held = ring->tail + esk_ring_pages(ring);
     held -= esk_ring_rest(ring, held);
     while (at > from) {
-        ring->head = at; /* the erase of this block may have been cut */
+        ring->head = at; /* power loss may have cut this block's erase */
         if (held - at >= esk_ring_window(ring) * pages ||
             esk_ring_block_is_bad(ring, at - pages) ||
             block_clear(ring, at - pages, page) != ESK_OK) {
@@ -210,11 +209,11 @@ bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
                                    position_block(ring, position));
 }
 
-/// Whether the block of position `start` holds a page that is not older than
-/// the positions it is to get. Looks where a mount looks, at the first page,
-/// the last, and the others between: a page of a lap ago ends the look, and
-/// so do a first and a last page that are blank.
-/// Returns ESK_OK; ESK_E_CORRUPT when it does; ESK_E_IO.
+/// Whether all pages of the block at position `start` are older than the
+/// positions that it gets next. Reads the pages that a mount reads: the first,
+/// the last, then those between. A page of a lap ago ends the search, and so do
+/// a first and a last page that are blank.
+/// Returns  ESK_OK; ESK_E_CORRUPT when a page is newer; ESK_E_IO.
 /// Costs    1 header read of a block of a lap ago, 2 of a blank one, else at
 ///          most ESK_RING_PROBES.
 static int block_is_older(const struct esk_ring *ring, uint32_t start) {
@@ -235,7 +234,7 @@ static int block_is_older(const struct esk_ring *ring, uint32_t start) {
             break;
         }
         if (header == ESK_HEADER_PAGE) {
-            /* A page of a table that was here before proves nothing. */
+            /* A page of a table that was here before is not valid. */
             int status = esk_region_prove(&ring->region,
                                           esk_ring_page(ring, start + index));
             if (status != ESK_E_CORRUPT) {
@@ -248,12 +247,12 @@ static int block_is_older(const struct esk_ring *ring, uint32_t start) {
     return ESK_OK;
 }
 
-/// Makes the block at `ready` ready: what it held a lap ago is dropped.
-/// `ahead`: head is not there yet.
-/// Returns  ESK_OK; ESK_NOT_FOUND when the block is bad and was passed over;
-///          ESK_E_MEDIUM when it failed, keeps no mark to be known by later,
-///          and so waits for head; ESK_FULL, ESK_E_WORN, ESK_E_IO: nothing
-///          has changed.
+/// Makes the block at `ready` ready; drops its pages of a lap ago.
+/// ahead    head is not there yet.
+/// Returns  ESK_OK; ESK_NOT_FOUND when the block is bad and was skipped;
+///          ESK_E_MEDIUM when it failed and the medium has no marks: the block
+///          waits for head; ESK_FULL, ESK_E_WORN, ESK_E_IO: nothing has
+///          changed.
 static int block_take(struct esk_ring *ring, bool ahead) {
     uint32_t end = ring->ready + block_pages(ring);
     uint32_t pages = esk_ring_pages(ring);
@@ -269,7 +268,7 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     if (esk_ring_block_is_bad(ring, ring->ready)) {
         esk_count(&ring->region.stats->blocks_skipped);
     } else {
-        /* What replaced its pages is to outlast them. */
+        /* The pages that replace its pages must be durable first. */
         ESK_TRY(esk_region_barrier(&ring->region));
         ESK_TRY(block_is_older(ring, ring->ready));
         status =
@@ -296,7 +295,7 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     return status;
 }
 
-/// Moves head from a page that failed to the next one, or past the block.
+/// Moves head past a page that failed, or past its block.
 static void page_pass(struct esk_ring *ring, bool block) {
     ring->head++;
     if (block) {
@@ -335,8 +334,8 @@ static uint16_t seals_start(const struct esk_ring *ring) {
                       (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
 }
 
-/// Looks at the page at head, whose last program may have done anything. What
-/// is not yet programmed of it must look erased, or it is a hole.
+/// Verifies the page at head after a failed transfer: the part that is not
+/// programmed must look erased, or the page is a hole.
 /// Returns ESK_OK; ESK_E_IO.
 static int doubt_settle(struct esk_ring *ring) {
     esk_page_id page = esk_ring_page(ring, ring->head);
@@ -372,7 +371,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
         ESK_TRY(doubt_settle(ring));
     }
     if (esk_ring_rest(ring, ring->head) == 0) {
-        /* So what a cut can take is within one block. */
+        /* So power loss can lose pages of one block only. */
         ESK_TRY(esk_region_barrier(&ring->region));
     }
     for (uint32_t passed = 0; passed <= esk_ring_pages(ring); passed += pages) {
@@ -403,7 +402,7 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
     if (!ring->stuck && (ring->ready - begun) / pages < ring->ahead) {
         status = block_take(ring, true);
     }
-    /* Where nothing may be dropped nothing is due, but collecting. */
+    /* A refusing ring has nothing to erase, but may have to collect. */
     if (status == ESK_FULL && ring->collect != NULL) {
         return ring->collect(ring->owner, done);
     }
@@ -411,8 +410,8 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
-/// Takes note that a program of the page at head ended with `status`.
-/// Returns what to say if it is not tried again.
+/// Records that a program of the page at head ended with `status`. Returns the
+/// status of the call if there is no other try.
 static int page_spoiled(struct esk_ring *ring, int status) {
     if (status != ESK_E_MEDIUM) {
         ring->in_doubt = true;
@@ -437,8 +436,8 @@ static int page_program(struct esk_ring *ring, const uint8_t *page,
     return ESK_OK;
 }
 
-/// Fills the page from its last element to its seals with the erased value,
-/// so that what RAM holds is what the medium will hold.
+/// Fills the page between its last element and its seals with the erased value,
+/// so that RAM and medium are equal.
 static void page_pad(const struct esk_ring *ring, uint8_t *page,
                      uint16_t used) {
     const struct esk_envelope *envelope = &ring->region.envelope;
@@ -449,13 +448,13 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
     }
 }
 
-/// Where the `count` elements of a page end.
+/// Offset after the first `count` elements of a page.
 static uint16_t elements_end(const struct esk_ring *ring, uint16_t count) {
     return (uint16_t)(ESK_ENVELOPE_BYTES +
                       (uint16_t)(count * esk_ring_unit(ring)));
 }
 
-/// Programs what is missing of the page at head and its closing part.
+/// Programs the rest of the page at head, then its closing part.
 static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
     const struct esk_envelope *envelope = &ring->region.envelope;
     const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
@@ -468,14 +467,14 @@ static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
     }
     uint16_t end = (uint16_t)((used + unit - 1u) / unit * unit);
     if (esk_region_overwrites(&ring->region)) {
-        /* An erase may have left what was there a lap ago. */
+        /* An erase may have left the bytes of a lap ago. */
         end = seals_start(ring);
     }
     ESK_TRY(page_program(ring, page, ring->open_bytes, end));
     return page_program(ring, page, 0, ESK_ENVELOPE_OPENING);
 }
 
-/// Programs what is missing of the page's elements and a seal.
+/// Programs the rest of the page's elements and a seal.
 static int page_seal(struct esk_ring *ring, uint8_t *page, uint16_t count) {
     uint16_t used = elements_end(ring, count);
     uint16_t from =
@@ -492,15 +491,15 @@ static int page_seal(struct esk_ring *ring, uint8_t *page, uint16_t count) {
     return ESK_OK;
 }
 
-/// Programs `page` at head, or further on as pages fail; `seal`: not yet all.
+/// Programs `page` at head, or further on as pages fail. seal: the page is not
+/// complete.
 static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
                       uint32_t aux, bool seal) {
     int failure = ESK_OK;
     for (uint8_t tries = 0; tries < TRIES_MAX; tries++) {
         int status = esk_ring_reserve(ring);
         if (status != ESK_OK) {
-            /* When it is a failure that needs the next page, having none is
-               that failure. */
+            /* That failure is why there is no next page. */
             return status == ESK_FULL && tries > 0 ? failure : status;
         }
         page_pad(ring, page, elements_end(ring, count));

@@ -3,24 +3,23 @@
 
 /// The ring: a circular log of pages over a run of blocks.
 ///
-/// Pages have rising *positions*, 0, 1, 2, ...; position p lives at page
-/// p mod (blocks * block_pages) of the run. Bad blocks and pages that failed
-/// to program are holes: their positions are never used. So no map is kept,
-/// in RAM or on flash.
+/// Pages have rising *positions*, 0, 1, 2, ...; position p is at page p mod
+/// (blocks * block_pages) of the run. Bad blocks and pages that failed to
+/// program are holes: their positions are never used. So no map is needed, in
+/// RAM or on flash.
 ///
 ///     tail ............ head ......... ready
 ///     | readable pages  | erased pages |  old pages, or never erased
 ///
 /// Invariants
 ///  1. A page is programmed once between erases, in rising order, in a block
-///     this mount erased or found begun.
-///  2. Truth is the sequence number in a proven envelope: position p holds a
-///     page only if that page says p.
-///  3. head only rises, but for esk_ring_take_back. A page that a cut tore is a
-///     hole, never appended to.
+///     that this mount erased or found begun.
+///  2. Position p has a page only if there is a valid page with sequence p.
+///  3. head only rises, except in esk_ring_take_back. A page that power loss
+///     tore is a hole and is never appended to.
 ///
-/// The page a caller fills in RAM goes to `head`. Where the medium programs
-/// parts of pages it may be *sealed* there before it is complete.
+/// The page that a caller fills in RAM goes to `head`. Where the medium
+/// programs parts of pages, it may be *sealed* there before it is complete.
 #ifndef ESK_FLASH_RING_H
 #define ESK_FLASH_RING_H
 
@@ -31,44 +30,45 @@
 #include "flash/region.h"
 
 enum {
-    /// Pages in a row that failed transfers may spoil before the rest of the
-    /// block is abandoned. A mount tolerates one less.
+    /// After so many consecutive pages are lost to bus errors, the rest of the
+    /// block is abandoned. Mount tolerates one less.
     ESK_RING_TORN_MAX = 3,
-    /// Blocks in a row that the medium may give up before it is taken for
-    /// dead. A mount tolerates one less, marked or not.
+    /// After so many consecutive blocks failed, the medium counts as dead.
+    /// Mount tolerates one less, marked or not.
     ESK_RING_WORN_MAX = 4,
-    /// Neighbouring blocks without a valid page that hide nothing from a
-    /// mount; as many as hold ESK_RING_WINDOW_BYTES where that is more.
+    /// A mount finds the pages after so many consecutive blocks without a valid
+    /// page, or after ESK_RING_WINDOW_BYTES of such blocks if that is more.
     ESK_RING_WINDOW_BLOCKS = 32,
 };
 /// See ESK_RING_WINDOW_BLOCKS.
 #define ESK_RING_WINDOW_BYTES UINT32_C(131072)
 
 struct esk_ring {
-    uint32_t head;            ///< position the next page gets
+    uint32_t head;            ///< position of the next page
     uint32_t tail;            ///< oldest position that may be read
-    struct esk_region region; ///< a lap has as many positions as it has pages
+    struct esk_region region; ///< its pages are the positions of a lap
     struct esk_ring *next;    ///< the next ring of its table
-    uint32_t lap;             ///< where a lap began that is not long ago
+    uint32_t lap;             ///< start of this lap or of the one before it
     uint32_t ready;           ///< first position not known to be erased
-    uint32_t good;            ///< no block from head's on to here is bad
-    uint16_t room;            ///< elements the page at head can hold
-    uint16_t open_bytes;      ///< programmed of the page at head; 0: none
+    uint32_t good;            ///< no block from head's up to here is bad
+    uint16_t room;            ///< most elements of the page at head
+    uint16_t open_bytes;      ///< programmed bytes of the page at head; 0: none
     uint8_t open_seals;       ///< seals of the page at head
     uint8_t open_programs;    ///< program calls on the page at head
-    uint8_t worn;             ///< blocks that the medium gave up in a row
-    uint8_t torn;             ///< pages that failed transfers spoiled in a row
+    uint8_t worn;             ///< consecutive blocks that failed
+    uint8_t torn;             ///< consecutive pages lost to bus errors
     uint8_t ahead;            ///< blocks to keep erased ahead of head
     bool refuse;              ///< refuse when full, rather than drop
-    bool stuck;               ///< the block at ready failed, and has no mark
-    bool in_doubt;            ///< the last program of the page at head
-    /// Makes room when nothing is to be erased, for a refusing ring; may be
+    bool stuck;               ///< the block at ready failed and has no mark
+    bool in_doubt;            ///< the page at head is unverified since its last
+                              ///< program
+    /// Makes room when there is nothing to erase, for a refusing ring; may be
     /// NULL. done: as esk_ring_step.
     int (*collect)(void *owner, bool *done);
-    void *owner; ///< what collect gets
+    void *owner; ///< argument of collect
 };
 
-/// What a ring is made of; copied.
+/// Parameters of a ring; copied.
 struct esk_ring_config {
     uint32_t block;  ///< first block of the run
     uint32_t blocks; ///< at least 2
@@ -108,8 +108,7 @@ static inline uint16_t esk_ring_unit(const struct esk_ring *ring) {
                            ring->region.envelope.unit);
 }
 
-/// Makes `ring` of `config`, empty, without a look at the medium. Costs
-/// nothing.
+/// Makes `ring` of `config`, empty, without reading the medium. Costs nothing.
 void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats);
@@ -118,7 +117,7 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 ///
 /// page     scratch, one page.
 /// Returns  ESK_OK; ESK_E_IO when a transfer failed twice: nothing is mounted.
-///          Pages that do not prove themselves are damage, not failure.
+///          Invalid pages are damage, not failure.
 /// Costs    in header reads, of ESK_ENVELOPE_BYTES bytes: about
 ///          log2(blocks), a block's pages, and up to ESK_RING_PROBES + 1 a
 ///          block of the window; and about 8 page reads.
@@ -127,25 +126,24 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    struct esk_region_stats *stats, uint8_t *page);
 
 /// Reads position `position` into `page` and verifies it. The page's count
-/// field holds the proven count. What does not prove itself, or not as far as
-/// it looks written, is read again: a read may be wrong once.
+/// field is the count that is covered. An invalid page, or one that is valid
+/// only in part, is read again: a read may be wrong once.
 /// Returns  ESK_OK; ESK_NOT_FOUND outside tail .. head, or an erased page;
 ///          ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    1 page read; 2 or 3 of a hole or a damaged page.
 int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
                   bool verify);
 
-/// How many neighbouring blocks without a valid page hide nothing.
+/// Most consecutive blocks without a valid page that a mount searches past.
 uint32_t esk_ring_window(const struct esk_ring *ring);
 
 enum {
-    /// Pages of a block that are looked at before it is taken for one without
-    /// a page.
+    /// Most pages of a block that are read before it counts as empty.
     ESK_RING_PROBES = ESK_RING_TORN_MAX + 2,
 };
 
-/// The page that look `look` (from 0) at a block of `pages` pages goes to: the
-/// first ones, then the last; `pages` when there is no more to look at.
+/// The page of the read `look` (from 0) in a block of `pages` pages: the first
+/// pages, then the last; `pages` when all were read.
 static inline uint16_t esk_ring_probe(uint8_t look, uint16_t pages) {
     if (look < ESK_RING_PROBES - 1) {
         return look < pages ? look : pages;
@@ -153,27 +151,28 @@ static inline uint16_t esk_ring_probe(uint8_t look, uint16_t pages) {
     return pages >= ESK_RING_PROBES ? (uint16_t)(pages - 1u) : pages;
 }
 
-/// Reads the header of the page that `at` falls on.
-/// position  out: what it says, if ESK_HEADER_PAGE: one that falls on it.
+/// Reads the header of the page at `at`.
+/// position  out: its position, if ESK_HEADER_PAGE and if it belongs on this
+///           page.
 /// Returns   ESK_OK; ESK_E_IO. Costs 1 header read.
 int esk_ring_header(const struct esk_ring *ring, uint32_t at,
                     enum esk_header *header, uint32_t *position);
 
-/// Whether a proven page is the ring's at `position`. A frame may hold the
-/// page of a lap ago, or, where a hostile catalog lets regions overlap, a page
-/// that proved itself to another ring.
+/// Whether a valid page is the ring's at `position`. A frame may have the page
+/// of a lap ago, or, where a hostile catalog lets regions overlap, a page of
+/// another ring.
 static inline bool esk_ring_owns(const struct esk_ring *ring,
                                  const uint8_t *page, uint32_t position) {
     return esk_page_sequence(page) == position &&
            page[ESK_ENVELOPE_KIND] == ring->region.envelope.kind;
 }
 
-/// The device page that holds `position`. Costs a division for positions that
-/// are not of the lap at `lap` or the one before it.
+/// The device page of `position`. Costs a division for positions outside the
+/// lap at `lap` and the lap before it.
 esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position);
 
-/// position % pages: blocks mostly have a power of two of pages, and a small
-/// chip takes 600 cycles to divide.
+/// position % pages, without a division for a power of two: a small chip takes
+/// 600 cycles to divide.
 uint16_t esk_rest(uint16_t pages, uint32_t position);
 
 /// Pages of its block that come before `position`.
@@ -189,7 +188,7 @@ static inline uint16_t esk_ring_rest(const struct esk_ring *ring,
 /// Whether the block of `position` is marked bad.
 bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position);
 
-/// What holds of a mounted ring between calls: for assertions.
+/// What is true of a mounted ring between calls: for assertions.
 static inline bool esk_ring_is_sound(const struct esk_ring *ring) {
     return ring->tail <= ring->head && ring->head <= ring->ready &&
            ring->head - ring->tail <= esk_ring_pages(ring) &&
@@ -199,47 +198,48 @@ static inline bool esk_ring_is_sound(const struct esk_ring *ring) {
            ring->open_bytes <= esk_envelope_page_bytes(&ring->region.envelope);
 }
 
-/// Where the block of `position` begins, if that begins it; else the next.
+/// The first position of the block of `position` if `position` is that, else
+/// the first position of the next block.
 uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position);
 
-/// Leaves what is left of the block that head is in.
+/// Skips the rest of head's block.
 void esk_ring_leave(struct esk_ring *ring);
 
-/// Forgets that the page at head is open.
+/// Closes the page at head without programming.
 void esk_ring_open_none(struct esk_ring *ring);
 
-/// Positions from here on are not given out: what is computed from one, at
-/// most a lap and a block above it, must not go round.
+/// The last position that is used: what is computed from one, at most a lap and
+/// a block more, must not overflow.
 static inline uint32_t esk_ring_position_max(const struct esk_ring *ring) {
     return UINT32_MAX - esk_ring_pages(ring) - 2 * UINT16_MAX;
 }
 
-/// Makes the page at head programmable: erases its block when due, passing
-/// over bad blocks; afterwards ring->head is where the next page is tried.
+/// Makes the page at head programmable: erases its block when due, and skips
+/// bad blocks. Then ring->head is the next page to try.
 /// Returns  ESK_OK; ESK_FULL; ESK_E_WORN; ESK_E_IO; ESK_E_READ_ONLY;
 ///          ESK_E_LIMIT.
 int esk_ring_reserve(struct esk_ring *ring);
 
-/// Completes `page` with `count` elements and programs it at head, or
-/// further on when pages fail; completes the sealed page when one is open.
-/// position out, may be NULL: where it is.
+/// Completes `page` with `count` elements and programs it at head, or further
+/// on when pages fail; completes the sealed page when one is open.
+/// position out, may be NULL: where the page is.
 /// Returns  as esk_ring_reserve; ESK_E_IO, ESK_E_WORN when every try failed.
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position);
 
-/// Moves head back to the first block that begins at `position` or behind it,
-/// or as far towards it as blocks can be erased that a mount looks past: what
-/// is there from `position` on is not needed. Blocks are erased the last one
-/// first, so that a cut leaves what is there now or a first part of it. For
-/// the first change after a mount.
+/// Moves head back to the first block that begins at `position` or later, as
+/// far as blocks can be erased and a mount can search past them. No page from
+/// `position` on is needed. The last block is erased first, so power loss
+/// leaves the pages of now or a first part of them. For the first change after
+/// a mount.
 /// page     scratch, one page.
-/// Costs    an erase a block, at most esk_ring_window; where erases keep what
-///          was there a program and a sync a page.
+/// Costs    an erase a block, at most esk_ring_window; where erases leave old
+///          bytes in place, a program and a sync a page.
 void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
                         uint8_t *page);
 
-/// Whether `pages` more pages have a place before a refusing ring is full.
-/// Costs a look at the mark of each block that was not looked at before.
+/// Whether `pages` more pages fit before a refusing ring is full. Costs a read
+/// of the mark of each block that was not checked before.
 bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages);
 
 /// Whether `count` elements can be sealed at head, leaving the page open.
@@ -250,23 +250,23 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count);
 int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
                   uint32_t aux);
 
-/// Elements a page can hold when it has the open page's seals.
+/// Most elements of a page that has the open page's seals.
 static inline uint16_t esk_ring_room(const struct esk_ring *ring) {
     return ring->room;
 }
 
-/// Positions below `position` are dropped from now on.
+/// Drops the positions below `position`.
 void esk_ring_drop(struct esk_ring *ring, uint32_t position);
 
-/// For a caller that knows that the log reached `position`, behind head: the
-/// newest pages were lost. Their positions are given up, and pages that were
-/// appended behind them are looked for there, so that a later mount with the
-/// same knowledge finds them.
-/// is_sure  the catalog says so; else other pages, and where they can be seen
-///          to be wrong nothing changes.
+/// For a caller that knows that the log had reached `position`, behind head:
+/// the newest pages were lost. Their positions are not used again. Pages that
+/// were appended after them are searched there, so a later mount that knows
+/// `position` finds them.
+/// is_sure  `position` is from the catalog; else it is from other pages, and
+///          nothing changes if they are found to be wrong.
 /// page     scratch, one page.
 /// Returns  ESK_OK; ESK_E_IO.
-/// Costs    as the part of a mount that looks behind the edge.
+/// Costs    as the part of a mount that searches behind the edge.
 int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
                      uint8_t *page);
 
@@ -275,20 +275,20 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
 /// Returns  ESK_OK; ESK_E_IO.
 int esk_ring_step(struct esk_ring *ring, bool *done);
 
-/// Room and wear, from positions alone: ring_space.c. Costs nothing.
+/// Room and wear, computed from positions: ring_space.c. Costs nothing.
 void esk_ring_space(const struct esk_ring *ring, struct esk_space *space);
 
-/// The break in which `position` is one that holds nothing; NULL: in none.
+/// The break that contains `position`; NULL: none.
 const struct esk_break *esk_ring_gap(const struct esk_ring *ring,
                                      uint32_t position);
 
-/// The position behind the last one below `position` that can hold a page.
+/// The position after the last one below `position` that can have a page.
 uint32_t esk_ring_above(const struct esk_ring *ring, uint32_t position);
 
-/// Where a reader goes on after `position` proved nothing: the next position;
-/// behind a break that it is in; or past the whole block when it starts one
-/// that is marked bad and begins with pages of no use. (A block that failed
-/// later is marked too, but keeps the pages it had.)
+/// The next position to read after an invalid page at `position`: position + 1;
+/// the end of the break that contains it; or the next block, if it begins a
+/// block that is marked bad and whose first pages are invalid. (A block that
+/// failed later is marked, too, but has valid pages.)
 /// Costs    3 reads of 4 bytes at a bad block, else none.
 uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position);
 

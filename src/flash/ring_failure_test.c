@@ -6,7 +6,7 @@
 
 #include "test/harness/ring_fixture.h"
 
-ESK_TEST(ring_passes_over_bad_blocks) {
+ESK_TEST(ring_skips_bad_blocks) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
     const struct esk_device *device = fixture.volume.device;
@@ -55,7 +55,7 @@ ESK_TEST(ring_marks_a_block_bad_that_fails_to_erase_and_goes_on) {
     ring_fixture_end(&fixture);
 }
 
-ESK_TEST(ring_gives_a_block_up_whose_page_fails_to_program) {
+ESK_TEST(ring_abandons_a_block_whose_page_fails_to_program) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
     ring_fixture_append_many(&fixture, 2);
@@ -86,7 +86,7 @@ ESK_TEST(ring_seals_again_on_another_page_when_a_seal_fails) {
     ring_fixture_end(&fixture);
 }
 
-/// A device that keeps no marks, for chips that cannot.
+/// A device without bad-block marks.
 static struct esk_device_ops unmarked_ops;
 
 static struct esk_device unmarked(const struct esk_device *device) {
@@ -159,7 +159,7 @@ ESK_TEST(ring_on_a_medium_that_fails_throughout_drops_nothing_more) {
 }
 
 ESK_TEST(ring_on_a_dead_bus_uses_up_nothing) {
-    /* At a block's beginning, its middle, and with nothing erased ahead. */
+    /* At a block's first page, in its middle, and with nothing erased ahead. */
     for (uint32_t before = 1; before <= 2 * ALL; before++) {
         struct ring_fixture fixture;
         bool done = false;
@@ -187,7 +187,7 @@ ESK_TEST(ring_on_a_dead_bus_uses_up_nothing) {
     }
 }
 
-ESK_TEST(ring_passes_over_what_failed_transfers_left_and_marks_nothing) {
+ESK_TEST(ring_skips_pages_of_failed_transfers_and_marks_nothing) {
     for (uint32_t every = 3; every <= 9; every++) {
         for (uint32_t burst = 0; burst <= 8; burst++) {
             struct ring_fixture fixture;
@@ -210,7 +210,7 @@ ESK_TEST(ring_passes_over_what_failed_transfers_left_and_marks_nothing) {
                     ring_fixture_check(&fixture, ALL);
                 }
             }
-            /* Four in a row refuse a call, or two erases. */
+            /* Four in a row make a call fail, or two erases. */
             ESK_CHECK(refused <= burst / 2 + 1);
             ESK_CHECK_INT(bad_blocks(fixture.volume.device), 0);
             ring_fixture_end(&fixture);
@@ -218,7 +218,7 @@ ESK_TEST(ring_passes_over_what_failed_transfers_left_and_marks_nothing) {
     }
 }
 
-ESK_TEST(ring_step_passes_over_a_block_that_turns_bad_before_its_turn) {
+ESK_TEST(ring_step_skips_a_block_that_goes_bad_before_its_turn) {
     struct ring_fixture fixture;
     bool done = false;
     ring_fixture_start(&fixture, &ring_fixture_nor);
@@ -232,7 +232,7 @@ ESK_TEST(ring_step_passes_over_a_block_that_turns_bad_before_its_turn) {
     ring_fixture_end(&fixture);
 }
 
-/// Pages from head to the oldest block's end a lap later, bad blocks left out.
+/// Pages from head to the oldest block's end a lap later, without bad blocks.
 static uint32_t room_count(const struct ring_fixture *fixture) {
     const struct esk_ring *ring = &fixture->ring;
     uint32_t end = (ring->tail / PAGES + BLOCKS) * PAGES;

@@ -3,57 +3,57 @@
 
 /// Mounting a ring: head and tail follow from valid pages alone.
 ///
-/// Seen from a block that has a page, the blocks that follow carry positions
-/// that continue without a break up to the head's block. Behind it come
-/// erased blocks, then blocks of a lap ago:
+/// Starting at a block that has a page, the positions of the next blocks
+/// continue without a break, up to the head's block. After that come erased
+/// blocks, then blocks of a lap ago:
 ///
 ///     origin   1    2    3   head's   -    -    6    7
 ///       40    44   48   52     56               40-  44-    4 pages a block
 ///
-/// So "block i continues the count" holds up to the head's block and not
-/// behind it. A binary search over page headers finds that edge; a header is
-/// a guide, never evidence. Then the blocks behind the edge are looked at, as
-/// many as a window has, page by page and verified. One that continues the
-/// count moves the edge, and the search goes on from it; one that is newer
-/// than the count becomes the origin. The look ends at blocks of a lap ago,
-/// which prove the end, or with the window. So a window of neighbouring blocks
-/// that hold no valid page, for whatever reason, hides nothing behind it.
+/// So "block i continues the count" is true up to the head's block and false
+/// after it. A binary search over page headers finds that edge; a header is a
+/// guide, never evidence. Then a window of blocks after the edge is read, page
+/// by page, and verified. A block that continues the count moves the edge, and
+/// the search goes on from there; a block that is newer than the count becomes
+/// the origin. The search ends at blocks of a lap ago, or with the window. So
+/// a window of consecutive blocks without a valid page, for whatever reason,
+/// hides nothing after it.
 ///
-/// A valid page is conclusive. What says that there is no page where one could
-/// be the newest is read until two reads agree. A transfer that fails ends the
-/// mount: a bus that is down must not look like erased blocks.
+/// A valid page is conclusive. Where a page may be the newest, an invalid one
+/// is read until two reads agree. A transfer that fails twice ends the mount: a
+/// bus that is down must not look like erased blocks.
 #include "flash/ring.h"
 
 enum {
-    QUICK_BLOCKS = 3, ///< looked at from one of which the search knows nothing
-    OLDER_MARKED = 2, ///< blocks of a lap ago that prove the end; a block that
-                      ///< failed to erase keeps what it had, and its mark can
-                      ///< have failed as well
+    QUICK_BLOCKS = 3, ///< blocks of a window that are read at more pages; most
+                      ///< blank blocks in a step of the binary search
+    OLDER_MARKED = 2, ///< blocks of a lap ago that end a search; a block whose
+                      ///< erase failed has its old pages, and its mark may have
+                      ///< failed, too
 };
 
 #define POSITION_NONE UINT32_MAX
 
-/// How many of the first pages of a block are looked at, beside the last.
+/// How many of the first pages of a block are read, besides the last.
 enum look {
     LOOK_ENDS = 1, ///< enough for a block that is full, or erased
-    /// The very first twice; all of the block, if that one is not valid and
-    /// the others have no page: the newest may be between them.
+    /// The first one twice; all of the block if the first is not valid and the
+    /// others have no page: the newest may be between them.
     LOOK_WHOLE = ESK_RING_PROBES - 1,
 };
 
-/// How much an answer is worth.
+/// What a search accepts as evidence.
 enum trust {
     HEADER, ///< the first header that names a position
     VALID,  ///< a valid page
 };
 
-/// A search. Blocks and pages are named by positions: any that falls on them,
-/// of whatever lap.
+/// A search. A position stands for the block or page that it is on, in any lap.
 struct search {
     struct esk_ring *ring;
     uint8_t *page;   ///< scratch
-    uint32_t origin; ///< first position of the block the count starts from
-    bool failed;     ///< a transfer did: no answer is worth anything
+    uint32_t origin; ///< first position of the block where the count starts
+    bool failed;     ///< a transfer failed: no result may be used
 };
 
 static inline uint16_t block_pages(const struct search *search) {
@@ -64,12 +64,12 @@ static uint32_t blocks(const struct search *search) {
     return esk_ring_pages(search->ring) / block_pages(search);
 }
 
-/// Whether pages of two laps can stand in one block.
+/// Whether a block can have pages of two laps.
 static inline bool overwrites(const struct search *search) {
     return esk_region_overwrites(&search->ring->region);
 }
 
-/// The header of the page that `at` falls on. ESK_HEADER_OTHER on failure.
+/// The header of the page at `at`. ESK_HEADER_OTHER on failure.
 static enum esk_header header_at(struct search *search, uint32_t at,
                                  uint32_t *position) {
     enum esk_header header = ESK_HEADER_OTHER;
@@ -81,8 +81,8 @@ static enum esk_header header_at(struct search *search, uint32_t at,
     return header;
 }
 
-/// Reads the page that `at` falls on. Returns as esk_region_read.
-/// position  out: the one it has; POSITION_NONE unless it is valid there.
+/// Reads the page at `at`. Returns as esk_region_read.
+/// position  out: the page's; POSITION_NONE unless it is valid there.
 static int page_at(struct search *search, uint32_t at, uint32_t *position) {
     const struct esk_ring *ring = search->ring;
     *position = POSITION_NONE;
@@ -103,9 +103,9 @@ static int page_at(struct search *search, uint32_t at, uint32_t *position) {
     return status;
 }
 
-/// The first position of the block at `at`, from the newest of the pages
-/// looked at; POSITION_NONE when none names one. A page of a lap ago may stand
-/// before newer ones.
+/// The first position of the block at `at`, by the newest of the pages read;
+/// POSITION_NONE when none has a position. A page of a lap ago may come before
+/// newer ones.
 static uint32_t block_position(struct search *search, uint32_t at,
                                enum trust trust, enum look look) {
     uint32_t best = POSITION_NONE;
@@ -141,22 +141,22 @@ static uint32_t block_position(struct search *search, uint32_t at,
             break;
         }
         if (torn) {
-            /* The page of a lap ago stands behind pages that were lost: newer
-               ones may stand between them. */
+            /* This page of a lap ago comes after pages that were lost: there
+               may be newer ones between them. */
             index = (uint16_t)(look - 1u);
         }
     }
     return best;
 }
 
-/// How block `i` of a window is looked at: the head's block, which can be torn
-/// where it begins, is among the first.
+/// How block `i` of a window is read: the head's block, whose first page may be
+/// torn, is among the first.
 static enum look look_at(uint32_t i) {
     return i < QUICK_BLOCKS ? LOOK_WHOLE : LOOK_ENDS;
 }
 
-/// How far after the origin the last block is that continues the count, by a
-/// binary search.
+/// The number of the last block, counted from the origin, that continues the
+/// count; by a binary search.
 static uint32_t edge_find(struct search *search, enum trust trust) {
     uint32_t last = 0;
     uint32_t high = blocks(search);
@@ -172,7 +172,7 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
             if (found == at) {
                 break;
             }
-            /* A bad block may keep what it had some laps ago. */
+            /* A bad block may have pages of some laps ago. */
             if (!esk_ring_block_is_bad(search->ring, at)) {
                 if (found != POSITION_NONE) {
                     break;
@@ -190,11 +190,12 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
     return last;
 }
 
-/// Looks at a window of blocks, from position `at` on, for the origin of the
-/// count: the first one that has a valid page; of a bad one, which may be from
-/// any lap, only if there is no other.
-/// behind   they are behind the edge: one that continues the count, or is
-///          newer. Past the origin as well, for that may have failed to erase.
+/// Searches a window of blocks, from position `at` on, for the origin of the
+/// count: the first block with a valid page. A bad block, which may be from any
+/// lap, is taken only if there is no other.
+/// behind   the blocks are behind the edge: takes one that continues the count
+///          or is newer. Searches past the origin as well, whose erase may have
+///          failed.
 /// Returns  whether there is one.
 static bool origin_find(struct search *search, uint32_t at, bool behind) {
     const struct esk_ring *ring = search->ring;
@@ -227,9 +228,9 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
     return bad != POSITION_NONE;
 }
 
-/// The position behind the last page of the block at `start` that was written.
-/// Where pages are overwritten that is one of the count, else any that is not
-/// blank: a page that was torn or damaged is a hole.
+/// The position after the last page that was written in the block at `start`:
+/// where pages are overwritten, the last page of the count, else the last one
+/// that is not blank. A torn or damaged page is a hole.
 static uint32_t block_end(struct search *search, uint32_t start) {
     uint16_t index = block_pages(search);
     while (index > 0) {
@@ -253,9 +254,9 @@ static bool byte_fits(const struct search *search, uint8_t byte,
 }
 
 /// Whether the page in scratch was programmed as position `at`, though it may
-/// be damaged: its kind, table and sequence say so, all but one, or all but a
-/// bit of the sequence. A page of a lap ago has another sequence, of which an
-/// erase that was cut leaves some bits.
+/// be damaged: its kind, table and sequence are right, all but one, or but one
+/// bit of the sequence. A page of a lap ago has another sequence; an erase that
+/// was cut leaves some of its bits.
 static bool page_claims(const struct search *search, uint32_t at) {
     const struct esk_region *region = &search->ring->region;
     const uint8_t *page = search->page;
@@ -277,10 +278,10 @@ static bool page_claims(const struct search *search, uint32_t at) {
     return kind && table && (differs & (differs - 1u)) == 0 && !is_older;
 }
 
-/// Whether what `at` falls on, which does not claim to be there, can have been
-/// there before, on a medium whose erase keeps it: a page of a lap ago, or what
-/// the first lap finds on a medium that was not blank. Anything else was
-/// programmed as `at`, and is torn or damaged.
+/// Whether the page at `at`, which does not claim to be `at`, may be old, on a
+/// medium whose erase leaves old bytes: a page of a lap ago, or in the first
+/// lap bytes of a medium that was not blank. Anything else was programmed as
+/// `at`, and is torn or damaged.
 static bool was_there(struct search *search, uint32_t at) {
     uint32_t pages = esk_ring_pages(search->ring);
     uint32_t position = 0;
@@ -289,9 +290,9 @@ static bool was_there(struct search *search, uint32_t at) {
             header_at(search, pages - 1u, &position) != ESK_HEADER_BLANK);
 }
 
-/// Moves head past what its block holds behind it: a page that its header did
-/// not show, and pages that are neither valid nor erased. A failed program may
-/// leave its page erased and tear the next one: two pages are looked at.
+/// Moves head past the pages after it in its block that are valid but have a
+/// damaged header, or are neither valid nor erased. Reads two pages: a failed
+/// program may leave its page erased and tear the next one.
 static void head_settle(struct search *search, uint32_t end) {
     struct esk_ring *ring = search->ring;
     if (ring->head < end && esk_ring_block_is_bad(ring, ring->head)) {
@@ -310,9 +311,9 @@ static void head_settle(struct search *search, uint32_t end) {
     }
 }
 
-/// Whether the block at `start` was begun, though none of its pages is valid:
+/// Whether the block at `start` was begun though none of its pages is valid:
 /// its first page was torn or damaged. Where blocks are erased before they are
-/// begun, none of its pages is of a lap ago either.
+/// begun, it has no pages of a lap ago either.
 static bool block_is_begun(struct search *search, uint32_t start) {
     uint32_t position = POSITION_NONE;
     return header_at(search, start, &position) != ESK_HEADER_BLANK &&
@@ -322,7 +323,7 @@ static bool block_is_begun(struct search *search, uint32_t start) {
             block_position(search, start, VALID, LOOK_WHOLE) == POSITION_NONE);
 }
 
-/// The block that the head is in, seen from the origin.
+/// The block of the head, searched from the origin.
 static uint32_t head_block(struct search *search) {
     uint32_t last = 0;
     uint32_t start = 0;
@@ -330,7 +331,7 @@ static uint32_t head_block(struct search *search) {
         last = edge_find(search, HEADER);
         start = search->origin + last * block_pages(search);
         if (block_position(search, start, VALID, LOOK_WHOLE) != start) {
-            /* Headers of a table that was here before. */
+            /* These are headers of a table that was here before. */
             last = edge_find(search, VALID);
             start = search->origin + last * block_pages(search);
         }
@@ -348,9 +349,9 @@ static void head_find(struct search *search, uint32_t start) {
     ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
-/// What the headers of the block at `at` say that it holds of that lap.
-/// Returns ESK_HEADER_PAGE, a page; ESK_HEADER_BLANK, nothing or pages of
-/// another lap; ESK_HEADER_OTHER, no page, but other bytes.
+/// What the headers of the block at `at` say about this lap. Returns
+/// ESK_HEADER_PAGE, a page; ESK_HEADER_BLANK, nothing or pages of another lap;
+/// ESK_HEADER_OTHER, no page, but other bytes.
 static enum esk_header block_holds(struct search *search, uint32_t at) {
     enum esk_header holds = ESK_HEADER_BLANK;
     for (uint8_t look = 0; look < ESK_RING_PROBES; look++) {
@@ -377,10 +378,9 @@ static enum esk_header block_holds(struct search *search, uint32_t at) {
     return holds;
 }
 
-/// Oldest position that can still be there: a lap before the end of the block
-/// that head is in, past the blocks that were erased ahead. A block of other
-/// bytes before an erased one was given up with it: its erase failed, or was
-/// cut.
+/// Oldest position that can still have a page: a lap before the end of head's
+/// block, past the blocks that were erased ahead. A block of other bytes before
+/// an erased block was dropped with it: its erase failed, or was cut.
 static uint32_t tail_find(struct search *search, uint32_t hint) {
     const struct esk_ring *ring = search->ring;
     uint32_t next = esk_ring_block_from(ring, ring->head);
@@ -428,7 +428,7 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->region.pages = config->blocks * geometry->block_pages;
     ring->refuse = config->refuse;
     ring->ahead = config->ahead;
-    /* All but head's block, and where pages are dropped for room one more. */
+    /* All blocks but head's; where pages are dropped for room, one less. */
     uint32_t most = config->blocks - 2u + config->refuse;
     if (ring->ahead > most) {
         ring->ahead = (uint8_t)most;
@@ -446,8 +446,8 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     }
 }
 
-/// Empties the ring: it goes on from `position`, but not in the middle of a
-/// block, for that may not be erased.
+/// Empties the ring: it goes on from `position`, or from the next block if
+/// `position` is inside a block, which may not be erased.
 static void ring_empty(struct esk_ring *ring, uint32_t position) {
     ring->head = esk_ring_block_from(ring, position);
     ring->tail = ring->head;
@@ -478,7 +478,7 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     return search.failed ? ESK_E_IO : ESK_OK;
 }
 
-/// Whether pages are there that would go if the log had reached `position`.
+/// Whether pages exist that a log up to `position` would have dropped.
 static bool holds_older(struct search *search, uint32_t position) {
     const struct esk_ring *ring = search->ring;
     uint32_t at = ring->tail - esk_ring_rest(ring, ring->tail);
@@ -511,7 +511,7 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
         head_find(&search, ring->head);
     }
     if (ring->head < position) {
-        /* A block is not gone on with in the middle. */
+        /* The log does not go on inside a block. */
         ring->head = esk_ring_block_from(ring, position);
         ring->ready = ring->head;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Taking a ring up: head and tail, whatever is on the medium.
+/// Mounting a ring: head and tail, whatever is on the medium.
 #include "flash/ring.h"
 
 #include "test/harness/ring_fixture.h"
@@ -15,7 +15,7 @@ ESK_TEST(ring_mount_finds_head_and_tail_after_any_number_of_pages) {
         uint32_t tail = fixture.ring.tail;
         ring_fixture_mount(&fixture);
         ESK_CHECK_INT(fixture.ring.head, count);
-        /* Where the next block begins is no reason to give rows up yet. */
+        /* The start of the next block is no reason to drop rows yet. */
         ESK_CHECK_INT(fixture.ring.tail, tail);
         ring_fixture_check(&fixture, 0);
         ring_fixture_append_many(&fixture, 2);
@@ -93,7 +93,7 @@ ESK_TEST(ring_with_a_tail_hint_and_no_page_begins_a_block) {
     }
 }
 
-ESK_TEST(ring_mount_believes_a_tail_hint_above_every_page) {
+ESK_TEST(ring_mount_accepts_a_tail_hint_above_every_page) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
     ring_fixture_append_many(&fixture, 5);
@@ -121,7 +121,7 @@ ESK_TEST(ring_of_another_seed_kind_or_table_sees_no_old_page) {
     }
 }
 
-ESK_TEST(ring_mount_passes_over_pages_that_a_cut_tore) {
+ESK_TEST(ring_mount_skips_torn_pages) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
     ring_fixture_append_many(&fixture, 5);
@@ -195,7 +195,7 @@ ESK_TEST(ring_mount_finds_the_newest_page_behind_damaged_ones_of_its_block) {
     }
 }
 
-ESK_TEST(ring_mount_looks_between_lost_pages_and_one_of_a_lap_ago) {
+ESK_TEST(ring_mount_searches_between_lost_pages_and_one_of_a_lap_ago) {
     static const struct esk_geometry card =
         ESK_CARD(BLOCKS + FIRST, 2 * PAGES, 128);
     for (uint32_t lost = 1; lost < 2 * PAGES - 2; lost++) {
@@ -206,7 +206,7 @@ ESK_TEST(ring_mount_looks_between_lost_pages_and_one_of_a_lap_ago) {
         ESK_CONTEXT("%u pages lost", (unsigned)lost);
         ring_fixture_start(&fixture, &card);
         ring_fixture_append_many(&fixture, start);
-        /* The page that a card whose erase keeps bytes still has. */
+        /* The page that is still on a card whose erase does nothing. */
         esk_page_id last = esk_ring_page(&fixture.ring, start + 2 * PAGES - 1);
         ESK_CHECK_INT(esk_sim_peek(fixture.sim, last, old), ESK_OK);
         ring_fixture_append_many(&fixture, 2 * PAGES - 1);
@@ -225,7 +225,7 @@ ESK_TEST(ring_mount_looks_between_lost_pages_and_one_of_a_lap_ago) {
     }
 }
 
-ESK_TEST(ring_mount_passes_over_pages_that_the_medium_cannot_read) {
+ESK_TEST(ring_mount_skips_pages_that_the_medium_cannot_read) {
     struct esk_sim_config config = {.geometry = ring_fixture_nor,
                                     .ecc_bits = 1};
     struct ring_fixture fixture;
@@ -252,7 +252,7 @@ ESK_TEST(ring_mount_passes_over_pages_that_the_medium_cannot_read) {
 /// Blocks of 4 KiB: a window has ESK_RING_WINDOW_BLOCKS of them.
 enum { WIDE = 48, WIDE_PAGE = 1024, FILLS = 3 };
 
-/// What a run of damaged blocks holds.
+/// Contents of a run of damaged blocks.
 enum run_content { RUN_BLANK, RUN_ZERO, RUN_RANDOM, RUN_CONTENTS };
 
 static void run_damage(struct ring_fixture *fixture, uint32_t block,
@@ -274,8 +274,8 @@ static void run_damage(struct ring_fixture *fixture, uint32_t block,
     }
 }
 
-/// A mount after a run of blocks from `block` on was damaged, against what it
-/// should be: every page that can be read lies in tail .. head.
+/// Checks a mount after a run of blocks from `block` on was damaged: every
+/// readable page is in tail .. head.
 static void run_check(const struct ring_fixture *whole, uint32_t block,
                       uint32_t blocks) {
     struct ring_fixture fixture = *whole;
@@ -290,7 +290,7 @@ static void run_check(const struct ring_fixture *whole, uint32_t block,
     }
     ring_fixture_mount(&fixture);
     if (newest == UINT32_MAX) {
-        return; /* all of it is gone */
+        return; /* all of it is lost */
     }
     ESK_CHECK(fixture.ring.head > newest);
     ESK_CHECK(fixture.ring.tail <= newest);
@@ -361,7 +361,7 @@ ESK_TEST(ring_append_stops_at_newer_pages_that_a_longer_run_hid) {
     ring_fixture_end(&fixture);
 }
 
-ESK_TEST(ring_looks_at_few_headers_of_a_block_before_it_erases_it) {
+ESK_TEST(ring_reads_few_headers_of_a_block_before_it_erases_it) {
     struct ring_fixture fixture;
     struct esk_geometry wide = ESK_NOR(WIDE + FIRST, PAGES, WIDE_PAGE);
     ring_fixture_start(&fixture, &wide);

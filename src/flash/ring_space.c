@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a ring has room for, and how often its blocks were erased. Positions
-/// say both: a block is erased before it is begun, so once a lap.
+/// Room of a ring and wear of its blocks, both from positions: a block is
+/// erased once a lap, before it is begun.
 #include "flash/ring.h"
 
 void esk_ring_space(const struct esk_ring *ring, struct esk_space *space) {

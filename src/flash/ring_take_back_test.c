@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A ring that takes back what a cut left of a change: blocks that nothing
-/// needs are erased and written again, at the same positions.
+/// esk_ring_take_back: blocks of an interrupted change are erased and written
+/// again, at the same positions.
 #include "flash/ring.h"
 
 #include "test/harness/ring_fixture.h"
@@ -12,8 +12,8 @@ enum { LONG = 80, KEPT = LONG * PAGES + 5 };
 static const struct esk_geometry nand = ESK_NAND(LONG + FIRST, PAGES, 128);
 static const struct esk_geometry card = ESK_CARD(LONG + FIRST, PAGES, 128);
 
-/// A refusing ring of LONG blocks, `kept` pages that are needed, of which
-/// some blocks are dropped, and `torn` that are not; mounted anew.
+/// A refusing ring of LONG blocks: `kept` pages that are needed, of which some
+/// blocks are dropped, and `torn` pages that are not; mounted again.
 static void fixture_make(struct ring_fixture *fixture, bool overwrites,
                          uint32_t kept, uint32_t torn) {
     ring_fixture_start(fixture, overwrites ? &card : &nand);
@@ -31,8 +31,8 @@ static void fixture_make(struct ring_fixture *fixture, bool overwrites,
     ESK_CHECK_INT(fixture->ring.head, kept + torn);
 }
 
-/// Takes back what is not needed. Without holes a page's content is where it
-/// is.
+/// Takes back the pages that are not needed. Without holes a page's content is
+/// its position.
 static void taken_back(struct ring_fixture *fixture, uint32_t kept) {
     esk_ring_take_back(&fixture->ring, kept, fixture->page);
     fixture->appended = fixture->ring.head;
@@ -64,7 +64,7 @@ ESK_TEST(ring_takes_back_whole_blocks_and_writes_them_again) {
     }
 }
 
-ESK_TEST(ring_takes_back_no_more_blocks_than_a_mount_looks_past) {
+ESK_TEST(ring_takes_back_no_more_blocks_than_a_mount_searches_past) {
     struct ring_fixture fixture;
     uint32_t torn = 60 * PAGES;
     fixture_make(&fixture, false, KEPT, torn);
@@ -81,7 +81,7 @@ ESK_TEST(ring_takes_back_no_more_blocks_than_a_mount_looks_past) {
     ring_fixture_end(&fixture);
 }
 
-/// Takes back, is cut at operation `cut` of that, and does it again.
+/// Takes back, with a cut at operation `cut`, and then again.
 static void cut_run(bool overwrites, uint8_t mode, uint32_t cut) {
     struct ring_fixture fixture;
     ESK_CONTEXT("overwrites %d, mode %u, cut of operation %u", overwrites, mode,
@@ -95,7 +95,7 @@ static void cut_run(bool overwrites, uint8_t mode, uint32_t cut) {
     esk_sim_power_on(fixture.sim);
     uint32_t tail = fixture.ring.tail;
     ring_fixture_mount(&fixture);
-    esk_ring_drop(&fixture.ring, tail); /* as the ring's owner knows */
+    esk_ring_drop(&fixture.ring, tail); /* as the ring's owner does */
     taken_back(&fixture, KEPT);
     ESK_CHECK_INT(fixture.ring.head, from);
     ring_fixture_append_many(&fixture, PAGES + 1);

@@ -76,7 +76,7 @@ ESK_TEST(ring_drop_moves_the_tail_up_only_and_not_past_the_head) {
     ring_fixture_end(&fixture);
 }
 
-ESK_TEST(ring_read_tells_erased_from_damaged_and_unreadable) {
+ESK_TEST(ring_read_distinguishes_erased_damaged_and_unreadable) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
     ring_fixture_append_many(&fixture, 3);
@@ -87,13 +87,13 @@ ESK_TEST(ring_read_tells_erased_from_damaged_and_unreadable) {
                   ESK_E_CORRUPT);
     ESK_CHECK_INT(fixture.stats.damaged, 1);
     ESK_CHECK_INT(esk_ring_read(&fixture.ring, 1, fixture.page, false), ESK_OK);
-    fixture.ring.head++; /* as if position 3 had been given up */
+    fixture.ring.head++; /* as if position 3 had been abandoned */
     ESK_CHECK_INT(esk_ring_read(&fixture.ring, 3, fixture.page, true),
                   ESK_NOT_FOUND);
     esk_sim_power_off(fixture.sim);
     ESK_CHECK_INT(esk_ring_read(&fixture.ring, 0, fixture.page, true),
                   ESK_E_IO);
-    ESK_CHECK_INT(fixture.stats.damaged, 1); /* not read is not damaged */
+    ESK_CHECK_INT(fixture.stats.damaged, 1); /* no read, no damage */
     ring_fixture_end(&fixture);
 }
 
@@ -235,18 +235,18 @@ ESK_TEST(ring_step_drops_what_it_erases_unless_the_ring_refuses) {
     }
 }
 
-ESK_TEST(ring_gives_up_positions_that_it_is_known_to_have_reached) {
+ESK_TEST(ring_never_reuses_positions_that_the_log_had_reached) {
     static const struct {
         uint32_t to;
         uint32_t head;
         uint32_t tail;
     } cases[] = {
         {3, 5, 0},  /* not above head: nothing */
-        {7, 8, 0},  /* nor is a block gone on with in the middle */
+        {7, 8, 0},  /* no block is continued in the middle */
         {9, 12, 0}, /* a block is not begun in the middle */
         {12, 12, 0},     {ALL, ALL, 0},
-        {ALL + 1, 5, 0}, /* pages that are there would go */
-        {1000, 5, 0},    {UINT32_MAX - 5, 5, 0}, /* too far to be true */
+        {ALL + 1, 5, 0}, /* existing pages would be dropped */
+        {1000, 5, 0},    {UINT32_MAX - 5, 5, 0}, /* too far to be possible */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ring_fixture fixture;

@@ -6,8 +6,8 @@
 ///     tags   3  4  5  6        order   2  0  3  1
 ///            ^frame 0                  ^oldest
 ///
-/// A miss takes the oldest frame of class 0 that nobody has pinned. What
-/// several classes add is in pool_slots.c, behind esk_pool_slots(pool).
+/// A miss takes the oldest frame of class 0 that is not pinned. The code for
+/// several classes is in pool_slots.c, called through esk_pool_slots(pool).
 ///
 /// Invariants: see pool.h. Lists are byte arrays, because a chip has a handful
 /// of frames and a move of a few bytes is cheaper than links.
@@ -54,7 +54,7 @@ uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
     return pool->pages + (size_t)frame * esk_pool_page_bytes(pool);
 }
 
-/// esk_pool_find in `tags`, a class's. newest: its youngest frame.
+/// esk_pool_find in the tags of one class. newest: its youngest frame.
 static inline uint8_t tags_find(const uint32_t *tags, uint8_t frames,
                                 uint8_t newest, uint32_t tag) {
     if (tags[newest] == tag) {

@@ -3,25 +3,25 @@
 
 /// The page pool: the only owner of page RAM.
 ///
-/// Frames of one page each. A frame is divided into slots, one a class; every
-/// slot is tagged with the page its bytes came from, and each class has its
-/// own LRU list. One class is LRU-P. One class a tree level is LRU-N
+/// Frames of one page each. A frame is divided into slots, one for each class.
+/// A slot has the tag of the page that its bytes came from, and each class has
+/// its own LRU list. One class is LRU-P. One class for each tree level is LRU-N
 /// (lrun-kmutree-2012, section III-B): a slot whose tag differs from its
-/// neighbours' is what the paper calls page address swizzling. The pool knows
-/// slots, not trees.
+/// neighbours' is the paper's page address swizzling. The pool knows slots, not
+/// trees.
 ///
 ///     frame:   | class 0          | class 1   | class 2 |
 ///     tags:      page 3             page 13     page 3
 ///
-/// Classes are ordered: class 0 is the leaf level and chooses the victim
-/// frame; a tree asks for pages from the highest class down. So a page that
-/// is missed at class c was not wanted at a higher class, and its slots above
-/// c count as empty: room for other pages' slots.
+/// Classes are ordered. Class 0 is the leaf level and decides which frame is
+/// evicted. A tree asks for pages from the highest class down. So a page that
+/// is missed at class c is not needed at a higher class, and its slots above c
+/// count as empty: room for other pages' slots.
 ///
 /// Invariants
 ///  1. A (page, class) pair is in at most one slot.
 ///  2. A pinned frame's bytes and tags change only through its owner.
-///  3. Slots without a tag stand at the old end of their class's list.
+///  3. Slots without a tag are at the old end of their class's list.
 #ifndef ESK_POOL_POOL_H
 #define ESK_POOL_POOL_H
 
@@ -40,30 +40,31 @@ enum { ESK_POOL_CLASS_COUNT_MAX = 8, ESK_POOL_FRAME_COUNT_MAX = 255 };
 #define ESK_POOL_TAG_NONE UINT32_MAX
 
 /// Fills `page` with the page tagged `tag`, verified.
-/// Returns ESK_OK or what esk_pool_pin shall return.
+/// Returns ESK_OK, or the status that esk_pool_pin shall return.
 typedef int esk_pool_load(void *context, uint32_t tag, uint8_t *page);
 
-/// Bytes of arena a pool takes: pages, a tag and a list place a slot, a pin
-/// count a frame. A constant expression when its arguments are.
+/// Bytes of arena for a pool: pages, a tag and a list place for each slot, a
+/// pin count for each frame. A constant expression when its arguments are.
 #define ESK_POOL_BYTES(page_bytes, frames, classes)                            \
     ((uint32_t)(frames) *                                                      \
      ((uint32_t)(page_bytes) + 5u * (uint32_t)(classes) + 1u))
 
 struct esk_pool;
 
-/// What a pool of several classes does in another way. Firmware whose pools
-/// have one class does not link it.
+/// The functions of a pool of several classes. Firmware whose pools have one
+/// class does not link them.
 struct esk_pool_slots {
     /// esk_pool_pin.
     int (*pin)(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                esk_pool_load *load, void *context, uint8_t **page,
                uint8_t *frame);
-    /// Saves what is worth keeping of `frame` above class 0 and empties it.
+    /// Moves the slots of `frame` above class 0 that are worth it to other
+    /// frames, and empties `frame`.
     void (*spread)(struct esk_pool *pool, uint8_t frame);
 };
 
-/// A pool. The caller owns it; the fields are the pool's, the counters may
-/// be read and zeroed by anyone.
+/// A pool. The caller owns it; the fields are the pool's. Anyone may read and
+/// zero the counters.
 struct esk_pool {
     uint32_t *tags; ///< [class][frame]
     uint8_t *pages; ///< [frame], page_bytes each
@@ -86,7 +87,7 @@ static inline uint8_t esk_pool_frames(const struct esk_pool *pool) {
     return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES, pool->frames);
 }
 
-/* A program that has a shape has pools of one class. */
+/* A program with a shape has pools of one class. */
 
 static inline uint8_t esk_pool_classes(const struct esk_pool *pool) {
     return ESK_SHAPED(1, pool->classes);
@@ -117,34 +118,34 @@ void esk_pool_init_classes(struct esk_pool *pool, void *memory,
 
 /// Finds page `tag`, or loads it, and pins its frame.
 ///
-/// class_   which slot is wanted; only its bytes are promised.
-/// page     out: the frame's base, so the slot is at its usual offset.
-/// frame    out: what esk_pool_unpin takes.
-/// Returns  ESK_OK; ESK_E_NO_MEMORY when every frame is pinned; what `load`
-///          returned, then the victim frame is empty.
-/// Keeps    the slot stays until the frame is unpinned; pins nest.
+/// class_   the slot that is wanted; only its bytes are defined.
+/// page     out: the frame's first byte, so the slot is at its usual offset.
+/// frame    out: for esk_pool_unpin.
+/// Returns  ESK_OK; ESK_E_NO_MEMORY when every frame is pinned; or the status
+///          of `load`, then the evicted frame is empty.
+/// Keeps    the slot until the frame is unpinned; pins nest.
 /// Costs    at most one load; frames * classes tag compares; with several
 ///          classes at most one slot copy a class.
 int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame);
 
-/// The same for a caller that knows the frame that page `tag` was in last, any
-/// number: no search. For pools of one class.
-/// Returns false when it is not there, and pins nothing.
+/// The same without a search, for a caller that knows which frame page `tag`
+/// was in last; any number is allowed. For pools of one class. Returns false
+/// when the page is not there, and pins nothing.
 bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
                         uint8_t **page);
 
-/// Whether `frame`, a frame that a pin gave, still holds page `tag`. For pools
-/// of one class.
+/// Whether `frame`, from an earlier pin, still has page `tag`. For pools of one
+/// class.
 static inline bool esk_pool_holds(const struct esk_pool *pool, uint8_t frame,
                                   uint32_t tag) {
     return esk_words_equal(pool->tags[frame], tag);
 }
 
-/// The page in `frame` if it still is page `tag`; else NULL. For pools of one
-/// class. Pins nothing and leaves the LRU order alone: for a caller that had
-/// the frame a moment ago and reads it before anyone can take it.
+/// The page in `frame` if it is still page `tag`; else NULL. For pools of one
+/// class. Pins nothing and does not change the LRU order: for a caller that
+/// used the frame just now, and reads it before any other call.
 static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
                                      uint32_t tag) {
     if (frame >= esk_pool_frames(pool) || !esk_pool_holds(pool, frame, tag)) {
@@ -166,7 +167,7 @@ static inline void esk_pool_unpin(struct esk_pool *pool, uint8_t frame) {
     pool->pins[frame]--;
 }
 
-/// Pins of all frames: for assertions.
+/// Number of pins of all frames: for assertions.
 static inline uint16_t esk_pool_pins(const struct esk_pool *pool) {
     uint16_t pins = 0;
     for (uint8_t frame = 0; frame < esk_pool_frames(pool); frame++) {
@@ -175,31 +176,31 @@ static inline uint16_t esk_pool_pins(const struct esk_pool *pool) {
     return pins;
 }
 
-/// Pins a frame for writing. Its bytes are undefined and no page has them.
+/// Pins a frame for writing. Its bytes are undefined, and it has no tag.
 /// Returns ESK_OK; ESK_E_NO_MEMORY when every frame is pinned.
 int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame);
 
-/// Says that the bytes of the taken `frame` are now page `tag`, every class
-/// of it. Older slots of that page are forgotten. May be called again when
-/// the bytes were written to another page.
+/// Sets page `tag` as the page of the taken `frame`, in every class. Older
+/// slots of that page are dropped. May be called again when the bytes were
+/// written to another page.
 void esk_pool_tag(struct esk_pool *pool, uint8_t frame, uint32_t tag);
 
-/// Says that page `from`, in `frame`, is page `to` now. Slots of it that were
-/// forgotten stay so.
+/// Renames page `from`, in `frame`, to page `to`. Its dropped slots stay
+/// dropped.
 void esk_pool_rename(struct esk_pool *pool, uint8_t frame, uint32_t from,
                      uint32_t to);
 
-/// Releases a taken frame; it is empty unless it was tagged.
+/// Releases a taken frame; without a tag it is empty.
 void esk_pool_give(struct esk_pool *pool, uint8_t frame);
 
-/// Forgets page `tag`, for instance because its block is erased. Its pinned
-/// frames keep their bytes until unpinned.
+/// Drops page `tag`, for instance because its block is erased. Its pinned
+/// frames keep their bytes until they are unpinned.
 void esk_pool_forget(struct esk_pool *pool, uint32_t tag);
 
-/// Forgets one slot of page `tag`, for instance a node that was superseded.
+/// Drops one slot of page `tag`, for instance a node that was replaced.
 void esk_pool_forget_slot(struct esk_pool *pool, uint32_t tag, uint8_t class_);
 
-/// Forgets every page.
+/// Drops every page.
 void esk_pool_forget_all(struct esk_pool *pool);
 
 /// The page in `frame`.

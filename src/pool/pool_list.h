@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the files of this folder share: a class's tags and its LRU list.
-/// Private to this folder.
+/// Shared by the files of this folder, private to it: a class's tags and its
+/// LRU list.
 #ifndef ESK_POOL_POOL_LIST_H
 #define ESK_POOL_POOL_LIST_H
 
@@ -12,8 +12,8 @@
 
 enum { ESK_POOL_FRAME_NONE = 0xFF };
 
-/// Slots of the classes below. Most pools have one class, and a small chip
-/// has no product to spare for it.
+/// Slots of the classes below `class_`. Most pools have one class, and a small
+/// chip should not multiply for it.
 static inline uint16_t esk_pool_below(const struct esk_pool *pool,
                                       uint8_t class_) {
     return class_ == 0 ? 0
@@ -36,7 +36,7 @@ static inline uint8_t *esk_pool_order(const struct esk_pool *pool,
 void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
                     uint8_t frames, uint8_t classes);
 
-/// Whether the program was compiled for one frame: there is nothing to order.
+/// Whether the program is compiled for one frame: then there is no order.
 static inline bool esk_pool_is_single(const struct esk_pool *pool) {
     return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES == 1, ((void)pool, false));
 }
@@ -47,8 +47,8 @@ static inline uint8_t esk_pool_at(const struct esk_pool *pool,
     return esk_pool_is_single(pool) ? 0 : order[place];
 }
 
-/// Puts `frame` at the end `at` of a list, handing on the frame that was
-/// there. From that end on: what is used again and again is found at once.
+/// Puts `frame` at the end `at` of a list and moves the others on, up to its
+/// old place. Searching from that end finds often used frames at once.
 /// step     to the other end.
 static inline void esk_pool_shift(const struct esk_pool *pool, uint8_t *at,
                                   int8_t step, uint8_t frame) {
@@ -63,7 +63,7 @@ static inline void esk_pool_shift(const struct esk_pool *pool, uint8_t *at,
     }
 }
 
-/// The frame whose slot of `class_` holds page `tag`; ESK_POOL_FRAME_NONE.
+/// The frame whose slot of `class_` has page `tag`; ESK_POOL_FRAME_NONE.
 uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
                       uint8_t class_);
 
@@ -72,11 +72,11 @@ uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
                    uint32_t tag);
 
-/// Where `frame` stands in the list `order`.
+/// Place of `frame` in the list `order`.
 uint8_t esk_pool_place(const uint8_t *order, uint8_t frame);
 
-/// The first place in the list whose frame nobody has pinned; `frames` when
-/// there is none.
+/// The first place in the list whose frame is not pinned; `frames` when there
+/// is none.
 static inline uint8_t esk_pool_oldest(const struct esk_pool *pool,
                                       const uint8_t *order) {
     uint8_t place = 0;
@@ -87,9 +87,8 @@ static inline uint8_t esk_pool_oldest(const struct esk_pool *pool,
     return place;
 }
 
-/// Chooses a frame, saves what is worth keeping of it and pins it; its slot of
-/// class 0 is the caller's to change. ESK_POOL_FRAME_NONE when every frame is
-/// pinned.
+/// Chooses a frame, saves its slots above class 0, and pins it; the caller may
+/// change its slot of class 0. ESK_POOL_FRAME_NONE when every frame is pinned.
 static inline uint8_t esk_pool_evict(struct esk_pool *pool) {
     const uint8_t *order = esk_pool_order(pool, 0);
     uint8_t place = esk_pool_oldest(pool, order);
@@ -104,8 +103,8 @@ static inline uint8_t esk_pool_evict(struct esk_pool *pool) {
     return frame;
 }
 
-/// Loads page `tag` into a frame, which is pinned; its slots' tags are left to
-/// the caller. Returns as esk_pool_pin.
+/// Loads page `tag` into a frame and pins it; the caller sets the slots' tags.
+/// Returns as esk_pool_pin.
 static inline int esk_pool_fill(struct esk_pool *pool, uint32_t tag,
                                 esk_pool_load *load, void *context,
                                 uint8_t **page, uint8_t *frame) {

@@ -7,8 +7,8 @@
 ///            class 1  13  9  .  6                class 1   2  0  3  1
 ///                     ^frame 0                             ^oldest
 ///
-/// Before a frame's bytes go, each of its slots above class 0 that is younger
-/// than the oldest one of its class moves there, so every class loses its own
+/// Before a frame is reused, each of its slots above class 0 that is younger
+/// than the oldest slot of its class moves there. So every class loses its own
 /// oldest slot and no other (lrun-kmutree-2012, section III-B, step ii).
 ///
 /// A slot copy is the only work that grows with the page.
@@ -19,9 +19,9 @@
 
 #include <string.h>
 
-/// Moves `frame`'s slot of `class_` onto the oldest slot of that class, and
-/// the two change places in the list. Nothing to do when it is that slot, or
-/// empty: an empty one is the oldest, or as old.
+/// Moves `frame`'s slot of `class_` onto the oldest slot of that class; the two
+/// change places in the list. Does nothing when it is that slot, or empty: an
+/// empty slot is among the oldest.
 static void pool_migrate(struct esk_pool *pool, uint8_t frame, uint8_t class_) {
     uint32_t *tags = esk_pool_tags(pool, class_);
     uint8_t *order = esk_pool_order(pool, class_);
@@ -47,9 +47,9 @@ static void pool_spread(struct esk_pool *pool, uint8_t frame) {
     pool->tags[frame] = ESK_POOL_TAG_NONE;
 }
 
-/// Page `tag` is about to be loaded for `class_`: slots of it of the classes
-/// below make room first (step i). One in a pinned frame stays, and the copy
-/// that comes in goes without a tag: a bit is set for it.
+/// Before page `tag` is loaded for `class_`: its slots in the classes below
+/// make room (step i). A slot in a pinned frame stays, and the loaded copy gets
+/// no tag: its bit is set in the result.
 static uint8_t pool_leave(struct esk_pool *pool, uint32_t tag, uint8_t class_) {
     uint8_t kept = 0;
     for (uint8_t i = 0; i < class_; i++) {

@@ -73,9 +73,9 @@ ESK_TEST(pool_with_one_class_drops_the_least_recently_used_page) {
     start(3, 1);
     ESK_CHECK(!touch(1, 0) && !touch(2, 0) && !touch(3, 0));
     ESK_CHECK(touch(1, 0));
-    ESK_CHECK(!touch(4, 0)); /* 2 goes */
+    ESK_CHECK(!touch(4, 0)); /* evicts 2 */
     ESK_CHECK(touch(1, 0) && touch(3, 0) && touch(4, 0));
-    ESK_CHECK(!touch(2, 0)); /* 1 goes */
+    ESK_CHECK(!touch(2, 0)); /* evicts 1 */
     ESK_CHECK(!touch(1, 0));
     ESK_CHECK_INT(test_pool.hits, 4);
     ESK_CHECK_INT(test_pool.misses, 6);
@@ -115,7 +115,7 @@ ESK_TEST(pool_pins_the_frame_that_a_caller_remembers_if_it_has_the_page) {
     ESK_CHECK(esk_pool_pin_frame(&test_pool, frame, 1, &page));
     ESK_CHECK(page == esk_pool_page(&test_pool, frame));
     ESK_CHECK_INT(test_pool.hits, 1);
-    touch(3, 0); /* 2 goes: it is the older, and not pinned */
+    touch(3, 0); /* evicts 2, the older one that is not pinned */
     esk_pool_unpin(&test_pool, frame);
     ESK_CHECK(touch(1, 0) && !touch(2, 0));
 }
@@ -146,7 +146,7 @@ ESK_TEST(pool_takes_a_frame_and_keeps_what_is_tagged) {
         esk_pool_give(&test_pool, frame);
         ESK_CHECK(touch(8, 0));
         ESK_CHECK(touch(7, 0));
-        /* Written over an old copy: the old one is forgotten. */
+        /* Written over an old copy: the old one is dropped. */
         ESK_CHECK_INT(esk_pool_take(&test_pool, &page, &frame), ESK_OK);
         fill(page, 7);
         esk_pool_tag(&test_pool, frame, 7);
@@ -172,7 +172,7 @@ ESK_TEST(pool_renames_a_page_but_for_its_forgotten_slots) {
     uint8_t frame;
     uint8_t *page;
     start(3, 3);
-    touch(7, 2); /* of that name before */
+    touch(7, 2); /* earlier with this tag */
     ESK_CHECK_INT(esk_pool_take(&test_pool, &page, &frame), ESK_OK);
     fill(page, 7);
     esk_pool_tag(&test_pool, frame, 9);
@@ -212,7 +212,7 @@ ESK_TEST(pool_forgets_a_pinned_page_but_leaves_its_bytes) {
     ESK_CHECK(!touch(1, 0));
 }
 
-/// Puts `tag` into the slot by hand: a state that the paper draws.
+/// Sets the tag of a slot directly: a state of the paper's figures.
 static void place(uint8_t frame, uint8_t class_, uint32_t tag) {
     uint16_t slot = (uint16_t)(class_ * test_pool.frames + frame);
     uint8_t *page = esk_pool_page(&test_pool, frame);
@@ -261,7 +261,7 @@ ESK_TEST(pool_follows_the_example_of_the_lru_n_paper) {
 }
 
 ESK_TEST(pool_slots_above_the_class_asked_for_make_room) {
-    /* Page 1 is wanted for its leaf only: its level-2 slot stays empty and
+    /* Page 1 is needed only for its leaf: its level-2 slot stays empty and
        takes the next node that would have been lost. */
     start(2, 2);
     touch(10, 1);
@@ -278,7 +278,7 @@ ESK_TEST(pool_does_not_hold_a_slot_twice_when_its_frame_is_pinned) {
     touch(6, 0);
     ESK_CHECK_INT(pin(5, 0, &frame), ESK_OK);
     esk_pool_forget_slot(&test_pool, 5, 1);
-    ESK_CHECK(!touch(5, 1)); /* comes in again beside its pinned leaf */
+    ESK_CHECK(!touch(5, 1)); /* loaded again beside its pinned leaf */
     int holders = 0;
     for (uint8_t i = 0; i < 3; i++) {
         holders += tag_at(i, 0) == 5;

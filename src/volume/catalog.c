@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The catalog, reading: one descriptor a table, each on pages of its own.
+/// The catalog, reading: one descriptor for each table, on pages of its own.
 ///
-/// A descriptor is a stream of bytes over the payloads of its pages, read
-/// once through in one page of scratch RAM, each page from whichever half
-/// still proves it.
+/// A descriptor is a stream of bytes over the payloads of its pages. It is read
+/// once, from start to end, through one page of scratch RAM, each page from a
+/// half where the page is valid.
 #include "base/inline.h"
 #include "volume/schema_plan.h"
 #include "volume/table.h"
@@ -78,7 +78,7 @@ void esk_descriptor_take(struct esk_descriptor *reader, void *out,
     }
 }
 
-/// Takes `count` bytes of the entry, which has `rest` more.
+/// Reads `count` bytes of the entry, which has `rest` more.
 static void entry_take(struct esk_descriptor *descriptor, void *out,
                        uint16_t count) {
     if (count > descriptor->rest) {
@@ -89,8 +89,8 @@ static void entry_take(struct esk_descriptor *descriptor, void *out,
     esk_descriptor_take(descriptor, out, count);
 }
 
-/// Begins the next entry, behind what was not taken of the one before: takes
-/// `count` bytes at `head`, the first two of which are its length.
+/// Begins the next entry, after the unread rest of the entry before: reads
+/// `count` bytes to `head`, of which the first two are the length.
 static void entry_begin(struct esk_descriptor *descriptor, uint8_t *head,
                         uint16_t count) {
     esk_descriptor_take(descriptor, NULL, descriptor->rest);
@@ -99,8 +99,8 @@ static void entry_begin(struct esk_descriptor *descriptor, uint8_t *head,
     entry_take(descriptor, head + 2, (uint16_t)(count - 2u));
 }
 
-/// Takes a string of `length` bytes into `text`, which holds
-/// ESK_NAME_BYTES_MAX + 1; NULL passes over it.
+/// Reads a string of `length` bytes into `text`, which has room for
+/// ESK_NAME_BYTES_MAX + 1; NULL skips it.
 static void entry_take_text(struct esk_descriptor *descriptor, char *text,
                             uint8_t length) {
     if (length > ESK_NAME_BYTES_MAX) {
@@ -125,7 +125,7 @@ int esk_descriptor_region(struct esk_descriptor *descriptor,
 
 static int info_decode(struct esk_descriptor *reader,
                        struct esk_table_info *info) {
-    /* The least page holds all of it. */
+    /* The smallest page holds all of it. */
     const uint8_t *head = reader->page + ESK_ENVELOPE_BYTES;
     if (reader->status != ESK_OK) {
         return reader->status;
@@ -236,7 +236,7 @@ ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
     for (;;) {
         int status = esk_catalog_list(volume, &cursor, info, page);
         if (status == ESK_E_CORRUPT) {
-            missing = status; /* it may be the one that is lost */
+            missing = status; /* the lost descriptor may be this table's */
         } else if (status != ESK_OK) {
             return status == ESK_END ? missing : status;
         } else if (name != NULL ? strcmp(info->name, name) == 0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The catalog, altering a table: its descriptor is written anew, with an
-/// option changed and columns added, and all else that it has as it is.
+/// The catalog, altering a table: writes its descriptor again, with one option
+/// changed and columns added. All other bytes are copied.
 #include "volume/catalog_write.h"
 #include "volume/volume_format.h"
 
@@ -37,14 +37,14 @@ static void entries_copy(struct esk_catalog_writer *writer,
     }
 }
 
-/// Where the options begin in the stream.
+/// Offset of the options in the stream.
 static uint16_t options_at(const struct esk_table_info *info) {
     uint16_t regions = (uint16_t)(info->region_count * ESK_CATALOG_REGION);
     return (uint16_t)(info->columns - regions - info->options_bytes);
 }
 
-/// Takes the head of the next option; `left` bytes of options are left.
-/// Returns whether there is one, whole.
+/// Reads the head of the next option; `left` bytes of options are left. Returns
+/// whether there is a complete one.
 static bool option_next(struct esk_descriptor *old, uint16_t *left,
                         uint8_t head[ESK_OPTION_HEAD]) {
     if (*left < ESK_OPTION_HEAD) {
@@ -82,7 +82,7 @@ int esk_catalog_option(struct esk_volume *volume,
     return reader.status;
 }
 
-/// Copies the options but the one that changes, then writes that one.
+/// Copies the options except the changed one, then writes that one.
 static void options_put(struct esk_catalog_writer *writer,
                         struct esk_descriptor *old,
                         const struct alteration *alteration) {
@@ -103,7 +103,7 @@ static void options_put(struct esk_catalog_writer *writer,
     esk_writer_put(writer, change->option, change->option_bytes);
 }
 
-/// Writes the head, with what changes of it.
+/// Writes the head with its changed fields.
 static void head_put(struct esk_catalog_writer *writer,
                      struct esk_descriptor *old,
                      const struct alteration *alteration) {

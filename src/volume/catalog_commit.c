@@ -3,12 +3,13 @@
 
 /// The catalog, committing: tables are added, altered and dropped.
 ///
-/// A change copies the descriptors that stay, page by page through one
-/// scratch page, into the half that is not newest, adds or alters one, seals
-/// that half with the next commit number, and mirrors it.
+/// A change copies the other descriptors, page by page through one scratch
+/// page, into the half that is not the newest. Then it adds or alters one
+/// descriptor, seals that half with the next commit number, and copies it to
+/// the other half.
 ///
-/// Mounting and opening need none of this: firmware that names no call that
-/// changes the catalog does not link it.
+/// Mounts and opens do not need this file: firmware that never changes the
+/// catalog does not link it.
 #include "base/crc.h"
 #include "volume/catalog_write.h"
 #include "volume/schema_plan.h"
@@ -159,7 +160,7 @@ static void addition_put(struct esk_catalog_writer *writer, const void *what) {
     }
 }
 
-/// Alters an option that stands in `page`, the first of its descriptor.
+/// Alters an option in `page`, the first page of its descriptor.
 static int option_patch(uint8_t *page,
                         const struct esk_catalog_change *change) {
     uint8_t *head = page + ESK_ENVELOPE_BYTES;
@@ -178,8 +179,8 @@ static int option_patch(uint8_t *page,
     return ESK_OK;
 }
 
-/// Writes the descriptor that `change` puts, from page `*next` of half `half`
-/// on, which moves behind it.
+/// Writes the descriptor of `change` from page `*next` of half `half` on, and
+/// moves `*next` behind it.
 static int change_put(struct esk_volume *volume, uint8_t half,
                       const struct esk_catalog_change *change, uint16_t *next,
                       uint8_t *page) {
@@ -200,7 +201,7 @@ static int change_put(struct esk_volume *volume, uint8_t half,
 }
 
 /// Writes the catalog that `change` makes of `old` into half `half` of
-/// `volume`, whose commit number is the new one already.
+/// `volume`, which has the new commit number already.
 static int change_write(struct esk_volume *old, struct esk_volume *volume,
                         uint8_t half, const struct esk_catalog_change *change,
                         uint8_t *page) {
@@ -249,7 +250,7 @@ int esk_catalog_commit(struct esk_volume *volume,
     for (uint8_t i = 0; i < COMMIT_TRIES && status == ESK_E_IO; i++) {
         struct esk_volume next = *volume;
         volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
-        volume->is_synced = false; /* what `next` programs is not */
+        volume->is_synced = false; /* what `next` programs is unsynced */
         next.half_valid = 0;
         next.commit++;
         if (change->added != 0) {
@@ -258,8 +259,8 @@ int esk_catalog_commit(struct esk_volume *volume,
         status = change_write(volume, &next, half, change, page);
         if (status == ESK_OK) {
             *volume = next;
-            /* The new catalog is durable; a failing mirror costs the twin,
-               which the next commit writes first. */
+            /* The new catalog is durable. A mirror that fails costs the other
+               copy, which the next commit writes first. */
             (void)esk_half_mirror(volume, page);
         }
     }
@@ -285,8 +286,8 @@ int esk_volume_drop(struct esk_volume *volume, const char *name) {
     return esk_catalog_commit(volume, &change, page);
 }
 
-/// Finds the first block of a region of table `info` at or behind `at`, and
-/// where that region ends, if it is before `limit`.
+/// Finds the first block of a region of table `info` at or after `at`, and the
+/// end of that region, if the block is before `limit`.
 static int region_next(struct esk_volume *volume,
                        const struct esk_table_info *info, uint32_t at,
                        uint32_t *limit, uint32_t *after, uint8_t *page) {
@@ -312,7 +313,7 @@ int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
 
     while (at < end) {
         uint32_t limit = end; /* first used block at or after `at` */
-        uint32_t after = end; /* where that region ends */
+        uint32_t after = end; /* the end of that region */
         struct esk_table_info info;
         uint16_t cursor = 0;
         int status = esk_catalog_list(volume, &cursor, &info, page);
@@ -343,11 +344,11 @@ int esk_catalog_place(struct esk_volume *volume, uint32_t *blocks,
     return ESK_OK;
 }
 
-/// An id no table has; ids go round.
+/// An id that no table has; ids wrap around.
 static int id_find(struct esk_volume *volume, struct esk_table_info *info,
                    uint8_t *page) {
     struct esk_table_info other;
-    int status = ESK_OK; /* taken: 0 is the volume's */
+    int status = ESK_OK; /* in use: 0 is the volume's */
     for (uint16_t i = 0; i < 256 && status == ESK_OK; i++) {
         info->id = (uint8_t)(volume->table_next + i);
         if (info->id != 0) {
@@ -360,7 +361,7 @@ static int id_find(struct esk_volume *volume, struct esk_table_info *info,
     return status == ESK_OK ? ESK_E_NO_SPACE : status;
 }
 
-/// Whether one more table is within what the volume was formatted for.
+/// Whether one more table is within the volume's tables_max.
 /// Returns ESK_OK; ESK_E_NO_SPACE; ESK_E_CORRUPT; ESK_E_IO.
 static int tables_count_check(struct esk_volume *volume, uint8_t *page) {
     struct esk_table_info info;

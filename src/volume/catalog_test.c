@@ -126,7 +126,7 @@ ESK_TEST(catalog_gives_back_columns_and_indexes) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(catalog_says_what_is_past_the_last_column_index_and_buffer) {
+ESK_TEST(catalog_reports_the_end_of_columns_indexes_and_buffer) {
     struct esk_fixture fixture;
     struct esk_table_info info;
     struct esk_column_info column;
@@ -328,7 +328,7 @@ ESK_TEST(catalog_gives_regions_that_do_not_overlap_and_reuses_freed_ones) {
     ESK_CHECK_INT(c.block[0], a.block[0]);
     ESK_CHECK_INT(c.id, 3);
     ESK_CHECK(c.seed != a.seed);
-    /* One block more than the hole has goes behind the others. */
+    /* A table with one block more than the gap goes behind the others. */
     ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "c"), ESK_OK);
     tables[0].data_blocks++;
     ESK_CHECK_INT(create(&fixture, &tables[0]), ESK_OK);
@@ -451,7 +451,7 @@ ESK_TEST(catalog_commit_that_cannot_be_written_leaves_the_old_catalog) {
     fixture_end(&fixture);
 }
 
-/// A chip that marks no blocks: a failing erase ends the commit.
+/// A chip without marks: an erase that fails ends the commit.
 ESK_TEST(catalog_commit_fails_on_a_failing_erase_where_blocks_have_no_marks) {
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, NULL);
@@ -491,7 +491,7 @@ ESK_TEST(catalog_page_lost_in_one_half_is_read_from_the_other) {
         ESK_CHECK_INT(report.halves_lost, 0);
         ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
         ESK_CHECK_INT(column_of(&fixture, &info, 4, &column), ESK_OK);
-        /* A commit heals it. */
+        /* A commit repairs it. */
         static const uint8_t tail[ESK_OPTION_TAIL_BYTES] = {1, 5, 0, 0, 0, 6};
         ESK_CHECK_INT(esk_catalog_patch(&fixture.volume, info.id,
                                         ESK_OPTION_TAIL, tail, sizeof tail,
@@ -541,7 +541,7 @@ ESK_TEST(catalog_page_lost_in_both_halves_is_reported) {
 
 /* ------------------------------------------------ descriptors from a forger */
 
-/// Where the parts of the descriptor of "log" are.
+/// Offsets of the parts of the descriptor of "log".
 enum {
     OPTIONS = ESK_DESCRIPTOR_NAME + 3,
     REGIONS = OPTIONS + 2 + 4 + 2 + ESK_OPTION_TAIL_BYTES,
@@ -644,8 +644,8 @@ ESK_TEST(catalog_lists_a_table_of_a_newer_version_and_finds_those_behind) {
         ESK_CHECK_INT(find(&fixture, "behind", &found), ESK_OK);
         ESK_CHECK_INT(find(&fixture, "log", &found), ESK_OK);
         ESK_CHECK_INT(found.id, info.id);
-        /* What it is does not matter to the table before and behind it: its
-           blocks stay its own, and it can be dropped. */
+        /* Tables before and after it do not depend on its kind: its blocks are
+           its own, and it can be dropped. */
         ESK_CHECK_INT(create(&fixture, &third), ESK_OK);
         ESK_CHECK_INT(find(&fixture, "third", &found), ESK_OK);
         ESK_CHECK_INT(found.block[0], info.block[0] + 18);
@@ -759,7 +759,7 @@ ESK_TEST(catalog_calls_report_any_page_that_cannot_be_read) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(volume_check_tells_a_lost_half_and_a_bus_that_is_down) {
+ESK_TEST(volume_check_reports_a_lost_half_and_a_bus_that_is_down) {
     struct esk_fixture fixture;
     struct esk_volume_report report;
     esk_page_id id = 0;

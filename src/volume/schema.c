@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Row layout, and what makes columns ones that can be stored, in a table of
-/// any kind.
+/// Row layout, and the checks of columns for a table of any kind.
 #include "base/bytes.h"
 #include "esker/assert.h"
 #include "flash/envelope.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Whether a table is the one that a program was compiled for.
+/// Whether a table is the one that a program is compiled for.
 #include "volume/schema_plan.h"
 #include "volume/volume.h"
 

@@ -45,7 +45,7 @@ bool esk_table_is_open(const struct esk_volume *volume, uint8_t id) {
     return table != NULL;
 }
 
-/// Makes the `arena_bytes` bytes at `arena` the volume's.
+/// Sets the `arena_bytes` bytes at `arena` as the volume's arena.
 static int arena_take(struct esk_volume *volume, void *arena,
                       uint32_t arena_bytes) {
     uint32_t bytes = arena_bytes & ~(uint32_t)(ESK_ARENA_ALIGN - 1u);

@@ -6,12 +6,12 @@
 ///     | half 0               | tables ... | half 1               |
 ///     | descriptors ...  | S |            | descriptors ...  | S |
 ///
-/// One half stands at each end of the device: what spoils the blocks at one
-/// end leaves the other half. The superblock S is the last page of the half's
-/// last used block, so it is programmed after every descriptor, with a device
-/// sync between them where a medium may reorder: a half whose superblock is
-/// valid is whole. The other half is rewritten first, then this one, so that
-/// in rest both hold the same catalog.
+/// There is one half at each end of the device: damage at one end leaves the
+/// other half. The superblock S is the last page of the half's last used block.
+/// So it is programmed after every descriptor, with a device sync before it
+/// where a medium may reorder: a half whose superblock is valid is complete. A
+/// change writes the other half first, then this one, so between changes both
+/// have the same catalog.
 #include "volume/volume.h"
 
 #include "base/crc.h"
@@ -130,8 +130,8 @@ int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     esk_super_encode(&meta.region, page);
-    /* It must not be there before the descriptors, nor outlive them: the next
-       commit may have the same number. */
+    /* It must not be durable before the descriptors, nor be there after they
+       are erased: the next commit may have the same number. */
     ESK_TRY(esk_region_barrier(&meta.region));
     ESK_TRY(esk_half_program(volume, half, (uint16_t)(volume->half_pages - 1u),
                              page));
@@ -172,7 +172,7 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
     return status;
 }
 
-/// Whether this build can serve a volume with the superblock in `page`.
+/// Whether this build can use a volume with the superblock in `page`.
 /// Returns ESK_OK; ESK_E_VERSION; ESK_E_UNSUPPORTED; ESK_E_READ_ONLY.
 static ESK_OUT_OF_LINE int super_serve(const struct esk_volume *volume,
                                        const uint8_t *page) {
@@ -191,7 +191,8 @@ static ESK_OUT_OF_LINE int super_serve(const struct esk_volume *volume,
 
 /// Reads the superblock at `id`.
 /// Returns ESK_OK; ESK_NOT_FOUND when the page is erased; ESK_E_FOREIGN when it
-/// is something else; ESK_E_CORRUPT when it was one; ESK_E_IO; as super_serve.
+/// is something else; ESK_E_CORRUPT when it is a damaged superblock; ESK_E_IO;
+/// as super_serve.
 static int super_read(struct esk_volume *volume, esk_page_id id,
                       uint8_t *page) {
     struct esk_meta meta;
@@ -208,8 +209,8 @@ static int super_read(struct esk_volume *volume, esk_page_id id,
     return status == ESK_OK ? super_serve(volume, page) : status;
 }
 
-/// Whether the superblock in `page` was made for this geometry. Spare area
-/// and program unit may differ: a host reads the same bytes from a file.
+/// Whether the superblock in `page` is for this geometry. Spare area and
+/// program unit may differ: a host reads the same bytes from a file.
 static ESK_OUT_OF_LINE bool super_fits(const struct esk_geometry *geometry,
                                        const uint8_t *page) {
     uint32_t half_blocks = esk_load_u32(page + ESK_SUPER_HALF_BLOCKS);
@@ -240,7 +241,7 @@ ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
     memcpy(volume->uuid, page + ESK_SUPER_UUID, sizeof volume->uuid);
 }
 
-/// The same, and ESK_E_GEOMETRY when it was made for another geometry.
+/// The same, and ESK_E_GEOMETRY for another geometry.
 ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
                                       uint8_t *page) {
     int status = super_read(volume, id, page);
@@ -250,7 +251,8 @@ ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
     return status;
 }
 
-/// How much a place that holds no superblock of the volume says.
+/// Rank of the status of a place without a superblock of the volume: half_find
+/// returns the status with the highest rank.
 static uint8_t told(int status) {
     return status == ESK_NOT_FOUND   ? 0
            : status == ESK_E_FOREIGN ? 1
@@ -288,9 +290,9 @@ int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
     return ESK_NOT_FOUND;
 }
 
-/// Finds the superblock of half `half`: the first from that end of the device
-/// on. The half is the volume's newest and only one then.
-/// Returns  ESK_OK; else what says most of why not: ESK_NOT_FOUND when all
+/// Finds the superblock of half `half`: the first one from that end of the
+/// device on. Then this half is the newest and the only one of the volume.
+/// Returns  ESK_OK; else the most specific reason: ESK_NOT_FOUND when all
 ///          places are erased, ESK_E_FOREIGN, ESK_E_CORRUPT, ESK_E_IO, or as
 ///          super_take.
 static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
@@ -312,7 +314,7 @@ static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
             if (status == ESK_OK && place == id) {
                 return ESK_OK;
             }
-            status = ESK_E_CORRUPT; /* left over, in a block that is bad now */
+            status = ESK_E_CORRUPT; /* an old one in a block that is bad now */
         }
         if (told(status) > told(most) &&
             !esk_volume_block_is_bad(volume, block)) {
@@ -322,13 +324,13 @@ static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     return most;
 }
 
-/// Of two commits the newer one counts, unless only the older one is whole: a
-/// commit that failed may leave its superblock when it is erased again.
+/// Of two commits the newer one counts, unless only the older one is complete:
+/// the superblock of a failed commit may survive its erase.
 static int half_choose(struct esk_volume *volume, uint8_t newer,
                        uint8_t *page) {
     int status = ESK_E_CORRUPT;
     for (uint8_t i = 0; i < 3 && status != ESK_OK && status != ESK_E_IO; i++) {
-        /* The newer one, the older one, the newer one whatever it is. */
+        /* The newer one, the older one, then the newer one in any state. */
         status = half_find(volume, (uint8_t)(newer ^ (i & 1u)), page);
         if (status == ESK_OK && i < 2) {
             status = esk_half_prove(volume, volume->half_newest, page);

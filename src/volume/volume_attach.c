@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A volume by its shape: one look at its superblocks, none at its catalog.
+/// Attaching a volume by its shape: reads its superblocks, not its catalog.
 #include "base/rom.h"
 #include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
 /// Reads the superblock of half `half`.
-/// Returns as esk_region_read; ESK_NOT_FOUND also when it is one that may have
-/// been torn; ESK_E_SCHEMA when it is not the one expected.
+/// Returns as esk_region_read; ESK_NOT_FOUND also when it may be a torn one;
+/// ESK_E_SCHEMA when it is not the expected one.
 static int super_look(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     struct esk_meta meta;
     esk_page_id id = 0;
@@ -54,7 +54,7 @@ static int supers_look(struct esk_volume *volume,
         }
         blank = blank && status == ESK_NOT_FOUND;
     }
-    /* One half is whole at any time, but for a stamp that was cut. */
+    /* One half is always complete, except after power loss in a stamp. */
     volume->half_valid = valid;
     return valid != 0 ? ESK_OK : blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
 }

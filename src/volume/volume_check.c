@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Checking a volume: every page of both copies of the catalog is read.
+/// Checking a volume: reads every page of both copies of the catalog.
 #include "volume/table.h"
 #include "volume/volume.h"
 

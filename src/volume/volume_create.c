@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Making a volume: how large its meta halves are, and that nothing is written
-/// over a medium that is not blank.
+/// Formatting: the size of the meta halves, and the checks that the medium is
+/// blank.
 ///
 /// The first superblock is the first page that is programmed on a blank medium.
-/// If a cut tears it, the medium is blank but for a page whose bits are erased
-/// or those of that superblock: it may be formatted again.
+/// If power loss tears it, each bit of this page is either erased or the
+/// superblock's, and all other pages are blank: then the medium may be
+/// formatted again.
 #include "base/crc.h"
 #include "flash/envelope_format.h"
 #include "volume/table.h"
@@ -15,12 +16,12 @@
 
 enum {
     TABLES_MAX_DEFAULT = 8,
-    DESCRIPTOR_BYTES_MEAN = 768, ///< meta space a table is given
-    HALF_SPARE_BLOCKS = 2,       ///< of a half, where blocks go bad
+    DESCRIPTOR_BYTES_MEAN = 768, ///< meta space for each table
+    HALF_SPARE_BLOCKS = 2,       ///< of a half, for bad blocks
     PIECE_BYTES = 8,
 };
 
-/// Makes `volume` the empty one that `config` asks for, on no medium yet.
+/// Makes `volume` the empty volume of `config`, on no medium yet.
 /// Returns ESK_OK; ESK_E_INVALID; ESK_E_NO_SPACE.
 static int volume_plan(struct esk_volume *volume,
                        const struct esk_device *device,
@@ -84,7 +85,7 @@ int esk_volume_format(const struct esk_device *device,
     if (status != ESK_NOT_FOUND && !config->overwrite) {
         return status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
     }
-    /* Numbers go on from a volume that was here before, so that no page of
+    /* Commit numbers continue those of an earlier volume, so that no page of
        its tables can be valid to a table of this one. */
     if (status == ESK_OK) {
         volume.commit = before.commit + 1;
@@ -92,23 +93,23 @@ int esk_volume_format(const struct esk_device *device,
     return volume_write(&volume, page);
 }
 
-/// Whether a byte of the superblock differs from volume to volume.
+/// Whether this byte of the superblock can differ from volume to volume.
 static bool byte_is_own(uint16_t at) {
     return at < ESK_ENVELOPE_COUNT ||
            (at >= ESK_SUPER_UUID && at < ESK_SUPER_BLOCK_COUNT) ||
            (at >= ESK_SUPER_SEED && at < ESK_SUPER_HALF_BLOCKS);
 }
 
-/// Whether page `id` has no bits but erased ones and those of `super`, the
-/// superblock that a cut may have torn there, perhaps of a volume with another
-/// UUID. A piece that the medium itself cannot read says nothing.
+/// Whether each bit of page `id` is either erased or that of `super`, so the
+/// page may be a torn superblock, perhaps with another UUID. A piece that the
+/// medium cannot read proves nothing.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
 static int super_is_torn(const struct esk_region *region, esk_page_id id,
                          const uint8_t *super) {
     uint8_t erased = region->envelope.erased_value;
     uint8_t piece[PIECE_BYTES];
-    bool is_super = false; /* not blank where all superblocks are alike */
-    bool is_other = false; /* of another volume, or none */
+    bool is_super = false; /* it has bits that all superblocks have */
+    bool is_other = false; /* it has bits that `super` does not have */
     for (uint16_t at = 0; at < region->envelope.page_bytes;
          at = (uint16_t)(at + PIECE_BYTES)) {
         int status = esk_region_peek(region, id, at, piece, PIECE_BYTES);
@@ -129,7 +130,7 @@ static int super_is_torn(const struct esk_region *region, esk_page_id id,
     return is_super || !is_other ? ESK_OK : ESK_E_FOREIGN;
 }
 
-/// Whether the places of superblocks are erased, but for page `except`.
+/// Whether the places of superblocks are erased, except page `except`.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
 static int places_probe(struct esk_volume *volume, esk_page_id except,
                         uint8_t *page) {
@@ -147,7 +148,7 @@ static int places_probe(struct esk_volume *volume, esk_page_id except,
     return ESK_OK;
 }
 
-/// Whether the medium is blank but for the first superblock of `volume`, torn.
+/// Whether the medium is blank except for a torn first superblock of `volume`.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
 static int format_was_cut(struct esk_volume *volume, uint8_t *page) {
     esk_page_id super = 0;
@@ -166,8 +167,8 @@ static int format_was_cut(struct esk_volume *volume, uint8_t *page) {
     return super_is_torn(&meta.region, super, page);
 }
 
-/// Formats a medium that a mount found blank, or on which a format was cut.
-/// found    what that mount returned.
+/// Formats a medium that is blank, or whose format was cut.
+/// found    the status of the mount before.
 static int volume_make(struct esk_volume *volume,
                        const struct esk_device *device, uint8_t flags,
                        const struct esk_volume_config *config, int found,

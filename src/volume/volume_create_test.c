@@ -81,12 +81,12 @@ ESK_TEST(volume_is_not_made_on_a_medium_that_holds_something_else) {
     }
 }
 
-ESK_TEST(volume_is_not_formatted_over_another_without_being_told) {
+ESK_TEST(volume_is_not_formatted_over_another_without_overwrite) {
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, &config);
     ESK_CHECK_INT(esk_volume_format(fixture.device, &config, TEST_SCRATCH),
                   ESK_E_FOREIGN);
-    /* Both superblocks are gone; what the table holds says not to. */
+    /* Both superblocks are lost, but the table's pages prevent a format. */
     fixture_create(&fixture, &spec);
     fixture_open(&fixture, "log", NULL);
     const uint8_t row[4] = {1};
@@ -102,7 +102,7 @@ ESK_TEST(volume_is_not_formatted_over_another_without_being_told) {
     fixture_end(&fixture);
 }
 
-/// Media on which a first format is cut.
+/// Media whose first format is cut.
 static const struct {
     struct esk_geometry geometry;
     uint16_t cache_programs;
@@ -113,8 +113,8 @@ static const struct {
     {ESK_NOR(200, 4, 128), 0},
 };
 
-/// A boot of a blank medium, cut at operation `op`; then one more, cut at
-/// `again` of its operations; then one that is not.
+/// A boot of a blank medium with a cut at operation `op`; then one with a cut
+/// at operation `again`; then one without.
 static void boot_cut(size_t at, uint64_t op, uint64_t again,
                      enum esk_sim_cut_mode mode) {
     struct esk_sim_config medium = {
@@ -132,7 +132,7 @@ static void boot_cut(size_t at, uint64_t op, uint64_t again,
     (void)esk_volume_mount_or_format(&volume, device, 0, &small, TEST_SCRATCH);
     esk_sim_power_off(sim);
     esk_sim_power_on(sim);
-    /* Where most of a superblock is there, its volume may have been another. */
+    /* If most of a superblock is there, it may be of another volume. */
     small.uuid[0] = mode == ESK_SIM_CUT_ALL_BUT_ONE ? (uint8_t)again : 9;
     esk_sim_cut_at(sim, esk_sim_op_count(sim) + again, mode);
     (void)esk_volume_mount_or_format(&volume, device, 0, &small, TEST_SCRATCH);
@@ -189,7 +189,7 @@ ESK_TEST(volume_left_over_under_another_is_not_mounted_again) {
     ESK_CHECK_INT(fixture.volume.tables_max, 1);
     uint32_t commit = fixture.volume.commit;
     uint32_t blocks = fixture.volume.half_blocks;
-    /* One half is lost: behind it stands the old volume's. */
+    /* One half is lost: after it is the old volume's. */
     for (uint32_t i = 0; i < blocks; i++) {
         ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, i), ESK_OK);
     }
@@ -247,7 +247,7 @@ ESK_TEST(volume_on_a_device_of_another_size_is_named_so) {
     struct esk_device other = *fixture.device;
     other.geometry.block_count /= 2;
     ESK_CHECK_INT(boot(&fixture.volume, &other), ESK_E_GEOMETRY);
-    other.geometry.block_count *= 4; /* reads fail behind the device's end */
+    other.geometry.block_count *= 4; /* reads fail after the device's end */
     ESK_CHECK_INT(boot(&fixture.volume, &other), ESK_E_GEOMETRY);
     esk_sim_destroy(fixture.sim);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Where the superblock's and the catalog's fields are; FORMAT.md,
+/// Offsets of the superblock's and the catalog's fields; FORMAT.md,
 /// "Superblock" and "Catalog".
 #ifndef ESK_VOLUME_VOLUME_FORMAT_H
 #define ESK_VOLUME_VOLUME_FORMAT_H
@@ -18,9 +18,9 @@ enum esk_super_offset {
     ESK_SUPER_VERSION = 24,       ///< u16, ESK_FORMAT_VERSION
     ESK_SUPER_CHECKSUM = 26,      ///< u8, enum esk_checksum
     ESK_SUPER_TABLES_MAX = 27,    ///< u8
-    ESK_SUPER_COMPATIBLE = 28,    ///< u32, features: of no concern
-    ESK_SUPER_READ_ONLY = 32,     ///< u32, features: not to be written without
-    ESK_SUPER_INCOMPATIBLE = 36,  ///< u32, features: not to be read without
+    ESK_SUPER_COMPATIBLE = 28,    ///< u32, features: may be ignored
+    ESK_SUPER_READ_ONLY = 32,     ///< u32, features: needed to write
+    ESK_SUPER_INCOMPATIBLE = 36,  ///< u32, features: needed to read
     ESK_SUPER_UUID = 40,          ///< 16 bytes
     ESK_SUPER_BLOCK_COUNT = 56,   ///< u32
     ESK_SUPER_BLOCK_PAGES = 60,   ///< u16
@@ -30,12 +30,12 @@ enum esk_super_offset {
     ESK_SUPER_PROGRAMS_MAX = 68,  ///< u8
     ESK_SUPER_ERASED_VALUE = 69,  ///< u8
     ESK_SUPER_MEDIUM_FLAGS = 70,  ///< u8, enum esk_medium_flags
-    ESK_SUPER_TABLE_NEXT = 71,    ///< u8, id the next table gets
+    ESK_SUPER_TABLE_NEXT = 71,    ///< u8, id of the next table
     ESK_SUPER_SEED = 72,          ///< u32, start value of checksums
     ESK_SUPER_HALF_BLOCKS = 76,   ///< u32, blocks of a meta half
     ESK_SUPER_HALF_PAGES = 80,    ///< u16, pages of a half in use
     ESK_SUPER_CATALOG_PAGES = 82, ///< u16, descriptor pages in use
-    ESK_SUPER_EPOCH = 84,         ///< u32, 0: kept for encryption
+    ESK_SUPER_EPOCH = 84,         ///< u32, 0: reserved for encryption
     ESK_SUPER_END = 88,           ///< end of the superblock
 };
 
@@ -54,12 +54,12 @@ enum esk_descriptor_offset {
     ESK_DESCRIPTOR_READ_ONLY = 12,     ///< u16
     ESK_DESCRIPTOR_INCOMPATIBLE = 14,  ///< u16
     ESK_DESCRIPTOR_SEED = 16,          ///< u32
-    ESK_DESCRIPTOR_VERSION = 20,       ///< u32, the program's
+    ESK_DESCRIPTOR_VERSION = 20,       ///< u32, the program's number
     ESK_DESCRIPTOR_OPTIONS_BYTES = 24, ///< u16
     ESK_DESCRIPTOR_NAME = 26,          ///< the name
 };
 
-/// Behind the name: options, regions, columns, indexes, each a run of entries.
+/// After the name: options, regions, columns, indexes, each a run of entries.
 enum esk_descriptor_sizes {
     ESK_OPTION_HEAD = 2,         ///< tag u8, bytes u8
     ESK_CATALOG_REGION = 9,      ///< role u8, first block u32, blocks u32
@@ -89,13 +89,13 @@ enum esk_catalog_index_offset {
 
 enum { ESK_CATALOG_INDEX_SUMMARY = 1 };
 
-/// Tags of options. What a tag that a reader does not know says is skipped; a
-/// feature word says whether that is allowed.
+/// Tags of options. A reader skips an unknown tag; a feature word says whether
+/// that is allowed.
 enum esk_option_tag {
     ESK_OPTION_SERIES = 1, ///< group pages, run pages, full policy, flags: u8
     ESK_OPTION_TAIL = 2,   ///< flags u8, data position u32, floor key u64
     ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
-    ESK_OPTION_BREAKS = 4, ///< where a series was broken off, and went on
+    ESK_OPTION_BREAKS = 4, ///< places where a series was broken off
 };
 
 /// Flags of option ESK_OPTION_SERIES.
@@ -105,23 +105,24 @@ enum esk_option_series_flag {
 
 /// In option ESK_OPTION_BREAKS: a head, then breaks, the oldest first.
 enum esk_option_breaks_offset {
-    ESK_OPTION_BREAKS_SYNC = 0,  ///< u32, sync journal positions below: none
-    ESK_OPTION_BREAKS_INDEX = 4, ///< u32, knots of index positions below: none
-    ESK_OPTION_BREAKS_ORDINAL = 8, ///< u32, of the row behind the last break
+    ESK_OPTION_BREAKS_SYNC = 0,  ///< u32, first valid sync journal position
+    ESK_OPTION_BREAKS_INDEX = 4, ///< u32, first index position with valid knots
+    ESK_OPTION_BREAKS_ORDINAL = 8, ///< u32, of the first row after the last
+                                   ///< break
     ESK_OPTION_BREAKS_HEAD = 12,
 };
 
 /// In a break.
 enum esk_option_break_offset {
-    ESK_OPTION_BREAK_END = 0,        ///< u32, data positions from here on ...
-    ESK_OPTION_BREAK_START = 4,      ///< u32, ... up to here hold nothing
+    ESK_OPTION_BREAK_END = 0,        ///< u32, no data position from here on ...
+    ESK_OPTION_BREAK_START = 4,      ///< u32, ... up to here has a page
     ESK_OPTION_BREAK_COUNT = 8,      ///< u16, most rows of the page before END
     ESK_OPTION_BREAK_ROW_BYTES = 10, ///< u16, of the rows before END
     ESK_OPTION_BREAK_BYTES = 12,
 };
 
 enum esk_option_tail_offset {
-    ESK_OPTION_TAIL_FLAGS = 0,     ///< 1: the floor key holds
+    ESK_OPTION_TAIL_FLAGS = 0,     ///< 1: the floor key is valid
     ESK_OPTION_TAIL_POSITION = 1,  ///< data positions below are dropped
     ESK_OPTION_TAIL_FLOOR_KEY = 5, ///< in order form: rows below are dropped
     ESK_OPTION_TAIL_BYTES = 13,

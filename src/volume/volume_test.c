@@ -21,7 +21,7 @@ static int mount(struct esk_fixture *fixture) {
     return esk_volume_mount(&fixture->volume, fixture->device, 0, TEST_SCRATCH);
 }
 
-/// Bytes of `page` spoilt, as nothing but a forger could.
+/// Damages bytes of `page` in a way that only a forger can.
 static void spoil(struct esk_fixture *fixture, esk_page_id page,
                   uint16_t offset) {
     static const uint8_t zero[16] = {0};
@@ -183,7 +183,7 @@ ESK_TEST(volume_format_goes_on_counting_commits) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(volume_mount_falls_back_on_the_twin_half) {
+ESK_TEST(volume_mount_uses_the_other_half_when_one_is_damaged) {
     for (uint8_t half = 0; half < 2; half++) {
         struct esk_fixture fixture;
         ESK_CONTEXT("half %u lost", half);
@@ -312,7 +312,7 @@ ESK_TEST(volume_of_a_newer_version_is_mounted_as_far_as_it_allows) {
             fixture_create(&fixture, &spec);
             fixture_mount(&fixture);
             ESK_CHECK(has_table(&fixture, "log"));
-            /* A commit keeps the word that is of no concern to it. */
+            /* A commit does not change a feature word that may be ignored. */
             ESK_CHECK_INT(fixture.volume.compatible_features,
                           i == 0 ? 0x80000000u : 0);
         }
@@ -338,7 +338,7 @@ ESK_TEST(volume_survives_the_loss_of_either_end_of_the_device) {
         ESK_CHECK(has_table(&fixture, "log"));
         ESK_CHECK_INT(esk_volume_check(&fixture.volume, &report), ESK_OK);
         ESK_CHECK_INT(report.halves_lost, 1);
-        /* A commit writes both anew. */
+        /* A commit writes both again. */
         ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "log"), ESK_OK);
         fixture_mount(&fixture);
         ESK_CHECK_INT(fixture.volume.half_valid, 3);
@@ -346,7 +346,7 @@ ESK_TEST(volume_survives_the_loss_of_either_end_of_the_device) {
     }
 }
 
-ESK_TEST(volume_whose_halves_lie_elsewhere_than_its_superblock_is_corrupt) {
+ESK_TEST(volume_whose_halves_are_not_where_its_superblock_is_is_corrupt) {
     struct esk_fixture fixture;
     const uint8_t pages[] = {3, 0};
     fixture_start(&fixture, &fixture_nor, NULL);

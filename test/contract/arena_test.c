@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// One arena a volume: the constants of esker/arena.h against what opens take,
-/// and who shares it with whom.
+/// One arena a volume: compares the constants of esker/arena.h with the arena
+/// that opens take, and checks who shares it.
 #include "esker/esker.h"
 #include "port/ram/ram.h"
 #include "test/harness/esk_test.h"
@@ -53,14 +53,14 @@ static struct esk_series_spec spec_of(const char *name, uint8_t column_count,
                                     .var_blocks = 6};
 }
 
-/// Whether `constant` is what `bytes` says, with at most `slack` bytes more.
+/// Whether `constant` is `bytes`, or at most `slack` bytes more.
 static void fits(uint32_t constant, uint32_t bytes, uint32_t slack) {
     ESK_CHECK(bytes > 0);
     ESK_CHECK(constant >= bytes);
     ESK_CHECK(constant <= bytes + SLACK + slack);
 }
 
-/// A table, and what the constants say beside its key index.
+/// A table, and its constants besides the key index.
 static const struct series_case {
     const char *name;
     uint8_t column_count;
@@ -120,7 +120,7 @@ ESK_TEST(arena_constants_of_a_series_are_what_its_open_takes) {
         fits(series_bytes(of, page, open.frames, open.key_index_bytes,
                           options.group_pages),
              bytes, of->slack);
-        /* And these bytes are enough, and one less is not. */
+        /* These bytes are enough, and one less is not. */
         ESK_CHECK_INT(esk_volume_arena_set(&volume, arena, bytes), ESK_OK);
         ESK_CHECK_INT(esk_series_open(&series, &volume, of->name, &open),
                       ESK_OK);
@@ -222,7 +222,8 @@ ESK_TEST(arena_is_free_from_the_last_open_table_on) {
         ESK_CHECK_INT(esk_series_append(open[i], row), ESK_OK);
     }
     ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_OK);
-    /* One between two open ones: its memory waits for the later one. */
+    /* The memory of one between two open ones is free when the later one is
+       closed. */
     esk_series_close(open[1]);
     ESK_CHECK_INT(esk_series_open(&more, &volume, "b", NULL), ESK_E_NO_MEMORY);
     ESK_CHECK_INT(esk_series_append(open[1], row), ESK_E_INVALID);
@@ -289,7 +290,7 @@ ESK_TEST(arena_is_refused_where_it_is_not_aligned_or_has_no_page) {
                   ESK_E_NO_MEMORY);
     ESK_CHECK_INT(esk_volume_format(&ram.device, &config, arena, 255),
                   ESK_E_NO_MEMORY);
-    /* What the volume had it still has. */
+    /* The volume's memory did not change. */
     struct esk_table_info info;
     ESK_CHECK_INT(esk_volume_find(&volume, "a", &info), ESK_NOT_FOUND);
 }

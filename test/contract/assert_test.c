@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a programmer gets wrong, and that the core says so when it is built
-/// with assertions.
+/// Mistakes of a programmer: a core with assertions reports them.
 #include "pool/pool.h"
 #include "test/harness/ring_fixture.h"
 

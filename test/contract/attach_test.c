@@ -117,7 +117,7 @@ ESK_TEST(tree_attached_by_its_shape_is_the_one_that_was_opened) {
     fixture_end(&fixture);
 }
 
-/// Takes the pages of the newest half as esk_volume_stamp wants them.
+/// Copies the pages of the newest half in the form of esk_volume_stamp.
 static void meta_take(const struct esk_fixture *fixture, uint8_t *meta) {
     const struct esk_volume *volume = &fixture->volume;
     esk_page_id first = 0;
@@ -184,7 +184,7 @@ ESK_TEST(volume_attached_and_stamped_is_the_one_that_was_formatted) {
     ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_OK);
     fixture_mount(&fixture);
     (void)info_of(&fixture, "log");
-    /* Every block of a half is marked bad: there is no place for it. */
+    /* Every block of a half is marked bad: it has no room. */
     for (uint32_t block = 0; block < blocks; block++) {
         ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, block),
                       ESK_OK);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Damaged images: what a table says when bytes on the medium are not what
-/// was written.
+/// Damaged images: results of a table when bytes on the medium are not those
+/// that were written.
 ///
-/// After each damage the image is mounted and read every way. No row may
-/// come back that was not appended, or with other bytes, or out of order; no
-/// row may be missing but those on the damaged pages; a value query finds
-/// exactly the rows that a scan finds; nothing is programmed or erased, and
-/// the reads are bounded. ESK_DAMAGE says how many random bits are flipped,
-/// one at a time (default 10,000 over all images).
+/// After each damage the image is mounted and read in every way. No row may be
+/// returned that was not appended, or with other bytes, or out of order; no row
+/// may be missing except those on the damaged pages; a value query finds
+/// exactly the rows that a scan finds; nothing is programmed or erased, and the
+/// number of reads is bounded. ESK_DAMAGE is the number of random bits that are
+/// flipped, one at a time (default 10,000 over all images).
 #include <stdlib.h>
 
 #include "table/series/series.h"
@@ -21,7 +21,7 @@
 
 enum {
     FLIPS_DEFAULT = 10000,
-    FULL_EVERY = 4,         ///< flips, for one that is read every way
+    FULL_EVERY = 4,         ///< one flip in so many is read in every way
     READS_A_PAGE_MAX = 400, ///< reads of one check, as a multiple of pages
     REPLACED_MAX = 4,
 };
@@ -72,7 +72,7 @@ static const struct image images[] = {
 
 enum { IMAGES = sizeof images / sizeof images[0] };
 
-/// An image, what can be read of it undamaged, and an older state of it.
+/// An image, its rows without damage, and an older state of it.
 struct damage {
     const struct image *image;
     struct esk_model_series model;
@@ -147,7 +147,7 @@ static void damage_free(struct damage *damage) {
     esk_model_series_free(&damage->model);
 }
 
-/// The device page that a data position is on.
+/// The device page of a data position.
 static uint32_t data_page(const struct esk_model_series *model,
                           uint32_t position) {
     uint32_t pages = model->device->geometry.block_pages;
@@ -170,8 +170,8 @@ static bool page_is_among(const uint32_t *pages, uint32_t count,
     return among;
 }
 
-/// Mounts the damaged image and checks what it says. Rows on `pages` alone
-/// may be missing; UINT32_MAX pages: any.
+/// Mounts the damaged image and checks the results. Only rows on `pages` may be
+/// missing; UINT32_MAX pages: any.
 static void damage_verify(struct damage *damage, const uint32_t *pages,
                           uint32_t count, bool full) {
     struct esk_model_series *model = &damage->model;
@@ -202,7 +202,7 @@ static void damage_verify(struct damage *damage, const uint32_t *pages,
                                   (unsigned long)row->position);
             ESK_CHECK_TEXT(model->why, "");
         }
-        /* Between rows that are read none is missing without a word. */
+        /* Between rows that are read none is missing unreported. */
         ESK_CHECK(there || next == 0 || next == model->found_count ||
                   model->pages_passed > 0 ||
                   model->expected->rows[model->found[next - 1]].position <
@@ -288,8 +288,8 @@ static const char *const kinds[] = {"random", "erased", "zeros", "another",
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/// Replaces a page by random bytes, erased ones, zeros, another page's bytes,
-/// or what it held a lap ago.
+/// Replaces a page by random bytes, erased bytes, zeros, another page's bytes,
+/// or its bytes of a lap ago.
 static void page_replace(struct damage *damage, uint32_t page, uint32_t kind) {
     uint8_t bytes[512];
     struct esk_sim *sim = damage->model.sim;
@@ -325,7 +325,7 @@ ESK_TEST(damage_of_a_whole_page_costs_at_most_its_rows) {
     }
 }
 
-/// Two superblocks lost are a volume lost; the test below leaves one.
+/// Without both superblocks the volume is lost; the test below leaves one.
 static bool is_superblock(const uint32_t *supers, uint32_t page) {
     return page == supers[0] || page == supers[1];
 }
@@ -345,8 +345,8 @@ ESK_TEST(damage_of_several_pages_never_makes_a_wrong_row) {
             for (uint32_t p = 0; p < count; p++) {
                 pages[p] = beside ? (start + p) % page_count(&damage)
                                   : draw(&damage, page_count(&damage));
-                /* Descriptors have two places, and superblocks: spare them
-                   where both could go. */
+                /* Descriptors have two places, and so do superblocks: keep one
+                   of them if both could be damaged. */
                 uint32_t meta =
                     damage.model.data_block * images[i].geometry.block_pages;
                 if (is_superblock(supers, pages[p]) || pages[p] < meta) {
@@ -357,7 +357,7 @@ ESK_TEST(damage_of_several_pages_never_makes_a_wrong_row) {
             ESK_CONTEXT("image %s, round %u, %u pages: %u %u %u",
                         images[i].name, round, count, pages[0], pages[1],
                         count > 2 ? pages[2] : 0);
-            /* Two pages hide no other, unless both vouch for one block. */
+            /* Two pages hide no other, unless both are needed for one block. */
             uint32_t block = images[i].geometry.block_pages;
             bool apart = pages[0] / block != pages[1] / block;
             damage_verify(&damage, pages, count == 2 && apart ? 2 : UINT32_MAX,
@@ -367,7 +367,7 @@ ESK_TEST(damage_of_several_pages_never_makes_a_wrong_row) {
     }
 }
 
-ESK_TEST(damage_of_both_superblocks_is_told_and_nothing_is_formatted) {
+ESK_TEST(damage_of_both_superblocks_is_reported_and_nothing_is_formatted) {
     for (uint32_t i = 0; i < IMAGES; i++) {
         for (uint32_t kind = 0; kind < KINDS - 2; kind++) {
             struct damage damage;

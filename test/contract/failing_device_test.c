@@ -3,10 +3,10 @@
 
 /// Media that fail: programs, erases and reads.
 ///
-/// What append or sync did not acknowledge is not promised; what they did is
-/// there after the next mount, in order and with nothing between. The table
-/// goes on on the blocks that are left, and says ESK_E_WORN or ESK_E_IO when
-/// none is.
+/// Rows that append or sync did not acknowledge may be lost; acknowledged rows
+/// are there after the next mount, in order and without others between. The
+/// table continues on the remaining blocks, and returns ESK_E_WORN or ESK_E_IO
+/// when there is none.
 #include "table/series/series.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
@@ -60,7 +60,7 @@ static void model_series_make(struct esk_model_series *model,
                   ESK_OK);
 }
 
-/// Appends and syncs while the medium fails as it is set to.
+/// Appends and syncs while the medium fails as configured.
 /// Returns how many calls were refused in a row at the end.
 static uint32_t work(struct esk_model_series *model, uint32_t steps) {
     uint32_t refused = 0;
@@ -77,20 +77,21 @@ static uint32_t work(struct esk_model_series *model, uint32_t steps) {
     return refused;
 }
 
-/// Mounts again on a medium that fails no more and checks what is there.
+/// Mounts again on a medium that no longer fails, and checks the rows.
 static void recover_verify(struct esk_model_series *model) {
     esk_sim_failures_set(model->sim, NULL);
     esk_model_series_crash(model);
     ESK_CHECK_HELD(esk_model_series_recover(model) == ESK_OK, model->why);
-    /* The oldest block goes whole when its first pages failed: it is taken
-       for one whose erase a cut interrupted. */
+    /* The oldest block is dropped when its first pages failed: the mount cannot
+       tell it from a block whose erase was cut. */
     model->expected->keep += model->device->geometry.block_pages;
     ESK_CHECK_HELD(esk_model_series_verify(model, true), model->why);
     ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
 }
 
-/// A table that was refused time and again: its rows may be gone, block by
-/// block. It still mounts, still says so, and breaks no rule of the medium.
+/// A table that was refused again and again: its rows may be lost, block by
+/// block. It still mounts, still returns the error, and breaks no rule of the
+/// medium.
 static void worn_verify(struct esk_model_series *model) {
     esk_sim_failures_set(model->sim, NULL);
     esk_model_series_crash(model);
@@ -118,8 +119,8 @@ static void run(const struct medium *medium,
         ESK_CHECK_HELD(esk_model_series_verify(&model, true), model.why);
         recover_verify(&model);
     }
-    /* Blocks that failed to erase, or were marked, stay bad: it may be worn.
-       Without either it goes on. */
+    /* Blocks that failed to erase, or were marked, stay bad: the table may be
+       worn. Without such blocks it continues. */
     uint32_t refused = work(&model, 60);
     recover_verify(&model);
     ESK_CHECK(refused == 0 || !medium->table.no_marks ||
@@ -179,7 +180,7 @@ ESK_TEST(series_keeps_everything_when_transfers_fail_and_marks_no_block) {
             model_series_make(&model, &media[m], every);
             for (uint32_t round = 0; round < 4; round++) {
                 esk_sim_failures_set(model.sim, &failures);
-                /* A burst may outlast a call, never six of them. */
+                /* A burst may be longer than a call, but not than six calls. */
                 ESK_CHECK(work(&model, STEPS) < REFUSALS_MAX);
                 ESK_CHECK_HELD(esk_model_series_verify(&model, true),
                                model.why);
@@ -212,7 +213,7 @@ ESK_TEST(series_goes_on_around_blocks_that_fail_for_good) {
     }
 }
 
-ESK_TEST(series_says_so_when_every_block_is_worn) {
+ESK_TEST(series_returns_worn_when_every_block_is_worn) {
     for (uint32_t m = 0; m < MEDIA; m++) {
         struct esk_model_series model;
         ESK_CONTEXT("%s", media[m].name);
@@ -231,21 +232,21 @@ ESK_TEST(series_says_so_when_every_block_is_worn) {
     }
 }
 
-/// Reads that fail now and then: each n-th.
+/// Reads that fail: each n-th.
 static uint32_t read_every;
 static uint32_t reads_tried;
 static const struct esk_device_ops *real_ops;
 
 static int failing_read(const struct esk_device *device, esk_page_id page,
                         uint16_t offset, void *buffer, uint16_t bytes) {
-    /* Two in a row: one is tried again. */
+    /* Two in a row: one read is repeated. */
     if (read_every != 0 && ++reads_tried % read_every < 2) {
         return ESK_E_IO;
     }
     return real_ops->read(device, page, offset, buffer, bytes);
 }
 
-ESK_TEST(series_tells_failing_reads_and_returns_no_wrong_row) {
+ESK_TEST(series_reports_failing_reads_and_returns_no_wrong_row) {
     for (uint32_t every = 3; every <= 30; every++) {
         struct esk_model_series model;
         struct esk_series_cursor cursor;

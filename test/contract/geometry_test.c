@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Every part of data/parts, cut down to a few blocks, with every checksum:
-/// a table is filled through wrap-around, mounted again and read every way.
-/// So it is where the pages of a block are no power of two.
+/// Every part of data/parts, reduced to a few blocks, with every checksum: a
+/// table is filled until its ring wraps, mounted again and read in every way.
+/// Also where the number of pages of a block is no power of two.
 #include <stdio.h>
 
 #include "test/harness/esk_test.h"
 #include "test/harness/model_series.h"
 
 enum {
-    META_PAGES = 80, ///< more than both meta halves take
+    META_PAGES = 80, ///< more than both meta halves need
     BLOCKS_MAX = 400,
-    LAP_TENTHS = 22, ///< how far round the data ring goes
+    LAP_TENTHS = 22, ///< length of the run, in tenths of a lap
 };
 
-/// The part cut down: as many blocks as the volume and small rings take.
+/// The reduced part: as many blocks as the volume and small rings need.
 static uint32_t blocks_for(const struct esk_sim_part *part,
                            struct esk_model_series_table *table) {
     uint32_t pages = part->geometry.block_pages;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The frozen image of format version 1: today's code writes the same bytes,
-/// and reads them. `ESK_GOLDEN_WRITE=1` makes the image anew, which is right
+/// and reads them. `ESK_GOLDEN_WRITE=1` writes the image again, which is right
 /// only together with a new format version.
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ static uint8_t made[IMAGE_BYTES];
 static uint8_t golden[IMAGE_BYTES];
 static uint64_t arena[1024];
 
-/// Row `i` byte by byte, so that no machine's layout comes in. Returns the
-/// length of its note.
+/// Row `i` byte by byte, independent of the machine. Returns the length of its
+/// note.
 static uint32_t row_make(uint32_t i, uint8_t *row, char *note) {
     uint32_t time = 1000000u + 60u * i + (i % 97u == 0 ? 13u : 0u);
     uint16_t level = (uint16_t)(i * 37u % 1000u - 500u);

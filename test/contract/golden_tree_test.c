@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The frozen images of trees, format version 1: today's code reads them.
-/// Bytes behind a node's last entry are nobody's, so images are not compared
-/// byte for byte. `ESK_GOLDEN_WRITE=1` makes them anew, which is right only
+/// Bytes behind a node's last entry are undefined, so images are not compared
+/// byte for byte. `ESK_GOLDEN_WRITE=1` writes them again, which is right only
 /// together with a new format version.
 #include <stdio.h>
 #include <stdlib.h>

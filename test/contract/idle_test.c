@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What assertions hold to, asked between calls in every build: a table that
-/// does nothing has nothing pinned but the pages it fills, and its rings are
-/// sound.
+/// Conditions of assertions, tested between calls in every build: an idle table
+/// has nothing pinned but the pages that it fills, and its rings are sound.
 #include "table/series/series.h"
 #include "table/tree/tree.h"
 #include "test/harness/fixture.h"

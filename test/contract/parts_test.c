@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Every subset of the series' parts on tables of every kind: what it serves
-/// it serves right, through cuts, and leaves fit for any other subset; what it
-/// cannot serve it refuses.
+/// Every subset of the series' parts on tables of every kind: what a subset
+/// supports is right, also after power cuts, and leaves the table usable for
+/// any other subset; everything else is refused.
 #include <stdlib.h>
 
 #include "table/series/series.h"
@@ -124,7 +124,7 @@ ESK_TEST(parts_that_a_table_needs_are_asked_for) {
     }
 }
 
-ESK_TEST(parts_without_back_refuse_what_goes_back) {
+ESK_TEST(parts_without_back_refuse_backward_cursors) {
     struct esk_model_series model;
     struct esk_series_parts parts = subset(7);
     struct esk_series_query query = {.backward = true};
@@ -160,7 +160,7 @@ ESK_TEST(parts_without_ranges_refuse_conditions) {
     esk_model_series_free(&model);
 }
 
-/// No byte more than esk_series_arena_bytes_with says, and no byte less.
+/// An open takes exactly esk_series_arena_bytes_with.
 ESK_TEST(parts_take_an_arena_of_their_own_size) {
     uint32_t all = 0;
     for (unsigned bits = SUBSETS; bits-- > 0;) {
@@ -202,7 +202,7 @@ ESK_TEST(parts_take_an_arena_of_their_own_size) {
     }
 }
 
-/// Without a key index the pages of the index region are left as they are.
+/// Without a key index the pages of the index region do not change.
 ESK_TEST(parts_without_keys_write_no_index_page) {
     struct esk_model_series model;
     struct esk_series_parts parts = subset(14);

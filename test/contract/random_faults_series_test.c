@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A hard life: rows, syncs and erase_before in any order while programs,
-/// erases and transfers fail, the power goes and comes back, and the table is
+/// Random faults: rows, syncs and erase_before in any order while programs,
+/// erases and transfers fail, the power is cut and returns, and the table is
 /// mounted again and again.
 ///
-/// After each blow the table is checked against the model
-/// (test/harness/model_series.h):
-/// rows, oldest, count and check have to agree. ESK_LIVES=n lives n lives
-/// from seed ESK_SEED on, instead of the few that every run does.
+/// After each fault the table is compared with the model
+/// (test/harness/model_series.h): rows, oldest, count and check must agree.
+/// ESK_LIVES=n runs n random sequences from seed ESK_SEED on, instead of a few.
 #include <stdlib.h>
 
 #include "table/series/series.h"
@@ -63,7 +62,7 @@ static void held(struct esk_model_series *model, bool sound) {
     ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
 }
 
-/// Mounts on what is left, with the power back.
+/// Turns on the power and mounts.
 static void revive(struct esk_model_series *model) {
     esk_sim_failures_set(model->sim, NULL);
     esk_model_series_crash(model);
@@ -71,8 +70,9 @@ static void revive(struct esk_model_series *model) {
     held(model, esk_model_series_verify(model, true));
 }
 
-/// Makes something go wrong soon: what is drawn, at an operation that is.
-/// wear     failures left that cost a block: some blocks have to stay good.
+/// Draws a fault and the operation at which it happens.
+/// wear     number of faults left that cost a block: some blocks must stay
+///          good.
 static void blow_aim(struct esk_model_series *model, uint32_t *wear) {
     struct esk_sim_failures failures = {.program = {0}};
     struct esk_sim_failure burst = {
@@ -109,7 +109,7 @@ static void blow_aim(struct esk_model_series *model, uint32_t *wear) {
     esk_sim_failures_set(model->sim, &failures);
 }
 
-/// Makes one call. An erase_before that failed is settled by a mount.
+/// Makes one call. A mount decides about an erase_before that failed.
 static int call_make(struct esk_model_series *model) {
     uint32_t choice = esk_model_series_random(model, 16);
     if (choice < 9) {
@@ -139,7 +139,7 @@ static void live(struct esk_model_series *model) {
         for (uint32_t i = 0; i < CALLS_MAX && status >= 0; i++) {
             status = call_make(model);
             if (status == ESK_E_LIMIT) {
-                return; /* more rows than the model holds */
+                return; /* more rows than the model has room for */
             }
             ESK_CHECK(status == ESK_OK || status == ESK_FULL ||
                       status == ESK_E_IO || status == ESK_E_WORN);
@@ -169,25 +169,25 @@ static void lives_run(uint32_t first, uint32_t lives) {
     }
 }
 
-ESK_TEST(series_holds_its_promises_through_a_hard_life) {
+ESK_TEST(series_keeps_its_promises_under_random_faults) {
     lives_run(environment("ESK_SEED", 1),
               environment("ESK_LIVES", esk_test_is_deep() ? LIVES : LIVES / 3));
 }
 
-/// A card lost pages that it kept in its cache, and tore one of a lap ago that
-/// is behind the oldest block: that is no damage.
-ESK_TEST(series_tells_a_page_that_a_lost_lap_tore_from_damage) {
+/// A card lost pages in its cache, and tore one of a lap ago after the oldest
+/// block: that is no damage.
+ESK_TEST(series_distinguishes_a_page_torn_a_lap_ago_from_damage) {
     lives_run(192, 1);
 }
 
-/// A program failed, but reached a block that keeps the pages of a lap ago: the
+/// A failed program reached a block that still has the pages of a lap ago: the
 /// mount took an older page of the block for its newest.
 ESK_TEST(series_mount_finds_the_newest_of_pages_of_two_laps_in_a_block) {
     lives_run(2912, 1);
 }
 
-/// An erase that was cut left bits of a sequence that looked like those of the
-/// next lap: the block was programmed without being erased.
+/// An interrupted erase left bits of a sequence that looked like those of the
+/// next lap: the block was programmed without an erase.
 ESK_TEST(series_mount_erases_a_block_whose_erase_was_cut) {
     lives_run(3394, 1);
 }

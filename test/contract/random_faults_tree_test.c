@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Hard lives: trees on media on which programs, erases, transfers and reads
-/// fail and the power goes, in any order, each blow followed by calls in the
-/// middle of which it comes. After each the table is in a state that its
-/// contract allows:
+/// Random faults: trees on media on which programs, erases, transfers and reads
+/// fail and the power is cut, in any order, each fault in the middle of calls.
+/// After each fault the table is in a state that its contract allows:
 ///
-///     what the last change left          a medium that keeps what it was given
-///     ... or one since the last sync     a card that caches, a write cache
-///     ... or with a call that failed     it may have taken effect all the same
+///     after the last change              a medium without a cache
+///     ... or after any since the sync    a card that caches, a write cache
+///     ... or after a call that failed    it may have taken effect
 ///
-/// of a batch all or nothing; and every way to read agrees with it.
+/// of a batch all or nothing; and every way to read agrees with this state.
 ///
-/// ESK_LIVES  how many, each of its own seed, store, medium and key
+/// ESK_LIVES  number of sequences, each with its own seed, store, medium, key
 /// ESK_SEED   of the first
 #include <stdlib.h>
 
@@ -40,7 +39,7 @@ struct medium {
     bool whole;
 };
 
-/// By store: those of the first line for nodes that keep their page.
+/// By store: the first line is for stores in place.
 static const struct medium media[] = {
     {.name = "card", .geometry = ESK_CARD(0, 8, 256), .whole = true},
     {.name = "caching card",
@@ -70,32 +69,32 @@ static const struct {
     {ESK_TYPE_F64, 0}, {ESK_TYPE_I64, 0}, {ESK_TYPE_BYTES, 17},
 };
 
-/// What a call under way is to change, in order.
+/// The changes of the present call, in order.
 struct change {
     uint32_t number;
-    uint32_t version; ///< 0: the row goes
+    uint32_t version; ///< 0: no row
 };
 
 struct life {
     struct esk_model_tree model;
     const struct medium *medium;
     struct esk_device front;
-    uint32_t wear; ///< failures left that cost a block
-    bool worn;     ///< one has come
+    uint32_t wear; ///< number of faults left that cost a block
+    bool worn;     ///< such a fault happened
     bool doubted;  ///< a call failed, and nothing was programmed since
     struct change changes[ROWS_MAX];
     uint32_t change_count;
     uint32_t state_count;
-    uint32_t states[STATES_MAX][KEYS]; ///< that a cut may leave
+    uint32_t states[STATES_MAX][KEYS]; ///< possible states after a cut
 };
 
 static struct life life;
 
-/// Over all lives: that blows did strike.
+/// Over all sequences: that faults did happen.
 static uint32_t cuts;
 static uint32_t calls_failed;
 
-/// Whether a cut may take a change that was made.
+/// Whether a cut may lose a completed change.
 static bool is_cached(void) {
     return life.medium->cache != 0 || life.model.table.write_frames != 0;
 }
@@ -104,20 +103,20 @@ static bool moves(void) {
     return !esk_model_tree_overwrites(life.model.table.store);
 }
 
-/// Lets a cut leave `versions`.
+/// Adds `versions` to the possible states after a cut.
 static void state_allow(const uint32_t *versions) {
     ESK_CHECK(life.state_count < STATES_MAX);
     memcpy(life.states[life.state_count], versions, sizeof life.states[0]);
     life.state_count++;
 }
 
-/// What is in effect: in a batch, what was before it.
+/// The committed state: in a batch the one before it.
 static const uint32_t *model_durable(void) {
     struct esk_model_tree *model = &life.model;
     return model->in_batch ? model->before.version : model->expected.version;
 }
 
-/// Nothing older than what is in effect can come back.
+/// No older state is possible from now on.
 static void state_only(void) {
     life.state_count = 0;
     life.doubted = false;
@@ -128,7 +127,7 @@ static void change_make(uint32_t *versions, const struct change *change) {
     versions[change->number] = change->version;
 }
 
-/// Lets a cut leave what the call that failed had begun, after `done` rows.
+/// Adds the possible states after a cut in the failed call, after `done` rows.
 static void failed_allow(uint32_t done) {
     static uint32_t versions[KEYS];
     life.doubted = true;
@@ -197,7 +196,7 @@ static void life_begin(uint32_t seed) {
     state_only();
 }
 
-/// Finds the state the table is in among those allowed from `first` on.
+/// Finds the table's state among those allowed from `first` on.
 static void state_settle(uint32_t first) {
     struct esk_model_tree *model = &life.model;
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
@@ -209,7 +208,7 @@ static void state_settle(uint32_t first) {
     }
     if (!found && life.medium->cache != 0 &&
         model->table.store == ESK_STORE_INPLACE) {
-        /* Each key for itself: nothing holds the order of its changes. */
+        /* Each key separately: nothing keeps the order of its changes. */
         found = true;
         for (uint32_t number = 0; number < model->range; number++) {
             bool may = false;
@@ -222,11 +221,11 @@ static void state_settle(uint32_t first) {
     ESK_CHECK_HELD(found, "in no state that is allowed");
     esk_model_tree_model_set(model, versions);
     if (first == 0) {
-        state_only(); /* else the card still keeps some of it back */
+        state_only(); /* else some changes are still in the card's cache */
     }
 }
 
-/// Mounts with the power back and nothing failing, perhaps cut once more.
+/// Turns on the power and mounts without faults, perhaps with one more cut.
 static void revive(void) {
     struct esk_model_tree *model = &life.model;
     bool cut = !esk_sim_is_on(model->sim);
@@ -259,15 +258,15 @@ static void revive(void) {
     ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
 }
 
-/// Makes something go wrong soon: what is drawn, when it is.
+/// Draws a fault and when it happens.
 static void blow_aim(void) {
     struct esk_model_tree *model = &life.model;
     struct esk_sim_failures failures = {.program = {0}};
     struct esk_sim_failure burst = {
         .burst_start = esk_model_tree_random(model, 30), .burst_length = 1};
     uint32_t choice = esk_model_tree_random(model, 6);
-    /* On a card that caches only the power goes: a write that failed may
-       have reached the cache, and nobody can say what is lost. */
+    /* On a card that caches only the power is cut: a write that failed may be
+       in the cache, so the lost changes are unknown. */
     choice = life.medium->cache != 0 ? 3 : choice;
     if (choice < 2 && life.wear-- == 0) {
         life.wear = 0;
@@ -338,7 +337,7 @@ static int change_call(uint32_t *done) {
     return status;
 }
 
-/// Begins a batch, commits it or takes it back.
+/// Begins a batch, commits it or aborts it.
 static int batch_call(void) {
     struct esk_model_tree *model = &life.model;
     int status = ESK_OK;
@@ -367,8 +366,8 @@ static int batch_call(void) {
     return status;
 }
 
-/// A write that failed tore a page of a batch in place, or came in the midst of
-/// a merge: it can only be aborted.
+/// A write that failed tore a page of a batch in place, or failed during a
+/// merge: the batch can only be aborted.
 static void batch_lost(void) {
     struct esk_model_tree *model = &life.model;
     ESK_CHECK_INT(esk_tree_commit(model->tree), ESK_E_CORRUPT);
@@ -379,8 +378,8 @@ static void batch_lost(void) {
     ESK_CHECK_HELD(esk_model_tree_verify(model), model->why);
 }
 
-/// After a write that failed where it stands: the next change takes it up,
-/// then each key the call was to change is as before or as it should be.
+/// After a write in place that failed: the next change repeats it; then each
+/// key of the call has its old or its new row.
 static void inplace_settle(void) {
     struct esk_model_tree *model = &life.model;
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
@@ -412,7 +411,7 @@ static void inplace_settle(void) {
     state_only();
 }
 
-/// Takes a change that was made, or not, into the expected.
+/// Updates the expected rows by a change that was made, or not.
 static void change_note(int status, uint32_t done, bool programmed) {
     struct esk_model_tree *model = &life.model;
     for (uint32_t i = 0; i < done; i++) {
@@ -452,7 +451,7 @@ static int sync_call(void) {
     return status;
 }
 
-/// One call, drawn; its outcome in the expected.
+/// One random call, and its outcome in the expected rows.
 static int call_make(void) {
     struct esk_model_tree *model = &life.model;
     uint32_t choice = esk_model_tree_random(model, 20);
@@ -471,7 +470,7 @@ static int call_make(void) {
         int status = batch_call();
         if (status == ESK_OK && !model->in_batch &&
             esk_sim_counters(model->sim)->programs != programs) {
-            state_only(); /* a commit; one of nothing programs nothing */
+            state_only(); /* a commit; an empty one programs nothing */
         }
         return status;
     }
@@ -513,7 +512,7 @@ static uint32_t environment(const char *name, uint32_t otherwise) {
     return text == NULL ? otherwise : (uint32_t)strtoul(text, NULL, 10);
 }
 
-ESK_TEST(tree_holds_its_promises_through_a_hard_life) {
+ESK_TEST(tree_keeps_its_promises_under_random_faults) {
     uint32_t first = environment("ESK_SEED", 1);
     uint32_t lives = environment("ESK_LIVES", LIVES);
     for (uint32_t seed = first; seed < first + lives; seed++) {

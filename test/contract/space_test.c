@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What open tables say of their room and wear, held against what the
-/// simulator counted and against what then happens.
+/// Room and wear that open tables return, compared with the simulator's counts
+/// and with what happens next.
 #include "base/bytes.h"
 #include "test/harness/arena.h"
 #include "test/harness/fixture.h"
@@ -37,7 +37,7 @@ static int append(struct esk_fixture *fixture, uint32_t number) {
     return esk_series_append_var(fixture->series, row, note, number % 41);
 }
 
-/// The block that the region of role `role` begins at.
+/// First block of the region of role `role`.
 static uint32_t region_start(struct esk_fixture *fixture, uint8_t role) {
     struct esk_table_info info;
     ESK_CHECK_INT(esk_volume_find(&fixture->volume, "log", &info), ESK_OK);
@@ -59,7 +59,7 @@ static void wear_check(struct esk_fixture *fixture) {
     }
 }
 
-ESK_TEST(space_tells_the_wear_that_the_medium_has) {
+ESK_TEST(space_has_the_wear_of_the_medium) {
     for (size_t i = 0; i < sizeof media / sizeof media[0]; i++) {
         struct esk_fixture fixture;
         struct esk_space space;
@@ -88,8 +88,8 @@ ESK_TEST(space_tells_the_wear_that_the_medium_has) {
     }
 }
 
-/// The oldest row goes when there is no page free, and not before.
-ESK_TEST(space_tells_when_the_oldest_block_goes) {
+/// The oldest row is dropped when no page is free, and not before.
+ESK_TEST(space_shows_when_the_oldest_block_is_dropped) {
     struct esk_series_spec spec = log_spec;
     struct esk_fixture fixture;
     struct esk_space space;
@@ -114,7 +114,7 @@ ESK_TEST(space_tells_when_the_oldest_block_goes) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(space_tells_when_a_table_is_full) {
+ESK_TEST(space_shows_when_a_table_is_full) {
     struct esk_series_spec spec = log_spec;
     struct esk_fixture fixture;
     struct esk_space space;
@@ -134,7 +134,7 @@ ESK_TEST(space_tells_when_a_table_is_full) {
         number++;
     }
     ESK_CHECK_INT(append(&fixture, number), ESK_FULL);
-    ESK_CHECK(space.pages_free <= 1); /* what is in RAM has its place */
+    ESK_CHECK(space.pages_free <= 1); /* there is room for the rows in RAM */
     fixture_end(&fixture);
 }
 
@@ -161,7 +161,7 @@ ESK_TEST(space_of_a_program_without_an_index_log_has_none) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(space_of_a_tree_tells_its_nodes_and_its_wear) {
+ESK_TEST(space_of_a_tree_has_its_nodes_and_its_wear) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
         struct esk_model_tree model;
         struct esk_model_tree_table table = model_tree_plain(store);

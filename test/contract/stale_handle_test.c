@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A handle that was closed, one of an open that failed, and a volume that is
-/// not mounted are refused by every call, and the medium stays as it was.
+/// Every call refuses a closed handle, the handle of a failed open, and a
+/// volume that is not mounted, and does not change the medium.
 #include <stdlib.h>
 
 #include "esker/esker.h"
@@ -70,12 +70,12 @@ static void start(void) {
     }
     ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, NULL), ESK_OK);
     ESK_CHECK_INT(esk_tree_cursor_open(tree, &tree_cursor, NULL), ESK_OK);
-    /* Both stand on a row, with more behind it in the same page. */
+    /* Both are on a row, with more rows after it on the same page. */
     ESK_CHECK_INT(esk_series_cursor_next(series, &cursor, row), ESK_OK);
     ESK_CHECK_INT(esk_tree_cursor_next(tree, &tree_cursor, row), ESK_OK);
     ESK_CHECK_INT(esk_tree_walk_open(tree, &walk), ESK_OK);
     ESK_CHECK_INT(esk_tree_reader_open(&reader, tree, NULL), ESK_OK);
-    /* The next row would complete what is in RAM only. */
+    /* The next row would complete the page that is in RAM only. */
     row[0] = 41;
 }
 
@@ -131,7 +131,7 @@ static void series_refused(struct esk_series *stale) {
     esk_series_close(stale);
 }
 
-/// Every call of a tree, likewise; of a reader, too.
+/// Every call of a tree, and of a reader, on a handle that is refused.
 static void tree_refused(struct esk_tree *stale) {
     struct esk_tree *other = NULL;
     struct esk_tree_cursor opened;
@@ -178,7 +178,7 @@ static void tree_refused(struct esk_tree *stale) {
     esk_tree_close(stale);
 }
 
-/// Every call that takes a volume.
+/// Every call with a volume.
 static void volume_refused(struct esk_volume *stale) {
     struct esk_table_info info;
     struct esk_column_info column;

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The rule of esk_volume_step: a program that calls it after an open and
-/// between its calls, until it does less than it was asked for, waits for no
-/// erase in an append, a sync, a put or a delete. It prints what a call did at
-/// most, with steps and without.
+/// between its other calls, until `done` is below the budget, waits for no
+/// erase in an append, a sync, a put or a delete. Prints the cost of the
+/// longest call, with steps and without.
 #include <stdio.h>
 
 #include "test/harness/model_series.h"
@@ -12,7 +12,7 @@
 
 enum { ROWS = 6000, SYNC_EVERY = 7, KEYS = 400, CHANGES = 3000, REOPEN = 500 };
 
-/// What the calls of one kind did at most.
+/// The most that a call of each kind did.
 struct most {
     uint64_t reads;
     uint64_t programs;
@@ -129,7 +129,7 @@ ESK_TEST(append_and_sync_wait_for_no_erase_after_steps) {
     }
 }
 
-/// Changes rows of a tree whose nodes move.
+/// Changes rows of a copy-on-write tree.
 static void tree_run(uint8_t store, bool steps) {
     struct esk_geometry geometry = ESK_NAND(60, 8, 512);
     struct esk_model_tree_table table = {.store = store,
@@ -163,7 +163,7 @@ static void tree_run(uint8_t store, bool steps) {
         most_print("step", &step);
         ESK_CHECK_INT(change.erases, 0);
         esk_tree_stats(model.tree, &stats);
-        /* Blocks are of fewer than 16 pages: 16 count (tree_bounded_test). */
+        /* A block of less than 16 pages counts as 16 (tree_bounded_test). */
         uint32_t bound = 2u * stats.height + 2u * 16u;
         ESK_CHECK(step.programs <= bound);
         ESK_CHECK(step.erases <= bound / geometry.block_pages + 1u);

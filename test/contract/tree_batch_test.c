@@ -7,7 +7,7 @@
 
 static const struct esk_geometry card = ESK_CARD(120, 8, 256);
 
-/// Runs with and without merging, torn writes and whole ones.
+/// Runs with and without merging, with torn writes and without.
 enum { RUNS = 4 };
 
 static struct esk_model_tree_table batched(uint8_t run) {
@@ -70,7 +70,7 @@ ESK_TEST(batch_in_place_takes_effect_whole_or_not_at_all) {
                 ESK_CHECK_INT(esk_tree_abort(model.tree), ESK_OK);
                 batch_undone(&model);
             }
-            /* Else the remount takes it back. */
+            /* Else the remount aborts it. */
             model_tree_verify(&model);
             ESK_CHECK(esk_model_tree_remount(&model));
             model_tree_verify(&model);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Bounded work: no call of a tree whose nodes move programs more than its
-/// height's pages twice and two blocks (of at least 16 pages), however full the
-/// region is, in whatever order rows came and whichever are changed, collector
+/// Bounded work: no call of a copy-on-write tree programs more than twice its
+/// height in pages and two blocks (of at least 16 pages), however full the
+/// region is, whatever the order of the rows and the changes, collector
 /// included.
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static uint32_t most;
 static uint64_t programs;
 static uint32_t calls;
 
-/// Puts key `number` and takes note of what that programmed.
+/// Puts key `number` and records the pages that this programmed.
 static int put(struct esk_model_tree *model, uint32_t number) {
     uint64_t before = esk_sim_counters(model->sim)->programs;
     int status = esk_model_tree_put(model, number);

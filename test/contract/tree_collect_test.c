@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Moving trees regain space: how full they get, what a change costs then,
-/// and what happens where a page of the tree is lost.
+/// Garbage collection of copy-on-write trees: how full they get, the cost of a
+/// change then, and the effect of a lost page.
 #include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
@@ -21,7 +21,7 @@ static void sound_verify(struct esk_model_tree *model) {
     ESK_CHECK_INT(esk_sim_violations(model->sim), 0);
 }
 
-/// Changes rows that are there until `programs` pages were programmed.
+/// Changes existing rows until `programs` pages were programmed.
 /// Returns the most that one change programmed.
 static uint32_t update(struct esk_model_tree *model, uint64_t programs) {
     uint64_t first = esk_sim_counters(model->sim)->programs;
@@ -38,7 +38,7 @@ static uint32_t update(struct esk_model_tree *model, uint64_t programs) {
     return most;
 }
 
-ESK_TEST(full_moving_tree_is_mostly_live_and_wears_evenly) {
+ESK_TEST(full_copy_on_write_tree_is_mostly_live_and_wears_evenly) {
     static const struct {
         uint8_t store;
         uint8_t frames;
@@ -114,7 +114,7 @@ ESK_TEST(full_wandering_tree_with_inner_nodes_of_one_child_takes_changes) {
     esk_model_tree_free(&model);
 }
 
-/// Puts rows that are there, from random ones on, `most` a call, 10 at most.
+/// Puts existing rows, from random ones on, at most `most` a call, at most 10.
 static void many_put(struct esk_model_tree *model, uint32_t calls,
                      uint32_t most) {
     uint8_t rows[10 * 600];
@@ -203,8 +203,8 @@ ESK_TEST(nodes_max_is_what_a_tree_of_the_last_height_can_hold) {
 
 /* ---------------------------------------------------------------- damage */
 
-/// Walks to the first node of `level` past `skip` others. False: there is
-/// none, or its page has a node above it too.
+/// Walks to the first node of `level` after `skip` others. False: there is
+/// none, or its page also has a node above it.
 static bool node_find(struct esk_model_tree *model, uint8_t level,
                       uint32_t skip, struct esk_tree_node *node,
                       uint32_t *pages) {
@@ -251,8 +251,8 @@ static void remount(struct esk_model_tree *model, uint8_t flags) {
     ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
 }
 
-/// Loses a node near the first keys, then goes round the ring by changes of
-/// the last rows.
+/// Loses a node near the first keys, then fills the ring by changes of the last
+/// rows.
 static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
     struct esk_model_tree model;
     struct esk_model_tree_table table = {.store = store,
@@ -282,7 +282,7 @@ static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
     esk_model_tree_free(&model);
 }
 
-ESK_TEST(collector_passes_over_a_lost_node_and_keeps_the_others) {
+ESK_TEST(collector_skips_a_lost_node_and_keeps_the_others) {
     for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
         for (uint8_t level = 1; level <= 2; level++) {
             ESK_CONTEXT("store %u, level %u", store, level);

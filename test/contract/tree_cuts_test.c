@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A full tree whose nodes move, and the power goes again and again while its
-/// collector is at work, each time after a mount. However often, and wherever
-/// in the sweeps: changes and deletes of rows that are there go on.
+/// A full copy-on-write tree, and power cuts again and again while its
+/// collector works, each after a mount. However many, and wherever in the
+/// sweeps: changes and deletes of existing rows succeed.
 #include "base/bytes.h"
 #include "table/tree/tree.h"
 #include "test/harness/tree_fixture.h"
@@ -24,18 +24,18 @@ static const struct {
     {ESK_NOR(60, 16, 256), 12, 35, 20},
 };
 
-/// Where in a change the power goes.
+/// Where in a change the power is cut.
 enum where {
     ANYWHERE,
     BEFORE_EFFECT, ///< in the first step of the sweep
     AFTER_EFFECT,  ///< soon after the first step took effect
-    LOSING_MOST,   ///< of some places, where it costs most pages
+    LOSING_MOST,   ///< of some places, the one that costs most pages
     WHERES
 };
 
 static struct esk_model_tree model;
 
-/// Pages behind the root in effect that nothing can give back.
+/// Pages after the committed root that cannot be erased.
 static uint32_t pages_lost(void) {
     const struct esk_tree *tree = model.tree;
     uint32_t block = esk_ring_block_from(&tree->ring, tree->committed + 1u);
@@ -43,7 +43,7 @@ static uint32_t pages_lost(void) {
     return end - tree->committed - 1u;
 }
 
-/// Changes row `number`; the power goes after so many operations. Mounts.
+/// Changes row `number`; cuts the power after so many operations. Mounts.
 static void cut_make(uint32_t number, uint32_t operations) {
     uint8_t key[32];
     uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
@@ -59,7 +59,7 @@ static void cut_make(uint32_t number, uint32_t operations) {
     ESK_CHECK(esk_load_u32(row) == old || esk_load_u32(row) == model.version);
 }
 
-/// Puts the medium, the model and the open tree back.
+/// Restores the medium, the model and the open tree.
 static void state_restore(const struct esk_sim *sim,
                           const struct esk_model_tree *expected) {
     esk_sim_restore(model.sim, sim);
@@ -68,7 +68,7 @@ static void state_restore(const struct esk_sim *sim,
     ESK_CHECK_HELD(esk_model_tree_remount(&model), model.why);
 }
 
-/// The operation of a change of `operations` where the power is to go.
+/// The operation of a change of `operations` at which the power is cut.
 static uint32_t operation_find(enum where where, uint32_t number,
                                uint32_t operations, const struct esk_sim *sim,
                                const struct esk_model_tree *expected) {
@@ -98,7 +98,7 @@ static uint32_t operation_find(enum where where, uint32_t number,
     }
 }
 
-/// Changes and deletes rows, then takes all of it back.
+/// Changes and deletes rows, then restores everything.
 static void use(uint32_t cut, const struct esk_sim *sim,
                 const struct esk_model_tree *expected) {
     model_tree_changes(&model, CHANGES);
@@ -122,8 +122,8 @@ static void cuts_run(enum where where) {
         uint32_t number = model_tree_key_there(&model);
         expected = model;
         ESK_CHECK_INT(esk_sim_clone(&sim, model.sim), ESK_OK);
-        /* What a cut tore reads differently each time, so a mount is measured
-           that reads as the one before the cut will. */
+        /* Torn pages read differently each time, so measure a mount whose reads
+           are like those of the mount before the cut. */
         state_restore(sim, &expected);
         uint64_t before = esk_sim_op_count(model.sim);
         ESK_CHECK_INT(esk_model_tree_put(&model, number), ESK_OK);

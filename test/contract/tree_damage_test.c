@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Scans of damaged trees: every row that can be read, in order, and each
-/// node that cannot be is told once.
+/// Scans of damaged trees: every readable row, in order, and each unreadable
+/// node reported once.
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_tree.h"
@@ -15,7 +15,7 @@ static const struct esk_geometry sd = ESK_CARD(100, 8, 512);
 
 enum state { ABSENT, THERE, LOST };
 
-/// What a get says of every number. (A lost newest page takes changes back.)
+/// The result of a get for every number. (A lost newest page loses changes.)
 struct truth {
     enum state state[RANGE];
     uint32_t version[RANGE];
@@ -37,7 +37,7 @@ static void truth_read(struct esk_model_tree *model, struct truth *truth) {
     }
 }
 
-/// Puts a row that is there once more, which changes the tree.
+/// Puts an existing row again, which changes the tree.
 static void change_make(struct esk_model_tree *model, struct truth *truth) {
     uint32_t number = esk_model_tree_random(model, RANGE);
     uint32_t tries = RANGE;
@@ -56,7 +56,7 @@ static void change_make(struct esk_model_tree *model, struct truth *truth) {
 }
 
 /// Scans from `first` to `last`. changes: change the tree between calls.
-/// Returns how many nodes were told lost.
+/// Returns how many nodes were reported lost.
 static uint32_t scan_check(struct esk_model_tree *model, struct truth *truth,
                            int32_t first, int32_t last, bool backward,
                            bool changes) {
@@ -90,7 +90,7 @@ static uint32_t scan_check(struct esk_model_tree *model, struct truth *truth,
             }
             continue;
         }
-        /* Rows were passed over only after it was said. */
+        /* Rows were skipped only after an error was returned. */
         ESK_CHECK(!in_lost || hidden);
         hidden = false;
         if (at < first || at > last) {
@@ -131,8 +131,8 @@ static void scans_check(struct esk_model_tree *model, struct truth *truth) {
     }
 }
 
-/// Flips bits of a page that was programmed. (Nobody looks at one that was
-/// not, before it is programmed.)
+/// Flips bits of a page that was programmed. (A page that was not is not read
+/// before it is programmed.)
 static void page_hurt(struct esk_model_tree *model, uint32_t page,
                       uint32_t bits) {
     esk_sim_peek(model->sim, page, model->page);
@@ -191,7 +191,7 @@ static void damage_run(const struct esk_model_tree_table *table) {
     esk_model_tree_free(&model);
 }
 
-ESK_TEST(tree_scan_returns_every_row_that_can_be_read_and_tells_lost_nodes) {
+ESK_TEST(tree_scan_returns_every_readable_row_and_reports_lost_nodes) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
         struct esk_model_tree_table narrow = {.store = store,
                                               .key_type = ESK_TYPE_I16,
@@ -204,7 +204,7 @@ ESK_TEST(tree_scan_returns_every_row_that_can_be_read_and_tells_lost_nodes) {
                                             .key_range = RANGE};
         damage_run(&narrow);
         damage_run(&wide);
-        /* Nearly full: in place new nodes get pages that others left. */
+        /* Nearly full: in place, new nodes get pages that others freed. */
         narrow.merges = true;
         narrow.blocks = esk_model_tree_overwrites(store) ? 10 : 0;
         damage_run(&narrow);

@@ -3,28 +3,28 @@
 
 /// Runs of damaged pages in trees in place, 1 to 12 long, at every place.
 ///
-/// What the mount takes for the first page never used is where the next nodes
-/// go: taken too low, they go over pages in use. So after each run the table
-/// has every row whose path it spared, and says of the others that they are
-/// lost; then rows are put that split nodes, and after another mount nothing
-/// else is lost, nor out of order.
+/// The mount finds the first page that was never used; if it finds a lower one,
+/// new nodes overwrite pages in use. So after each run the table has every row
+/// whose path is undamaged, and returns an error for the others. Then rows are
+/// put that split nodes, and after another mount nothing else is lost or out of
+/// order.
 #include "table/tree/tree.h"
 #include "test/harness/tree_fixture.h"
 
 enum {
     RUN_MAX = 12,
     RANGE_MAX = 512,
-    PUTS = 48, ///< rows more
+    PUTS = 48, ///< additional rows
 };
 
 struct shape {
     struct esk_model_tree_table table;
     struct esk_geometry geometry;
     uint32_t rows;
-    uint8_t height; ///< at the least
+    uint8_t height; ///< at least
     bool rising;    ///< the rows come in order
-    bool dirty;     ///< pages never used have those of an earlier life
-    bool batch;     ///< the rows more are a batch
+    bool dirty;     ///< unused pages have pages of an older table
+    bool batch;     ///< the additional rows are a batch
 };
 
 #define RUN_CARD ESK_CARD(64, 8, 512)
@@ -64,18 +64,18 @@ enum { SHAPES = sizeof shapes / sizeof *shapes, LIST = 2 };
 /// How a page is damaged.
 enum damage { FLIPPED, ERASED, FOREIGN, DAMAGES };
 
-/// What there was before any damage.
+/// State before any damage.
 struct truth {
-    struct esk_tree_path path[RANGE_MAX]; ///< to where a number's row belongs
+    struct esk_tree_path path[RANGE_MAX]; ///< the path of each number's row
     uint8_t height;
-    uint32_t region; ///< the device's page that is its first
+    uint32_t region; ///< its first page on the device
     uint32_t head;
     uint32_t first; ///< of the damaged pages
     uint32_t count;
-    uint32_t healed; ///< the page that a journal has; 0: none
+    uint32_t healed; ///< the page that is in the journal; 0: none
 };
 
-/// Whether page `at` is, after a mount.
+/// Whether page `at` is damaged, after a mount.
 static bool is_damaged(const struct truth *truth, uint32_t at) {
     bool heals = truth->first > 0 && truth->healed == at;
     return at - truth->first < truth->count && !heals;
@@ -101,8 +101,8 @@ static void page_hurt(struct esk_model_tree *model, uint32_t page,
     ESK_CHECK_INT(esk_sim_poke(model->sim, page, 0, bytes, page_bytes), ESK_OK);
 }
 
-/// Fills the region with what a table of another volume had there: its pages
-/// differ in the checksum's seed.
+/// Fills the region with pages of another volume's table: only the checksum's
+/// seed differs.
 static void region_soil(struct esk_model_tree *model,
                         const struct shape *shape) {
     struct esk_model_tree other;
@@ -162,7 +162,7 @@ static void tree_make(struct esk_model_tree *model, const struct shape *shape,
     }
 }
 
-/// Every number says what the model does, or that its path was damaged.
+/// Each get returns the model's row, or its path was damaged.
 static void rows_check(struct esk_model_tree *model,
                        const struct truth *truth) {
     for (uint32_t number = 0; number < model->range; number++) {
@@ -194,7 +194,7 @@ static uint32_t tree_check(struct esk_model_tree *model) {
     return report.pages_damaged;
 }
 
-/// Puts rows that were not there, all over the keys.
+/// Puts new rows, all over the keys.
 static void rows_add(struct esk_model_tree *model, const struct shape *shape,
                      const struct truth *truth) {
     uint32_t splits = model->tree->splits;
@@ -206,8 +206,8 @@ static void rows_add(struct esk_model_tree *model, const struct shape *shape,
         uint32_t row = i * 131 % shape->rows;
         bool is_hit = is_lost(truth, 2 * row + 1);
         int status = esk_model_tree_put(model, 2 * row + 1);
-        /* No page is known to be free when the list and an inner node are
-           lost together. */
+        /* No page is known as free if the list and an inner node are lost
+           together. */
         bool full = status == ESK_FULL && is_damaged(truth, LIST);
         ESK_CHECK(full || status == (is_hit ? ESK_E_CORRUPT : ESK_OK));
         lost += is_hit || full ? 1 : 0;
@@ -218,7 +218,7 @@ static void rows_add(struct esk_model_tree *model, const struct shape *shape,
     ESK_CHECK(lost > PUTS / 4 || model->tree->splits > splits);
 }
 
-/// Damages a run of a table that is closed, and goes on. Returns false when it
+/// Damages a run of a closed table, and continues. Returns false when the table
 /// cannot be opened.
 static bool run_try(struct esk_model_tree *model, const struct shape *shape,
                     const struct truth *truth, enum damage how) {
@@ -256,7 +256,7 @@ static void shape_try(uint32_t number, uint8_t store) {
             truth.first = at;
             truth.count = count;
             bool is_open = run_try(&model, shape, &truth, how);
-            /* A lost root is a lost table. */
+            /* Without its root a table is lost. */
             ESK_CHECK_INT(is_open, !is_damaged(&truth, 1));
             esk_sim_restore(model.sim, whole);
             model.expected = expected;

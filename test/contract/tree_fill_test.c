@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// How full a sorted load leaves the nodes of every store: a level has as
-/// many as its entries need, but for those on the right edge.
+/// How full a sorted load fills the nodes of every store: a level has as many
+/// nodes as its entries need, and those on the right edge.
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_tree.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The free pages of a tree in place: those that nothing names. Merges, cuts
-/// and failures leave them, and whatever becomes of the list of pages for new
-/// nodes, each of them has a node again when the region is full.
+/// The free pages of a tree in place: those that no node names. Merges, power
+/// cuts and failures leave them, and whatever happens to the list of pages for
+/// new nodes, each free page gets a node before the region is full.
 #include "base/bytes.h"
 #include "index/btree/btree_format.h"
 #include "table/tree/inplace/inplace.h"
@@ -48,8 +48,8 @@ static void shrink(struct esk_model_tree *model, uint32_t rows) {
     }
 }
 
-/// Fills the region. A page is without a node only where a change that may
-/// split every level would not have found a page a level.
+/// Fills the region. A page stays without a node only if a change that may
+/// split every level would not find a page for each.
 static void every_page_has_a_node(struct esk_model_tree *model) {
     struct esk_tree_report report;
     struct esk_tree_stats stats;
@@ -91,7 +91,7 @@ ESK_TEST(lost_list_loses_no_page) {
     }
 }
 
-/// Each remount leaves pages that nobody knows whether they were used.
+/// After each remount it is unknown whether some pages were used.
 ESK_TEST(remounts_between_splits_lose_no_page) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
@@ -109,7 +109,7 @@ ESK_TEST(remounts_between_splits_lose_no_page) {
     }
 }
 
-/// A program that makes every change in a batch, and takes many back.
+/// A program that makes every change in a batch, and aborts many.
 ESK_TEST(batches_alone_use_every_page_again) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
@@ -143,8 +143,8 @@ ESK_TEST(batches_alone_use_every_page_again) {
     }
 }
 
-/// Changes rows until the power goes, and takes note of the one that may or
-/// may not be there.
+/// Changes rows until the power is cut, and records the row that may or may not
+/// be there.
 static void cut_make(struct esk_model_tree *model, uint32_t operations,
                      bool whole) {
     esk_sim_cut_at(model->sim, esk_sim_op_count(model->sim) + operations,
@@ -202,8 +202,8 @@ ESK_TEST(cuts_lose_no_page) {
     }
 }
 
-/// Changes rows until the power goes, some in batches, with a sync now and
-/// then: takes note of the rows that were changed since the last.
+/// Changes rows until the power is cut, some in batches, with a sync now and
+/// then: records the rows that were changed since the last sync.
 static void cached_changes(struct esk_model_tree *model, bool *changed) {
     int status = ESK_OK;
     bool batch = false;
@@ -229,7 +229,7 @@ static void cached_changes(struct esk_model_tree *model, bool *changed) {
 }
 
 /// Opens the tree after a cut. A row that was not changed since the last sync
-/// is as it was; of the others the medium's cache may have lost any.
+/// is unchanged; of the others the medium's cache may have lost any.
 static void cached_settle(struct esk_model_tree *model, const bool *changed) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     esk_sim_cut_at(model->sim, 0, ESK_SIM_CUT_NONE);
@@ -282,8 +282,8 @@ ESK_TEST(cuts_lose_no_page_of_a_medium_with_a_cache) {
     }
 }
 
-/// An inner node that cannot be read may name any page: none is free then.
-ESK_TEST(lost_inner_node_gives_no_page_in_use_away) {
+/// An inner node that cannot be read may name any page: then none is free.
+ESK_TEST(lost_inner_node_makes_no_page_in_use_free) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
         struct esk_model_tree model;
@@ -310,7 +310,7 @@ ESK_TEST(lost_inner_node_gives_no_page_in_use_away) {
     }
 }
 
-/// Puts every number that has no row, from `first` on.
+/// Puts every missing number, from `first` on.
 static void numbers_put(struct esk_model_tree *model, uint32_t first) {
     for (uint32_t i = 0; i < model->range; i++) {
         uint32_t number = (first + i) % model->range;
@@ -322,9 +322,9 @@ static void numbers_put(struct esk_model_tree *model, uint32_t first) {
     }
 }
 
-/// A list that names an inner node as free, or that is no list at all: nothing
-/// is written outside a page.
-ESK_TEST(list_that_lies_writes_outside_no_page) {
+/// A corrupt list with an inner node as free, or no list at all: nothing is
+/// written outside a page.
+ESK_TEST(corrupt_free_list_writes_outside_no_page) {
     for (uint32_t run = 0; run < 48; run++) {
         struct esk_model_tree model;
         uint32_t head = run % 5 == 0 ? run * 3u : 14 * 8;

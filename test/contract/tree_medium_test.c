@@ -19,8 +19,8 @@ static void calls_run(struct esk_model_tree *model, uint32_t calls) {
     model_tree_verify(model);
 }
 
-/// Random calls on the part, cut down to a few blocks, with key type `key`.
-/// Every second key type has pages of twice the part's.
+/// Random calls on the part, reduced to a few blocks, with key type `key`.
+/// Every second key type has pages of twice the part's size.
 static void part_run(const struct esk_sim_part *part, uint8_t store,
                      uint32_t key) {
     const struct esk_model_tree_key_type *type = &esk_model_tree_key_types[key];
@@ -222,7 +222,7 @@ ESK_TEST(inplace_trees_hold_the_old_row_or_the_new_where_writes_fail) {
     }
 }
 
-ESK_TEST(tree_tells_a_damaged_page_and_returns_nothing_wrong) {
+ESK_TEST(tree_reports_a_damaged_page_and_returns_nothing_wrong) {
     for (uint8_t run = 0; run < 8; run++) {
         uint8_t store = (uint8_t)(ESK_STORE_INPLACE + run / 2);
         struct esk_model_tree model;
@@ -238,7 +238,7 @@ ESK_TEST(tree_tells_a_damaged_page_and_returns_nothing_wrong) {
             esk_model_tree_make(&model, &table, overwrites ? &sd : &nand, 4),
             ESK_OK);
         calls_run(&model, 1500);
-        /* The newest change is key 0's: a page lost there takes it back. */
+        /* The newest change is key 0's: without its page it is lost. */
         ESK_CHECK_INT(esk_model_tree_put(&model, 0), ESK_OK);
         struct esk_sim *whole = NULL;
         struct esk_table_info info;
@@ -254,7 +254,7 @@ ESK_TEST(tree_tells_a_damaged_page_and_returns_nothing_wrong) {
                           ESK_OK);
             int status = esk_model_tree_open(&model);
             if (status != ESK_OK) {
-                /* The root of a tree that stays in place. */
+                /* The root of a tree in place. */
                 ESK_CHECK(overwrites && at <= 2);
                 ESK_CHECK_INT(status, ESK_E_CORRUPT);
                 esk_sim_restore(model.sim, whole);

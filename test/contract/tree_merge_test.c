@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Trees that merge, against a sorted array: filled, deleted down to a tenth
-/// and to nothing, filled again, in every store.
+/// Trees that merge, compared with a sorted array: filled, deleted down to a
+/// tenth and to nothing, filled again, in every store.
 #include <stdio.h>
 
 #include "test/harness/arena.h"
@@ -158,7 +158,7 @@ ESK_TEST(merged_pages_of_a_full_tree_are_used_again) {
     }
 }
 
-ESK_TEST(merged_tree_in_place_is_opened_by_who_does_not_merge) {
+ESK_TEST(merged_tree_in_place_is_opened_without_merging) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
         struct esk_model_tree model;

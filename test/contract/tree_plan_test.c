@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The planner held against trees: the region it asks for takes the rows, in
-/// any order, and the tree is as high and as large as it said.
+/// Compares the planner with trees: its region has room for the rows, in any
+/// order, and the tree's height and size are the planned ones.
 #include "esker/esker.h"
 #include "port/sim/sim.h"
 #include "test/harness/arena.h"
@@ -156,7 +156,8 @@ ESK_TEST(tree_plan_bounds_the_height_and_the_pages_of_a_tree) {
             struct esk_tree_report report;
             struct esk_tree_stats stats;
             struct model model;
-            need.fill_percent = 50; /* a region for the emptiest tree */
+            need.fill_percent = 50; /* a region for the tree with the emptiest
+                                       nodes */
             ESK_CONTEXT("shape %u, order %u", s, order);
             ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
             model_series_make(&model, shape, &plan);
@@ -168,7 +169,7 @@ ESK_TEST(tree_plan_bounds_the_height_and_the_pages_of_a_tree) {
             ESK_CHECK(stats.height >= plan.height_least);
             ESK_CHECK(stats.height <= plan.height_most);
             ESK_CHECK(pages >= plan.pages_least);
-            /* One node a level may be emptier than half: the last. */
+            /* The last node of a level may be less than half full. */
             ESK_CHECK(pages <= plan.pages + plan.height_most);
             model_series_free(&model);
         }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Trees against a sorted array on every part of data/parts, with every store
-/// that the part can have, under the pressure of a region that is full:
+/// Trees compared with a sorted array on every part of data/parts, with every
+/// store that the part can have, in a full region:
 ///
 ///     filled in random order until a put is refused
-///     full          reads, changes and deletes go on
-///     nine tenths   changes for two laps of the region, so that each lap's
-///                   blocks are collected under the next one's rows
-///     emptied       and filled again, where nodes move
+///     full          reads, changes and deletes succeed
+///     nine tenths   changes for two laps of the region, so that the blocks of
+///                   each lap are collected in the next
+///     emptied       and filled again, copy-on-write
 ///
-/// Each run has a key type and a page size of its own, so that all of them
-/// meet; ESK_KEYS=all lets every run have every one of them.
+/// Each run has its own key type and page size, so that all of them occur;
+/// ESK_KEYS=all gives every run all of them.
 #include <stdio.h>
 
 #include "test/harness/tree_fixture.h"
@@ -24,7 +24,7 @@ enum { KEY_TYPES = ESK_MODEL_TREE_KEY_TYPES - ESK_MODEL_TREE_KEY_TYPES_SHORT };
 static const struct esk_model_tree_key_type *const keys =
     esk_model_tree_key_types + ESK_MODEL_TREE_KEY_TYPES_SHORT;
 
-/// A table that refused a row: what is there is read, changed and deleted.
+/// A table that refused a row: its rows are read, changed and deleted.
 static void full_check(struct esk_model_tree *model) {
     uint32_t refused = model->expected.rows;
     model_tree_verify(model);
@@ -60,7 +60,7 @@ static void pressure_run(struct esk_model_tree *model, uint32_t pages) {
     model_tree_verify(model);
 }
 
-/// Deletes every row; a tree whose nodes move takes as many again.
+/// Deletes every row; a copy-on-write tree takes as many again.
 static void empty_check(struct esk_model_tree *model) {
     uint32_t rows = model->expected.rows;
     for (uint32_t number = 0; number < model->range; number++) {
@@ -158,7 +158,7 @@ ESK_TEST(tree_that_is_full_reads_changes_and_deletes_on_every_part) {
     ESK_CHECK(used > 20);
 }
 
-/// What was taken is changed again and again, also after a mount.
+/// The rows are changed again and again, also after a mount.
 static void taken_check(struct esk_model_tree *model) {
     for (uint32_t round = 0; round < 12; round++) {
         for (uint32_t number = 0; number < model->range; number++) {

@@ -3,9 +3,8 @@
 
 /// Trees in place, opened read-only after a cut at any program of a split, a
 /// batch or a merge: all rows are read, by key and in order, and nothing is
-/// written. The change that was cut is there whole, or not at all. Only where
-/// no parent names a split's right node yet the open asks for a mount that
-/// writes, and says so.
+/// written. The interrupted change is complete, or not visible. Only if no
+/// parent names a split's right node yet, the open returns ESK_E_READ_ONLY.
 #include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
@@ -32,8 +31,8 @@ static void start(struct esk_model_tree *model, uint8_t store,
     model_tree_puts(model, ROWS);
 }
 
-/// Makes changes until the power goes, `number` the key of the last. Returns
-/// false when all were made. In a batch the model keeps the rows before it.
+/// Makes changes until the power is cut, `number` the key of the last. Returns
+/// false when all were made. In a batch the model has the rows before it.
 static bool cut_comes(struct esk_model_tree *model, enum change change,
                       uint32_t *number) {
     if (change == BATCH) {
@@ -55,7 +54,7 @@ static bool cut_comes(struct esk_model_tree *model, enum change change,
     return change == BATCH && esk_tree_commit(model->tree) != ESK_OK;
 }
 
-/// Takes what is there of the change that was cut for the model's.
+/// Updates the model by the rows of the interrupted change.
 static void settle(struct esk_model_tree *model, enum change change,
                    uint32_t number) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
@@ -74,8 +73,8 @@ static void settle(struct esk_model_tree *model, enum change change,
     model_tree_verify(model);
 }
 
-/// Reads everything of the volume as the cut left it, mounted read-only, then
-/// for writing. Returns whether the first open asked for the second.
+/// Reads everything of the volume after the cut, mounted read-only, then for
+/// writing. Returns whether the first open required the second.
 static bool read_only_verify(struct esk_model_tree *model, enum change change,
                              uint32_t number) {
     uint64_t ops = esk_sim_op_count(model->sim);
@@ -104,7 +103,7 @@ static bool read_only_verify(struct esk_model_tree *model, enum change change,
     return status != ESK_OK;
 }
 
-ESK_TEST(tree_cut_in_a_change_is_read_whole_without_writing) {
+ESK_TEST(tree_cut_in_a_change_is_read_completely_without_writing) {
     for (uint32_t run = 0; run < 2 * CHANGES; run++) {
         uint8_t store = (uint8_t)(ESK_STORE_INPLACE + run % 2);
         enum change change = (enum change)(run / 2);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Readers beside a tree that is changed: each read is the model of their
-/// snapshot, or says that it is stale.
+/// Readers beside a tree that is changed: each read returns the model of their
+/// snapshot, or ESK_E_STALE.
 #include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
@@ -10,12 +10,12 @@
 
 enum { READERS = 3, RANGE_MAX = 400 };
 
-/// Small, so that the ring goes round every few hundred changes.
+/// Small, so that the ring wraps every few hundred changes.
 static const struct esk_geometry nand = ESK_NAND(60, 8, 512);
 
 static const struct esk_geometry sd = ESK_CARD(60, 8, 512);
 
-/// A reader, what it has to show, and a cursor of it.
+/// A reader, its expected rows, and a cursor of it.
 struct view {
     struct esk_tree *tree;
     struct esk_tree_config config;
@@ -35,17 +35,17 @@ struct view {
 struct grove {
     struct esk_model_tree model;
     struct view views[READERS];
-    uint32_t exact; ///< reads that were
+    uint32_t exact; ///< exact reads
     uint32_t stale;
     bool overwrites;
-    bool wide; ///< keys that a cursor does not find again
+    bool wide; ///< keys too wide for a cursor to store
 };
 
 static bool is_batched(const struct grove *grove) {
     return grove->model.in_batch;
 }
 
-/// What a reader that is taken now shows.
+/// Sets the expected rows to those of a reader opened now.
 static void model_take(struct grove *grove, struct view *view) {
     const struct esk_model_tree_expected *expected =
         is_batched(grove) ? &grove->model.before : &grove->model.expected;
@@ -107,8 +107,8 @@ static int32_t near(const struct view *view, int32_t at, int32_t step,
     return at >= first && at <= last ? at : -1;
 }
 
-/// Holds what a read returned against row `number`; -1: none, `end`.
-/// Returns whether it was exact; else the reader was stale and is renewed.
+/// Checks the result of a read against row `number`; -1: none, `end`. Returns
+/// whether it was exact; else the reader was stale and is renewed.
 static bool read_is(struct grove *grove, struct view *view, int status,
                     int32_t number, int end, const uint8_t *row) {
     uint8_t expected[512];
@@ -158,8 +158,8 @@ static void row_read(struct grove *grove, struct view *view) {
     }
 }
 
-/// Some rows of the view's cursor; it goes on after a renewal, and begins
-/// again after its end.
+/// Some rows of the view's cursor, which continues after a renewal, and starts
+/// again at its end.
 static void rows_scan(struct grove *grove, struct view *view) {
     uint32_t count = esk_model_tree_random(&grove->model, 30);
     int32_t step = view->query.backward ? -1 : 1;
@@ -194,7 +194,7 @@ static void whole_check(struct grove *grove, struct view *view) {
     }
 }
 
-/// A read of a reader; the writer's frames are left alone.
+/// A read of a reader; the writer's frames do not change.
 static void reader_call(struct grove *grove, struct view *view) {
     struct esk_tree_stats before;
     struct esk_tree_stats after;
@@ -260,7 +260,7 @@ static void writer_call(struct grove *grove) {
     ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND ||
               status == ESK_FULL);
     if (grove->overwrites && call >= 97 && !model->in_batch) {
-        /* What an abort leaves to be repaired is not the readers' to read. */
+        /* Pages that an abort leaves for repair are not read by readers. */
         uint32_t count;
         ESK_CHECK_INT(esk_tree_count(model->tree, &count), ESK_OK);
         ESK_CHECK_INT(count, model->expected.rows);
@@ -322,7 +322,7 @@ static void runs(uint8_t key_type, uint8_t key_bytes, uint32_t calls) {
                 table.batch_pages = 40;
             }
             if (store == ESK_STORE_MU && key_bytes > 0) {
-                table.blocks = 12; /* its height holds few such rows */
+                table.blocks = 12; /* its height allows few such rows */
             }
             grove_run(&grove, &table, calls, 3u + store);
             ESK_CHECK(grove.overwrites || grove.stale > 10);
@@ -338,7 +338,7 @@ ESK_TEST(reader_is_right_where_a_cursor_cannot_find_its_key_again) {
     runs(ESK_TYPE_BYTES, 20, 8000);
 }
 
-/// A tree of `rows` rows on a medium that is not collected, and a reader.
+/// A tree of `rows` rows without collection, and a reader.
 static void pair_make(struct grove *grove, uint8_t store, uint8_t frames,
                       uint32_t rows) {
     struct esk_geometry geometry = esk_model_tree_overwrites(store) ? sd : nand;

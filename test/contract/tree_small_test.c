@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Trees in small regions: a tree that can be created holds the rows that the
-/// planner promises of its region, and never ends where every change is
-/// refused. Nothing is drawn from a clock: ESK_DEEP tries twice as many.
+/// Trees in small regions: a tree that can be created has room for the rows
+/// that the planner promises, and never refuses every change. Nothing depends
+/// on time: ESK_DEEP tries twice as many.
 #include <stdlib.h>
 
 #include "esker/esker.h"
@@ -12,7 +12,7 @@
 #include "test/harness/esk_test.h"
 
 enum {
-    EVERY = 29, ///< of the regions is tried
+    EVERY = 29, ///< one region in so many is tried
     EVERY_DEEP = 13,
     REGIONS = 4 * 6 * 11 * 6 * 5 * 6,
     KEYS_MAX = 3000,
@@ -20,7 +20,7 @@ enum {
     ROW_BYTES_MAX = 64,
 };
 
-/// A region, and the rows that are to be in it.
+/// A region, and the planned rows.
 struct small {
     uint16_t block_pages;
     uint16_t blocks;
@@ -52,7 +52,7 @@ static const struct esk_node_store *const stores[] = {
     [ESK_STORE_MU] = &esk_store_mu,
 };
 
-/// The most rows for which the planner asks for no more than the region.
+/// The most rows whose planned region is not larger.
 static uint32_t rows_promised(const struct small *small) {
     uint32_t least = 0;
     uint32_t above = KEYS_MAX + 1;
@@ -78,7 +78,7 @@ static uint32_t rows_promised(const struct small *small) {
     return least;
 }
 
-/// Returns what the creation says.
+/// Returns the status of the creation.
 static int start(struct model *model, const struct small *small) {
     const struct esk_column columns[] = {
         {"key", "", ESK_TYPE_BYTES, small->key_bytes, 0},
@@ -136,7 +136,7 @@ static void end(struct model *model) {
     free(model->arena);
 }
 
-/// Row `number`: its key, of all numbers the same order, and the rest.
+/// Row `number`: its key, and the rest.
 static void row_make(const struct small *small, uint32_t number, uint8_t *row) {
     memset(row, 0, ROW_BYTES_MAX);
     if (small->key_bytes == 1) {
@@ -176,8 +176,8 @@ static uint32_t rows_put(struct model *model, const struct small *small,
     return rows;
 }
 
-/// Fills the tree; then rows are changed, all of them deleted, and new ones
-/// put: no change is refused.
+/// Fills the tree; then changes rows, deletes all, and puts new ones: no change
+/// is refused.
 static void lived(struct model *model, const struct small *small) {
     static uint16_t numbers[KEYS_MAX];
     uint8_t row[ROW_BYTES_MAX];
@@ -197,7 +197,7 @@ static void lived(struct model *model, const struct small *small) {
 }
 
 /// Sets `small` to region `number` of the sweep. False: there is no such row,
-/// or the height of a mu tree, on pages of a few keys, ends before its region.
+/// or a mu tree on pages of a few keys is limited by its height.
 static bool region_make(uint32_t number, struct small *small) {
     small->store = stores_swept[number % 4];
     number /= 4;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The tree table against a sorted array: every store, every key type, random
-/// calls, mounts in between.
+/// The tree table compared with a sorted array: every store, every key type,
+/// random calls, mounts in between.
 #include <stdio.h>
 
 #include "test/harness/esk_test.h"

@@ -61,7 +61,7 @@ static bool shape_fits(const struct table_shape *shape,
     bool in_place = shape->store == ESK_STORE_INPLACE ||
                     shape->store == ESK_STORE_JOURNALED;
     if (shape->store == ESK_STORE_INPLACE && kind->keeps_back) {
-        return false; // it promises nothing there of what is not synced
+        return false; // nothing is promised there for unsynced rows
     }
     if (shape->store == ESK_STORE_MU && kind->geometry.page_bytes < 256) {
         return false; // too small for a path
@@ -103,7 +103,7 @@ static void list_add(struct damage_list *list, enum damage_kind kind,
         .kind = (uint8_t)kind, .fill = (uint8_t)fill, .at = at, .count = count};
 }
 
-// One in so many of what is listed next, but not every n-th of a pattern.
+// One in so many of the list, but not every n-th of a pattern.
 static bool chosen(uint32_t *at, uint32_t one_in) {
     return mix64((*at)++) % one_in == 0;
 }

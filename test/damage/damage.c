@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Damages media under tables and looks whether every loss is told.
+/// Damages media under tables and checks that every loss is reported.
 ///
 ///     damage                      one in many of the listed damages
 ///     damage --deep               all of them
-///     damage --drawn N --seed S   and N drawn at random a case
+///     damage --drawn N --seed S   and N random ones a case
 ///     damage --case NAME          a part of the cases' names
-///     damage --case NAME --trial 'run 3 5 zero'     one, told step by step
-///     damage --known FILE         findings that are known; see known.txt
+///     damage --case NAME --trial 'run 3 5 zero'     one, with all its steps
+///     damage --known FILE         known findings; see known.txt
 ///
 /// Each case runs in a process of its own, so that a crash or a hang is one
-/// finding. README.md says what counts as one.
+/// finding. README.md defines the findings.
 #define _DEFAULT_SOURCE // MAP_ANONYMOUS
 #include <fnmatch.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ enum {
     CLASSES_MAX = 400, ///< of findings, in all cases
     KNOWN_MAX = 200,
     SECONDS_A_TRIAL = 20,
-    ONE_IN = 97, ///< where lines of known.txt are expected again
+    ONE_IN = 97, ///< one in so many, where lines of known.txt must match again
     DRAWN = 20,
 };
 
@@ -52,7 +52,7 @@ struct known {
     bool seen;
 };
 
-/// What the processes share.
+/// State that the processes share.
 struct shared {
     struct class_found classes[CLASSES_MAX];
     uint32_t class_count;
@@ -77,7 +77,7 @@ static struct {
     uint32_t drawn;
     uint32_t seed;
     uint32_t jobs;
-    uint32_t thin; ///< without --deep: one in so many of that
+    uint32_t thin; ///< without --deep: one in so many of these
 } options = {.one_in = ONE_IN, .drawn = DRAWN, .seed = 1, .jobs = 2, .thin = 1};
 
 // --------------------------------------------------------------- findings
@@ -258,7 +258,7 @@ static void trial_show(const struct damage_case *of) {
     }
 }
 
-// A case in a process of its own, begun again behind a trial that ended it.
+// A case in a process of its own, restarted after a trial that ended it.
 static void case_watch(const struct damage_case *of) {
     shared->next = 0;
     for (int lives = 0; lives < 50; lives++) {
@@ -341,7 +341,7 @@ static uint32_t job_report(const struct shared *job) {
     return failed;
 }
 
-// Returns how many failures there are; adds the jobs up in the first.
+// Returns how many failures there are; adds up the jobs in the first.
 static uint32_t report(void) {
     uint32_t failed = 0;
     for (uint32_t job = 0; job < options.jobs; job++) {
@@ -408,7 +408,7 @@ static void options_read(int count, char **arguments) {
         options.jobs == 0 || options.trial != NULL ? 1 : options.jobs;
 }
 
-// The cases of a job: every so manieth.
+// The cases of a job: every n-th.
 static void job_run(uint32_t job) {
     uint32_t count;
     const struct damage_case *cases = damage_cases(&count);

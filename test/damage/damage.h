@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the parts of the damage campaign share.
+/// Shared by the parts of the damage campaign.
 ///
 /// A *case* is a kind of table on a class of media. Its table is made and
-/// filled once. A *trial* puts that medium back, damages it, and then reads
+/// filled once. A *trial* restores that medium, damages it, and then reads
 /// everything, appends, syncs and opens again, a few times.
 #ifndef ESK_DAMAGE_DAMAGE_H
 #define ESK_DAMAGE_DAMAGE_H
@@ -23,13 +23,13 @@ enum {
 };
 
 enum finding {
-    FINDING_WRONG,     ///< a row that nobody wrote, or one erased
-    FINDING_SILENT,    ///< synced rows are missing and nothing says so
-    FINDING_SHORTER,   ///< the newest are gone as if never written
-    FINDING_FORGOTTEN, ///< an earlier open said so, this one does not
+    FINDING_WRONG,     ///< a row that nobody wrote, or an erased one
+    FINDING_SILENT,    ///< synced rows are missing, unreported
+    FINDING_SHORTER,   ///< the newest rows are missing as if never written
+    FINDING_FORGOTTEN, ///< an earlier open reported a loss, this one does not
     FINDING_LATER,     ///< rows synced after the damage are missing
     FINDING_HIDDEN,    ///< rows of readable pages are missing
-    FINDING_INDEX,     ///< two ways to read a row disagree without a word
+    FINDING_INDEX,     ///< two ways to read a row disagree, unreported
     FINDING_CONTRACT,  ///< a call breaks the device contract
     FINDING_HANG,
     FINDING_CRASH,
@@ -42,7 +42,7 @@ extern const char *const finding_names[FINDING_COUNT];
 struct table_shape {
     const char *name;
     bool tree;
-    bool drops;       ///< series: drops its oldest
+    bool drops;       ///< series: drops its oldest block
     bool has_var;     ///< series: variable values
     bool has_indexes; ///< series: value indexes
     bool no_keys;     ///< series: opened without the key index
@@ -64,21 +64,21 @@ struct damage_case {
     char name[64];
 };
 
-/// What one trial found.
+/// Result of a trial.
 struct trial {
     uint32_t findings[FINDING_COUNT];
     char why[FINDING_COUNT][160];
-    bool told;        ///< some call said that something is lost
-    char told_by[64]; ///< the first that did in this stage
+    bool told;        ///< some call reported a loss
+    char told_by[64]; ///< the first such call of this stage
     uint32_t missing; ///< rows, in the worst stage
     bool unopened;    ///< the table could not be opened any more
 };
 
-/// What was done to a row number (series), or to a key (tree).
+/// State of a row number (series), or of a key (tree).
 struct row_log {
     uint8_t state;     ///< series: enum row_state
-    uint8_t stage;     ///< in which it was written; 0: before the damage
-    bool told;         ///< it was missing when a loss was told
+    uint8_t stage;     ///< stage of the write; 0: before the damage
+    bool told;         ///< it was missing when a loss was reported
     uint16_t version;  ///< tree: of the last change tried
     uint16_t accepted; ///< tree: of the last that returned ESK_OK
     uint16_t synced;   ///< tree: of the last change synced
@@ -89,17 +89,18 @@ struct row_log {
 struct table {
     const struct damage_case *of;
     struct medium *medium;
-    struct medium *base; ///< as it was before the damage
+    struct medium *base; ///< before the damage
     struct esk_volume volume;
     uint8_t *page;
     void *arena;
     uint32_t rows;      ///< row numbers, or changes, so far
-    uint32_t base_rows; ///< as it was before the damage
+    uint32_t base_rows; ///< before the damage
     struct row_log *log;
     struct row_log *base_log;
     uint32_t log_bytes;
-    uint32_t must_from[STAGES]; ///< series: rows an undamaged table keeps
-    uint32_t *row_page;         ///< series: page that a row is on, in base
+    uint32_t must_from[STAGES]; ///< series: first row that an undamaged table
+                                ///< still has
+    uint32_t *row_page;         ///< series: page of each row, in base
     uint32_t row_count;         ///< of row_page
     uint32_t region_first;      ///< tree: first page of its region
     uint32_t region_pages;      ///< tree: pages of that region
@@ -110,7 +111,7 @@ struct table {
     jmp_buf hang;
 };
 
-/// What a kind of table does in its own way; each returns a status.
+/// The functions of a kind of table; each returns a status.
 struct table_kind {
     int (*create)(struct table *table);
     int (*open)(struct table *table);
@@ -118,29 +119,29 @@ struct table_kind {
     void (*close)(struct table *table);
 };
 
-/// Makes the table with a log of `rows` rows, fills and closes it, and keeps
-/// what is there then in `base` and `base_log`. False: it could not be made.
+/// Makes the table with a log of `rows` rows, fills and closes it, and stores
+/// its state in `base` and `base_log`. False: it could not be made.
 bool table_prepare(struct table *table, const struct table_kind *kind,
                    uint32_t rows);
 
-/// Fills in the table, and what else its kind keeps of it.
+/// Fills in the table, and the other state of its kind.
 bool series_make(struct table *table);
 bool tree_make(struct table *table);
 
 /// Opens, reads everything, adds rows, syncs and closes; `stage` from 0.
-/// Returns false when it makes no sense to go on.
+/// Returns false when the trial cannot continue.
 bool series_stage(struct table *table, int stage, struct trial *trial);
 bool tree_stage(struct table *table, int stage, struct trial *trial);
 
-/// Notes a finding; the first of its kind keeps its words.
+/// Records a finding; of each kind the first text is stored.
 void found(struct trial *trial, enum finding finding, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/// Notes that a loss was told.
+/// Records that a loss was reported.
 void told(struct trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/// Prints what was found, or told, of a table that is not damaged.
+/// Prints findings and reports of a table that is not damaged.
 void trial_explain(const struct damage_case *of, const struct trial *trial);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Shapes as the drivers in port/ declare them, and small ones.
+// Geometries of the drivers in port/, and small ones.
 const struct medium_class medium_classes[] = {
     {.name = "nor",
      .geometry = {.block_pages = 16,
@@ -112,7 +112,7 @@ static int medium_read(const struct esk_device *device, esk_page_id page,
     return ESK_OK;
 }
 
-// Whether the contract allows the program; a damaged page takes any.
+// Whether the contract allows the program; a damaged page accepts any.
 static bool program_allowed(struct medium *medium, esk_page_id page,
                             uint16_t offset, uint16_t bytes) {
     const struct esk_geometry *geometry = &medium->device.geometry;
@@ -285,7 +285,7 @@ void medium_copy(struct medium *to, const struct medium *from) {
     to->violations = 0;
 }
 
-// What is damaged is so on the medium below a cache as well.
+// Damage is on the medium below a cache, too.
 static void damage_done(struct medium *medium, uint32_t page, uint8_t state) {
     size_t bytes = medium->device.geometry.page_bytes;
     if (medium->durable != NULL) {

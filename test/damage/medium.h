@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A medium in memory that can be damaged and put back, for `damage`.
+/// A medium in memory that can be damaged and restored, for `damage`.
 ///
-/// It knows of each page when it was last programmed, so that tests find the
-/// newest pages without knowing where a table keeps them. It counts calls, so
-/// that a hang ends, and notes calls that break the device contract. It is
-/// written apart from port/sim.
+/// It records when each page was last programmed, so that tests find the newest
+/// pages without knowing the table's layout. It counts calls, so that a hang
+/// ends, and records calls that break the device contract. It shares no code
+/// with port/sim.
 #ifndef ESK_DAMAGE_MEDIUM_H
 #define ESK_DAMAGE_MEDIUM_H
 
@@ -17,7 +17,7 @@
 
 #include "esker/esker.h"
 
-/// What a class of media does.
+/// Properties of a class of media.
 struct medium_class {
     const char *name;
     struct esk_geometry geometry; ///< block_count is the case's own
@@ -44,22 +44,22 @@ enum fill {
 enum page_state {
     PAGE_ERASED,
     PAGE_PROGRAMMED,
-    PAGE_DAMAGED, ///< bytes are not what was programmed
-    PAGE_LOST,    ///< no read brings its bytes
+    PAGE_DAMAGED, ///< its bytes are not the programmed ones
+    PAGE_LOST,    ///< it cannot be read
 };
 
 struct medium {
     struct esk_device device;
     const struct medium_class *kind;
     uint8_t *bytes;
-    uint8_t *durable; ///< keeps_back: as of the last sync; else NULL
-    uint32_t *when;   ///< a page: number of its last program; 0: none
-    uint8_t *state;   ///< a page: enum page_state
-    uint8_t *bad;     ///< a block
+    uint8_t *durable; ///< keeps_back: state of the last sync; else NULL
+    uint32_t *when;   ///< of a page: number of its last program; 0: none
+    uint8_t *state;   ///< of a page: enum page_state
+    uint8_t *bad;     ///< of a block
     uint32_t pages;
     uint32_t programs; ///< so far
     uint64_t calls;    ///< of the device, since the budget was set
-    uint64_t budget;   ///< calls until `hang` is taken
+    uint64_t budget;   ///< number of calls that counts as a hang
     jmp_buf *hang;
     uint32_t violations;
     char violation[96]; ///< the first of them
@@ -69,7 +69,7 @@ struct medium {
 struct medium *medium_make(const struct medium_class *kind, uint32_t blocks);
 void medium_free(struct medium *medium);
 
-/// Makes `to`, of the same shape, what `from` is; violations are forgotten.
+/// Copies `from` to `to`, of the same shape; clears violations.
 void medium_copy(struct medium *to, const struct medium *from);
 
 /// Fills `count` pages from `first` on.
@@ -79,14 +79,14 @@ void medium_fill(struct medium *medium, uint32_t first, uint32_t count,
 /// Flips bit `bit` of `page`.
 void medium_flip(struct medium *medium, uint32_t page, uint32_t bit);
 
-/// Takes the power away: of what is not synced any part is lost.
+/// Cuts the power: any part of the unsynced programs is lost.
 void medium_cut(struct medium *medium, uint64_t seed);
 
 /// The page programmed last, or `back` programs of other pages before it.
 uint32_t medium_newest(const struct medium *medium, uint32_t back);
 
-/// Whether nothing tells that `page` was ever programmed: it is blank, or its
-/// block is damaged as a whole.
+/// Whether `page` may never have been programmed: it is blank, or its whole
+/// block is damaged.
 bool medium_page_is_gone(const struct medium *medium, uint32_t page);
 
 /// 64 bits that depend on `x` alone.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Series under damage: every row is a function of its number, so a row that
-/// is read is checked against what it must be, bit by bit.
+/// Series under damage: every row is a function of its number, so each row that
+/// is read is compared with that, bit by bit.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +10,16 @@
 #include "test/damage/damage.h"
 
 enum {
-    BODY_BYTES = 42, ///< of a row, random; tells pages of the row apart
+    BODY_BYTES = 42, ///< of a row, random, so that pages differ
     ROW_BYTES_MAX = 4 + 2 + BODY_BYTES + ESK_VAR_REF_BYTES,
     VALUE_BYTES_MAX = 200,
     ROWS_MAX = 20000,
-    GET_EVERY = 5, ///< one row in so many is read by get
+    GET_EVERY = 5, ///< one row in so many is also read by get
 };
 
 enum row_state {
     ROW_NEVER,    ///< not written
-    ROW_TRIED,    ///< an append failed, or was not synced when it was closed
+    ROW_TRIED,    ///< an append failed, or was unsynced at the close
     ROW_ACCEPTED, ///< appended, not synced
     ROW_SYNCED,
     ROW_ERASED, ///< below the floor
@@ -30,7 +30,7 @@ struct series_run {
     struct trial *trial;
     struct esk_series *series;
     int stage;
-    bool twin; ///< nothing is damaged: nothing may be told
+    bool twin; ///< nothing is damaged: nothing may be reported
     uint32_t seen_first;
     uint32_t seen_last;
     uint32_t seen_count;
@@ -89,7 +89,7 @@ static uint32_t row_number(const uint8_t *row) {
     return memcmp(row, wanted, bytes) == 0 ? i : UINT32_MAX;
 }
 
-// A row that may be read: returns its number, or notes the finding.
+// Checks a row that was read: returns its number, or records a finding.
 static uint32_t row_check(const uint8_t *row, const char *by) {
     uint32_t i = row_number(row);
     uint8_t state = i == UINT32_MAX ? ROW_NEVER : run.table->log[i].state;
@@ -136,7 +136,7 @@ static int table_create(struct table *table) {
         .data_blocks = share,
         .var_blocks = shape->has_var ? share : 0,
     };
-    if (shape->has_var) { // values take more than rows do
+    if (shape->has_var) { // values take more room than rows
         spec.data_blocks = share / 3;
         spec.var_blocks = share - share / 3;
     }
@@ -159,7 +159,7 @@ static int table_open(struct table *table) {
     if (bytes == 0) {
         return ESK_E_CORRUPT;
     }
-    table->arena = malloc(bytes); // exactly: a sanitizer sees what overruns
+    table->arena = malloc(bytes); // exact, so that a sanitizer finds an overrun
     return test_series_open_with(&run.series, parts, &table->volume, "rows",
                                  NULL, table->arena, bytes);
 }
@@ -219,8 +219,8 @@ static uint32_t row_bytes(const struct table *table) {
            (table->of->shape->has_var ? (uint32_t)ESK_VAR_REF_BYTES : 0u);
 }
 
-// Rows that a damaged ring may drop earlier than an undamaged one, once there
-// is more to write: the damaged blocks are passed over, and two for the rest.
+// Rows that a damaged ring may drop earlier than an undamaged one, when more
+// is written: the damaged blocks are skipped, and two for the rest.
 static uint32_t rows_margin(const struct table *table, int stage) {
     const struct esk_geometry *geometry = &table->base->device.geometry;
     if (stage == 0 || !table->of->shape->drops) {
@@ -230,12 +230,12 @@ static uint32_t rows_margin(const struct table *table, int stage) {
            (geometry->page_bytes / row_bytes(table));
 }
 
-// Whether row `i` has to be there, or its loss told.
+// Whether row `i` must be there, or its loss reported.
 static bool row_owed(uint32_t i) {
     const struct table *table = run.table;
     uint32_t from = run.twin ? 0 : table->must_from[run.stage];
-    // Of the rows since the damage none goes, but where an undamaged twin
-    // drops such rows as well.
+    // Rows since the damage are dropped only if an undamaged twin drops them,
+    // too.
     if (!run.twin && (table->log[i].stage == 0 || from > table->base_rows)) {
         from += rows_margin(table, run.stage);
     }
@@ -272,7 +272,7 @@ static void value_check(uint32_t i, const uint8_t *row) {
     if (status < 0) {
         told(run.trial, "value of row %u: %d", (unsigned)i, status);
     } else if (status == ESK_NOT_FOUND) {
-        // The oldest values go first; how many, the twin says.
+        // The oldest values are dropped first; the twin shows how many.
         if (row_owed(i) && run.twin) {
             run.table->must_from[run.stage] = i + 1;
         } else if (row_owed(i)) {
@@ -345,7 +345,7 @@ static void scan_backward(void) {
     }
 }
 
-// A query by value finds every row of the scan that meets it.
+// A query by value finds every row of the scan in its range.
 static void scan_by_value(void) {
     int16_t lo = row_value(run.seen_last);
     struct esk_series_range range = {.column = 1,
@@ -467,7 +467,7 @@ static void read_reports(void) {
 
 // ------------------------------------------------------------- judging
 
-// Rows of pages that are as they were are missing: the run hides them.
+// Rows of undamaged pages are missing: the run hides them.
 static void judge_hidden(uint32_t i) {
     const struct table *table = run.table;
     const struct esk_geometry *geometry = &table->base->device.geometry;
@@ -484,10 +484,10 @@ static void judge_hidden(uint32_t i) {
           (unsigned)i, (unsigned)table->row_page[i]);
 }
 
-// Whether the loss of the rows from `first` on leaves a table that was never
-// longer: they are the newest, the blocks that they were in are gone, or their
-// pages are blank, and no page that was programmed after the second of them is
-// left. (An index page sums up what was there before the page it follows.)
+// Whether the loss of the rows from `first` on looks like a table that was
+// never longer: they are the newest, their blocks are lost or their pages are
+// blank, and no page is left that was programmed after the second of them. (An
+// index page covers the pages before the page that it follows.)
 static bool looks_shorter(uint32_t first) {
     struct table *table = run.table;
     const struct medium *medium = table->medium;
@@ -510,7 +510,7 @@ static bool looks_shorter(uint32_t first) {
             since = when;
         }
     }
-    // Values may be left by a cut without their row: they are no evidence.
+    // Values without their row are no evidence: power loss may leave them.
     for (uint32_t page = 0; page < medium->pages; page++) {
         bool is_value =
             page >= table->var_first && page - table->var_first < table->vars;
@@ -674,7 +674,7 @@ static int table_fill(struct table *table) {
     return rows_sync(table);
 }
 
-// Finds the page that each row's bytes are on: the newest that has them.
+// Finds each row's page: the newest one with its bytes.
 static void rows_locate(struct table *table) {
     const struct medium *base = table->base;
     uint32_t page_bytes = base->device.geometry.page_bytes;
@@ -695,7 +695,7 @@ static void rows_locate(struct table *table) {
     }
 }
 
-// What an undamaged table keeps at each stage, and that nothing is told of it.
+// Rows of an undamaged table at each stage; nothing of it may be reported.
 static void stages_plan(struct table *table) {
     struct trial trial = {0};
     run.twin = true;

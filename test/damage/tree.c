@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Trees under damage. The changes of a key are numbered: version v of key k
-/// is a row, or that there is none, as a function of the two. So a row says
-/// which change it is of, and one that is older than the last synced change
-/// is a loss as a missing one is.
+/// Trees under damage. The changes of a key are numbered: version v of key k is
+/// a row, or no row, as a function of the two. So a row contains the number of
+/// its change, and a row older than the last synced change is a loss, like a
+/// missing one.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static uint32_t key_of(uint32_t k) {
     return 100 + k * 7;
 }
 
-// Whether version `v` of key `k` is that there is no row. Version 0 is.
+// Whether version `v` of key `k` is no row. Version 0 is.
 static bool version_deletes(uint32_t k, uint32_t v) {
     return v == 0 || (v > 1 && mix64((uint64_t)k * 70001 + v) % 5 == 0);
 }
@@ -56,7 +56,7 @@ static void tree_row_make(uint32_t k, uint32_t v, uint8_t *row) {
     }
 }
 
-// The number of the row's key, or KEYS_MAX with the finding noted.
+// The number of the row's key, or KEYS_MAX with a finding.
 static uint32_t tree_row_check(const uint8_t *row, const char *by,
                                uint16_t *version) {
     uint8_t wanted[TREE_ROW_BYTES];
@@ -81,7 +81,7 @@ static uint32_t tree_row_check(const uint8_t *row, const char *by,
     return k;
 }
 
-// Whether what is there of key `k` is no older than the last synced change.
+// Whether the version of key `k` that was read is at least the synced one.
 static bool version_is_due(uint32_t k, uint16_t seen) {
     const struct row_log *log = &run.table->log[k];
     if (seen != NOT_SEEN) {
@@ -154,7 +154,7 @@ static int tree_open(struct table *table) {
     if (bytes == 0) {
         return ESK_E_CORRUPT;
     }
-    table->arena = malloc(bytes); // exactly: a sanitizer sees what overruns
+    table->arena = malloc(bytes); // exact, so that a sanitizer finds an overrun
     return test_tree_open(&run.tree, &table->volume, "rows", &config,
                           table->arena, bytes);
 }
@@ -170,7 +170,7 @@ static void tree_close(struct table *table) {
     medium_cut(table->medium, table->rows);
 }
 
-// Puts or deletes, whichever the next version of a key drawn is.
+// Puts or deletes the next version of a random key.
 static int tree_change(struct table *table) {
     uint8_t row[TREE_ROW_BYTES];
     uint32_t k = (uint32_t)(mix64((uint64_t)table->rows++ + 5) % run.keys);
@@ -204,7 +204,7 @@ static int tree_sync(struct table *table, uint8_t stage) {
     return status;
 }
 
-// A few changes that take effect together, or plain ones where they cannot.
+// A few changes that take effect together, or separate ones without batches.
 static int tree_batch(struct table *table) {
     uint16_t accepted[KEYS_MAX];
     int status = esk_tree_begin(run.tree, 8);
@@ -330,8 +330,8 @@ static void tree_reports(void) {
 
 // ------------------------------------------------------------- judging
 
-// The last program of a page of the table that is left, when newer ones are
-// gone as if they had never been; UINT32_MAX: that is not so.
+// The last program of the table's remaining pages, when newer ones are lost as
+// if never made; UINT32_MAX: they are not.
 static uint32_t shorter_since(const struct table *table) {
     uint32_t left = 0;
     uint32_t gone = 0;
@@ -346,12 +346,12 @@ static uint32_t shorter_since(const struct table *table) {
         }
     }
     if (!shape_moves(table->of->shape) && left > 0) {
-        return UINT32_MAX; // a tree in place is gone as a whole or not
+        return UINT32_MAX; // a tree in place is lost completely or not
     }
     return gone > left ? left : UINT32_MAX;
 }
 
-// Takes the losses as what they are when the tree looks as it once was.
+// Classifies the losses when the tree looks like an older state.
 static bool tree_looks_older(void) {
     struct table *table = run.table;
     uint32_t since = run.stage == 0 ? shorter_since(table) : UINT32_MAX;
@@ -466,7 +466,7 @@ bool tree_stage(struct table *table, int stage, struct trial *trial) {
 
 // ------------------------------------------------------------- the table
 
-// How many keys: a fifth of what the pages hold, less for mu.
+// Number of keys: a fifth of what the pages have room for, less for mu.
 static uint32_t keys_plan(const struct table *table) {
     const struct esk_geometry *geometry = &table->medium->device.geometry;
     uint32_t a_page = (geometry->page_bytes - 28u) / TREE_ROW_BYTES;

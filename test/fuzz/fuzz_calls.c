@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Fuzzes the order of calls: a byte program against a simulated device and
-/// a plain array of what the table must hold (test/harness/model_series.h).
+/// Fuzzes the order of calls: a byte program on a simulated device and a plain
+/// array of the expected rows (test/harness/model_series.h).
 ///
 ///     byte 0, 1   medium and table
 ///     byte 2      how the table is opened
-///     rest        one call a byte: its kind in the low bits, how much of it
-///                 in the high ones
+///     rest        one call a byte: its kind in the low bits, its size in the
+///                 high ones
 ///
 /// A row that is missing, wrong, twice or out of order aborts, and so does a
-/// call that the medium has to refuse.
+/// call that the medium refuses.
 ///
-/// ESK_FUZZ_SEEDS=folder writes the inputs that the corpus starts from.
+/// ESK_FUZZ_SEEDS=folder writes the first inputs of the corpus.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void recover_and_verify(struct esk_model_series *model) {
     }
 }
 
-/// A cut within the next operations, in a way that the simulator draws.
+/// A cut within the next operations, in a random mode.
 static void cut_and_recover(struct esk_model_series *model, uint32_t much) {
     esk_sim_cut_at(model->sim, esk_sim_op_count(model->sim) + much,
                    ESK_SIM_CUT_DRAWN);
@@ -112,7 +112,7 @@ static void call_make(struct esk_model_series *model, uint8_t byte) {
 }
 
 /// Returns false when all of the medium's bad blocks are in one copy of the
-/// catalog, which then does not fit.
+/// catalog, which then has no room.
 static bool model_series_start(struct esk_model_series *model,
                                const uint8_t *data) {
     struct esk_sim_config config = {

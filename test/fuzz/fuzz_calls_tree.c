@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Fuzzes the order of calls on a tree: a byte program against a simulated
-/// device and a sorted array (test/harness/model_tree.h), with a reader beside.
+/// Fuzzes the order of calls on a tree: a byte program on a simulated device
+/// and a sorted array (test/harness/model_tree.h), with a reader.
 ///
 ///     byte 0, 1   medium, store, key, row
 ///     byte 2      how the table is opened
-///     rest        one call a byte: its kind in the low bits, how much of it
-///                 in the high ones
+///     rest        one call a byte: its kind in the low bits, its size in the
+///                 high ones
 ///
 /// A row that is missing, wrong, twice or out of order aborts, and so does a
-/// call that the medium has to refuse, and a reader that shows anything else
-/// than its snapshot without saying that it is stale.
+/// call that the medium refuses, and a reader that returns other rows than its
+/// snapshot's without ESK_E_STALE.
 ///
-/// ESK_FUZZ_SEEDS=folder writes the inputs that the corpus starts from.
+/// ESK_FUZZ_SEEDS=folder writes the first inputs of the corpus.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,16 +56,16 @@ enum call {
 
 struct change {
     uint32_t number;
-    uint32_t version; ///< 0: the row goes
+    uint32_t version; ///< 0: no row
 };
 
-/// A model, where the program is, and what its reader has to show.
+/// A model, the position in the program, and the reader's expected rows.
 struct run {
     struct esk_model_tree model;
     struct esk_tree *reader; ///< NULL: none
     struct esk_model_tree_expected shown;
     struct esk_model_tree_expected
-        start; ///< before changes that a cut may take
+        start; ///< before changes that a cut may lose
     uint64_t arena[READER_BYTES_MAX / 8];
     uint32_t at;
     uint32_t stride;
@@ -85,7 +85,7 @@ static void verify(struct run *run) {
     }
 }
 
-/// Puts or deletes the next key. Returns whether there was power for it.
+/// Puts or deletes the next key. Returns whether there was power.
 static bool row_change(struct run *run, bool puts) {
     struct esk_model_tree *model = &run->model;
     bool there = model->expected.version[run->at] != 0;
@@ -115,7 +115,7 @@ static void remount(struct run *run) {
     }
 }
 
-/// Takes the table up as after a cut: what was in RAM is gone.
+/// Mounts the table after a cut: RAM is lost.
 static void take_up(struct run *run) {
     struct esk_model_tree *model = &run->model;
     run->reader = NULL;
@@ -130,7 +130,7 @@ static void take_up(struct run *run) {
     }
 }
 
-/// Makes the table's rows the model's: those after `least` or more of the
+/// Sets the model to the table's rows: those after `least` or more of the
 /// changes since `run->start`.
 static void changes_settle(struct run *run, const struct change *changes,
                            uint32_t least, uint32_t count) {
@@ -151,16 +151,16 @@ static void changes_settle(struct run *run, const struct change *changes,
     esk_model_tree_model_set(model, versions);
 }
 
-/// Changes until the power goes, at operation `much` from now or never. The
-/// change it hits has taken effect or not, nor have the last ones where a
-/// write cache has them; of a batch nothing has.
+/// Changes until the power is cut, at operation `much` from now or never. The
+/// interrupted change has taken effect or not, and so have the last ones in a
+/// write cache; of a batch nothing has.
 static void cut_and_recover(struct run *run, uint32_t much) {
     struct esk_model_tree *model = &run->model;
     struct change changes[CUT_CHANGES];
     bool on = true;
     bool cached = model->table.write_frames != 0;
     uint32_t count = 0;
-    /* In place needs page writes that a cut leaves old or new. */
+    /* In place needs page writes that are atomic at power loss. */
     bool whole = model->table.store == ESK_STORE_INPLACE;
     if (esk_tree_sync(model->tree) != ESK_OK) {
         fail(run, "sync");
@@ -194,7 +194,7 @@ static void cut_and_recover(struct run *run, uint32_t much) {
 /// Opens a reader, or renews it.
 static void reader_take(struct run *run) {
     struct esk_model_tree *model = &run->model;
-    /* A reader shows what a write cache has written. */
+    /* A reader sees the changes that a write cache has written. */
     int status = model->in_batch ? ESK_OK : esk_tree_sync(model->tree);
     if (status != ESK_OK) {
         fail(run, "sync");
@@ -293,7 +293,7 @@ static void call_make(struct run *run, uint8_t byte) {
     }
 }
 
-/// Makes the table. False: on such pages it cannot be.
+/// Makes the table. False: not possible on such pages.
 static bool run_start(struct run *run, const uint8_t *data) {
     static const uint8_t types[] = {ESK_TYPE_I32, ESK_TYPE_U8, ESK_TYPE_F64,
                                     ESK_TYPE_BYTES};

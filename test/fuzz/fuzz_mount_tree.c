@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Fuzzes everything that reads an image with trees (test/fuzz/hostile.h).
+/// Fuzzes all code that reads an image with trees (test/fuzz/hostile.h).
 ///
 ///     byte 2   frames, policy
 #include "test/fuzz/hostile.h"
@@ -22,14 +22,14 @@ static const struct esk_column second_columns[] = {
     {.name = "key", .type = ESK_TYPE_BYTES, .bytes = 5},
 };
 
-/// Where a table's key is in its row.
+/// Offset of a table's key in its row.
 struct place {
     uint16_t offset;
     uint16_t bytes;
     uint16_t row_bytes;
 };
 
-/// Writes a row of key number `i`, and returns where its key is.
+/// Writes a row of key number `i`, and returns its key's place.
 static const uint8_t *row_write(const struct place *place, uint32_t i,
                                 uint8_t *row) {
     memset(row, (int)i, ROW_BYTES_MAX);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Fuzzing what reads an image, with bytes nobody vouches for.
+/// Fuzzing the code that reads an image, with hostile bytes.
 ///
 ///     byte 0   geometry
-///     byte 1   mode: what is done to the image, how it is mounted
+///     byte 1   mode: changes of the image, flags of its mount
 ///     byte 2   how the tables are opened
 ///     rest     patches of a valid image (u16 offset, u8 count, bytes), or
 ///              the image itself
 ///
-/// A checksum stops a fuzzer on the spot, so most modes put checksums right
-/// again after patching: hostile pages that prove themselves. Nothing may
-/// crash, hang, or reach outside a page; what is answered does not matter.
+/// A checksum stops a fuzzer at once, so most modes correct checksums after
+/// patching: the hostile pages are valid. Nothing may crash, hang, or access
+/// bytes outside a page; the results do not matter.
 ///
-/// A target includes this and says what tables there are and how they are
-/// used. ESK_FUZZ_SEEDS=folder writes the inputs that the corpus starts from.
+/// A target includes this file, and defines the tables and their use.
+/// ESK_FUZZ_SEEDS=folder writes the first inputs of the corpus.
 #ifndef ESK_TEST_FUZZ_HOSTILE_H
 #define ESK_TEST_FUZZ_HOSTILE_H
 
@@ -33,14 +33,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* What a target says. */
+/* Functions of a target. */
 
 /// Makes the valid image's tables.
 static void tables_make(struct esk_volume *volume, bool few);
 /// Opens the table `how`, reads it and changes it.
 static void table_use(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t how);
-/// Drops a table and makes one where it was.
+/// Drops a table and makes another in its place.
 static void tables_renew(struct esk_volume *volume);
 
 enum {
@@ -49,7 +49,7 @@ enum {
     PAGE_BYTES_MAX = 256,
     ROW_BYTES_MAX = 256,
     MODE_RAW = 1 << 0,        ///< the input is the image, not a patch
-    MODE_KEEP_SUPER = 1 << 1, ///< superblocks keep the checksum they have
+    MODE_KEEP_SUPER = 1 << 1, ///< superblocks keep their checksum
     MODE_KEEP_CATALOG = 1 << 2,
     MODE_KEEP_PAGES = 1 << 3,
     MODE_READ_ONLY = 1 << 4,
@@ -128,8 +128,8 @@ static uint8_t *image_page(const struct esk_geometry *geometry, uint32_t id) {
     return image + (size_t)id * geometry->page_bytes;
 }
 
-/// Closes every page of the envelope's table and of a kind from its own up to
-/// `last` again, with the count it has.
+/// Closes again every page of the envelope's table and of a kind from its own
+/// up to `last`, with its own count.
 static void pages_close(const struct esk_geometry *geometry,
                         struct esk_envelope envelope, uint8_t last) {
     uint32_t pages = geometry->block_count * geometry->block_pages;
@@ -176,7 +176,7 @@ static void checksums_fix(const struct esk_device *device, uint8_t mode) {
 
 /* ---------------------------------------------------------- what is called */
 
-/// More rows than any device here holds: a scan that goes on is a hang.
+/// More rows than any device here has: a scan that goes on is a hang.
 static void scan_bound(uint32_t *left) {
     if (*left == 0) {
         abort();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Runs a fuzz target once on every file of its committed corpus, so that
-/// `make test` and the coverage see what the fuzzer once found.
+/// Runs a fuzz target once on every file of its committed corpus, so that `make
+/// test` and the coverage include what the fuzzer found.
 ///
 ///     replay FOLDER        each file is a test; a crash is the failure
 #include <dirent.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/// Feeds one file to the target; returns whether it could be read.
+/// Runs the target on one file; returns whether the file could be read.
 static int replay_file(const char *path) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Writes the inputs that a target's corpus starts from, into the folder that
-/// ESK_FUZZ_SEEDS names.
+/// Writes the first inputs of a target's corpus into the folder ESK_FUZZ_SEEDS.
 #ifndef ESK_TEST_SEEDS_H
 #define ESK_TEST_SEEDS_H
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Arenas for tests: scratch that every volume of the program is mounted with,
-/// and tables in an arena of their own, a byte behind which is another's.
+/// Arenas for tests: scratch for the mounts of all volumes of the program, and
+/// tables in an arena of their own; the byte after it belongs to something
+/// else.
 ///
 ///     esk_volume_mount(&volume, device, 0, TEST_SCRATCH);
 ///     test_series_open(&series, &volume, "log", NULL, arena, bytes);
 ///
-/// No table lives in the scratch, so volumes may share it.
+/// No table is in the scratch, so volumes may share it.
 #ifndef ESK_TEST_ARENA_H
 #define ESK_TEST_ARENA_H
 
@@ -19,8 +20,8 @@ static uint64_t test_scratch[16384 / sizeof(uint64_t)];
 /// The last two arguments of a mount.
 #define TEST_SCRATCH test_scratch, sizeof test_scratch
 
-/// Makes `open` open its table in the `bytes` bytes at `arena`, and after that
-/// the scratch the volume's arena again. Evaluates to the status.
+/// Lets `open` open its table in the `bytes` bytes at `arena`, and then sets
+/// the volume's arena to the scratch again. Evaluates to the status.
 #define TEST_IN_ARENA(volume, arena, bytes, open)                              \
     test_arena_end((volume),                                                   \
                    esk_volume_arena_set((volume), (arena), (bytes)) == ESK_OK  \

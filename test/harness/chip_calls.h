@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A driver's calls on the model of its chip, a whole page at a time, and
-/// what every driver's tests ask.
+/// A driver's calls on the model of its chip, a whole page at a time, and the
+/// checks of every driver's tests.
 ///
 ///     chip_calls_set(&calls, &model->chip, &flash.device, start, 11);
 ///     ESK_CHECK_INT(chip_program(&calls, 5), ESK_OK);
@@ -17,8 +17,8 @@ struct chip_calls {
     struct esk_chip *chip;
     const struct esk_device *device;
     int (*start)(void); ///< what firmware does after power-on
-    uint8_t data[4096]; ///< what a page is programmed with
-    uint8_t seen[4096]; ///< what was read last
+    uint8_t data[4096]; ///< bytes of a page's program
+    uint8_t seen[4096]; ///< bytes of the last read
 };
 
 /// Fills in the calls; page bytes rise by `stride` each.
@@ -39,7 +39,7 @@ static inline int chip_program(struct chip_calls *calls, esk_page_id page) {
                                        calls->device->geometry.page_bytes);
 }
 
-/// Reads a page over what was seen last.
+/// Reads a page into `seen`.
 static inline int chip_read(struct chip_calls *calls, esk_page_id page) {
     memset(calls->seen, 0xEE, sizeof calls->seen);
     return calls->device->ops->read(calls->device, page, 0, calls->seen,
@@ -50,14 +50,14 @@ static inline int chip_erase(struct chip_calls *calls, uint32_t block) {
     return calls->device->ops->erase(calls->device, block);
 }
 
-/// The page holds what it was programmed with.
+/// Checks that the page has the programmed bytes.
 static inline void chip_check(struct chip_calls *calls, esk_page_id page) {
     ESK_CHECK_INT(chip_read(calls, page), ESK_OK);
     ESK_CHECK_BYTES(calls->seen, calls->data,
                     calls->device->geometry.page_bytes);
 }
 
-/// The page reads as erased.
+/// Checks that the page reads as erased.
 static inline void chip_check_erased(struct chip_calls *calls,
                                      esk_page_id page) {
     ESK_CHECK_INT(chip_read(calls, page), ESK_OK);
@@ -66,7 +66,8 @@ static inline void chip_check_erased(struct chip_calls *calls,
     }
 }
 
-/// The driver keeps the device contract over the device's last blocks.
+/// Checks that the driver keeps the device contract on the device's last
+/// blocks.
 static inline void chip_check_contract(struct chip_calls *calls,
                                        uint32_t blocks) {
     static uint8_t pages[2 * sizeof calls->seen];
@@ -80,7 +81,7 @@ static inline void chip_check_contract(struct chip_calls *calls,
     ESK_CHECK_TEXT(calls->chip->violation, "");
 }
 
-/// A driver says so when there is no chip, whichever way its lines hang.
+/// Checks that a driver reports a missing chip, whatever the line's level is.
 static inline void chip_check_absent(struct chip_calls *calls) {
     struct esk_chip_faults *faults = &calls->chip->faults;
     faults->absent = ESK_CHIP_ABSENT_HIGH;
@@ -90,7 +91,8 @@ static inline void chip_check_absent(struct chip_calls *calls) {
     faults->absent = ESK_CHIP_PRESENT;
 }
 
-/// A program of a chip that stays busy ends within `low` .. `high` ms.
+/// Checks that a program of a chip that stays busy ends within `low` .. `high`
+/// ms.
 static inline void chip_check_stuck(struct chip_calls *calls, esk_page_id page,
                                     uint32_t low, uint32_t high) {
     uint64_t from = calls->chip->now_ns;
@@ -100,10 +102,10 @@ static inline void chip_check_stuck(struct chip_calls *calls, esk_page_id page,
     ESK_CHECK(calls->chip->now_ns - from < high * 1000000ull);
 }
 
-/// A transfer that fails at each byte of a program, `bytes` of them: the
-/// driver lets go of the chip, which takes the next command, and no program
-/// that was acknowledged is lost. `step` bytes at a time in the page's
-/// middle. Returns how many programs failed.
+/// Fails the transfer at each of the `bytes` bytes of a program, in the page's
+/// middle at `step` bytes at a time. The driver must release the chip, which
+/// accepts the next command, and must not lose an acknowledged program. Returns
+/// how many programs failed.
 static inline uint32_t chip_bus_error_at_every_byte(struct chip_calls *calls,
                                                     uint32_t bytes,
                                                     uint32_t step) {

@@ -19,7 +19,7 @@
 #include "test/harness/model_series.h"
 
 enum {
-    CHIP_LAP_TENTHS = 22, ///< how far round the ring before the cuts
+    CHIP_LAP_TENTHS = 22, ///< length of the run before the cuts
     CHIP_STEPS_MAX = 4000,
     CHIP_CUT_OPS = 12,
     CHIP_BUS_ERRORS = 40,
@@ -70,7 +70,7 @@ static inline int chip_step(struct chip_series *run) {
                : esk_model_series_append(&run->model);
 }
 
-/// Goes round the ring until everything has been overwritten.
+/// Appends until every page of the ring was overwritten.
 static inline void chip_fill(struct chip_series *run) {
     uint32_t pages = run->model.table.data_blocks *
                      run->device->geometry.block_pages * CHIP_LAP_TENTHS / 10;
@@ -83,7 +83,7 @@ static inline void chip_fill(struct chip_series *run) {
     chip_recover(run, true);
 }
 
-/// Works until the power goes: inside an operation, or at some byte.
+/// Works until the power is cut: inside an operation, or at some byte.
 static inline void chip_cut(struct chip_series *run, uint32_t number) {
     struct esk_model_series *model = &run->model;
     struct esk_chip *chip = run->chip;
@@ -108,8 +108,8 @@ static inline void chip_cut(struct chip_series *run, uint32_t number) {
     ESK_CHECK(!chip->on);
 }
 
-/// Transfers that fail while the table works: a call may fail, and none that
-/// did not may lose anything.
+/// Fails transfers while the table works: a call may fail, but no acknowledged
+/// row may be lost.
 static inline void chip_bus_errors(struct chip_series *run) {
     struct esk_chip *chip = run->chip;
     for (uint32_t i = 0; i < CHIP_BUS_ERRORS; i++) {
@@ -119,8 +119,8 @@ static inline void chip_bus_errors(struct chip_series *run) {
             int status = chip_step(run);
             ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
             esk_model_series_note_heads(&run->model);
-            /* The chip saw half a command, or no data after one whose answer
-               was lost, and nothing else amiss. */
+            /* The chip received half a command, or no data after a command
+               whose answer was lost, and no other wrong command. */
             ESK_CONTEXT("violation: %s", chip->violation);
             ESK_CHECK(chip->violations == 0 ||
                       strstr(chip->violation, "cut short") != NULL ||

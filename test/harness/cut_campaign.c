@@ -11,7 +11,7 @@
 enum {
     FAILURES_SHOWN = 3,
     DEEP_MAX = 3,     ///< cuts after the first one in one try
-    STEPS_AN_OP = 40, ///< more: the workload stands still
+    STEPS_AN_OP = 40, ///< more: the workload makes no progress
 };
 
 static const char *const mode_names[] = {"none",   "before", "after",
@@ -54,7 +54,7 @@ static void failure_print(struct cut_campaign *run, uint64_t op, uint32_t mode,
     fflush(stdout);
 }
 
-/// Saves the medium as the cut left it, if ESK_CUT_IMAGES names a folder.
+/// Saves the medium after the cut, if ESK_CUT_IMAGES names a folder.
 static void image_save(const struct cut_campaign *run) {
     const char *folder = getenv("ESK_CUT_IMAGES");
     char path[400];
@@ -67,7 +67,7 @@ static void image_save(const struct cut_campaign *run) {
     }
 }
 
-/// One try: the cut, recovery, perhaps deeper cuts, going on.
+/// One try: the cut, recovery, perhaps further cuts, and the rest of the run.
 static void try_run(struct cut_campaign *run, uint64_t op, uint32_t mode,
                     uint32_t number) {
     kind->restore(CUT_BEFORE_STEP);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the power-cut campaign runs over: media, tables and workloads.
+/// Configurations of the power-cut campaign: media, tables and workloads.
 #ifndef ESK_TEST_CUT_CONFIGS_H
 #define ESK_TEST_CUT_CONFIGS_H
 
@@ -29,15 +29,15 @@ struct cut_config {
     bool side;          ///< another table is created, filled and dropped
     bool remounts;      ///< clean mounts now and then
     bool dirty;         ///< the medium starts with garbage
-    uint16_t cache;     ///< programs that the medium keeps back until a sync
+    uint16_t cache;     ///< programs that the medium caches until a sync
     bool erase_keeps;   ///< erase leaves the bytes as they are
-    bool whole_writes;  ///< what a cut ends is as before or as meant
+    bool whole_writes;  ///< an interrupted program has old or new bytes, no mix
 };
 
 extern const struct cut_config cut_configs[];
 extern const size_t cut_config_count;
 
-/// The table that comes and goes beside the one under test.
+/// The table that is created and dropped beside the one under test.
 struct cut_side {
     void *arena;
     uint32_t arena_bytes;
@@ -54,14 +54,14 @@ bool cut_model_series_make(const struct cut_config *config,
 
 void cut_side_free(struct cut_side *side);
 
-/// Does one step of the workload. What is a normal outcome is ESK_OK here.
+/// Does one step of the workload. A normal outcome is ESK_OK.
 int cut_step(const struct cut_config *config, struct esk_model_series *model,
              struct cut_side *side);
 
 /// Creates, fills or drops the side table.
 int cut_side_step(struct esk_model_series *model, struct cut_side *side);
 
-/// Checks the side table after a recovery, and settles what is there.
+/// Checks the side table after a recovery, and records whether it exists.
 bool cut_side_verify(struct esk_model_series *model, struct cut_side *side);
 
 #endif

@@ -15,7 +15,7 @@ enum {
     SIDE_BLOCKS = 6,
     MAKE_TRIES = 40,
     SIDE_ROWS = 3,
-    SIDE_ARENA_BYTES = 4096, ///< beside its page frames
+    SIDE_ARENA_BYTES = 4096, ///< in addition to its page frames
 };
 
 static const struct esk_column side_columns[] = {
@@ -151,7 +151,7 @@ void cut_side_free(struct cut_side *side) {
     side->arena = NULL;
 }
 
-/// Appends a row and syncs as the configuration says.
+/// Appends a row and syncs as configured.
 static int append_step(const struct cut_config *config,
                        struct esk_model_series *model) {
     int status = esk_model_series_append(model);

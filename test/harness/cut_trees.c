@@ -9,7 +9,7 @@
     .store = (store_), .key_type = ESK_TYPE_U32, .key_range = (range_),        \
     .pad_bytes = (pad_)
 
-/* Trees in place on a medium that keeps back so many programs. */
+/* Trees in place on a medium that caches so many programs. */
 #define CACHED(cache_)                                                         \
     {.name = "inplace-cache-" #cache_,                                         \
      .table = {TREE(ESK_STORE_INPLACE, 200, 40)},                              \

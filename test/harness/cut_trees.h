@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the campaigns of trees run over: stores and parts on media of their
+/// Configurations of the campaigns of trees: stores and parts on media of their
 /// kind.
 #ifndef ESK_TEST_CUT_TREES_H
 #define ESK_TEST_CUT_TREES_H
@@ -15,7 +15,7 @@ struct cut_tree {
     uint32_t ops;      ///< programs and erases of the workload
     uint32_t prefill;  ///< steps before it
     bool whole_writes; ///< the medium never tears a page
-    uint8_t cache;     ///< programs it keeps until a sync
+    uint8_t cache;     ///< programs that it caches until a sync
     uint8_t ecc_word;  ///< bytes with an ECC of their own; 0: no ECC
     uint32_t bad_blocks;
 };

@@ -17,8 +17,8 @@
 /// `N passed, N failed`. Arguments choose tests by a part of the name;
 /// ESK_TEST_LIST=1 lists them.
 ///
-/// A check leaves by longjmp: it may stand in a helper that a test calls, and
-/// what the test holds on the heap is lost when it fails.
+/// A failed check leaves by longjmp: it may be in a helper that a test calls,
+/// and memory of the test on the heap is lost.
 #ifndef ESK_TEST_H
 #define ESK_TEST_H
 
@@ -44,11 +44,11 @@ struct esk_test_state {
     const char *claim;
     char context[256];
     jmp_buf leave;
-    jmp_buf *asserted; ///< where an assertion that is expected goes
+    jmp_buf *asserted; ///< jump target of an expected assertion
 };
 
-/// Whether campaigns in tests go all the way: ESK_DEEP is set, as in the steps
-/// of `make check` with sanitizers and coverage. `make test` is quick.
+/// Whether campaigns in tests are complete: ESK_DEEP is set, as in the steps of
+/// `make check` with sanitizers and coverage. `make test` is quick.
 static inline bool esk_test_is_deep(void) {
     return getenv("ESK_DEEP") != NULL;
 }
@@ -176,7 +176,7 @@ static inline void esk_test_check_bytes_(const void *actual,
         }                                                                      \
     } while (0)
 
-/// Holds when `held` is true; else fails with what `why` says then.
+/// Holds when `held` is true; else fails with the text of `why`.
 #define ESK_CHECK_HELD(held, why) ESK_CHECK_TEXT((held) ? "" : (why), "")
 
 /// Holds when `call` breaks an assertion of the core. Only where those are
@@ -192,8 +192,8 @@ static inline void esk_test_check_bytes_(const void *actual,
         }                                                                      \
     } while (0)
 
-/// Sets what a failure prints beside the claim, as printf: geometry and seed.
-/// Holds until the next one or the test's end.
+/// Sets the context that a failure prints, as printf: geometry and seed. Valid
+/// until the next one or the test's end.
 #define ESK_CONTEXT(...) esk_test_context_(__VA_ARGS__)
 
 /// Runs one test; returns whether it held.

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A device in front of another, whose reads and syncs fail, and whose programs
-/// lie, when told to.
+/// fail silently, on request.
 ///
 ///     failing_device_make(&front, esk_sim_device(sim));
 ///     read_fails = 3;                the third read from now fails
@@ -20,11 +20,11 @@
 #include "esker/device.h"
 #include "esker/status.h"
 
-/// What becomes of a read that fails.
+/// The effect of a failing read.
 enum read_failure {
     READ_BROKEN,  ///< the transfer fails, and when it is tried again: ESK_E_IO
     READ_HICCUP,  ///< the transfer fails once: ESK_E_IO
-    READ_CORRUPT, ///< no ECC could mend it: ESK_E_CORRUPT
+    READ_CORRUPT, ///< ECC cannot correct it: ESK_E_CORRUPT
     READ_FLIPPED, ///< a wrong byte, unnoticed
     READ_ERASED,  ///< a line that was not driven: bytes as if erased
 };
@@ -38,7 +38,7 @@ static uint32_t read_again;
 /// Later reads in a row that fail as well.
 static uint32_t read_fails_more;
 
-/// How they do.
+/// The way in which they fail.
 static enum read_failure read_fails_as;
 
 /// Reads that failed so far.
@@ -51,14 +51,13 @@ static uint16_t broken_offset;
 /// Whether syncs fail.
 static bool sync_fails;
 
-/// Syncs that pass before they do.
+/// Syncs that succeed before that.
 static uint32_t syncs_pass;
 
-/// The program, counted from 1, that changes a bit and says that it did not; 0:
-/// none.
+/// The program, counted from 1, that changes a bit but returns ESK_OK; 0: none.
 static uint32_t program_lies;
 
-/// The calls of the devices behind: one simulator's are all simulators'.
+/// The calls of the devices behind: all simulators have the same.
 static const struct esk_device_ops *failing_behind;
 static struct esk_device_ops failing_ops;
 
@@ -124,7 +123,7 @@ static inline int failing_program(const struct esk_device *device,
     return failing_behind->program(device, page, offset, buffer, bytes);
 }
 
-/// Fills in `front`, which goes on to `behind` and fails nothing yet.
+/// Fills in `front`, which passes calls to `behind` and fails none yet.
 static inline void failing_device_make(struct esk_device *front,
                                        const struct esk_device *behind) {
     failing_behind = behind->ops;
@@ -145,8 +144,8 @@ static inline void failing_device_make(struct esk_device *front,
     program_lies = 0;
 }
 
-/// Lets read number `read` from now fail, the next being 1, and `more` after
-/// it.
+/// Makes read number `read` from now fail, the next being 1, and `more` reads
+/// after it.
 static inline void fail_from(uint32_t read, uint32_t more,
                              enum read_failure how) {
     read_fails = read;

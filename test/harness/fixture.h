@@ -40,7 +40,7 @@ static const struct esk_geometry fixture_nor = ESK_NOR(64, 8, 256);
 /// NAND: a page is programmed once, so a sync costs a page.
 static const struct esk_geometry fixture_nand = ESK_NAND(64, 16, 512);
 
-/// SD and the like: pages are overwritten, erase keeps what was there.
+/// SD and the like: pages are overwritten, erase does nothing.
 static const struct esk_geometry fixture_sd = ESK_CARD(64, 8, 512);
 
 static inline void fixture_mount(struct esk_fixture *fixture) {
@@ -106,7 +106,7 @@ static inline void fixture_open(struct esk_fixture *fixture, const char *name,
     ESK_CHECK_INT(fixture_try_open(fixture, name, config), ESK_OK);
 }
 
-/// Forgets all RAM, mounts and opens again.
+/// Drops all RAM, mounts and opens again.
 static inline void fixture_reboot(struct esk_fixture *fixture) {
     esk_sim_power_on(fixture->sim);
     memset(fixture->arena, 0xA5, fixture->arena_bytes);
@@ -114,7 +114,7 @@ static inline void fixture_reboot(struct esk_fixture *fixture) {
     fixture_open(fixture, fixture->name, fixture->config);
 }
 
-/// Frees everything; the medium must never have been misused.
+/// Frees everything; checks that the medium was never misused.
 static inline void fixture_end(struct esk_fixture *fixture) {
     ESK_CHECK_TEXT(esk_sim_violation(fixture->sim), "");
     esk_sim_destroy(fixture->sim);

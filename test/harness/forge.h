@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Pages of the meta halves as a forger leaves them: other bytes, and a
-/// checksum that is right.
+/// Forged pages of the meta halves: other bytes, with a valid checksum.
 #ifndef ESK_TEST_FORGE_H
 #define ESK_TEST_FORGE_H
 

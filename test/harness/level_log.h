@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A log of levels for a fixture: a key and an indexed level of 50 that follows
-/// from the row's number.
+/// A log of levels for a fixture: a key, and an indexed level of 50 levels that
+/// is computed from the row's number.
 #ifndef ESK_TEST_LEVEL_LOG_H
 #define ESK_TEST_LEVEL_LOG_H
 
@@ -48,8 +48,8 @@ static inline void level_start(struct esk_fixture *fixture,
     fixture_open(fixture, "log", config);
 }
 
-/// Rows of `level` that a cursor over `query` gives, each held against the
-/// number that `number_of` says its key has.
+/// Counts the rows of `level` of a cursor over `query`, and compares each with
+/// the number that `number_of` returns for its key.
 static inline uint32_t level_count(struct esk_fixture *fixture, int16_t level,
                                    const struct esk_series_query *query,
                                    uint32_t (*number_of)(uint32_t key)) {

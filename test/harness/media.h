@@ -6,7 +6,7 @@
 ///     static const struct esk_geometry nand = ESK_NAND(160, 8, 512);
 ///     {.name = "small", .geometry = ESK_NOR(18, 8, 256), ...}
 ///
-/// blocks, pages a block and bytes a page; blocks 0: the test fits them.
+/// blocks, pages a block and bytes a page; blocks 0: the test chooses.
 #ifndef ESK_TEST_MEDIA_H
 #define ESK_TEST_MEDIA_H
 

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A model: a series table on a simulated medium beside a plain array of
-/// what it has to hold.
+/// A model: a series table on a simulated medium beside a plain array of its
+/// expected rows.
 ///
 ///     model  --append, sync, crash, recover-->  series table on a simulator
 ///      |                                          |
 ///      expected: rows appended, last synced       verify: table against rows
 ///
-/// A row's bytes follow from its key and its generation, which rises with
-/// each power cut: a row that a cut took and a later one with the same key
-/// differ, so stale bytes never pass for new ones.
+/// A row's bytes follow from its key and its generation, which rises with each
+/// power cut: a row lost in a cut and a later row with the same key differ, so
+/// stale bytes never look like new ones.
 ///
-/// What a table must hold after any number of cuts, and what
+/// What a table must have after any number of cuts, and what
 /// esk_model_series_verify checks:
 ///
 ///  1. Every row that sync acknowledged and that retention keeps, byte for
 ///     byte, with its variable value.
 ///  2. Of the rows after the last sync, a prefix in order. Rows that were read
-///     after a cut count as synced; where the medium caches and its power
-///     stayed on, only the next sync makes them so.
+///     after a cut count as synced; if the medium caches and its power stayed
+///     on, only after the next sync.
 ///  3. Nothing else: no row that was never accepted, none twice, none out of
-///     order, none below an erase_before that was acknowledged, none that an
-///     erase_after dropped. A cut erase_after took effect or did not.
+///     order, none below an acknowledged erase_before, none that an erase_after
+///     dropped. An erase_after in a cut took effect or did not.
 ///  4. Every way to read gives the same rows: forward, backward, by value,
 ///     get, floor, ceiling, count; esk_series_check finds nothing wrong.
 ///
@@ -33,9 +33,9 @@
 ///     every position from  roundup(H, P) + P * max(ahead, due) + P * bad
 ///                          - B * P  on
 ///
-/// where `due` is 1 when H is at a block's beginning and 0 otherwise: at
-/// least B - 1 - ahead - bad blocks of the newest pages. Values likewise, in
-/// their own ring.
+/// where `due` is 1 when H is the first position of a block and 0 otherwise: at
+/// least B - 1 - ahead - bad blocks of the newest pages. The same for values,
+/// in their own ring.
 #ifndef ESK_TEST_MODEL_SERIES_H
 #define ESK_TEST_MODEL_SERIES_H
 
@@ -48,13 +48,13 @@ enum {
     ESK_MODEL_SERIES_VALUE_BYTES_MAX = 16384,
 };
 
-/// The table of a model: what its columns and options are. Zero: plain.
+/// The table of a model: columns and options. Zero: plain.
 struct esk_model_series_table {
     bool wide_key;    ///< an i64 key with negative values, else u32
     bool edges_given; ///< of the first index; else learned
     bool has_var;
     bool no_marks;       ///< the driver keeps no bad-block marks
-    bool keys_repeat;    ///< needs pad_bytes, by which such rows differ
+    bool keys_repeat;    ///< needs pad_bytes, so that such rows differ
     uint8_t index_count; ///< 0, 1 (v: i32) or 2 (v, and w: i16)
     uint8_t full_policy; ///< enum esk_full_policy
     uint8_t group_pages;
@@ -65,7 +65,7 @@ struct esk_model_series_table {
     uint16_t pad_bytes;  ///< width of a bytes column; 0: none
     uint16_t key_index_bytes;
     uint16_t value_bytes; ///< most bytes of an ordinary value
-    uint32_t data_blocks; ///< once it is made: of the data ring
+    uint32_t data_blocks; ///< when it is made: of the data ring
     uint32_t index_blocks;
     uint32_t var_blocks;
     const struct esk_series_parts *parts; ///< opened with; NULL: all
@@ -77,12 +77,12 @@ struct esk_model_series_row {
     uint32_t generation;
     uint32_t repeat;       ///< rows of its key before it
     uint32_t position;     ///< of its page, or one not above it
-    uint32_t var_position; ///< of its value's first page, likewise
+    uint32_t var_position; ///< of its value's first page, or one not above it
     int32_t v;
     int16_t w;
 };
 
-/// What the table has to hold.
+/// The expected contents of the table.
 struct esk_model_series_expected {
     uint64_t random; ///< the workload's generator
     int64_t key_next;
@@ -93,7 +93,7 @@ struct esk_model_series_expected {
     uint32_t placed;     ///< of these, in a page that is complete
     uint32_t keep;       ///< positions from here on are retained
     uint32_t var_keep;
-    uint32_t data_head; ///< before the call that is under way
+    uint32_t data_head; ///< before the present call
     uint32_t var_head;
     uint32_t generation;
     uint32_t ahead; ///< blocks that steps may have erased ahead
@@ -103,13 +103,13 @@ struct esk_model_series_expected {
     bool has_left; ///< an erase_after has not ended: its rows that stay are
     uint32_t left; ///< these
     bool crashed;  ///< since the last verify
-    bool kept;     ///< that crash left the medium its power, and its cache
+    bool kept;     ///< that crash did not affect the medium's power and cache
     struct esk_model_series_row rows[ESK_MODEL_SERIES_ROWS_MAX];
 };
 
 struct esk_model_series {
     struct esk_sim *sim;             ///< NULL after esk_model_series_make_on
-    const bool *on;                  ///< power, where there is no simulator
+    const bool *on;                  ///< power, if there is no simulator
     const struct esk_device *device; ///< the simulator's, or one around it
     struct esk_device_ops ops_unmarked;
     struct esk_device device_unmarked;
@@ -124,10 +124,10 @@ struct esk_model_series {
     uint32_t *found; ///< scratch: the rows that the last verify found
     uint32_t found_count;
     uint32_t seen;           ///< the model's rows up to the newest one read
-    uint32_t optional;       ///< rows found that retention no longer keeps
+    uint32_t optional;       ///< rows found outside the retention
     uint32_t values_damaged; ///< of rows whose values may be dropped
-    uint32_t pages_passed;   ///< by the last scan, as its cursor says
-    bool has_gap;            ///< more than were read and proved nothing
+    uint32_t pages_passed;   ///< by the last scan, from its cursor
+    bool has_gap;            ///< more than the invalid pages that were read
     int64_t lowest;          ///< lowest key found
     struct esk_column columns[6];
     struct esk_index_spec indexes[2];
@@ -147,13 +147,13 @@ struct esk_model_series {
     uint32_t index_blocks;
     uint32_t var_blocks;
     uint32_t sync_blocks;
-    bool caches;  ///< a cut may take what was programmed since the last sync
+    bool caches;  ///< a cut may lose programs since the last sync
     bool lenient; ///< pages may be damaged: rows may be missing, never wrong
     struct esk_model_series_expected *expected;
-    char why[320]; ///< what the last failed call found
+    char why[320]; ///< reason of the last failed call
 };
 
-/// Everything of a model that a power cut or a call can change.
+/// All state of a model that a power cut or a call can change.
 struct esk_model_series_save {
     struct esk_sim *sim;
     struct esk_volume volume;
@@ -168,9 +168,9 @@ int esk_model_series_make(struct esk_model_series *model,
                           const struct esk_model_series_table *table,
                           const struct esk_sim_config *config, uint64_t seed);
 
-/// The same on any erased device, which the caller keeps: then model->sim is
-/// NULL, no save can be made, and a crash leaves the power to the caller.
-/// on    kept: whether the device has power.
+/// The same on any erased device of the caller: then model->sim is NULL, no
+/// save can be made, and after a crash the caller turns on the power.
+/// on    borrowed: whether the device has power.
 int esk_model_series_make_on(struct esk_model_series *model,
                              const struct esk_model_series_table *table,
                              const struct esk_device *device, const bool *on,
@@ -183,7 +183,7 @@ void esk_model_series_save_make(struct esk_model_series_save *save,
                                 const struct esk_model_series *model);
 void esk_model_series_save_free(struct esk_model_series_save *save);
 
-/// Keeps the model's state in `save`, and puts it back.
+/// Copies the model's state to `save`, and back.
 void esk_model_series_keep(struct esk_model_series_save *save,
                            const struct esk_model_series *model);
 void esk_model_series_restore(struct esk_model_series *model,
@@ -205,7 +205,7 @@ int esk_model_series_sync(struct esk_model_series *model);
 /// Does up to `budget` steps of the volume.
 int esk_model_series_step(struct esk_model_series *model, uint16_t budget);
 
-/// Erases the rows before about `eighths` in eight of what there is.
+/// Erases the rows before about `eighths` in eight of all rows.
 int esk_model_series_erase_before(struct esk_model_series *model,
                                   uint32_t eighths);
 
@@ -213,18 +213,17 @@ int esk_model_series_erase_before(struct esk_model_series *model,
 int esk_model_series_erase_after(struct esk_model_series *model,
                                  uint32_t eighths);
 
-/// Forgets all RAM, as a power cut does, and brings the power back.
+/// Drops all RAM, as a power cut does, and turns on the power.
 void esk_model_series_crash(struct esk_model_series *model);
 
 /// Mounts and opens. Returns ESK_OK or what failed, with model->why.
 int esk_model_series_recover(struct esk_model_series *model);
 
-/// Holds the open table against the expected, then takes the rows it lost off
-/// the model's end. `full` asks for every way to read. False: model->why.
+/// Checks the open table against the expected rows, then removes the rows that
+/// it lost from the model. `full` reads in every way. False: model->why.
 bool esk_model_series_verify(struct esk_model_series *model, bool full);
 
-/// Writes the row that follows from `row` into `bytes`, its variable
-/// reference zero.
+/// Writes the bytes of `row` into `bytes`, with a zero variable reference.
 void esk_model_series_row_fill(const struct esk_model_series *model,
                                const struct esk_model_series_row *row,
                                uint8_t *bytes);
@@ -239,16 +238,16 @@ uint32_t esk_model_series_value_fill(const struct esk_model_series *model,
 bool esk_model_series_row_find(const struct esk_model_series *model,
                                uint8_t *bytes, uint32_t from, uint32_t *index);
 
-/// Notes why a check failed; returns false.
+/// Records why a check failed; returns false.
 __attribute__((format(printf, 2, 3))) bool
 esk_model_series_fail(struct esk_model_series *model, const char *format, ...);
 
-/// Positions from here on are retained; see the head of this file.
+/// First position that is retained; see the head of this file.
 uint32_t esk_model_series_retained(uint32_t head, uint32_t pages,
                                    uint32_t blocks, uint32_t ahead,
                                    uint32_t bad);
 
-/// Tells the model where the rings' heads are, before and after a call.
+/// Records the positions of the rings' heads, before and after a call.
 void esk_model_series_note_heads(struct esk_model_series *model);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The model's rows: what they hold, and the calls that change the table.
+/// The model's rows: their bytes, and the calls that change the table.
 #include <string.h>
 
 #include "base/bytes.h"
@@ -115,7 +115,7 @@ bool esk_model_series_row_find(const struct esk_model_series *model,
     return false;
 }
 
-/// The rows that were in the page in RAM are where the head was.
+/// Sets the position of the rows that were in the page in RAM.
 static void rows_place(struct esk_model_series *model, uint32_t before) {
     struct esk_model_series_expected *expected = model->expected;
     uint32_t head = model->series->data.head;
@@ -128,7 +128,7 @@ static void rows_place(struct esk_model_series *model, uint32_t before) {
     }
 }
 
-/// Takes rows off the model's front that no page can hold any more.
+/// Removes rows from the model's front that no page can have any more.
 static void model_prune(struct esk_model_series_expected *expected) {
     uint32_t gone = 0;
     if (expected->count < ESK_MODEL_SERIES_ROWS_MAX) {
@@ -151,8 +151,8 @@ static bool power_is_on(const struct esk_model_series *model) {
     return model->sim != NULL ? esk_sim_is_on(model->sim) : *model->on;
 }
 
-/// How far above the key of `row` the next one is. Keys that repeat do so over
-/// several pages now and then.
+/// Difference of the next row's key to the key of `row`. Keys that repeat do so
+/// over several pages now and then.
 static int64_t key_step(const struct esk_model_series *model,
                         const struct esk_model_series_row *row) {
     uint64_t hash = row_hash(row, 3);
@@ -260,14 +260,14 @@ int esk_model_series_erase_before(struct esk_model_series *model,
     return status;
 }
 
-/// Takes the rows from number `left` on off the model. What was in RAM has
-/// been programmed: rows to come are on other pages.
+/// Removes the rows from number `left` on from the model. The rows in RAM were
+/// programmed: later rows are on other pages.
 static void rows_drop(struct esk_model_series_expected *expected,
                       uint32_t left) {
     expected->count = left;
     expected->synced = left;
     expected->placed = left;
-    expected->generation++; /* rows to come are others */
+    expected->generation++; /* later rows differ */
 }
 
 int esk_model_series_erase_after(struct esk_model_series *model,
@@ -298,7 +298,7 @@ int esk_model_series_erase_after(struct esk_model_series *model,
     }
     if (status == ESK_E_LIMIT) {
         expected->has_left = false;
-        expected->synced = expected->count; /* it is flushed first */
+        expected->synced = expected->count; /* flushed first */
         expected->placed = expected->count;
     }
     return status == ESK_E_LIMIT ? ESK_OK : status;

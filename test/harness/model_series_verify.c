@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Checks an open table against the model; model_series.h says what must hold.
+/// Checks an open table against the model; see model_series.h.
 #include <string.h>
 
 #include "base/bytes.h"
@@ -22,7 +22,7 @@ static bool must_see_value(const struct esk_model_series *model,
     return !model->lenient && row->var_position >= model->expected->var_keep;
 }
 
-/// Checks the value of the row at `bytes`, which is the model's `row`.
+/// Checks the value of the row at `bytes`, the model's `row`.
 static bool value_verify(struct esk_model_series *model,
                          const struct esk_model_series_row *row,
                          const uint8_t *bytes) {
@@ -57,8 +57,8 @@ static bool value_verify(struct esk_model_series *model,
     return true;
 }
 
-/// Whether row `index` is in a block that may be erased already, or half
-/// erased: then it may be read one time and not the next.
+/// Whether row `index` is in a block that may be erased, completely or in part:
+/// then a read may succeed one time and not the next.
 static bool may_be_dropped(const struct esk_model_series *model,
                            uint32_t index) {
     return model->expected->rows[index].position < model->expected->keep;
@@ -74,7 +74,7 @@ static bool floor_verify(struct esk_model_series *model, uint32_t index) {
                                  (long long)key, (long long)expected->floor);
 }
 
-/// Reads every row forward into model->found, those aside that may be dropped.
+/// Reads every row forward into model->found, except those that may be dropped.
 static bool forward_verify(struct esk_model_series *model) {
     struct esk_series_cursor cursor;
     uint8_t bytes[ESK_MODEL_SERIES_ROW_BYTES_MAX];
@@ -129,7 +129,7 @@ static bool forward_verify(struct esk_model_series *model) {
     return true;
 }
 
-/// Decides whether the erase_before that a cut interrupted took effect.
+/// Finds out whether the erase_before that a cut interrupted took effect.
 static void floor_settle(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
     if (expected->has_floor_maybe && model->lowest >= expected->floor_maybe) {
@@ -141,7 +141,7 @@ static void floor_settle(struct esk_model_series *model) {
     expected->has_floor_maybe = false;
 }
 
-/// Decides whether the erase_after that a cut interrupted took effect.
+/// Finds out whether the erase_after that a cut interrupted took effect.
 static void left_settle(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
     if (expected->has_left && model->seen <= expected->left &&
@@ -157,7 +157,7 @@ static void left_settle(struct esk_model_series *model) {
     expected->has_left = false;
 }
 
-/// Checks that every row that has to be there was found.
+/// Checks that every required row was found.
 static bool complete_verify(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
     uint32_t last = model->seen;
@@ -182,7 +182,7 @@ static bool complete_verify(struct esk_model_series *model) {
     return true;
 }
 
-/// Takes the rows that were lost off the model's end.
+/// Removes the lost rows from the model's end.
 static void model_settle(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
     uint32_t count = model->seen;
@@ -203,7 +203,7 @@ static void model_settle(struct esk_model_series *model) {
     }
 }
 
-/// A query for the test, and what the model says to it.
+/// A query for the test, and its expected result.
 struct model_series_query {
     struct esk_series_query query;
     struct esk_series_range range;
@@ -307,16 +307,16 @@ static bool query_verify(struct esk_model_series *model,
 typedef int (*model_series_lookup)(struct esk_series *series, esk_key key,
                                    void *row);
 
-/// Looks `key` up and checks that the answer is row `expected` of those
-/// found; UINT32_MAX: none.
+/// Reads `key` and checks that the result is row `expected` of those found;
+/// UINT32_MAX: none.
 static bool lookup_verify(struct esk_model_series *model, const char *name,
                           model_series_lookup lookup, int64_t key,
                           uint32_t expected) {
     uint8_t bytes[ESK_MODEL_SERIES_ROW_BYTES_MAX];
     uint32_t index = 0;
     int status = lookup(model->series, (esk_key)key, bytes);
-    /* Below the oldest row may be what is left of a dropped block, or a page
-       whose program failed. */
+    /* Below the oldest row there may be rows of a block that is dropped in
+       part, or a page whose program failed. */
     bool oldest = model->found_count == 0 ||
                   key < model->expected->rows[model->found[0]].key;
     bool may_miss = model->lenient || model->optional > 0 || oldest;
@@ -382,9 +382,9 @@ static bool lookups_verify(struct esk_model_series *model) {
                          rows[model->found[0]].key - 1, UINT32_MAX);
 }
 
-/// Whether `count` may be told of the rows that were found. The block that
-/// gives way next may be erased in part: a page of it may read once and not
-/// again, and its rows be counted though no scan found them.
+/// Whether `count` is a possible count of the rows found. The block that is
+/// dropped next may be erased in part: one of its pages may be readable once
+/// and not again, so its rows may be counted though no scan found them.
 static bool count_holds(const struct esk_model_series *model, uint32_t count) {
     const struct esk_model_series_expected *expected = model->expected;
     uint32_t more = count - model->found_count;
@@ -393,7 +393,7 @@ static bool count_holds(const struct esk_model_series *model, uint32_t count) {
                          expected->rows[first - 1].position < expected->keep);
 }
 
-/// What esk_series_count and esk_series_check say.
+/// Checks esk_series_count and esk_series_check.
 static bool report_verify(struct esk_model_series *model) {
     struct esk_series_report report;
     uint32_t count = 0;

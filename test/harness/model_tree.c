@@ -205,7 +205,7 @@ int esk_model_tree_delete(struct esk_model_tree *model, uint32_t number) {
     return status;
 }
 
-/// Whether `row` is key `number` as the model has it.
+/// Whether `row` is the model's row of key `number`.
 static bool row_is(struct esk_model_tree *model, uint32_t number,
                    const uint8_t *row) {
     uint8_t expected[ESK_MODEL_TREE_ROW_BYTES_MAX];
@@ -224,7 +224,7 @@ static int32_t model_near(const struct esk_model_tree *model, int32_t number,
     return number < model->range ? number : -1;
 }
 
-/// Holds a read's outcome against row `number` of the expected; -1: none.
+/// Checks the outcome of a read against row `number` of the expected; -1: none.
 static bool read_is(struct esk_model_tree *model, const char *call, int status,
                     int32_t number, const uint8_t *row) {
     int expected = number < 0 ? ESK_NOT_FOUND : ESK_OK;
@@ -305,9 +305,9 @@ static bool delete_check(struct esk_model_tree *model, uint32_t number) {
                                there ? "there" : "not there");
 }
 
-/// Whether a batch may be refused for want of room. Where nodes move: those
-/// that there are leave no room for `pages`, or a block. In place: `pages`, or
-/// the slots that the region keeps, may be too few for a change of a path.
+/// Whether a batch may be refused for lack of room. Copy-on-write: the nodes
+/// leave no room for `pages`, or a block. In place: `pages`, or the region's
+/// slots, may be too few for a change of a path.
 static bool batch_may_be_full(struct esk_model_tree *model, uint32_t pages) {
     struct esk_tree_stats stats;
     esk_tree_stats(model->tree, &stats);
@@ -430,7 +430,8 @@ void esk_model_tree_model_set(struct esk_model_tree *model,
     }
 }
 
-/// Every row from `from` to `to`, one way, against the expected.
+/// Checks every row from `from` to `to`, in one direction, against the
+/// expected.
 static bool cursor_verify(struct esk_model_tree *model, int32_t from,
                           int32_t to, bool backward) {
     uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A model: a tree table on a simulated medium beside a sorted array of what
-/// it has to hold. A row's bytes follow from its key's number and a version
-/// that rises with every put, so that an old row never passes for a new one.
+/// A model: a tree table on a simulated medium beside a sorted array of its
+/// expected rows. A row's bytes follow from its key's number and a version that
+/// rises with every put, so an old row never looks like a new one.
 #ifndef ESK_TEST_MODEL_TREE_H
 #define ESK_TEST_MODEL_TREE_H
 
@@ -12,7 +12,7 @@
 
 enum { ESK_MODEL_TREE_KEYS_MAX = 4096, ESK_MODEL_TREE_ROW_BYTES_MAX = 8192 };
 
-/// Every kind of key: those of one byte have 250 values and stand first.
+/// Every kind of key; those of one byte have 250 values and come first.
 enum { ESK_MODEL_TREE_KEY_TYPES = 14, ESK_MODEL_TREE_KEY_TYPES_SHORT = 3 };
 
 struct esk_model_tree_key_type {
@@ -23,7 +23,7 @@ struct esk_model_tree_key_type {
 extern const struct esk_model_tree_key_type
     esk_model_tree_key_types[ESK_MODEL_TREE_KEY_TYPES];
 
-/// What the table is. Zero: plain.
+/// Parameters of the table. Zero: plain.
 struct esk_model_tree_table {
     uint8_t store; ///< enum esk_tree_store
     uint8_t k_percent;
@@ -33,12 +33,12 @@ struct esk_model_tree_table {
     uint8_t checksum;
     uint16_t key_bytes; ///< of a BYTES key
     uint16_t pad_bytes; ///< width of a bytes column; 0: none
-    uint16_t key_range; ///< keys there can be; 0: 2000, or all of a byte
-    uint32_t blocks;    ///< 0: what the device has
+    uint16_t key_range; ///< number of possible keys; 0: 2000, or all of a byte
+    uint32_t blocks;    ///< 0: all of the device
     bool no_batches;
     bool merges;          ///< the tree is opened to merge nodes
-    uint16_t batch_pages; ///< in place: it has batches
-    uint8_t write_frames; ///< moving: of a write cache
+    uint16_t batch_pages; ///< in place: has batches
+    uint8_t write_frames; ///< copy-on-write: of a write cache
 };
 
 /// Version 0: no such row.
@@ -68,7 +68,7 @@ struct esk_model_tree {
     char why[300];
 };
 
-/// Whether `store` is one for media that overwrite, and for no other.
+/// Whether `store` is for media that overwrite, and only for these.
 static inline bool esk_model_tree_overwrites(uint8_t store) {
     return store <= ESK_STORE_JOURNALED;
 }
@@ -93,33 +93,33 @@ void esk_model_tree_key(const struct esk_model_tree *model, uint32_t number,
 void esk_model_tree_row(const struct esk_model_tree *model, uint32_t number,
                         uint32_t version, uint8_t *row);
 
-/// One random call, its outcome held against the expected. False: model->why.
+/// One random call; its outcome is checked. False: model->why.
 bool esk_model_tree_call(struct esk_model_tree *model);
 
 /// Puts key `number`. Changes the model when it succeeds.
 int esk_model_tree_put(struct esk_model_tree *model, uint32_t number);
 int esk_model_tree_delete(struct esk_model_tree *model, uint32_t number);
 
-/// Begins a batch with room for `pages`, or ends the one there is: takes it
-/// back or commits it. False, with model->why, for an outcome that is wrong.
+/// Begins a batch with room for `pages`, or ends the present one: aborts or
+/// commits it. False, with model->why, for a wrong outcome.
 bool esk_model_tree_batch(struct esk_model_tree *model, uint32_t pages,
                           bool takes_back);
 
-/// Mounts and opens. Returns the status of what failed.
+/// Mounts and opens. Returns the status of the first failure.
 int esk_model_tree_open(struct esk_model_tree *model);
 
 /// Closes, unmounts, mounts, opens; a batch is lost.
 bool esk_model_tree_remount(struct esk_model_tree *model);
 
-/// Reads the table in order: the version of every key, 0 for no row. False
-/// for a row that no put can have made, or one out of order.
+/// Reads the table in order: the version of every key, 0 for no row. False for
+/// a row that no put made, or one out of order.
 bool esk_model_tree_read_all(struct esk_model_tree *model, uint32_t *versions);
 
 /// Makes `versions` the expected.
 void esk_model_tree_model_set(struct esk_model_tree *model,
                               const uint32_t *versions);
 
-/// Reads everything in every way and holds it against the expected.
+/// Reads everything in every way and compares it with the expected.
 bool esk_model_tree_verify(struct esk_model_tree *model);
 
 __attribute__((format(printf, 2, 3))) bool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A ring on a simulator, with no volume but its fields, and pages that say
-/// how many there were before them.
+/// A ring on a simulator, with only the fields of a volume, and pages that
+/// contain the number of pages before them.
 #ifndef ESK_TEST_RING_FIXTURE_H
 #define ESK_TEST_RING_FIXTURE_H
 
@@ -56,7 +56,7 @@ static inline void ring_fixture_end(struct ring_fixture *fixture) {
     esk_sim_destroy(fixture->sim);
 }
 
-/// Appends a page that says how many there were before it.
+/// Appends a page with the number of pages before it.
 static inline int ring_fixture_append(struct ring_fixture *fixture,
                                       uint32_t *position) {
     esk_store_u32(fixture->page + ESK_ENVELOPE_BYTES, fixture->appended);
@@ -73,9 +73,9 @@ static inline void ring_fixture_append_many(struct ring_fixture *fixture,
     }
 }
 
-/// Every position of tail .. head reads back, but for `holes`, in the order
-/// of appending and up to the newest. (A page whose program was said to fail
-/// may prove itself all the same; then it is there twice.)
+/// Checks that every position of tail .. head reads back, except `holes`, in
+/// the order of appending and up to the newest. (A page whose program was
+/// reported as failed may be valid; then it is there twice.)
 static inline void ring_fixture_check(struct ring_fixture *fixture,
                                       uint32_t holes) {
     uint32_t missing = 0;
@@ -92,7 +92,7 @@ static inline void ring_fixture_check(struct ring_fixture *fixture,
         next = content + 1;
     }
     ESK_CHECK(missing <= holes);
-    /* What was refused may be there. */
+    /* A refused page may be there. */
     ESK_CHECK(next == fixture->appended ||
               fixture->ring.tail == fixture->ring.head ||
               (fixture->refused && next == fixture->appended + 1));

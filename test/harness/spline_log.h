@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the spline's tests share: an index log in memory, which does with
-/// tiles and new knots what the series' index log does, and sets of points.
+/// Shared by the spline's tests: an index log in memory, which handles tiles
+/// and new knots as the series' index log does, and sets of points.
 #ifndef ESK_TEST_SPLINE_LOG_H
 #define ESK_TEST_SPLINE_LOG_H
 
@@ -16,17 +16,17 @@ enum {
     PAGE_COUNT_MAX = 8192,
     SECTION_BYTES = 460,
     ROWS_A_PAGE = 31,
-    RUN_PAGES = 50, ///< data pages an index page covers
+    RUN_PAGES = 50, ///< data pages of an index page
 };
 
-/// What the series' index log does with an index page: a tile, or the knots
-/// that are new; and what recovery needs to know.
+/// The parts of an index page that the spline needs: a tile, or the new knots;
+/// and the fields for recovery.
 struct index_page {
     uint8_t section[SECTION_BYTES];
     uint16_t count;
     bool is_tile;
     uint8_t error;
-    uint32_t previous; ///< of a tile: the one closed before it
+    uint32_t previous; ///< of a tile: the closed one before it
     uint32_t open[2];  ///< both levels' open tiles
     esk_key tip_key;
     uint32_t tip;
@@ -59,7 +59,7 @@ static inline void log_init(struct log *log, uint16_t bytes, uint8_t key_bytes,
     esk_spline_init(&log->spline, log->memory, bytes, key_bytes, error);
 }
 
-/// Ends a page: its place in the log and what the newest page knows.
+/// Ends a page: records its place in the log, and the newest fields.
 static inline void log_write(struct log *log, struct index_page *page) {
     page->open[0] = log->spline.tile[0].open_position;
     page->open[1] = log->spline.tile[1].open_position;
@@ -114,7 +114,7 @@ static inline void log_add(struct log *log, esk_key key, uint32_t position) {
     }
 }
 
-/// Looks a key up down to its segment. Returns the tiles read, -1 when it is
+/// Searches a key down to its segment. Returns the tiles read, -1 when it is
 /// not found.
 static inline int log_find(struct log *log, esk_key key,
                            struct esk_spline_hit *hit) {
@@ -133,7 +133,7 @@ static inline int log_find(struct log *log, esk_key key,
     return status == ESK_OK ? reads : -1;
 }
 
-/// Hands a tile to the spline. Returns whether it was taken up.
+/// Restores a tile in the spline. Returns whether it was added.
 static inline bool log_restore_tile(struct log *log, uint8_t level,
                                     uint32_t position, bool open) {
     const struct index_page *page = &log->pages[position - log->first];
@@ -142,7 +142,7 @@ static inline bool log_restore_tile(struct log *log, uint8_t level,
                                    page->count, position, open);
 }
 
-/// Mounts: forgets RAM and builds it again from the pages from `tail` on.
+/// Mounts: drops RAM and builds it again from the pages from `tail` on.
 static inline void log_mount(struct log *log, uint32_t tail) {
     const struct index_page *newest = &log->pages[log->next - 1u];
     struct esk_spline *spline = &log->spline;
@@ -187,7 +187,7 @@ struct points {
 
 static struct points test_points;
 
-/// Every how many points check_points looks.
+/// check_points checks every so many points.
 static uint32_t test_stride = 1;
 
 struct result {
@@ -205,7 +205,7 @@ check_points(struct log *log, const struct points *points, uint32_t from) {
     uint32_t stride = test_stride;
     for (uint32_t i = from; i < points->count; i += stride) {
         if (i + 3 * stride >= points->count) {
-            stride = 1; /* the newest ones all */
+            stride = 1; /* all of the newest ones */
         }
         struct esk_spline_hit hit = {0, 0};
         esk_key keys[3] = {points->key[i], points->key[i], points->key[i]};

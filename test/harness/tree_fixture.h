@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What tests do with models. A call that fails ends the test.
+/// Functions of tests with models. A call that fails ends the test.
 ///
 /// model_tree_start is for those that choose a store and little else: on 160
 /// blocks of 8 pages of 512 bytes, of flash or of a card, as the store needs.
@@ -63,7 +63,7 @@ static inline uint32_t model_tree_key_there(struct esk_model_tree *model) {
     return number;
 }
 
-/// Changes `count` rows that are there: none is refused.
+/// Changes `count` existing rows, and checks that none is refused.
 static inline void model_tree_changes(struct esk_model_tree *model,
                                       uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
@@ -83,8 +83,8 @@ static inline void model_tree_verify_again(struct esk_model_tree *model) {
     model_tree_verify(model);
 }
 
-/// Reads the keys from number `first` on, some of which damage has hit: each
-/// has its row, or the read says that it is lost. Returns how many are lost.
+/// Reads the keys from number `first` on, some of which are damaged: a read
+/// returns the row or an error. Returns how many are lost.
 static inline uint32_t model_tree_lost(struct esk_model_tree *model,
                                        uint32_t first) {
     uint32_t lost = 0;
@@ -116,8 +116,7 @@ static inline uint32_t model_tree_page(struct esk_model_tree *model,
     return info.block[0] * model->device->geometry.block_pages + at;
 }
 
-/// The u32 at `offset` of page `at` of the table's region, as the medium has
-/// it.
+/// The u32 at `offset` of page `at` of the table's region, from the medium.
 static inline uint32_t model_tree_peek(struct esk_model_tree *model,
                                        uint32_t at, uint16_t offset) {
     uint32_t page = model_tree_page(model, at);
@@ -127,7 +126,7 @@ static inline uint32_t model_tree_peek(struct esk_model_tree *model,
            (uint32_t)b[3] << 24;
 }
 
-/// Writes a u32 there behind the tree's back.
+/// Writes a u32 there, without the tree.
 static inline void model_tree_poke(struct esk_model_tree *model, uint32_t at,
                                    uint16_t offset, uint32_t value) {
     uint8_t bytes[4];
@@ -139,7 +138,7 @@ static inline void model_tree_poke(struct esk_model_tree *model, uint32_t at,
         ESK_OK);
 }
 
-/// Makes that page one that proves nothing.
+/// Makes that page invalid.
 static inline void model_tree_damage(struct esk_model_tree *model,
                                      uint32_t at) {
     model_tree_poke(model, at, 20, ~model_tree_peek(model, at, 20));

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A logger whose supply is cut at any cycle: from its first instruction on,
-/// in mount, append, sync, while the chip programs or erases.
+/// A logger whose supply is cut at any cycle: from its first instruction on, in
+/// mount, append, sync, and while the chip programs or erases.
 ///
-/// What it tells the host outlives a cut, as a clock or a peer would:
+/// These numbers survive a cut, on the host:
 ///
 ///     slot 0   the volume is made
 ///     slot 1   rows that a sync acknowledged
 ///     slot 2   rows that an append was begun for
 ///     slot 255 the number of this cut; 0: this run is the last
 ///
-/// After each cut every row that was synced is there unless the ring dropped
-/// it for room, then come only rows that had been begun, in order, and no
-/// row is wrong. The ring is small, so it goes round several times.
+/// After each cut every synced row is there unless the ring dropped it for
+/// room, then only rows that had been begun, in order, and no row is wrong. The
+/// ring is small, so it wraps several times.
 #include <stddef.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static struct esk_series *series;
 static struct esk_series_cursor cursor;
 static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 
-/// The row that only its key's row can be.
+/// The only possible row of its key.
 static void row_make(uint32_t key, struct row *row) {
     *row = (struct row){.key = key,
                         .value = {key * 2654435761u, ~key, key ^ 0x5A5A5A5Au}};
@@ -77,8 +77,8 @@ static void create(void) {
     esk_board_note(SLOT_READY, 1);
 }
 
-/// Rows are those of rising keys without a gap, but in the oldest block of a
-/// region that is full: where its erase was cut, a page of it may read and the
+/// Rows have rising keys without a gap, except in the oldest block of a full
+/// region: after an interrupted erase one of its pages may be readable and the
 /// next one not. Returns the newest key; 0 when there is none.
 /// oldest   out: of the rows without a gap.
 static uint32_t verify(uint32_t *oldest) {

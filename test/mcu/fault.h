@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What fault_firmware.c asks of the table under test: fault_series.c or
-/// fault_tree.c. Each keeps a model of what the table has to hold.
+/// The table under test of fault_firmware.c: fault_series.c or fault_tree.c.
+/// Each has a model of the expected rows.
 #ifndef ESK_TEST_MCU_FAULT_H
 #define ESK_TEST_MCU_FAULT_H
 
@@ -28,18 +28,18 @@ uint32_t fault_arena_needed(const struct esk_table_info *info);
 int fault_open(const char *name, uint32_t arena_bytes);
 void fault_close(void);
 
-/// What an application does with an open table: changes, a sync, reads.
-/// Every row read is checked. Returns the first failure.
+/// The calls of an application on an open table: changes, a sync, reads. Every
+/// row read is checked. Returns the first failure.
 int fault_work(void);
 
-/// On a driver that works: every row the model promises is there and no
-/// other. The model goes on from what was found.
+/// On a driver that works: checks that every promised row is there and no
+/// other. The model continues from the rows found.
 void fault_verify(void);
 
-/// Calls that ask for what cannot be: each has its status.
+/// Invalid calls: each returns its status.
 void fault_refuses(void);
 
-/// Whether the work since fault_create is such that a new table is due.
+/// Whether a new table should be made, after the work since fault_create.
 bool fault_is_old(void);
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Bad input on the chip: each gives a status that firmware can act on, and
-/// what was acknowledged is still there.
+/// Bad input on the chip: each returns a status that firmware can act on, and
+/// acknowledged rows are still there.
 ///
 ///     arena one byte short, or of none     ESK_E_NO_MEMORY
 ///     chip of another size                 ESK_E_GEOMETRY
 ///     blank chip                           ESK_NOT_FOUND
 ///     no such table                        ESK_NOT_FOUND
-///     what the table refuses               fault_refuses
+///     invalid calls on the table           fault_refuses
 ///     the transfer or the medium fails, once, for a while or for good, from
 ///     any call of mount, open and the application's work on
 ///
@@ -21,10 +21,10 @@
 #include "test/mcu/fault.h"
 
 enum {
-    MISSED_MAX = 6,   ///< works in a row that did not meet the failure
-    WORKS_MIN = 50,   ///< else the loop has not seen every call
+    MISSED_MAX = 6,   ///< works in a row without the failure
+    WORKS_MIN = 50,   ///< else the loop has not reached every call
     WHILE_CALLS = 40, ///< that fail in a row
-    MEDIUM_CALLS = 9, ///< programs and erases of a work, about
+    MEDIUM_CALLS = 9, ///< programs and erases of a work, approximately
     MEDIUM_WORKS = 45,
 };
 
@@ -97,7 +97,7 @@ static void refuses_what_the_table_does(void) {
     firmware_group_end(1);
 }
 
-/// What an application does, while the driver fails. Returns the first
+/// The calls of an application while the driver fails. Returns the first
 /// failure.
 static int work(void) {
     int status = mount();
@@ -109,8 +109,8 @@ static int work(void) {
     return status;
 }
 
-/// Lets the driver fail from its call `at` on, for `more` calls after it, then
-/// looks what is there. Returns the status; `met`: the work came so far.
+/// Makes the driver fail from its call `at` on, for `more` calls after it, then
+/// checks the rows. Returns the status; `met`: the work reached the failure.
 static int fails_at(uint32_t at, uint32_t more, bool lost, bool *met) {
     medium_clear();
     medium.fails_more = more;
@@ -127,8 +127,8 @@ static int fails_at(uint32_t at, uint32_t more, bool lost, bool *met) {
     return status;
 }
 
-/// Lets call after call fail until the work gets by without meeting it, on
-/// a table of any size: it grows, and is made anew.
+/// Makes call after call fail until the work ends before it, on a table of any
+/// size: the table grows, and is made again.
 static void survives_the_bus(const char *name, uint32_t more) {
     uint32_t failed = 0;
     uint32_t runs = 0;
@@ -140,7 +140,7 @@ static void survives_the_bus(const char *name, uint32_t more) {
         missed = met ? 0 : (uint8_t)(missed + 1);
     }
     FIRMWARE_HOLDS(runs > WORKS_MIN);
-    FIRMWARE_HOLDS(more == 0 || failed > 0); /* once is tried again */
+    FIRMWARE_HOLDS(more == 0 || failed > 0); /* one failure is repeated */
     medium_clear();
     firmware_digest(&failed, sizeof failed);
     firmware_group_end(runs);

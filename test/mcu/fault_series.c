@@ -12,7 +12,7 @@
 
 enum {
     ROWS_WORK = 70,   ///< appended by one work
-    ROWS_YOUNG = 400, ///< then the table is made anew
+    ROWS_YOUNG = 400, ///< then the table is made again
 };
 
 struct row {
@@ -46,7 +46,7 @@ static int sync_rows(void) {
 }
 
 /// Every row from the first on; `rows` is one more than the last one's index.
-/// None is missing but where the cursor says so: then ESK_E_CORRUPT.
+/// None is missing unless the cursor reports it: then ESK_E_CORRUPT.
 static int scan(uint32_t *rows) {
     struct row row;
     bool whole = true;
@@ -110,8 +110,8 @@ int fault_work(void) {
     return scan(&rows);
 }
 
-/// All synced rows, and a prefix of the rest. What was not synced may be
-/// gone: the application starts from here.
+/// All synced rows, and a prefix of the rest. Unsynced rows may be lost: the
+/// application starts from here.
 void fault_verify(void) {
     uint32_t rows = 0;
     FIRMWARE_DO(scan(&rows));

@@ -6,10 +6,9 @@
 ///     -DTREE_STORE      a node store: esk_store_mu, ...
 ///     -DTREE_STORE_ID   the same as enum esk_tree_store
 ///
-/// The model has two versions a key: the one last acknowledged and the one
-/// last tried, 0 for no row. Either may be there, since a write that failed
-/// may have taken effect where pages are overwritten; what is found is the
-/// one from then on.
+/// The model has two versions of a key: the last acknowledged one and the last
+/// tried one, 0 for no row. Either may be there, because a failed write in
+/// place may have taken effect; from then on the version found is the only one.
 #include <stddef.h>
 #include <string.h>
 
@@ -52,7 +51,7 @@ static int row_delete(uint8_t number) {
     return ESK_OK;
 }
 
-/// Whether `row` is one that the table may hold, and the key's number.
+/// Whether `row` is one of the possible rows, and its key's number.
 static uint8_t row_number(const struct row *row) {
     uint8_t number = (uint8_t)row->value[0];
     uint8_t version = (uint8_t)row->value[1];
@@ -63,7 +62,7 @@ static uint8_t row_number(const struct row *row) {
     return number;
 }
 
-/// Numbers from `from` to before `to` have no row: they may have none.
+/// Checks that numbers from `from` to before `to` may have no row.
 static void absent(uint8_t from, uint8_t to, bool settle) {
     for (; from < to; from++) {
         FIRMWARE_HOLDS(certain[from] == 0 || tried[from] == 0);
@@ -73,7 +72,7 @@ static void absent(uint8_t from, uint8_t to, bool settle) {
     }
 }
 
-/// Every row, in order. With `settle` the model goes on from what is there.
+/// Every row, in order. With `settle` the model continues from the rows found.
 static int scan(bool settle) {
     struct row row;
     uint8_t next = 0;

@@ -2,18 +2,18 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// examples/logger on a chip whose supply is cut at any cycle: in mount,
-/// append, sync and erase. The board is the storage of port/board.h; what
-/// the logger says on its line is read here, number by number.
+/// append, sync and erase. The board is the storage of port/board.h; this
+/// program reads the logger's answers number by number.
 ///
-/// What outlives a cut, told to the host:
+/// Numbers that survive a cut, on the host:
 ///
 ///     slot 0     the logger has started once
 ///     slot 1     time of the newest row that a sync acknowledged, plus 1
 ///     slot 255   the number of this cut; 0: this run is the last
 ///
-/// The clock starts at 0 after each cut and the logger goes on from its
-/// newest row, so times have no gap: rows are f(time), and `range` must give
-/// every one from the first asked for to the newest.
+/// The clock starts at 0 after each cut and the logger continues from its
+/// newest row, so times have no gap: rows are f(time), and `range` must return
+/// every row from the first requested one to the newest.
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -30,7 +30,7 @@ enum {
     SLOT_CUT = 255,
     ROW_FIELDS = 5,
     TURNS_LAST = 200,
-    RECENT_ROWS = 60, ///< asked for after each cut; the last run asks for all
+    RECENT_ROWS = 60, ///< read after each cut; the last run reads all
 };
 
 static struct logger logger;
@@ -38,15 +38,15 @@ static uint32_t turns;
 static const char *typed = "";
 static char command[LOGGER_LINE_BYTES_MAX];
 
-/// The answer so far: the fields of the row being sent, and what is expected
-/// next.
+/// The answer so far: the fields of the present row, and the expected next
+/// ones.
 static int32_t field[ROW_FIELDS];
 static uint8_t fields;
 static bool negative;
 static bool in_word; ///< the line is `ok N`, not a row
 static uint32_t expected_s;
 static uint32_t answered;
-static bool failed; ///< the line said `error`
+static bool failed; ///< the answer was `error`
 
 static int16_t temp_of(uint32_t time_s) {
     return (int16_t)((time_s * 2654435761u >> 16) % 6000u) - 2000;
@@ -79,7 +79,7 @@ bool board_idle(void) {
     return true;
 }
 
-/// A row of the answer has come: it is the one of the next second.
+/// A row of the answer is complete: checks that it is that of the next second.
 static void row_came(void) {
     uint32_t time_s = (uint32_t)field[0];
     FIRMWARE_HOLDS(fields == ROW_FIELDS - 1);
@@ -136,7 +136,7 @@ static void command_end(char *text, uint32_t number) {
     *text = '\0';
 }
 
-/// Asks for the rows from `first_s` on, while sampling stands still.
+/// Requests the rows from `first_s` on, without sampling.
 static void ask(uint32_t first_s) {
     memcpy(command, "range ", 6);
     command_end(command + 6, first_s);
@@ -158,7 +158,7 @@ int main(void) {
     firmware_group_begin("logger");
     FIRMWARE_DO(logger_start(&logger, &config));
     if (esk_board_noted(SLOT_READY) == 0) {
-        // The runner cuts nothing before this, so it ends here.
+        // The host makes no cut before this, so the run ends here.
         esk_board_note(SLOT_READY, 1);
         esk_board_exit(0);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A page to the chip on the bus and back, measured: a byte takes no less
-/// than the bus does, and a chip that is not selected says nothing.
+/// A page to the chip on the bus and back, measured: a byte takes at least the
+/// time of the bus, and a chip that is not selected sends nothing.
 #include <string.h>
 
 #include "bench/mcu/firmware.h"

@@ -2,21 +2,21 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A tree whose supply is cut at any cycle: from its first instruction on, in
-/// mount, puts and deletes, while the chip programs or erases.
+/// mount, puts and deletes, and while the chip programs or erases.
 ///
 ///     -DTREE_STORE      a node store: esk_store_mu, ...
 ///     -DTREE_STORE_ID   the same as enum esk_tree_store
 ///
-/// What it tells the host outlives a cut:
+/// These numbers survive a cut, on the host:
 ///
 ///     slot 0        the volume is made
-///     slot 1 + i    key i: its version last synced, and, shifted by 16, the
-///                   one last tried; 0 is no row
+///     slot 1 + i    key i: its last synced version, and, shifted by 16, the
+///                   last tried one; 0 is no row
 ///     slot 255      the number of this cut; 0: this run is the last
 ///
-/// After each cut every key has one of its two versions, no other key is
-/// there, and the tree's invariants hold. The region is small, so that the
-/// stores that move nodes empty blocks all the time.
+/// After each cut every key has one of its two versions, no other key is there,
+/// and the tree's invariants hold. The region is small, so copy-on-write stores
+/// collect all the time.
 #include <stddef.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ static void create(void) {
     esk_board_note(SLOT_READY, 1);
 }
 
-/// Takes the version found for a key, 0 for none: one of the two.
+/// Sets the version found for a key, 0 for none: one of the two.
 static void found(uint8_t number, uint16_t version) {
     FIRMWARE_HOLDS(version == synced(number) || version == tried(number));
     tell(number, version, version);

@@ -5,26 +5,26 @@
 ///
 ///     uno_host [options] sketch.elf
 ///       --chip NAME      of port/models; W25Q64JV unless given
-///       --cuts N         takes the supply away N times, by turns at any
-///                        cycle and within a program or an erase
+///       --cuts N         cuts the supply N times, alternately at any cycle and
+///                        within a program or an erase
 ///       --cut-cycles C   within C cycles of a start
 ///       --cut-calls K    within the first K programs and erases of a start
-///       --recent R       rows asked for after each start
-///       --last-cycles C  how long the last life is, which nothing cuts
+///       --recent R       rows requested after each start
+///       --last-cycles C  length of the last life, which is not cut
 ///       --seed S
 ///
-/// The sketch says `@ T` when it has started; then `A B` is typed, which asks
-/// for the rows from A on. Both inputs read other millivolts each time. What
-/// is printed, a line each:
+/// The sketch prints `@ T` when it has started; then `A B` is typed, which
+/// requests the rows from A on. Both inputs read other millivolts each time.
+/// The output, a line each:
 ///
-///     life N          the supply comes, the RAM is painted
+///     life N          the supply is on, the RAM is painted
 ///     > TEXT          a whole line of the sketch
-///     < TEXT          what was typed
-///     cut             the supply goes
+///     < TEXT          typed text
+///     cut             the supply is cut
 ///     stack BYTES     the deepest stack of all lives
 ///     torn P E        cuts within a program, within an erase
 ///
-/// scripts/uno judges it. Lines that the supply cut short are not printed.
+/// scripts/uno checks it. Lines that a cut shortened are not printed.
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@
 #include "bench/mcu/simavr_host.h"
 #include "bench/mcu/simavr_spi.h"
 
-enum { SELECT_PIN = 2 }; /* PB2, which the board calls 10 */
+enum { SELECT_PIN = 2 }; /* PB2, the board's pin 10 */
 enum { SRAM = 0x100, PAINT = 0xA5, SUPPLY_MV = 5000 };
 
 static struct {
@@ -48,7 +48,7 @@ static struct {
     uint32_t recent;
     uint64_t last_cycles;
     uint32_t stack_bytes;
-    bool last; ///< this life is whole
+    bool last; ///< this life is not cut
 } uno;
 
 void host_profile_dump(struct host *host, const char *line) {
@@ -64,7 +64,7 @@ static void type(struct host *host, const char *text) {
     }
 }
 
-/// After a start the newest rows are asked for, in the last life all.
+/// After a start the newest rows are requested, in the last life all.
 static void line_came(struct host *host) {
     char asks[32];
     printf("> %s\n", host->line);
@@ -131,7 +131,7 @@ static void uno_start(struct host *host) {
     host_chip_power_on(host);
 }
 
-/// The deepest stack of this life: up to the lowest byte that lost its paint.
+/// The deepest stack of this life: down to the lowest overwritten byte.
 static void stack_measure(const avr_t *avr) {
     uint32_t lowest = static_end();
     while (lowest <= avr->ramend && avr->data[lowest] == PAINT) {
@@ -141,7 +141,8 @@ static void stack_measure(const avr_t *avr) {
     uno.stack_bytes = bytes > uno.stack_bytes ? bytes : uno.stack_bytes;
 }
 
-/// One life, `cycles` long unless a program or an erase ends it before.
+/// One life, `cycles` long unless a cut in a program or an erase ends it
+/// before.
 static void uno_live(struct host *host, uint64_t cycles) {
     uno_start(host);
     host_cut_in(host, cycles);
@@ -161,7 +162,7 @@ static void uno_run(struct host *host) {
         uint64_t cycles = 1 + host_random(host, uno.cut_cycles);
         host->cut_call = i % 2 == 0 ? 0 : 1 + host_random(host, uno.cut_calls);
         printf("life %u\n", i);
-        /* A life in which too little is programmed ends all the same. */
+        /* A life with too few programs ends, too. */
         uno_live(host, i % 2 == 0 ? cycles : 2ull * uno.cut_cycles);
         printf("cut\n");
     }

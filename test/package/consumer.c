@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A program of somebody else's: knows the installed headers and the library.
+/// A program outside the project: uses the installed headers and the library.
 #include <stdio.h>
 
 #include "esker/esker.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Calls what every program calls that has a volume: to be linked, not run.
+/// The calls of every program with a volume: to be linked, not run.
 #include "esker/esker.h"
 
 static struct esk_volume volume;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A program of somebody else's: mounts a blank device of the host's drivers.
+/// A program outside the project: mounts a blank device of the host's drivers.
 /// The C library's own <assert.h> is found beside the library's headers.
 #include <assert.h>
 #include <stdio.h>

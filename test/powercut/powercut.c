@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The series' power-cut campaign: many media and tables, as cut_configs.c
-/// lists them. test/harness/cut_campaign.h says how it is cut and asked for,
-/// test/harness/model_series.h what is checked after each cut.
+/// The series' power-cut campaign: the media and tables of cut_configs.c.
+/// test/harness/cut_campaign.h describes the cuts and the arguments,
+/// test/harness/model_series.h the checks after each cut.
 #include <stdio.h>
 
 #include "table/series/series.h"
@@ -12,7 +12,7 @@
 #include "test/harness/cut_configs.h"
 
 enum {
-    STEPS_AFTER = 24, ///< workload steps in which a deeper cut may come
+    STEPS_AFTER = 24, ///< workload steps in which a further cut may come
 };
 
 static const struct cut_config *config;
@@ -73,7 +73,7 @@ static bool series_recover(struct cut_campaign *run) {
     (void)run;
     esk_model_series_crash(&model);
     if (esk_model_series_random(&model, 16) == 0) {
-        /* Looking at a volume read-only changes nothing. */
+        /* A read-only mount changes nothing. */
         uint64_t ops = esk_sim_op_count(model.sim);
         struct esk_volume volume;
         if (esk_volume_mount(&volume, model.device, ESK_MOUNT_READ_ONLY,
@@ -87,7 +87,7 @@ static bool series_recover(struct cut_campaign *run) {
            cut_side_verify(&model, &side);
 }
 
-/// Changes the catalog after a recovery, as its tables let it be changed.
+/// Changes the catalog after a recovery, as far as its tables allow.
 static int catalog_change(void) {
     if (config->side && esk_model_series_random(&model, 2) == 0) {
         ESK_TRY(cut_side_step(&model, &side));
@@ -99,7 +99,7 @@ static int catalog_change(void) {
     return ESK_OK;
 }
 
-/// Goes on after a recovery: rows, a sync, a clean mount, and all again.
+/// Continues after a recovery: rows, a sync, a clean mount, and all again.
 static bool series_go_on(struct cut_campaign *run) {
     (void)run;
     uint32_t rows = 1 + esk_model_series_random(&model, 2 * config->page_rows);
@@ -126,7 +126,7 @@ static bool series_go_on(struct cut_campaign *run) {
            cut_side_verify(&model, &side);
 }
 
-/// Runs workload steps until the cut comes, if it does. False: model.why.
+/// Runs workload steps until the cut, if there is one. False: model.why.
 static bool series_deeper(struct cut_campaign *run) {
     (void)run;
     uint64_t op =

@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The tree's power-cut campaign: every store on media of its kind.
-/// test/harness/cut_campaign.h says how it is cut and asked for.
+/// test/harness/cut_campaign.h describes the cuts and the arguments.
 ///
-/// After a cut the table must be what it was before the step, or after a
-/// first part of its changes (a put_many is several); of a batch all or
-/// nothing.
+/// After a cut the table must be as before the step, or as after a first part
+/// of its changes (a put_many is several); of a batch all or nothing.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 
 enum { CHANGES_MAX = 12, STEPS_AFTER = 12, UNSYNCED_MAX = 24 };
 
-/// What a step changes, in order; version 0: the row goes.
+/// The changes of a step, in order; version 0: no row.
 struct step {
     struct {
         uint32_t number;
@@ -28,16 +27,15 @@ struct step {
     bool commits;
 };
 
-/// What the last sync made safe, and what was changed since, in order. A cut
-/// may lose the latest of that where there is a cache, the medium's or the
-/// tree's.
+/// The state of the last sync, and the changes since, in order. A cut may lose
+/// the latest of these if there is a cache, the medium's or the tree's.
 struct unsynced {
     struct esk_model_tree_expected safe;
     struct step steps[UNSYNCED_MAX];
     uint32_t count;
 };
 
-/// Everything that a call or a cut can change.
+/// All state that a call or a cut can change.
 struct save {
     struct esk_sim *sim;
     struct esk_model_tree model;
@@ -47,7 +45,7 @@ struct save {
 
 static const struct cut_tree *config;
 static struct esk_model_tree model;
-static struct step step; ///< the one under way, or the last
+static struct step step; ///< the present one, or the last
 static struct unsynced unsynced;
 static struct save saves[CUT_SNAPSHOTS];
 static uint32_t cuts_in_row; ///< of the try
@@ -96,8 +94,8 @@ static int many_put(uint32_t number, uint32_t *done) {
     return esk_tree_put_many(model.tree, rows, step.count, done);
 }
 
-/// A commit of nodes that move is no sync: where the medium keeps writes back
-/// one follows, so that there is a batch or there is none.
+/// A copy-on-write commit is no sync: if the medium caches writes, a sync
+/// follows, so that a cut leaves all of the batch or nothing.
 static int batch_sync(void) {
     bool moves = !esk_model_tree_overwrites(model.table.store);
     return moves && config->cache != 0 ? esk_tree_sync(model.tree) : ESK_OK;
@@ -140,7 +138,7 @@ static bool is_cached(void) {
     return config->cache != 0 || model.table.write_frames != 0;
 }
 
-/// Keeps what the step changed for as long as a cut may lose it.
+/// Records the step's changes for as long as a cut may lose them.
 static int step_note(uint32_t done) {
     if (!is_cached() || model.in_batch || done == 0) {
         return ESK_OK;
@@ -156,8 +154,8 @@ static int step_note(uint32_t done) {
     return ESK_OK;
 }
 
-/// Whether the step may be refused for want of room: a batch took up its own,
-/// a row would be new, or cuts one after another each left a part of a sweep.
+/// Whether the step may be refused for lack of room: a batch used its own, a
+/// row is new, or successive cuts each left a part of a sweep.
 static bool step_may_be_full(void) {
     bool moves = !esk_model_tree_overwrites(model.table.store);
     bool may = model.in_batch || (moves && cuts_in_row > 1);
@@ -199,7 +197,7 @@ static int tree_step(struct cut_campaign *run) {
     } else if (kind < 98) {
         bool was_in_batch = model.in_batch;
         status = batch_step();
-        /* The medium may keep back what was written before a batch began. */
+        /* The medium may still cache writes from before the batch. */
         is_sync = model.in_batch != was_in_batch && config->cache == 0;
     } else {
         status = esk_tree_sync(model.tree);
@@ -217,8 +215,7 @@ static int tree_step(struct cut_campaign *run) {
     return status;
 }
 
-/// Forgets all RAM and takes the table up again; the power may go once more
-/// while it does.
+/// Drops all RAM and mounts the table; there may be one more cut meanwhile.
 static int take_up(struct cut_campaign *run) {
     for (uint32_t i = 0; i < 4; i++) {
         esk_sim_power_on(model.sim);
@@ -247,7 +244,7 @@ static bool model_is(const uint32_t *versions) {
                   model.range * sizeof *versions) == 0;
 }
 
-/// Makes the changes of `of` in the model one by one until it is the table.
+/// Makes the changes of `of` in the model one by one until it equals the table.
 static bool step_settle(const struct step *of, const uint32_t *versions) {
     bool found = model_is(versions);
     for (uint32_t i = 0; i < of->count && !found; i++) {
@@ -269,8 +266,8 @@ static bool step_has(const struct step *of, uint32_t number, uint32_t version) {
     return has;
 }
 
-/// Nodes that keep their page reach a medium with a cache in any order: each
-/// key is as the last sync or a later change left it. Makes it the model's.
+/// Nodes in place reach a medium with a cache in any order: each key is as of
+/// the last sync or of a later change. Updates the model.
 static bool keys_settle(const uint32_t *versions) {
     bool found = true;
     model.expected.rows = 0;
@@ -288,8 +285,7 @@ static bool keys_settle(const uint32_t *versions) {
     return found;
 }
 
-/// Finds which of the allowed states the table is in, and makes it the
-/// model's.
+/// Finds which of the allowed states the table is in, and updates the model.
 static bool state_settle(void) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     bool found = false;

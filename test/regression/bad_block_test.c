@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A tree whose nodes move counted on the room of bad blocks: when it was full
-/// a change of a row that was there was refused.
+/// A copy-on-write tree counted the room of bad blocks: when it was full, it
+/// refused a change of an existing row.
 #include "test/harness/tree_fixture.h"
 
 static const struct esk_geometry media[] = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A batch in place that was begun after a split, on a card that keeps writes
-/// back: a cut lost the parent that names the new leaf and left pages of the
-/// batch behind it. The mount looked for an interrupted split among the last
-/// pages that were made, found those of the batch, and half of a leaf was gone,
-/// with rows that a sync had acknowledged.
+/// A batch in place after a split, on a card that caches writes: power loss
+/// lost the parent that names the new leaf, and left pages of the batch after
+/// it. The mount searched for an interrupted split among the last new pages,
+/// found those of the batch, and half of a leaf was lost, with rows that a sync
+/// had acknowledged.
 #include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
@@ -25,8 +25,8 @@ static void batch_make(struct esk_model_tree *model) {
     }
 }
 
-/// Syncs rows of every fourth number, puts until a leaf is split, and goes on
-/// in a batch until the cut. The rows that were synced are there.
+/// Syncs rows of every fourth number, puts until a leaf is split, and continues
+/// in a batch until the cut. The synced rows are there.
 static uint32_t cut_try(uint8_t store, uint32_t seed, uint16_t cache) {
     struct esk_model_tree model;
     struct esk_tree_stats stats;

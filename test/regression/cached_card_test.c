@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Trees on a card that keeps writes back lost rows that a sync had
-/// acknowledged. A split's left node was on the card and its right node, or a
-/// root that had grown, was not; and a page that a mount wrote from the
-/// journal could still be lost when the journal was written again.
+/// Trees on a card that caches writes lost rows that a sync had acknowledged. A
+/// split's left node was on the card, but not its right node, or not the new
+/// root; and a page that a mount wrote from the journal could be lost when the
+/// journal was written again.
 #include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
@@ -14,7 +14,7 @@ enum { SEEDS = 40, ROUNDS = 40, PUTS_MAX = 30 };
 
 static uint32_t synced[ESK_MODEL_TREE_KEYS_MAX];
 
-/// Puts rows, some of them synced, until the power goes.
+/// Puts rows, some of them synced, until the power is cut.
 static void work(struct esk_model_tree *model) {
     int status = ESK_OK;
     esk_sim_cut_at(model->sim,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A catalog on a card that keeps writes back: the superblock of a change that
-/// a cut took could be on the card and its descriptors not. The next change
-/// has the same commit number, and brought the first one's superblock a
-/// catalog that nobody wrote: descriptors of two changes, each proven.
+/// A catalog on a card that caches writes: the superblock of an interrupted
+/// change could be on the card without its descriptors. The next change has the
+/// same commit number, so the old superblock then had a catalog of descriptors
+/// from two changes, each of them valid.
 #include "esker/esker.h"
 #include "port/sim/sim.h"
 #include "test/harness/arena.h"
@@ -28,7 +28,7 @@ static uint32_t draw(uint32_t bound) {
     return (uint32_t)((state >> 33) % bound);
 }
 
-/// Which tables there are, bit by bit; each has to be whole.
+/// Which tables exist, bit by bit; each must be complete.
 static unsigned tables_find(void) {
     unsigned found = 0;
     for (unsigned i = 0; i < TABLES; i++) {
@@ -56,8 +56,8 @@ static int table_change(unsigned i, bool there) {
                  : esk_series_create(&volume, &spec, NULL);
 }
 
-/// Changes tables until the power goes, then finds those of the last change
-/// that was acknowledged, or of the one that was cut.
+/// Changes tables until the power is cut, then finds those of the last
+/// acknowledged change, or of the interrupted one.
 static void round_run(struct esk_sim *sim, unsigned *tables) {
     int status = ESK_OK;
     unsigned next = *tables;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Series on media that keep writes back lost rows in the middle, and later
-/// rows that a sync had acknowledged: a page reached the medium and the one
-/// before it did not, or a row did and its value did not, or an index page did
-/// and what it sums up did not. A program that opened the table anew took for
-/// durable what the one before it had left in the cache.
+/// Series on media that cache writes lost rows in the middle, and later rows
+/// that a sync had acknowledged: a page reached the medium but not the page
+/// before it, or a row but not its value, or an index page but not the pages
+/// that it covers. A program that opened the table again took pages in the
+/// cache for durable.
 #include "table/series/series.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
@@ -47,7 +47,7 @@ static void recover(struct esk_model_series *model) {
     ESK_CHECK_HELD(esk_model_series_verify(model, true), model->why);
 }
 
-/// Appends rows, a few of them synced, until the power goes.
+/// Appends rows, a few of them synced, until the power is cut.
 static void work(struct esk_model_series *model) {
     int status = ESK_OK;
     esk_sim_cut_at(model->sim,
@@ -77,7 +77,7 @@ ESK_TEST(series_on_a_card_that_caches_loses_only_its_newest_rows) {
     }
 }
 
-ESK_TEST(series_opened_anew_orders_what_a_cache_still_holds) {
+ESK_TEST(series_opened_again_orders_cached_pages) {
     for (uint32_t seed = 0; seed < SEEDS; seed++) {
         struct esk_model_series model;
         model_series_make(&model, seed);
@@ -94,7 +94,7 @@ ESK_TEST(series_opened_anew_orders_what_a_cache_still_holds) {
     }
 }
 
-/// Syncs that appends of `rows` rows and one sync at their end cost.
+/// Syncs of the device for appends of `rows` rows and one sync at the end.
 static uint64_t syncs_of(const struct esk_geometry *geometry, uint32_t rows,
                          uint32_t *pages) {
     struct esk_model_series model;
@@ -113,7 +113,7 @@ static uint64_t syncs_of(const struct esk_geometry *geometry, uint32_t rows,
     return after - before;
 }
 
-ESK_TEST(series_syncs_once_a_data_page_where_pages_can_be_kept_back) {
+ESK_TEST(series_syncs_once_a_data_page_where_pages_can_be_cached) {
     static const struct esk_geometry card = ESK_CARD(80, 8, 512);
     static const struct esk_geometry nand = ESK_NAND(80, 8, 512);
     uint32_t pages = 0;

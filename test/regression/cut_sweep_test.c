@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A nearly full tree whose nodes move refused every change, for good, after a
-/// cut of a sweep: the mount put the ring's tail as far back as there are
-/// pages, and for the window from there, most of it dead, there was no room.
+/// A nearly full copy-on-write tree refused every change, for good, after a cut
+/// of a sweep: the mount put the ring's tail as far back as there are pages,
+/// and the window from there, mostly dead pages, left no room.
 #include "base/bytes.h"
 #include "test/harness/tree_fixture.h"
 
@@ -25,8 +25,7 @@ static const struct region regions[] = {
 
 enum { REGIONS = sizeof regions / sizeof regions[0] };
 
-/// A tree that refused a row; an eighth of its rows is deleted, if it is to
-/// be `sparse`.
+/// A tree that refused a row; for `sparse` an eighth of its rows is deleted.
 static void tree_make(struct esk_model_tree *model, const struct region *region,
                       uint8_t store, bool sparse) {
     struct esk_model_tree_table table = {.store = store,
@@ -51,7 +50,7 @@ static void tree_make(struct esk_model_tree *model, const struct region *region,
     model_tree_changes(model, 300);
 }
 
-/// Changes rows until the power goes, `operations` from now.
+/// Changes rows until the power is cut, `operations` from now.
 static void cut_make(struct esk_model_tree *model, uint32_t operations) {
     int status = ESK_OK;
     uint32_t number = 0;

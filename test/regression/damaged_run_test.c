@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A run of damaged pages where a binary search for the first page never used
-/// looked made it stop short: new nodes were then written over pages in use.
-/// The list says from where on pages were never used, and the inner nodes which
-/// of the others are free.
+/// A run of damaged pages misled the binary search for the first unused page:
+/// new nodes were written over pages in use. Now the list says which pages were
+/// never used, and the inner nodes say which of the others are free.
 #include "table/tree/tree.h"
 #include "test/harness/tree_fixture.h"
 
@@ -52,7 +51,8 @@ static int row_get(struct esk_model_tree *model, uint32_t number) {
     return esk_tree_get(model->tree, key, row);
 }
 
-/// Damages a run at `at`: what it spares is there, also after splits.
+/// Damages a run at `at`: rows with undamaged paths are there, also after
+/// splits.
 static void run_try(uint8_t store, uint32_t at) {
     struct esk_model_tree model;
     int found[ROWS];
@@ -67,7 +67,7 @@ static void run_try(uint8_t store, uint32_t at) {
     ESK_CHECK_INT(model.tree->ring.head, head);
     uint32_t splits = model.tree->splits;
     for (uint32_t i = 1; i < 2 * ROWS; i += 6) {
-        /* The way there may lead over what is damaged. */
+        /* The path may contain damaged pages. */
         int status = esk_model_tree_put(&model, i);
         ESK_CHECK(status == ESK_OK || status == ESK_E_CORRUPT);
     }
@@ -78,7 +78,7 @@ static void run_try(uint8_t store, uint32_t at) {
     esk_model_tree_free(&model);
 }
 
-ESK_TEST(damage_where_the_head_is_searched_gives_out_no_page_in_use) {
+ESK_TEST(damage_where_the_head_is_searched_reuses_no_page_in_use) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
         struct esk_model_tree model;
@@ -115,7 +115,7 @@ static uint32_t node_last(struct esk_model_tree *model) {
 }
 
 /// Damaged pages at the end look as if they had never been used.
-ESK_TEST(damaged_pages_at_the_end_are_not_given_out_while_in_use) {
+ESK_TEST(damaged_pages_at_the_end_are_not_reused_while_in_use) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
         struct esk_model_tree model;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A device that died lost synced rows: each append that failed gave blocks up
-/// for bad and dropped the oldest ones to make room. What is dead now may be
-/// alive in a moment: a loose plug, a bus that another chip holds.
+/// A device that failed completely lost synced rows: each append that failed
+/// marked blocks as bad and dropped the oldest ones for room. Such a device may
+/// work again soon: a loose plug, a bus that another chip holds.
 #include "table/series/series.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
@@ -15,7 +15,7 @@ static const struct esk_geometry nand = ESK_NAND(70, 8, 512);
 
 static const struct esk_geometry file = ESK_OVERWRITTEN(70, 8, 256, 64);
 
-/// Uses a dead device for a while, in every way there is.
+/// Makes all kinds of calls on a dead device.
 static void use_dead(struct esk_model_series *model) {
     esk_sim_power_off(model->sim);
     for (uint32_t call = 0; call < 60; call++) {
@@ -32,7 +32,7 @@ static void verify(struct esk_model_series *model) {
     ESK_CHECK_HELD(esk_model_series_verify(model, true), model->why);
 }
 
-/// Lets the device die again and again while the table fills up.
+/// Makes the device fail completely, again and again, while the table fills up.
 static void live_and_die(const struct esk_geometry *geometry,
                          const struct esk_model_series_table *table,
                          uint64_t seed) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A check called values missing that erase_before had let go: the oldest page
-/// of rows stays while one of its rows does, the values of its erased rows may
-/// be given back earlier. Values in the block that gives way next are let go
-/// likewise: a cut may have begun to overwrite it.
+/// A check counted values as missing that erase_before had dropped: the oldest
+/// page of rows stays as long as one of its rows, but the values of its erased
+/// rows may be dropped earlier. The same holds for values in the block that is
+/// dropped next: an interrupted erase may have damaged it.
 #include "table/series/series.h"
 
 #include "test/harness/fixture.h"
@@ -59,7 +59,7 @@ ESK_TEST(check_misses_no_value_of_an_erased_row) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(check_misses_no_value_in_the_block_that_gives_way) {
+ESK_TEST(check_misses_no_value_in_the_block_that_is_dropped_next) {
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);

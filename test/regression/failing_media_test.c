@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What media that fail at the wrong moment once broke: rows were programmed
-/// over others, lost at a mount, counted wrong; a catalog was lost.
+/// Media that fail at the wrong moment: rows were programmed over others, lost
+/// at a mount, or counted wrong; a catalog was lost.
 #include "table/series/series.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
@@ -76,7 +76,7 @@ ESK_TEST(early_erase_that_fails_without_a_mark_is_not_programmed_over) {
     }
 }
 
-ESK_TEST(mount_looks_past_three_blocks_that_failed_and_look_erased) {
+ESK_TEST(mount_finds_pages_after_three_failed_blocks_that_look_erased) {
     const struct esk_model_series_table table = {
         .no_marks = true, .data_blocks = 8, .index_blocks = 6};
     for (uint32_t seed = 0; seed < 40; seed++) {
@@ -98,7 +98,7 @@ ESK_TEST(mount_looks_past_three_blocks_that_failed_and_look_erased) {
     }
 }
 
-ESK_TEST(mount_looks_past_two_pages_that_hold_what_was_there_a_lap_ago) {
+ESK_TEST(mount_finds_pages_after_two_pages_of_a_lap_ago) {
     const struct esk_model_series_table table = {.data_blocks = 6,
                                                  .index_blocks = 6};
     for (uint32_t seed = 0; seed < 40; seed++) {
@@ -110,7 +110,7 @@ ESK_TEST(mount_looks_past_two_pages_that_hold_what_was_there_a_lap_ago) {
         for (uint32_t block = 0; block < 7; block++) {
             fill_to(&model, 0);
         }
-        fail(&model, &two); /* the erase is good, then two programs are not */
+        fail(&model, &two); /* the erase succeeds, then two programs fail */
         ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
         mount_verify(&model);
         esk_model_series_free(&model);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A mount whose reads failed for a while took what it could not read for
-/// erased: it found an old head, and the rows written next took the place of
-/// others.
+/// A mount whose reads failed for a while took unreadable pages for erased: it
+/// found an old head, and the next rows overwrote others.
 ///
-/// Here each read of a mount and open fails, alone, with some after it, and
-/// with all after it. Then the mount or open says so, or the table is whole;
-/// and what is written goes behind what was there.
+/// Here each read of a mount and open fails: alone, with some after it, and
+/// with all after it. Then the mount or open returns an error, or the table is
+/// complete; and later rows are written after the existing ones.
 #include "table/series/series.h"
 #include "test/harness/arena.h"
 #include "test/harness/esk_test.h"
@@ -84,7 +83,7 @@ static const struct series_case series_cases[] = {
 
 enum { SERIES_CASES = sizeof series_cases / sizeof series_cases[0] };
 
-/// A table that a crash left, behind a device that can fail.
+/// A table after a crash, behind a device that can fail.
 static void model_series_start(struct esk_model_series *model,
                                const struct series_case *with,
                                struct esk_device *front) {
@@ -115,8 +114,8 @@ static void model_series_recover_verify(struct esk_model_series *model) {
     ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
 }
 
-/// One mount with failing reads and what comes after. False: it had no read
-/// number `read`.
+/// One mount with failing reads, and the calls after it. False: there was no
+/// read number `read`.
 static bool series_try(struct esk_model_series *model, uint32_t read,
                        uint32_t more, enum read_failure how) {
     esk_model_series_crash(model);
@@ -163,12 +162,12 @@ ESK_TEST(series_is_whole_or_not_opened_when_reads_of_its_mount_fail) {
     }
 }
 
-/// A model on a medium as a power cut left it, to be tried again and again.
+/// A model on a medium after a power cut, for many tries.
 struct tree_state {
     struct esk_model_tree model;
     struct esk_sim *sim;
     struct esk_model_tree_expected
-        whole; ///< what a mount without failures finds
+        whole; ///< the result of a mount without failures
 };
 
 static struct tree_state state;
@@ -193,7 +192,7 @@ static void state_restore(void) {
     model = state.model;
 }
 
-/// Fills a model, cuts its power and keeps what is left.
+/// Fills a model, cuts its power and stores the state.
 static void state_make(uint8_t store, uint32_t seed) {
     struct esk_model_tree_table table = model_tree_plain(store);
     table.batch_pages = store == ESK_STORE_JOURNALED ? 4 : 0;
@@ -290,7 +289,7 @@ static int volume_mount(void) {
     return esk_volume_mount(&fixture.volume, fixture.device, 0, TEST_SCRATCH);
 }
 
-/// How the reads of a catalog fail: those that say nothing of it do so alone.
+/// How the reads of a catalog fail.
 static const struct {
     enum read_failure how;
     uint32_t more;
@@ -301,9 +300,9 @@ static const struct {
 
 enum { CATALOG_READS = sizeof catalog_reads / sizeof catalog_reads[0] };
 
-/// A mount with failing reads, or a look for a table, knows the tables that
-/// one without knows, `b` by `wanted`, or fails; and the next one after a
-/// commit knows them.
+/// A mount with failing reads, or a find of a table, finds the tables of a
+/// mount without failures, `b` by `wanted`, or fails; and the next mount after
+/// a commit finds them.
 static bool catalog_try(uint32_t read, uint32_t more, enum read_failure how,
                         int wanted) {
     fail_from(read, more, how);
@@ -329,8 +328,8 @@ static bool catalog_try(uint32_t read, uint32_t more, enum read_failure how,
     return true;
 }
 
-/// Mounts of what a cut at operation `cut` of a commit left. False: the
-/// commit was done before.
+/// Mounts after a cut at operation `cut` of a commit. False: the commit ended
+/// before.
 static bool catalog_run(uint32_t cut, enum esk_sim_cut_mode how) {
     static const struct esk_volume_config config = {.tables_max = 4};
     struct esk_sim *left = NULL;
@@ -358,7 +357,7 @@ static bool catalog_run(uint32_t cut, enum esk_sim_cut_mode how) {
     return !done;
 }
 
-ESK_TEST(volume_knows_its_newest_catalog_or_is_not_mounted_when_reads_fail) {
+ESK_TEST(volume_has_its_newest_catalog_or_is_not_mounted_when_reads_fail) {
     bool more = true;
     for (uint32_t cut = 1; more; cut++) {
         more = catalog_run(cut, ESK_SIM_CUT_BEFORE);

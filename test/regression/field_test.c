@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What broke loggers in the field, each as a test of its own.
+/// Failures of loggers in the field, each as a test.
 #include "table/series/series.h"
 
 #include "test/harness/level_log.h"
@@ -299,8 +299,8 @@ ESK_TEST(field_key_space_ends_at_the_types_maximum) {
     }
 }
 
-/// Values and edges are bytes, low byte first, on every machine: the index
-/// page's bytes are held against constants worked out by hand.
+/// Values and edges are bytes, low byte first, on every machine: compares the
+/// index page's bytes with constants computed by hand.
 ESK_TEST(field_bitmap_buckets_do_not_depend_on_the_hosts_byte_order) {
     static const uint8_t edges[] = {0x00, 0xFF, 0x64, 0x00, 0x2C, 0x01};
     static const struct esk_index_spec index[] = {

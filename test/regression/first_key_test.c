@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A node that is split by a key below its first one: its left half was named
-/// by the first key that it had before, which can be in the right half. The
-/// tree's rows were right, but its check found a node where no search of the
-/// node's own keys ends.
+/// by the old first key, which can be in the right half. The tree's rows were
+/// right, but its check reported a node that no search for its own keys finds.
 #include "test/harness/tree_fixture.h"
 
 enum { KEYS = 400, PUTS = 300 };

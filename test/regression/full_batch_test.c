@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A batch in which the tree grew a level, and that used up its room, could
-/// not be committed: the collector's share of the ring had grown as well.
+/// A batch in which the tree grew a level, and which used all of its room,
+/// could not be committed, because the collector's share of the ring had grown,
+/// too.
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_tree.h"
@@ -48,7 +49,7 @@ ESK_TEST(batch_that_used_up_its_room_is_committed) {
                                esk_model_tree_remount(&model) &&
                                esk_model_tree_verify(&model),
                            model.why);
-            /* What is there can be changed afterwards. */
+            /* Existing rows can be changed afterwards. */
             for (uint32_t i = 0; i < 200; i++) {
                 bool there = model.expected.version[i] != 0;
                 status = esk_model_tree_put(&model, i);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A tree in place that was as high as can be split a leaf before it found its
-/// root full: the put was refused, and half of the leaf's rows were gone until
-/// the next mount, which could not take them up either.
+/// A tree in place of the greatest height split a leaf before it found its root
+/// full: the put was refused, and half of the leaf's rows were lost until the
+/// next mount, which could not restore them either.
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_tree.h"
 
-/// Three keys a node, so the height is used up long before the region.
+/// Three keys a node: the height is the limit, not the region.
 static const struct esk_geometry card = ESK_CARD(600, 8, 128);
 static const struct esk_geometry nand = ESK_NAND(600, 8, 128);
 
@@ -22,7 +22,7 @@ static uint32_t number_at(struct esk_model_tree *model, enum order order,
                : esk_model_tree_random(model, model->range);
 }
 
-/// Puts every key: some are refused, and no row is lost by that.
+/// Puts every key: some are refused, and no row is lost.
 static uint32_t fill(struct esk_model_tree *model, enum order order) {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < model->range && refused < 30; i++) {

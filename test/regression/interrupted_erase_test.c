@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A get of a key that was dropped said that its row is damaged: the erase of
-/// the block that gave way next was cut, and what it left cannot be read.
+/// A get of a dropped key returned that its row is damaged: the erase of the
+/// block that is dropped next was cut, and its pages cannot be read.
 #include "table/series/series.h"
 
 #include "test/harness/level_log.h"

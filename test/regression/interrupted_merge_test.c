@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A cut between the last node of a merge on two levels and the node above it
-/// cost a page. The mount looked at the emptied leaf first, found it below the
-/// inner node that was about to go, and took it to be in use; then that inner
-/// node went, and nobody named the leaf.
+/// cost a page. The mount read the emptied leaf first, found it below the inner
+/// node that was about to be dropped, and took it to be in use; then that inner
+/// node was dropped, and no node named the leaf.
 ///
-/// Here each program of all deletes that take a tree of three levels down to
-/// a leaf is the last one before a cut.
+/// Here each program of all deletes that reduce a tree of three levels to a
+/// leaf is the last one before a cut.
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_tree.h"
@@ -16,8 +16,8 @@ enum { ROWS = 330 };
 
 static const struct esk_geometry sd = ESK_CARD(40, 8, 256);
 
-/// The order in which rows go: first some out of each inner node, so that two
-/// fit one, then all from one end, or a third of them at a time.
+/// The order of the deletes: first some out of each inner node, so that two fit
+/// one, then all from one end, or a third of them at a time.
 enum order { FROM_THE_LAST, FROM_THE_FIRST, IN_THIRDS, ORDERS };
 
 static bool is_thinned(uint32_t number) {
@@ -29,7 +29,8 @@ static uint32_t number_at(uint8_t order, uint32_t step) {
     return (ROWS - 1 + (step + 1) * strides[order]) % ROWS;
 }
 
-/// Deletes all rows, or until the power goes. Returns whether it held.
+/// Deletes all rows, or until the power is cut. Returns whether all checks
+/// held.
 static bool rows_delete(struct esk_model_tree *model, uint8_t order) {
     int status = ESK_OK;
     for (uint32_t i = 0; i < ROWS && status == ESK_OK; i++) {
@@ -47,8 +48,8 @@ static bool rows_delete(struct esk_model_tree *model, uint8_t order) {
     return false;
 }
 
-/// Cuts the power after `programs` of the deletes, if there are as many, and
-/// looks what is lost. Returns whether there were not.
+/// Cuts the power after `programs` of the deletes, if there are so many, and
+/// checks what is lost. Returns whether there were not.
 static bool cut_try(uint8_t store, uint8_t order, uint32_t programs) {
     struct esk_model_tree model;
     struct esk_model_tree_table table = {.store = store,

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A file or an EEPROM whose erase does nothing, and that programs parts of a
-/// page: a page that had been sealed was completed up to its last row only.
-/// Behind it stood what the page held a lap ago, so the page never proved
-/// itself, and rows after its last seal were lost with no cut at all.
+/// page: a sealed page was completed only up to its last row. After that row
+/// were the bytes of a lap ago, so the page was not valid, and rows after its
+/// last seal were lost without any power loss.
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 #include "test/harness/model_series.h"
@@ -13,8 +13,8 @@ enum { ROUNDS = 60, ROWS_MAX = 40 };
 
 static const uint16_t units[] = {1, 2, 4, 8};
 
-/// Fills the rings several times over, now and then with a sync, and mounts
-/// again after each round.
+/// Fills the rings several times, now and then with a sync, and mounts again
+/// after each round.
 static void laps_make(struct esk_model_series *model) {
     for (uint32_t round = 0; round < ROUNDS; round++) {
         for (uint32_t i = esk_model_series_random(model, ROWS_MAX); i > 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A newest data page that read as blank was told by nothing, though the index
-/// had a run page that is written when the page behind its run is there. What
-/// is told is never more than what was lost.
+/// A newest data page that read as blank was not reported, though the index had
+/// a run page, which is written only when the page after its run exists. Now it
+/// is reported, and never more than what was lost.
 #include "table/series/series.h"
 #include "test/harness/fixture.h"
 
@@ -19,7 +19,7 @@ static const struct esk_series_spec spec = {
     .data_blocks = 20,
     .index_blocks = 4};
 
-/// Appends rows until the newest page on the medium is the first behind a run
+/// Appends rows until the newest page on the medium is the first after a run
 /// page. Returns how many rows that page has.
 static uint16_t fill(struct esk_fixture *fixture, uint32_t pages) {
     struct esk_series *series = fixture->series;
@@ -38,7 +38,7 @@ static uint16_t fill(struct esk_fixture *fixture, uint32_t pages) {
     }
 }
 
-ESK_TEST(lost_newest_page_that_the_index_knows_of_is_told) {
+ESK_TEST(lost_newest_page_that_the_index_covers_is_reported) {
     static const struct esk_geometry nor = ESK_NOR(80, 16, 256);
     for (uint32_t pages = 20; pages < 60; pages += 5) {
         struct esk_fixture fixture;

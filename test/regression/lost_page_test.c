@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A forward cursor missed rows: it was on a page whose completion had failed,
-/// so that its rows stood again further on; the page left its frame and could
-/// not be read again, and the rows that were still to come from it were passed
-/// over on the page that has them too, or in RAM.
+/// A forward cursor missed rows: the completion of its page had failed, so the
+/// page's rows were written again further on. The page left its frame and could
+/// not be read again, and its remaining rows were skipped on the other page,
+/// too, or in RAM.
 #include "table/series/series.h"
 
 #include "test/harness/level_log.h"
@@ -18,14 +18,14 @@ static const struct esk_series_config config = {.frames = 2};
 
 enum {
     SEALED = 95, ///< rows when the page that fails is sealed
-    IN_RAM = 8,  ///< transfers that fail: more than an append tries
+    IN_RAM = 8,  ///< transfers that fail: more than an append repeats
     ROWS = 300,
 };
 
-/// Appends up to ROWS rows; `failures` programs of the page that row SEALED is
-/// on fail. Stops where that stops it. Returns how many rows there are.
+/// Appends up to ROWS rows; `failures` programs of the page with row SEALED
+/// fail. Stops at a failure of an append. Returns how many rows there are.
 static uint32_t fill(struct esk_fixture *fixture, uint32_t failures) {
-    /* The second program of the page's completion, and what follows. */
+    /* The second program of the page's completion, and later ones. */
     const struct esk_sim_failures faults = {
         .transfer = {.burst_start = 1, .burst_length = failures}};
     for (uint32_t number = 1; number <= ROWS; number++) {
@@ -42,8 +42,8 @@ static uint32_t fill(struct esk_fixture *fixture, uint32_t failures) {
     return ROWS;
 }
 
-/// The position of the page that was sealed and not completed: the first that
-/// holds row SEALED.
+/// The position of the page that was sealed and not completed: the first one
+/// with row SEALED.
 static uint32_t sealed_position(struct esk_fixture *fixture) {
     const struct esk_ring *ring = &fixture->series->data;
     for (uint32_t at = ring->tail; at < ring->head; at++) {
@@ -73,7 +73,7 @@ static void lose(struct esk_fixture *fixture, uint32_t at) {
     esk_pool_forget(&fixture->series->pool, page);
 }
 
-/// Reads all rows, losing position `lost` once `before` were read.
+/// Reads all rows; loses position `lost` when `before` were read.
 static void read_all(struct esk_fixture *fixture, uint32_t rows,
                      uint32_t before, uint32_t lost) {
     struct esk_series_cursor cursor;
@@ -107,12 +107,12 @@ static void check(uint32_t failures, bool in_ram) {
     }
 }
 
-ESK_TEST(cursor_goes_on_where_a_lost_page_stands_again) {
+ESK_TEST(cursor_goes_on_where_a_lost_page_was_written_again) {
     check(1, false);
     check(2, false);
 }
 
-ESK_TEST(cursor_goes_on_in_ram_where_a_lost_page_stands_again) {
+ESK_TEST(cursor_goes_on_in_ram_where_a_lost_page_was_written_again) {
     check(IN_RAM, true);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A reader of a tree in place that had merged knew nothing of its free pages:
-/// to its check those pages were lost, and in its statistics they were nodes.
+/// A reader of a tree in place did not have the tree's free pages after merges:
+/// its check reported them lost, and its statistics counted them as nodes.
 #include <stdlib.h>
 
 #include "test/harness/arena.h"
@@ -12,7 +12,7 @@
 
 static const struct esk_geometry sd = ESK_CARD(160, 8, 256);
 
-/// Holds what the reader says of pages against what the tree does.
+/// Compares the reader's pages with the tree's.
 static void pages_compare(struct esk_tree *tree, struct esk_tree *reader) {
     struct esk_tree_report of_tree;
     struct esk_tree_report of_reader;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// An arena declared as bytes may begin at any address; what was carved from
-/// one that was not aligned trapped on a Cortex-M0+ or worked by luck.
+/// An arena declared as bytes may begin at any address; structs carved from a
+/// misaligned one trapped on a Cortex-M0+, or worked by luck.
 #include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/tree_fixture.h"

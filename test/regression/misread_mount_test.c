@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A mount believed what one read said: a page that was read as erased, or as
-/// torn, once, and would have been right the next time, was the head's, or an
-/// older root's; what was written next took the place of acknowledged rows.
+/// A mount trusted a single read: a page that was read as erased or torn once,
+/// and would have been right the next time, was the head's, or an older root's;
+/// later writes overwrote acknowledged rows.
 ///
 /// Here every read of a mount and open is wrong once, in each way: a flipped
-/// bit, all of it erased, beyond ECC. Then the mount or open refuses, or the
-/// table is whole; and it is whole after rows more and another mount.
+/// bit, all of it erased, beyond ECC. Then the mount or open fails, or the
+/// table is complete, also after more rows and another mount.
 ///
-/// The media are as power cuts leave them, at many places of the workloads of
+/// The media are in states after power cuts, at many places of the workloads of
 /// the power-cut campaigns.
 #include "test/harness/arena.h"
 #include "test/harness/cut_configs.h"
@@ -19,8 +19,8 @@
 #include "test/harness/tree_fixture.h"
 
 enum {
-    STATES = 2, ///< of each medium, 1 in a quick run; ESK_STATES asks for more
-    STEPS_MOST = 60,    ///< of a workload until a cut comes
+    STATES = 2,      ///< of each medium, 1 in a quick run; ESK_STATES sets more
+    STEPS_MOST = 60, ///< of a workload until a cut comes
     CALLS_MOST = 300,   ///< the same, where most calls read
     CALLS_BETWEEN = 60, ///< two states of a tree
     CUT_WITHIN = 8,     ///< programs and erases
@@ -40,11 +40,11 @@ static const enum read_failure ways[] = {READ_FLIPPED, READ_ERASED,
 
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/// What came of it, over all of a test.
+/// Results over all of a test.
 struct tally {
-    uint32_t mounts; ///< that had a read that was wrong
+    uint32_t mounts; ///< with a wrong read
     uint32_t refused;
-    uint32_t lost; ///< of the others, those after which rows are missing
+    uint32_t lost; ///< of the others, those that lost rows
     char first[400];
 };
 
@@ -80,7 +80,7 @@ static bool model_series_whole(void) {
            cut_side_verify(&model, &side);
 }
 
-/// Goes on, and mounts again.
+/// Appends more, and mounts again.
 static bool model_series_goes_on(uint32_t rows) {
     int status = esk_model_series_append_many(&model, rows);
     status = status == ESK_FULL ? ESK_OK : status;
@@ -95,8 +95,8 @@ static bool model_series_goes_on(uint32_t rows) {
     return model_series_whole();
 }
 
-/// One mount and what comes after; `lost` when a row is. False: it had no
-/// read number `read`.
+/// One mount and the calls after it; `lost` when a row is lost. False: there
+/// was no read number `read`.
 static bool series_try(const struct cut_config *config, uint32_t state,
                        uint32_t read, enum read_failure how) {
     bool held = true;
@@ -125,8 +125,8 @@ static bool series_try(const struct cut_config *config, uint32_t state,
     return true;
 }
 
-/// Runs the workload to its next state, where a cut ends it: before a program
-/// or an erase, or, every other time, in the middle of one.
+/// Runs the workload to its next state at a cut: before a program or an erase,
+/// or, every other time, in the middle of one.
 static void series_proceed(const struct cut_config *config, uint32_t state) {
     uint64_t end = esk_sim_op_count(model.sim) + config->ops / states();
     while (esk_sim_op_count(model.sim) < end) {
@@ -178,7 +178,7 @@ ESK_TEST(series_is_whole_or_not_opened_when_a_read_of_its_mount_is_wrong) {
 
 static struct esk_model_tree tree_model;
 static struct esk_model_tree model_tree_kept;
-static struct esk_sim *model_tree_medium; ///< as the cut left it
+static struct esk_sim *model_tree_medium; ///< after the cut
 
 static int model_tree_mount(void) {
     ESK_TRY(esk_volume_mount(&tree_model.volume, tree_model.device, 0,
@@ -186,7 +186,7 @@ static int model_tree_mount(void) {
     return esk_model_tree_open(&tree_model);
 }
 
-/// Mounts and holds the tree against the expected.
+/// Mounts and compares the tree with the expected rows.
 static bool model_tree_whole(void) {
     int status = model_tree_mount();
     if (status != ESK_OK) {
@@ -238,8 +238,8 @@ static bool tree_try(const char *name, uint32_t state, uint32_t read,
     return true;
 }
 
-/// Runs the workload to where a cut ends it: at any of its programs, or, where
-/// there are batches, in every third state at one of a commit.
+/// Runs the workload to a cut: at any of its programs, or, with batches, in
+/// every third state at one of a commit.
 static void tree_proceed(uint32_t calls, uint32_t state) {
     bool commits = tree_model.table.batch_pages > 0 && state % 3 == 2;
     for (uint32_t i = 0; i < calls; i++) {
@@ -268,7 +268,7 @@ static void tree_proceed(uint32_t calls, uint32_t state) {
     tree_model.in_batch = false;
 }
 
-/// Makes what a mount finds the expected.
+/// Sets the expected rows to those that a mount finds.
 static void model_read(void) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     ESK_CHECK_INT(model_tree_mount(), ESK_OK);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// One flipped bit in the newest page lost up to 31 synced rows, and nothing
-/// said so: the mount took the page for one that was never written, and the
-/// next append wrote over it. Now each row that was synced is returned, or the
-/// statistics, the check and a scan say that the newest page does not read.
+/// One flipped bit in the newest page lost up to 31 synced rows, unreported:
+/// the mount took the page for an unwritten one, and the next append overwrote
+/// it. Now each synced row is returned, or the statistics, the check and a scan
+/// report that the newest page cannot be read.
 #include "table/series/series.h"
 
 #include "test/harness/level_log.h"
@@ -31,8 +31,8 @@ static void fill(struct esk_fixture *fixture,
     ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
 }
 
-/// Reads every row, whose keys rise by one but for rows that are lost. Returns
-/// how many; damaged: out, pages that the cursor passed over.
+/// Reads every row, whose keys rise by one except at lost rows. Returns how
+/// many; damaged: out, pages that the cursor skipped.
 static uint32_t scan(struct esk_fixture *fixture, uint32_t *damaged) {
     struct esk_series_cursor cursor;
     uint8_t row[16];
@@ -63,12 +63,12 @@ static void flip(struct esk_fixture *fixture, uint32_t rows, uint32_t bit) {
     ESK_CHECK(found == rows || damaged > 0);
     esk_series_stats(fixture->series, &stats);
     ESK_CHECK(found == rows || stats.newest_unread > 0);
-    /* A sync journal behind it proves that its rows are missing. */
+    /* With a sync journal after it, its rows are known to be missing. */
     int status = esk_series_check(fixture->series, &report);
     ESK_CHECK(status == ESK_OK || report.rows_missing == rows - found);
     ESK_CHECK_INT(report.newest_unread, stats.newest_unread);
 
-    /* Its place is not taken. */
+    /* Its position is not used again. */
     for (uint32_t i = 1; i <= MORE; i++) {
         ESK_CHECK_INT(level_append(fixture, rows + i, i), ESK_OK);
     }
@@ -79,7 +79,7 @@ static void flip(struct esk_fixture *fixture, uint32_t rows, uint32_t bit) {
     ESK_CHECK(found == rows || report.pages_torn + report.pages_damaged > 0);
 }
 
-ESK_TEST(series_tells_of_a_newest_page_with_a_flipped_bit) {
+ESK_TEST(series_reports_a_newest_page_with_a_flipped_bit) {
     for (uint32_t medium = 0; medium < MEDIA; medium++) {
         uint32_t bits = 8u * media[medium]->page_bytes;
         for (uint32_t rows = 1; rows < 500; rows += rows < 4 ? 1 : 31) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A table that was opened while it was open put its rings into the volume's
-/// list twice: the list went round for ever, and two handles appended to one
-/// ring. In the arena of an open table the second open wrote over the first:
-/// now an arena is the volume's, which refuses one in which a table lives.
+/// A table that was opened while it was open added its rings to the volume's
+/// list twice: the list became a loop, and two handles appended to one ring. In
+/// the arena of an open table the second open overwrote the first: now an arena
+/// belongs to a volume, which refuses one with an open table in it.
 #include "test/harness/arena.h"
 #include "test/harness/fixture.h"
 #include "test/harness/model_tree.h"
@@ -47,7 +47,7 @@ ESK_TEST(series_refuses_to_be_opened_twice) {
                                    fixture.arena, fixture.arena_bytes),
                   ESK_E_BUSY);
     ESK_CHECK(again == NULL);
-    /* The first handle has come to no harm. */
+    /* The first handle still works. */
     ESK_CHECK_INT(esk_volume_step(&fixture.volume, 100, &done), ESK_OK);
     append(&fixture, ROWS, 2 * ROWS);
     ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A table that refuses when full lost its oldest value at the next mount: a
-/// program had failed in the block that held it, and the mount took the block
-/// for one that gives way.
+/// program had failed in the value's block, and the mount took the block for
+/// one that was being dropped.
 #include "esker/esker.h"
 #include "port/sim/sim.h"
 #include "test/harness/arena.h"

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// After a reopen more bytes of key index cost more reads: with 8 KB the tiles
-/// of old keys had no tile above them, and an open followed 64 of them back;
-/// a get of what was older was a binary search.
+/// of old keys had no tile above them, and an open followed 64 of them back; a
+/// get of an older key was a binary search.
 #include "table/series/series.h"
 
 #include "test/harness/fixture.h"
@@ -22,7 +22,7 @@ static const struct esk_geometry medium = ESK_NOR(1400, 16, 256);
 
 enum { ROW_BYTES = 12, ROWS = 300000, GETS = 3000 };
 
-/// Keys in bursts: steps of 1, with leaps of any length between.
+/// Keys in bursts: steps of 1, with gaps of any length between.
 static uint32_t key_next(uint32_t key, uint32_t *random) {
     *random = *random * 1664525u + 1013904223u;
     uint32_t draw = *random >> 8;

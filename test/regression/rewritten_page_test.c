@@ -3,14 +3,15 @@
 
 /// A backward value query with a key_max missed rows: a page was sealed, its
 /// completion failed, and its rows were written again on the next page. The
-/// search by key began at the first copy, the value index told of the second.
+/// search by key began at the first copy, but the value index covered the
+/// second.
 #include "table/series/series.h"
 
 #include "test/harness/level_log.h"
 
 enum { ROWS = 400 };
 
-/// Keys that no straight line fits, so that searches go astray.
+/// Keys that no straight line fits, so that searches miss.
 static uint32_t key_of(uint32_t number) {
     return number * number;
 }
@@ -31,7 +32,7 @@ static uint32_t count_level(struct esk_fixture *fixture, int16_t level,
     return level_count(fixture, level, &query, number_of);
 }
 
-/// Appends rows; the page that row `rewritten` is on is written twice.
+/// Appends rows; the page with row `rewritten` is written twice.
 static void fill(struct esk_fixture *fixture, uint32_t rewritten) {
     /* The second program of the page's completion. */
     const struct esk_sim_failures failures = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A read-only mount of a journaled tree read a page that a cut had torn, not
-/// its whole copy in the journal: rows were lost until someone mounted the
-/// volume for writing. And an open read every inner node of a tree in place.
+/// A read-only mount of a journaled tree read a torn page, not its valid copy
+/// in the journal: rows were lost until a mount for writing. And an open read
+/// every inner node of a tree in place.
 #include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
@@ -69,7 +69,7 @@ ESK_TEST(open_in_place_reads_no_more_of_a_larger_tree) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
         for (uint32_t rows = 100; rows <= 1000; rows += 60) {
-            /* Three, and of 16 pages a path each or three looks. */
+            /* Three, and for each of 16 pages a path or three reads. */
             ESK_CONTEXT("store %u, %u rows", store, rows);
             ESK_CHECK(open_reads(store, rows) <= 3u + 16u * 6u);
         }

@@ -17,7 +17,7 @@ enum {
     STEPS = 260,
     ROWS_MAX = 16000,
     GETS = 12,
-    BLOCKS_SLACK = 4, ///< dropped, erased ahead, passed over after a cut
+    BLOCKS_SLACK = 4, ///< dropped, erased ahead, or skipped after a cut
 };
 
 struct model_row {
@@ -58,7 +58,7 @@ static int boot(void) {
                                                       &esk_series_part_keys};
     world.series = NULL;
     ESK_TRY(told(volume_boot()));
-    /* Both have read what they will of the meta halves, which differs. */
+    /* Both have read the meta halves, in different ways, before. */
     esk_sim_seed_set(twin.sim, draw(1u << 30));
     return told(SHAPED
                     ? test_series_attach(&world.series, &esk_shape_parts,
@@ -88,7 +88,7 @@ static int append(void) {
         made->generation = world.generation;
         row_make(made, &row);
         status = told(esk_series_append(world.series, &row));
-        /* It may be there after a cut in the call. */
+        /* After a cut in the call the row may be there. */
         world.count++;
     }
     return status;
@@ -102,7 +102,7 @@ static int sync(void) {
     return status;
 }
 
-/// The model's row with the least key that is not below `key`.
+/// The model's row with the smallest key not below `key`.
 static uint32_t model_find(uint32_t key) {
     uint32_t low = 0;
     uint32_t high = world.count;
@@ -125,8 +125,8 @@ static void row_check(const struct log_row *row, uint32_t index) {
     digest_add(row, sizeof *row);
 }
 
-/// Whether the ring has gone round: pages are dropped only where it has kept
-/// all of its blocks but BLOCKS_SLACK.
+/// Whether the ring has wrapped: pages are dropped only if it has all of its
+/// blocks but BLOCKS_SLACK.
 static bool may_have_dropped(void) {
     uint32_t blocks = esk_shape_table.blocks[0] - BLOCKS_SLACK;
     return pages_on_medium() >= blocks * BLOCK_PAGES;
@@ -147,7 +147,8 @@ static void scan(uint32_t key_min, uint32_t key_max, uint32_t *first,
                   ESK_OK);
     while (told(esk_series_cursor_next(world.series, &cursor, &row)) ==
            ESK_OK) {
-        /* A cut in the erase of the oldest block may leave some of it. */
+        /* After a cut in the erase of the oldest block a part of it may be
+           there. */
         bool is_left = *end > 0 && *end - *first <= BLOCK_ROWS &&
                        world.rows[*end].key < row.time && may_have_dropped();
         if (*end == 0 || is_left) {
@@ -159,7 +160,7 @@ static void scan(uint32_t key_min, uint32_t key_max, uint32_t *first,
     }
 }
 
-/// Holds the open series against the model.
+/// Compares the open series with the model.
 static void verify(void) {
     struct log_row row;
     uint32_t first = 0;
@@ -187,18 +188,18 @@ static void verify(void) {
     }
 }
 
-/// After a cut, at a call that failed: power again, until the series is open.
+/// After a cut: turns on the power until the series is open.
 static void recover(void) {
     power_again(boot);
     verify();
-    /* What was read is durable. */
+    /* Rows that were read are durable. */
     world.synced = world.count;
     world.generation++;
     uint32_t pages = pages_on_medium();
     digest_add(&pages, sizeof pages);
 }
 
-/// One step of the workload. Returns ESK_OK, or what a cut ended it with.
+/// One step of the workload. Returns ESK_OK, or the status at a cut.
 static int step(void) {
     uint16_t done = 0;
     uint32_t what = draw(16);
@@ -253,8 +254,8 @@ static uint32_t seeds(void) {
     return esk_test_is_deep() ? 10 * SEEDS : SEEDS;
 }
 
-/// The flavour `test` alone shows that rows are kept; `shape` shows as well
-/// that results and bytes are the same.
+/// The flavour `test` alone shows that rows are stored; `shape` also shows that
+/// results and bytes are the same.
 ESK_TEST(shape_keeps_what_was_synced_and_gives_what_the_catalog_gives) {
     uint32_t cuts = 0;
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
@@ -268,7 +269,7 @@ ESK_TEST(shape_keeps_what_was_synced_and_gives_what_the_catalog_gives) {
 
 // Attach and stamp ----------------------------------------------------------
 
-/// What `esker header` was given: test_header.py makes it the same way.
+/// The input of `esker header`: test_header.py makes it in the same way.
 static void volume_make(const char *uuid, bool has_second) {
     const struct esk_device *device = esk_sim_device(twin.sim);
     static const struct esk_column columns[] = {
@@ -296,7 +297,7 @@ static void volume_make(const char *uuid, bool has_second) {
 
 static const char uuid[] = "shape shape shap";
 
-/// Keeps the bytes of the meta halves in `bytes`.
+/// Copies the meta halves to `bytes`.
 static void meta_keep(uint8_t *bytes) {
     uint32_t pages = esk_shape_volume.half_blocks * BLOCK_PAGES;
     uint32_t all = esk_shape_geometry.block_count * BLOCK_PAGES;

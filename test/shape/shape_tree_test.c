@@ -17,7 +17,8 @@ enum {
     KEYS = 500,
 };
 
-/// What the model knows of a key. While a change of it was cut, either may be.
+/// The model's versions of a key. After a cut in a change of it, two are
+/// possible.
 struct model_row {
     bool there;
     uint32_t generation;
@@ -28,7 +29,7 @@ struct world {
     uint32_t generation;
     uint32_t splits;
     uint32_t unsure;        ///< the key whose change was cut; KEYS: none
-    struct model_row after; ///< what that change would have made
+    struct model_row after; ///< the row after that change
     struct model_row rows[KEYS];
 };
 
@@ -37,7 +38,7 @@ static uint64_t arena[256];
 static struct esk_tree_cursor cursor;
 
 static void world_make(uint64_t seed) {
-    /* In place a torn page would be lost: as on cards that write it whole. */
+    /* As on cards with atomic page writes: in place a torn page is lost. */
     const struct esk_sim_config config = {
         .geometry = ESK_SHAPE_GEOMETRY, .seed = seed, .whole_writes = true};
     twin_make(&config);
@@ -47,7 +48,7 @@ static void world_make(uint64_t seed) {
 
 static int boot(void) {
     ESK_TRY(told(volume_boot()));
-    /* Both have read what they will of the meta halves, which differs. */
+    /* Both have read the meta halves, in different ways, before. */
     esk_sim_seed_set(twin.sim, draw(1u << 30));
     return told(SHAPED
                     ? test_tree_attach(&world.tree, &twin.volume,
@@ -65,8 +66,8 @@ static void row_make(uint32_t key, struct model_row model,
     made->water = -made->ground;
 }
 
-/// Whether the row is what the model, or a change that was cut, says of it;
-/// then the model says so as well.
+/// Whether the row is the model's, or that of an interrupted change; then the
+/// model is updated.
 static bool row_is(uint32_t key, const struct map_row *row) {
     struct map_row expected;
     struct model_row *model = &world.rows[key];
@@ -83,7 +84,7 @@ static bool row_is(uint32_t key, const struct map_row *row) {
     return true;
 }
 
-/// The key is not in the tree: so says the model, or a delete that was cut.
+/// Whether the key may be missing: by the model, or an interrupted delete.
 static void absent_check(uint32_t key) {
     struct model_row *model = &world.rows[key];
     ESK_CHECK(!model->there || (key == world.unsure && !world.after.there));
@@ -143,13 +144,13 @@ static void splits_add(void) {
     world.splits += stats.splits;
 }
 
-/// After a cut, at a call that failed: power again, until the tree is open.
+/// After a cut: turns on the power until the tree is open.
 static void recover(void) {
     power_again(boot);
     verify();
 }
 
-/// One step of the workload. Returns ESK_OK, or what a cut ended it with.
+/// One step of the workload. Returns ESK_OK, or the status at a cut.
 static int step(void) {
     uint32_t what = draw(8);
     if (what == 0) {
@@ -191,8 +192,8 @@ static void life(uint64_t seed) {
     medium_digest();
 }
 
-/// The flavour `test` alone shows that rows are kept; `shape_tree` shows as
-/// well that results and bytes are the same.
+/// The flavour `test` alone shows that rows are stored; `shape_tree` also shows
+/// that results and bytes are the same.
 ESK_TEST(shape_tree_keeps_rows_and_gives_what_the_catalog_gives) {
     uint32_t seeds = esk_test_is_deep() ? 10 * SEEDS : SEEDS;
     uint32_t cuts = 0;

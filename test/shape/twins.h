@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the tests of a constant shape share. Each is two programs of one text:
+/// Shared by the tests of a constant shape. Each is two programs of one source:
 ///
 ///     build/NAME/...   the core compiled with ESK_SHAPE: attach
 ///     build/test/...   the core as ever: mount, and open by the name
 ///
-/// Both do the same work from the same seeds, power cuts included, and have to
-/// give the same results and the same bytes on the medium: the first runs the
-/// second with `--digest SEED` and compares.
+/// Both do the same work from the same seeds, power cuts included, and must
+/// give the same results and the same bytes on the medium: the first program
+/// runs the second with `--digest SEED` and compares.
 ///
 /// A test defines SHAPED, includes its shape, then this, and defines life().
 #ifndef ESK_TEST_SHAPE_TWINS_H
@@ -38,8 +38,8 @@ static struct twin twin;
 static uint64_t page[PAGE_BYTES / 8];
 static const char *program; ///< argv[0]
 
-/// The life of a table from a blank medium on, with cuts: twin.digest is of all
-/// that it gave.
+/// The life of a table from a blank medium on, with cuts: twin.digest covers
+/// all its results.
 static void life(uint64_t seed);
 
 static uint32_t draw(uint32_t bound) {
@@ -61,7 +61,7 @@ static int told(int status) {
     return status;
 }
 
-/// Adds what is on the medium, and ends a life.
+/// Adds the medium's bytes, and ends a life.
 static void medium_digest(void) {
     uint32_t pages = (uint32_t)esk_shape_geometry.block_count * BLOCK_PAGES;
     for (uint32_t at = 0; at < pages; at++) {
@@ -102,8 +102,8 @@ static int volume_boot(void) {
     return status;
 }
 
-/// After a cut, at a call that failed: power again, until `boot` opens the
-/// table. Some boots are cut as well.
+/// After a cut: turns on the power until `boot` opens the table. Some boots are
+/// cut, too.
 static void power_again(int (*boot)(void)) {
     do {
         ESK_CHECK(!esk_sim_is_on(twin.sim));
@@ -118,7 +118,7 @@ static void power_again(int (*boot)(void)) {
     esk_sim_cut_at(twin.sim, 0, ESK_SIM_CUT_NONE);
 }
 
-/// The digest of a life that the other program tells. folder: of this one.
+/// The other program's digest of a life. folder: of this one.
 static uint64_t digest_elsewhere(const char *folder, uint64_t seed) {
     char command[512];
     uint64_t digest = 0;

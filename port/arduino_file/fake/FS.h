@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As FS.h of the ESP32 core: what the driver calls of its File. Those of the
-/// ESP8266 and RP2040 cores differ in that read gives an int.
+/// As FS.h of the ESP32 core: the calls of its File that the driver uses. On
+/// the ESP8266 and RP2040 cores read returns an int.
 #ifndef FAKE_FS_H
 #define FAKE_FS_H
 
@@ -34,7 +34,7 @@ class File {
     size_t position() const {
         return static_cast<size_t>(card_fake.position);
     }
-    /// What stat says: the length that the last flush left.
+    /// The length in stat: that of the last flush.
     size_t size() const {
         return static_cast<size_t>(card_fake.size_kept);
     }

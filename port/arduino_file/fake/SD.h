@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As Arduino's SD library: what the driver calls of its File.
+/// As Arduino's SD library: the calls of its File that the driver uses.
 #ifndef FAKE_SD_H
 #define FAKE_SD_H
 

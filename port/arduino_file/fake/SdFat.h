@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As SdFat 2: what the driver calls of its files.
+/// As SdFat 2: the calls of its files that the driver uses.
 #ifndef FAKE_SDFAT_H
 #define FAKE_SDFAT_H
 

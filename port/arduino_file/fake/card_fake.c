@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The file over two arrays, what the program sees and what the medium has.
+/// The file in two arrays: the program's view and the medium's.
 #include "card_fake.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static const uint8_t *fake_seen(uint32_t sector) {
     return card_fake.bytes + (size_t)sector * CARD_FAKE_SECTOR;
 }
 
-/// Puts all that waits on the medium.
+/// Writes all cached sectors to the medium.
 static void fake_put_all(void) {
     memcpy(card_fake.kept, card_fake.bytes, sizeof card_fake.kept);
     memset(card_fake.waits, 0, sizeof card_fake.waits);
@@ -36,7 +36,7 @@ static void fake_finish(struct esk_chip *chip, uint32_t permille) {
     }
 }
 
-/// What a cut left: of what waits, any sector may be on the medium.
+/// After a power cut any of the cached sectors may be on the medium.
 static void fake_power_on(struct esk_chip *chip) {
     for (uint32_t i = 0; i < CARD_FAKE_SECTORS; i++) {
         if (card_fake.waits[i] && !card_fake.copies &&
@@ -61,8 +61,8 @@ void card_fake_reset(uint64_t seed) {
     esk_chip_power_on(&card_fake.chip);
 }
 
-/// Takes the time of a call. Returns whether the call does anything: power is
-/// there, and this is not the transfer that fails.
+/// Takes the time of a call. Returns whether the call has an effect: the power
+/// is on, and this transfer does not fail.
 static bool fake_call(size_t bytes) {
     struct esk_chip *chip = &card_fake.chip;
     uint64_t error_at = chip->faults.bus_error_at;
@@ -113,14 +113,14 @@ size_t card_fake_write(const void *buffer, size_t bytes) {
     for (uint32_t i = at; i < card_fake.position; i++) {
         card_fake.waits[i / CARD_FAKE_SECTOR] = true;
     }
-    /* A write that failed may have moved the position all the same. */
+    /* A write that failed may have moved the position. */
     if (esk_chip_fails(&card_fake.chip.faults.fail_program)) {
         return 0;
     }
     return bytes;
 }
 
-/// Puts `sector`, or all.
+/// Writes `sector`, or all, to the medium.
 static void fake_put(uint32_t sector) {
     struct esk_chip *chip = &card_fake.chip;
     card_fake.busy = sector;

@@ -3,11 +3,11 @@
 
 /// One file on a card or a flash with a file system, and its calls.
 ///
-/// Written sectors wait in a cache until a sync, which puts them on the
-/// medium one by one in any order, the file's length last. A power cut tears
-/// the sector that is being put, and of those that wait any may have been
-/// put. With `copies`, as in LittleFS, a sync takes effect as a whole: a cut
-/// leaves the file as the last one left it.
+/// Written sectors are cached until a sync, which writes them to the medium one
+/// by one in any order, the file's length last. A power cut tears the sector
+/// that is being written, and any of the cached ones may have been written.
+/// With `copies`, as in LittleFS, a sync is atomic: a cut leaves the file of
+/// the last one.
 #ifndef FAKE_CARD_FAKE_H
 #define FAKE_CARD_FAKE_H
 
@@ -27,18 +27,18 @@ struct card_fake {
     struct esk_chip chip;
     bool copies;
     bool absent;        ///< an open fails
-    bool append;        ///< it was opened so: a write goes to the end
-    uint32_t room;      ///< bytes that the file may have
+    bool append;        ///< opened to append: a write goes to the end
+    uint32_t room;      ///< largest size of the file
     uint32_t short_by;  ///< bytes that the next write leaves out
     uint32_t fail_sync; ///< syncs from now, from 1: that one fails
     uint32_t fail_seek; ///< likewise
     uint32_t fail_read; ///< likewise: a read that comes too short
-    uint32_t size;      ///< as the program sees it
-    uint32_t size_kept; ///< as the medium has it
+    uint32_t size;      ///< the program's view
+    uint32_t size_kept; ///< the medium's
     uint32_t position;
-    uint32_t busy; ///< the sector that is being put; CARD_FAKE_SECTORS: all
-    uint8_t bytes[CARD_FAKE_BYTES]; ///< as the program sees them
-    uint8_t kept[CARD_FAKE_BYTES];  ///< as the medium has them
+    uint32_t busy; ///< the sector that is being written; CARD_FAKE_SECTORS: all
+    uint8_t bytes[CARD_FAKE_BYTES]; ///< the program's view
+    uint8_t kept[CARD_FAKE_BYTES];  ///< the medium's
     bool waits[CARD_FAKE_SECTORS];
 };
 

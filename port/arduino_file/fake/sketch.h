@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a sketch does with the driver, for the tests, which are C.
+/// The calls of a sketch on the driver, for the tests, which are C.
 #ifndef FAKE_SKETCH_H
 #define FAKE_SKETCH_H
 
@@ -19,7 +19,7 @@ enum sketch_file {
     SKETCH_FILES
 };
 
-/// Starts the driver over a file of that kind. Returns what it returns.
+/// Starts the driver on a file of that kind. Returns its status.
 int sketch_start(enum sketch_file kind, uint32_t bytes, uint16_t page_bytes,
                  uint16_t block_pages);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The SDK's flash calls over an array: each takes the chip's time, in which
-/// a cut can come.
+/// The SDK's flash calls on an array: each takes the chip's time, in which a
+/// power cut can come.
 #include "rp2_fake.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ int flash_safe_execute(void (*func)(void *), void *param,
     return chip->on ? error : PICO_ERROR_TIMEOUT;
 }
 
-/// Whether the SDK would do it: else it asserts, or the core is lost.
+/// Whether the SDK would do it: otherwise it asserts, or the core crashes.
 static bool fake_takes(uint32_t offset, size_t count, size_t unit) {
     const char *why = NULL;
     why = offset % unit != 0 || count % unit != 0 ? "off its alignment" : why;

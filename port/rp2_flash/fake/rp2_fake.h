@@ -13,10 +13,10 @@
 
 struct rp2_fake {
     struct esk_chip chip;
-    int core_1;       ///< what flash_safe_execute fails with; 0: it does not
+    int core_1;       ///< failure of flash_safe_execute; 0: none
     bool late;        ///< with that error, after the call was made
     bool safe;        ///< within flash_safe_execute
-    uint32_t timeout; ///< that was given to it last
+    uint32_t timeout; ///< its argument in the last call
     uint32_t busy_at;
     bool erasing;
     bool failing;

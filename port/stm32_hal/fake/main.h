@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As the main.h of a CubeMX project: the names of ST's HAL that the port
-/// uses, of the family that FAKE_STM32 says: 4 (L4), 5 (H5) or 7 (H7).
+/// As the main.h of a CubeMX project: the names of ST's HAL that the port uses,
+/// of family FAKE_STM32: 4 (L4), 5 (H5) or 7 (H7).
 ///
 /// Values are the fake's own; names, fields and parameters are the HAL's, but
-/// that an address of data has the host's width.
+/// an address of data has the host's width.
 #ifndef FAKE_STM32_MAIN_H
 #define FAKE_STM32_MAIN_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The tests of the flash port, of one family each: the test has included
-/// the port for FAKE_STM32 and names the PART.
+/// The tests of the flash port, each for one family: the test has included the
+/// port for FAKE_STM32 and names the PART.
 #ifndef FAKE_STM32_CASES_H
 #define FAKE_STM32_CASES_H
 
@@ -146,7 +146,7 @@ ESK_TEST(stm32_flash_reads_a_torn_word_as_corrupt) {
     ESK_CHECK_TEXT(violation(), "");
 }
 
-ESK_TEST(series_lives_on_stm32_flash_through_power_cuts_and_failing_calls) {
+ESK_TEST(series_on_stm32_flash_survives_power_cuts_and_failing_calls) {
     flash_make();
     struct chip_series run = {.name = PART.name,
                               .chip = &stm32_fake.model->chip,

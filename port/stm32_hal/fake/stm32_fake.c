@@ -36,10 +36,10 @@ void stm32_fake_reset(const struct esk_word_flash_part *part, uint64_t seed) {
     stm32_fake.cached = esk_chip_allocate(part->bytes / 32);
     stm32_fake.ACR = FAKE_CACHED;
     stm32_fake.CCR = FAKE_CACHED;
-    stm32_fake.errors = FAKE_PGS; /* as chips come out of reset with OPTVERR */
+    stm32_fake.errors = FAKE_PGS; /* chips have OPTVERR after a reset */
 }
 
-/// Whether the HAL begins: else its result in *result.
+/// Whether the HAL begins; if not, *result is its result.
 static bool fake_begins(bool known, int *result) {
     struct esk_chip *chip = &stm32_fake.model->chip;
     bool once = chip->faults.bus_error_at != 0 &&
@@ -60,7 +60,7 @@ static bool fake_begins(bool known, int *result) {
     return *result == 0;
 }
 
-/// What the HAL returns after the model did.
+/// The HAL's result after the model's operation.
 static int fake_result(int status) {
     if (status == ESK_E_READ_ONLY || status == ESK_E_MEDIUM) {
         stm32_fake.errors |=

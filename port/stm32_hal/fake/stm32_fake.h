@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The flash of an STM32 behind the HAL, as it is documented: the model of
-/// port/models, and before it what the HAL and the processor add.
+/// The flash of an STM32 behind the HAL, as documented: the model of
+/// port/models, with the HAL's and the processor's behaviour in front of it.
 ///
-/// It refuses: a change while the flash is locked; data or an address off
-/// its alignment; a bus fault with no one to take it. Errors of the past make
-/// the next call fail until they are cleared. What was read stays cached until
-/// the cache is told.
+/// It refuses: a change while the flash is locked; data or an address off its
+/// alignment; a bus fault without a handler. Earlier errors make the next call
+/// fail until they are cleared. What was read stays cached until the cache is
+/// cleared.
 #ifndef FAKE_STM32_FAKE_H
 #define FAKE_STM32_FAKE_H
 
@@ -29,14 +29,14 @@ struct stm32_fake {
     struct esk_word_flash port; ///< the model's
     bool unlocked;
     bool stays_locked;   ///< HAL_FLASH_Unlock fails
-    int fails;           ///< what the next change returns: 2 busy, 3 time-out
+    int fails;           ///< result of the next change: 2 busy, 3 time-out
     uint32_t errors;     ///< of the status register
-    uint32_t error_code; ///< of the last call, what HAL_FLASH_GetError says
+    uint32_t error_code; ///< of the last call, for HAL_FLASH_GetError
     uint32_t faultmask;
     uint32_t ACR;
     uint32_t CCR;
     uint32_t CFSR;
-    uint8_t *cache; ///< what reads see, where it was read before
+    uint8_t *cache; ///< what reads return if it was read before
     uint8_t *cached;
 };
 
@@ -51,7 +51,7 @@ void stm32_fake_copy(void *to, uint32_t address, uint16_t bytes);
 void stm32_fake_clear(uint32_t flags);
 void stm32_fake_refresh(void);
 
-/// The test's: what the chip calls.
+/// A function of the test, which the chip calls.
 void NMI_Handler(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Flash areas over an array: each write block, or 256 bytes of smaller ones,
-/// takes the chip's time, in which a cut can come.
+/// Flash areas on an array: each write block, or 256 bytes of smaller ones,
+/// takes the chip's time, in which a power cut can come.
 #include "zephyr_fake.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { FAKE_WRITE_US = 100, FAKE_ERASE_US = 40000, FAKE_STEP_BYTES = 256 };
 
-/* What a write block is. */
+/* State of a write block. */
 enum { FAKE_ERASED, FAKE_WRITTEN, FAKE_TORN };
 
 enum fake_bus { FAKE_BUS_FINE, FAKE_BUS_FAILS, FAKE_BUS_LATE };
@@ -33,7 +33,7 @@ static size_t fake_unit(void) {
     return zephyr_fake.part->parameters.write_block_size;
 }
 
-/// What a write block is now. Without ECC it is what its bytes say.
+/// The state of a write block. Without ECC its bytes decide.
 static uint8_t fake_state_of(size_t at, uint32_t done) {
     if (zephyr_fake.part->has_ecc) {
         uint8_t state = zephyr_fake.erasing ? FAKE_ERASED : FAKE_WRITTEN;
@@ -48,7 +48,7 @@ static uint8_t fake_state_of(size_t at, uint32_t done) {
     return FAKE_ERASED;
 }
 
-/// The bytes are as they were meant, or a mix of that and before.
+/// The bytes are the intended ones, or a mix with the old ones.
 static void fake_finish(struct esk_chip *chip, uint32_t permille) {
     uint32_t done = zephyr_fake.failing ? permille / 2 : permille;
     for (size_t i = 0; i < zephyr_fake.busy_bytes; i++) {
@@ -110,7 +110,7 @@ static int fake_refuse(const char *why, int error) {
     return error;
 }
 
-/// Whether a call of so many bytes in the area is made: else its errno.
+/// Whether a call of so many bytes in the area is made; else its errno.
 static int fake_begins(const struct flash_area *fa, off_t off, size_t len,
                        size_t unit) {
     if (fa != &fake_area || zephyr_fake.closes == zephyr_fake.opens) {
@@ -140,7 +140,7 @@ static enum fake_bus fake_bus_next(size_t len) {
     return chip->bytes % 3 == 0 ? FAKE_BUS_LATE : FAKE_BUS_FAILS;
 }
 
-/// Changes a part. Returns 0, or the errno of what went wrong with it.
+/// Changes a part. Returns 0, or an errno.
 static int fake_work(size_t at, size_t bytes, uint32_t us, uint32_t *fault) {
     struct esk_chip *chip = &zephyr_fake.chip;
     zephyr_fake.busy_at = at;

@@ -3,10 +3,10 @@
 
 /// Flash drivers of Zephyr and the flash map above them, as documented.
 ///
-/// It refuses, with the errno that drivers return: what is outside the area
-/// or off its alignment, a write block that was written before (where there
-/// is an erase), an erase where there is none, a call on an area that is not
-/// open. Where there is ECC, a write block that a cut tore reads as EIO.
+/// It refuses, with the errno of real drivers: addresses outside the area or
+/// off its alignment, a write block that was written before (where there is an
+/// erase), an erase where there is none, a call on an area that is not open.
+/// With ECC a write block that a power cut tore reads as EIO.
 #ifndef FAKE_ZEPHYR_FAKE_H
 #define FAKE_ZEPHYR_FAKE_H
 
@@ -16,9 +16,9 @@
 
 enum { FAKE_ZEPHYR_ID = 0, FAKE_ZEPHYR_BYTES = 4 << 20 };
 
-/// Sectors of one size, as a driver's page layout names them.
+/// Sectors of one size, as in a driver's page layout.
 struct zephyr_fake_sectors {
-    uint32_t count; ///< 0: the layout ends
+    uint32_t count; ///< 0: end of the layout
     uint32_t bytes;
 };
 
@@ -34,16 +34,16 @@ struct zephyr_fake_part {
 struct zephyr_fake {
     struct esk_chip chip;
     const struct zephyr_fake_part *part;
-    int open_fails; ///< what flash_area_open returns; 0: it does not fail
-    int fails;      ///< what the next read, write or erase returns
-    bool silent;    ///< a write or erase that failed returns 0, as NOR does
+    int open_fails; ///< failure of flash_area_open; 0: none
+    int fails;      ///< failure of the next read, write or erase
+    bool silent;    ///< a write or erase that failed returns 0, as with NOR
     uint32_t opens;
     uint32_t closes;
     size_t busy_at;
     size_t busy_bytes;
     bool erasing;
     bool failing;
-    uint8_t target[256]; ///< what is being written
+    uint8_t target[256]; ///< bytes of the present write
 };
 
 extern struct zephyr_fake zephyr_fake;

@@ -8,7 +8,7 @@
 #include "base/inline.h"
 #include "base/order.h"
 
-/// Entries in `bytes` bytes of a page.
+/// How many entries fit `bytes` bytes of a page.
 static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
                            uint16_t bytes) {
     uint16_t head = layout->counts_inside ? ESK_TREE_NODE_HEAD : 0;
@@ -163,8 +163,8 @@ uint16_t esk_btree_descend(const struct esk_btree_layout *layout,
         uint16_t index = search_any(layout, node, 1, key, &found);
         return found ? index : (uint16_t)(index - 1u);
     }
-    /* Keys up to `key` are those below the one after it; the largest has
-       none after it. */
+    /* Keys up to `key` are those below the next key. The largest key has no
+       next one. */
     uint32_t after = word_order(type, key) + 1u;
     return after == 0 ? last
                       : esk_order_rank_words(type, esk_btree_key(node, 1),

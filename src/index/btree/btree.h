@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The B+-tree's node, as bytes: where it is in a page, and what is done to
-/// it there. No I/O.
+/// The B+-tree's node as bytes: its layout in a page, and the operations on it.
+/// No I/O.
 ///
-///     leaf    row 0 | row 1 | ...            rows as the schema lays them out
+///     leaf    row 0 | row 1 | ...            rows in the schema's layout
 ///     inner   key 0, child 0 | key 1, child 1 | ...
 ///
-/// Child i of an inner node holds the keys from key i up to key i + 1. Key 0
-/// is not compared: the first child also takes what is below it.
+/// Child i of an inner node has the keys from key i up to key i + 1. Key 0 is
+/// not compared: the first child also takes all smaller keys.
 ///
 /// Invariants
 ///  1. Keys of a node rise strictly.
-///  2. Every key of a node, key 0 too, lies in the range that its ancestors
-///     give the node, so searching any of them at its level finds the node.
+///  2. Every key of a node, key 0 too, is in the range that its ancestors give
+///     the node, so a search for any of them at its level finds the node.
 #ifndef ESK_INDEX_BTREE_BTREE_H
 #define ESK_INDEX_BTREE_BTREE_H
 
@@ -32,8 +32,8 @@
 /// A node in a page in RAM.
 struct esk_btree_node {
     uint8_t *count;   ///< its u16
-    uint8_t *entries; ///< of the first
-    uint16_t bytes;   ///< an entry
+    uint8_t *entries; ///< its first entry
+    uint16_t bytes;   ///< of an entry
     uint16_t key;     ///< offset of an entry's key
     uint16_t capacity;
 };
@@ -42,21 +42,21 @@ struct esk_btree_node {
 void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
                             uint16_t page_bytes);
 
-/// Lays out a node of every level in a page: each level gets k_percent of
-/// what the levels below it left, the root all that is left (mu-Tree,
-/// Algorithm 1; k-partitioning, lrun-kmutree-2012 Fig. 10; here leaves come
-/// first). Levels that would hold fewer than two entries are left off.
+/// Lays out a node of every level in a page: each level gets k_percent of the
+/// room that the levels below it left, the root all of it (mu-Tree, Algorithm
+/// 1; k-partitioning, lrun-kmutree-2012 Fig. 10; here leaves come first).
+/// Levels with room for less than two entries are left out.
 void esk_btree_layout_shared(struct esk_btree_layout *layout,
                              uint16_t page_bytes, uint8_t k_percent);
 
-/// `layout`, or the one that the program was compiled for.
+/// `layout`, or the layout that the program is compiled for.
 static inline const struct esk_btree_layout *
 esk_btree_layout_of(const struct esk_btree_layout *layout) {
     return ESK_SHAPED_TREE(&esk_shape_tree, layout);
 }
 
-/// Entries that a node of `level` can hold in a tree of `height` levels. The
-/// root of a shared page holds what two nodes below a new root can take.
+/// Most entries of a node of `level` in a tree of `height` levels. The root of
+/// a shared page has at most what two nodes below a new root can take.
 static inline uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
                                           uint8_t level, uint8_t height) {
     layout = esk_btree_layout_of(layout);
@@ -72,10 +72,10 @@ esk_btree_entry_bytes(const struct esk_btree_layout *layout, uint8_t level) {
                       : (uint16_t)(layout->key_bytes + ESK_TREE_CHILD_BYTES);
 }
 
-/// Whether leaves hold at least two rows and inner nodes two children.
+/// Whether leaves have room for two rows and inner nodes for two children.
 bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout);
 
-/// esk_btree_view without a call, for the way down a tree.
+/// esk_btree_view, inlined, for the way down a tree.
 static inline void esk_btree_view_inline(const struct esk_btree_layout *layout,
                                          uint8_t *page, uint8_t level,
                                          uint8_t height,
@@ -93,7 +93,7 @@ static inline void esk_btree_view_inline(const struct esk_btree_layout *layout,
     node->key = level == 1 ? layout->key_offset : 0;
 }
 
-/// Finds the node of `level` in `page`.
+/// Fills in `node` for the node of `level` in `page`.
 void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,
                     uint8_t level, uint8_t height, struct esk_btree_node *node);
 
@@ -111,41 +111,41 @@ static inline uint8_t *esk_btree_key(const struct esk_btree_node *node,
     return esk_btree_entry(node, index) + node->key;
 }
 
-/// Where an inner node's entry has its child.
+/// The child's page number in an inner node's entry.
 static inline uint8_t *esk_btree_child(const struct esk_btree_node *node,
                                        uint16_t index) {
     return esk_btree_entry(node, index) + node->bytes - ESK_TREE_CHILD_BYTES;
 }
 
-/// Orders two keys: below 0, 0 or above 0.
+/// Compares two keys: below 0, 0 or above 0.
 int8_t esk_btree_compare(const struct esk_btree_layout *layout,
                          const uint8_t *a, const uint8_t *b);
 
-/// The first entry from `from` on whose key is not below `key`; the count
-/// when there is none. found: its key is `key`.
+/// The first entry from `from` on whose key is not below `key`; the count when
+/// there is none. found: that key is equal to `key`.
 /// Costs log2(count) comparisons.
 uint16_t esk_btree_search(const struct esk_btree_layout *layout,
                           const struct esk_btree_node *node, uint16_t from,
                           const uint8_t *key, bool *found);
 
-/// The child of an inner node that takes `key`.
+/// The child of an inner node whose range contains `key`.
 uint16_t esk_btree_descend(const struct esk_btree_layout *layout,
                            const struct esk_btree_node *node,
                            const uint8_t *key);
 
-/// Makes room at `index` and copies `entry` there; count < capacity.
+/// Inserts `entry` at `index`; count < capacity.
 void esk_btree_insert(const struct esk_btree_node *node, uint16_t index,
                       const uint8_t *entry);
 
-/// Takes entry `index` out.
+/// Removes entry `index`.
 void esk_btree_remove(const struct esk_btree_node *node, uint16_t index);
 
-/// Moves the entries from `at` on to `right`, which becomes just them. What
-/// they were stays behind the count.
+/// Moves the entries from `at` on to `right`, which gets no others. Their bytes
+/// in `node` stay, behind its count.
 void esk_btree_split(const struct esk_btree_node *node, uint16_t at,
                      const struct esk_btree_node *right);
 
-/// Puts the entries of `from` at `index`; they fit.
+/// Inserts the entries of `from` at `index`; they fit.
 void esk_btree_join(const struct esk_btree_node *node, uint16_t index,
                     const struct esk_btree_node *from);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Where the fields of tree pages are; FORMAT.md, "Trees".
+/// Offsets of the fields of tree pages; FORMAT.md, "Trees".
 #ifndef ESK_INDEX_BTREE_BTREE_FORMAT_H
 #define ESK_INDEX_BTREE_BTREE_FORMAT_H
 
-/// In a page of a tree whose nodes move (wandering, mu).
+/// In a page of a copy-on-write tree (wandering, mu).
 enum esk_tree_page_offset {
     ESK_TREE_PAGE_LOW = 16,    ///< u8, level of the page's lowest node
     ESK_TREE_PAGE_TOP = 17,    ///< u8, level of its highest node
@@ -13,33 +13,35 @@ enum esk_tree_page_offset {
     ESK_TREE_PAGE_FLAGS = 19,  ///< u8, below
     ESK_TREE_PAGE_ROWS = 20,   ///< u32, rows of the tree
     ESK_TREE_PAGE_NODES = 24,  ///< u32, nodes of the tree
-    ESK_TREE_PAGE_BODY = 28,   ///< where nodes begin (mu)
+    ESK_TREE_PAGE_BODY = 28,   ///< start of the nodes (mu)
     ESK_TREE_PAGE_SWEPT = 28,  ///< u32, wandering: the leaf swept last
-    ESK_TREE_PAGE_DUE = 32,    ///< u32, wandering: where the sweep is due
-    ESK_TREE_PAGE_ORDER = 36,  ///< u32, wandering: leaves that the sweep wrote
-                               ///< from here on lie in the order of their keys
-    ESK_TREE_PAGE_NODE = 40,   ///< where the node begins (wandering)
+    ESK_TREE_PAGE_DUE = 32,    ///< u32, wandering: position where the next step
+                               ///< of the sweep is due
+    ESK_TREE_PAGE_ORDER = 36,  ///< u32, wandering: from here on the leaves that
+                               ///< the sweep wrote are in key order
+    ESK_TREE_PAGE_NODE = 40,   ///< start of the node (wandering)
 };
 
 enum esk_tree_page_flags {
-    ESK_TREE_PAGE_COMMIT = 1, ///< the root is on it and takes effect
-    /// From here up, with ESK_TREE_PAGE_COMMIT: newest pages that mounts since
-    /// the tree was created could not read; 127: and more.
+    ESK_TREE_PAGE_COMMIT = 1, ///< the page has the root, which is committed
+    /// Values from here up, with ESK_TREE_PAGE_COMMIT: newest pages that mounts
+    /// since the tree was created could not read; 127: or more.
     ESK_TREE_PAGE_UNREAD = 2,
     /// Without ESK_TREE_PAGE_COMMIT: a leaf that the sweep wrote.
     ESK_TREE_PAGE_MOVED = 2,
 };
 
-/// The list of a tree whose nodes keep their page, kind ESK_PAGE_NODE: pages
-/// for new nodes, u32 each; the envelope's count is theirs.
+/// The list of a tree in place, kind ESK_PAGE_NODE: pages for new nodes, u32
+/// each; the envelope's count is the number of them.
 enum esk_tree_list_offset {
-    ESK_TREE_LIST_HEAD = 16,  ///< u32, pages from here on were never used
-    ESK_TREE_LIST_ASKED = 20, ///< u16, entries, the first, that may be in use
-    ESK_TREE_LIST_BODY = 24,  ///< where entries begin
+    ESK_TREE_LIST_HEAD = 16,  ///< u32, no page from here on was ever used
+    ESK_TREE_LIST_ASKED = 20, ///< u16, number of first entries that may be in
+                              ///< use
+    ESK_TREE_LIST_BODY = 24,  ///< start of the entries
 };
 
-/// A node of a moving tree: u16 entries, then the entries; an inner entry ends
-/// with its child's page, u32.
+/// A node of a copy-on-write tree: u16 count, then the entries; an inner entry
+/// ends with its child's page, u32.
 enum esk_tree_node_sizes {
     ESK_TREE_NODE_HEAD = 2,
     ESK_TREE_CHILD_BYTES = 4,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Where nodes lie in a page, and what is done to them there.
+/// Layout of nodes in a page, and the operations on them.
 #include "index/btree/btree.h"
 
 #include "esker/schema.h"

@@ -10,14 +10,13 @@
 ///          |  knot   lower        segment at the tip, the point before it.
 ///          +------------------ key
 ///
-/// When RAM is full the bound rises and the same corridor runs over the knots
-/// themselves, with the difference as its slack: a knot left out is then
-/// within the slack of the new line, so every point is within the old bound
-/// plus the slack. The pass goes on where it stopped and stops when a few
-/// entries are free: no single call pays for all of it, and knots that need
-/// not go keep the finer bound. The bound rises in one step, because two
-/// passes leave more knots than one with the same total slack (on `watch` 436
-/// against 414).
+/// When RAM is full, the bound rises and the same corridor runs over the knots,
+/// with the increase as its slack. A removed knot is within the slack of the
+/// new line, so every point is within the old bound plus the slack. A pass
+/// continues where it stopped, and stops when a few entries are free: so no
+/// single call takes all the time, and knots that can stay have the finer
+/// bound. The bound rises in one step, because two passes leave more knots than
+/// one with the same total slack (on the data set `watch` 436 against 414).
 ///
 /// Invariants: see spline.h. Cost of an add: up to sixteen products of 32 x 32
 /// bits, no division.
@@ -28,11 +27,11 @@
 #include "base/inline.h"
 
 enum {
-    /// Longest segment: two of them stay in reach of 16 bits.
+    /// Longest segment: so that two segments fit 16 bits.
     SPLINE_SEGMENT_PAGES_MAX = 0x7FFF,
-    /// What esk_spline_ease may raise the bound to,
+    /// Highest bound that esk_spline_ease sets,
     SPLINE_ERROR_FORCED_MAX = 240,
-    /// and the bound of new points even then.
+    /// and the highest bound of new points.
     SPLINE_ERROR_NEW_MAX = 16,
 };
 
@@ -65,9 +64,9 @@ ESK_OUT_OF_LINE static bool slope_is_above(const struct esk_spline_slope *a,
            (uint64_t)b->rise * (uint32_t)(a->run >> shift);
 }
 
-/// Takes the line to `point` into the corridor between `upper` and `lower`:
-/// narrows it so that lines pass the point within `error`. Returns false, and
-/// does nothing, when the line lies outside.
+/// Narrows the corridor between `upper` and `lower` so that its lines pass
+/// `point` within `error`. Returns false, and does nothing, when no line of the
+/// corridor does.
 ///
 /// Slopes are compared by cross products, which are exact while the run fits
 /// 32 bits; longer runs lose their low bits, all alike.
@@ -114,14 +113,14 @@ static bool spline_slope_to(const struct esk_spline_entry *from,
 
 /* --------------------------------------------------------------- thinning */
 
-/// Goes on with the pass until it is through or a few entries are free.
-/// Returns whether it freed any.
+/// Continues the pass until it has ended or a few entries are free. Returns
+/// whether it freed any.
 ///
 ///     knots   0 .. kept - 1   done; the last of them is `base`
-///             next - 1        passed the corridor: goes if `next` does too
-///             next ..         not looked at
+///             next - 1        within the corridor: removed if `next` is, too
+///             next ..         not checked yet
 ///
-/// The last saved knot stays, because there a tile will go on.
+/// The last saved knot stays, because the next tile begins with it.
 static bool spline_thin_on(struct esk_spline *spline) {
     struct esk_spline_level *knots = &spline->level[0];
     struct esk_spline_slope upper;
@@ -154,7 +153,7 @@ static bool spline_thin_on(struct esk_spline *spline) {
             knots->saved = kept;
         }
     }
-    if (upper.run != 0) { /* the last one that passed ends the segment */
+    if (upper.run != 0) { /* the last one inside ends the segment */
         esk_spline_array_copy(spline, kept, (uint16_t)(next - 1u));
         kept++;
     }
@@ -165,8 +164,8 @@ static bool spline_thin_on(struct esk_spline *spline) {
     esk_spline_array_close(spline, 0, kept, next);
     spline->thin_end = (uint16_t)(spline->thin_end - freed);
     spline->thin_next = kept == spline->thin_end ? kept : (uint16_t)(kept - 1u);
-    /* Fresh ones among those gone: now a few older knots count as fresh and
-       are written once more, which recovery ignores. */
+    /* Some removed knots were fresh: now a few older knots count as fresh and
+       are written again, which recovery ignores. */
     if (spline->fresh > (uint16_t)(knots->count - knots->saved)) {
         spline->fresh = (uint16_t)(knots->count - knots->saved);
     }
@@ -182,7 +181,7 @@ void esk_spline_restore_error(struct esk_spline *spline, uint8_t error_16ths) {
     }
 }
 
-/// Frees entries by thinning, raising the bound if it may rise.
+/// Frees entries by thinning; raises the bound if it may rise.
 static bool spline_thin(struct esk_spline *spline) {
     for (;;) {
         while (spline->thin_next < spline->thin_end) {
@@ -203,7 +202,7 @@ uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level) {
     const struct esk_spline_level *own = &spline->level[level];
     uint16_t closed = own->count;
     if (level > 0 && spline->tile[level - 1].open_count != 0) {
-        closed--; /* the last entry names the open tile and will move */
+        closed--; /* the last entry names the open tile, which moves */
     }
     return closed > own->saved ? (uint16_t)(closed - own->saved) : 0;
 }
@@ -237,8 +236,8 @@ static int spline_room(struct esk_spline *spline, uint32_t position) {
         if (has_tiles || has_knots) {
             return ESK_FULL;
         }
-        /* Nothing can be saved. Either a leap of 65,536 pages, whose sides
-           nothing joins, or the top level is all there is. */
+        /* Nothing can be saved: there is a gap of 65,536 pages, which no
+           segment spans, or the top level is full. */
         esk_spline_array_remove_oldest(spline, is_far ? 0 : 2, 1);
     }
 }
@@ -248,7 +247,7 @@ void esk_spline_drop(struct esk_spline *spline) {
     uint16_t batch = esk_spline_array_batch(spline);
     uint16_t most = (uint16_t)(own->count - 1u);
     if (most == 0) {
-        own->saved = 1; /* the last knot stays, and is not asked for again */
+        own->saved = 1; /* the last knot stays and is not saved again */
         return;
     }
     esk_spline_array_remove_oldest(spline, spline->full_level,
@@ -294,7 +293,7 @@ int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
     if (!spline_is_new(spline, &point)) {
         return ESK_OK;
     }
-    while (knots->count != 0) { /* twice at most: then the tip is the knot */
+    while (knots->count != 0) { /* at most twice: then the tip is the knot */
         esk_spline_array_get(spline, 0, (uint16_t)(knots->count - 1u), &knot);
         if (spline_slope_to(&knot, &point, &slope) &&
             spline_narrow(&spline->upper, &spline->lower, &slope, error)) {
@@ -302,15 +301,15 @@ int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
             return ESK_OK;
         }
         if (spline->tip.key == knot.key) {
-            break; /* a leap: the point itself becomes a knot */
+            break; /* a gap: the point itself becomes a knot */
         }
         ESK_TRY(spline_push(spline, &spline->tip));
     }
     return spline_push(spline, &point);
 }
 
-/// Takes up a knot that cannot wait: what cannot be saved now is thinned
-/// harder. Returns whether it was above the newest one.
+/// Adds a knot that must be added: what cannot be saved now is thinned more.
+/// Returns whether the knot was above the newest one.
 static bool spline_force(struct esk_spline *spline,
                          const struct esk_spline_entry *knot) {
     if (!spline_is_new(spline, knot)) {

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The spline key index: maps a key to a data page, in bytes the caller gives.
+/// The spline key index: maps a key to a data page, in the caller's bytes.
 ///
 /// Greedy one-pass spline over the points (first key of a data page, page
 /// position), after embeddb-2024 section 3.3.1, with a fractional error bound
-/// and without loss: when RAM runs out, the error bound is raised, and at its
-/// maximum old entries are saved on index pages ("tiles") and RAM keeps one
-/// entry a tile.
+/// and without loss. When RAM is full, the error bound rises; at its maximum,
+/// old entries are saved on index pages ("tiles"), and RAM has one entry for
+/// each tile.
 ///
 ///     RAM array:  [ level 2 ][ level 1 ][ level 0 ]     keys rise in a level
 ///     level 0 entry  = knot: (first key of data page p, p)
 ///     level l entry  = (first key of a level l-1 tile, its index position)
 ///
-/// The tile that is still open has its entry, the last one of the level
-/// above, from its first save on; saving it again moves the entry to the new
-/// copy. So a lookup reaches open and closed tiles in the same way.
+/// The open tile, too, has an entry from its first save on, the last one of the
+/// level above. Saving the tile again moves that entry to the new copy. So a
+/// lookup reaches open and closed tiles in the same way.
 ///
-/// It does no I/O. The caller (the series' index log) programs tiles and
-/// tells the spline where they went. Positions only rise, they never wrap.
+/// The spline does no I/O. The caller (the series' index log) programs tiles
+/// and calls esk_spline_saved with their positions. Positions only rise.
 ///
 /// Invariants
 ///  1. Keys and positions rise strictly through a level.
 ///  2. Every level-0 entry is in RAM or on a tile that an entry of level 1
 ///     names (in RAM or, in turn, on a tile). Entries in RAM are the newest
-///     of their level, and the last saved one is always among them.
+///     of their level, and include the last saved one.
 ///  3. Within a segment the predicted position of any data page's first key
 ///     is off by at most error_16ths / 16 pages before rounding.
 ///  4. A tile's first entry repeats the last entry of the tile before it, so
-///     that a key between two tiles belongs to exactly one.
+///     a key between two tiles belongs to exactly one.
 #ifndef ESK_INDEX_SPLINE_H
 #define ESK_INDEX_SPLINE_H
 
@@ -46,26 +46,26 @@ enum {
     ESK_SPLINE_POSITION_BYTES = 4, ///< of a position in a tile
 };
 
-/// No index position.
+/// No index position has this value.
 #define ESK_SPLINE_NONE UINT32_MAX
 
 /// Bytes of one entry in a section of an index page.
 #define ESK_SPLINE_SECTION_ENTRY_BYTES(key_bytes)                              \
     ((key_bytes) + (unsigned)ESK_SPLINE_POSITION_BYTES)
 
-/// What the RAM must hold at least: two knots and a tile's entry a level.
+/// Least RAM: two knots and a tile's entry for each level.
 #define ESK_SPLINE_BYTES_MIN(key_bytes) (4u * (key_bytes) + 12u)
 
-/// One level: how many of its newest entries are in RAM, and how many of
-/// those (the oldest ones) are on a tile already.
+/// One level: how many of its newest entries are in RAM, and how many of these
+/// (the oldest) are also on a tile.
 struct esk_spline_level {
     uint16_t count; ///< entries in RAM
     uint16_t saved; ///< leading entries in RAM that a tile holds
 };
 
-/// The newest tiles of a level, the open one and the one it closed.
+/// The newest tiles of a level: the open one and the one before it.
 struct esk_spline_tile {
-    uint32_t open_position;   ///< where the open tile is; ESK_SPLINE_NONE
+    uint32_t open_position;   ///< of the open tile; ESK_SPLINE_NONE
     uint32_t closed_position; ///< newest closed tile; ESK_SPLINE_NONE
     uint16_t open_count;      ///< entries on the open tile; 0: none is open
 };
@@ -82,25 +82,26 @@ struct esk_spline_entry {
     uint32_t position;
 };
 
-/// A spline. The fields are its own; error_16ths, level[] and tile[] may be
-/// read.
+/// A spline. The fields are its own; callers may read error_16ths, level[] and
+/// tile[].
 struct esk_spline {
     uint8_t *memory; ///< packed entries: see spline_array.h
     struct esk_spline_level level[ESK_SPLINE_LEVEL_COUNT];
     uint32_t knot_position; ///< of the newest knot
     uint16_t bytes;         ///< of memory
-    uint16_t fresh;         ///< newest knots on no index page yet
-    uint16_t thin_next;     ///< first knot the running thinning has not seen
-    uint16_t thin_end;      ///< first knot it leaves alone
-    uint8_t thin_slack;     ///< 1/16 pages the thinning may add
+    uint16_t fresh;         ///< newest knots that are on no index page
+    uint16_t thin_next;     ///< first knot that the running thinning has not
+                            ///< checked
+    uint16_t thin_end;      ///< first knot that it does not check
+    uint8_t thin_slack;     ///< 1/16 pages that the thinning may add
     uint8_t key_bytes;      ///< 1, 2, 4 or 8
-    uint8_t error_16ths;    ///< the bound now
-    uint8_t error_max;      ///< the bound it may rise to
-    uint8_t full_level;     ///< what the last ESK_FULL asked to be saved
+    uint8_t error_16ths;    ///< the present bound
+    uint8_t error_max;      ///< the highest bound
+    uint8_t full_level;     ///< level to save after the last ESK_FULL
     bool has_tip;
     struct esk_spline_entry tip; ///< the newest point
-    /* The corridor: every line from the last knot that stays within the error
-       bound of all points since lies between these. run 0: no point yet. */
+    /* The corridor: the lines from the last knot that are within the error
+       bound of all points since are between these two. run 0: no point yet. */
     struct esk_spline_slope upper;
     struct esk_spline_slope lower;
     /* The top level has no tiles. */
@@ -115,7 +116,7 @@ static inline uint8_t esk_spline_key_bytes(const struct esk_spline *spline) {
     return ESK_SHAPED_SERIES(esk_shape_series.key_bytes, spline->key_bytes);
 }
 
-/// Where a key is.
+/// Result of a lookup.
 struct esk_spline_hit {
     uint8_t level;     ///< 0: a data page. Else: read tile `position`, whose
                        ///< entries are of level `level` - 1
@@ -134,25 +135,25 @@ void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
 
 /// Adds a data page: its first key (order form) and its position.
 ///
-/// Keys and positions rise; a point that does not is ignored (ESK_OK).
+/// Keys and positions rise; a point that does not rise is ignored (ESK_OK).
 /// Returns  ESK_OK; ESK_FULL: nothing was added, save esk_spline_full_level
 ///          (save, program, saved) and add again; if that is impossible call
 ///          esk_spline_drop and add again.
 /// Costs    no I/O; at most one pass over the entries.
 int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position);
 
-/// The level that the last ESK_FULL asks to save.
+/// The level to save after the last ESK_FULL.
 uint8_t esk_spline_full_level(const struct esk_spline *spline);
 
-/// Makes room by forgetting the oldest entries of the full level that no tile
-/// holds; their keys are ESK_NOT_FOUND from then on.
+/// Makes room: drops the oldest entries of the full level that are on no tile.
+/// A lookup of their keys returns ESK_NOT_FOUND from then on.
 void esk_spline_drop(struct esk_spline *spline);
 
-/// Makes room where nothing is saved: the bound may rise by 4/16 page, up to
-/// 15 pages; from there on, or for a level above 0, as esk_spline_drop.
+/// Makes room without saving: raises the bound by 4/16 page, up to 15 pages;
+/// above that, or for a level above 0, as esk_spline_drop.
 void esk_spline_ease(struct esk_spline *spline);
 
-/// Entries of `level` in RAM that no tile holds and that may be saved.
+/// Entries of `level` in RAM that are on no tile and may be saved.
 uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level);
 
 /// Appends unsaved entries to a tile's bytes, as far as they fit.
@@ -165,34 +166,33 @@ uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level);
 uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
                          uint8_t *section, uint16_t count, uint16_t room);
 
-/// Says that the section of the last esk_spline_save is on flash.
+/// Records that the section of the last esk_spline_save is on flash.
 ///
-/// index_position  the page it is on. A new tile closes the one before it:
-///          open_position moves to closed_position.
+/// index_position  of its page. A new tile closes the one before it:
+///                 open_position becomes closed_position.
 void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
                       uint32_t index_position);
 
-/// Looks `key` (order form) up in RAM.
+/// Searches `key` (order form) in RAM.
 ///
-/// hit      out, untouched unless ESK_OK. A page that starts above the newest
-///          key added is not known here: the newest one is named.
-/// Returns  ESK_OK; ESK_NOT_FOUND when the key is below everything known.
+/// hit      out, untouched unless ESK_OK. Pages above the newest point are not
+///          in the spline: a key above it gets the newest page.
+/// Returns  ESK_OK; ESK_NOT_FOUND when the key is below all entries.
 /// Costs    a binary search; no division.
 int esk_spline_find(const struct esk_spline *spline, esk_key key,
                     struct esk_spline_hit *hit);
 
-/// Looks `key` up in a tile that esk_spline_find or this call named.
+/// Searches `key` in a tile that esk_spline_find or this call returned.
 ///
 /// section  `count` entries of level `entry_level` (hit->level - 1).
-/// Returns  as esk_spline_find. Hostile bytes give a wrong hit, not above the
+/// Returns  as esk_spline_find. Hostile bytes give a wrong hit, at most the
 ///          newest position, never a bad access.
 int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
                        uint16_t count, uint8_t entry_level, esk_key key,
                        struct esk_spline_hit *hit);
 
-/// Packs the knots that are on no index page yet into `section`, oldest
-/// first, at most `room`, and marks them written. They stay unsaved.
-/// Returns how many.
+/// Packs the knots that are on no index page into `section`, oldest first, at
+/// most `room`, and marks them as written. They stay unsaved. Returns how many.
 uint16_t esk_spline_take_new(struct esk_spline *spline, uint8_t *section,
                              uint16_t room);
 
@@ -205,46 +205,46 @@ void esk_spline_section_get(const struct esk_spline *spline,
                             const uint8_t *section, uint16_t index,
                             struct esk_spline_entry *entry);
 
-/// Recovery at mount, in this order, on an empty spline. Beside a tile and
-/// beside new knots the caller stores error_16ths of that moment, and calls
-/// restore_error with it before it hands them over.
+/// Recovery at mount, in this order, on an empty spline. With a tile and with
+/// new knots the caller stores the error_16ths of that moment, and calls
+/// restore_error with it first.
 ///
 ///   1. restore_tile: level 0's open tile, level 1's open tile (open = true);
 ///      then level 0's closed tiles, newest to oldest, until it returns
 ///      false; then level 1's closed tiles likewise.
-///   2. restore_knot for each knot that index pages hold in esk_spline_take_new
-///      sections, oldest first. Those not above the open tile's last entry
-///      are ignored: going back in the log, the first page with only such
-///      knots is the last one needed. To bound that walk, save level 0 now
-///      and then though nothing is full: a save is legal whenever
-///      esk_spline_unsaved is not 0.
-///   3. restore_tip with what the newest index page says; then esk_spline_add
+///   2. restore_knot for each knot in esk_spline_take_new sections, oldest
+///      first. Those not above the open tile's last entry are ignored. So,
+///      going back in the log, the first page with only such knots is the last
+///      page to read. Saving level 0 now and then bounds this walk: a save is
+///      legal whenever esk_spline_unsaved is not 0.
+///   3. restore_tip with the tip of the newest index page; then esk_spline_add
 ///      for the data pages after it.
 ///
 /// A missing step costs reads (keys that are ESK_NOT_FOUND, wider segments),
 /// never a wrong hit.
 ///
-/// Returns true when the tile was taken up; false when its entry is known
+/// Returns true when the tile was added; false when its entry is there already
+/// or out of order, or there is no room: then older tiles are not needed.
 /// already, out of order, or there is no room: older tiles are not needed.
 bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
                              const uint8_t *section, uint16_t count,
                              uint32_t index_position, bool open);
 
-/// The bound that held when the entries to come were written.
+/// Sets the bound of the entries that follow.
 void esk_spline_restore_error(struct esk_spline *spline, uint8_t error_16ths);
 
-/// A knot read back. Not above the newest one: ignored. When RAM is full the
-/// bound rises, if need be above its maximum.
+/// Adds a knot from an index page, unless it is not above the newest one. When
+/// RAM is full the bound rises, above its maximum if necessary.
 void esk_spline_restore_knot(struct esk_spline *spline,
                              const struct esk_spline_entry *knot);
 
-/// The corridor's newest point as stored: it becomes a knot, which is legal
-/// because the corridor was open there.
+/// Adds the corridor's stored newest point as a knot, which is legal because
+/// the corridor was open there.
 void esk_spline_restore_tip(struct esk_spline *spline,
                             const struct esk_spline_entry *tip);
 
-/// Forgets knots all of whose segment is below `data_tail` and entries whose
-/// tile is below `index_tail`.
+/// Drops knots whose segments are all below `data_tail`, and entries whose tile
+/// is below `index_tail`.
 void esk_spline_trim(struct esk_spline *spline, uint32_t data_tail,
                      uint32_t index_tail);
 

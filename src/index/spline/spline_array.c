@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Packed entries of all levels, and lookup in them; see spline_array.h for the
-/// picture. A level is searched only when the one below it (newer keys) does
-/// not reach down to the key.
+/// picture. A level is searched only when all entries of the level below (newer
+/// keys) are above the key.
 ///
-/// Costs: an insert or removal moves the bytes after it, so entries leave in
-/// batches of 1/128 of the array: a chip with little RAM moves little, and one
-/// with more moves seldom.
+/// Cost: an insert or removal moves the bytes after it. So entries are removed
+/// in batches of 1/128 of the array: a chip with little RAM moves few bytes,
+/// one with more RAM moves them seldom.
 
 #include "index/spline/spline_array.h"
 
@@ -95,7 +95,7 @@ uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
     uint16_t low = 0;
     if (esk_spline_key_bytes(spline) == 4 && count <= UINT8_MAX &&
         key < UINT32_MAX) {
-        /* Order forms are words without a sign. */
+        /* Order forms are unsigned words. */
         return esk_order_rank_words(ESK_TYPE_U32, first, entry_bytes, count,
                                     (uint32_t)key + 1u);
     }
@@ -129,7 +129,7 @@ ESK_HOST_FLAT int esk_spline_find(const struct esk_spline *spline, esk_key key,
         if (rank < spline->level[0].count) {
             esk_spline_array_get(spline, 0, rank, &high);
         }
-        /* At or after the newest point: there. */
+        /* At or after the newest point: its page. */
         hit->position = key < high.key ? esk_spline_between(key, &low, &high)
                                        : high.position;
         hit->level = 0;
@@ -210,7 +210,8 @@ void esk_spline_array_remove_oldest(struct esk_spline *spline, uint8_t level,
             spline->fresh = own->count;
         }
     } else if (own->count == 0) {
-        /* The open tile's entry went too: what it held is saved no more. */
+        /* The open tile's entry was removed, too: its entries are no longer
+           saved. */
         spline->tile[level - 1].open_count = 0;
         spline->tile[level - 1].open_position = ESK_SPLINE_NONE;
         own[-1].saved = 0;
@@ -223,8 +224,8 @@ bool esk_spline_array_evict(struct esk_spline *spline) {
     uint16_t most = level[0].saved;
     array_lessen(&most, 1);
     uint8_t from = 0;
-    /* A level-1 entry spares a read for a whole tile's keys, a knot only for
-       its own segment: knots go first while they are the larger part. */
+    /* A level-1 entry saves a read for the keys of a whole tile, a knot only
+       for its own segment: remove knots while they are the larger part. */
     if (level[1].saved != 0 &&
         (most == 0 || !esk_spline_array_is_wide(spline))) {
         most = level[1].saved;

@@ -7,10 +7,11 @@
 ///
 ///     entry   key        key_bytes, order form, little-endian
 ///             position   levels 1, 2: 4 bytes
-///                        level 0: the low 2 bytes; the rest follows from the
-///                        newest knot's, at most 65,535 above
+///                        level 0: the low 2 bytes; the newest knot's
+///                        position, at most 65,535 above, gives the rest
 ///
-/// Private to this folder. An index is within its level, oldest entry 0.
+/// Private to this folder. An index counts within a level, from the oldest
+/// entry.
 #ifndef ESK_INDEX_SPLINE_ARRAY_H
 #define ESK_INDEX_SPLINE_ARRAY_H
 
@@ -44,7 +45,7 @@ uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
 uint32_t esk_spline_between(esk_key key, const struct esk_spline_entry *low,
                             const struct esk_spline_entry *high);
 
-/// Inserts an entry. The caller has seen to room, and to the 16 bits.
+/// Inserts an entry. The caller has checked the room, and the 16 bits.
 void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
                              uint16_t index,
                              const struct esk_spline_entry *entry);
@@ -61,14 +62,14 @@ void esk_spline_array_copy(struct esk_spline *spline, uint16_t to,
 void esk_spline_array_close(struct esk_spline *spline, uint8_t level,
                             uint16_t to, uint16_t from);
 
-/// How many entries leave at a time: few, and not too often.
+/// How many entries to remove at a time.
 uint16_t esk_spline_array_batch(const struct esk_spline *spline);
 
-/// Forgets the `count` oldest entries of a level and settles every count.
+/// Drops the `count` oldest entries of a level and corrects all counts.
 void esk_spline_array_remove_oldest(struct esk_spline *spline, uint8_t level,
                                     uint16_t count);
 
-/// Removes a few entries that a tile holds. False when there are none.
+/// Removes a few entries that are on a tile. False when there are none.
 bool esk_spline_array_evict(struct esk_spline *spline);
 
 #endif

@@ -3,9 +3,9 @@
 
 /// The line between two knots, and lookup in a tile.
 ///
-/// The knots at both ends of a segment are first keys of their pages, so they
-/// bound the answer for certain; the line between them only says where to
-/// look first.
+/// The knots at both ends of a segment are first keys of their pages, so the
+/// answer is certainly between them. The line between them only says which page
+/// to try first.
 
 #include "index/spline/spline_array.h"
 
@@ -22,8 +22,8 @@ static uint32_t spline_scale(uint32_t pages, esk_key run, esk_key span) {
     uint32_t whole = (uint32_t)span;
     uint32_t rest = 0;
     uint32_t quotient = esk_scale(pages, (uint32_t)run, whole, &rest);
-    /* A page's first key is predicted a hair too low as often as too high,
-       and rounding down makes the former a miss: lean up by 1/256 page. */
+    /* A page's first key is predicted slightly too low as often as too high,
+       and after rounding down too low is a miss: so add 1/256 page. */
     return rest + (whole >> 8) >= whole ? quotient + 1u : quotient;
 }
 
@@ -74,7 +74,7 @@ ESK_HOST_FLAT int esk_spline_find_in(const struct esk_spline *spline,
     if (rank < count) {
         esk_spline_section_get(spline, section, rank, &high);
     }
-    /* Hostile bytes: positions that do not rise or are not there. */
+    /* Hostile bytes: positions that do not rise, or do not exist. */
     if (key < high.key && low.position < high.position &&
         high.position <= spline->tip.position) {
         hit->position = esk_spline_between(key, &low, &high);

@@ -311,7 +311,7 @@ ESK_TEST(spline_thins_around_what_is_saved_already) {
             log_add(&test_log, test_points.key[next], next);
             next++;
         }
-        log_save(&test_log, 0); /* unasked, while the bound is low */
+        log_save(&test_log, 0); /* before it is full, while the bound is low */
         ESK_CHECK_INT(spline->error_16ths, ESK_SPLINE_ERROR_MIN_16THS);
         while (test_log.saves[0] == 1 && next < 1200) {
             log_add(&test_log, test_points.key[next], next);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Tiles: entries leave RAM for index pages and come back at mount.
+/// Tiles: entries move from RAM to index pages and come back at mount.
 ///
 ///     level 1     ... [ t1 ][ t2 ][ t3, open ]        in RAM
 ///                       |     |      |
@@ -10,8 +10,8 @@
 ///                                        saved      unsaved
 ///
 /// An open tile grows: it is read, unsaved entries are appended, and it is
-/// programmed again at a new place, which its entry one level up then names.
-/// A new tile closes it.
+/// programmed again at a new place, which its entry one level up then names. A
+/// new tile closes it.
 
 #include "index/spline/spline_array.h"
 
@@ -55,8 +55,8 @@ uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
     return count;
 }
 
-/// Appends an entry for a new tile to `level`. It has to succeed: what is
-/// oldest goes if nothing else does.
+/// Appends an entry for a new tile to `level`. This must succeed: if nothing
+/// else helps, the oldest entry is dropped.
 static void tile_name(struct esk_spline *spline, uint8_t level,
                       uint32_t position) {
     while (!esk_spline_array_has_room(spline, level)) {
@@ -76,7 +76,7 @@ void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
     bool was_open = tile->open_count != 0;
     uint16_t unsaved = esk_spline_unsaved(spline, level);
     if (spline->pending > unsaved) {
-        spline->pending = unsaved; /* some were trimmed in between */
+        spline->pending = unsaved; /* some were dropped in between */
     }
     own->saved = (uint16_t)(own->saved + spline->pending);
     spline->pending = 0;
@@ -107,8 +107,9 @@ uint16_t esk_spline_take_new(struct esk_spline *spline, uint8_t *section,
     return count;
 }
 
-/// Entries at the start of `level`, none of the last `keep`, whose successor
-/// (keep 1) or own position (keep 0) does not reach `tail`.
+/// Number of entries at the start of `level` that can be dropped, without the
+/// last `keep`: those whose successor (keep 1) or own position (keep 0) is
+/// below `tail`.
 static void tile_trim(struct esk_spline *spline, uint8_t level, uint8_t keep,
                       uint32_t tail) {
     struct esk_spline_entry entry;
@@ -138,8 +139,8 @@ void esk_spline_trim(struct esk_spline *spline, uint32_t data_tail,
 
 /* --------------------------------------------------------------- recovery */
 
-/// Puts an entry below the newer ones of `level`, just above the saved ones.
-/// False when it is known, out of order, out of reach or out of room.
+/// Inserts an entry below the newer ones of `level`, just above the saved ones.
+/// False when it is there already, out of order, out of range or out of room.
 static bool tile_restore_entry(struct esk_spline *spline, uint8_t level,
                                const struct esk_spline_entry *entry) {
     const struct esk_spline_level *own = &spline->level[level];
@@ -163,8 +164,8 @@ static bool tile_restore_entry(struct esk_spline *spline, uint8_t level,
         }
     }
     while (!esk_spline_array_has_room(spline, level)) {
-        /* Tiles come before copies of their entries. One copy stays in each
-           level: it tells which tiles are known already. */
+        /* Tiles take precedence over copies of their entries. One copy stays in
+           each level: it shows which tiles are there already. */
         uint8_t from = spline->level[0].saved > 1 ? 0 : 1;
         if (level == 0 || spline->level[from].saved < 2) {
             return false;
@@ -176,7 +177,7 @@ static bool tile_restore_entry(struct esk_spline *spline, uint8_t level,
 }
 
 /// Copies entries of a closed tile into RAM, below those of the tile after it,
-/// whose first entry repeats this tile's last. Without that link there would
+/// whose first entry repeats this tile's last. Without that entry there would
 /// be a gap, so nothing is copied.
 static void tile_restore_copies(struct esk_spline *spline, uint8_t level,
                                 const uint8_t *section, uint16_t count) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What leaves RAM and comes back: tiles, drops, trims and mounts.
+/// Entries that leave RAM and come back: tiles, drops, trims and mounts.
 #include "index/spline/spline.h"
 
 #include "test/harness/spline_log.h"
 
-/// Where an index page stands that was written when no data page from
-/// `data_tail` on existed yet: those pages may be gone with the data.
+/// Position of the first index page after the data pages below `data_tail`:
+/// earlier ones may be dropped with these.
 static uint32_t log_tail(const struct log *log, uint32_t data_tail) {
     uint32_t at = 0;
     while (at + 1u < log->next && log->pages[at].tip < data_tail) {
@@ -32,7 +32,7 @@ ESK_TEST(spline_drops_the_oldest_when_nothing_can_be_saved) {
     struct esk_spline_hit hit;
     ESK_CHECK_INT(esk_spline_find(spline, 5, &hit), ESK_NOT_FOUND);
     check_points(&test_log, &test_points, test_points.count - 10);
-    /* Saves work again, and a directory that cannot be saved drops too. */
+    /* Saves work again, and a level that cannot be saved drops entries, too. */
     log_init(&test_log, 48, 4, 2);
     for (uint32_t i = 0; i < test_points.count; i++) {
         while (esk_spline_add(spline, test_points.key[i], i) == ESK_FULL) {
@@ -51,7 +51,8 @@ ESK_TEST(spline_drops_a_last_knot_only_by_name) {
     uint32_t position = 0;
     log_init(&test_log, 48, 4, 0);
     ESK_CHECK_INT(esk_spline_add(spline, 10, position), ESK_OK);
-    /* 65,536 pages on: the first knot must go and cannot be saved. */
+    /* 65,536 pages further: the first knot must be dropped, and cannot be
+       saved. */
     ESK_CHECK_INT(esk_spline_add(spline, 20, 0x10000), ESK_FULL);
     ESK_CHECK_INT(esk_spline_full_level(spline), 0);
     esk_spline_drop(spline);
@@ -82,7 +83,7 @@ ESK_TEST(spline_trims_what_the_rings_have_dropped) {
                 test_stride = 1;
             }
         }
-        /* All of it goes but the last knot. */
+        /* All but the last knot is dropped. */
         esk_spline_trim(&test_log.spline, all, UINT32_MAX - 1);
         ESK_CHECK_INT(esk_spline_entries(&test_log.spline), 1);
         ESK_CHECK_INT(test_log.spline.tile[0].open_count, 0);
@@ -104,7 +105,7 @@ ESK_TEST(spline_trim_between_save_and_saved_is_harmless) {
     esk_spline_saved(spline, 0, count, 5);
     count = esk_spline_save(spline, 0, section, 10, 20);
     ESK_CHECK_INT(count, 20);
-    esk_spline_trim(spline, 400, 6); /* the open tile goes, and all knots */
+    esk_spline_trim(spline, 400, 6); /* drops the open tile and all knots */
     esk_spline_saved(spline, 0, count, 7);
     ESK_CHECK_INT(spline->tile[0].open_position, 7);
     ESK_CHECK_INT(spline->level[1].count, 1);
@@ -124,7 +125,7 @@ ESK_TEST(spline_mounts_to_what_it_was_at_every_index_page) {
                 bool at_page = test_log.added == 0;
                 if (kind == 1 && k % 300 == 299 &&
                     esk_spline_unsaved(&test_log.spline, 0) != 0) {
-                    log_save(&test_log, 0); /* now and then, unasked */
+                    log_save(&test_log, 0); /* now and then, not full */
                     at_page = true;
                 }
                 if (!at_page || (k / RUN_PAGES) % 7 != 3) {
@@ -180,17 +181,17 @@ ESK_TEST(spline_restore_refuses_tiles_out_of_order) {
     esk_spline_init(spline, test_log.memory, 128, 4, 0);
     ESK_CHECK(!esk_spline_restore_tile(spline, 0, section, 0, 5, true));
     ESK_CHECK(log_restore_tile(&test_log, 0, open, true));
-    ESK_CHECK(!log_restore_tile(&test_log, 0, open, false)); /* known */
+    ESK_CHECK(!log_restore_tile(&test_log, 0, open, false)); /* there already */
     ESK_CHECK(log_restore_tile(&test_log, 0, older, false));
     ESK_CHECK(!log_restore_tile(&test_log, 0, closed, false));
     ESK_CHECK_INT(spline->tile[0].closed_position, older);
-    /* Positions that fall with rising keys, or are out of reach. */
+    /* Positions that fall while keys rise, or are out of range. */
     const struct index_page *page = &test_log.pages[oldest];
     ESK_CHECK(!esk_spline_restore_tile(spline, 0, page->section, page->count,
                                        open + 1, false));
     ESK_CHECK(!esk_spline_restore_tile(spline, 0, page->section, page->count,
                                        open - 0x10000, false));
-    /* Entries that do not rise are left. */
+    /* Entries that do not rise are skipped. */
     memset(section, 0, sizeof section);
     esk_spline_init(spline, test_log.memory, 128, 4, 0);
     ESK_CHECK(esk_spline_restore_tile(spline, 0, section, 20, 5, true));
@@ -334,7 +335,7 @@ ESK_TEST(spline_restore_takes_copies_of_closed_tiles_that_join) {
     log_mount(&test_log, 0);
     ESK_CHECK(spline->level[0].count >= before); /* and maybe the tip */
     check_points(&test_log, &test_points, 0);
-    /* A closed tile whose entries do not rise gives those that do. */
+    /* A closed tile whose entries do not rise restores those that do. */
     uint32_t open = spline->tile[0].open_position;
     uint32_t closed = test_log.pages[open].previous;
     struct index_page *page = &test_log.pages[closed];

@@ -9,15 +9,15 @@
 ///
 /// Invariants
 ///  1. The cell of a value never falls as the value rises, so the cells from
-///     cell(lo) to cell(hi) hold every value in lo..hi.
-///  2. Cells follow from min and max alone: who reads an entry and who made
-///     it compute the same ones.
+///     cell(lo) to cell(hi) have every value in lo..hi.
+///  2. Cells depend only on min and max: the reader of an entry computes the
+///     same cells as its writer.
 ///
-/// The grid works on 32 bits: of a wider span it takes the top four bytes.
-/// Columns of up to 4 bytes are folded in 32-bit arithmetic, for they are in
-/// every append. 8-byte columns, and every match, are compared and subtracted
-/// as byte strings: 64-bit integers would make this file three times as large
-/// on an 8-bit chip.
+/// The grid works on 32 bits: for a wider span, on the top four bytes. Columns
+/// of up to 4 bytes are folded in 32-bit arithmetic, because each append folds.
+/// 8-byte columns, and every match, are compared and subtracted as byte
+/// strings: 64-bit integers would make this file three times as large on an
+/// 8-bit chip.
 ///
 /// Cost on an ATmega2560, 31 rows of an i32: a fold 6,800 cycles with a
 /// bitmap, 2,900 without; a match 300 when the zone decides.
@@ -36,7 +36,7 @@ struct summary_number {
 
 /// The learned cells of one entry's column.
 struct summary_grid {
-    uint8_t skip; ///< bytes of an 8-byte distance that the grid drops
+    uint8_t skip; ///< bytes of an 8-byte distance below the grid's 32 bits
     uint8_t shift;
     uint8_t last;   ///< the step of max
     uint16_t scale; ///< cells a step, in 1/256
@@ -60,7 +60,7 @@ uint16_t esk_summary_entry_bytes(const struct esk_summary_column *columns,
     return bytes;
 }
 
-/// Sets min to `min` in every byte, and max and bitmap to its opposite.
+/// Sets min to `min` in every byte, and max and bitmap to its complement.
 static void summary_fill(const struct esk_summary_column *columns,
                          uint8_t count, uint8_t *entry, uint8_t min) {
     for (uint8_t i = 0; i < count; i++) {
@@ -270,7 +270,7 @@ static void summary_cells_of_ints(const struct summary_values *values,
 }
 
 /// Fills the empty `part` from values of up to 4 bytes. 4-byte integers, the
-/// most common column, have loops of their own.
+/// most common columns, have loops of their own.
 static void summary_fold_narrow(const struct esk_summary_column *column,
                                 uint8_t *part,
                                 const struct summary_values *values) {
@@ -403,7 +403,7 @@ static void summary_merge_part(const struct esk_summary_column *column,
         memcpy(part, other, bytes);
         return;
     }
-    /* Cells follow from the zone: those of another zone mean nothing here. */
+    /* Cells of another zone mean other values. */
     bool is_same = memcmp(part, other, (size_t)width + width) == 0;
     summary_merge_zone(part, other, width);
     for (uint8_t i = (uint8_t)(width + width); i < bytes; i++) {
@@ -424,8 +424,8 @@ void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
 
 /* ------------------------------------------------------------------ match */
 
-/// Whether no row of `part` can lie within `range`. In bytes for every width:
-/// the first that differs decides, which most often is the highest.
+/// Whether no row of `part` can be within `range`. Compares bytes for every
+/// width: the first one that differs decides, most often the highest.
 static bool summary_excludes(const struct esk_summary_column *column,
                              const uint8_t *part,
                              const struct esk_summary_range *range) {
@@ -476,7 +476,7 @@ uint64_t esk_summary_matches(const struct esk_summary_column *columns,
     }
     bool narrow = columns->width == 4;
     for (; count > 0; count--, entries += entry_bytes) {
-        /* What most entries of most columns come to. */
+        /* Most entries of most columns end here. */
         bool outside = narrow && (esk_load_u32(entries + 4) < lo ||
                                   esk_load_u32(entries) > hi);
         if (!outside && !summary_excludes(columns, entries, range)) {

@@ -3,17 +3,17 @@
 
 /// The value index over bytes: a zone map and a bitmap for each column.
 ///
-/// An entry sums up a set of rows (a data page, a run of pages, a group of
+/// An entry summarises a set of rows (a data page, a run of pages, a group of
 /// index pages) in a fixed number of bytes:
 ///
 ///     for each column:  min     width bytes, order form, little-endian
 ///                       max     width bytes
 ///                       bitmap  bitmap_bits / 8 bytes
 ///
-/// Bitmap with given edges: bit i is set when a value lies in bucket i, where
-/// i is the number of edges <= the value. Learned: cells of equal width
-/// fitted to the entry's own range, derived from min and max alone, so that
-/// nothing else is stored:
+/// Bitmap with given edges: bit i is set when a value is in bucket i, where i
+/// is the number of edges <= the value. Learned: cells of equal width over the
+/// entry's own range, computed from min and max alone, so nothing else is
+/// stored:
 ///
 ///     shift  the smallest with last = (max - min) >> shift <= 255
 ///     scale  256 when last < bitmap_bits,
@@ -21,23 +21,24 @@
 ///     cell of v  =  ((v - min) >> shift) * scale >> 8
 ///
 /// A column of few values (last < bitmap_bits) has a bit for each value.
-/// Cells of different zones do not add up, so a merge keeps learned cells only
-/// where the zones are equal and sets all bits otherwise. That costs nothing
-/// measurable: over the 800 and more rows of an index page the exact bitmap
-/// spares 1 to 4 of 100 index pages. So sum up index pages by zones alone.
+/// Cells of different zones cannot be combined: a merge keeps learned cells
+/// only where the zones are equal, and sets all bits otherwise. This costs
+/// nothing measurable: over the 800 and more rows of an index page the exact
+/// bitmap saves 1 to 4 of 100 index pages. So index pages are best summarised
+/// by zones alone.
 ///
 /// States: min > max and bitmap 0 is the empty entry, which matches nothing;
 /// min 0, max and bitmap all ones is the unknown entry, which matches
 /// everything. Hostile bytes only give wrong answers, never a bad access.
 ///
-/// It does no I/O and keeps no state.
+/// No I/O and no state.
 #ifndef ESK_INDEX_SUMMARY_H
 #define ESK_INDEX_SUMMARY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/// One indexed column. Const after open; lives in the table's arena.
+/// One indexed column. Constant after the open; in the table's arena.
 struct esk_summary_column {
     uint16_t offset;     ///< of the value in a row
     uint8_t type;        ///< a numeric enum esk_type
@@ -51,7 +52,7 @@ struct esk_summary_column {
 
 /// A condition on one indexed column: lo <= value <= hi.
 struct esk_summary_range {
-    uint8_t index; ///< which of the columns
+    uint8_t index; ///< number of the column
     uint64_t lo;   ///< order form
     uint64_t hi;   ///< order form
 };
@@ -60,34 +61,33 @@ struct esk_summary_range {
 uint16_t esk_summary_entry_bytes(const struct esk_summary_column *columns,
                                  uint8_t count);
 
-/// Makes `entry` cover no row: it matches nothing.
+/// Makes `entry` empty: it matches nothing.
 void esk_summary_clear(const struct esk_summary_column *columns, uint8_t count,
                        uint8_t *entry);
 
-/// Makes `entry` cover any row: it matches everything.
+/// Makes `entry` unknown: it matches everything.
 void esk_summary_widen(const struct esk_summary_column *columns, uint8_t count,
                        uint8_t *entry);
 
 /// Makes `entry` cover exactly the `row_count` rows at `rows`, `row_bytes`
-/// apart. NaN values are left out: they match no range.
+/// apart. NaN values are skipped: they match no range.
 /// Costs two passes over the rows with a bitmap, one without.
 void esk_summary_fold(const struct esk_summary_column *columns, uint8_t count,
                       uint8_t *entry, const uint8_t *rows, uint16_t row_count,
                       uint16_t row_bytes);
 
-/// Makes `zones` cover also what `entry` covers. `zones` is an entry without
-/// bitmaps: 2 * width bytes a column, the layout of the same columns with
-/// bitmap_bits 0.
+/// Extends `zones` by what `entry` covers. `zones` is an entry without bitmaps:
+/// 2 * width bytes a column, the layout of the same columns with bitmap_bits 0.
 void esk_summary_merge_zones(const struct esk_summary_column *columns,
                              uint8_t count, uint8_t *zones,
                              const uint8_t *entry);
 
-/// Makes `entry` cover also what `other` covers.
+/// Extends `entry` by what `other` covers.
 void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
                        uint8_t *entry, const uint8_t *other);
 
-/// Which of up to 64 entries, `entry_bytes` apart, may have a row that meets
-/// `range`, bit by bit from bit 0: the others have none.
+/// Bit i of the result is set if entry i, of up to 64 entries `entry_bytes`
+/// apart, may have a row in `range`; if it is clear, the entry has none.
 /// count    0 .. 64.
 /// range    of one of `columns`.
 uint64_t esk_summary_matches(const struct esk_summary_column *columns,

@@ -60,7 +60,7 @@ static bool any_row_in(const struct set *set, uint64_t lo, uint64_t hi) {
     return false;
 }
 
-/// Whether every range admits the entry.
+/// Whether the entry matches every range.
 static bool may_match(const struct esk_summary_column *columns,
                       const uint8_t *entry,
                       const struct esk_summary_range *ranges, uint8_t count) {
@@ -78,8 +78,8 @@ static bool entry_matches(const struct set *set, const uint8_t *entry,
     return may_match(&set->column, entry, &range, 1);
 }
 
-/// Asks for many ranges: none that holds a row may be excluded. Returns how
-/// many of the others were let through.
+/// Tests many ranges: none with a row may be excluded. Returns how many of the
+/// others match.
 static int check_covers(const struct set *set, const uint8_t *entry,
                         uint64_t centre, uint64_t spread) {
     uint64_t max = esk_order_max(set->column.type);
@@ -319,7 +319,7 @@ ESK_TEST(summary_cleared_matches_nothing_and_widened_everything) {
                 uint64_t value = test_random() & max;
                 ESK_CHECK(entry_matches(&set, wide, value, value));
             }
-            /* Merging: nothing adds nothing, everything takes all. */
+            /* Merging with the empty and the unknown entry. */
             esk_summary_merge(&set.column, 1, wide, entry);
             esk_summary_merge(&set.column, 1, entry, wide);
             ESK_CHECK_BYTES(entry, wide, bytes);
@@ -354,7 +354,7 @@ ESK_TEST(summary_ranges_on_several_columns_must_all_match) {
     ESK_CHECK(!may_match(columns, entry, ranges, 3));
 }
 
-ESK_TEST(summary_says_which_of_many_entries_match) {
+ESK_TEST(summary_finds_which_of_many_entries_match) {
     enum { COUNT = 64, BYTES = 8 + 2 };
     struct esk_summary_column column = column_of(ESK_TYPE_I32, 16);
     uint8_t entries[COUNT * BYTES];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Where an index page's fields are; FORMAT.md, "Index page".
+/// Offsets of an index page's fields; FORMAT.md, "Index page".
 #ifndef ESK_TABLE_SERIES_INDEX_PAGE_FORMAT_H
 #define ESK_TABLE_SERIES_INDEX_PAGE_FORMAT_H
 
-/// In a page of kind ESK_PAGE_INDEX. The envelope's count is the payload
-/// bytes in use, its aux the first data position the page vouches for.
+/// In a page of kind ESK_PAGE_INDEX. The envelope's count is the payload bytes
+/// in use, its aux the first data position that the page covers.
 enum esk_index_offset {
     ESK_INDEX_START = 16,       ///< u32, data position of the first entry
     ESK_INDEX_ENTRIES = 20,     ///< u16, entries: data pages, or index pages
@@ -15,11 +15,11 @@ enum esk_index_offset {
     ESK_INDEX_LEVEL = 25,       ///< u8, level of the knots section
     ESK_INDEX_FLAGS = 26,       ///< u8, enum esk_index_flags
     ESK_INDEX_ERROR = 27,       ///< u8, the spline's error bound in 1/16 page
-    ESK_INDEX_RUN_BODY = 28,    ///< entries of a run page begin here
+    ESK_INDEX_RUN_BODY = 28,    ///< start of a run page's entries
     ESK_INDEX_TILE_PREV = 28,   ///< u32, closed tile of this level before it
     ESK_INDEX_TILE_OPEN_0 = 32, ///< u32, open tile of level 0
     ESK_INDEX_TILE_OPEN_1 = 36, ///< u32, open tile of level 1
-    ESK_INDEX_TILE_BODY = 40,   ///< entries of other index pages begin here
+    ESK_INDEX_TILE_BODY = 40,   ///< start of other index pages' entries
 };
 
 enum esk_index_role {
@@ -29,7 +29,7 @@ enum esk_index_role {
 };
 
 enum esk_index_flags {
-    ESK_INDEX_GAP_EMPTY = 1, ///< pages from aux to start hold no rows
+    ESK_INDEX_GAP_EMPTY = 1, ///< pages from aux to start have no rows
     ESK_INDEX_TIP = 2,       ///< the knots section ends with the tip
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What every file of the series needs, closing, and what is asked of an open
-/// series without reading its rows.
+/// Functions for all files of the series, closing, and the calls that read no
+/// rows.
 #include "table/series/series.h"
 
 #include "base/counter.h"
@@ -12,7 +12,7 @@ struct page_source {
     uint32_t position;
 };
 
-/// Forgets the last rows of a page where the log was broken off within it.
+/// Removes the last rows of a page that a break cut off.
 static inline void rows_cut(const struct esk_ring *ring, uint32_t position,
                             uint8_t *page) {
     const struct esk_break *behind =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Adding columns to a series that is there, for a firmware that is newer than
-/// its table.
+/// Adding columns to an existing series, for a firmware that is newer than its
+/// table.
 #include "table/series/series_open.h"
 #include "table/series/series_spec.h"
 #include "volume/schema_plan.h"

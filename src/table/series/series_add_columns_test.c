@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Columns added to a series: what older rows have in them, in every way to
-/// read, and that rows of both widths stand side by side.
+/// Columns added to a series: the values of older rows, in every way to read,
+/// and rows of both widths in one log.
 #include "table/series/series.h"
 
 #include "test/harness/arena.h"
@@ -27,7 +27,7 @@ enum { LEVEL = 4, MORE = 6 };
 
 static const struct esk_index_spec value_index[] = {{.column = 1}};
 
-/// What older rows have: level, mac, more.
+/// Values of older rows: level, mac, more.
 static const uint8_t row_given[WIDEST] = {
     [NARROW] = 77, [NARROW + 4] = 1, 2, 3, 4, [WIDE] = 0xFE, 0xFF, 0xFF, 0xFF};
 
@@ -73,7 +73,7 @@ static void log_start(struct log *log, const struct esk_geometry *geometry) {
     log->wide = UINT32_MAX;
 }
 
-/// The row with every column, as it has to be read.
+/// The expected row with every column.
 static void row_make(const struct log *log, uint32_t number,
                      uint8_t row[WIDEST]) {
     memcpy(row, row_given, WIDEST);
@@ -144,7 +144,7 @@ static void row_check(struct log *log, const uint8_t *row, uint32_t number) {
     ESK_CHECK_INT(strtol(text + 1, NULL, 10), number % 1000);
 }
 
-/// Reads the rows that meet `query`: those whose number `wanted` names.
+/// Reads the rows that meet `query`: those with a number in `wanted`.
 static void query_check(struct log *log, struct esk_series_query *query,
                         bool (*wanted)(const uint8_t *row)) {
     struct esk_series_cursor cursor;
@@ -296,7 +296,7 @@ ESK_TEST(columns_are_added_to_a_table_without_rows) {
     fixture_end(&log.fixture);
 }
 
-/// What a firmware calls at each reset costs nothing from the second on.
+/// The call of a firmware at each reset costs nothing from the second on.
 ESK_TEST(columns_that_are_there_are_left_alone) {
     static struct log log;
     struct esk_series_spec spec = spec_with(MORE);
@@ -334,7 +334,7 @@ ESK_TEST(no_row_given_means_zeros) {
     fixture_end(&log.fixture);
 }
 
-ESK_TEST(columns_that_cannot_be_added_are_told) {
+ESK_TEST(columns_that_cannot_be_added_are_reported) {
     static const struct esk_column two_values[] = {
         {.name = "at", .type = ESK_TYPE_U32},
         {.name = "text", .type = ESK_TYPE_VAR},
@@ -397,7 +397,7 @@ ESK_TEST(columns_that_cannot_be_added_are_told) {
     fixture_end(fixture);
 }
 
-ESK_TEST(a_catalog_without_room_is_told) {
+ESK_TEST(a_catalog_without_room_is_reported) {
     static const struct esk_volume_config small = {.tables_max = 1};
     struct esk_fixture fixture;
     struct esk_fault fault = {.kind = 0};
@@ -434,7 +434,7 @@ ESK_TEST(a_catalog_without_room_is_told) {
     fixture_end(&fixture);
 }
 
-/// A cut anywhere leaves the table with the columns or without, and its rows.
+/// After a cut anywhere the table has the columns or not, and all its rows.
 ESK_TEST(a_cut_leaves_all_rows_and_either_columns) {
     uint32_t done = 0;
     for (uint64_t cut = 1; cut < 60; cut++) {

@@ -3,9 +3,9 @@
 
 /// Appending and syncing: rows gather in the write page.
 ///
-/// Order of durability: the variable bytes a row names, then the row, then
-/// what the index says of its page. A cut between them leaves bytes nobody
-/// names, or a page the next mount adds to the index itself.
+/// Order of durability: the variable bytes of a row, then the row, then the
+/// index entry of its page. Power loss between them leaves bytes that no row
+/// refers to, or a page that the next mount adds to the index.
 #include "base/inline.h"
 #include "table/series/series_rows.h"
 #include "volume/volume.h"
@@ -29,7 +29,7 @@ ESK_OUT_OF_LINE int esk_series_flush(struct esk_series *series) {
     return ESK_OK;
 }
 
-/// Checks that a row with `key` may come next and makes room for it.
+/// Checks that a row with `key` may come next, and makes room for it.
 static int row_admit(struct esk_series *series, esk_key key) {
     if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
@@ -44,7 +44,7 @@ static int row_admit(struct esk_series *series, esk_key key) {
         ESK_TRY(esk_series_flush(series));
     }
     if (series->write_count == 0 && esk_ring_refuses(&series->data)) {
-        /* A row is accepted only if its page will have a place. */
+        /* A row is accepted only if its page will have room. */
         return esk_ring_reserve(&series->data);
     }
     return ESK_OK;
@@ -134,8 +134,8 @@ int esk_series_sync(struct esk_series *series) {
     return ESK_OK;
 }
 
-/// First position whose page has no row below `key` dropped with it: pages
-/// before it hold only smaller keys. `key` is not 0.
+/// The first position that stays when rows below `key` are dropped: pages
+/// before it have only smaller keys. `key` is not 0.
 static int first_kept(struct esk_series *series, esk_key key,
                       uint32_t *position) {
     struct esk_series_place place;

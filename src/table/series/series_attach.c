@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// From a table's shape to an open series: memory, rings, what a cut left.
-/// Nothing here reads the catalog.
+/// From a table's shape to an open series: memory, rings, recovery after power
+/// loss. Nothing here reads the catalog.
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -17,7 +17,7 @@ enum {
     ERASE_AHEAD_MAX = 8,
 };
 
-/* What esker/arena.h says of them. */
+/* The constants of esker/arena.h. */
 _Static_assert(offsetof(struct esk_series, key_memory) <=
                        ESK_SERIES_HANDLE_BYTES &&
                    offsetof(struct esk_series, spline) <=
@@ -33,7 +33,7 @@ _Static_assert(offsetof(struct esk_series, key_memory) <=
                        ESK_SERIES_VALUES_BYTES(1, 0, 1, 0),
                "constants of a series' memory");
 
-/// Pages being filled.
+/// Number of pages that are being filled.
 static uint8_t filled(const struct esk_table_info *info) {
     return (uint8_t)(1 + (info->index_count > 0 ? 1 : 0) +
                      (info->blocks[ESK_REGION_VAR] > 0 ? 1 : 0));
@@ -49,7 +49,7 @@ static uint16_t key_index_bytes(const struct esk_series_config *config) {
     return asked == 0 ? KEY_INDEX_BYTES_DEFAULT : asked;
 }
 
-/// Frames for pages that are read.
+/// Number of frames for pages that are read.
 static uint8_t frames(const struct esk_table_info *info,
                       const struct esk_series_config *config) {
     uint8_t asked = config == NULL ? 0 : config->frames;
@@ -99,7 +99,7 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
-    /* Past the first page being filled, and where the tags can be. */
+    /* After the first page that is being filled, and where the tags can be. */
     memory->aside = (uint16_t)(page_bytes + 8u * frames(info, config));
     memory->knots = parts->keys != NULL
                         ? esk_arena_take(arena, key_index_bytes(config))
@@ -165,10 +165,10 @@ void esk_series_make(const struct esk_arena *arena,
     }
 }
 
-/// Finds the newest row on the medium: its key and ordinal; and how many pages
-/// behind it hold bytes that are not valid, one that is valid in part included.
-/// Where all pages behind a break are lost, the ordinals go on as it says.
-/// end      out: the position behind its page; the ring's tail without one.
+/// Finds the newest row on the medium: its key, its ordinal, and how many pages
+/// after it have bytes but are not valid, or valid only in part. If all pages
+/// after a break are lost, the break gives the ordinal.
+/// end      out: the position after its page; the ring's tail without one.
 /// Returns ESK_OK; ESK_E_IO.
 static int newest_find(struct esk_series *series, uint32_t *end) {
     bool found = false;
@@ -206,10 +206,9 @@ static int newest_find(struct esk_series *series, uint32_t *end) {
     return ESK_OK;
 }
 
-/// Brings the key index back. Where that moves the head, because index pages
-/// know of data pages that were lost, the newest row is found again; the
-/// ordinals of the rows skip a row for each lost page, so that every reader
-/// sees that rows are missing.
+/// Restores the key index. If index pages cover data pages that were lost, the
+/// head moves, and the newest row is searched again. Then the next ordinal
+/// skips a row for each lost page, so every reader sees that rows are missing.
 static int keys_recover(struct esk_series *series) {
     uint32_t head = series->data.head;
     uint32_t end = 0;
@@ -221,7 +220,7 @@ static int keys_recover(struct esk_series *series) {
     if (series->data.head > head) {
         ESK_TRY(newest_find(series, &end));
         if (end <= head) {
-            /* The page behind the newest run was there. */
+            /* The page after the newest run existed. */
             uint32_t lost = series->log.run_first + 1u - head;
             series->ordinal += lost;
             series->unread = (uint8_t)(lost < UINT8_MAX ? lost : UINT8_MAX);
@@ -292,7 +291,7 @@ static int rings_mount(struct esk_series *series,
     return ESK_OK;
 }
 
-/// Mounts the rings and brings back what the last mount knew.
+/// Mounts the rings and restores the state of the last mount.
 /// info, options  needed until the rings are mounted: before a page is pinned.
 static int series_mount(struct esk_series *series,
                         const struct esk_table_info *info,
@@ -303,7 +302,7 @@ static int series_mount(struct esk_series *series,
     if (ahead > ERASE_AHEAD_MAX) {
         ahead = ERASE_AHEAD_MAX;
     }
-    /* The write page is empty yet: it serves as scratch. */
+    /* The write page is still empty: it serves as scratch. */
     ESK_TRY(rings_mount(series, info, options, ahead, series->write_page));
     if (esk_var_ring(series) != NULL) {
         esk_parts(series)->var->recover(series);
@@ -314,7 +313,7 @@ static int series_mount(struct esk_series *series,
     }
     if ((esk_volume_geometry(series->table.volume)->flags &
          ESK_MEDIUM_OVERWRITE) != 0) {
-        /* What a program that ended left in a cache may still be there. */
+        /* Pages of an earlier run may still be in a cache. */
         series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
     }
     if (series->floor > 0 && esk_var_ring(series) != NULL) {

@@ -3,12 +3,11 @@
 
 /// Backward cursors: newest row first, page by page down to the tail.
 ///
-/// As series_cursor.c. The last key decides; where keys repeat, the last
+/// As series_cursor.c, but the last key decides; where keys repeat, the last
 /// ordinal.
 #include "table/series/series_rows.h"
 
-/// Row number that stands for "the page's last": where the cursor enters a
-/// page.
+/// Row number for "the page's last": where the cursor enters a page.
 enum { ROW_FROM_END = UINT16_MAX };
 
 /// How many rows of the page are still wanted. `first` is the ordinal of its
@@ -26,9 +25,9 @@ static uint16_t last_wanted(const struct esk_series *series,
     return esk_rows_to(series, page, count, cursor->key_hi);
 }
 
-/// Takes the wanted row before `cursor->row` of a page into `row`. `first` is
+/// Copies the wanted row before `cursor->row` of a page into `row`. `first` is
 /// the ordinal of the page's row 0.
-/// Returns ESK_OK; ESK_END past the key bound; ESK_NOT_FOUND when the page has
+/// Returns ESK_OK; ESK_END past the first key; ESK_NOT_FOUND when the page has
 /// no further wanted row.
 static int page_previous(const struct esk_series *series,
                          struct esk_series_cursor *cursor, uint8_t *page,
@@ -52,9 +51,9 @@ static int page_previous(const struct esk_series *series,
     return ESK_NOT_FOUND;
 }
 
-/// The page that counts of those that begin as the one at `position` does: the
-/// last. Rows are written again on the next page when a program fails, and the
-/// value index tells of them there.
+/// The last of the pages that begin with the same row as the page at
+/// `position`. When a program fails, rows are written again on the next page,
+/// and the value index covers them there.
 static uint32_t last_copy(struct esk_series *series, uint32_t position,
                           esk_key key) {
     bool above = false;
@@ -71,7 +70,7 @@ static uint32_t last_copy(struct esk_series *series, uint32_t position,
     return position;
 }
 
-/// Puts a fresh cursor on its first page.
+/// Moves a new cursor to its first page.
 static int backward_start(struct esk_series *series,
                           struct esk_series_cursor *cursor) {
     struct esk_series_place place;
@@ -102,8 +101,8 @@ static int backward_start(struct esk_series *series,
     return ESK_OK;
 }
 
-/// The rows in RAM, newest first. They may have been programmed since the
-/// last call: then the search goes on from the head, by the last key.
+/// The rows in RAM, newest first. If they were programmed since the last call,
+/// the search goes on from the head, by the last key.
 static int backward_in_write(struct esk_series *series,
                              struct esk_series_cursor *cursor, void *row) {
     cursor->row = last_wanted(series, cursor, series->write_page,
@@ -120,7 +119,7 @@ static int backward_in_write(struct esk_series *series,
     return status;
 }
 
-/// Steps to the page below. Returns false when there is none.
+/// Moves to the page below. Returns false when there is none.
 static bool backward_step(struct esk_series *series,
                           struct esk_series_cursor *cursor) {
     uint32_t above = esk_ring_above(&series->data, cursor->position);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Breaking the log off: what series_breaks.c says of it, done.
+/// Breaking the log off; see series_breaks.c.
 ///
-///  1. What RAM has is programmed, and is durable.
-///  2. The catalog takes the break: from here on it holds.
-///  3. The handle goes on as a mount would.
+///  1. Programs what is in RAM, and makes it durable.
+///  2. Commits the break to the catalog.
+///  3. Continues with the handle as a mount would.
 #include "table/series/series_open.h"
 #include "table/series/series_rows.h"
 #include "volume/volume_format.h"
@@ -22,9 +22,9 @@ int esk_series_break_begin(struct esk_series *series) {
     return ESK_OK;
 }
 
-/// The breaks that are left, and the one at `end`. Those that the tail has
-/// passed have no rows before them; those behind `end` are in what is dropped,
-/// but the rows that they took from the page before it are not there either.
+/// The breaks that are left, and the one at `end`. Breaks below the tail have
+/// no rows before them. Breaks after `end` are in the dropped part, but the
+/// rows that they dropped from the page before `end` stay dropped.
 static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
                      struct esk_series_break_list *list) {
     const struct esk_series_break_list *old = series->breaks;
@@ -117,7 +117,7 @@ int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
     return status;
 }
 
-/// Goes on behind the break. Nothing here can fail.
+/// Continues after the break. Nothing here can fail.
 static void break_end(struct esk_series *series) {
     esk_ring_leave(&series->data);
     if (esk_sync_ring(series) != NULL) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Damage around a break of the log: the catalog says that the log reached the
-/// break's start, so what is behind it is found, and what is lost is told.
+/// Damage around a break of the log: the catalog has the break's start, so rows
+/// after it are found, and losses are reported.
 #include "flash/ring.h"
 #include "table/series/series.h"
 
@@ -13,7 +13,7 @@ enum {
     PAGE_ROWS = (256 - 16) / ROW_BYTES,
     BLOCK_PAGES = 8,
     LEFT = 4 * BLOCK_PAGES,     ///< pages before the break
-    DROPPED = 12 * BLOCK_PAGES, ///< page that the log goes on with
+    DROPPED = 12 * BLOCK_PAGES, ///< first page after the break
 };
 
 static void rows_append(struct esk_fixture *fixture, uint32_t first,
@@ -73,7 +73,7 @@ static void expect(struct esk_fixture *fixture, uint32_t rows,
     ESK_CHECK_INT(count, rows + missing);
 }
 
-ESK_TEST(what_is_behind_a_break_is_found_over_damage_before_it) {
+ESK_TEST(rows_after_a_break_are_found_over_damage_before_it) {
     struct esk_fixture fixture;
     const uint32_t next = LEFT * PAGE_ROWS;
     fixture_break(&fixture);
@@ -106,7 +106,7 @@ ESK_TEST(a_damaged_first_page_behind_a_break_is_not_programmed_over) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(rows_lost_before_a_break_are_told_though_nothing_is_behind_it) {
+ESK_TEST(rows_lost_before_a_break_are_reported_with_none_after_it) {
     struct esk_fixture fixture;
     const uint32_t next = LEFT * PAGE_ROWS;
     for (uint32_t lost = 1; lost < LEFT; lost += LEFT - 2) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Dropping the newest rows: that no way to read gives one of them, and that
-/// the log goes on behind them.
+/// Dropping the newest rows: no way to read returns one of them, and the log
+/// continues after them.
 #include "table/series/series_open.h"
 
 #include "test/harness/arena.h"
@@ -33,7 +33,7 @@ static const struct esk_geometry media[] = {
 
 enum { MEDIA = sizeof media / sizeof media[0] };
 
-/// The series, and the rows that have to be in it.
+/// The series, and its expected rows.
 struct log {
     struct esk_fixture fixture;
     uint32_t count;
@@ -80,7 +80,7 @@ static void fill(struct log *log, uint32_t rows) {
     }
 }
 
-/// Drops all but `left` rows; the key may lie between two.
+/// Drops all but `left` rows; the key may be between two.
 static int drop(struct log *log, uint32_t left, int64_t between) {
     int64_t key = left > 0 ? log->keys[left - 1] + between : INT64_MIN;
     int status = esk_series_erase_after(log->fixture.series, (esk_key)key);
@@ -131,7 +131,7 @@ static void lookups_check(struct log *log, uint32_t from) {
     }
 }
 
-/// Reads in every way the rows from number `from` on; older ones have gone.
+/// Reads in every way the rows from number `from` on; older ones were dropped.
 static void log_check_from(struct log *log, uint32_t from) {
     struct esk_series *series = log->fixture.series;
     struct esk_series_query query = {.has_key_min = false};
@@ -179,7 +179,7 @@ ESK_TEST(dropped_rows_are_gone_and_the_log_goes_on) {
             fill(log, 600);
             ESK_CHECK_INT(drop(log, 600 - dropped[j], j % 2), ESK_OK);
             log_check(log);
-            /* Nothing but the catalog tells the next mount. */
+            /* Only the catalog has this for the next mount. */
             reopen(log);
             log_check(log);
             ESK_CHECK_INT(append(log, newest_key(log)), ESK_OUT_OF_ORDER);
@@ -220,7 +220,7 @@ ESK_TEST(synced_rows_are_dropped_with_the_journal) {
     ESK_CHECK_INT(drop(log, 95, 0), ESK_OK);
     reopen(log);
     log_check(log);
-    /* Keys between those that were dropped. */
+    /* Keys between the dropped ones. */
     ESK_CHECK_INT(append(log, newest_key(log) + 5), ESK_OK);
     ESK_CHECK_INT(esk_series_sync(log->fixture.series), ESK_OK);
     reopen(log);
@@ -239,8 +239,8 @@ ESK_TEST(a_drop_of_no_row_changes_nothing) {
     log_end(log);
 }
 
-/// Drops again of the page that the last drop ended at, where the log goes on
-/// right behind it: the page was the last of its block.
+/// Drops again from the page where the last drop ended, when the log continues
+/// right after that page: it was the last of its block.
 ESK_TEST(a_page_is_dropped_from_again_and_again) {
     for (size_t i = 0; i < MEDIA; i++) {
         uint32_t rows = (media[i].page_bytes - 16u) / ROW_BYTES;
@@ -274,7 +274,7 @@ ESK_TEST(drops_are_limited_by_the_rows_that_are_there) {
     log_check(log);
     reopen(log);
     log_check(log);
-    /* One in front of an older one takes its place. */
+    /* A break before an older one replaces it. */
     ESK_CHECK_INT(drop(log, 80, 0), ESK_OK);
     fill(log, 60);
     ESK_CHECK_INT(drop(log, log->count - 5, 0), ESK_OK);
@@ -283,7 +283,7 @@ ESK_TEST(drops_are_limited_by_the_rows_that_are_there) {
     log_end(log);
 }
 
-/// As often as one likes where the ring goes round meanwhile.
+/// Any number of breaks, if the ring wraps meanwhile.
 ESK_TEST(drops_that_the_tail_has_passed_are_forgotten) {
     for (size_t i = 0; i < MEDIA; i++) {
         struct log *log = log_start(&media[i], &log_spec);
@@ -324,7 +324,7 @@ ESK_TEST(rows_dropped_at_both_ends) {
         log_check_from(log, 300);
         reopen(log);
         log_check_from(log, 300);
-        /* Older rows than those that are left. */
+        /* Rows older than the remaining ones. */
         ESK_CHECK_INT(drop(log, 200, 0), ESK_OK);
         log_check_from(log, 200);
         reopen(log);
@@ -409,7 +409,7 @@ ESK_TEST(a_read_only_mount_drops_nothing) {
     log_end(log);
 }
 
-/// Whatever fails, the rows are as before, or as after.
+/// Whatever fails, the rows are those from before or after.
 static void drop_fails(uint32_t read, uint32_t syncs) {
     struct log *log = log_start(&media[0], &log_spec);
     struct esk_fixture *fixture = &log->fixture;
@@ -479,8 +479,7 @@ ESK_TEST(breaks_that_make_no_sense_are_corrupt) {
     }
 }
 
-/// Opens the table after its option ESK_OPTION_BREAKS was written anew, with
-/// `bytes` bytes.
+/// Opens the table with `bytes` bytes of a new option ESK_OPTION_BREAKS.
 static int open_with_option(uint8_t tag, uint8_t bytes) {
     static uint8_t other[1024];
     static const uint8_t option[UINT8_MAX] = {0};
@@ -509,7 +508,7 @@ ESK_TEST(more_breaks_than_this_build_serves_are_refused) {
                   ESK_OK);
 }
 
-ESK_TEST(options_that_are_not_known_are_passed_over) {
+ESK_TEST(unknown_options_are_skipped) {
     ESK_CHECK_INT(open_with_option(99, 3), ESK_OK);
     ESK_CHECK_INT(open_with_option(99, 200), ESK_OK);
 }

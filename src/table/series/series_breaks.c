@@ -8,12 +8,12 @@
 ///                                     ^ row 30              ^ start
 ///                                       is the last: end is behind its page
 ///
-/// The catalog says so (FORMAT.md, option 4), so one commit does it, and
-/// nothing is erased. Pages from `end` on and before `start` are never read; of
-/// the page before `end` as many rows count as the break says. Rows before it
-/// may be narrower: they lack the last columns. The ordinals go on behind the
-/// last row that is left. Knots of dropped rows would be above those to come,
-/// so the key index begins anew; what index pages say of values stays true.
+/// The catalog stores it (FORMAT.md, option 4): so one commit makes the break,
+/// and nothing is erased. Pages from `end` to `start` are never read; of the
+/// page before `end` only the first `count` rows count. Rows before the break
+/// may be narrower: they lack the last columns. Ordinals continue after the
+/// last row that is left. Knots of dropped rows would be above later keys, so
+/// the key index starts again. The value entries of index pages stay valid.
 #include "table/series/series_open.h"
 #include "table/series/series_rows.h"
 #include "volume/volume_format.h"
@@ -50,7 +50,7 @@ int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,
     return ESK_OK;
 }
 
-/// Whether rows of `narrow` bytes have the columns that no row may lack.
+/// Whether rows of `narrow` bytes have all columns that every row needs.
 static bool narrow_fits(const struct esk_series *series, uint16_t narrow) {
     const struct esk_series_shape *shape = esk_shape(series);
     bool fits = shape->key_offset + shape->key_bytes <= narrow &&
@@ -74,7 +74,7 @@ static int breaks_open(struct esk_series *series, uint8_t *page) {
     ESK_TRY(esk_catalog_option(series->table.volume, &info, ESK_OPTION_BREAKS,
                                option, sizeof option, &bytes, page));
     if (bytes == 0) {
-        return ESK_OK; /* what else there is need not be known */
+        return ESK_OK; /* the rest is not needed */
     }
     ESK_TRY(esk_series_breaks_load(option, (uint16_t)(bytes - ESK_OPTION_HEAD),
                                    info.row_bytes, list));

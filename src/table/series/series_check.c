@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Checking a series: every page is read and held against the others.
+/// Checking a series: reads every page and compares it with the others.
 #include "table/series/series_rows.h"
 
 enum {
     ENTRY_BYTES_MAX = ESK_INDEX_COUNT_MAX * (8 + 8 + 8),
-    AHEAD_MAX = 9, ///< blocks that steps and a step under way may have erased
+    AHEAD_MAX = 9, ///< most blocks that steps, and a step under way, have
+                   ///< erased
 };
 
 struct check {
     struct esk_series_report *report;
     esk_key last;
-    uint32_t ordinal;  ///< expected of the next page's first row
+    uint32_t ordinal;  ///< expected ordinal of the next page's first row
     uint32_t kept;     ///< data positions below may be erased already
     uint32_t values;   ///< value positions below may be erased already
-    uint32_t previous; ///< the last one that proved itself
-    uint32_t unread;   ///< pages since then that hold bytes and prove nothing
-    bool known;        ///< `ordinal` is
-    bool started;      ///< `last` is
+    uint32_t previous; ///< the last valid one
+    uint32_t unread;   ///< pages since then with bytes that are not valid
+    bool known;        ///< `ordinal` is set
+    bool started;      ///< `last` is set
     bool wrong;
-    bool failed; ///< a read
+    bool failed; ///< a read failed
 };
 
-/// Pins a page that was read before. A read that fails now is told.
+/// Pins a page that was read before. Records a read that fails now.
 static bool pinned(struct esk_series *series, struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame,
                    struct check *check) {
@@ -32,8 +33,8 @@ static bool pinned(struct esk_series *series, struct esk_ring *ring,
     return status == ESK_OK;
 }
 
-/// Finds the position that values may be erased before: a ring that dropped
-/// values may begin with blocks whose erase failed, or was cut.
+/// Finds the position below which values may be erased: a ring that dropped
+/// values may begin with blocks whose erase failed or was cut.
 static void values_begin(struct esk_series *series, struct check *check) {
     struct esk_ring *ring = esk_var_ring(series);
     uint32_t at = ring->tail;
@@ -52,8 +53,8 @@ static void values_begin(struct esk_series *series, struct check *check) {
     check->values = at > kept ? at : kept;
 }
 
-/// Counts the values that cannot be read whole of a page's rows from `first`
-/// on: those before were erased, and their values may be gone already.
+/// Counts the values that cannot be read completely, of a page's rows from
+/// `first` on. Earlier rows were erased, so their values may be gone.
 static void values_check(struct esk_series *series, uint32_t position,
                          uint16_t first, uint16_t count, struct check *check) {
     const struct esk_series_var *var = esk_parts(series)->var;
@@ -76,7 +77,7 @@ static void values_check(struct esk_series *series, uint32_t position,
             status = var->read(series, &value, NULL, UINT32_MAX, &got);
         }
         check->failed = check->failed || status == ESK_E_IO;
-        /* A value that its ring dropped to make room is not missing. */
+        /* A value that the ring dropped for room is not missing. */
         if (status != ESK_OK && status != ESK_NOT_FOUND &&
             esk_load_u32(reference) >= check->values) {
             check->report->values_missing++;
@@ -84,9 +85,9 @@ static void values_check(struct esk_series *series, uint32_t position,
     }
 }
 
-/// Counts the rows from the floor on of a page, or of the rows in RAM, the
-/// first of which has ordinal `first`. What was counted is there again; a row
-/// that comes before the last one is out of order, if it is not `again`.
+/// Counts the rows from the floor on, of a page or of RAM, whose first row has
+/// ordinal `first`. Rows that were counted are skipped. A row that belongs
+/// before the last one is out of order, unless the page repeats rows (`again`).
 static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
                        uint32_t first, bool again, struct check *check) {
     uint32_t seen = check->known ? check->ordinal - first : 0;
@@ -105,8 +106,8 @@ static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
     }
 }
 
-/// Whether the table still has its first row, so that ordinals count from 0:
-/// no row was erased, and no block can have been asked to give way.
+/// Whether the table still has its first row, so that ordinals count from 0: no
+/// row was erased, and no block can have been dropped.
 static bool begins_at_first(const struct esk_series *series) {
     const struct esk_ring *ring = &series->data;
     uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
@@ -115,15 +116,15 @@ static bool begins_at_first(const struct esk_series *series) {
             ring->ready + AHEAD_MAX * pages <= esk_ring_pages(ring));
 }
 
-/// Goes on at a page whose first row has ordinal `first`, or at the rows in
-/// RAM: says what pages before it were that prove nothing.
+/// Continues at a page whose first row has ordinal `first`, or at the rows in
+/// RAM: classifies the invalid pages before it.
 ///
-/// Pages torn by a cut and pages damaged later look alike; the ordinals tell
-/// them apart. Where no row is missing nothing that was acknowledged was lost.
-/// Where the ring begins with such pages and earlier rows were dropped, the
-/// ordinal is not known: nothing on the medium says where the rows that are
-/// left began. Then pages are called torn: a program fails far more often than
-/// the one page decays that is oldest and about to go.
+/// Pages torn by power loss and pages damaged later look alike; the ordinals
+/// tell them apart. If no row is missing, nothing that was acknowledged is
+/// lost. If the ring begins with such pages and earlier rows were dropped, the
+/// ordinal is unknown: nothing on the medium says where the remaining rows
+/// began. Then the pages count as torn: a failed program is far more likely
+/// than decay of the one page that is the oldest.
 static void ordinal_check(struct check *check, uint32_t first) {
     uint32_t missing = first - check->ordinal;
     bool lost = check->known && missing - 1 < UINT32_MAX / 2;
@@ -138,9 +139,9 @@ static void ordinal_check(struct check *check, uint32_t first) {
     check->unread = 0;
 }
 
-/// Looks for blocks that are missing before the oldest page, at `oldest`, of a
-/// ring that went round: blocks give way for those erased ahead, and a few in a
-/// row may have failed without a mark. Nothing says how many rows they had.
+/// Counts blocks that are missing before the oldest page, at `oldest`, of a
+/// ring that has wrapped: blocks are dropped for those erased ahead, and a few
+/// in a row may have failed without a mark. How many rows they had is unknown.
 static void oldest_check(const struct esk_series *series, uint32_t oldest,
                          struct check *check) {
     const struct esk_ring *ring = &series->data;
@@ -178,8 +179,8 @@ static void page_check(struct esk_series *series, uint8_t *page,
     check->report->pages++;
 }
 
-/// Takes note of a page that cannot be read. In the block that gives way next
-/// it is as good as torn.
+/// Records a page that cannot be read. In the block that is dropped next it
+/// counts as torn.
 static void page_unread(struct check *check, uint32_t at, int status) {
     check->failed = check->failed || status == ESK_E_IO;
     if (status == ESK_NOT_FOUND) {
@@ -194,7 +195,8 @@ static void page_unread(struct check *check, uint32_t at, int status) {
 
 static void data_check(struct esk_series *series, struct check *check) {
     uint32_t at = series->data.tail;
-    esk_pool_forget_all(&series->pool); /* the medium is asked */
+    esk_pool_forget_all(&series->pool); /* so that each page is read from the
+                                           medium */
     while (at < series->data.head) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -221,8 +223,8 @@ static void data_check(struct esk_series *series, struct check *check) {
 }
 
 /// Whether the `count` rows from ordinal `first` on, of the data page at
-/// `position`, were written again on the next page that can be read: that a
-/// program failed after a seal.
+/// `position`, were written again on the next readable page: a program failed
+/// after a seal.
 static bool rows_are_again(struct esk_series *series, uint32_t position,
                            uint32_t first, uint16_t count,
                            struct check *check) {
@@ -241,9 +243,9 @@ static bool rows_are_again(struct esk_series *series, uint32_t position,
     return again;
 }
 
-/// Whether `entry` admits every row of the data page at `position`: a query
-/// for exactly the row's value in a column must not pass the page over, unless
-/// the rows are on the next page as well.
+/// Whether `entry` covers every row of the data page at `position`: a query for
+/// the exact value of a row's column must not skip the page, unless the rows
+/// are on the next page as well.
 static bool entry_covers(struct esk_series *series, uint32_t position,
                          const uint8_t *entry, struct check *check) {
     uint8_t *page = NULL;
@@ -335,7 +337,7 @@ int esk_series_check(struct esk_series *series,
         index_check(series, &check);
     }
     if (check.failed) {
-        return ESK_E_IO; /* what was not read is not known to be damaged */
+        return ESK_E_IO; /* what was not read may not be damaged */
     }
     if (check.wrong || report->rows_missing > 0 || report->pages_damaged > 0 ||
         report->index_wrong > 0 || report->values_missing > 0) {

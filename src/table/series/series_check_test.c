@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// esk_series_check finds what is wrong, and nothing else.
+/// esk_series_check finds every fault, and nothing else.
 #include "table/series/series.h"
 
 #include "test/harness/fixture.h"
@@ -59,7 +59,7 @@ static void damage(struct esk_fixture *fixture, const struct esk_ring *ring,
         esk_sim_flip(fixture->sim, esk_ring_page(ring, position), 999), ESK_OK);
 }
 
-/// Changes bytes of a page and puts its checksum right again.
+/// Changes bytes of a page and corrects its checksum.
 static void forge(struct esk_fixture *fixture, const struct esk_ring *ring,
                   uint32_t position, uint16_t offset, uint8_t byte) {
     esk_page_id id = esk_ring_page(ring, position);
@@ -100,8 +100,8 @@ ESK_TEST(check_of_an_empty_table_finds_nothing) {
     fixture_end(&fixture);
 }
 
-/// A ring of 40 blocks that went round, with as many blocks erased ahead as can
-/// be, of which `blocks` more are blank where it begins.
+/// A ring of 40 blocks that has wrapped, with as many blocks erased ahead as
+/// possible, and `blocks` more blank ones at its start.
 static int check_without_oldest(uint32_t blocks,
                                 struct esk_series_report *report) {
     static const struct esk_series_config config = {.erase_ahead = 8};
@@ -134,7 +134,7 @@ static int check_without_oldest(uint32_t blocks,
     return status;
 }
 
-ESK_TEST(check_tells_of_oldest_blocks_that_are_gone) {
+ESK_TEST(check_reports_oldest_blocks_that_are_missing) {
     struct esk_series_report report;
     ESK_CHECK_INT(check_without_oldest(0, &report), ESK_OK);
     ESK_CHECK_INT(report.pages_damaged + report.pages_torn, 0);
@@ -163,11 +163,11 @@ ESK_TEST(check_counts_a_damaged_data_page_and_its_rows) {
     }
 }
 
-ESK_TEST(check_knows_damage_at_the_beginning_until_rows_were_dropped) {
+ESK_TEST(check_finds_damage_at_the_beginning_until_rows_were_dropped) {
     struct esk_fixture fixture;
     struct esk_series_report report;
     start(&fixture);
-    fixture.series->data.refuse = true; /* so that none is dropped unasked */
+    fixture.series->data.refuse = true; /* so that no row is dropped */
     for (uint32_t position = 0; position < 3; position++) {
         damage(&fixture, &fixture.series->data, position);
     }
@@ -189,7 +189,7 @@ ESK_TEST(check_counts_rows_missing_at_the_end) {
     struct esk_series_report report;
     start(&fixture);
     uint8_t row[VALUE_BYTES] = {0}; /* and its value */
-    /* The newest page on the medium: the sealed one is in RAM as well. */
+    /* The newest page on the medium; the sealed one is in RAM, too. */
     uint32_t last = fixture.series->data.head - 1;
     damage(&fixture, &fixture.series->data, last);
     esk_store_u32(row, ROWS + 1);
@@ -285,7 +285,7 @@ ESK_TEST(check_leaves_out_rows_that_were_erased) {
     fixture_end(&fixture);
 }
 
-/// Appends rows from `key` on until the power goes; returns the next key.
+/// Appends rows from `key` on until the power is cut; returns the next key.
 static uint32_t append_to_cut(struct esk_fixture *fixture, uint32_t key) {
     int status = ESK_OK;
     while (status == ESK_OK) {
@@ -337,7 +337,7 @@ ESK_TEST(check_on_a_device_that_cannot_read_reports_damage) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(check_says_io_when_any_read_fails) {
+ESK_TEST(check_returns_io_when_any_read_fails) {
     struct esk_fixture fixture;
     struct esk_series_report report;
     bool failed = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Creating a series: how many blocks each of its regions gets, and its options
-/// in the catalog.
+/// Creating a series: the blocks of its regions, and its options in the
+/// catalog.
 #include "base/bytes.h"
 #include "base/shape.h"
 #include "table/series/series_spec.h"
@@ -11,16 +11,16 @@
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
-/// What a series asks of the catalog beside its specification.
+/// What the catalog stores for a series beside its specification.
 struct series_plan {
     uint8_t run_pages;
     uint8_t group_pages;
     bool has_var;
 };
 
-/// Blocks for index pages beside `data` blocks of rows: a run page for every
+/// Blocks for index pages, for `data` blocks of rows: a run page for every
 /// run_pages data pages, group pages, half as much again for saved knots, and
-/// two blocks that are always being erased.
+/// two blocks for erases ahead.
 static uint32_t index_blocks(const struct esk_volume *volume,
                              const struct series_plan *plan, uint32_t data) {
     uint32_t pages = esk_volume_geometry(volume)->block_pages;
@@ -34,7 +34,7 @@ static uint32_t sum(uint32_t left, uint32_t right) {
     return left > UINT32_MAX - right ? UINT32_MAX : left + right;
 }
 
-/// Splits `total` blocks, all that is left, among data, index and var regions.
+/// Divides `total` blocks, all that are left, into data, index and var regions.
 static void region_split(const struct esk_volume *volume,
                          const struct esk_series_spec *spec,
                          const struct series_plan *plan,
@@ -51,8 +51,8 @@ static void region_split(const struct esk_volume *volume,
     info->blocks[ESK_REGION_DATA] = index < data ? data - index : 0;
 }
 
-/// The blocks that were asked for, or follow from the data region's.
-/// Returns their sum.
+/// The blocks that the specification gives, or that follow from the data
+/// region's. Returns their sum.
 static uint32_t region_ask(const struct esk_volume *volume,
                            const struct esk_series_spec *spec,
                            const struct series_plan *plan,
@@ -67,7 +67,7 @@ static uint32_t region_ask(const struct esk_volume *volume,
     return sum(sum(data, index), info->blocks[ESK_REGION_VAR]);
 }
 
-/// Blocks of the sync journal; the data region gives them.
+/// Blocks of the sync journal, taken from the data region.
 static uint32_t sync_blocks(const struct esk_volume *volume,
                             const struct esk_series_spec *spec,
                             const struct esk_table_info *info) {

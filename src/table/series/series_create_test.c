@@ -77,7 +77,7 @@ ESK_TEST(series_is_created_once_and_opened_at_each_later_boot) {
     ESK_CHECK_INT(esk_volume_column(&fixture.volume, &info, 4, &column),
                   ESK_OK);
     ESK_CHECK_INT(column.flags, ESK_COLUMN_TEXT);
-    /* A mount that only reads opens it, and creates no other. */
+    /* A read-only mount opens it, and creates no other. */
     struct esk_series *series = NULL;
     ESK_CHECK_INT(esk_volume_mount(&fixture.volume, fixture.device,
                                    ESK_MOUNT_READ_ONLY, TEST_SCRATCH),
@@ -90,7 +90,7 @@ ESK_TEST(series_is_created_once_and_opened_at_each_later_boot) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(series_that_is_another_is_told_with_both_sides) {
+ESK_TEST(series_that_differs_is_reported_with_both_sides) {
     static const struct {
         uint8_t column; ///< to be changed; 255: none
         struct esk_column to;
@@ -165,7 +165,7 @@ ESK_TEST(series_whose_keys_repeat_is_another) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(series_of_another_kind_or_without_room_is_told) {
+ESK_TEST(series_of_another_kind_or_without_room_is_reported) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32}};

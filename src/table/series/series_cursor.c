@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Cursors: one row a call, no frame kept between calls.
+/// Cursors: one row a call, no frame pinned between calls.
 ///
-/// A cursor knows the page it is on and the ordinal of its next row. Ordinals
-/// are given once, so they decide which of a page's rows are left: also when
-/// the row moved from RAM to the medium meanwhile, or was programmed again
-/// after a program that failed, or the page had to be read anew.
+/// A cursor has the position of its page and the ordinal of its next row. An
+/// ordinal is used once. So ordinals decide which of a page's rows are left,
+/// also when the row moved from RAM to the medium, was programmed again after a
+/// failure, or the page has to be read again.
 ///
-/// Going forward a page is entered once: how many of its rows are wanted is
-/// known then, and as long as it stays in its frame they are taken one after
-/// another.
+/// Forward, a page is entered once. Then the number of wanted rows is known,
+/// and they are returned one after another while the page stays in its frame.
 ///
-/// When the table's floor has risen above key_lo, key_lo rises as well, and the
-/// cursor looks where its next row is.
+/// When the table's floor rises above key_lo, key_lo rises as well, and the
+/// cursor searches for its next row.
 ///
-/// Ordinals tell of rows that are gone, too, though the page that had them
-/// reads as if it never had: one that fell back to an earlier seal, or that was
-/// erased.
+/// Ordinals also show that rows are lost although their page is valid: a page
+/// that is valid only up to an earlier seal, or a page that was erased.
 #include "base/inline.h"
 #include "table/series/series_rows.h"
 
-/// Whether `order`, made of `key`, had to be clamped: no row has the key.
+/// Whether `order`, made of `key`, was clamped: then no row has the key.
 static bool key_is_outside(const struct esk_series *series, esk_key key,
                            esk_key order) {
     return esk_key_from_order(esk_shape(series)->key_type, order) != key;
@@ -58,14 +56,14 @@ static void key_bounds(const struct esk_series *series,
     cursor->impossible = cursor->impossible || cursor->key_lo > cursor->key_hi;
 }
 
-/// Puts a fresh cursor on its first page.
+/// Moves a new cursor to its first page.
 static int forward_start(struct esk_series *series,
                          struct esk_series_cursor *cursor) {
     struct esk_series_place place;
     if (cursor->key_lo == 0) {
         return ESK_OK;
     }
-    /* Where keys repeat, rows of key_lo may end the page before. */
+    /* If keys repeat, rows with key_lo may be at the end of the page before. */
     esk_key key = (esk_key)(cursor->key_lo - esk_keys_repeat(series));
     if (esk_series_write_page_from(series, key)) {
         cursor->position = series->data.head;
@@ -81,7 +79,7 @@ static int forward_start(struct esk_series *series,
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
-/// Takes the query's conditions. As esk_series_cursor_open.
+/// Copies the query's conditions. As esk_series_cursor_open.
 static int query_take(struct esk_series *series,
                       struct esk_series_cursor *cursor,
                       const struct esk_series_query *query) {
@@ -129,8 +127,8 @@ void esk_series_cursor_gap(const struct esk_series *series,
     cursor->follows = false;
 }
 
-/// The first row of the page that is wanted still: `first` is the ordinal of
-/// its row 0. Takes note when rows from there on were dropped since.
+/// The first wanted row of the page whose row 0 has ordinal `first`. Records
+/// when rows from the cursor's next row on were dropped.
 static uint16_t row_wanted(const struct esk_series *series,
                            struct esk_series_cursor *cursor, uint8_t *page,
                            uint16_t count, uint32_t first) {
@@ -153,7 +151,7 @@ static uint16_t row_wanted(const struct esk_series *series,
     return row;
 }
 
-/// Passes over the row of `width` bytes at `next`, and returns it.
+/// Skips the row of `width` bytes at `next`, and returns it.
 static inline const uint8_t *row_pass(struct esk_series_cursor *cursor,
                                       uint16_t width) {
     const uint8_t *bytes = cursor->next;
@@ -170,7 +168,7 @@ static inline bool row_matches(const struct esk_series *series,
            cursor->matches(cursor, bytes);
 }
 
-/// Takes the next of the rows that are left of the page that meets every range.
+/// Returns in `row` the next of the page's wanted rows that meets every range.
 /// width    bytes of a row of the page
 /// Returns  ESK_OK; ESK_NOT_FOUND when none does.
 static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
@@ -187,8 +185,8 @@ static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
     return ESK_NOT_FOUND;
 }
 
-/// Passes over a page that cannot be used. Returns ESK_OK, or ESK_E_IO when
-/// the caller has to hear of it.
+/// Skips a page that cannot be used. Returns ESK_OK, or ESK_E_IO if the call
+/// has to fail.
 static int page_pass(const struct esk_series *series,
                      struct esk_series_cursor *cursor, int status) {
     if (status != ESK_NOT_FOUND) {
@@ -201,15 +199,15 @@ static int page_pass(const struct esk_series *series,
     return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
 }
 
-/// Forgets where the next row is: its page is entered anew.
+/// Makes the cursor enter its page again for the next row.
 static void row_leave(struct esk_series_cursor *cursor) {
     cursor->end -= cursor->left;
     cursor->left = 0;
 }
 
-/// Asks no page behind this one for keys that came before its own. Where more
-/// was damaged than a mount looks across, older rows can stand behind newer
-/// ones: ordinals begin anew there, keys do not.
+/// Raises the cursor's lower bound to the page's last key. If more blocks are
+/// damaged than a mount searches past, older rows can come after newer ones:
+/// ordinals start again there, keys do not.
 static void page_leave(const struct esk_series *series,
                        struct esk_series_cursor *cursor, uint8_t *page,
                        uint16_t count) {
@@ -220,9 +218,9 @@ static void page_leave(const struct esk_series *series,
     }
 }
 
-/// Enters a page of `count` rows, the first of which has ordinal `first`, and
-/// takes its first wanted row.
-/// Returns ESK_OK; ESK_NOT_FOUND when it has none; ESK_END past the key bound;
+/// Enters a page of `count` rows, the first with ordinal `first`, and returns
+/// its first wanted row.
+/// Returns ESK_OK; ESK_NOT_FOUND when it has none; ESK_END past the last key;
 /// ESK_E_STALE.
 static int page_enter(const struct esk_series *series,
                       struct esk_series_cursor *cursor, uint8_t *page,
@@ -256,8 +254,8 @@ static int page_enter(const struct esk_series *series,
     return status;
 }
 
-/// Goes to where the next row can be: past pages that were dropped, or that no
-/// row of which can match. Returns ESK_OK; ESK_E_STALE.
+/// Moves to the next page that can have a wanted row: skips pages that were
+/// dropped or that cannot match. Returns ESK_OK; ESK_E_STALE.
 static int position_find(struct esk_series *series,
                          struct esk_series_cursor *cursor) {
     uint32_t at = cursor->position;
@@ -291,7 +289,7 @@ static int forward_next(struct esk_series *series,
             cursor->position = series->data.head;
             status = page_enter(series, cursor, series->write_page,
                                 series->write_count, series->ordinal, row);
-            /* The page in RAM is entered anew each time. */
+            /* The page in RAM is entered again in each call. */
             row_leave(cursor);
             return status == ESK_NOT_FOUND ? ESK_END : status;
         }
@@ -315,7 +313,7 @@ static int forward_next(struct esk_series *series,
     return status;
 }
 
-/// The next row when it is not in the frame the last one came from.
+/// The next row, if it is not in the frame of the last one.
 static ESK_HOST_FLAT ESK_OUT_OF_LINE int
 cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
           void *row) {

@@ -29,7 +29,7 @@ static const struct esk_column columns[COLUMNS] = {
 
 enum { ROW_BYTES = 48, ROWS_MAX = 3000 };
 
-/// What a row of key `key` has in its columns: a slow wave with a few marks.
+/// Column values of the row of `key`: a slow wave with a few marks.
 static int64_t level_of(uint32_t key) {
     int64_t level = (int64_t)(key / 40 % 100) - 50;
     return key % 331 == 7 ? 120 : level;
@@ -106,8 +106,8 @@ static bool row_wanted(const uint8_t *row,
     return true;
 }
 
-/// Runs `query` both ways over keys first .. last and holds it against every
-/// row. Returns how many rows it gave.
+/// Runs `query` both ways over keys first .. last and compares it with every
+/// row. Returns how many rows it returned.
 static uint32_t check_query(struct esk_fixture *fixture,
                             struct esk_series_query *query, uint32_t first,
                             uint32_t last) {
@@ -415,7 +415,7 @@ ESK_TEST(cursor_going_back_is_not_upset_by_appends) {
     }
 }
 
-ESK_TEST(cursor_says_stale_once_when_rows_ahead_of_it_were_dropped) {
+ESK_TEST(cursor_returns_stale_once_when_rows_ahead_of_it_were_dropped) {
     struct esk_fixture fixture;
     struct esk_series_cursor cursor;
     struct esk_series_cursor fresh;
@@ -458,7 +458,7 @@ ESK_TEST(cursor_going_back_ends_where_rows_were_dropped) {
 }
 
 /// Drops the rows below `floor` under a cursor that returned the rows from 1 to
-/// `returned` (going back: from 500 on, so many), and looks at its next ones.
+/// `returned` (backward: from 500 on, so many), and checks its next ones.
 static void check_floor(const struct esk_series_query *query, uint32_t returned,
                         uint32_t floor) {
     struct esk_fixture fixture;
@@ -474,7 +474,7 @@ static void check_floor(const struct esk_series_query *query, uint32_t returned,
                       ESK_OK);
     }
     ESK_CHECK_INT(esk_series_erase_before(fixture.series, floor), ESK_OK);
-    /* Pages in frames are as good as others. */
+    /* Pages in frames are no exception. */
     ESK_CHECK_INT(esk_series_get(fixture.series, floor, row), ESK_OK);
     do {
         status = esk_series_cursor_next(fixture.series, &cursor, row);
@@ -509,7 +509,7 @@ ESK_TEST(cursor_opened_before_rows_were_erased_returns_none_of_them) {
     }
 }
 
-ESK_TEST(cursor_passes_over_damaged_pages_and_counts_them) {
+ESK_TEST(cursor_skips_damaged_pages_and_counts_them) {
     for (int by_value = 0; by_value < 2; by_value++) {
         for (int backward = 0; backward < 2; backward++) {
             struct esk_fixture fixture;
@@ -626,7 +626,7 @@ ESK_TEST(cursor_by_value_walks_runs_of_more_than_64_pages) {
     check_query(&fixture, &query, 1, 6000);
     range_set(&range, I32, 120, 120);
     check_query(&fixture, &query, 1, 6000);
-    /* A run page that is lost while a cursor stands on it. */
+    /* A run page that is lost while a cursor uses it. */
     for (int backward = 0; backward < 2; backward++) {
         struct esk_series_cursor cursor;
         uint8_t row[ROW_BYTES];
@@ -685,10 +685,10 @@ ESK_TEST(cursor_by_value_is_exact_when_a_read_fails_on_the_way) {
     }
 }
 
-/// A page of a block whose erase was cut may read right once, and then not.
+/// A page of a block whose erase was cut may be readable once, and then not.
 /// Here it is the last one before damaged pages, where the search for the first
-/// row ends, and whichever read of the search is the one that fails.
-ESK_TEST(cursor_passes_over_a_page_that_is_not_readable_twice) {
+/// row ends, and each read of the search in turn is the one that fails.
+ESK_TEST(cursor_skips_a_page_that_is_not_readable_twice) {
     for (uint32_t read = 1; read < 40; read++) {
         for (int backward = 0; backward < 2; backward++) {
             struct esk_fixture fixture;
@@ -730,7 +730,7 @@ ESK_TEST(cursor_passes_over_a_page_that_is_not_readable_twice) {
     }
 }
 
-ESK_TEST(cursor_by_value_reaches_the_rows_in_ram_over_pages_given_up) {
+ESK_TEST(cursor_by_value_reaches_the_rows_in_ram_over_abandoned_pages) {
     for (int backward = 0; backward < 2; backward++) {
         struct esk_fixture fixture;
         struct esk_series_range range;

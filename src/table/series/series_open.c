@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Opening a series by its name: its shape, read from the catalog.
+/// Opening a series by its name: reads its shape from the catalog.
 #include <stddef.h>
 
 #include "base/inline.h"
@@ -11,7 +11,7 @@
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options) {
     ESK_ASSERT(info != NULL && options != NULL);
-    /* Breaks are more than is kept of the options. */
+    /* Breaks do not fit into the stored part of the options. */
     options->has_breaks = info->options_bytes > sizeof info->options;
     uint16_t bytes = options->has_breaks ? (uint16_t)sizeof info->options
                                          : info->options_bytes;
@@ -37,8 +37,8 @@ int esk_series_options(const struct esk_table_info *info,
                : ESK_OK;
 }
 
-/// Takes all columns: the row's shape, and with value indexes where each is.
-/// row      out: what rows from before a column have in it; NULL: not wanted.
+/// Reads all columns: the row's shape, and with value indexes each offset.
+/// row      out: a row with the values of new columns; NULL: not wanted.
 static int columns_take(struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
                         const struct esk_series_options *options, uint8_t *row,
@@ -79,8 +79,8 @@ static int columns_take(struct esk_descriptor *descriptor,
 }
 
 /// Reads the table's columns and value indexes, in one pass.
-/// series   NULL: of the value indexes only the sizes are found; else the
-///          indexed columns are filled in, and their edges.
+/// series   NULL: only the sizes of the value indexes; else also the indexed
+///          columns and their edges.
 static int layout_read(struct esk_volume *volume,
                        const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
@@ -135,8 +135,8 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
                : 0;
 }
 
-/// Whether a run page has room for an entry and two knots, and a group page
-/// for its entries and two knots.
+/// Whether a run page has room for an entry and two knots, and a group page for
+/// its entries and two knots.
 static bool index_pages_fit(const struct esk_series_shape *shape,
                             uint16_t page_bytes) {
     uint32_t knots = 2u * ESK_SPLINE_SECTION_ENTRY_BYTES(shape->key_bytes);
@@ -146,7 +146,7 @@ static bool index_pages_fit(const struct esk_series_shape *shape,
            ESK_INDEX_TILE_BODY + entries + knots <= page_bytes;
 }
 
-/// Whether the region of role `role` is a ring's on the device.
+/// Whether the region of role `role` can be a ring on the device.
 static bool region_fits(const struct esk_volume *volume,
                         const struct esk_table_info *info, uint8_t role) {
     uint32_t count = esk_volume_geometry(volume)->block_count;
@@ -155,7 +155,8 @@ static bool region_fits(const struct esk_volume *volume,
     return blocks >= 2 && block < count && blocks <= count - block;
 }
 
-/// Whether the catalog's words make sense, and this build can serve the table.
+/// Whether the catalog's values are possible, and this build supports the
+/// table.
 static int shape_check(const struct esk_volume *volume,
                        const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
@@ -177,11 +178,10 @@ static int shape_check(const struct esk_volume *volume,
     return unserved ? ESK_E_UNSUPPORTED : sound ? ESK_OK : ESK_E_CORRUPT;
 }
 
-/// What an open knows of the table. Until the arena is carved this is at the
-/// arena's end. Then what is still needed of it is moved aside, and a layout
-/// stands behind it. The layout's columns, which only a table with value
-/// indexes has, may reach into the frames and the key index, which are empty
-/// yet.
+/// What an open has read about the table. Before the arena is carved this is at
+/// the arena's end. Then the needed part is moved aside, and a layout stands
+/// behind it. The layout's columns, which only a table with value indexes has,
+/// may reach into the frames and the key index, which are still empty.
 struct open_scratch {
     struct esk_series_options options;
     struct esk_table_info info;
@@ -213,7 +213,7 @@ int esk_series_open_with(struct esk_series **series,
     struct esk_series_shape shape;
 
     *series = NULL;
-    /* Any arena that is large enough has room for it. */
+    /* Any arena that is large enough for the table has room for it. */
     ESK_TRY(esk_volume_memory_read(volume, &carved, sizeof(struct open_scratch),
                                    &page));
     struct open_scratch *scratch =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Opening: memory, options, recovery of the index, and descriptors and
-/// index pages that nobody vouches for.
+/// Opening: memory, options, recovery of the index, and forged descriptors and
+/// index pages.
 #include "table/series/series.h"
 
 #include "test/harness/arena.h"
@@ -84,7 +84,7 @@ static const struct esk_series_spec *plain_spec(void) {
     return &plain;
 }
 
-ESK_TEST(open_needs_the_arena_that_arena_bytes_says_to_the_byte) {
+ESK_TEST(open_takes_exactly_arena_bytes_of_the_arena) {
     static const struct esk_series_config configs[] = {
         {.frames = 0},
         {.frames = 9},
@@ -173,7 +173,7 @@ ESK_TEST(open_options_change_costs_and_no_row) {
     }
 }
 
-ESK_TEST(open_says_what_it_cannot_open) {
+ESK_TEST(open_reports_what_it_cannot_open) {
     struct esk_fixture fixture;
     start(&fixture, &spec, NULL, 10);
     ESK_CHECK_INT(fixture_try_open(&fixture, "other", NULL), ESK_NOT_FOUND);
@@ -241,7 +241,7 @@ ESK_TEST(open_of_two_tables_on_one_volume_keeps_them_apart) {
 
 /* --------------------------------------------------------- from a forger */
 
-/// Where the parts of the descriptor of "log" are.
+/// Offsets of the parts of the descriptor of "log".
 enum {
     OPTIONS = ESK_DESCRIPTOR_NAME + 3,
     GROUP_PAGES = OPTIONS + ESK_OPTION_HEAD,
@@ -317,7 +317,7 @@ ESK_TEST(open_refuses_descriptors_that_cannot_be) {
     }
 }
 
-/// Changes an index page and puts its checksum right again.
+/// Changes an index page and corrects its checksum.
 static void index_forge(struct esk_fixture *fixture, uint32_t position,
                         uint16_t offset, const uint8_t *bytes, uint16_t count) {
     const struct esk_ring *ring = &fixture->series->log.ring;
@@ -365,7 +365,7 @@ ESK_TEST(open_bears_index_pages_that_cannot_be) {
     }
 }
 
-ESK_TEST(open_gives_up_positions_that_only_the_index_remembers) {
+ESK_TEST(open_never_reuses_lost_positions_that_the_index_covers) {
     for (int with_index = 0; with_index < 2; with_index++) {
         struct esk_fixture fixture;
         uint8_t row[ROW_BYTES];
@@ -568,8 +568,8 @@ ESK_TEST(open_recovers_the_index_whatever_page_of_it_is_lost) {
 ESK_TEST_MAIN()
 
 /// The entries of the run in RAM are made when a value query, or the end of the
-/// run, asks for them: rows that were found by value before are found after.
-ESK_TEST(open_leaves_the_entries_of_the_last_run_to_those_who_need_them) {
+/// run, needs them: rows that were found by value before are found after.
+ESK_TEST(open_leaves_the_entries_of_the_last_run_to_later_calls) {
     for (uint32_t more = 0; more <= 700; more += 350) {
         struct esk_series_spec wanted = spec;
         struct esk_fixture fixture;

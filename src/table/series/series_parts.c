@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Every part: what a program opens with that names none.
+/// All parts: for programs that name none.
 #include "table/series/series.h"
 
 const struct esk_series_parts esk_series_parts_all = {

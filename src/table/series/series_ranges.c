@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Conditions on columns, as a part: a query's ranges in order form, and rows
-/// held to them.
+/// Conditions on columns, as a part: a query's ranges in order form, and the
+/// test of a row.
 ///
-/// A range is resolved once, when the cursor opens: where its column is, its
-/// type, and its bounds as unsigned numbers. A bound outside of the type's
-/// values is clamped, or says that no row can match. The cursor keeps what is
-/// found; the caller's range is not needed again.
+/// A range is resolved once, when the cursor is opened: offset and type of its
+/// column, and its bounds as unsigned numbers. A bound outside the type's
+/// values is clamped, or means that no row can match. The cursor stores the
+/// result and does not need the caller's range again.
 #include "table/series/series.h"
 #include "volume/volume.h"
 
-/// Finds the type and place of column `number`, and its value index.
+/// Finds the type and offset of column `number`, and its value index.
 static int column_resolve(struct esk_series *series, uint8_t number,
                           struct esk_series_bounds *bounds) {
     struct esk_table_info info;
@@ -44,8 +44,8 @@ static int column_resolve(struct esk_series *series, uint8_t number,
     return esk_order_width(column.type) == 0 ? ESK_E_INVALID : ESK_OK;
 }
 
-/// Brings a range's bounds into order form.
-/// impossible out: set when no value of the type can lie within.
+/// Converts a range's bounds to order form.
+/// impossible out: set when no value of the type is in the range.
 static void bounds_set(struct esk_series_bounds *bounds,
                        const struct esk_series_range *range, bool *impossible) {
     bool below = false;
@@ -63,7 +63,7 @@ static void bounds_set(struct esk_series_bounds *bounds,
     *impossible = *impossible || bounds->lo > bounds->hi;
 }
 
-/// Whether `row` meets every range. Keys are the cursor's business.
+/// Whether `row` meets every range. The cursor checks keys.
 static bool row_matches(const struct esk_series_cursor *cursor,
                         const uint8_t *row) {
     for (uint8_t i = 0; i < cursor->plan.range_count; i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A query's ranges: what a cursor takes of them when it is opened, and how
-/// many it can take.
+/// A query's ranges: what a cursor copies when it is opened, and how many it
+/// has room for.
 #include "table/series/series.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ static void fill(struct esk_fixture *fixture) {
     }
 }
 
-/// Makes both tables with rows in them; `wide` is the one left open.
+/// Makes both tables with rows in them; `wide` stays open.
 static void start(struct esk_fixture *fixture) {
     fixture_start(fixture, &fixture_nor, NULL);
     fixture_create(fixture, &narrow);
@@ -65,8 +65,8 @@ static void start(struct esk_fixture *fixture) {
     fill(fixture);
 }
 
-/// The next row's key has to be the next one after `key` with a level from 20
-/// to 29.
+/// The next row's key must be the next one after `key` with a level from 20 to
+/// 29.
 static uint32_t next_check(struct esk_series *series,
                            struct esk_series_cursor *cursor, uint32_t key) {
     uint8_t row[ROW_BYTES_MAX];
@@ -79,7 +79,7 @@ static uint32_t next_check(struct esk_series *series,
 }
 
 /* One array for both tables: an open that writes into it would not compile
-   without a cast, and with one it would stop here. */
+   without a cast, and with a cast would crash here. */
 static const struct esk_series_range levels[] = {
     {.column = 1, .has_lo = true, .lo.u = 20},
     {.column = 1, .has_hi = true, .hi.u = 29},
@@ -153,7 +153,7 @@ ESK_TEST(ranges_are_at_most_as_many_as_a_cursor_has_room_for) {
     memset(ranges, 0, sizeof ranges);
     start(&fixture);
     for (uint8_t i = 0; i <= MAX; i++) {
-        /* Each leaves out one level more: 0 .. MAX - 1 in the end. */
+        /* Each excludes one level more: 0 .. MAX - 1 in the end. */
         ranges[i].column = 1;
         ranges[i].has_lo = true;
         ranges[i].lo.u = i + 1u;
@@ -205,7 +205,7 @@ static void floats_fill(struct esk_fixture *fixture) {
     }
 }
 
-/// A cursor of `query` has to give the rows with lo <= value <= hi, as C
+/// A cursor of `query` must return the rows with lo <= value <= hi, as C
 /// compares them.
 static void floats_check(struct esk_fixture *fixture,
                          const struct esk_series_query *query, float lo,
@@ -226,7 +226,7 @@ static void floats_check(struct esk_fixture *fixture,
                   ESK_END);
 }
 
-/// Asks for the rows between each two of the values, in either order.
+/// Queries the rows between each two of the values, in either order.
 static void floats_ask(struct esk_fixture *fixture, uint8_t column) {
     for (uint32_t i = 0; i < 2 * VALUES * VALUES; i++) {
         float lo = value_of(i / 2 % VALUES * RUN_ROWS);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Keys that repeat: which of several rows a lookup gives, and that no way to
-/// read loses one where they go on over pages.
+/// Keys that repeat: which of several rows a lookup returns, and that no way to
+/// read loses a row of a key with rows on several pages.
 #include "table/series/series.h"
 
 #include "test/harness/fixture.h"
@@ -15,7 +15,7 @@ static const struct esk_column columns[] = {
 
 enum { ROW_BYTES = 8, KEYS = 40, FIRST_KEY = 100 };
 
-/// Rows of key i, counted from FIRST_KEY: some keys go on over pages.
+/// Rows of key i, counted from FIRST_KEY: some keys have rows on several pages.
 static uint32_t rows_of(uint32_t i) {
     return i % 8 == 3 ? 150 : i % 3;
 }
@@ -54,7 +54,7 @@ static uint32_t fill(struct esk_fixture *fixture) {
 
 typedef int find_call(struct esk_series *series, esk_key key, void *row);
 
-/// The number of the row that `find` gives; -1 for none.
+/// The number of the row that `find` returns; -1 for none.
 static int64_t found(struct esk_fixture *fixture, find_call *find,
                      uint32_t key) {
     uint8_t row[ROW_BYTES];
@@ -170,7 +170,7 @@ ESK_TEST(repeated_keys_go_on_after_a_reopen) {
     }
 }
 
-ESK_TEST(repeated_keys_stand_where_erase_before_begins) {
+ESK_TEST(repeated_keys_at_the_floor_of_erase_before_stay) {
     static const struct esk_geometry nor = ESK_NOR(64, 16, 256);
     struct esk_fixture fixture;
     uint8_t row[ROW_BYTES];

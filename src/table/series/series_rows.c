@@ -13,7 +13,7 @@ uint16_t esk_rows_width_of(const struct esk_series *series,
                : esk_shape(series)->row_bytes;
 }
 
-/// esk_rows_below where keys are not words.
+/// esk_rows_below for keys that are not words.
 static ESK_OUT_OF_LINE uint16_t below_any(const struct esk_series *series,
                                           uint8_t *page, uint16_t count,
                                           esk_key key) {

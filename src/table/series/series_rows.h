@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The rows of a data page. Nothing else knows how they lie in it:
+/// The rows of a data page. Only this file depends on their layout:
 ///
 ///     | envelope | row 0 | row 1 | ... | row count - 1 | free ... seals |
 ///
-/// A page is one that is pinned, or the write page; esk_page_count says how
-/// many rows a pinned one has. A row's bytes stay as long as the page.
+/// A page is pinned, or the write page. esk_page_count is the number of rows of
+/// a pinned page. A row's bytes are valid as long as the page.
 #ifndef ESK_TABLE_SERIES_SERIES_ROWS_H
 #define ESK_TABLE_SERIES_SERIES_ROWS_H
 
@@ -25,7 +25,7 @@ static inline esk_key esk_row_key(const struct esk_series *series,
     return (esk_key)esk_order_load(esk_shape(series)->key_type, bytes);
 }
 
-/// Copies the row at `row` to a caller, if it is not there.
+/// Copies the row at `row` to the caller's `to`, unless it is there already.
 static inline void esk_row_copy(const struct esk_series *series, void *to,
                                 const uint8_t *row) {
     if (to != row) {
@@ -33,7 +33,7 @@ static inline void esk_row_copy(const struct esk_series *series, void *to,
     }
 }
 
-/// esk_rows_width where it can differ from page to page.
+/// esk_rows_width for a log with pages of different widths.
 uint16_t esk_rows_width_of(const struct esk_series *series,
                            const uint8_t *page);
 
@@ -44,8 +44,8 @@ static inline uint16_t esk_rows_width(const struct esk_series *series,
                              esk_rows_width_of(series, page));
 }
 
-/// The row of `width` bytes at `bytes` with all columns: where it is, or made
-/// in `row`.
+/// The row of `width` bytes at `bytes` with all columns: the same bytes, or a
+/// copy made in `row`.
 static inline const uint8_t *esk_row_whole(const struct esk_series *series,
                                            const uint8_t *bytes, uint16_t width,
                                            void *row) {
@@ -63,23 +63,23 @@ static inline uint8_t *esk_rows_at(const struct esk_series *series,
            (uint16_t)((uint16_t)index * esk_rows_width(series, page));
 }
 
-/// Row 0: it is where it is whatever a row's width.
+/// Row 0, whose offset does not depend on the width of rows.
 static inline uint8_t *esk_rows_first(uint8_t *page) {
     return page + ESK_ENVELOPE_BYTES;
 }
 
-/// Where in the write page the row to come goes.
+/// Place of the next row in the write page.
 static inline uint8_t *esk_rows_slot(const struct esk_series *series) {
     return esk_rows_first(series->write_page) +
            (uint16_t)(series->write_count * esk_shape(series)->row_bytes);
 }
 
-/// Where in a page the key of row 0 is: for a read of nothing else.
+/// Offset of row 0's key in a page, to read only that key.
 static inline uint16_t esk_rows_key_offset(const struct esk_series *series) {
     return (uint16_t)(ESK_ENVELOPE_BYTES + esk_shape(series)->key_offset);
 }
 
-/// The row after `row`, of those that are not in pages yet.
+/// The row after `row`, of those in the write page.
 static inline const uint8_t *esk_rows_next(const struct esk_series *series,
                                            const uint8_t *row) {
     return row + esk_shape(series)->row_bytes;
@@ -101,13 +101,13 @@ static inline esk_key esk_rows_key_first(const struct esk_series *series,
 uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
                         uint16_t count, esk_key key);
 
-/// How many of the page's `count` rows have keys not above `key`: all of them,
-/// mostly, which the last one tells.
+/// How many of the page's `count` rows have keys not above `key`. Compares the
+/// last row first: mostly it is all of them.
 uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
                      uint16_t count, esk_key key);
 
-/// Copies the row with key `key`, of a page's `count`, into `row`; of several
-/// the last.
+/// Copies the row with key `key`, among the page's first `count`, into `row`;
+/// if there are several, the last.
 /// Returns ESK_OK; ESK_NOT_FOUND.
 int esk_rows_find(const struct esk_series *series, uint8_t *page,
                   uint16_t count, esk_key key, void *row);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Finding rows by key: the spline's guess, then a search that widens.
+/// Finding rows by key: the key index's guess, then a search that widens.
 ///
-/// The page asked for is the last one whose first key is not above the key.
-/// Its position lies in [low, high); each page read halves that or better.
-/// Pages that prove nothing are passed over downwards.
+/// The result is the last page whose first key is not above the key. Its
+/// position is in [low, high); each page read halves this range or better.
+/// Invalid pages are skipped downwards.
 #include "base/inline.h"
 #include "table/series/series_rows.h"
 
@@ -14,18 +14,18 @@ enum { GALLOP_PROBES = 6 };
 /// The search's state.
 struct seek {
     esk_key key;
-    uint32_t low;        ///< pages below are decided
+    uint32_t low;        ///< pages below are not the result
     uint32_t high;       ///< the page here starts above the key, or is the head
-    uint32_t best;       ///< newest page known to start at or below the key
+    uint32_t best;       ///< newest page that starts at or below the key
     uint32_t best_end;   ///< ordinal after its last row
     uint32_t high_first; ///< ordinal of the first row at `high`
     bool found;
-    bool exact;   ///< the key lies within `best`
-    bool damaged; ///< a page on the way proved nothing, and is not erased
+    bool exact;   ///< the key is within `best`
+    bool damaged; ///< a page on the way is invalid and not erased
     int failure;  ///< an I/O error on the way
 };
 
-/// The position behind the last one below `position` that can hold a page.
+/// The position after the last one below `position` that can have a page.
 static inline uint32_t above(const struct esk_series *series,
                              uint32_t position) {
     return esk_is_broken(series) ? esk_ring_above(&series->data, position)
@@ -54,13 +54,13 @@ static bool pin_below(struct esk_series *series, struct seek *seek,
             seek->failure = status;
         } else if (status == ESK_E_CORRUPT &&
                    at >= esk_series_kept_from(&series->data)) {
-            seek->damaged = true; /* no erase that was cut left it */
+            seek->damaged = true; /* no interrupted erase leaves such a page */
         }
     }
 }
 
 /// Reads the page at `position` or the nearest below and narrows the search.
-/// When the key lies within the page it stays pinned and true is returned.
+/// When the key is within the page, it stays pinned and true is returned.
 static bool seek_probe(struct esk_series *series, struct seek *seek,
                        uint32_t position, struct esk_series_place *place) {
     if (!pin_below(series, seek, position, place)) {
@@ -89,8 +89,8 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
     return false;
 }
 
-/// The next position to read: beside the last one first, then further away
-/// step by step, then the middle of what is left.
+/// The next position to read: first beside the last one, then at growing
+/// distances, then the middle of the rest.
 static uint32_t seek_next(const struct seek *seek, uint8_t probe,
                           bool went_up) {
     uint32_t span = seek->high - seek->low;
@@ -133,7 +133,7 @@ int esk_series_seek(struct esk_series *series, esk_key key,
         at = seek_next(&seek, probe, seek.low > low);
     }
     if (missing != NULL) {
-        /* Below the oldest readable row nothing tells what was there, unless
+        /* Whether rows below the oldest readable row existed is unknown, unless
            it is the table's first. */
         *missing = seek.found
                        ? seek.high_first - seek.best_end - 1 < UINT32_MAX / 2

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What makes a specification one that a series can be created by, and what it
-/// leaves to be derived.
+/// The check of a series' specification, and its derived values.
 #include "table/series/series_spec.h"
 #include "base/bytes.h"
 #include "esker/assert.h"
@@ -75,7 +74,7 @@ static uint8_t index_fault(const struct esk_series_spec *spec, uint8_t i) {
     return ESK_FAULT_NONE;
 }
 
-/// Bytes of one entry of the summary index over all indexed columns.
+/// Bytes of one summary entry over all indexed columns.
 static uint16_t entry_bytes(const struct esk_series_spec *spec) {
     uint16_t bytes = 0;
     for (uint8_t i = 0; i < spec->index_count; i++) {
@@ -88,7 +87,7 @@ static uint16_t entry_bytes(const struct esk_series_spec *spec) {
     return bytes;
 }
 
-/// Room for entries in a run page that keeps a knot and the tip as well.
+/// Room for entries in a run page that also has a knot and the tip.
 static uint16_t entry_room(uint16_t page_bytes, uint8_t key_bytes) {
     uint16_t taken = (uint16_t)(ESK_INDEX_RUN_BODY + 2u * (key_bytes + 4u));
     return (uint16_t)(page_bytes - taken);

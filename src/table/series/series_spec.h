@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a series is created by: checked, and completed.
+/// The specification of a series: its check and its defaults.
 #ifndef ESK_TABLE_SERIES_SERIES_SPEC_H
 #define ESK_TABLE_SERIES_SERIES_SPEC_H
 
 #include "esker/series.h"
 
-/// The run and group lengths a table gets: the asked ones (or the defaults),
-/// cut so that a run page keeps room for knots and a group page for a tile.
+/// The run and group lengths of a table: the given ones (or the defaults),
+/// reduced so that a run page has room for knots and a group page for a tile.
 /// `spec` has passed esk_series_spec_check.
 void esk_series_spec_derive(const struct esk_series_spec *spec,
                             uint16_t page_bytes, uint8_t *run_pages,

@@ -25,7 +25,7 @@ static const struct esk_index_spec indexes[] = {
     {.column = 2, .bitmap_bits = 8, .edges = edges, .edge_count = 3},
 };
 
-/// A table that can be stored; a test breaks one thing of it.
+/// A valid table; a test breaks one thing of it.
 struct good {
     struct esk_column columns[ESK_COLUMN_COUNT_MAX];
     struct esk_index_spec indexes[ESK_INDEX_COUNT_MAX];

@@ -4,17 +4,17 @@
 /// The sync journal, as a part: a sync of a page that is not full, where the
 /// medium programs a page once.
 ///
-/// A sync programs the write page as it is so far at the head of a small ring
-/// of its own; the page goes to the data ring once, when it is full. The
-/// newest journal page alone counts. It is needed until the data page with its
+/// A sync programs the unfinished write page at the head of a small ring. The
+/// page is written to the data ring once, when it is full. Only the newest
+/// journal page counts, until the data page with its rows is durable:
 /// rows is durable:
 ///
 ///     journal ring   .. | rows 1-1 | rows 1-2 | rows 1-3 | head
 ///     data ring      .. | page before row 1 | head
 ///
-/// The ring refuses when it is full and its tail is the page that is needed,
-/// so a block is erased only when that page is in another one. Where no such
-/// block is left (one is bad), the page goes to the data ring as it is.
+/// The ring refuses when it is full, and its tail is the needed page. So a
+/// block is erased only when that page is in another one. If no such block is
+/// left (one is bad), the unfinished page is written to the data ring.
 #include "table/series/series_rows.h"
 
 static int sync_write(struct esk_series *series) {
@@ -23,7 +23,7 @@ static int sync_write(struct esk_series *series) {
     ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
                              ESK_SERIES_DATA));
     if (series->sealed_count == 0) {
-        /* What it holds is of pages that are in the data ring. */
+        /* All its rows are in the data ring. */
         esk_ring_drop(ring, ring->head);
     }
     ESK_TRY(esk_ring_append(ring, series->write_page, series->write_count,
@@ -33,8 +33,8 @@ static int sync_write(struct esk_series *series) {
 }
 
 /// Makes the journal page `page` the write page, if it is ahead of the data
-/// ring: rows may be missing between the two. Its first rows may be there: a
-/// program of the page can be reported as failed, but have reached the medium.
+/// ring: rows may be missing between the two. Its first rows may be in the data
+/// ring: a program that was reported as failed may have succeeded.
 static void page_take(struct esk_series *series, uint8_t *page) {
     uint16_t count = esk_page_count(page);
     uint32_t first = esk_page_aux(page);

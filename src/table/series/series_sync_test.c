@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The sync journal: what a sync a row keeps where pages are programmed once.
+/// The sync journal: how many rows stay with a sync a row where pages are
+/// programmed once.
 #include "table/series/series.h"
 
 #include "test/harness/arena.h"
@@ -15,7 +16,7 @@ static const struct esk_column columns[] = {
 
 enum { ROW_BYTES = 12, REGION_PAGES = 64, KEPT_LEAST = 2000 };
 
-/// Media of which a page is programmed once, with 1, 2 and 4 pages a block.
+/// Media whose pages are programmed once, with 1, 2 and 4 pages a block.
 static const struct esk_geometry media[] = {
     ESK_NAND(160, 1, 512), ESK_NAND(80, 2, 512), ESK_NAND(48, 4, 512),
     ESK_CARD(160, 1, 512), ESK_CARD(80, 2, 512), ESK_CARD(48, 4, 512),
@@ -227,7 +228,7 @@ ESK_TEST(sync_journal_needs_its_part) {
     fixture_end(&fixture);
 }
 
-/// Appends rows with a sync every third, program `lie` of which lies. Returns
+/// Appends rows with a sync every third; program `lie` fails silently. Returns
 /// the rows that are there after a reboot, or 0 when a sync failed.
 static uint32_t rows_beside_lie(const struct esk_geometry *geometry,
                                 uint8_t flags, uint32_t lie) {
@@ -263,7 +264,7 @@ static uint32_t rows_beside_lie(const struct esk_geometry *geometry,
     return rows;
 }
 
-ESK_TEST(sync_of_a_mount_that_reads_back_keeps_every_row_from_a_lie) {
+ESK_TEST(sync_with_read_back_loses_no_row_to_a_silent_failure) {
     static const struct esk_geometry few[] = {
         ESK_NOR(48, 4, 256), ESK_NAND(48, 4, 512), ESK_CARD(48, 4, 512)};
     for (int m = 0; m < 3; m++) {

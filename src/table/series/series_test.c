@@ -48,7 +48,7 @@ static void append_range(struct esk_fixture *fixture, uint32_t from,
 
 typedef int find_call(struct esk_series *series, esk_key key, void *row);
 
-/// What `find` gives for `key`: the key it found, or -status.
+/// Result of `find` for `key`: the key that it found, or -status.
 static int64_t found(struct esk_fixture *fixture, find_call *find,
                      esk_key key) {
     uint8_t row[ROW_BYTES];
@@ -228,7 +228,7 @@ ESK_TEST(series_drops_the_oldest_block_when_it_is_full) {
     }
 }
 
-ESK_TEST(series_that_refuses_keeps_everything_and_says_full) {
+ESK_TEST(series_that_refuses_keeps_everything_and_returns_full) {
     for (int m = 0; m < MEDIA; m++) {
         struct esk_series_spec spec = log_spec;
         struct esk_fixture fixture;
@@ -255,7 +255,7 @@ ESK_TEST(series_that_refuses_keeps_everything_and_says_full) {
     }
 }
 
-ESK_TEST(series_append_many_says_how_many_it_took) {
+ESK_TEST(series_append_many_returns_how_many_it_accepted) {
     struct esk_fixture fixture;
     uint8_t rows[5 * ROW_BYTES] = {0};
     uint32_t appended = 99;
@@ -401,7 +401,7 @@ ESK_TEST(series_trusts_loads_when_the_mount_says_so) {
     }
 }
 
-ESK_TEST(series_get_says_corrupt_where_rows_are_missing_and_only_there) {
+ESK_TEST(series_get_returns_corrupt_only_where_rows_are_missing) {
     struct esk_fixture fixture;
     start(&fixture, &fixture_nor, &log_spec);
     append_range(&fixture, 2, 2000, 2);
@@ -634,7 +634,7 @@ static int append_key(struct esk_fixture *fixture, const struct key_type *type,
     return esk_series_append(fixture->series, row);
 }
 
-/// The key in `row`, in the form that `keys` has.
+/// The key in `row`, in the form of `keys`.
 static int64_t row_key(const struct key_type *type, const uint8_t *row) {
     esk_key order = (esk_key)esk_order_load(type->type, row + 1);
     return (int64_t)(uint64_t)esk_key_from_order(type->type, order);

@@ -3,18 +3,18 @@
 
 /// The variable-length column: a stream of bytes over the pages of a ring.
 ///
-/// A value begins with its length and a check, and runs on into the pages that
-/// follow. A row's reference is where that is:
+/// A value begins with its length and a check, and continues on the pages that
+/// follow. A row has a reference to the start of its value:
 ///
 ///     reference:  position u32 | stream offset, low half u16     0 0: no value
 ///     value:      length u32 | check u16 | bytes
 ///
-/// The value begins on the first readable page at `position` or behind it
-/// (pages may fail to program). Each page's aux is the stream offset of its
-/// first byte: with the low half it says whether the page has the value, and
-/// where; from there on the reader knows the whole offset, and a page lost in
-/// the middle of a value is noticed. The check is over the key, the offset and
-/// the length: bytes that are no value of this row are not taken for one.
+/// The value begins on the first readable page at `position` or later (pages
+/// may fail to program). Each page's aux is the stream offset of its first
+/// byte: with the low half it shows whether the page has the value, and where.
+/// From there on the reader has the whole offset, so it notices a lost page
+/// inside a value. The check covers the key, the offset and the length, so
+/// bytes of another row's value are not returned.
 #include "table/series/series_rows.h"
 
 enum {
@@ -24,7 +24,7 @@ enum {
     HEAD_CHECK = 4,
     HEAD_BYTES = 6,
     STREAM_FIRST = 1,    ///< so that no reference is all zero bytes
-    TRIM_PAGES_MAX = 16, ///< pages without a value passed over by a trim
+    TRIM_PAGES_MAX = 16, ///< pages without a value that a trim skips
 };
 
 static uint16_t page_room(const struct esk_series *series) {
@@ -42,9 +42,9 @@ static int var_page_close(struct esk_series *series) {
     return ESK_OK;
 }
 
-/// Whether `bytes` more bytes have a place, a block of the ring spared. A row
-/// is accepted only if its value can become durable: a ring that refuses must
-/// not do so at sync, and one that drops must not drop what is being written.
+/// Whether `bytes` more bytes have room, with a block of the ring to spare. A
+/// row is accepted only if its value can become durable: a ring that refuses
+/// must not do so at sync, and one that drops must not drop what it writes.
 /// Returns ESK_OK; ESK_E_LIMIT when they never have; ESK_FULL.
 static int value_fits(const struct esk_series *series, uint32_t bytes) {
     struct esk_ring *ring = esk_var_ring(series);
@@ -65,8 +65,7 @@ static int value_fits(const struct esk_series *series, uint32_t bytes) {
     return esk_ring_has_room(ring, pages) ? ESK_OK : ESK_FULL;
 }
 
-/// Appends bytes. Pages are programmed as they fill; the last bytes stay in
-/// RAM.
+/// Appends bytes. Full pages are programmed; the last bytes stay in RAM.
 static int stream_write(struct esk_series *series, const uint8_t *bytes,
                         uint32_t count) {
     while (count > 0) {
@@ -84,7 +83,7 @@ static int stream_write(struct esk_series *series, const uint8_t *bytes,
     return ESK_OK;
 }
 
-/// Makes the bytes that a value begins with.
+/// Makes the head of a value: length and check.
 static void head_make(const struct esk_series *series, esk_key key,
                       uint32_t stream, uint32_t length, uint8_t *head) {
     const struct esk_envelope *envelope =
@@ -141,15 +140,15 @@ static int var_flush(struct esk_series *series) {
     return var_page_close(series);
 }
 
-/// Goes on behind all that the pages before the head can have held: an offset
-/// is never given out twice, whatever of them reads.
+/// Sets the stream offset behind all that the pages before the head can have:
+/// no offset is used twice, even if pages cannot be read.
 static void var_recover(struct esk_series *series) {
     uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
     series->var_stream = STREAM_FIRST + esk_var_ring(series)->head * whole;
 }
 
-/// Looks among a page's rows, from the floor on, for the first value.
-/// Returns true with the position where it begins.
+/// Finds the first value among a page's rows, from the floor on. Returns true
+/// with the position of its first byte.
 static bool first_value(struct esk_series *series, uint8_t *page,
                         uint16_t count, uint32_t *position) {
     uint16_t row = esk_rows_below(series, page, count, series->floor);
@@ -202,18 +201,18 @@ bool esk_series_has_value(const uint8_t *reference) {
     return !esk_bytes_are(reference, ESK_VAR_REF_BYTES, 0);
 }
 
-/// A var page that holds a wanted stream offset.
+/// A var page that contains a wanted stream offset.
 struct var_page {
-    const uint8_t *bytes; ///< from the wanted offset on
-    uint32_t stream;      ///< that offset, whole
-    uint16_t count;       ///< of these
+    const uint8_t *bytes; ///< from that offset on
+    uint32_t stream;      ///< the wanted offset
+    uint16_t count;       ///< of `bytes`
     uint8_t frame;        ///< pinned
     bool pinned;
 };
 
-/// Whether a page whose first byte is `first` and that holds `count` bytes
-/// has the stream offset that is `stream` in the bits of `mask`; then `found`
-/// is its part from there on. Offsets go round.
+/// Whether a page whose first byte has offset `first` and that has `count`
+/// bytes contains the stream offset `stream`, compared in the bits of `mask`.
+/// If so, `found` is set to its part from there on. Offsets wrap around.
 static bool page_holds(const uint8_t *page, uint32_t first, uint16_t count,
                        uint32_t stream, uint32_t mask, struct var_page *found) {
     uint32_t offset = (stream - first) & mask;
@@ -226,10 +225,9 @@ static bool page_holds(const uint8_t *page, uint32_t first, uint16_t count,
     return true;
 }
 
-/// Finds the page that holds stream offset `stream`, or one that has its bits
-/// of `mask`, from `position` on. A reference may name a bad block that the
-/// tail has passed since: then the page at the tail says whether the value was
-/// dropped.
+/// Finds the page with stream offset `stream`, compared in the bits of `mask`,
+/// from `position` on. A reference may be to a bad block that the tail has
+/// passed since: then the page at the tail shows whether the value was dropped.
 /// Returns  ESK_OK; ESK_NOT_FOUND when it was dropped; ESK_E_CORRUPT when it
 ///          is lost; ESK_E_IO.
 static int var_find(struct esk_series *series, uint32_t *position,
@@ -273,7 +271,7 @@ static int var_find(struct esk_series *series, uint32_t *position,
                : lost;
 }
 
-/// Reads on, up to `bytes` bytes, `out` NULL: passes over them.
+/// Reads up to `bytes` bytes on; `out` NULL: skips them.
 static int stream_read(struct esk_series *series, struct esk_series_value *at,
                        uint32_t mask, uint8_t *out, uint32_t bytes,
                        uint32_t *got) {

@@ -77,7 +77,7 @@ static void check_value(struct esk_fixture *fixture, uint32_t key,
     }
 }
 
-/// Opens the value of `row` and reads it whole into got_bytes.
+/// Opens the value of `row` and reads all of it into got_bytes.
 static int value_read(struct esk_fixture *fixture, const uint8_t *row,
                       uint32_t *got) {
     struct esk_series_value reader;
@@ -342,7 +342,7 @@ ESK_TEST(var_write_goes_on_over_bad_blocks_and_failing_programs) {
     fixture_end(&fixture);
 }
 
-ESK_TEST(var_append_fails_whole_when_the_medium_is_dead) {
+ESK_TEST(var_append_accepts_nothing_when_the_medium_is_dead) {
     struct esk_fixture fixture;
     uint32_t count = 0;
     start(&fixture, &fixture_nand);
@@ -357,9 +357,9 @@ ESK_TEST(var_append_fails_whole_when_the_medium_is_dead) {
     fixture_end(&fixture);
 }
 
-/// A refusing table whose values fill up first takes rows again once rows
+/// A refusing table whose values fill up first accepts rows again when rows
 /// with values are erased, also after a reboot.
-ESK_TEST(var_ring_that_refuses_gives_way_to_erase_before) {
+ESK_TEST(var_ring_that_refuses_gets_room_by_erase_before) {
     for (int m = 0; m < 3; m++) {
         for (int reboot = 0; reboot < 2; reboot++) {
             struct esk_series_spec refusing = spec;
@@ -400,7 +400,7 @@ ESK_TEST(var_ring_that_refuses_gives_way_to_erase_before) {
     }
 }
 
-ESK_TEST(var_ring_that_refuses_looks_for_values_over_many_rows_without) {
+ESK_TEST(var_ring_that_refuses_finds_values_after_many_rows_without) {
     struct esk_series_spec refusing = spec;
     struct esk_fixture fixture;
     uint8_t row[ROW_BYTES] = {0};

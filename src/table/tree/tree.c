@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Opening a tree: what its descriptor says, memory, the store's mount.
+/// Opening a tree: reads its descriptor, carves memory, mounts the store.
 #include "table/tree/tree.h"
 
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
 
-/* What esker/arena.h says of them. */
+/* The constants of esker/arena.h. */
 _Static_assert(
     offsetof(struct esk_tree, before) + sizeof(struct esk_tree_spares) <=
             ESK_TREE_INPLACE_BYTES &&
@@ -37,8 +37,8 @@ static uint16_t batch_pages(const struct esk_tree_config *config) {
     return config->batch_pages != 0 ? config->batch_pages : BATCH_PAGES;
 }
 
-/// Frames that pages may wait in; a read beside them needs another, a path that
-/// is gathered in a page two.
+/// Frames for the write cache. A read needs one more frame, a path that is
+/// gathered in a page two more.
 static uint8_t write_frames(const struct esk_tree_config *config,
                             const struct esk_btree_layout *layout) {
     uint8_t most = (uint8_t)(frames(config) - (layout->shares ? 2u : 1u));
@@ -62,7 +62,7 @@ int esk_tree_options(const struct esk_table_info *info,
     return options->store > ESK_STORE_MU ? ESK_E_UNSUPPORTED : ESK_OK;
 }
 
-/// As esk_tree_layout_read, in scratch that the caller has.
+/// As esk_tree_layout_read, with the caller's scratch.
 static int layout_read(struct esk_volume *volume,
                        const struct esk_table_info *info,
                        const struct esk_node_store *store,
@@ -106,7 +106,7 @@ int esk_tree_layout_read(struct esk_volume *volume,
     return layout_read(volume, info, store, layout, page);
 }
 
-/// What esk_tree_open carves, in order.
+/// The parts of the arena, in order.
 struct tree_memory {
     struct esk_tree *tree;
     void *pool;
@@ -122,7 +122,7 @@ static bool is_lru_n(const struct esk_btree_layout *layout,
     return layout->shares && config->policy == ESK_TREE_LRU_N;
 }
 
-/// The batches in place that are named, or that merging needs.
+/// The batches in place of `config`, or those that merging needs.
 static const struct esk_tree_batches *
 batches_of(const struct esk_tree_config *config) {
     return config->batches == NULL && config->merge != NULL
@@ -193,7 +193,7 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
                : 0;
 }
 
-/// Whether the table's pages are on the device.
+/// Whether the table's region is on the device.
 static bool region_fits(const struct esk_volume *volume,
                         const struct esk_table_info *info) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
@@ -204,7 +204,7 @@ static bool region_fits(const struct esk_volume *volume,
            blocks * geometry->block_pages >= ESK_TREE_PAGES_MIN;
 }
 
-/// Where the table's pages are.
+/// Fills in the ring's parameters from the table's region.
 static void region_take(const struct esk_table_info *info,
                         const struct esk_tree_config *config,
                         struct esk_ring_config *region) {
@@ -235,7 +235,7 @@ static int tree_mount(struct esk_tree *tree,
     return ESK_OK;
 }
 
-/// Whether the parts that are named are for stores like the one that is.
+/// Whether the parts of `config` are for its kind of store.
 static bool parts_suit(const struct esk_tree_config *config) {
     uint8_t flags = config->store->flags & ESK_STORE_OVERWRITES;
     return (config->batches == NULL || flags != 0) &&
@@ -244,9 +244,10 @@ static bool parts_suit(const struct esk_tree_config *config) {
             (config->merge->flags & ESK_STORE_OVERWRITES) == flags);
 }
 
-/// What an open knows of the table. It stands at the arena's end, which is
-/// scratch until it is carved: where the frames will be, or past them. Any
-/// arena that is large enough has room for it, and a page before it.
+/// What an open has read about the table, at the arena's end. Until the arena
+/// is carved this is scratch, where the frames will be, or after them. Any
+/// arena that is large enough for the table has room for it and for a page
+/// before it.
 struct open_scratch {
     struct esk_table_info info;
     struct esk_btree_layout layout;
@@ -254,7 +255,7 @@ struct open_scratch {
 _Static_assert(sizeof(struct open_scratch) <= 256,
                "two frames of the smallest page hold it");
 
-/// Finds the table and reads what the catalog says of it.
+/// Finds the table and reads its catalog entry.
 static int table_read(struct esk_volume *volume, const char *name,
                       const struct esk_tree_config *config, uint8_t *page,
                       struct open_scratch *scratch) {
@@ -269,9 +270,9 @@ static int table_read(struct esk_volume *volume, const char *name,
                        page);
 }
 
-/// Carves the arena and fills in what is known.
+/// Carves the arena and fills in the handle.
 /// tree     out, untouched unless ESK_OK.
-/// info, layout  may stand in the arena's last part: not needed after it.
+/// info, layout  may be in the arena's last part: not needed after the call.
 static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
                                      struct esk_volume *volume,
                                      const struct esk_tree_config *config,
@@ -307,15 +308,16 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
     made->low = made->pending + ESK_TREE_CHILD_BYTES + key_bytes;
     made->probe = made->low + key_bytes;
     made->lru_n = is_lru_n(&made->layout, config);
-    /* What a node leaves unused is programmed with it. */
+    /* Bytes that a node does not use are programmed, too. */
     memset(memory.pool, 0, (size_t)(memory.pending - (uint8_t *)memory.pool));
     esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config));
     *tree = made;
     return ESK_OK;
 }
 
-/// Opens the table but for what a cut left to be completed.
-/// tree     out: to be closed also when the mount failed; NULL: nothing is.
+/// Opens the table, without completing what power loss interrupted.
+/// tree     out: to be closed also when the mount failed; NULL: nothing to
+///          close.
 static ESK_OUT_OF_LINE int tree_take_up(struct esk_tree **tree,
                                         struct esk_volume *volume,
                                         const char *name,
@@ -333,8 +335,8 @@ static ESK_OUT_OF_LINE int tree_take_up(struct esk_tree **tree,
     return tree_mount(*tree, &region);
 }
 
-/// Completes what a cut interrupted. `made` is closed when that fails, or
-/// `status` is a failure of its mount.
+/// Completes what power loss interrupted. Closes `made` when that fails, or
+/// when `status`, of its mount, is a failure.
 static int tree_start(struct esk_tree **tree, struct esk_tree *made,
                       int status) {
     if (status == ESK_OK) {
@@ -379,7 +381,7 @@ void esk_tree_close(struct esk_tree *tree) {
             (void)esk_tree_flush(tree);
         }
         esk_table_delist(&tree->table);
-        tree->broken = true; /* a cursor asks esk_tree_ready */
+        tree->broken = true; /* so that a cursor calls esk_tree_ready */
     }
 }
 
@@ -393,8 +395,7 @@ uint16_t esk_tree_row_bytes(const struct esk_tree *tree) {
                                           : 0;
 }
 
-/// Nodes of a tree that is full and as high as it can be; `most` if they are
-/// more.
+/// Nodes of a full tree of the greatest height, at most `most`.
 static uint32_t nodes_by_height(const struct esk_tree *tree, uint32_t most) {
     uint32_t nodes = 1;
     uint32_t level_nodes = 1;

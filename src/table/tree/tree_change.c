@@ -3,18 +3,17 @@
 
 /// Changing a tree: one loop from the leaf up, for every store.
 ///
-///     level   node            what the level above hears of it
-///       1     row in          child_moved: it has another address
+///     level   node            reported to the level above
+///       1     row in          child_moved: the node has another address
 ///       2     child 3 moved   has_right:   it was split, `pending` names the
 ///       3     ...                          new right node
 ///                             child_gone:  it became empty
 ///                             right_gone:  its neighbour was joined to it
 ///
 /// The node is changed in RAM and given to the store: in its pool frame, or,
-/// where a path shares a page, in the page that the descent filled. Where
-/// nodes keep their address the loop ends as soon as a level has nothing to
-/// tell; elsewhere it goes up to the root, whose page makes the change take
-/// effect.
+/// where a path shares a page, in the page that the descent filled. In place,
+/// the loop ends when a level has nothing to report. Copy-on-write, the loop
+/// goes up to the root, whose page commits the change.
 ///
 /// btree-2022, Fig. 1 and 2; mu-Tree, Algorithms 3 to 5 (mutree-2007).
 #include "base/counter.h"
@@ -55,10 +54,10 @@ void esk_tree_work_drop(struct esk_tree *tree, struct esk_tree_work *work) {
     }
 }
 
-/// Moves what comes after the middle of `left` to a new node and puts `entry`
-/// in its place in one of the two. A node that grows at the tree's right edge
-/// stays as full as it is: rising keys fill every node to the brim.
-/// in_right out: `entry` went right, to `index`.
+/// Moves the upper half of `left` to a new node and inserts `entry` in one of
+/// the two. At the tree's right edge with `keeps`, the left node stays full and
+/// the new node gets only `entry`: rising keys fill every node.
+/// in_right out: `entry` is in the right node, at `index`.
 static int node_divide(struct esk_tree *tree, bool keeps,
                        const struct esk_btree_node *left,
                        struct esk_tree_work *right_work,
@@ -94,8 +93,8 @@ static void rows_add(struct esk_tree *tree, uint32_t rows) {
     }
 }
 
-/// Puts the following rows of the put beside the one at `index`, as long as
-/// they belong into this node and it has room.
+/// Puts the next rows of the put after the one at `index`, as long as they
+/// belong in this node and fit.
 static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
                         const struct esk_btree_node *node, uint16_t index,
                         bool rightmost) {
@@ -127,14 +126,14 @@ static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
     }
 }
 
-/// What a level's change came to; the node itself is the edit's.
+/// Result of a level's change, beside the edit.
 struct change {
-    struct esk_tree_work right; ///< pinned: it is there
+    struct esk_tree_work right; ///< pinned: there is one
     bool split;
     bool left_changed;
 };
 
-/// Whether `count` more nodes have a place in a tree of `height`.
+/// Whether a tree of `height` has room for `count` more nodes.
 static bool nodes_fit(const struct esk_tree *tree, uint8_t count,
                       uint8_t height) {
     if (esk_tree_overwrites(tree)) {
@@ -144,9 +143,9 @@ static bool nodes_fit(const struct esk_tree *tree, uint8_t count,
            esk_tree_store(tree)->nodes_max(tree, height);
 }
 
-/// Whether the node of `level` can be split, with another root, or, when all
-/// above it are not full, without. Lower levels are written by the time a
-/// higher one splits, so this is asked before the first.
+/// Whether the node of `level` can be split: with a new root if all nodes above
+/// it are full, else without. Asked before the first split, because lower
+/// levels are written before a higher one splits.
 static int split_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
     uint8_t height = tree->now.height;
     uint8_t count = (uint8_t)(height + 2u - level);
@@ -169,7 +168,7 @@ static int split_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
     return ESK_OK;
 }
 
-/// Splits the node, which is full, to put `entry` at `index`.
+/// Splits the full node, and puts `entry` at `index`.
 static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
                                        struct esk_tree_edit *edit,
                                        struct change *change, uint16_t index,
@@ -219,7 +218,7 @@ static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
-/// Makes the change in the leaf where it begins.
+/// Changes the leaf, where the change begins.
 static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                        struct change *change) {
     const struct esk_btree_node *node = &edit->spot.node;
@@ -241,13 +240,14 @@ static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
-/// Makes the change that the level below asks for.
+/// Changes an inner node as the level below reported.
 static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                         struct change *change) {
     const struct esk_btree_node *node = &edit->spot.node;
     uint16_t index = tree->path.index[edit->spot.work.level - 1];
     if (index >= esk_btree_count(node)) {
-        /* A list that lies had a page in use taken for a node. */
+        /* Corrupt free list: it handed out a page that is already part of this
+           path. */
         return ESK_E_CORRUPT;
     }
     if (edit->told.child_gone) {
@@ -273,12 +273,12 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
-/// Takes note of one node more.
+/// Counts a new node.
 static void node_add(struct esk_tree *tree) {
     tree->now.nodes += esk_tree_overwrites(tree) ? 0 : 1;
 }
 
-/// Puts a root above the two nodes that the old one became.
+/// Makes a root above the two halves of the old root.
 static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     struct esk_tree_work work;
     struct esk_btree_node node;
@@ -301,7 +301,7 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     return status;
 }
 
-/// Gives a level's node or nodes to the store.
+/// Gives the node or nodes of a level to the store.
 static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
                        struct change *change) {
     struct esk_tree_work *left = &edit->spot.work;
@@ -325,7 +325,7 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
-/// Makes the change at one level. again: the level above has to hear of it.
+/// Changes one level. again: the level above has to change, too.
 static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
                         uint8_t level, bool *again) {
     struct esk_tree_work *work = &edit->spot.work;
@@ -412,7 +412,7 @@ int esk_tree_change_begin(struct esk_tree *tree, bool again) {
     return esk_tree_take(tree);
 }
 
-/// Forgets the nodes that the change along tree->path replaced.
+/// Drops the nodes that the change along tree->path replaced.
 static void path_forget(struct esk_tree *tree, uint8_t height) {
     for (uint8_t level = 1; level <= height && esk_tree_is_lru_n(tree);
          level++) {
@@ -436,7 +436,7 @@ void esk_tree_change_end(struct esk_tree *tree, int status,
     if (status == ESK_OK) {
         tree->changes++;
     } else if (status < 0 && esk_tree_overwrites(tree)) {
-        /* Some of it may be on the medium: no path is to be trusted. */
+        /* Part of it may be on the medium: no path is valid any more. */
         tree->changes++;
         tree->broken = true;
         tree->now.rows = UINT32_MAX;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Checking a tree: every node is read, in key order, and held against its
-/// neighbours and against the path that leads to it.
+/// Checking a tree: reads every node, in key order, and compares it with its
+/// neighbours and with the path to it.
 #include "table/tree/tree.h"
 
 struct check {
@@ -33,7 +33,7 @@ static int range_check(struct esk_tree *tree, struct check *check,
     return ESK_OK;
 }
 
-/// Checks the node that the path has at `level`.
+/// Checks the path's node at `level`.
 static int node_check(struct esk_tree *tree, struct check *check,
                       uint8_t level) {
     struct esk_tree_report *report = check->report;
@@ -68,8 +68,8 @@ static int node_check(struct esk_tree *tree, struct check *check,
     return count > 0 ? range_check(tree, check, level, 0, count) : ESK_OK;
 }
 
-/// Goes from a node that is done to the next one: its first child, or what
-/// comes after it. level out: of that node; 0: there is none.
+/// Moves to the next node: the first child, or the next one in order. level
+/// out: of that node; 0: there is none.
 static int path_next(struct esk_tree *tree, struct check *check, bool readable,
                      uint8_t *level) {
     struct esk_tree_path *path = &check->path;
@@ -98,8 +98,8 @@ static int nodes_check(struct esk_tree *tree, struct check *check) {
     return ESK_OK;
 }
 
-/// Pages in place that were given to nodes and have none. The journal and the
-/// list have two.
+/// Pages in place that had a node and have none. Two pages are the journal and
+/// the list.
 static uint32_t pages_free(const struct esk_tree *tree, uint32_t nodes) {
     uint32_t known = nodes + 2u;
     return tree->now.root != ESK_PAGE_NONE && tree->ring.head > known
@@ -118,7 +118,7 @@ int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
         status = nodes_check(tree, &check);
     }
     if (status == ESK_E_CORRUPT) {
-        /* More nodes than there can be, or one that was lost meanwhile. */
+        /* More nodes than possible, or one was lost since the check began. */
         report->nodes_wrong++;
     } else {
         ESK_TRY(status);

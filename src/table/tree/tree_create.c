@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Creating a tree: whether its store can hold it, its region and its options
-/// in the catalog. A program that creates trees links no store.
+/// Creating a tree: checks its store, its region and its options, and adds it
+/// to the catalog. A program that creates trees links no store.
 #include "base/bytes.h"
 #include "table/tree/plan/collector.h"
 #include "table/tree/tree.h"
@@ -16,11 +16,11 @@ enum {
     K_PERCENT_MAX = 90,
 };
 
-/// Blocks of the least region: for the pages that a tree keeps for itself, and
-/// a root with two leaves. Of mu trees the collector keeps two blocks free, and
-/// one to go bad where pages are not overwritten, and a share of the `blocks`
-/// blocks that there are; of wandering ones a step of its sweep, with the paths
-/// above it, and two blocks.
+/// Blocks of the smallest region: room for the tree's own pages and a root with
+/// two leaves. For mu also two blocks that the collector keeps free, one that
+/// may go bad where pages are not overwritten, and a share of the region's
+/// `blocks` blocks; for wandering a step of the sweep with the paths above it,
+/// and two blocks.
 static uint32_t blocks_least(const struct esk_volume *volume, uint8_t store,
                              uint32_t blocks) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
@@ -38,7 +38,7 @@ static uint32_t blocks_least(const struct esk_volume *volume, uint8_t store,
     return least < ESK_REGION_BLOCKS_MIN ? ESK_REGION_BLOCKS_MIN : least;
 }
 
-/// What only trees ask: no variable column, a store.
+/// Checks only for trees: no variable column, a store.
 static uint8_t tree_fault(const struct esk_tree_spec *spec, uint8_t *place) {
     const struct esk_table_spec *table = &spec->table;
     uint8_t key = table->columns[table->key_column].type;
@@ -77,8 +77,8 @@ static bool store_overwrites(uint8_t store) {
     return store == ESK_STORE_INPLACE || store == ESK_STORE_JOURNALED;
 }
 
-/// Lays the nodes out by the number of their store, as a factory program
-/// may that knows no store; esk_tree_open asks the store it is given.
+/// Lays the nodes out by the number of their store: a factory program may link
+/// no store. esk_tree_open asks the store itself.
 static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
                         uint8_t store, uint8_t k_percent) {
     layout->counts_inside = !store_overwrites(store);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a tree does where reads, programs, syncs and the power fail.
+/// Trees when reads, programs, syncs and the power fail.
 #include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
-/// Takes into the model what became of row `number` in a change that failed:
-/// in place it may have taken effect.
+/// Updates the model's row `number` after a change that failed: in place it may
+/// have taken effect.
 static void failed_note(struct esk_model_tree *model, uint32_t number,
                         bool put) {
     uint8_t key[8];
@@ -27,7 +27,7 @@ static void failed_note(struct esk_model_tree *model, uint32_t number,
 }
 
 /// A call of some kind, one of whose first reads fails.
-/// Returns  whether it failed for that.
+/// Returns  whether it failed because of that.
 static bool call_failing(struct esk_model_tree *model) {
     uint32_t number = esk_model_tree_random(model, model->range);
     uint32_t kind = esk_model_tree_random(model, 8);
@@ -55,7 +55,7 @@ static bool call_failing(struct esk_model_tree *model) {
 }
 
 /// Every read fails once, at every place in a call.
-ESK_TEST(tree_call_whose_read_fails_says_so_and_is_done_whole_or_not) {
+ESK_TEST(tree_call_whose_read_fails_returns_it_and_is_atomic) {
     for (uint8_t run = 0; run < 24; run++) {
         uint8_t store = (uint8_t)(ESK_STORE_INPLACE + run % 4);
         struct esk_model_tree model;
@@ -66,7 +66,7 @@ ESK_TEST(tree_call_whose_read_fails_says_so_and_is_done_whole_or_not) {
         if (!esk_model_tree_overwrites(store) && table.frames == 8) {
             table.write_frames = 6;
         }
-        /* In place one that merges runs out of pages never used. */
+        /* In place, one that merges runs out of unused pages. */
         table.blocks = !esk_model_tree_overwrites(store) ? 26
                        : table.merges                    ? 5
                                                          : 0;
@@ -98,7 +98,7 @@ ESK_TEST(tree_call_whose_read_fails_says_so_and_is_done_whole_or_not) {
     }
 }
 
-/// The device's cache, if it has one, may keep back anything then.
+/// Then the device's cache, if it has one, may contain anything.
 ESK_TEST(inplace_change_whose_sync_fails_is_done_whole_or_not) {
     for (uint8_t run = 0; run < 4; run++) {
         struct esk_model_tree model;
@@ -178,7 +178,7 @@ ESK_TEST(batch_that_a_cut_takes_leaves_an_empty_table_empty) {
     }
 }
 
-/// The driver fails at every program of every put, and comes back.
+/// The driver fails at every program of every put, and works again after it.
 ESK_TEST(tree_put_whose_program_fails_can_be_called_again) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
         struct esk_model_tree model;
@@ -210,7 +210,7 @@ ESK_TEST(tree_put_whose_program_fails_can_be_called_again) {
     }
 }
 
-ESK_TEST(inplace_split_that_a_cut_left_is_completed_but_not_read_only) {
+ESK_TEST(inplace_split_cut_short_is_completed_but_not_read_only) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
         struct esk_model_tree model;
@@ -255,8 +255,8 @@ ESK_TEST(inplace_split_that_a_cut_left_is_completed_but_not_read_only) {
     }
 }
 
-/// Takes up what a cut left in a call that was to change row `number`, once
-/// read only, when the journal is read instead of pages, and once for good.
+/// Mounts after a cut in a call that was to change row `number`: first
+/// read-only, when the journal is read instead of pages, then for writing.
 static void cut_taken_up(struct esk_model_tree *model, uint32_t number) {
     uint32_t rows = model->expected.rows;
     uint32_t count = 0;
@@ -285,7 +285,7 @@ static void cut_taken_up(struct esk_model_tree *model, uint32_t number) {
     ESK_CHECK_HELD(esk_model_tree_verify(model), model->why);
 }
 
-ESK_TEST(inplace_merge_that_a_cut_left_is_read_from_the_journal_read_only) {
+ESK_TEST(inplace_merge_cut_short_is_read_from_the_journal_read_only) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
         struct esk_model_tree model;

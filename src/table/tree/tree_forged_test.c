@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Pages whose bytes no tree wrote, and that no checksum tells apart.
+/// Forged pages that no checksum detects.
 #include "test/harness/tree_fixture.h"
 
 /// Bytes that a checksum would have caught: no call may crash or hang.
@@ -143,7 +143,7 @@ ESK_TEST(tree_refuses_heights_levels_and_homes_that_cannot_be) {
     table.store = ESK_STORE_INPLACE;
     model_tree_start(&model, &table);
     model_tree_puts(&model, 100);
-    /* Every node says that it is a leaf, or one of level 2. */
+    /* Every node has the level of a leaf, or level 2. */
     ESK_CHECK_INT(byte_forged(&model, 6, 0x62), ESK_OK);
     esk_model_tree_key(&model, 3, key);
     ESK_CHECK_INT(esk_tree_get(model.tree, key, row), ESK_E_CORRUPT);
@@ -151,8 +151,8 @@ ESK_TEST(tree_refuses_heights_levels_and_homes_that_cannot_be) {
     table.store = ESK_STORE_JOURNALED;
     model_tree_start(&model, &table);
     model_tree_puts(&model, 100);
-    /* The page in the journal says that it is at home there, or outside:
-       then it is nobody's. */
+    /* The page in the journal is for its own place, or one outside the region:
+       then it belongs nowhere. */
     struct esk_table_info info;
     uint8_t home[4] = {0};
     ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Merging, for a program that asks for it.
+/// Merging, for a program that names it.
 ///
 ///     parent   .. | key 3: left | key 4: right | ..    .. | key 3: left | ..
 ///     left     a b c                              ->   a b c d e
 ///     right    d e
 ///
-/// A delete that leaves a node at half or less asks its neighbours below the
-/// same parent, the right one first, and joins the first that fits beside it.
-/// The level above hears of it as of a split, the other way round; it has one
-/// entry less and may be joined in turn, in the same change. Nodes never hand
-/// entries over to one another: that would cost as much as a merge and free
-/// nothing.
+/// A delete that leaves a node half full or less reads its neighbours below the
+/// same parent, the right one first, and joins the first one that fits. The
+/// level above then has one entry less, and may be joined in turn, in the same
+/// change. Nodes never move entries to one another: that would cost as much as
+/// a merge and free nothing.
 ///
-/// An inner node's first key is not compared, and children of its first child
-/// may be below it; so between two joined nodes stands the parent's key.
+/// An inner node's first key is not compared, and keys below its first child
+/// may be smaller. So between two joined nodes the parent's key is inserted.
 ///
-/// Costs: the parent is in RAM or read again, a neighbour or two are read. A
-/// neighbour that cannot be read is not joined, and hinders no delete.
+/// Cost: the parent is in RAM or read again, one or two neighbours are read. A
+/// neighbour that cannot be read is not joined, and the delete succeeds.
 #include "table/tree/tree_merge.h"
 
 #include "base/counter.h"
 
-/// Where the neighbour of the path's node at `level` is, and in tree->low the
-/// key that parts the two. False: there is none on that side.
+/// Finds the address of the neighbour of the path's node at `level`, and in
+/// tree->low the key between the two. False: there is none on that side.
 static bool neighbour_find(struct esk_tree *tree, uint8_t level, bool right,
                            uint32_t *address) {
     struct esk_tree_work work;
@@ -46,7 +45,7 @@ static bool neighbour_find(struct esk_tree *tree, uint8_t level, bool right,
     return there;
 }
 
-/// Puts the entries of `from`, which is at `address`, beside those of `node`.
+/// Adds the entries of `from`, which is at `address`, to those of `node`.
 static void entries_join(struct esk_tree *tree, uint8_t level,
                          const struct esk_btree_node *node,
                          const struct esk_btree_node *from, uint32_t address,
@@ -102,8 +101,8 @@ bool esk_tree_join(struct esk_tree *tree, struct esk_tree_work *work,
             join_one(tree, work, node, false, joined));
 }
 
-/// A node that moves: the neighbour's page is left behind as the node's own.
-/// One that became empty is dropped by the store.
+/// Copy-on-write: the neighbour's page becomes dead, like the node's old page.
+/// The store drops a node that became empty.
 static int moving_join(struct esk_tree *tree, struct esk_tree_work *work,
                        struct esk_btree_node *node,
                        struct esk_tree_told *told) {

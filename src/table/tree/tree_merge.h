@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What merging trees of every store have in common.
+/// Shared by merging in all stores.
 #ifndef ESK_TABLE_TREE_TREE_MERGE_H
 #define ESK_TABLE_TREE_TREE_MERGE_H
 
@@ -10,13 +10,13 @@
 
 /// A neighbour that was joined to a node.
 struct esk_tree_joined {
-    uint32_t address; ///< where it is
+    uint32_t address; ///< of the neighbour
     uint32_t link;    ///< its page's aux
-    bool right;       ///< on which side of the node it is
+    bool right;       ///< it is to the right of the node
 };
 
-/// Joins the node with a neighbour below the same parent, in RAM, if it is
-/// half full or less and the two fit one node. The path's index above is then
+/// Joins the node with a neighbour below the same parent, in RAM, if the node
+/// is half full or less and both fit one node. Then the path's index above is
 /// that of the left one of the two. Nothing but the node may be pinned.
 bool esk_tree_join(struct esk_tree *tree, struct esk_tree_work *work,
                    struct esk_btree_node *node, struct esk_tree_joined *joined);

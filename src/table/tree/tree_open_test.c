@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a tree is opened with: stores, catalogs that lie, small regions.
+/// Opening a tree: stores, forged catalogs, small regions.
 #include <math.h>
 
 #include "table/tree/tree.h"
@@ -30,7 +30,7 @@ ESK_TEST(tree_is_not_opened_with_a_store_it_was_not_made_with) {
     esk_model_tree_free(&model);
 }
 
-ESK_TEST(catalog_that_lies_about_rows_or_shares_makes_no_layout) {
+ESK_TEST(catalog_with_wrong_rows_or_shares_makes_no_layout) {
     struct esk_model_tree model;
     struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
     struct esk_table_info sound;
@@ -126,7 +126,7 @@ ESK_TEST(put_many_stops_before_a_key_that_is_no_number) {
     }
 }
 
-/// What a check says of the newest pages after the next open.
+/// Newest pages that a check reports after the next open.
 static uint32_t unread_after_open(struct esk_model_tree *model) {
     struct esk_tree_report report;
     esk_tree_close(model->tree);
@@ -158,7 +158,7 @@ static void newest_damage(struct esk_model_tree *model, uint8_t store,
     }
 }
 
-/// A newest page that cannot be read is told by check, also after more changes.
+/// check reports a newest page that cannot be read, also after more changes.
 ESK_TEST(tree_that_moves_never_forgets_a_newest_page_that_was_damaged) {
     static const struct esk_geometry media[] = {ESK_NAND(160, 8, 512),
                                                 ESK_CARD(160, 8, 512)};

@@ -3,10 +3,10 @@
 
 /// Paths: from the root down, and from leaf to leaf.
 ///
-/// There is one descent. It holds the root's frame until it ends, so that with
-/// two frames the root still is in RAM when the next one begins. (A reader may
-/// have one frame only.) No loop runs longer than the tree is high: levels
-/// only fall, whatever flash says.
+/// There is one descent. It pins the root's frame until its end, so that with
+/// two frames the root is still in RAM when the next descent begins. (A reader
+/// may have one frame only.) No loop runs longer than the tree is high: levels
+/// only fall, whatever the bytes on flash are.
 #include "base/inline.h"
 #include "table/tree/tree.h"
 
@@ -27,7 +27,7 @@ static inline int page_pin(struct esk_tree *tree, uint32_t address,
     return ESK_OK;
 }
 
-/// The same for the root: mostly it is in the frame that it was in last.
+/// The same for the root, which mostly is in the same frame as last time.
 static inline int root_pin(struct esk_tree *tree, uint32_t address,
                            struct esk_tree_work *work) {
     uint8_t frame = tree->root_frame;
@@ -44,7 +44,7 @@ static inline int root_pin(struct esk_tree *tree, uint32_t address,
     return ESK_OK;
 }
 
-/// Views the node in the page that is pinned, and lets go of it if it is none.
+/// Views the node in the pinned page; unpins the page if it has no such node.
 static inline int node_view(struct esk_tree *tree, struct esk_tree_work *work,
                             struct esk_btree_node *node) {
     esk_btree_view_inline(esk_tree_layout(tree), work->page, work->level,
@@ -77,7 +77,7 @@ uint32_t esk_tree_child(const struct esk_btree_node *node, uint16_t index,
     return child == ESK_BTREE_SELF ? address : child;
 }
 
-/// The entry of `node` where the path goes on, or ends.
+/// The entry of `node` where the path continues, or ends.
 static uint16_t entry_choose(const struct esk_tree *tree,
                              const struct esk_btree_node *node, uint8_t level,
                              const uint8_t *key, enum esk_tree_side side,
@@ -93,7 +93,7 @@ static uint16_t entry_choose(const struct esk_tree *tree,
                : esk_btree_search(esk_tree_layout(tree), node, 0, key, found);
 }
 
-/// Goes on down from `address` at `level`; ends as esk_tree_find.
+/// Continues down from `address` at `level`; ends as esk_tree_find.
 static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                        const uint8_t *key, enum esk_tree_side side,
                        uint32_t address, uint8_t level, uint8_t bottom,
@@ -182,7 +182,7 @@ int esk_tree_extend(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
-/// Turns at the node that the path has at `at`, if it has a child further on.
+/// Turns at the path's node at `at`, if it has another child in this direction.
 /// border   out: the key between that child and the one before it.
 static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
                      uint8_t at, bool forward, const uint8_t *bound,
@@ -192,7 +192,7 @@ static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
     uint32_t address = path->address[at - 1];
     path->lost = at;
     ESK_TRY(esk_tree_pin(tree, address, at, &work, &node));
-    /* Back from child 0 is no child: more than there are. */
+    /* One before child 0 is no child: an index above all others. */
     uint16_t step = forward ? 1 : UINT16_MAX;
     uint16_t index = (uint16_t)(path->index[at - 1] + step);
     *turned = index < esk_btree_count(&node);
@@ -218,7 +218,7 @@ static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
 int esk_tree_turn(struct esk_tree *tree, struct esk_tree_path *path,
                   uint8_t *level, bool forward, const uint8_t *bound,
                   uint8_t *border) {
-    /* Hostile nodes may name one child often. */
+    /* Hostile nodes may name one child many times. */
     path->turns++;
     if (path->turns / ESK_TREE_HEIGHT_MAX > esk_ring_pages(&tree->ring)) {
         path->lost = tree->now.height;

@@ -3,16 +3,16 @@
 
 /// Reading a tree: single rows, neighbours, cursors.
 ///
-/// Every read is a path and perhaps a step to a neighbouring leaf. A cursor
-/// keeps its path; when the tree was changed it makes a new one from the key
-/// it was at. A node that cannot be read is told once and passed over.
+/// Every read is a path, and perhaps a step to a neighbouring leaf. A cursor
+/// has a path; when the tree was changed, it makes a new one from its last key.
+/// A node that cannot be read is reported once and skipped.
 ///
-/// Going forward a cursor counts, where it takes a row, the rows beside it that
-/// may follow, and copies these as long as the leaf stays in its frame.
+/// Forward, a cursor counts the wanted rows of a leaf once, and copies them
+/// while the leaf stays in its frame.
 #include "base/inline.h"
 #include "table/tree/tree.h"
 
-/// Whether `row` lies beyond what the cursor may return.
+/// Whether `row` is beyond the cursor's bound.
 static bool row_is_beyond(const struct esk_tree *tree,
                           const struct esk_tree_cursor *cursor,
                           const uint8_t *row) {
@@ -25,8 +25,8 @@ static bool row_is_beyond(const struct esk_tree *tree,
     return cursor->backward ? order < 0 : order > 0;
 }
 
-/// Lets the cursor, whose path ends at row `index` of `node`, take the rows
-/// after it; the path ends at the last of these from now on.
+/// Sets up the cursor, whose path ends at row `index` of `node`, for the rows
+/// after it; the path then ends at the last of these.
 static void rows_ahead(const struct esk_tree *tree,
                        struct esk_tree_cursor *cursor,
                        const struct esk_btree_node *node, uint16_t index) {
@@ -42,7 +42,7 @@ static void rows_ahead(const struct esk_tree *tree,
     cursor->path.index[0] = (uint16_t)(end - 1u);
 }
 
-/// Copies the row that `path` ends at. cursor: may be NULL.
+/// Copies the row at the end of `path`. cursor: may be NULL.
 /// Returns ESK_OK; ESK_NOT_FOUND past the leaf's last row; ESK_END beyond the
 /// cursor's bound.
 static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
@@ -52,7 +52,7 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
     uint8_t *page = NULL;
     work.pinned = false;
     if (cursor != NULL && !esk_tree_is_lru_n(tree)) {
-        /* Mostly the leaf is where the row before was read. */
+        /* Mostly the leaf is in the frame of the row before. */
         page = esk_pool_peek(&tree->pool, cursor->frame, path->address[0]);
     }
     if (page != NULL) {
@@ -81,8 +81,8 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
-/// Moves a path on to the next leaf, or the one before. cursor: may be NULL.
-/// Going forward the leaf is read by who takes its first row.
+/// Moves a path to the next leaf, or the one before. cursor: may be NULL.
+/// Forward, the leaf is read only for its first row.
 static int leaf_step(struct esk_tree *tree, struct esk_tree_path *path,
                      const struct esk_tree_cursor *cursor, bool forward) {
     const uint8_t *bound = cursor != NULL ? cursor->bound : NULL;
@@ -95,8 +95,8 @@ static int leaf_step(struct esk_tree *tree, struct esk_tree_path *path,
     return esk_tree_reach(tree, path, level, forward);
 }
 
-/// Copies the row at `path` or, going on from there, the next one there is.
-/// Leaves may be empty. path: ends at the row.
+/// Copies the row at `path`, or the next one after it; leaves may be empty.
+/// path: ends at that row.
 static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
                        struct esk_tree_cursor *cursor, void *row) {
     int status = row_copy(tree, path, cursor, row);
@@ -107,7 +107,7 @@ static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
-/// Copies the row before `path` or, going back, the last one there is.
+/// Copies the row before `path`, or the next one before that.
 static int row_backward(struct esk_tree *tree, struct esk_tree_path *path,
                         struct esk_tree_cursor *cursor, void *row) {
     while (path->index[0] == 0) {
@@ -117,7 +117,7 @@ static int row_backward(struct esk_tree *tree, struct esk_tree_path *path,
     return row_copy(tree, path, cursor, row);
 }
 
-/// ESK_END of a step is a row that is not there.
+/// ESK_END of a step means that the row does not exist.
 static int row_status(int status) {
     return status == ESK_END ? ESK_NOT_FOUND : status;
 }
@@ -206,8 +206,8 @@ static bool is_wide(const struct esk_tree *tree) {
     return esk_tree_layout(tree)->key_bytes > ESK_TREE_CURSOR_KEY_BYTES;
 }
 
-/// Makes the path to where the cursor goes on: the first row it may return,
-/// or the row after the one going back.
+/// Makes the path to the place where the cursor goes on: its next row, or
+/// backward the row after it.
 static int cursor_seek(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
     struct esk_tree_spot spot;
     const uint8_t *key = cursor->has_last ? cursor->last : cursor->start;
@@ -218,8 +218,8 @@ static int cursor_seek(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
                           cursor->backward ? ESK_TREE_LAST : ESK_TREE_FIRST, 1,
                           &spot));
     esk_tree_unpin(tree, &spot.work);
-    /* Forward, the row returned last is passed over; backward, the row that
-       it starts with is not. */
+    /* Forward, the last returned row is skipped. Backward, the row at the start
+       is not. */
     bool over = cursor->has_last && !cursor->from_last;
     if (spot.found && over != cursor->backward) {
         cursor->path.index[0]++;
@@ -227,8 +227,8 @@ static int cursor_seek(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
     return ESK_OK;
 }
 
-/// Makes the cursor go on behind the node that could not be read: at the
-/// next one, or, when the tree is changed meanwhile, at the key between them.
+/// Moves the cursor behind the node that could not be read: to the next one,
+/// or, if the tree is changed meanwhile, to the key between them.
 static int cursor_pass(struct esk_tree *tree, struct esk_tree_cursor *cursor) {
     uint8_t *border = is_wide(tree) ? NULL : cursor->last;
     bool forward = !cursor->backward;
@@ -263,7 +263,7 @@ static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
         ESK_TRY(esk_tree_reach(tree, &cursor->path, resume, forward));
     } else if (forward && left == 0 && cursor->bound == NULL &&
                !esk_tree_is_lru_n(tree)) {
-        /* It took all rows of its leaf. */
+        /* It returned all rows of its leaf. */
         ESK_TRY(leaf_step(tree, &cursor->path, cursor, true));
     } else if (forward) {
         cursor->path.index[0] = (uint16_t)(cursor->path.index[0] - left + 1u);
@@ -273,7 +273,7 @@ static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                    : row_backward(tree, &cursor->path, cursor, row);
 }
 
-/// Takes note of the key of the row that the cursor returns.
+/// Stores the key of the row that the cursor returns.
 static void key_note(const struct esk_tree *tree,
                      struct esk_tree_cursor *cursor, const uint8_t *row) {
     const uint8_t *key = row + esk_tree_layout(tree)->key_offset;
@@ -285,7 +285,7 @@ static void key_note(const struct esk_tree *tree,
     }
 }
 
-/// The next row when it is not in the frame the last one came from.
+/// The next row, if it is not in the frame of the last one.
 static ESK_OUT_OF_LINE int
 cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
     ESK_TRY(esk_tree_ready(tree));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Reading where something is wrong: forged, lost and failing nodes, seen
-/// through the tree and through readers of one frame.
+/// Reading damaged trees: forged, lost and failing nodes, through the tree and
+/// through readers of one frame.
 #include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
@@ -43,7 +43,7 @@ static uint32_t node_at(struct esk_model_tree *model, uint8_t level,
     }
 }
 
-/// A model of `rows` rows that no checksum protects.
+/// A model of `rows` rows without checksums.
 static void model_tree_unproven(struct esk_model_tree *model, uint8_t store,
                                 uint32_t rows) {
     struct esk_model_tree_table table = model_tree_plain(store);
@@ -60,7 +60,7 @@ static void page_lose(struct esk_model_tree *model, uint32_t address) {
     ESK_CHECK_INT(esk_sim_poke(model->sim, page, 4, junk, sizeof junk), ESK_OK);
 }
 
-/// Forges an inner node whose children are all one.
+/// Forges an inner node all of whose children are the same.
 static void node_forge(struct esk_model_tree *model, uint32_t address,
                        uint8_t level, uint8_t height, uint32_t child) {
     enum { COUNT = 58 };
@@ -133,7 +133,7 @@ ESK_TEST(inner_node_without_children_is_corrupt) {
     esk_model_tree_free(&model);
 }
 
-ESK_TEST(reader_tells_a_child_that_never_was_from_one_that_was_collected) {
+ESK_TEST(reader_distinguishes_a_wrong_child_from_a_collected_one) {
     static const uint8_t zero[4] = {0, 0, 0, 0};
     struct esk_model_tree model;
     uint8_t key[8];
@@ -142,7 +142,7 @@ ESK_TEST(reader_tells_a_child_that_never_was_from_one_that_was_collected) {
     table.checksum = ESK_CHECKSUM_NONE;
     table.blocks = 24;
     model_tree_start(&model, &table);
-    /* Round the ring, so that position 0 is no more. */
+    /* A lap, so that position 0 is dropped. */
     model_tree_puts(&model, 600);
     uint32_t root = node_at(&model, 2, 0);
     esk_sim_poke(model.sim, region_start(&model) + root % (24 * 8), 40 + 2 + 4,
@@ -156,7 +156,7 @@ ESK_TEST(reader_tells_a_child_that_never_was_from_one_that_was_collected) {
     esk_model_tree_free(&model);
 }
 
-ESK_TEST(scan_of_a_tree_whose_root_is_lost_tells_it_once_and_ends) {
+ESK_TEST(scan_of_a_tree_whose_root_is_lost_reports_it_once_and_ends) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
         struct esk_model_tree model;
         struct esk_tree_cursor cursor;
@@ -188,7 +188,7 @@ ESK_TEST(scan_of_a_tree_whose_root_is_lost_tells_it_once_and_ends) {
     }
 }
 
-ESK_TEST(count_that_has_to_read_the_leaves_tells_a_lost_one) {
+ESK_TEST(count_that_has_to_read_the_leaves_reports_a_lost_one) {
     struct esk_model_tree model;
     uint32_t count = 0;
     struct esk_model_tree_table table = model_tree_plain(ESK_STORE_INPLACE);
@@ -290,7 +290,7 @@ ESK_TEST(walk_and_check_with_one_frame_survive_reads_that_fail) {
     esk_model_tree_free(&model);
 }
 
-ESK_TEST(scan_of_damaged_inner_nodes_leaves_out_what_is_below) {
+ESK_TEST(scan_of_damaged_inner_nodes_skips_the_nodes_below) {
     struct esk_model_tree model;
     struct esk_tree_cursor cursor;
     struct esk_tree_report report;
@@ -323,8 +323,8 @@ ESK_TEST(scan_of_damaged_inner_nodes_leaves_out_what_is_below) {
     esk_model_tree_free(&model);
 }
 
-/// A page of a live node that reads as erased proves nothing either.
-ESK_TEST(leaf_that_reads_as_erased_is_told_and_counted) {
+/// A page of a live node that reads as erased is lost, too.
+ESK_TEST(leaf_that_reads_as_erased_is_reported_and_counted) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
         struct esk_model_tree model;
         struct esk_model_tree_table table = model_tree_plain(store);

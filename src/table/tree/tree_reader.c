@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Readers: frames of their own beside the tree that writes.
+/// Readers: separate frames beside the tree that writes.
 ///
 ///     tree     frames | root | ring head, tail    changes ---> medium
 ///                        |          |
 ///     reader   frames | root | ring head, tail    <-- reads -- medium
 ///
 /// A reader is a tree handle whose store is the tree's with two calls of its
-/// own: `load`, which says what has been collected, and `begin`, which every
-/// read asks first (`broken` is always set) and every change (then it
-/// refuses). So whatever reads a tree reads a reader, and a program without
-/// readers has none of this.
+/// own: `load`, which checks whether a page was collected, and `begin`, which
+/// runs before every read (`broken` is always set) and refuses every change. So
+/// all read calls take a reader, and a program without readers links none of
+/// this.
 ///
-/// Where nodes move the root is a snapshot. A position names one page for
-/// ever, so each node that is still there, or in a frame, is the snapshot's:
-/// what a reader returns is exact, or it says ESK_E_STALE. Where nodes stay
-/// the reader follows the tree: after a change its frames are forgotten.
+/// Copy-on-write, the root is a snapshot. A position names one page for ever,
+/// so each node that is still on the medium, or in a frame, belongs to the
+/// snapshot: a read is exact, or returns ESK_E_STALE. In place, the reader
+/// follows the tree: a change drops its frames.
 #include "table/tree/tree.h"
 
 struct tree_reader {
-    struct esk_tree tree; ///< first, so that either is the other
+    struct esk_tree tree; ///< first, so that either can be cast to the other
     struct esk_node_store store;
     struct esk_tree *writer;
-    uint32_t changes; ///< of the writer, when the state was taken
-    uint32_t tail;    ///< oldest position that the snapshot can need
+    uint32_t changes; ///< changes of the writer when its state was copied
+    uint32_t tail;    ///< oldest position of the snapshot's pages
 };
 
 _Static_assert(sizeof(struct tree_reader) <=
@@ -40,7 +40,7 @@ static int reader_load(void *context, uint32_t tag, uint8_t *page) {
     return reader->writer->store->load(context, tag, page);
 }
 
-/// What of the writer's ring changes.
+/// Copies the members of the writer's ring that change.
 static void ring_follow(struct tree_reader *reader) {
     const struct esk_ring *from = &reader->writer->ring;
     struct esk_ring *ring = &reader->tree.ring;
@@ -49,7 +49,7 @@ static void ring_follow(struct tree_reader *reader) {
     ring->tail = from->tail;
 }
 
-/// Takes the root that is in effect: under a batch the one before it.
+/// Copies the committed state: in a batch the one before it.
 static void state_take(struct tree_reader *reader) {
     const struct esk_tree *writer = reader->writer;
     struct esk_tree *tree = &reader->tree;
@@ -58,7 +58,7 @@ static void state_take(struct tree_reader *reader) {
     if (writer->in_batch) {
         tree->now = writer->before;
     }
-    /* What a read-only mount reads instead of pages. */
+    /* The page that a read-only mount reads from page 0. */
     tree->redo = writer->redo;
     tree->redirects = writer->redirects && !writer->in_batch;
     reader->changes = writer->changes;
@@ -86,7 +86,7 @@ static int reader_begin(struct esk_tree *tree, uint32_t pages) {
     return ESK_OK;
 }
 
-/// Takes the writer's state.
+/// Copies the writer's state.
 static int reader_follow(struct tree_reader *reader) {
     struct esk_tree *tree = &reader->tree;
     if (!esk_tree_overwrites(tree)) {
@@ -103,14 +103,15 @@ static bool is_reader(const struct esk_tree *tree) {
 }
 
 int esk_tree_reader_renew(struct esk_tree *tree) {
-    ESK_TRY(esk_tree_ready(tree)); /* neither it nor its writer is closed */
+    ESK_TRY(esk_tree_ready(tree)); /* neither the reader nor its writer is
+                                      closed */
     if (!is_reader(tree)) {
         return ESK_E_INVALID;
     }
     return reader_follow((struct tree_reader *)tree);
 }
 
-/// What esk_tree_reader_open carves, in order.
+/// The parts of the arena, in order.
 struct reader_memory {
     struct tree_reader *reader;
     void *pool;
@@ -155,7 +156,7 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     ESK_ASSERT(reader != NULL);
     struct esk_arena carved;
     struct reader_memory memory;
-    ESK_ASSERT(!ESK_SHAPED_TREE(true, false)); /* it has its own store */
+    ESK_ASSERT(!ESK_SHAPED_TREE(true, false)); /* a reader has its own store */
     *reader = NULL;
     ESK_TRY(esk_table_live(tree));
     if (is_reader(tree)) {

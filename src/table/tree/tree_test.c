@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What trees refuse, what calls cost, and where cursors and batches end.
+/// What trees refuse, the cost of calls, and the ends of cursors and batches.
 #include <math.h>
 
 #include "test/harness/arena.h"
@@ -208,7 +208,7 @@ ESK_TEST(tree_change_costs_what_its_store_promises) {
             beyond += programs > most ? 1 : 0;
             all += splits;
         }
-        /* Where nodes stay the list is written for 10 of them at least. */
+        /* In place, one write of the list is for at least 10 nodes. */
         ESK_CHECK(beyond <= 1 + all / 10);
         esk_model_tree_free(&model);
     }
@@ -278,7 +278,7 @@ ESK_TEST(tree_fills_leaves_to_the_brim_where_keys_rise) {
     }
 }
 
-ESK_TEST(cursor_goes_on_after_changes_or_says_that_it_is_stale) {
+ESK_TEST(cursor_goes_on_after_changes_or_is_stale) {
     for (uint16_t bytes = 3; bytes <= 20; bytes = (uint16_t)(bytes + 17)) {
         struct esk_model_tree model;
         struct esk_model_tree_table table =
@@ -308,7 +308,8 @@ ESK_TEST(cursor_goes_on_after_changes_or_says_that_it_is_stale) {
                                    model.expected.version[number], expected);
                 ESK_CHECK_BYTES(row, expected, model.row_bytes);
                 if (n == 50) {
-                    /* The row it is at goes, and one behind it comes. */
+                    /* The row at the cursor is deleted, and one after it is
+                       put. */
                     ESK_CHECK_INT(esk_model_tree_delete(&model, number),
                                   ESK_OK);
                     number = backward != 0 ? number + 1 : number - 1;
@@ -336,7 +337,7 @@ ESK_TEST(batch_is_refused_or_given_the_room_it_asks_for) {
     struct esk_model_tree_table table = model_tree_plain(ESK_STORE_MU);
     table.blocks = 40;
     model_tree_start(&model, &table);
-    /* A ring that went round has only the collector's room left. */
+    /* A ring that has wrapped has only the collector's room left. */
     for (uint32_t i = 0; i < 1200; i++) {
         ESK_CHECK_INT(
             esk_model_tree_put(&model, esk_model_tree_random(&model, 100)),

@@ -3,11 +3,11 @@
 
 /// Walking a tree: its nodes one by one, parents before children.
 ///
-///     told last -> its first child, or the next child of the nearest parent
+///     last node -> its first child, or the next child of the nearest parent
 ///                  that has one
 ///
-/// A level's index is the child that the walk is below; UINT16_MAX: none yet,
-/// so that the next one is child 0.
+/// The index of a level is the child that the walk is below; UINT16_MAX: none
+/// yet, so that the next one is child 0.
 #include "table/tree/tree.h"
 
 int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk) {
@@ -29,9 +29,9 @@ int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk) {
     return ESK_OK;
 }
 
-/// Moves on from the node told last. level 0: there is no other.
+/// Moves on from the last node. level 0: there is no other.
 static int walk_move(struct esk_tree *tree, struct esk_tree_walk *walk) {
-    /* The first child of an inner node is the next one of it. */
+    /* The next node after an inner node is its first child. */
     bool passed = walk->level == 1 || walk->damaged;
     uint8_t level = (uint8_t)(walk->level - (passed ? 0u : 1u));
     int status = esk_tree_turn(tree, &walk->path, &level, true, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Walks tell every node once, say what cannot be read, and go on after it.
+/// Walks return every node once, report damaged ones, and continue after them.
 #include "test/harness/tree_fixture.h"
 
 /// A model of `store` with `count` puts of random keys.
@@ -13,7 +13,7 @@ static void model_tree_grow(struct esk_model_tree *model, uint8_t store,
     model_tree_puts(model, count);
 }
 
-/// What a walk to its end adds up to.
+/// Sums of a walk to its end.
 struct sums {
     uint32_t nodes;
     uint32_t leaves;
@@ -35,7 +35,7 @@ static struct sums walk_all(struct esk_model_tree *model) {
         if (status != ESK_OK) {
             break;
         }
-        // A child follows its parent, or what was below a sibling.
+        // A child follows its parent, or a sibling's subtree.
         ESK_CHECK(level == 0 ? node.level == stats.height
                              : node.level + 1 >= level);
         ESK_CHECK(node.level <= stats.height);
@@ -53,7 +53,7 @@ static struct sums walk_all(struct esk_model_tree *model) {
     return sums;
 }
 
-ESK_TEST(tree_walk_tells_every_node_once) {
+ESK_TEST(tree_walk_returns_every_node_once) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
         struct esk_model_tree model;
         struct esk_tree_report report;
@@ -101,7 +101,7 @@ static esk_page_id page_of(struct esk_model_tree *model, uint32_t address) {
            address % walk.pages_max;
 }
 
-ESK_TEST(tree_walk_says_what_is_damaged_and_goes_on) {
+ESK_TEST(tree_walk_reports_damaged_nodes_and_goes_on) {
     static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_WANDERING};
     for (size_t i = 0; i < sizeof stores; i++) {
         struct esk_model_tree model;
@@ -110,7 +110,7 @@ ESK_TEST(tree_walk_says_what_is_damaged_and_goes_on) {
         uint8_t junk[64] = {1, 2, 3};
         model_tree_grow(&model, stores[i], 900);
         struct sums before = walk_all(&model);
-        // The last leaf is one of many, and not below the newest root alone.
+        // The last leaf is one of many, and not only below the newest root.
         ESK_CHECK_INT(esk_tree_walk_open(model.tree, &walk), ESK_OK);
         do {
             ESK_CHECK_INT(esk_tree_walk_next(model.tree, &walk, &node), ESK_OK);
@@ -142,7 +142,7 @@ ESK_TEST(tree_walk_goes_on_after_a_read_that_failed) {
     ESK_CHECK_INT(esk_tree_walk_open(model.tree, &walk), ESK_OK);
     int status = ESK_OK;
     while (status != ESK_END) {
-        // Every other call the next read fails, whatever it is for.
+        // In every other call the next read fails.
         read_fails = status == ESK_OK ? 1 : 0;
         status = esk_tree_walk_next(model.tree, &walk, &node);
         failures += status == ESK_E_IO;

@@ -6,8 +6,8 @@
 
 enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
 
-/// Fills in what has to be there before a descent: to zero all takes an 8-bit
-/// processor five cycles a byte.
+/// Sets only the members that a descent needs: an 8-bit processor takes five
+/// cycles a byte to set all to zero.
 static void edit_begin(struct esk_tree_edit *edit) {
     edit->rows.done = 0;
     edit->level = 1;
@@ -18,16 +18,16 @@ static void edit_begin(struct esk_tree_edit *edit) {
     edit->spot.work.pinned = false;
 }
 
-/// Finds the leaf of `key` and makes `edit` there. PUT_NEW and DELETE and
-/// PUT_OLD look first whether the row is there.
-/// through  it passes the write cache by.
+/// Finds the leaf of `key` and makes `edit` there. PUT_NEW, DELETE and PUT_OLD
+/// first check whether the row exists.
+/// through  without the write cache.
 static int leaf_change(struct esk_tree *tree, const uint8_t *key,
                        struct esk_tree_edit *edit, enum put_mode mode,
                        bool through) {
     int status = esk_tree_change_begin(tree, through);
     if (status == ESK_FULL && !tree->in_batch && !esk_tree_overwrites(tree) &&
         tree->bad_pages > 0) {
-        /* A change always has room, but for what blocks took that failed. */
+        /* A change always has room, unless blocks failed. */
         status = ESK_E_WORN;
     }
     ESK_TRY(status);
@@ -56,9 +56,9 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
     return status;
 }
 
-/// The same; once more when pages for new nodes were found, and without a write
-/// cache where frames are too few for it.
-/// bytes    the key; of ESK_TREE_LEAF_PUT the rows.
+/// The same; repeats it when pages for new nodes were found, and without the
+/// write cache when there are too few frames.
+/// bytes    the key; for ESK_TREE_LEAF_PUT the rows.
 /// edit     its leaf and the count of rows are set.
 static int leaf_edit(struct esk_tree *tree, const uint8_t *bytes,
                      struct esk_tree_edit *edit, enum put_mode mode) {
@@ -152,7 +152,7 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
     if (pages == 0) {
         pages = esk_volume_geometry(tree->table.volume)->block_pages;
     }
-    /* A change asks for all that it may take. */
+    /* A change asks for the most that it may take. */
     uint32_t most = UINT32_MAX - esk_tree_change_pages(tree);
     pages = (pages < most ? pages : most) + esk_tree_change_pages(tree);
     ESK_TRY(esk_tree_store(tree)->begin(tree, pages));
@@ -183,8 +183,8 @@ int esk_tree_commit(struct esk_tree *tree) {
         tree->in_batch = flushed != ESK_OK;
         return flushed;
     }
-    /* The root is written once more, by a page that takes effect. Room for
-       one page always is, also when the batch took all it may take. */
+    /* Writes the root again, in a page that commits. There always is room for
+       one page, also when the batch took all of its room. */
     ESK_TRY(esk_tree_take(tree));
     if (esk_tree_kept(tree) != NULL) {
         esk_tree_kept(tree)->through = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As much of Arduino as the sketches use, over stdin and stdout: so that
+/// The part of Arduino that the sketches use, over stdin and stdout: so that
 /// they run on a host, and compile for chips whose cores are not packaged.
 #ifndef ESK_TEST_ARDUINO_H
 #define ESK_TEST_ARDUINO_H
@@ -18,7 +18,7 @@ unsigned long millis();
 void delay(unsigned long ms);
 void delayMicroseconds(unsigned int us);
 void pinMode(uint8_t pin, uint8_t mode);
-/// Any pin is the select line of the chip on the bus.
+/// Every pin is the select line of the chip on the bus.
 void digitalWrite(uint8_t pin, uint8_t level);
 /// Always 512.
 int analogRead(uint8_t pin);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As much of Arduino's SD library as the sketches use: one file, in RAM.
+/// The part of Arduino's SD library that the sketches use: one file, in RAM.
 #ifndef ESK_TEST_SD_H
 #define ESK_TEST_SD_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As much of Arduino's SPI as esk_arduino_spi.h uses. On a host a model of
+/// The part of Arduino's SPI that esk_arduino_spi.h uses. On a host a model of
 /// port/models is behind it: core_chip.c.
 #ifndef ESK_TEST_ARDUINO_SPI_CLASS_H
 #define ESK_TEST_ARDUINO_SPI_CLASS_H

@@ -14,7 +14,7 @@ extern "C" {
 void core_chip_pin(uint8_t level);
 uint8_t core_chip_transfer(uint8_t byte);
 void core_chip_delay(uint32_t us);
-/// 0 unless the chip was sent what it refuses.
+/// 0 unless the chip was sent a command that it refuses.
 int core_chip_status(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As the Pico SDK's header: what the driver calls of it.
+/// As the Pico SDK's header: the calls that the driver uses.
 #ifndef FAKE_PICO_FLASH_H
 #define FAKE_PICO_FLASH_H
 

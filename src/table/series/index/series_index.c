@@ -3,12 +3,12 @@
 
 /// The index log as a part; here, its run pages.
 ///
-/// Every data page adds an entry to the run in RAM and a point to the spline.
-/// A full run is programmed; its union goes to the group in RAM. What the
-/// spline has no room for goes to tiles (series_tiles.c).
+/// Every data page adds an entry to the run in RAM and a point to the spline. A
+/// full run is programmed, and its union is added to the group in RAM. Entries
+/// that the spline has no room for go to tiles (series_tiles.c).
 ///
-/// Failing to write an index page fails nothing else: the run's pages become
-/// a gap that readers scan.
+/// A failed program of an index page fails no call: readers scan the run's
+/// pages.
 #include "table/series/series_rows.h"
 
 enum { HOLE_ENTRIES_MAX = 4 };
@@ -84,7 +84,7 @@ static int run_write(struct esk_series *series) {
     return status;
 }
 
-/// Ends the run in RAM, on the medium if it can be.
+/// Ends the run in RAM; programs it if possible.
 static void run_flush(struct esk_series *series) {
     uint32_t end = series->log.run_start + series->log.run_count;
     if (series->log.run_owed > 0) {
@@ -102,8 +102,8 @@ static void run_flush(struct esk_series *series) {
     series->log.failures += esk_series_tiles_settle(series) != ESK_OK;
 }
 
-/// Ends the run before the newest page, for a run page is evidence that the
-/// page behind its run was there. That page is left to scans.
+/// Ends the run before the newest page: a run page is evidence that the page
+/// after its run existed. Readers scan that page.
 static void log_end(struct esk_series *series) {
     struct esk_series_index_log *log = &series->log;
     if (log->run_count > 1) {
@@ -128,8 +128,8 @@ bool esk_series_run_is_full(const struct esk_series *series) {
                page_bytes(series);
 }
 
-/// Enters into the run the data pages it passes over, which hold no rows.
-/// Returns false when they are too many: the run has to end before them.
+/// Adds the data positions without rows before `position` to the run. Returns
+/// false when they are too many: then the run must end before them.
 static bool run_pass_holes(struct esk_series *series, uint32_t position) {
     uint32_t expected = series->log.run_start + series->log.run_count;
     if (series->log.run_count == 0) {

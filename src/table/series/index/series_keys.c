@@ -3,9 +3,9 @@
 
 /// The key index as a part: a spline in RAM.
 ///
-/// With the index log it is exact: the log keeps every knot, in its pages and
-/// in tiles. Without, an open samples the data pages, and what RAM has no room
-/// for makes the spline coarser.
+/// With the index log it is exact: the log has every knot, in its pages and in
+/// tiles. Without the log, an open samples the data pages, and the spline gets
+/// coarser when RAM is full.
 #include "table/series/series_rows.h"
 
 enum { SAMPLES_MAX = 64 };
@@ -16,7 +16,7 @@ static void spline_init(struct esk_series *series, uint16_t bytes,
                     esk_shape(series)->key_bytes, error_16ths);
 }
 
-/// Asks the spline and, where it says so, tiles.
+/// Searches the spline and, if necessary, tiles.
 static void spline_guess(struct esk_series *series, esk_key key,
                          uint32_t *position) {
     struct esk_spline_hit hit;
@@ -43,8 +43,8 @@ static void page_add(struct esk_series *series, uint32_t position,
     }
 }
 
-/// Makes the spline of data pages at even distances: every page's place is
-/// as near to the line as the data is even.
+/// Makes the spline from data pages at even distances. The more evenly keys
+/// rise, the nearer each page is to the line.
 static void pages_sample(struct esk_series *series) {
     uint32_t at = series->data.tail;
     uint32_t step = (series->data.head - at) / SAMPLES_MAX + 1;
@@ -59,8 +59,8 @@ static void pages_sample(struct esk_series *series) {
     }
 }
 
-/// What is saved of rows before the break may be above those to come: where
-/// there is a log they are found by a search.
+/// Knots of rows before the break may be above later keys. With a log these
+/// rows are found by a search.
 static void keys_restart(struct esk_series *series) {
     uint8_t error = series->spline.error_max;
     spline_init(series, series->spline.bytes,

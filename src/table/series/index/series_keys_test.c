@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What a get reads when the key index is in RAM alone.
+/// Page reads of a get when the key index is only in RAM.
 #include "table/series/series.h"
 
 #include "test/harness/arena.h"
@@ -14,7 +14,7 @@ static const struct esk_series_spec spec = {
 
 enum { ROWS = 15000, GETS = 1500 };
 
-/// How keys rise: along a curve that no straight line fits, evenly, and with
+/// How keys rise: along a curve that no straight line fits, evenly, or with
 /// pauses.
 enum shape { CURVE, LINE, PAUSES, SHAPES };
 
@@ -64,7 +64,7 @@ ESK_TEST(keys_in_ram_alone_make_a_get_a_few_reads) {
     const struct esk_series_parts none = {.keys = NULL};
     const struct {
         uint16_t bytes;
-        double grown; ///< reads at most, all pages added one by one
+        double grown; ///< most reads, all pages added one by one
         double mount; ///< after an open
     } limits[] = {{48, 8.0, 8.0}, {256, 1.15, 1.55}, {2048, 1.15, 1.55}};
     for (enum shape shape = 0; shape < SHAPES; shape++) {
@@ -92,7 +92,7 @@ ESK_TEST(keys_in_ram_alone_make_a_get_a_few_reads) {
     }
 }
 
-/// Samples of 375 pages: bytes that hold half of them, a sixth, and all.
+/// Samples of 375 pages: room for half of them, a sixth, and all.
 ESK_TEST(samples_make_a_get_of_even_keys_a_read_or_two) {
     const struct esk_series_parts keys = {.keys = &esk_series_part_samples};
     const struct {
@@ -122,7 +122,7 @@ ESK_TEST(samples_make_a_get_of_even_keys_a_read_or_two) {
     }
 }
 
-ESK_TEST(samples_find_keys_that_lie_far_apart) {
+ESK_TEST(samples_find_keys_that_are_far_apart) {
     const struct esk_series_parts keys = {.keys = &esk_series_part_samples};
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, NULL);

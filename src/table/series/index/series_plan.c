@@ -3,10 +3,9 @@
 
 /// Which data pages a value query has to read.
 ///
-/// The cursor walks the index ring beside the data ring. A group page's
-/// entries say which index pages of the group can matter; a run page's
-/// entries say which data pages can. What no readable run page vouches for
-/// is read.
+/// The cursor walks the index ring beside the data ring. A group page's entries
+/// say which index pages of the group can match, a run page's entries which
+/// data pages can match. Data pages that no readable run page covers are read.
 ///
 ///     run_first      run_start          run_end            above
 ///     | read each one | as the entries say | read each one |
@@ -14,15 +13,15 @@
 /// (run_end .. above matters to backward cursors only.)
 ///
 /// Run pages in ring order cover data positions in rising order, without
-/// overlap, and each says where the one before it ended. So passing over run
-/// pages is safe, and after one that cannot be read the next readable one
-/// bounds what has to be scanned.
+/// overlap, and each says where the one before it ended. So run pages may be
+/// skipped; and after one that cannot be read, the next readable one bounds the
+/// scan.
 #include "table/series/series.h"
 
 enum { WINDOW_ENTRIES = 64 };
 
-/// Which of up to 64 entries may match all of the plan's ranges, bit by bit;
-/// one of them has a value index.
+/// Bit i of the result is set if entry i, of up to 64, may match all of the
+/// plan's ranges; one of them has a value index.
 static uint64_t entries_match(const struct esk_series *series,
                               const struct esk_series_plan *plan,
                               const uint8_t *entries, uint16_t count) {
@@ -41,14 +40,14 @@ static uint64_t entries_match(const struct esk_series *series,
     return mask;
 }
 
-/// What an index page turned out to be.
+/// What an index page is.
 enum page_kind {
     KIND_RUN,   ///< the run is in the plan now
     KIND_OTHER, ///< a group or tile page
     KIND_LOST,  ///< cannot be read
 };
 
-/// Enters the part of a run that begins at entry `base` into the window.
+/// Sets the window to the part of a run that begins at entry `base`.
 static void window_set(struct esk_series *series, struct esk_series_plan *plan,
                        uint8_t *entries, uint16_t count, uint32_t base) {
     uint32_t offset = base - plan->run_start;
@@ -59,7 +58,7 @@ static void window_set(struct esk_series *series, struct esk_series_plan *plan,
 }
 
 /// Makes the run page at `position` the plan's run, with the window that
-/// holds data position `data` (clamped into the run).
+/// contains data position `data` (clamped into the run).
 static enum page_kind run_enter(struct esk_series *series,
                                 struct esk_series_plan *plan, uint32_t position,
                                 uint32_t data) {
@@ -120,8 +119,8 @@ static void open_run_enter(struct esk_series *series,
                series->log.run_count, base);
 }
 
-/// Whether the index page at `position` can lead to a match, by its group
-/// page; true when that cannot be known.
+/// Whether the index page at `position` can lead to a match, by its group page;
+/// true when that is unknown.
 static bool group_admits(struct esk_series *series,
                          struct esk_series_plan *plan, uint32_t position) {
     uint32_t group = position / esk_shape(series)->group_pages;
@@ -139,7 +138,7 @@ static bool group_admits(struct esk_series *series,
                 plan->group_mask =
                     entries_match(series, plan, series->log.group, last);
             }
-            /* It grows: ask again next time. */
+            /* It grows: read it again next time. */
             plan->group = UINT32_MAX;
         } else if (esk_series_pin(series, &series->log.ring, place, &page,
                                   &frame) == ESK_OK) {
@@ -180,7 +179,7 @@ static bool run_start_from(struct esk_series *series, uint32_t position,
 }
 
 /// Index position of the last run page that starts at or below `data`; the
-/// index tail when none does, the index head when the run in RAM does.
+/// index tail when there is none, the index head for the run in RAM.
 static uint32_t index_seek(struct esk_series *series, uint32_t data) {
     uint32_t low = series->log.ring.tail;
     uint32_t high = series->log.ring.head;
@@ -208,8 +207,8 @@ static uint32_t index_seek(struct esk_series *series, uint32_t data) {
     return low;
 }
 
-/// Goes up to the next run page, or the run in RAM, that may match at or
-/// above `data`. What is not vouched for in between is scanned.
+/// Moves up to the next run page, or the run in RAM, that may match at or above
+/// `data`. Pages that no run covers in between are scanned.
 static void forward_advance(struct esk_series *series,
                             struct esk_series_plan *plan, uint32_t data) {
     bool lost = plan->index_position == UINT32_MAX;
@@ -230,7 +229,7 @@ static void forward_advance(struct esk_series *series,
     }
 }
 
-/// Goes down to the next run page that may match at or below `data`.
+/// Moves down to the next run page that may match at or below `data`.
 static void backward_advance(struct esk_series *series,
                              struct esk_series_plan *plan, uint32_t data) {
     bool fresh = plan->index_position == UINT32_MAX;
@@ -256,7 +255,7 @@ static void backward_advance(struct esk_series *series,
         plan->above = lost ? above : plan->run_end;
         return;
     }
-    /* Pages older than the oldest run page are not vouched for. */
+    /* No run page covers pages older than the oldest run page. */
     if (!lost) {
         (void)run_start_from(series, series->log.ring.tail, &start, &at);
     }
@@ -277,7 +276,7 @@ static bool window_has(const struct esk_series_plan *plan, uint32_t data) {
     return (plan->window >> (data - plan->window_base) & 1u) != 0;
 }
 
-/// Moves the window to the entries of the run that hold `data`.
+/// Moves the window to the entries of the run that contain `data`.
 static void window_move(struct esk_series *series, struct esk_series_plan *plan,
                         uint32_t data) {
     if (window_holds(plan, data)) {
@@ -289,15 +288,15 @@ static void window_move(struct esk_series *series, struct esk_series_plan *plan,
     }
     uint32_t first = plan->run_first;
     if (run_enter(series, plan, plan->index_position, data) != KIND_RUN) {
-        /* Readable a moment ago: read every page instead. */
+        /* It was readable before: read every page instead. */
         plan->window_base = data / WINDOW_ENTRIES * WINDOW_ENTRIES;
         plan->window = UINT64_MAX;
     }
     plan->run_first = first;
 }
 
-/// Forgets where the plan stands in the index when the run in RAM that it
-/// stood on has grown or has been programmed.
+/// Drops the plan's place in the index when its run, in RAM, has grown or was
+/// programmed.
 static void plan_refresh(const struct esk_series *series,
                          struct esk_series_plan *plan) {
     if (plan->open_run &&
@@ -342,7 +341,7 @@ uint32_t esk_series_plan_forward(struct esk_series *series,
 bool esk_series_plan_backward(struct esk_series *series,
                               struct esk_series_plan *plan,
                               uint32_t *position) {
-    uint32_t at = *position + 1; /* pages below it are to be looked at */
+    uint32_t at = *position + 1; /* candidates are below it */
     plan_refresh(series, plan);
     while (at > series->data.tail) {
         if (plan->index_position == UINT32_MAX ||

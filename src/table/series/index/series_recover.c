@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The index log at mount: series_tiles_recover.c says which index pages bring
-/// the spline back, and the data pages after the last run page rebuild the run
-/// in RAM: the bounded roll-forward, at most one run. The spline takes their
-/// first keys at mount. The run's entries, which take the whole pages, are owed
-/// until a value query or the programming of the run needs them. What cannot be
-/// read costs later reads, never a row.
+/// The index log at mount. series_tiles_recover.c restores the spline from
+/// index pages; the data pages after the last run page, at most one run,
+/// rebuild the run in RAM. At mount only their first keys are read, for the
+/// spline. The run's entries need whole pages, and are made when a value query
+/// or the program of the run needs them. A page that cannot be read costs later
+/// reads, never a row.
 #include "table/series/series_rows.h"
 
-/// The key of the first row of the data page at `position`, by its bytes alone:
-/// the spline is a guide, and takes only keys that rise. Returns false when
-/// they do not look like one.
+/// Reads the first row's key of the data page at `position`, unverified: the
+/// spline is a guide, and accepts only keys that rise. Returns false when the
+/// bytes cannot be a key.
 static bool first_key(const struct esk_series *series, uint32_t position,
                       esk_key *key) {
     const struct esk_ring *ring = &series->data;
@@ -25,9 +25,9 @@ static bool first_key(const struct esk_series *series, uint32_t position,
     return series->has_newest && *key <= series->newest;
 }
 
-/// Rebuilds the run in RAM from the data pages after the last run page. More
-/// than one run of them means that run pages are missing: the earlier ones
-/// become a gap.
+/// Rebuilds the run in RAM from the data pages after the last run page. If they
+/// are more than one run, run pages are missing: the earlier pages become a
+/// gap.
 static void roll_forward(struct esk_series *series) {
     uint32_t head = series->data.head;
     uint32_t position = series->log.run_first;
@@ -46,7 +46,7 @@ static void roll_forward(struct esk_series *series) {
         if (esk_ring_gap(&series->data, position) == NULL &&
             first_key(series, position, &key)) {
             while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
-                /* Nothing is programmed at mount: older keys cost a search. */
+                /* A mount programs nothing: older keys cost a search. */
                 esk_spline_drop(&series->spline);
             }
         }
@@ -56,8 +56,8 @@ static void roll_forward(struct esk_series *series) {
         series->log.run_page != NULL ? series->log.run_count : 0;
 }
 
-/// A page that cannot be read may hold anything, for it may be readable another
-/// time; one that is erased holds nothing.
+/// A page that cannot be read may have any rows, because a later read may
+/// succeed. An erased page has none.
 void esk_series_run_settle(struct esk_series *series) {
     uint16_t count = series->log.run_count;
     uint16_t owed = series->log.run_owed;
@@ -77,8 +77,8 @@ void esk_series_run_settle(struct esk_series *series) {
     series->log.run_count = count;
 }
 
-/// Moves the data ring's head to `end`, which index pages name: the medium
-/// kept them and lost the newest data pages that they sum up.
+/// Moves the data ring's head to `end`, from index pages: the medium has them,
+/// and lost the newest data pages that they cover.
 static int data_reached(struct esk_series *series, uint32_t end) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -93,7 +93,7 @@ int esk_series_recover(struct esk_series *series) {
     if (end == UINT32_MAX || end < series->data.tail) {
         end = series->data.tail;
     } else if (end >= series->data.head) {
-        /* It was written when the page behind its run was there. */
+        /* It was written when the page after its run existed. */
         ESK_TRY(data_reached(series, end + 1));
     }
     end = end < series->data.head ? end : series->data.head;

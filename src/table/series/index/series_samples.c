@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The key index in its least form, as a part: the first keys of pages at even
+/// The smallest key index, as a part: the first keys of pages at even
 /// distances, and a straight line between two of them.
 ///
 ///     cell     0    1    2    3         a cell is 2^shift pages
 ///     key     17   90  170  241    |    the newest key
 ///
-/// A key costs its own bytes alone. When RAM is full cells become twice as
-/// wide. Where rows come at an even rate a lookup is one read or two; gaps in
-/// a cell cost a search within it, which a spline with an index log does not.
+/// A key costs only its own bytes. When RAM is full, cells become twice as
+/// wide. With rows at an even rate a lookup is one read or two. A pause within
+/// a cell costs a search there; a spline with an index log has no such cost.
 #include "base/scale.h"
 #include "table/series/series_rows.h"
 
-/// At the beginning of the memory that the part is given.
+/// At the start of the part's memory.
 struct samples {
     uint32_t first; ///< number of the first cell: its position >> shift
     uint16_t count; ///< of `key`
-    uint16_t most;  ///< that there is room for
+    uint16_t most;  ///< most keys there is room for
     uint8_t shift;
-    esk_key key[]; ///< of the first page that was seen in the cell or behind
+    esk_key key[]; ///< of the first page in the cell or after it
 };
 
-/// Products of numbers below this are whole in esk_scale.
+/// Products of numbers below this do not overflow in esk_scale.
 #define SCALE_MAX (UINT32_C(1) << 30)
 
 static struct samples *samples_of(const struct esk_series *series) {
@@ -37,8 +37,8 @@ static void samples_init(struct esk_series *series, uint16_t bytes,
     samples->most = (uint16_t)((bytes - sizeof *samples) / sizeof(esk_key));
 }
 
-/// Forgets cells that the tail has passed; when there is none, makes the cells
-/// twice as wide.
+/// Drops cells below the tail; if there are none, makes the cells twice as
+/// wide.
 static void room_make(struct samples *samples, uint32_t tail) {
     uint32_t gone = (tail >> samples->shift) - samples->first;
     uint16_t kept = 0;
@@ -50,7 +50,7 @@ static void room_make(struct samples *samples, uint32_t tail) {
         return;
     }
     for (uint16_t i = 0; i < samples->count; i++) {
-        /* Of two cells that become one the first one's key is its own. */
+        /* The first of two cells that become one has its key. */
         if (i == 0 || ((samples->first + i) & 1u) == 0) {
             samples->key[kept] = samples->key[i];
             kept++;
@@ -113,7 +113,7 @@ static void samples_guess(struct esk_series *series, esk_key key,
     }
 }
 
-/// Samples the pages that are there: as many as there is room for at most.
+/// Samples the pages that are there, at most as many as there is room for.
 static int samples_recover(struct esk_series *series) {
     struct samples *samples = samples_of(series);
     uint32_t at = series->data.tail;
@@ -134,7 +134,7 @@ static int samples_recover(struct esk_series *series) {
 }
 
 static void samples_trim(struct esk_series *series) {
-    (void)series; /* room_make does, when it has to */
+    (void)series; /* room_make does, when necessary */
 }
 
 static void samples_restart(struct esk_series *series) {

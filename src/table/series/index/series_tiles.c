@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Group pages and tiles: what the spline has no room for, on index pages.
+/// Group pages and tiles: entries that the spline has no room for, on index
+/// pages.
 ///
 ///     index ring:  run run run ... run GROUP run run tile run ... GROUP
 ///                  |---- group_pages positions ---|
 ///
-/// The last position of each group is for the group page, wherever bad blocks
-/// and failed programs let it be; a reader that finds no group page there
-/// looks at each page of the group instead. It holds one entry for each index
-/// page before it in its group, and a tile; tiles that fill up in between get
-/// pages of their own.
+/// The last position of each group is for the group page, unless it is in a bad
+/// block or the program failed; then a reader reads each page of the group. The
+/// group page has one entry for each index page before it in its group, and a
+/// tile. Tiles that fill up in between get pages of their own.
 #include "table/series/series.h"
 
 enum {
     LEVELS_MAX = 4,
-    TILES_UNSAVED_MAX = 16, ///< tiles that an open follows back one by one
+    TILES_UNSAVED_MAX = 16, ///< tiles that an open reads back one by one
 };
 
-/// Brings the open tile of `level` into `page` with its knots at `section`,
-/// when it can still grow to `room` knots. Returns how many it has, or 0.
+/// Reads the open tile of `level` into `page` with its knots at `section`, if
+/// it has less than `room` knots. Returns how many it has, or 0.
 static uint16_t tile_load(struct esk_series *series, uint8_t level,
                           uint8_t *page, uint8_t *section, uint16_t room) {
     const struct esk_spline_tile *open = &series->spline.tile[level];
@@ -37,8 +37,8 @@ static uint16_t tile_load(struct esk_series *series, uint8_t level,
     return count;
 }
 
-/// Writes what only pages with a tile have. A tile that continues none
-/// (`merged` 0) closes the one that is open.
+/// Writes the fields that only pages with a tile have. A tile that continues
+/// none (`merged` 0) closes the open one.
 static void tile_head(const struct esk_series *series, uint8_t *page,
                       uint8_t level, uint16_t merged) {
     const struct esk_spline_tile *levels = series->spline.tile;
@@ -50,7 +50,7 @@ static void tile_head(const struct esk_series *series, uint8_t *page,
     esk_store_u32(page + ESK_INDEX_TILE_OPEN_1, levels[1].open_position);
 }
 
-/// Programs a page that holds a tile of `level`: a group page or a tile page.
+/// Programs a page with a tile of `level`: a group page or a tile page.
 static int tile_page_write(struct esk_series *series, uint8_t role,
                            uint8_t level) {
     uint8_t *page = NULL;
@@ -72,11 +72,11 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
     uint16_t count =
         esk_spline_save(&series->spline, level, section, merged, room);
     memset(page, 0, ESK_INDEX_TILE_BODY);
-    /* Where run pages ended: recovery rolls forward from there. */
+    /* The end of the run pages: recovery rolls forward from there. */
     esk_store_u32(page + ESK_INDEX_START, series->log.run_first);
     esk_store_u16(page + ESK_INDEX_ENTRIES, entries);
     if (bytes > 0) {
-        /* A group of which no page was written matches nothing. */
+        /* A group without a written page matches nothing. */
         esk_parts(series)->values->group(series, series->log.ring.head, NULL, 0,
                                          false);
         memcpy(page + ESK_INDEX_TILE_BODY, series->log.group, bytes);
@@ -119,7 +119,7 @@ int esk_series_tiles_settle(struct esk_series *series) {
         unsaved = esk_spline_unsaved(&series->spline, 0);
     }
     series->log.save_due = false;
-    /* RAM that could hold more of them would make an open read them all. */
+    /* If RAM had room for more of them, an open would have to read them all. */
     return esk_spline_unsaved(&series->spline, 1) >= TILES_UNSAVED_MAX
                ? spline_save(series, 1)
                : ESK_OK;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Tiles at mount: spline and group come back without a scan.
+/// Tiles at mount: restores spline and group without a scan.
 ///
 ///  1. The newest group page, at most one group back from the index head
 ///     (further if damaged), and the newest tile after it.
-///  2. The run pages since: their unions rebuild the group in RAM, their
+///  2. The run pages since then: their unions rebuild the group in RAM, their
 ///     knots the spline.
 ///
-/// A run page that is lost leaves a gap that readers scan, a lost tile a
-/// binary search.
+/// A lost run page leaves a gap that readers scan, a lost tile costs a binary
+/// search.
 #include "table/series/series.h"
 
 enum {
-    GROUPS_BACK_MAX = 3, ///< damaged group pages passed over
-    TILES_BACK_MAX = 64, ///< closed tiles read back
+    GROUPS_BACK_MAX = 3, ///< most damaged group pages that are skipped
+    TILES_BACK_MAX = 64, ///< most closed tiles that are read back
 };
 
 struct recovery {
-    uint32_t group;   ///< where the group in RAM begins
-    uint32_t least;   ///< knots of pages before are of rows that are dropped
-    uint32_t knots;   ///< run pages from here on have knots that no tile has
+    uint32_t group;   ///< start of the group in RAM
+    uint32_t least;   ///< knots of pages below are of dropped rows
+    uint32_t knots;   ///< run pages from here on have knots that are on no tile
     uint32_t run_end; ///< data position after the newest run page's last
     uint32_t tip_at;  ///< index position of the newest tip
     bool has_run;
@@ -50,7 +50,7 @@ static bool tile_restore(struct esk_series *series, uint32_t position,
     return taken;
 }
 
-/// Follows the chain of closed tiles from `position`, newest to oldest.
+/// Reads the chain of closed tiles from `position`, newest to oldest.
 static void tiles_restore(struct esk_series *series, uint32_t position,
                           uint8_t level) {
     for (uint8_t i = 0; i < TILES_BACK_MAX; i++) {
@@ -64,8 +64,8 @@ static void tiles_restore(struct esk_series *series, uint32_t position,
     }
 }
 
-/// Restores the tiles that the page at `position`, level 0's open tile,
-/// leads to. Returns whether it is one.
+/// Restores the tiles that the page at `position`, level 0's open tile, leads
+/// to. Returns whether it is an open tile.
 static bool spline_restore(struct esk_series *series, uint32_t position) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -94,9 +94,9 @@ static bool spline_restore(struct esk_series *series, uint32_t position) {
     return true;
 }
 
-/// Restores what the newest tile of level 0 from `start` on leads to: a few
-/// bytes of each page lead to it. Returns the position behind it; `start`
-/// without one.
+/// Restores the tiles that the newest tile of level 0 from `start` on leads to;
+/// reads a few bytes of each page to find it. Returns the position after it;
+/// `start` without one.
 static uint32_t newest_tile_restore(struct esk_series *series, uint32_t start) {
     const struct esk_ring *ring = &series->log.ring;
     for (uint32_t at = ring->head; at > start; at--) {
@@ -111,7 +111,7 @@ static uint32_t newest_tile_restore(struct esk_series *series, uint32_t start) {
     return start;
 }
 
-/// Brings back the knots of run page `page`.
+/// Restores the knots of run page `page`.
 static void knots_restore(struct esk_series *series, const uint8_t *page,
                           const uint8_t *knots) {
     struct esk_spline_entry knot;
@@ -123,7 +123,7 @@ static void knots_restore(struct esk_series *series, const uint8_t *page,
     }
 }
 
-/// Brings back the tip of the index page at `position`, which has one.
+/// Restores the tip of the index page at `position`, which has one.
 static void tip_restore(struct esk_series *series, uint32_t position) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -142,7 +142,8 @@ static void tip_restore(struct esk_series *series, uint32_t position) {
     esk_pool_unpin(&series->pool, frame);
 }
 
-/// Takes what the run page `page` at `position` has.
+/// Restores the knots, the tip and the group's entry from run page `page` at
+/// `position`.
 static void run_restore(struct esk_series *series, uint32_t position,
                         uint8_t *page, const uint8_t *knots,
                         struct recovery *found) {
@@ -161,7 +162,7 @@ static void run_restore(struct esk_series *series, uint32_t position,
     found->has_run = true;
 }
 
-/// Takes what the index page at `position` has of runs.
+/// Restores what the index page at `position` has about runs.
 static void page_survey(struct esk_series *series, uint32_t position,
                         struct recovery *found) {
     uint8_t *page = NULL;
@@ -188,7 +189,7 @@ static void page_survey(struct esk_series *series, uint32_t position,
     esk_pool_unpin(&series->pool, frame);
 }
 
-/// Where the survey begins: at the newest group page that can be read.
+/// Start of the survey: the newest group page that can be read.
 static uint32_t survey_start(struct esk_series *series) {
     uint32_t head = series->log.ring.head;
     uint32_t start = head - head % esk_shape(series)->group_pages;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The value indexes as a part: which columns they are of, and the entries
-/// that tell of a run's pages and of a group's runs.
+/// The value indexes as a part: the indexed columns, and the entries of a run's
+/// pages and of a group's runs.
 #include "table/series/series_rows.h"
 #include "volume/schema_plan.h"
 
-/// Takes an index's edges and turns them into order form at `edges`.
+/// Reads an index's edges and converts them to order form at `edges`.
 static int edges_take(struct esk_descriptor *descriptor, uint8_t type,
                       uint8_t count, uint8_t *edges) {
     uint8_t width = esk_order_width(type);
@@ -19,7 +19,7 @@ static int edges_take(struct esk_descriptor *descriptor, uint8_t type,
     return ESK_OK;
 }
 
-/// Enters column `spec` as indexed column `index`; its edges go to `edges`.
+/// Adds column `spec` as indexed column `index`; its edges go to `edges`.
 static int column_take(struct esk_series *series, uint8_t index,
                        struct esk_descriptor *descriptor,
                        const struct esk_index_spec *spec,

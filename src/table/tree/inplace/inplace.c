@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Stores whose nodes keep their page: the medium overwrites.
+/// Stores in place: the medium overwrites pages.
 ///
-/// A change writes its leaf where it is. A split writes the right node, to a
-/// new page, then the left one with a link to it (in the page's aux), then
-/// the parent; the root's page never changes, so a root that splits moves its
-/// halves to new pages and is written last. A cut in between loses nothing:
-/// the list names the new page, and the mount finds the left node naming it
-/// and tells the parent, or finds nobody naming it (inplace_pages.c).
+/// A change writes its leaf in place. A split writes the right node to a new
+/// page, then the left one with a link to it (in the page's aux), then the
+/// parent. The root's page never changes: when the root splits, its halves are
+/// written to new pages, and the root last. Power loss in between loses
+/// nothing: the list names the new page. If the left node names it too, the
+/// mount adds it to the parent; else nothing refers to it (inplace_pages.c).
 ///
-/// The page in effect after a cut is the old one or the new one: the medium
-/// sees to that, or (esk_store_journaled) each page is written to page 0
-/// first: a journal of one page, which is its own record. The mount writes a
-/// valid page there to its place again; a read-only mount reads it instead.
+/// After power loss a page is the old one or the new one: the medium writes
+/// pages atomically, or (esk_store_journaled) each page is first written to
+/// page 0, a journal of one page that is its own record. The mount writes a
+/// valid page from there to its place again; a read-only mount reads it there.
 ///
 /// Nodes are not merged and empty leaves stay, as in btree-2022, unless the
-/// program asks for it: inplace_merge.c.
+/// program names merging: inplace_merge.c.
 #include "table/tree/inplace/inplace.h"
 
 #include "base/counter.h"
@@ -26,7 +26,7 @@ static bool has_journal(const struct esk_tree *tree) {
     return esk_tree_store(tree)->id == ESK_STORE_JOURNALED;
 }
 
-/// Where region page `at` is read, or what there is instead of it.
+/// The device page to read for region page `at`: its own, a slot, or page 0.
 static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
     uint32_t from = at;
     if (tree->redirects) {
@@ -103,7 +103,7 @@ int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
         return esk_tree_batches(tree)->write(tree, at, page);
     }
     if (has_journal(tree)) {
-        /* The page that is in the journal has to be at its place for good. */
+        /* The page in the journal must be durable in its place first. */
         ESK_TRY(esk_region_barrier(region));
         ESK_TRY(esk_inplace_program(tree, ESK_INPLACE_JOURNAL, page));
         ESK_TRY(esk_region_barrier(region));
@@ -138,7 +138,7 @@ static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
     return ESK_OK;
 }
 
-/// The page that the next new node gets; it has it once the spares are fewer.
+/// The page of the next new node, which gets it when `spares` is reduced.
 static uint32_t page_next(const struct esk_tree *tree) {
     return tree->spares->page[tree->spares->count - 1u];
 }
@@ -169,8 +169,8 @@ static uint32_t inplace_nodes_max(const struct esk_tree *tree, uint8_t height) {
     return esk_inplace_end(tree);
 }
 
-/// Completes what page 0 has: a page to be written to its place again, or the
-/// record of slots.
+/// Completes what page 0 has: a page to write to its place again, or the record
+/// of slots.
 static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     uint8_t level = 0;
     tree->redo = ESK_PAGE_NONE;
@@ -195,20 +195,20 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     return esk_inplace_program(tree, at, page);
 }
 
-/// The rest is done as after a failure, with every frame there is.
+/// The first call completes the mount as after a failure, with all frames.
 static int inplace_mount(struct esk_tree *tree,
                          const struct esk_ring_config *region, uint8_t *page) {
     (void)page;
     esk_ring_init(&tree->ring, tree->table.volume, region, &tree->stats);
     tree->ring.ahead = 0; /* nothing is erased */
     tree->ring.region.in_place = true;
-    tree->ring.region.envelope.kind = ESK_KIND_ANY; /* it says the level */
+    tree->ring.region.envelope.kind = ESK_KIND_ANY; /* the kind has the level */
     tree->now.rows = UINT32_MAX;
     tree->broken = true;
     return ESK_OK;
 }
 
-/// Takes up again what a failure interrupted: RAM may be wrong about it.
+/// Reads the root again after a failure: the state in RAM may be wrong.
 static int root_reload(struct esk_tree *tree) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -233,9 +233,9 @@ static int root_reload(struct esk_tree *tree) {
     return none ? ESK_OK : status;
 }
 
-/// Completes what a cut or a failure left.
+/// Completes what power loss or a failure left.
 static int tree_repair(struct esk_tree *tree) {
-    /* What a change of several pages had in slots is forgotten. */
+    /* Slots of an uncommitted change of several pages are dropped. */
     tree->redirects = tree->in_batch;
     if (tree->in_batch) {
         ESK_TRY(esk_tree_batches(tree)->ready(tree, 0));
@@ -246,15 +246,15 @@ static int tree_repair(struct esk_tree *tree) {
     return ESK_OK;
 }
 
-/// What a batch or a failure has to have done before a change.
+/// Prepares a change in a batch or after a failure.
 static ESK_OUT_OF_LINE int more_begin(struct esk_tree *tree, uint32_t pages) {
-    /* Rows are there twice: the batch is to be aborted. */
+    /* A merge was written in part, so rows are there twice: abort the batch. */
     ESK_TRY(tree->in_batch && esk_tree_batch(tree)->joining ? ESK_E_CORRUPT
                                                             : ESK_OK);
     if (tree->broken) {
         ESK_TRY(tree_repair(tree));
     }
-    /* After a repair, which takes slots too. */
+    /* After a repair, which takes slots, too. */
     return tree->in_batch ? esk_tree_batches(tree)->ready(tree, pages) : ESK_OK;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the files of the stores whose nodes keep their page share.
+/// Shared by the stores in place.
 ///
 ///     0        1      2      3 ...       head        end of nodes
 ///     journal  root   list   nodes       never used  slots
@@ -13,13 +13,13 @@
 enum {
     ESK_INPLACE_JOURNAL = 0,
     ESK_INPLACE_ROOT = 1,
-    ESK_INPLACE_LIST = 2,  ///< names the pages that new nodes get
-    ESK_INPLACE_FIRST = 3, ///< the first that a new node can get
+    ESK_INPLACE_LIST = 2,  ///< pages for new nodes
+    ESK_INPLACE_FIRST = 3, ///< the first page for a new node
     ESK_INPLACE_RECORD = ESK_TREE_HEIGHT_MAX + 1, ///< level of a record
-    ESK_INPLACE_SLOTS = 8, ///< pages at the region's end kept for slots
+    ESK_INPLACE_SLOTS = 8, ///< pages at the region's end reserved for slots
 };
 
-/// The page behind those that nodes can have. What follows is for slots.
+/// The page after those for nodes. Slots begin there.
 static inline uint32_t esk_inplace_end(const struct esk_tree *tree) {
     uint32_t pages = esk_ring_pages(&tree->ring);
     uint32_t slots = pages / ESK_INPLACE_SLOTS;
@@ -34,24 +34,24 @@ static inline uint32_t esk_inplace_end(const struct esk_tree *tree) {
 int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                      uint8_t *level);
 
-/// Reads slot `at`. home: out, the page that it is a copy of.
+/// Reads slot `at`. home: out, the page that the slot is a copy of.
 /// Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
 int esk_inplace_slot_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                           uint32_t *home);
 
-/// Writes a page whose elements and count are filled in. After a cut the page
-/// is the old one or the new one.
+/// Writes a page whose elements and count are filled in, atomically at power
+/// loss.
 /// link     its aux.
-/// fresh    nothing names the page yet: it needs no slot.
+/// fresh    nothing refers to the page yet: it needs no slot.
 int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
                       uint8_t level, uint32_t link, bool fresh);
 
-/// Programs region page `at`, of which a cut may leave any bytes.
+/// Programs region page `at`; power loss may tear it.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_WORN.
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,
                         const uint8_t *page);
 
-/// Keeps what is written from now on from outliving what was written before.
+/// Makes sure that later writes are not durable before earlier ones.
 int esk_inplace_barrier(struct esk_tree *tree);
 
 /* inplace_pages.c */
@@ -66,12 +66,11 @@ int esk_inplace_refill(struct esk_tree *tree);
 /* inplace_journal.c */
 
 /// Redirects writes of pages to slots until esk_inplace_journal_commit.
-/// Returns  ESK_OK; ESK_FULL: there are not so many.
+/// Returns  ESK_OK; ESK_FULL: there are too few slots.
 int esk_inplace_journal_open(struct esk_tree *tree, uint32_t slots);
 
-/// Makes what was written since take effect. Costs 2 writes, and one for each
-/// page.
-/// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN, ESK_E_CORRUPT: it did not.
+/// Commits the writes since then. Costs 2 writes, and one for each page.
+/// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN, ESK_E_CORRUPT: not committed.
 int esk_inplace_journal_commit(struct esk_tree *tree);
 
 #endif

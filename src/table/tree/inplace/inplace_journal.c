@@ -7,23 +7,23 @@
 ///     page 0     1 2 3 4 5 ...   head        first          end of region
 ///     | record | root, nodes ... | new ..  ... | slot | slot | ... |
 ///
-/// A page that there was before is changed in a *slot*, one of the pages at
-/// the region's end: there it stands with its own page's number. A page that
-/// is new in a batch is written to its place: nobody finds it there yet. So
-/// until the commit nothing of the tree was touched, and what is aborted or
-/// cut short leaves pages that nobody names: free ones.
+/// A page that existed before is changed in a *slot*, one of the pages at the
+/// region's end, which has its own page's number. A page that is new in a
+/// batch is written to its place, because nothing refers to it yet. So until
+/// the commit the tree on the medium does not change, and after an abort or
+/// power loss the new pages are free: no node names them.
 ///
-/// The commit is the record in page 0, between two barriers: it says how many
-/// slots are to be written to their places, as often as it takes, and goes
-/// when they were. A record that was torn is none. A mount completes it; a
-/// read-only mount reads the slots instead. An empty table is given a root,
-/// without rows, before its first batch.
+/// The commit is the record in page 0, between two barriers. The record says
+/// how many slots are to be copied to their places, as often as needed, and is
+/// cleared after that. A torn record is no record. A mount completes it; a
+/// read-only mount reads the slots instead. An empty table gets a root without
+/// rows before its first batch.
 ///
-/// The last ESK_INPLACE_SLOTS pages (or fewer, in a small region) are slots
-/// only; a batch also uses pages that were never used.
+/// The last ESK_INPLACE_SLOTS pages (or fewer, in a small region) are only for
+/// slots; a batch also uses pages that were never used.
 ///
-/// Costs: RAM of 4 bytes a slot, as many compares a page read; two writes a
-/// page changed, however often, and two for the record.
+/// Cost: RAM of 4 bytes a slot, as many compares a page read; two writes for
+/// each changed page, however often it changed, and two for the record.
 #include "table/tree/inplace/inplace.h"
 
 /// The slot that has page `at`; `used` when there is none.
@@ -50,7 +50,7 @@ static int batch_write(struct esk_tree *tree, uint32_t at,
     }
     int status = esk_inplace_program(tree, batch->first + slot, page);
     if (status != ESK_OK) {
-        /* What was in the slot before may be gone. */
+        /* The old contents of the slot may be lost. */
         batch->doubted = batch->doubted || slot < batch->used;
         return status;
     }
@@ -61,7 +61,7 @@ static int batch_write(struct esk_tree *tree, uint32_t at,
     return ESK_OK;
 }
 
-/// Slots that a change may take: a path, and the list.
+/// Most slots of a change: a path, and the list.
 static uint32_t change_slots(const struct esk_tree *tree) {
     return tree->now.height + 1u;
 }
@@ -79,8 +79,8 @@ static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
     return esk_region_barrier(region);
 }
 
-/// Reads `pages` slots from `first` on, which have to be valid, and writes
-/// them to their places.
+/// Reads `pages` slots from `first` on, which must be valid, and writes them to
+/// their places.
 static int slots_home(struct esk_tree *tree, uint32_t first, uint32_t pages,
                       uint8_t *page) {
     for (uint32_t slot = first; slot < first + pages; slot++) {
@@ -91,7 +91,7 @@ static int slots_home(struct esk_tree *tree, uint32_t first, uint32_t pages,
     return ESK_OK;
 }
 
-/// Has the pages of a record read from their slots from now on.
+/// Makes reads of the pages of a record read their slots.
 static int slots_redirect(struct esk_tree *tree, uint32_t first, uint32_t pages,
                           uint8_t *page) {
     struct esk_tree_batch *batch = esk_tree_batch(tree);
@@ -120,7 +120,7 @@ static int batch_replay(struct esk_tree *tree, uint8_t *page) {
     return record_write(tree, page, 0, first);
 }
 
-/// Takes back the record of a commit that failed: it may be on the medium.
+/// Clears the record of a commit that failed: it may be on the medium.
 static int record_clear(struct esk_tree *tree) {
     struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint8_t *page = NULL;
@@ -145,8 +145,8 @@ static int batch_ready(struct esk_tree *tree, uint32_t pages) {
                : ESK_FULL;
 }
 
-/// Writes an empty root: pages without one would be those of a lost tree, if
-/// the batch is cut short.
+/// Writes an empty root: without it, power loss in the batch would leave pages
+/// like those of a tree whose root is lost.
 static int root_make(struct esk_tree *tree) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -185,12 +185,13 @@ static int batch_begin(struct esk_tree *tree, uint32_t pages) {
     uint32_t end = esk_inplace_end(tree);
     uint32_t slots = pages;
     if (tree->ring.head + 2u * ESK_TREE_SPARES >= end) {
-        /* Slots may take what is unused, and a batch searches for none. */
+        /* Slots may take unused pages, and a batch does not search for free
+           ones. */
         int status = esk_inplace_refill(tree);
         ESK_TRY(status == ESK_FULL ? ESK_OK : status);
     }
     if (slots == 0) {
-        /* As many pages that were never used stay for new nodes. */
+        /* As many unused pages are left for new nodes. */
         slots = esk_ring_pages(&tree->ring) - end;
         slots += (end - tree->ring.head) / 2u;
         slots = slots < esk_tree_batch(tree)->pages
@@ -216,7 +217,7 @@ int esk_inplace_journal_commit(struct esk_tree *tree) {
     tree->redirects = false; /* slots are read by their own numbers */
     for (uint16_t i = 0; batch->doubted && i < batch->used && status == ESK_OK;
          i++) {
-        /* A record of a slot that is lost could never be completed. */
+        /* A record with a lost slot could never be completed. */
         status = esk_inplace_slot_read(tree, batch->first + i, page, &home);
     }
     if (status == ESK_OK) {
@@ -225,7 +226,7 @@ int esk_inplace_journal_commit(struct esk_tree *tree) {
     }
     tree->redirects = status != ESK_OK;
     if (status == ESK_OK) {
-        /* It is in effect. What fails from here on is done again. */
+        /* The batch is committed. What fails from here on is repeated. */
         batch->recorded = false;
         tree->broken = batch_replay(tree, page) != ESK_OK;
     }
@@ -239,7 +240,7 @@ static int batch_commit(struct esk_tree *tree) {
         ESK_TRY(esk_region_barrier(&tree->ring.region));
     } else {
         ESK_TRY(esk_inplace_journal_commit(tree));
-        tree->changes++; /* readers have pages from before it */
+        tree->changes++; /* readers have older pages */
     }
     tree->redirects = false;
     tree->in_batch = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Batches in place whose slots are damaged, lie, or run out.
+/// Batches in place whose slots are damaged, forged, or used up.
 #include "table/tree/inplace/inplace.h"
 #include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
@@ -42,8 +42,8 @@ static void leaves_put(struct esk_model_tree *model) {
     }
 }
 
-/// Commits a batch and cuts after its record: all slots are still to be
-/// written home. The table is closed then.
+/// Commits a batch with a cut after its record: all slots are still to be
+/// copied to their places. The table is closed then.
 /// first    out: the first slot's page. Returns how many there are.
 static uint32_t commit_cut(struct esk_model_tree *model, uint32_t *first) {
     batch_begin(model, 0);
@@ -84,7 +84,7 @@ ESK_TEST(batch_of_which_a_slot_is_lost_is_not_half_there) {
             uint32_t was = model_tree_peek(&model, slot, 20);
             model_tree_damage(&model, slot);
             open_refused(&model);
-            /* The record stays: with the slot back the batch is whole. */
+            /* The record stays: with its slot the batch is complete. */
             model_tree_poke(&model, slot, 20, was);
             ESK_CHECK_INT(esk_model_tree_open(&model), ESK_OK);
             verify(&model);
@@ -98,10 +98,10 @@ ESK_TEST(batch_of_which_a_slot_is_lost_is_not_half_there) {
     }
 }
 
-ESK_TEST(batch_whose_record_or_slot_lies_writes_nothing_where_it_must_not) {
+ESK_TEST(batch_with_a_wrong_record_or_slot_writes_no_other_page) {
     struct lie {
         bool record;     ///< else the first slot
-        uint16_t offset; ///< of what is forged
+        uint16_t offset; ///< of the forged bytes
         uint32_t value;
     };
     static const struct lie lies[] = {
@@ -148,14 +148,14 @@ ESK_TEST(batch_in_place_has_no_slot_beyond_its_last) {
                   ESK_E_NO_MEMORY);
     ESK_CHECK_INT(esk_sim_counters(model.sim)->programs, programs);
     ESK_CHECK_INT(esk_batches_inplace.find(model.tree, at + SLOTS), at + SLOTS);
-    /* What has a slot is written again. */
+    /* A page with a slot is written again. */
     ESK_CHECK_INT(esk_batches_inplace.write(model.tree, at + 2, page), ESK_OK);
     batch_abort(&model);
     verify(&model);
     esk_model_tree_free(&model);
 }
 
-/// A put that fails half way leaves its repair to the next one.
+/// The next put repairs a put that failed half way.
 ESK_TEST(batch_with_slots_for_one_change_never_runs_out_of_them) {
     uint32_t failed = 0;
     uint32_t refused = 0;
@@ -210,7 +210,7 @@ ESK_TEST(batch_whose_syncs_fail_stays_open) {
             leaves_put(&model);
             sync_fails = true;
             ESK_CHECK_INT(esk_tree_commit(model.tree), ESK_E_IO);
-            /* The record may be there: it has to go first. */
+            /* The record may be there: it must be cleared first. */
             ESK_CHECK_INT(esk_model_tree_put(&model, 1), ESK_E_IO);
             ESK_CHECK_INT(esk_tree_abort(model.tree), ESK_E_IO);
             sync_fails = false;
@@ -230,7 +230,7 @@ ESK_TEST(batch_whose_syncs_fail_stays_open) {
     }
 }
 
-/// A slot that is not read when it is to go home goes with the next call.
+/// The next call copies a slot that could not be read.
 ESK_TEST(commit_whose_reads_fail_is_completed_by_the_next_call) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_JOURNALED;
          store++) {
@@ -262,12 +262,12 @@ static void puts_torn(struct esk_model_tree *model, uint32_t operations) {
     esk_sim_cut_at(model->sim, esk_sim_op_count(model->sim) + operations,
                    ESK_SIM_CUT_SUBSET);
     for (uint32_t i = 0; i < 60 && !failed; i++) {
-        /* Into pages that there were, and into new ones, again and again. */
+        /* Existing pages and new ones, again and again. */
         uint32_t number =
             operations % 2 * 150 + esk_model_tree_random(model, 1 + operations);
         failed = esk_model_tree_put(model, number) != ESK_OK;
         if (failed) {
-            /* It may have been made: whichever, once more. */
+            /* It may have been made: in any case, put it again. */
             esk_sim_power_on(model->sim);
             esk_sim_cut_at(model->sim, 0, ESK_SIM_CUT_NONE);
             (void)esk_model_tree_put(model, number);

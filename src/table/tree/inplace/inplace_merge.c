@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Merging where nodes keep their page: a change of several pages, through the
-/// journal.
+/// Merging in place: a change of several pages, through the journal.
 ///
-/// Right into left is two pages: the left node with the entries of both, and
-/// the parent without the right one; a parent that is joined in turn, or a
-/// root that loses a level, adds one each. The page of the node that went is
-/// free, since nobody names it.
+/// Joining two nodes writes two pages: the left node with the entries of both,
+/// and the parent without the right one. A parent that is joined in turn, or a
+/// root that loses a level, adds one page each. The page of the right node is
+/// free, because no node names it.
 ///
-/// In a batch the pages are the batch's. A write that fails in the midst of a
-/// merge leaves a batch that can only be aborted.
+/// In a batch the pages are the batch's. A write that fails during a merge
+/// leaves a batch that can only be aborted.
 ///
 /// Invariant: a node's aux is the node to its right, or none. A joined node
-/// has the aux of the right one, so no aux leads to a page that is free.
+/// has the aux of the right one, so no aux is a free page.
 #include "table/tree/inplace/inplace.h"
 #include "table/tree/tree_merge.h"
 
-/// Page `freed` has no node any more.
+/// Records that page `freed` has no node any more.
 static void page_leave(struct esk_tree *tree, uint32_t freed) {
     esk_pool_forget(&tree->pool, freed);
     tree->spares->none = false;
 }
 
-/// Takes a level off a root whose two children were joined: the entries of
-/// the one that is left come up. It has two of them, or is a leaf.
+/// Takes a level off a root whose two children were joined: the root gets the
+/// entries of the remaining child, which has two children or is a leaf.
 static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                        struct esk_btree_node *node) {
     struct esk_tree_work below;
@@ -53,7 +52,7 @@ static int inplace_join(struct esk_tree *tree, struct esk_tree_work *work,
     if (work->level == tree->now.height) {
         return root_shrink(tree, work, node);
     }
-    /* Without room for a page a level nothing is joined. */
+    /* Without room for one page of each level nothing is joined. */
     if (!tree->redirects &&
         (esk_btree_count(node) > node->capacity / 2u ||
          esk_inplace_journal_open(tree, tree->now.height) != ESK_OK)) {
@@ -69,7 +68,7 @@ static int inplace_join(struct esk_tree *tree, struct esk_tree_work *work,
         esk_store_u32(work->page + ESK_ENVELOPE_AUX, joined.link);
         freed = joined.address;
     } else {
-        /* The left one's page is the node's now. */
+        /* The node's page is now that of the left one. */
         work->address = joined.address;
         tree->path.address[work->level - 1] = joined.address;
     }

@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Which pages new nodes get, and what a cut left of a split.
+/// Pages for new nodes, and the repair of an interrupted split.
 ///
-/// A page is free when no inner node names it. Nothing else says so, so no
-/// page can be leaked, and none in use be given away by a list that lies
-/// behind the tree.
+/// A page is free when no inner node names it. There is no other record, so no
+/// page can leak, and a stale list cannot give away a page in use.
 ///
 ///     list   head | asked: 9 8 7 | later: 41 52 60 ..
 ///
-/// The *list* names the pages that splits may take since it was written: the
-/// first ESK_TREE_SPARES that were never used, or, when there are none,
-/// pages that a walk over all inner nodes did not find named. It is written
-/// before they are taken: one write for that many nodes. Pages from `head` on
-/// were never used.
+/// The *list* has the pages that splits may have taken since it was written:
+/// the first ESK_TREE_SPARES that were never used, or, when there are none,
+/// pages that a walk over all inner nodes found free. It is written before the
+/// pages are taken: one write for that many nodes. No page from `head` on was
+/// ever used.
 ///
-/// A mount looks at the pages asked for, and only at these. A page that its
-/// left neighbour names (aux) and no parent is a split that was interrupted:
-/// the parent is told. There is one such change at most; of its levels the
-/// highest is linked, which makes the nodes below findable. All pages behind
-/// it in the order of taking were not in use. The others that nobody names, or
+/// A mount reads the pages asked for, and no others. A page that its left
+/// neighbour names (aux) but no parent does is an interrupted split: the mount
+/// adds it to the parent. There is at most one such change; of its levels the
+/// highest is linked, which makes the nodes below reachable. The pages after it
+/// in the order of taking were not in use. Other pages that no node names, or
 /// that cannot be read, are left to the next walk.
 ///
-/// Costs: a mount reads the list and a path a page asked for. A walk reads
-/// every inner node, for a window of 4 pages a byte of a page.
+/// Cost: a mount reads the list, and a path for each page asked for. A walk
+/// reads every inner node; its window covers 4 pages for each byte of a page.
 #include "base/counter.h"
 #include "base/inline.h"
 #include "table/tree/inplace/inplace.h"
 
 enum { LOOK_PAGES = 8 };
 
-/// Entries of the list; those for later stay in its first half: a walk has the
-/// other.
+/// Most entries of the list; those for later are in its first half, because a
+/// walk uses the other half.
 static uint16_t entries_max(const struct esk_tree *tree) {
     uint16_t bytes = esk_envelope_page_bytes(&tree->ring.region.envelope);
     return (uint16_t)((bytes - ESK_TREE_LIST_BODY) / 4u);
@@ -41,12 +40,12 @@ static uint8_t *entry_at(uint8_t *page, uint16_t index) {
     return page + ESK_TREE_LIST_BODY + (size_t)index * 4u;
 }
 
-/// Whether a node can be on page `at`, below `end`.
+/// Whether page `at`, below `end`, can have a node.
 static bool page_may_be_node(uint32_t at, uint32_t end) {
     return at >= ESK_INPLACE_FIRST && at < end;
 }
 
-/// What the list's page says; asked: of `count` entries, the first.
+/// Fields of the list's page; asked: the first ones of `count` entries.
 struct list {
     uint32_t head;
     uint16_t count;
@@ -68,8 +67,8 @@ static int list_read(struct esk_tree *tree, uint8_t *page, struct list *list) {
                : ESK_OK;
 }
 
-/// Writes the list: the spares are asked for; `later` entries in `page`, from
-/// `from` on, are not.
+/// Writes the list: the spares as asked for, then `later` entries of `page`,
+/// from `from` on.
 static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t from,
                       uint16_t later) {
     const struct esk_tree_spares *spares = tree->spares;
@@ -81,14 +80,14 @@ static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t from,
     esk_store_u32(page + ESK_TREE_LIST_HEAD, tree->ring.head);
     esk_store_u16(page + ESK_TREE_LIST_ASKED, spares->count);
     esk_store_u16(page + ESK_ENVELOPE_COUNT, (uint16_t)(spares->count + later));
-    /* Splits of pages asked for before are complete, and these begin after. */
+    /* Splits that took earlier pages are complete before later ones begin. */
     ESK_TRY(esk_inplace_barrier(tree));
     ESK_TRY(esk_inplace_write(tree, ESK_INPLACE_LIST, page, 0, ESK_PAGE_NONE,
                               false));
     return esk_inplace_barrier(tree);
 }
 
-/// Adds a page that is taken after the others.
+/// Adds a page, to be taken after the others.
 static void spare_add(struct esk_tree_spares *spares, uint32_t at) {
     memmove(spares->page + 1, spares->page,
             spares->count * sizeof *spares->page);
@@ -104,12 +103,12 @@ static bool page_is_spare(const struct esk_tree_spares *spares, uint32_t at) {
     return i < spares->count;
 }
 
-/// Pages of which a walk takes note, a bit each.
+/// Pages that a walk marks, a bit each.
 struct window {
     uint8_t *bits;
     uint32_t first;
     uint32_t pages;
-    uint32_t last; ///< page that is named, of all
+    uint32_t last; ///< largest page that is named
 };
 
 /// Marks the children of the path's node at `level`.
@@ -134,7 +133,7 @@ static int children_mark(struct esk_tree *tree, uint8_t level,
 }
 
 /// Marks every page that an inner node names. Returns ESK_OK; ESK_E_CORRUPT: a
-/// node that cannot be read may name any; ESK_E_IO.
+/// node that cannot be read may name any page; ESK_E_IO.
 static int nodes_mark(struct esk_tree *tree, struct window *window) {
     struct esk_tree_path *path = &tree->path;
     uint8_t level = tree->now.height;
@@ -152,9 +151,8 @@ static int nodes_mark(struct esk_tree *tree, struct window *window) {
     return status == ESK_END ? ESK_OK : status;
 }
 
-/// Adds the pages of the window below `end` that are free to the entries in
-/// `page`, of which there are `count`, up to `most`. Returns how many pages it
-/// looked at.
+/// Appends the free pages of the window below `end` to the `count` entries in
+/// `page`, up to `most`. Returns how many pages it checked.
 static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
                             const struct window *window, uint32_t end,
                             uint16_t most, uint16_t *count) {
@@ -170,8 +168,8 @@ static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
     return i;
 }
 
-/// Looks at every page once, or until enough are free, and makes them the
-/// entries in `page`. count: out.
+/// Checks every page once, or until enough free pages are found, and makes
+/// these the entries in `page`. count: out.
 static int pages_search(struct esk_tree *tree, uint8_t *page, uint16_t *count) {
     struct esk_tree_spares *spares = tree->spares;
     uint16_t half =
@@ -195,8 +193,8 @@ static int pages_search(struct esk_tree *tree, uint8_t *page, uint16_t *count) {
     return ESK_OK;
 }
 
-/// Takes entries of `page` from `next` on, and pages that were never used, for
-/// spares. Returns the entry after the last one taken.
+/// Moves entries of `page` from `next` on, and pages that were never used, to
+/// the spares. Returns the entry after the last one moved.
 static uint16_t spares_take(struct esk_tree *tree, uint8_t *page, uint16_t next,
                             uint16_t count) {
     struct esk_tree_spares *spares = tree->spares;
@@ -217,7 +215,7 @@ static uint16_t spares_take(struct esk_tree *tree, uint8_t *page, uint16_t next,
     return next;
 }
 
-/// Fills the spares up and writes the list that says so. `page` is scratch.
+/// Fills up the spares and writes the list. `page` is scratch.
 static int spares_fill(struct esk_tree *tree, uint8_t *page) {
     struct list list = {.head = 0};
     int status = list_read(tree, page, &list);
@@ -237,7 +235,7 @@ static int spares_fill(struct esk_tree *tree, uint8_t *page) {
     } else if (tree->spares->count <= tree->now.height) {
         status = pages_search(tree, page, &list.count);
         if (status == ESK_E_CORRUPT) {
-            /* A node that is lost may name any page. */
+            /* A lost node may name any page. */
             list.count = 0;
             status = ESK_OK;
         }
@@ -263,8 +261,8 @@ int esk_inplace_refill(struct esk_tree *tree) {
     return spares->count > tree->now.height ? ESK_OK : ESK_FULL;
 }
 
-/// Reads the key that leads to the node on region page `at` into tree->probe.
-/// An empty leaf still has the row that was its last.
+/// Reads the first key of the node on region page `at` into tree->probe. An
+/// empty leaf still has the bytes of its last row.
 /// level    out; 0: no node.
 static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
     uint8_t *page = NULL;
@@ -282,8 +280,8 @@ static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
     return status;
 }
 
-/// Whether only its left neighbour names the node on region page `at`. If so,
-/// tree->probe and tree->low are its key and its left neighbour's.
+/// Whether the left neighbour names the node on region page `at`, and no parent
+/// does. If so, tree->probe and tree->low are its key and its left neighbour's.
 /// level    out: of the node.
 /// named    out.
 static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
@@ -309,7 +307,7 @@ static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
     return ESK_OK;
 }
 
-/// Tells the parent of the node on page `at`, after left_names.
+/// Adds the node on page `at` to its parent, after left_names.
 static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
     struct esk_tree_edit edit = {.level = (uint8_t)(level + 1u),
                                  .told = {.has_right = true}};
@@ -349,7 +347,7 @@ static int split_complete(struct esk_tree *tree, const uint32_t *asked,
     return node_link(tree, level, asked[found]);
 }
 
-/// Looks for nodes of a tree without a root: at its first pages, and at
+/// Searches for nodes of a tree without a root: at its first pages, and at
 /// distances that grow with them.
 /// Returns ESK_OK: there are none; ESK_E_CORRUPT: the root is lost; ESK_E_IO.
 static int nodes_look(struct esk_tree *tree, uint8_t *page) {
@@ -366,7 +364,7 @@ static int nodes_look(struct esk_tree *tree, uint8_t *page) {
     return status == ESK_OK ? ESK_E_CORRUPT : status;
 }
 
-/// Finds the head of a list that is lost, or was not written yet: behind all
+/// Finds the head of a list that is lost, or was not written yet: after all
 /// pages that are named.
 static int head_find(struct esk_tree *tree, uint32_t *head) {
     struct window window = {.last = ESK_INPLACE_LIST};
@@ -375,7 +373,7 @@ static int head_find(struct esk_tree *tree, uint32_t *head) {
         esk_count(&tree->stats.damaged);
         status = nodes_mark(tree, &window);
     }
-    /* What a node that is lost names may be anywhere. */
+    /* A lost node may name any page. */
     uint32_t end = esk_inplace_end(tree);
     bool any = status == ESK_E_CORRUPT || window.last >= end;
     *head = any ? end : window.last + 1u;

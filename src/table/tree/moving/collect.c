@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The collector of trees whose nodes move: the ring's oldest blocks are
-/// emptied a little with every change.
+/// The collector of copy-on-write trees: every change also empties a part of
+/// the ring's oldest blocks.
 ///
 ///     tail                              head
 ///     | dead | dead | LIVE | ... | live ...| erased ...
-///       passed        | written anew      ^
+///       skipped       | written again     ^
 ///                     |___________________|
 ///
-/// The oldest page is asked for in the tree, by the first key of its lowest
-/// node: a page lives as long as that (mutree-2007, section 5.1). A page that
-/// no path leads to is dead and passed; any other is written anew with its
-/// path. So a block is given back on evidence, nothing about pages is kept in
-/// RAM or on flash, and after a mount the collector goes on where the tail is.
-/// Oldest first is a circle, so wear is even.
+/// The collector searches the oldest page in the tree, by the first key of its
+/// lowest node: a page is live as long as this node is (mutree-2007, section
+/// 5.1). A page that no path leads to is dead and is skipped; any other page is
+/// written again, with its path. So there is no record of live pages in RAM or
+/// on flash, and after a mount the collector continues at the tail. The oldest
+/// block comes first, in a circle, so wear is even.
 ///
-/// mu: a path is one program, so a page is moved when its turn comes. For the
-/// changes that come while live pages lie in a row room is kept.
+/// mu: a path is one program, so a page is moved when it is the oldest. Room is
+/// reserved for the changes that come while live pages are in a row.
 ///
-/// wandering: a path is a page a level, so leaves are moved many at a time, in
-/// key order (sweep.c), each once a lap: a step is due whenever the head went
-/// as far as its share of a lap. So no leaf's page is older than a lap, and the
-/// tail, a lap behind, finds dead pages only. Changes need not be heard of: a
-/// leaf that they displaced is younger. What all the same is live at the tail,
-/// after failures, is moved there, as of mu.
+/// wandering: a path is one page for each level. So leaves are moved many at a
+/// time, in key order (sweep.c), each once a lap: a step is due whenever the
+/// head has gone on by the step's share of a lap. So no leaf's page is older
+/// than a lap, and the tail, a lap behind, finds only dead pages. Leaves that
+/// changes write are younger, so changes need not be recorded. A leaf that is
+/// live at the tail all the same, after failures, is moved there, as for mu.
 ///
-/// A call programs two blocks at most for that (blocks of less than 16 pages
-/// count for 16), as long as there is room for a change. When there is none, or
-/// the sweep is late after cuts, it goes on until it is made up for.
+/// A call programs at most two blocks for this (a block of less than 16 pages
+/// counts as 16). It programs more only if a change has no room, or the sweep
+/// is late after power loss.
 #include "base/inline.h"
 #include "table/tree/moving/cow.h"
 #include "table/tree/plan/collector.h"
@@ -41,13 +41,13 @@ static uint32_t call_pages(const struct esk_tree *tree) {
     return esk_collector_call(block_pages(tree));
 }
 
-/// Whether leaves are moved in order: of mu they are not, and a root needs none
-/// of it.
+/// Whether leaves are moved in key order: not for mu, nor for a tree of one
+/// node.
 static bool sweeps(const struct esk_tree *tree) {
     return esk_tree_store(tree)->sweep != NULL && tree->now.height > 1;
 }
 
-/// Pages that a step of a sweep programs at most.
+/// Most pages that a step of the sweep programs.
 static ESK_OUT_OF_LINE uint32_t step_pages(struct esk_tree *tree) {
     uint8_t height = tree->now.height;
     if (tree->step_height != height) {
@@ -82,8 +82,8 @@ static bool step_is_due(struct esk_tree *tree) {
     return tree->now.due <= head;
 }
 
-/// Looks for the page at `at` in the tree: tree->low is its first key.
-/// level    out: of its lowest node; 0: it is dead.
+/// Searches the page at `at` in the tree; sets tree->low to its first key.
+/// level    out: of its lowest node; 0: the page is dead.
 static int page_look(struct esk_tree *tree, uint32_t at, uint8_t *level) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -114,7 +114,7 @@ static int page_look(struct esk_tree *tree, uint32_t at, uint8_t *level) {
         return ESK_OK;
     }
     if (!named || low > 1 || tree->now.height == 1) {
-        /* Children are older than their parent: there are none any more. */
+        /* Children are older than their parent: none are left. */
         return ESK_OK;
     }
     struct esk_tree_spot spot;
@@ -124,12 +124,12 @@ static int page_look(struct esk_tree *tree, uint32_t at, uint8_t *level) {
         *level = 1;
     }
     esk_tree_unpin(tree, &spot.work);
-    /* What lies below a node that is lost is lost. */
+    /* Nodes below a lost node are lost. */
     return status == ESK_E_CORRUPT ? ESK_OK : status;
 }
 
-/// Writes the page at the tail anew, whose lowest node is of `level`, with what
-/// is above it.
+/// Writes the page at the tail again, whose lowest node is of `level`, with the
+/// nodes above it.
 static int path_move(struct esk_tree *tree, uint8_t level) {
     struct esk_tree_edit edit = {.level = level};
     struct esk_tree_state before = tree->now;
@@ -156,9 +156,9 @@ static int path_move(struct esk_tree *tree, uint8_t level) {
     return status == ESK_E_CORRUPT ? ESK_OK : status;
 }
 
-/// The most pages up to `most` that a step writes so that its root is the last
-/// page of a block, if that is possible: then a cut costs none, for what is
-/// torn in blocks behind it is taken back.
+/// The most pages up to `most` of a step whose root is the last page of a
+/// block, if possible: torn pages in later blocks can be erased, so power loss
+/// then costs no room.
 static uint32_t whole_pages(const struct esk_tree *tree, uint32_t most) {
     uint32_t block = block_pages(tree);
     uint32_t whole = block - esk_ring_rest(&tree->ring, tree->ring.head);
@@ -170,8 +170,8 @@ static uint32_t whole_pages(const struct esk_tree *tree, uint32_t most) {
     return whole < tree->now.height + least ? most : whole;
 }
 
-/// Does a step of the sweep of `pages` pages at most, as far as there is room,
-/// which is left for a change.
+/// Does a step of the sweep of at most `pages` pages, fewer if a change would
+/// have no room after it.
 /// tail     as esk_tree_sweep.
 static int sweep_move(struct esk_tree *tree, uint32_t pages,
                       const struct esk_tree_path *tail) {
@@ -191,15 +191,15 @@ static int sweep_move(struct esk_tree *tree, uint32_t pages,
 int esk_tree_tail_drop(struct esk_tree *tree, uint32_t position) {
     struct esk_ring *ring = &tree->ring;
     if (esk_ring_block_from(ring, ring->tail + 1u) <= position) {
-        /* What was moved must not be in a cache when its source is erased. */
+        /* Moved pages must be durable before their source is erased. */
         ESK_TRY(esk_region_sync(&ring->region));
     }
     esk_ring_drop(ring, position);
     return ESK_OK;
 }
 
-/// Passes the page at the tail, or has it moved, by `pages` programs at most.
-/// Returns  ESK_OK; ESK_END: it is live, and `pages` is 0.
+/// Skips the page at the tail, or moves it, by `pages` programs at most.
+/// Returns  ESK_OK; ESK_END: the page is live, and `pages` is 0.
 static int tail_step(struct esk_tree *tree, uint32_t pages) {
     struct esk_ring *ring = &tree->ring;
     uint8_t level = 0;
@@ -220,9 +220,9 @@ static int tail_step(struct esk_tree *tree, uint32_t pages) {
     return esk_tree_tail_drop(tree, esk_ring_skip(ring, ring->tail));
 }
 
-/// Goes on with the sweep, if that is due, or at the tail, by `pages` programs
-/// at most. Nothing may wait in the write cache: pages are given up, so no tree
-/// may need them but the one in effect.
+/// Continues the sweep if a step is due, else at the tail, by `pages` programs
+/// at most. Flushes the write cache first: only the committed tree's pages
+/// survive a collection.
 static int collect_next(struct esk_tree *tree, uint32_t pages, bool due) {
     struct esk_tree_kept *kept = esk_tree_kept(tree);
     ESK_TRY(esk_tree_flush(tree));
@@ -244,15 +244,15 @@ static int collect_next(struct esk_tree *tree, uint32_t pages, bool due) {
     return status;
 }
 
-/// Pages that are to be free beside those of a change.
+/// Pages to keep free beside those of a change.
 struct kept {
     uint32_t least; ///< always
-    uint32_t ahead; ///< and before the collector rests
+    uint32_t ahead; ///< more, before the collector stops
 };
 
-/// Of mu: for live pages, which may all lie in a row. Else: for a step, and a
-/// block that goes bad, or that a cut tears.
-/// batch    nothing is collected under it, but after it is.
+/// For mu: room for live pages, which may all be in a row. For wandering: for a
+/// step, and for a block that goes bad or is torn by power loss.
+/// batch    nothing is collected during a batch, but after it.
 static struct kept room_kept(struct esk_tree *tree, bool batch) {
     uint8_t height = tree->now.height;
     uint32_t block = block_pages(tree);
@@ -303,7 +303,7 @@ int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
             return ESK_OK;
         }
         if (!may || late) {
-            left = most; /* first there is to be room, also for a cut more */
+            left = most; /* first make room, also for another power loss */
         }
         int status = collect_next(tree, left, due && may);
         if (status != ESK_OK) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Stores whose nodes move: every change appends pages to the table's ring.
+/// Copy-on-write stores: every change appends pages to the table's ring.
 ///
 ///     wandering   | leaf | inner | root |  | leaf | inner | root |
 ///     mu          | leaf inner root |  | leaf inner root |
 ///
-/// The page with the root is the last of a change and has the commit flag;
-/// each page names, in its aux, the root that was in effect before. So a
-/// mount takes the newest page that proves itself: it is a root in effect, or
-/// names one. Rolling an incomplete change or batch back is one step.
+/// The page with the root is the last one of a change and has the commit flag.
+/// Each page's aux is the root that was committed before. So a mount reads the
+/// newest valid page: it has a committed root, or names one. To roll back an
+/// incomplete change or batch is one step.
 ///
-/// mu: a page holds a node and some of its ancestors, in levels without a
-/// gap (the descendant-ancestor relationship, mutree-2007 section 3.3). A
-/// child in the same page is named SELF, so that a page that fails to program
-/// goes to the next position as it is.
+/// mu: a page has a node and some of its ancestors, in levels without a gap
+/// (the descendant-ancestor relationship, mutree-2007 section 3.3). A child in
+/// the same page is named SELF, so a page that fails to program is written to
+/// the next position without a change.
 #include "table/tree/moving/cow.h"
 #include "base/counter.h"
 #include "base/inline.h"
@@ -30,7 +30,7 @@ int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
         page[ESK_TREE_PAGE_FLAGS] =
             (uint8_t)(ESK_TREE_PAGE_COMMIT +
                       tree->unread * ESK_TREE_PAGE_UNREAD);
-        /* It takes effect, so what it stands on is to be there before it. */
+        /* This page commits, so the pages below it must be durable first. */
         ESK_TRY(esk_region_barrier(&tree->ring.region));
     }
     ESK_TRY(esk_ring_append(&tree->ring, page,
@@ -45,7 +45,7 @@ int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
     return ESK_OK;
 }
 
-/// Fills in the head of the page in `frame` and appends it, or keeps it.
+/// Fills in the head of the page in `frame` and appends or caches the page.
 static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
                        uint8_t top, bool root, uint32_t *address) {
     uint8_t *page = esk_pool_page(&tree->pool, frame);
@@ -84,7 +84,7 @@ static void unread_add(struct esk_tree *tree, uint8_t pages) {
     tree->unread = sum < UNREAD_MAX ? sum : UNREAD_MAX;
 }
 
-/// Takes the tree's state from the page of a root.
+/// Sets the tree's state from the page of a root.
 static int root_decode(struct esk_tree *tree, uint8_t *page) {
     uint8_t height = page[ESK_TREE_PAGE_HEIGHT];
     if (height == 0 || height > esk_tree_layout(tree)->height_max) {
@@ -107,10 +107,10 @@ static int root_decode(struct esk_tree *tree, uint8_t *page) {
     return ESK_OK;
 }
 
-/// The newest root in effect. A page that cannot be read is passed over: the
-/// changes it made are lost with it. That is counted, and from then on said by
-/// every root: a change that was torn by a cut looks the same. A page of a lap
-/// ago is no such page.
+/// Finds the newest committed root. A page that cannot be read is skipped, and
+/// with it its changes. These pages are counted, and every later root stores
+/// the count, because a change torn by power loss looks the same. A page of a
+/// lap ago does not count.
 static int cow_mount(struct esk_tree *tree,
                      const struct esk_ring_config *region, uint8_t *page) {
     struct esk_ring *ring = &tree->ring;
@@ -129,7 +129,7 @@ static int cow_mount(struct esk_tree *tree,
     tree->now.root = ESK_PAGE_NONE;
     while (at > ring->tail && tree->now.root == ESK_PAGE_NONE) {
         at--;
-        page[ESK_ENVELOPE_KIND] = 0; /* nothing read looks like no page */
+        page[ESK_ENVELOPE_KIND] = 0; /* a failed read is no page */
         int status = esk_ring_read(ring, at, page, true);
         if (status == ESK_E_IO) {
             return status;
@@ -156,7 +156,8 @@ static int cow_mount(struct esk_tree *tree,
 }
 
 /// Takes levels off while the root has one child, which becomes the root.
-/// (mu-Tree, Algorithm 5.) After a merge it may already be in tree->page.
+/// (mu-Tree, Algorithm 5.) After a merge the child may already be in
+/// tree->page.
 static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                        struct esk_btree_node *node) {
     while (tree->now.height > 1 && esk_btree_count(node) <= 1) {
@@ -275,10 +276,10 @@ static void bytes_swap(uint8_t *a, uint8_t *b, uint16_t count) {
     }
 }
 
-/// Of the two nodes the one that has the child in tree->page stays with it,
-/// and the page is appended. The other one begins the next page, which goes
-/// on up (Algorithm 4, lines 25 to 33). A left node that did not change stays
-/// where it is, and nothing is appended.
+/// The node that has the child in tree->page stays in that page, which is
+/// appended. The other node begins the next page, with the rest of the path
+/// (Algorithm 4, lines 25 to 33). A left node that did not change is not
+/// written, and nothing is appended.
 static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
                     struct esk_tree_work *right, bool changed,
                     uint32_t *left_address, uint32_t *right_address) {
@@ -306,8 +307,8 @@ static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
     return ESK_OK;
 }
 
-/// Copies a node of the path into tree->page, where its children are named
-/// by address: the page they shared is another one now.
+/// Copies a node of the path into tree->page. Its children are named by
+/// address, because the page that they shared is another one now.
 static void node_gather(struct esk_tree *tree,
                         const struct esk_btree_node *from, uint8_t level,
                         uint32_t address) {
@@ -326,7 +327,7 @@ static void node_gather(struct esk_tree *tree,
     }
 }
 
-/// Takes the page that the path is gathered in; the root stays in RAM.
+/// Takes the page in which the path is gathered; the root stays cached.
 static int mu_take(struct esk_tree *tree) {
     struct esk_tree_work root = {.pinned = false};
     struct esk_btree_node node;
@@ -339,7 +340,7 @@ static int mu_take(struct esk_tree *tree) {
     return status;
 }
 
-/// A class a level; the root's slot is all that is left of a frame.
+/// A class for each level; the root's slot is the rest of a frame.
 static void mu_pool_carve(struct esk_tree *tree) {
     struct esk_pool *pool = &tree->pool;
     uint32_t hits = pool->hits;

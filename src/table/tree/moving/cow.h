@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the stores whose nodes move share with their collector.
+/// Shared by the copy-on-write stores and their collector.
 #ifndef ESK_TABLE_TREE_MOVING_COW_H
 #define ESK_TABLE_TREE_MOVING_COW_H
 
 #include "table/tree/tree.h"
 
-/// Appends a page of the tree. root: the root is on it; outside of batches it
-/// takes effect.
+/// Appends a page of the tree. root: the page has the root, and commits outside
+/// of batches.
 int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
                         uint32_t *address);
 
 /* room.c */
 
-/// Counts the bad blocks, at first and when more may be; first takes back what
-/// a cut left.
-/// Costs    a look at the mark of every block.
+/// Counts the bad blocks, in the first call and when there may be more. The
+/// first call also erases what an interrupted change left.
+/// Costs    a read of the mark of every block.
 void esk_tree_bad_count(struct esk_tree *tree);
 
-/// Pages kept for blocks that go bad: whole ones. Media that overwrite replace
-/// theirs themselves.
+/// Pages reserved for blocks that go bad, whole blocks. Media that overwrite
+/// replace bad blocks themselves.
 uint32_t esk_tree_spare_pages(const struct esk_tree *tree);
 
 /// Pages of the region's good blocks.
@@ -28,8 +28,8 @@ static inline uint32_t esk_tree_good_pages(const struct esk_tree *tree) {
     return esk_ring_pages(&tree->ring) - tree->bad_pages;
 }
 
-/// The same without those kept for blocks to go bad, or for what a cut tears:
-/// a block at least.
+/// The same without the pages reserved for blocks that go bad or are torn by
+/// power loss: at least a block.
 static inline uint32_t esk_tree_sure_pages(const struct esk_tree *tree) {
     uint32_t all = esk_tree_good_pages(tree);
     uint32_t spare = esk_tree_spare_pages(tree);
@@ -38,15 +38,14 @@ static inline uint32_t esk_tree_sure_pages(const struct esk_tree *tree) {
     return all > spare ? all - spare : 0;
 }
 
-/// Pages that are to be appended before any other.
+/// Pages in the write cache, which are appended before any other.
 static inline uint32_t esk_tree_kept_pages(const struct esk_tree *tree) {
     return esk_tree_kept(tree) != NULL ? esk_tree_kept(tree)->count : 0;
 }
 
 /* collect.c */
 
-/// Nodes that the region can hold, in `height` levels, with room left for the
-/// collector.
+/// Most nodes of the region in `height` levels, with room for the collector.
 uint32_t esk_tree_nodes_max(const struct esk_tree *tree, uint8_t height);
 
 /// Makes room for `pages` appends, moving live pages away from the tail.
@@ -55,31 +54,32 @@ uint32_t esk_tree_nodes_max(const struct esk_tree *tree, uint8_t height);
 ///          for each page at the tail a read and height reads.
 int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages);
 
-/// Collects ahead of need, if that is due: for esk_volume_step.
+/// Collects ahead, if that is due: for esk_volume_step.
 int esk_tree_collect_step(void *tree, bool *done);
 
-/// Gives up the pages below `position`: none is live.
-/// Returns  ESK_OK; ESK_E_IO: nothing was given up.
+/// Drops the pages below `position`: none is live.
+/// Returns  ESK_OK; ESK_E_IO: nothing was dropped.
 int esk_tree_tail_drop(struct esk_tree *tree, uint32_t position);
 
 /* sweep.c: wandering */
 
-/// Does a step of the sweep: writes anew the leaves that follow the last one it
-/// wrote, and what is above them, `pages` pages at most.
-/// tail     NULL; else if the leaf at the end of that path, which is at the
-///          tail, is not near those, it is moved, with what follows it there.
+/// Does a step of the sweep: writes again the leaves after the last one that it
+/// wrote, and the nodes above them, `pages` pages at most.
+/// tail     NULL; else a path to a leaf at the tail: if this leaf is not near
+///          the next ones, it is moved instead, with those of the leaves after
+///          it that are also there.
 /// Returns  ESK_OK; ESK_NOT_FOUND: nothing was moved; ESK_E_IO and what
 ///          appending returns.
 int esk_tree_sweep(struct esk_tree *tree, uint16_t pages,
                    const struct esk_tree_path *tail);
 
-/// Has the sweep hear of nodes that the tree grew by: each is moved once more,
-/// else a pass, which counts nodes, would take more than a lap where they are
-/// many. The first pass begins when half of a lap was written.
+/// Reports nodes by which the tree grew to the sweep: each counts as one more
+/// to move, because a pass, which counts nodes, would else take more than a
+/// lap. The first pass begins after half of a lap.
 void esk_tree_sweep_pace(struct esk_tree *tree);
 
-/// Reads the page at `address` for moving it. It is verified even where other
-/// loads are trusted, since it gets a new checksum.
+/// Verifies the page at `address` before it is moved, even if other loads are
+/// trusted, because it gets a new checksum.
 int esk_tree_page_verify(struct esk_tree *tree, uint32_t address);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the two collectors of moving trees share: how much room there is, and
-/// what a cut left. Blocks that are bad are no room, and for some to go bad
-/// room is kept: the nodes that are there when they do are still to be moved.
+/// Shared by the collectors of copy-on-write trees: how much room there is, and
+/// what to erase after power loss. Bad blocks are no room, and some room is
+/// reserved for blocks that go bad: their live nodes must be moved.
 #include "base/inline.h"
 #include "table/tree/moving/cow.h"
 #include "table/tree/plan/collector.h"
@@ -12,8 +12,8 @@ static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
     return esk_volume_geometry(tree->table.volume)->block_pages;
 }
 
-/// Takes back what a cut, or a batch that was not committed, left behind the
-/// root in effect.
+/// Erases the pages after the committed root: of a change that power loss cut
+/// short, or of an uncommitted batch.
 static void torn_take_back(struct esk_tree *tree) {
     struct esk_ring *ring = &tree->ring;
     uint32_t from = tree->committed + 1u; /* 0: there is no root */

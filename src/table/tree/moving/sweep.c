@@ -9,45 +9,46 @@
 ///
 ///     1. leaves of N1, 2. N1', 3. leaves of N2, 4. N2', ... P', ... root'
 ///
-/// A step writes the leaves that follow the one it wrote last, whatever their
-/// age, the nodes of level 2 above them, and once for all what is above those:
-/// that takes effect with the root, as every change does. The root says which
-/// leaf was the last, and when the next step is due, so a mount goes on there.
+/// A step writes the leaves that follow the last one it wrote, whatever their
+/// age, then the nodes of level 2 above them, and once the nodes above those.
+/// The root commits all of it, as for every change. The root stores which leaf
+/// was the last, and when the next step is due, so a mount continues there.
 ///
-/// A leaf that the last pass wrote, and that was not changed since, tells how
-/// old what is left can be: leaves behind it were written later, by that pass
-/// or by changes, and those before it by this one. So the tail is put there
-/// without a look at the pages in between.
+/// If the step finds a leaf that the last pass wrote and that was not changed
+/// since, the age of all other leaves is bounded: leaves after it in key order
+/// were written later, by that pass or by changes, and those before it by this
+/// pass. So the tail moves to this leaf's position, without reading the pages
+/// in between.
 ///
-/// A node that cannot be read is passed over with all that is below it.
+/// A node that cannot be read is skipped, with all nodes below it.
 #include "base/inline.h"
 #include "base/scale.h"
 #include "table/tree/moving/cow.h"
 #include "table/tree/plan/collector.h"
 
-enum { NODES_MAX = 8 }; ///< lowest inner nodes that one step goes over
+enum { NODES_MAX = 8 }; ///< lowest inner nodes of one step
 
-/// An entry of a node, and where its child is now.
+/// An entry of a node, and the new address of its child.
 struct moved {
     uint32_t address;
     uint16_t index;
 };
 
-/// What a step has written so far.
+/// Progress of a step.
 struct step {
     struct moved moved[NODES_MAX];
-    uint32_t near;  ///< it ends at a leaf behind this position
+    uint32_t near;  ///< the step ends at a leaf after this position
     uint32_t below; ///< no page below is live any more
     uint16_t most;  ///< pages
     uint16_t pages; ///< leaves, and nodes of level 2
-    uint16_t nodes; ///< the same, but of the latter those that are done
-    uint8_t above;  ///< pages that are to be written after a leaf
-    uint8_t count;  ///< of `moved`
-    bool ended;     ///< at `near`
+    uint16_t nodes; ///< the same, but only the completed nodes of level 2
+    uint8_t above;  ///< pages to write after a leaf
+    uint8_t count;  ///< entries of `moved`
+    bool ended;     ///< it ended at `near`
 };
 
-/// Positions of a lap that changes and the sweep share: the head passes over
-/// those of bad blocks.
+/// Positions of a lap that changes and the sweep share: all but those of bad
+/// blocks.
 static ESK_OUT_OF_LINE uint32_t lap_pages(const struct esk_tree *tree) {
     uint32_t good = esk_tree_good_pages(tree);
     uint32_t rest = 0;
@@ -58,13 +59,13 @@ static ESK_OUT_OF_LINE uint32_t lap_pages(const struct esk_tree *tree) {
                       : 1u;
 }
 
-/// Pages that the head goes on by while `nodes` nodes are due to be swept.
+/// By how many pages the head goes on while `nodes` nodes are swept.
 static uint32_t lag_of(const struct esk_tree *tree, uint32_t nodes) {
     uint32_t all = tree->now.paced;
     uint32_t lap = lap_pages(tree);
     uint32_t rest = 0;
     if (tree->now.due < lap) {
-        lap /= 2u; /* the first pass is over with the first lap */
+        lap /= 2u; /* the first pass ends with the first lap */
     }
     return nodes * (lap / all) + esk_scale(nodes, lap % all, all, &rest);
 }
@@ -84,7 +85,7 @@ void esk_tree_sweep_pace(struct esk_tree *tree) {
     }
 }
 
-/// Puts off the next step for what this one moved.
+/// Postpones the next step by the nodes that this one moved.
 static void due_put_off(struct esk_tree *tree, const struct step *step) {
     if (step->near == ESK_PAGE_NONE) {
         tree->now.due += lag_of(tree, step->nodes);
@@ -96,8 +97,8 @@ static ESK_OUT_OF_LINE bool step_goes_on(const struct step *step) {
            (step->pages == 0 || step->pages + step->above < step->most);
 }
 
-/// Whether the leaf was written by the last pass of the sweep, so that those
-/// behind it in the order of keys are younger.
+/// Whether the last pass of the sweep wrote the leaf, so that the leaves after
+/// it in key order are younger.
 static bool is_in_order(const struct esk_tree *tree, const uint8_t *page,
                         uint32_t address) {
     return (page[ESK_TREE_PAGE_FLAGS] &
@@ -106,7 +107,7 @@ static bool is_in_order(const struct esk_tree *tree, const uint8_t *page,
            address >= tree->now.order;
 }
 
-/// Writes the node's children from `index` on. A lost one stays where it is.
+/// Writes the node's children from `index` on. A lost child is skipped.
 static int children_move(struct esk_tree *tree,
                          const struct esk_btree_node *node, uint16_t index,
                          struct step *step) {
@@ -181,8 +182,8 @@ static int node_move(struct esk_tree *tree, uint32_t *address, uint16_t index,
     return status;
 }
 
-/// Has the path's node of level 3, and what is above it, written with the
-/// places of the children that were moved.
+/// Writes the path's node of level 3, and the nodes above it, with the
+/// addresses of the moved children.
 static int parent_move(struct esk_tree *tree, const struct step *step) {
     struct esk_tree_edit edit = {.level = 3};
     struct esk_tree_spot *spot = &edit.spot;
@@ -194,8 +195,8 @@ static int parent_move(struct esk_tree *tree, const struct step *step) {
     return esk_tree_change(tree, &edit);
 }
 
-/// Goes over some of the nodes below the path's node of level 3, from its
-/// entry on, and has what is above them written.
+/// Moves some of the nodes below the path's node of level 3, from its entry on,
+/// and writes the nodes above them.
 /// Returns  ESK_OK; ESK_NOT_FOUND: nothing was moved.
 static int nodes_move(struct esk_tree *tree, struct step *step) {
     uint16_t from = tree->path.index[1];
@@ -228,9 +229,9 @@ static int nodes_move(struct esk_tree *tree, struct step *step) {
     return parent_move(tree, step);
 }
 
-/// Has tree->path lead to a leaf further on than the path's node of `level`,
-/// past nodes that cannot be read.
-/// Returns  ESK_OK; ESK_END; ESK_E_CORRUPT: the root cannot; ESK_E_IO.
+/// Moves tree->path to a leaf after the path's node of `level`, past nodes that
+/// cannot be read.
+/// Returns  ESK_OK; ESK_END; ESK_E_CORRUPT: the root cannot be read; ESK_E_IO.
 static int path_turn(struct esk_tree *tree, uint8_t level) {
     int status = ESK_E_CORRUPT;
     while (status == ESK_E_CORRUPT && level < tree->now.height) {
@@ -260,10 +261,10 @@ static int swept_key(struct esk_tree *tree) {
     return status;
 }
 
-/// Whether the leaf that takes `key`, the first one of that which was swept
-/// last, is that one: the entry for it in spot->node begins no later. Else that
-/// one is gone, or the smallest keys of the node were put since: then nothing
-/// is known of the order of leaves.
+/// Whether the leaf whose range contains `key`, the first key of the leaf that
+/// was swept last, is that leaf: its entry in spot->node is not above `key`. If
+/// not, that leaf is gone, or smaller keys were put since, and the order of
+/// leaves is unknown.
 static bool was_swept(struct esk_tree *tree, const struct esk_tree_spot *spot,
                       const uint8_t *key) {
     const uint8_t *first = esk_btree_key(&spot->node, tree->path.index[1]);
@@ -275,9 +276,9 @@ static bool was_swept(struct esk_tree *tree, const struct esk_tree_spot *spot,
     return false;
 }
 
-/// Has tree->path lead to the leaf that is to be moved next. If the last one
-/// cannot be read that is the one at the end of `tail`.
-/// Returns  as path_turn; ESK_NOT_FOUND: not known.
+/// Moves tree->path to the next leaf to move. If the last swept leaf cannot be
+/// read, that is the leaf at the end of `tail`.
+/// Returns  as path_turn; ESK_NOT_FOUND: unknown.
 static int next_find(struct esk_tree *tree, const struct esk_tree_path *tail) {
     struct esk_tree_spot spot;
     const uint8_t *key = NULL;
@@ -288,7 +289,7 @@ static int next_find(struct esk_tree *tree, const struct esk_tree_path *tail) {
                 return status == ESK_E_IO ? status : ESK_NOT_FOUND;
             }
             tree->path = *tail;
-            tree->now.order = tree->ring.head; /* leaves between are left out */
+            tree->now.order = tree->ring.head; /* leaves between are skipped */
             return ESK_OK;
         }
         key = tree->probe;
@@ -308,13 +309,13 @@ static int next_find(struct esk_tree *tree, const struct esk_tree_path *tail) {
         if (status != ESK_END || key == NULL) {
             return status;
         }
-        tree->now.swept = ESK_PAGE_NONE; /* it begins anew */
+        tree->now.swept = ESK_PAGE_NONE; /* the next pass begins */
         tree->now.paced = tree->now.nodes;
         key = NULL;
     }
 }
 
-/// Whether the leaf at the end of `tail` is among those that come next.
+/// Whether the leaf at the end of `tail` is among the next ones.
 static bool is_near(const struct esk_tree *tree,
                     const struct esk_tree_path *tail) {
     const struct esk_tree_path *path = &tree->path;
@@ -337,7 +338,7 @@ int esk_tree_sweep(struct esk_tree *tree, uint16_t pages,
         tree->path = *tail;
         step.near = tree->ring.tail + pages - 1u;
     } else if (tree->now.due > tree->ring.head) {
-        tree->now.due = tree->ring.head; /* so is the next time of its leaves */
+        tree->now.due = tree->ring.head; /* so its leaves are due early again */
     }
     if (status == ESK_OK && tree->now.height == 2) {
         uint32_t address = tree->now.root;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The collector where it meets little or nothing: trees of one leaf, roots
-/// that grow old, reads that fail, blocks that are gone.
+/// The collector in rare cases: trees of one leaf, old roots, reads that fail,
+/// bad blocks.
 #include "table/tree/tree.h"
 #include "test/harness/tree_fixture.h"
 
@@ -11,8 +11,8 @@ static void verify(struct esk_model_tree *model) {
     ESK_CHECK_INT(esk_sim_violations(model->sim), 0);
 }
 
-/// A root grows old under batches that are aborted: their pages move the head
-/// on, and the tree stays where it is until the collector comes by.
+/// A root gets old during batches that are aborted: their pages move the head
+/// on, and the tree does not move until the collector reaches it.
 ESK_TEST(root_that_is_as_old_as_the_ring_is_moved) {
     for (uint8_t run = 0; run < 6; run++) {
         struct esk_model_tree model;
@@ -64,7 +64,7 @@ static void high_start(struct esk_model_tree *model) {
     ESK_CHECK(stats.height > 3);
 }
 
-ESK_TEST(wandering_tree_tells_its_room_before_its_first_change) {
+ESK_TEST(wandering_tree_reports_its_room_before_its_first_change) {
     struct esk_model_tree model;
     struct esk_tree_stats before;
     struct esk_tree_stats after;
@@ -77,7 +77,7 @@ ESK_TEST(wandering_tree_tells_its_room_before_its_first_change) {
     esk_model_tree_free(&model);
 }
 
-/// What is wrong with a node.
+/// Kind of damage to a node.
 enum wrong {
     UNREADABLE, ///< it does not verify
     EMPTY,      ///< it verifies and has no entry
@@ -133,7 +133,7 @@ static uint32_t nodes_damage(struct esk_model_tree *model, enum wrong wrong,
     return found;
 }
 
-/// Whether the row of key `number` can be read; it is the model's then.
+/// Whether the row of key `number` can be read; sets the model's row to it.
 static bool key_is_there(struct esk_model_tree *model, uint32_t number) {
     uint8_t key[64];
     uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
@@ -148,8 +148,8 @@ static bool key_is_there(struct esk_model_tree *model, uint32_t number) {
     return status == ESK_OK;
 }
 
-/// Changes rows that can be read for some laps: none is refused, and none is
-/// lost beside what was.
+/// Changes readable rows for some laps: none is refused, and no further row is
+/// lost.
 static void laps_run(struct esk_model_tree *model) {
     static bool there[600];
     struct esk_tree_stats stats;
@@ -174,7 +174,7 @@ static void laps_run(struct esk_model_tree *model) {
     }
 }
 
-ESK_TEST(sweep_passes_over_nodes_that_cannot_be_read) {
+ESK_TEST(sweep_skips_nodes_that_cannot_be_read) {
     struct esk_model_tree model;
     struct esk_sim *whole = NULL;
     static struct esk_model_tree before;
@@ -212,7 +212,7 @@ ESK_TEST(first_change_whose_reads_fail_can_be_made_again) {
         ESK_CHECK(esk_model_tree_remount(&model));
         read_fails_as = ways[way];
         read_fails = read / 2 + 1;
-        read_fails_more = way; /* bytes that prove nothing are read again */
+        read_fails_more = way; /* invalid bytes are read again */
         int status = esk_model_tree_put(&model, read);
         read_fails = 0;
         read_fails_more = 0;
@@ -224,13 +224,13 @@ ESK_TEST(first_change_whose_reads_fail_can_be_made_again) {
             verify(&model);
         }
     }
-    /* What the collector cannot read it passes over. */
+    /* The collector skips what it cannot read. */
     ESK_CHECK(failed[0] > 100);
     verify(&model);
     esk_model_tree_free(&model);
 }
 
-/// Changes rows that are there until one is refused, 400 at most.
+/// Changes existing rows until one is refused, 400 at most.
 static int changes_until(struct esk_model_tree *model) {
     int status = ESK_OK;
     for (uint32_t i = 0; i < 400 && status == ESK_OK; i++) {
@@ -239,7 +239,7 @@ static int changes_until(struct esk_model_tree *model) {
     return status;
 }
 
-/// Blocks go until there is no room for what is there.
+/// Blocks go bad until there is no room for the nodes.
 ESK_TEST(full_tree_whose_blocks_go_bad_is_worn_and_can_be_read) {
     for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
         struct esk_model_tree model;
@@ -260,7 +260,7 @@ ESK_TEST(full_tree_whose_blocks_go_bad_is_worn_and_can_be_read) {
         ESK_CHECK_INT(status, ESK_E_WORN);
         ESK_CHECK(gone > 1);
         verify(&model);
-        /* A mount finds no more than a little room. */
+        /* A mount finds only a little room. */
         ESK_CHECK(esk_model_tree_remount(&model));
         verify(&model);
         ESK_CHECK_INT(changes_until(&model), ESK_E_WORN);
@@ -269,8 +269,8 @@ ESK_TEST(full_tree_whose_blocks_go_bad_is_worn_and_can_be_read) {
     }
 }
 
-/// A tree without a row, of a region of which bad blocks leave too little for
-/// the first one to be changed.
+/// A tree without a row, in a region whose bad blocks leave too little room to
+/// change the first one.
 ESK_TEST(first_row_is_refused_where_bad_blocks_leave_no_room) {
     for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
         struct esk_model_tree model;

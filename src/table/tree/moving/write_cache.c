@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The write cache of moving trees: pages that a change would append wait in
-/// their frames, pinned (mutree-2007, section 5.3).
+/// The write cache of copy-on-write trees: pages that a change would append
+/// wait in their frames, pinned (mutree-2007, section 5.3).
 ///
 ///     put a    | leaf 1 | inner 1 | root |
 ///     put b    | leaf 1 | inner 1 |        | leaf 2 | inner 2 | root' |
 ///     flush    leaf 1, inner 1, leaf 2, inner 2, root'   --> ring's head
 ///
-/// A page that waits has the address of its frame, which no position is, so
-/// it is found where every page is: in the pool. A change replaces what it
-/// changes, here as on the medium: it works on copies, so it can fail and
-/// nothing has happened, and what it replaced leaves the cache unwritten.
+/// A cached page has the number of its frame as its address, which no position
+/// has. So the pool finds it as it finds every page. A change works on copies,
+/// as on the medium: so a change that fails has changed nothing, and a replaced
+/// page leaves the cache unwritten.
 ///
 /// Invariants
-///  1. Pages wait in the order they were made in. A page names older ones
-///     only, so that is an order to write them in: each gets its position, and
-///     the pages behind it hear of that.
-///  2. The youngest page has the root. Only it takes effect, so a cut leaves
-///     the tree of a flush, whole.
-///  3. Between changes at most `most` pages wait, and a frame or two are left
-///     for reads. A change that finds none left is made anew without a cache,
-///     after a flush.
+///  1. Pages are in the order in which they were made. A page refers only to
+///     older pages, so they can be written in this order: each gets its
+///     position, and the references in later pages are updated.
+///  2. The youngest page has the root. Only this page commits, so after power
+///     loss the tree is that of a complete flush.
+///  3. Between changes at most `most` pages are cached, and a frame or two are
+///     left for reads. A change that finds too few frames is repeated without
+///     the cache, after a flush.
 #include "table/tree/moving/cow.h"
 
 static uint8_t *page_of(const struct esk_tree *tree, uint8_t frame) {
@@ -32,14 +32,14 @@ static uint32_t address_of(uint8_t frame) {
     return ESK_TREE_KEPT_FIRST + frame;
 }
 
-/// Lets go of the page at `at` of the list; the caller closes the gap.
+/// Releases the page at `at` of the list; the caller closes the gap.
 static void page_drop(struct esk_tree *tree, uint8_t at) {
     uint8_t frame = esk_tree_kept(tree)->pages[at].frame;
     esk_pool_forget(&tree->pool, address_of(frame));
     esk_pool_unpin(&tree->pool, frame);
 }
 
-/// Names the child at `from` by `to` in the pages from `at` on.
+/// Replaces the child address `from` by `to` in the pages from `at` on.
 static void parents_point(struct esk_tree *tree, uint8_t at, uint32_t from,
                           uint32_t to) {
     for (; at < esk_tree_kept(tree)->count; at++) {
@@ -75,7 +75,7 @@ static int cache_flush(struct esk_tree *tree) {
             esk_pool_unpin(&tree->pool, frame);
             done++;
             parents_point(tree, done, from, to);
-            tree->changes++; /* no path is to be trusted */
+            tree->changes++; /* no path is valid any more */
         }
     }
     kept->count = (uint8_t)(kept->count - done);
@@ -101,7 +101,7 @@ static int cache_begin(struct esk_tree *tree, bool through) {
     }
     kept->through = through || pages > kept->most;
     if (kept->count > 0) {
-        /* The root that waits is replaced. */
+        /* The cached root is replaced. */
         uint8_t more = esk_tree_shares(tree) ? 1 : (uint8_t)(height - 1u);
         if (kept->through || kept->count + more > kept->most) {
             ESK_TRY(cache_flush(tree));
@@ -131,11 +131,11 @@ static int cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
     struct esk_pool *pool = &tree->pool;
     if (kept->count - kept->replaced >= kept->most ||
         (esk_tree_is_lru_n(tree) && kept->height != tree->now.height)) {
-        /* The pool is about to be carved anew, so nothing may wait in it. */
+        /* The pool will be carved again, so no page may be in it. */
         return ESK_E_NO_MEMORY;
     }
     if (tree->page != NULL && !root) {
-        /* The page goes on up the path, and is another one then. */
+        /* The page is changed further on the way up: cache a copy. */
         uint8_t *copy = NULL;
         ESK_TRY(esk_pool_take(pool, &copy, &frame));
         memcpy(copy, tree->page, pool->page_bytes);
@@ -156,7 +156,7 @@ static void cache_replace(struct esk_tree *tree, uint32_t address,
     struct esk_tree_kept *kept = esk_tree_kept(tree);
     for (uint8_t i = 0; i < kept->count; i++) {
         uint8_t frame = kept->pages[i].frame;
-        /* A page lives as long as its lowest node (section 3.3). */
+        /* A page is live as long as its lowest node (section 3.3). */
         if (address_of(frame) == address && !kept->pages[i].replaced &&
             page_of(tree, frame)[ESK_TREE_PAGE_LOW] == level) {
             kept->pages[i].replaced = true;

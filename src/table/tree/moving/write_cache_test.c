@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The write cache: what it saves, what a cut leaves, what failures change.
+/// The write cache: what it saves, and the effect of cuts and failures.
 #include "test/harness/arena.h"
 #include "test/harness/tree_fixture.h"
 
@@ -9,7 +9,7 @@ static const uint8_t stores[] = {ESK_STORE_WANDERING, ESK_STORE_MU};
 
 enum { FRAMES = 10, ROWS = 200 };
 
-/// 200 rows on the medium, and a front that can fail.
+/// 200 rows on the medium, and a device in front that can fail.
 static void cached_start(struct esk_model_tree *model, uint8_t store,
                          uint8_t policy) {
     struct esk_model_tree_table table = model_tree_plain(store);
@@ -35,7 +35,7 @@ static uint8_t height_of(const struct esk_model_tree *model) {
     return stats.height;
 }
 
-/// Takes the table up as after a cut, and holds it against `model`.
+/// Mounts the table after a cut, and compares it with `model`.
 static void cut_verify(struct esk_model_tree *model,
                        const struct esk_model_tree_expected *expected) {
     model->in_batch = false;
@@ -79,7 +79,7 @@ ESK_TEST(cut_leaves_what_was_synced_and_no_half_of_the_rest) {
     }
 }
 
-ESK_TEST(close_writes_what_waits) {
+ESK_TEST(close_writes_the_write_cache) {
     struct esk_model_tree model;
     cached_start(&model, ESK_STORE_WANDERING, ESK_TREE_LRU_P);
     uint32_t before = programs(&model);
@@ -92,7 +92,7 @@ ESK_TEST(close_writes_what_waits) {
     esk_model_tree_free(&model);
 }
 
-/// The flush fails at each of its programs; what waits is read and written
+/// The flush fails at each of its programs; cached pages are read, and written
 /// later.
 ESK_TEST(flush_that_fails_loses_nothing_and_is_done_again) {
     uint32_t failed = 0;
@@ -144,8 +144,8 @@ ESK_TEST(change_whose_flush_fails_is_refused_and_can_be_called_again) {
     }
 }
 
-/// What waits is written when a reader is opened: it shows the tree as it was
-/// then.
+/// The cache is written when a reader is opened: the reader shows the tree of
+/// that moment.
 ESK_TEST(reader_shows_the_tree_as_it_was_when_it_was_opened) {
     for (size_t s = 0; s < 2; s++) {
         struct esk_model_tree model;
@@ -174,7 +174,7 @@ ESK_TEST(reader_shows_the_tree_as_it_was_when_it_was_opened) {
     }
 }
 
-/// Batches: their pages wait as others do; abort forgets them, commit writes.
+/// Batches: their pages are cached, too; abort drops them, commit writes them.
 ESK_TEST(batch_waits_and_is_whole_or_nothing) {
     for (uint32_t variant = 0; variant < 12; variant++) {
         struct esk_model_tree model;
@@ -204,8 +204,8 @@ ESK_TEST(batch_waits_and_is_whole_or_nothing) {
     }
 }
 
-/// Random calls; after each sync and commit the power goes.
-ESK_TEST(what_a_sync_or_a_commit_said_is_there_is_there) {
+/// Random calls; after each sync and commit the power is cut.
+ESK_TEST(synced_and_committed_changes_survive_power_loss) {
     for (uint32_t variant = 0; variant < 16; variant++) {
         struct esk_model_tree model;
         uint32_t cuts = 0;

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// What the collector of a moving tree keeps free: for the stores, which do,
-/// and for the plan, which says so before there is a tree.
+/// What the collector of a copy-on-write tree keeps free: for the stores, and
+/// for the plan.
 #ifndef ESK_TABLE_TREE_PLAN_COLLECTOR_H
 #define ESK_TABLE_TREE_PLAN_COLLECTOR_H
 
 #include <stdint.h>
 
 enum esk_collector_shares {
-    ESK_COLLECTOR_SLACK = 64, ///< one of so many pages is kept free beside
-    ESK_COLLECTOR_SPARE = 64, ///< one of so many blocks, or one, to go bad
+    ESK_COLLECTOR_SLACK = 64, ///< one page in so many is kept free as well
+    ESK_COLLECTOR_SPARE = 64, ///< one block in so many, at least one, may go
+                              ///< bad
     ESK_COLLECTOR_STEP_LEAST = 8,
     ESK_COLLECTOR_BLOCK_LEAST = 16,
 };
 
-/// Pages of the least region a tree is created in.
+/// Pages of the smallest region of a tree.
 enum esk_tree_pages_min {
     ESK_TREE_PAGES_MIN = 8,
-    ESK_TREE_MU_PAGES_MIN = 10, ///< beside blocks, and one of ESK_TREE_MU_SHARE
+    ESK_TREE_MU_PAGES_MIN = 10, ///< and blocks, and 1 in ESK_TREE_MU_SHARE
     ESK_TREE_MU_SHARE = 31,
-    ESK_TREE_WANDERING_PAGES_MIN = 38, ///< beside two blocks
+    ESK_TREE_WANDERING_PAGES_MIN = 38, ///< and two blocks
 };
 
-/// Of `pages`, those that nodes and the collector share: all but what is kept
-/// for blocks to go bad, or for what a cut tears.
+/// Of `pages` pages, those for nodes and the collector: all but the pages
+/// reserved for blocks that go bad or are torn by power loss.
 static inline uint32_t esk_collector_sure(uint32_t pages,
                                           uint32_t block_pages) {
     uint32_t spare = pages / ESK_COLLECTOR_SPARE + block_pages;
@@ -32,17 +33,18 @@ static inline uint32_t esk_collector_sure(uint32_t pages,
     return pages > spare ? pages - spare : 0;
 }
 
-/// Pages that the collector programs in a call at most: two blocks. Blocks of a
-/// few pages count for ESK_COLLECTOR_BLOCK_LEAST.
+/// Most pages that the collector programs in a call: two blocks. A block of few
+/// pages counts as ESK_COLLECTOR_BLOCK_LEAST.
 static inline uint32_t esk_collector_call(uint32_t block_pages) {
     uint32_t least = ESK_COLLECTOR_BLOCK_LEAST;
     return 2u * (block_pages < least ? least : block_pages);
 }
 
-/// Pages that a step of a wandering tree's sweep programs at most. Its room is
-/// kept free, and it writes a path, as the change after it does: the root of
-/// twice what those take in `pages` loses least, a power of two near it little
-/// more. A block and a few pages can end with a block.
+/// Most pages that a step of a wandering tree's sweep programs. Room for a step
+/// is kept free, and each step writes a path, as does the change after it. The
+/// cost is least near the square root of the product of `pages` and the paths,
+/// over 2; a power of two near that costs little more. A step of a block and a
+/// few pages can end with a block.
 static inline uint32_t esk_collector_step(uint32_t pages, uint32_t block_pages,
                                           uint32_t height) {
     uint32_t step = 1;
@@ -66,9 +68,9 @@ static inline uint32_t esk_collector_lap(uint32_t pages, uint32_t block_pages,
     return pages > kept ? pages - kept : 1u;
 }
 
-/// Nodes that a lap moves at most: a step and the change that follows it write
-/// a path each, and end with a block. Where nodes of level 3 are many, more
-/// steps end with one of those.
+/// Most nodes that a lap moves: a step and the change after it write a path
+/// each, and end with a block. If there are many nodes of level 3, more steps
+/// end at one of these.
 static inline uint32_t esk_collector_swept(uint32_t pages, uint32_t block_pages,
                                            uint32_t height) {
     uint32_t lap = esk_collector_lap(pages, block_pages, height);

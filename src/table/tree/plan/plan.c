@@ -5,16 +5,16 @@
 ///
 ///     page:  | envelope | root ... | level 2: k(1-k) | level 1: k      |
 ///
-/// Entries a node follow from its bytes; a product of them over the levels
+/// The bytes of a node give its entries; the product of entries over the levels
 /// gives rows. Three products matter:
 ///
 ///     full nodes                the most rows of a height: the least height
 ///     2 * half-full nodes       the least rows of a height: the most height
-///     full root * half-full     what a height holds however rows arrive
+///     full root * half-full     rows that fit in whatever order they arrive
 ///
-/// A tree can stop growing: with a large k the root gets no room for two
-/// children. So the third product, over the heights that can be, is what a k
-/// is good for.
+/// A tree can stop growing: with a large k the root has no room for two
+/// children. So k is judged by the largest third product over all possible
+/// heights.
 #include <stddef.h>
 
 #include "esker/assert.h"
@@ -28,15 +28,15 @@ enum {
     PERCENT = 100,
     MILLI = 1000,
     STEP_COUNT = 20,  ///< of the table below
-    ROUNDS = 64,      ///< of an iteration that falls fast
-    SPARE_BLOCKS = 2, ///< one written, one erased ahead
+    ROUNDS = 64,      ///< of an iteration that decreases fast
+    SPARE_BLOCKS = 2, ///< one in use, one erased ahead
     FIXED_PAGES = 11, ///< in place: journal, list and slots, and a root's move
 };
 
-/// Share of pages still live when their turn comes, in thousandths, by the
-/// share of live pages in the region, in steps of 1 / STEP_COUNT: the root
-/// v of v = exp((v - 1) / u), rounded up. Pages die by uniformly random
-/// updates and the oldest block is regained first.
+/// Share of a block's pages that are still live when the block is the oldest,
+/// in thousandths, by the share of live pages in the region, in steps of 1 /
+/// STEP_COUNT: the root v of v = exp((v - 1) / u), rounded up. Updates are
+/// uniformly random, and the oldest block is collected first.
 static const uint16_t live_milli[STEP_COUNT + 1] = {
     0,   1,   1,   2,   7,   20,  41,  71,  108, 152,  204,
     261, 325, 394, 467, 546, 629, 716, 807, 902, 1000,
@@ -74,7 +74,7 @@ static uint16_t entries_in(const struct esk_tree_need *need, uint8_t level,
     return (uint16_t)((unsigned)(bytes - need->node_header_bytes) / entry);
 }
 
-/// The level's part of what the levels below it left.
+/// The level's part of the room that the levels below it left.
 static uint16_t part_of(uint16_t rest, uint8_t k_percent) {
     return (uint16_t)((uint32_t)rest * k_percent / (uint32_t)PERCENT);
 }
@@ -119,12 +119,12 @@ void esk_tree_plan_headers(struct esk_tree_need *need) {
     }
 }
 
-/// What a node that came from a split holds at least.
+/// Fewest entries of a node after a split.
 static uint16_t half(uint16_t entries) {
     return (uint16_t)((entries + 1u) / 2u);
 }
 
-/// Whether a tree can have `height`: every node takes two entries.
+/// Whether a tree can have `height`: every node has room for two entries.
 static int height_can_be(const struct esk_tree_need *need, uint8_t k_percent,
                          uint8_t height) {
     for (uint8_t level = 1; level <= height; level++) {
@@ -136,7 +136,7 @@ static int height_can_be(const struct esk_tree_need *need, uint8_t k_percent,
 }
 
 /// Rows of a tree of `height` whose root is full and whose other nodes are
-/// filled to `fill` percent; 0: as a split leaves them.
+/// filled to `fill` percent; 0: half, as after a split.
 static uint32_t rows_of(const struct esk_tree_need *need, uint8_t k_percent,
                         uint8_t height, uint8_t fill) {
     uint32_t rows = esk_tree_plan_entries(need, k_percent, height, height);
@@ -149,9 +149,9 @@ static uint32_t rows_of(const struct esk_tree_need *need, uint8_t k_percent,
     return rows;
 }
 
-/// The largest number of rows that a height holds in any case. A root that
-/// filled up at one height has its rows at the next one too, so the largest
-/// of all heights counts.
+/// The largest number of rows that fit in whatever order they arrive. A root
+/// that is full at one height has its rows at the next height, too, so the
+/// largest of all heights counts.
 static uint32_t rows_sure(const struct esk_tree_need *need, uint8_t k_percent) {
     uint32_t most = 0;
     for (uint8_t height = 1; height <= ESK_TREE_PLAN_HEIGHT_MAX &&
@@ -163,8 +163,8 @@ static uint32_t rows_sure(const struct esk_tree_need *need, uint8_t k_percent) {
     return most;
 }
 
-/// The height of a tree of nodes filled to `fill` percent; the last that
-/// can be when none holds the rows.
+/// The height of a tree of nodes filled to `fill` percent; the greatest
+/// possible when none holds the rows.
 static uint8_t height_at(const struct esk_tree_need *need, uint8_t k_percent,
                          uint8_t fill) {
     uint8_t height = 1;
@@ -176,8 +176,8 @@ static uint8_t height_at(const struct esk_tree_need *need, uint8_t k_percent,
     return height;
 }
 
-/// The largest height that a tree of the rows can have: its root has two
-/// children and every other node is half full.
+/// The greatest height of a tree of the rows: its root has two children and
+/// every other node is half full.
 static uint8_t height_most(const struct esk_tree_need *need,
                            uint8_t k_percent) {
     uint32_t least = 2;
@@ -208,8 +208,8 @@ int esk_tree_plan_best_k(const struct esk_tree_need *need, uint8_t *k_percent) {
     return ESK_NOT_FOUND;
 }
 
-/// Splits an insert causes on average, in millionths, over all levels: a
-/// level's nodes are as many as its entries over the entries a node.
+/// Splits of an insert on average, in millionths, over all levels: a level has
+/// as many nodes as its entries over the entries of a node.
 static uint32_t splits_ppm(const struct esk_tree_need *need, uint8_t k_percent,
                            uint8_t height, uint8_t fill) {
     uint32_t ppm = (uint32_t)MILLI * MILLI;
@@ -259,8 +259,8 @@ static uint32_t pages_of(const struct esk_tree_need *need, uint8_t k_percent,
     return pages;
 }
 
-/// The share of live pages at their turn, `share_milli` of them live in all:
-/// less than a whole.
+/// The share of a block's pages that are live when the block is the oldest, if
+/// `share_milli` of all pages are live: less than 1,000.
 static uint32_t live_at_turn(uint32_t share_milli) {
     uint32_t width = (uint32_t)MILLI / STEP_COUNT;
     uint32_t step = share_milli / width;
@@ -269,8 +269,8 @@ static uint32_t live_at_turn(uint32_t share_milli) {
     return low + ratio_up((high - low) * (share_milli % width), width);
 }
 
-/// The region whose ring takes all nodes and keeps free what its collector
-/// asks for: esk_tree_nodes_max, the other way round.
+/// The smallest region for all nodes and the room that the collector keeps
+/// free: the inverse of esk_tree_nodes_max.
 static uint32_t blocks_least(const struct esk_tree_need *need,
                              const struct esk_tree_plan *plan) {
     uint32_t block = need->block_pages;
@@ -282,9 +282,9 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
         return ratio_up(pages + FIXED_PAGES, block) + SPARE_BLOCKS;
     }
     if (need->store == ESK_STORE_MU) {
-        /* And but what a call's collecting is spread over. */
+        /* And without the pages over which a call's collecting is spread. */
         share -= ratio_up(whole, esk_collector_call(block));
-        /* The rest of a block too, and what a change takes. */
+        /* The rest of a block as well, and the pages of a change. */
         pages += product(4, block) + 2u * plan->height_most + 3u;
         pages = scaled(pages, whole, share) + 1u;
     }
@@ -301,9 +301,9 @@ static uint32_t blocks_least(const struct esk_tree_need *need,
     return ratio_up(pages, block) + SPARE_BLOCKS;
 }
 
-/// What regaining space adds. In a round of the ring every page comes to
-/// its turn once, so at most `pages` of them are moved, and a wandering
-/// tree's paths: it moves them all.
+/// Programs that collecting adds. In a lap every page is the oldest once: a mu
+/// tree moves at most `pages` of them; a wandering tree moves them all, with
+/// paths.
 static void regain_fill(const struct esk_tree_need *need,
                         struct esk_tree_plan *plan) {
     uint32_t blocks = need->blocks != 0 ? need->blocks : plan->blocks_least;
@@ -355,7 +355,7 @@ static void life_fill(const struct esk_tree_need *need,
         days < ESK_TREE_PLAN_DAYS_MAX ? (uint32_t)days : ESK_TREE_PLAN_DAYS_MAX;
 }
 
-/// Whether `need` makes sense.
+/// Whether the values of `need` are possible.
 static int need_is_good(const struct esk_tree_need *need) {
     return need->rows != 0 && need->block_pages != 0 &&
            need->page_bytes > need->page_header_bytes &&

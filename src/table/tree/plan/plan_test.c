@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The planner against what the papers print, and against their formulas in
+/// Compares the planner with the papers' figures, and with their formulas in
 /// floating point.
 #include <math.h>
 
@@ -9,7 +9,7 @@
 #include "esker/tree_plan.h"
 #include "test/harness/esk_test.h"
 
-/// A page that is all entries of 8 bytes, as the papers reckon.
+/// A page with only entries of 8 bytes, as in the papers.
 static struct esk_tree_need paper(uint16_t page_bytes, uint32_t rows,
                                   uint8_t k_percent) {
     return (struct esk_tree_need){
@@ -51,7 +51,7 @@ ESK_TEST(plan_has_the_heights_of_figure_7_of_mutree) {
     for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
         struct esk_tree_need need = paper(4096, 1, 50);
         need.store = store;
-        /* mu's equation says 0.99.. for a height of one. */
+        /* mu's equation gives 0.99.. for a height of one. */
         for (double rows = 600; rows <= 1e9; rows *= 1.07) {
             struct esk_tree_plan plan;
             need.rows = (uint32_t)rows;
@@ -129,7 +129,7 @@ ESK_TEST(plan_bounds_the_height_as_formula_1_of_kmutree_does) {
             (void)esk_tree_plan(&need, &plan);
             ESK_CONTEXT("k %u, rows %u: formula %f, plan %u", k, rows, height,
                         plan.height_most);
-            /* It drops the root's factor of 2 and whole entries. */
+            /* It ignores the root's factor of 2 and whole entries. */
             ESK_CHECK(plan.height_most <= (uint8_t)floor(height) + 1);
             ESK_CHECK(plan.height_most + 1 >= (uint8_t)floor(height));
         }
@@ -187,7 +187,7 @@ ESK_TEST(plan_best_k_keeps_to_a_height) {
     ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_NOT_FOUND);
 }
 
-ESK_TEST(plan_foretells_the_writes_of_btree_2022) {
+ESK_TEST(plan_predicts_the_writes_of_btree_2022) {
     /* 10,000 random inserts, 31 records a page, 62 children: 10,940. */
     struct esk_tree_need need = {
         .rows = 10000,
@@ -211,7 +211,7 @@ ESK_TEST(plan_foretells_the_writes_of_btree_2022) {
     ESK_CHECK_INT(plan.programs_milli, 2 * once);
 }
 
-ESK_TEST(plan_foretells_the_mu_writes_of_table_5) {
+ESK_TEST(plan_predicts_the_mu_writes_of_table_5) {
     /* 1M records, 64 MB, 4 KB pages: 1.08 writes an insertion. */
     struct esk_tree_need need = paper(4096, 1000000, 50);
     struct esk_tree_plan plan;
@@ -225,8 +225,8 @@ ESK_TEST(plan_foretells_the_mu_writes_of_table_5) {
     need.store = ESK_STORE_WANDERING;
     ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
     ESK_CHECK(plan.programs_milli >= 3000 && plan.programs_milli <= 3010);
-    /* 3.83 to 3.85 of the wandering tree, whose moves write a path each. Here
-       many leaves are moved with one, but the young ones too. */
+    /* 3.83 to 3.85 for the wandering tree, whose moves write a path each. Here
+       many leaves are moved with one path, but young ones, too. */
     ESK_CHECK(plan.programs_gc_milli >= 3600 && plan.programs_gc_milli <= 3700);
 }
 
@@ -244,7 +244,7 @@ ESK_TEST(plan_regains_space_as_a_ring_under_uniform_updates_does) {
         double wanted = plan.programs_milli / (1 - live);
         ESK_CONTEXT("share %f: %f, plan %u", share, wanted,
                     plan.programs_gc_milli);
-        /* Between its steps the table says a little more. */
+        /* Between its steps the table returns a little more. */
         ESK_CHECK(plan.programs_gc_milli >= wanted * 0.997);
         ESK_CHECK(plan.programs_gc_milli <= wanted * 1.03 + 2);
     }
@@ -277,7 +277,7 @@ ESK_TEST(plan_reckons_a_lifetime) {
     ESK_CHECK_INT(plan.life_days, 0);
 }
 
-ESK_TEST(plan_says_when_a_region_is_too_small_to_regain_space_in) {
+ESK_TEST(plan_reports_a_region_without_room_for_the_collector) {
     struct esk_tree_need need = paper(2048, 100000, 50);
     struct esk_tree_plan plan;
     need.blocks = 8; /* 512 pages for 1,133 */

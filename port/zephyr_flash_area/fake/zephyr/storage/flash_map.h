@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// As Zephyr's header: what the driver calls of it.
+/// As Zephyr's header: the calls that the driver uses.
 #ifndef FAKE_ZEPHYR_STORAGE_FLASH_MAP_H
 #define FAKE_ZEPHYR_STORAGE_FLASH_MAP_H
 
