@@ -93,16 +93,55 @@ def load_kconfig(path):
     return kconfig
 
 
+def partitions(path):
+    """Rows of a partition table, as gen_esp32part.py reads them."""
+    rows = path.read_text("utf-8").splitlines()
+    rows = [row for row in rows if row.strip() and not row.startswith("#")]
+    return [[cell.strip() for cell in row.split(",")] for row in rows]
+
+
+def check_idf_example(example):
+    """An ESP-IDF project whose program opens a partition of its table."""
+    for name in ("CMakeLists.txt", "main/CMakeLists.txt"):
+        need((example / name).is_file(), f"{example.name}: no {name}")
+    settings = (example / "sdkconfig.defaults").read_text("utf-8")
+    table = re.search(r'^CONFIG_.*_FILENAME="(.*)"$', settings, re.MULTILINE)
+    need(table, "sdkconfig.defaults names no partition table")
+    program = (example / "main" / "main.c").read_text("utf-8")
+    label = re.search(r'\.label = "(\w+)"', program)
+    need(label, f"{example.name}: the program names no partition")
+    rows = partitions(example / table.group(1))
+    found = [row for row in rows if row[0] == label.group(1)]
+    need(len(found) == 1, f"{table.group(1)}: no {label.group(1)}")
+    need(found[0][1:3] == ["data", "undefined"], f"type of {found[0]}")
+    need(re.fullmatch(r"\d+[KM]", found[0][4]), f"size of {found[0]}")
+    need(int(found[0][4][:-1]) % 4 == 0, f"sectors of {found[0]}")
+
+
 def check_esp_idf():
-    """Its Kconfig; the manifest is checked by compote."""
+    """Its Kconfig and examples; the manifest is checked by compote."""
+    import yaml
+
     folder = PACKAGES / "esp_idf"
     kconfig = load_kconfig(folder / "Kconfig")
     option = kconfig.syms["ESKER_KEY_BITS_32"]
     need(option.str_value == "n", "ESKER_KEY_BITS_32 is on by itself")
     need(option.set_value("y"), "ESKER_KEY_BITS_32 cannot be set")
+    driver = kconfig.syms["ESKER_ESP_PARTITION"]
+    need(driver.str_value == "y", "ESKER_ESP_PARTITION is not on by itself")
+    driver.set_value("n")
+    need(driver.str_value == "n", "ESKER_ESP_PARTITION cannot be left out")
     used = (folder / "CMakeLists.txt").read_text("utf-8")
     for name in re.findall(r"CONFIG_(\w+)", used):
         need(name in kconfig.syms, f"CMakeLists.txt: no option {name}")
+    text = (folder / "idf_component.yml").read_text("utf-8")
+    listed = {row["path"] for row in yaml.safe_load(text)["examples"]}
+    there = {
+        f"examples/{path.name}" for path in (folder / "examples").iterdir()
+    }
+    need(listed == there, f"examples: {sorted(listed ^ there)}")
+    for path in sorted(there):
+        check_idf_example(folder / path)
 
 
 def check_zephyr():
