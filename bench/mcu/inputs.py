@@ -12,6 +12,7 @@ sea, watch         first of which the targets are of
 import os
 import struct
 import tempfile
+from pathlib import Path
 
 from platforms import BUILD, ROOT
 
@@ -36,11 +37,21 @@ def sea_surface_temp():
     return rows
 
 
+def path_of(name):
+    """The file of a series of the papers."""
+    folder = Path(os.environ.get("ESK_DATA", ROOT.parent / "shared" / "data"))
+    return folder / "sensors" / f"{name}.i32x4"
+
+
+def papers():
+    """Those of the papers' series that are here."""
+    return [name for name in PAPER_SETS if path_of(name).exists()]
+
+
 def sensor(name):
     """The rows of a series of the papers, or None."""
-    folder = os.environ.get("ESK_DATA", ROOT / "../shared/data")
     try:
-        with open(f"{folder}/sensors/{name}.i32x4", "rb") as file:
+        with open(path_of(name), "rb") as file:
             raw = file.read()
     except OSError:
         return None
