@@ -170,6 +170,42 @@ def check_zephyr():
         need(name in kconfig.syms, f"CMakeLists.txt: no option {name}")
 
 
+def links(text):
+    """Targets of a page's links and pictures, but those of the web."""
+    found = re.findall(r"\]\(([^)\s]+)[^)]*\)", text)
+    found += re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
+    found += re.findall(r"""(?:href|src)=["']([^"']+)""", text)
+    web = ("https://", "http://", "mailto:", "#")
+    return [
+        target.split("#")[0] for target in found if not target.startswith(web)
+    ]
+
+
+def check_readmes():
+    """A README leads to files of its package only, and lists them all."""
+    for name in ("amalgamation", "arduino", "platformio", "esp_idf"):
+        folder = PACKAGES / name
+        for page in sorted(folder.rglob("*.md")):
+            for target in links(page.read_text("utf-8")):
+                at = page.relative_to(folder).as_posix()
+                path = (page.parent / target).resolve()
+                inside = path.is_relative_to(folder.resolve())
+                need(inside and path.exists(), f"{name}/{at}: link {target}")
+        text = (folder / "README.md").read_text("utf-8")
+        need(VERSION in text.splitlines()[0], f"{name}/README.md: version")
+        rows = re.findall(
+            r"^\| (`.*?) \|", text.split("## Files")[1], re.MULTILINE
+        )
+        listed = {path for row in rows for path in re.findall(r"`(.*?)`", row)}
+        for path in sorted(listed):
+            need((folder / path).exists(), f"{name}/README.md: no {path}")
+        for path in folder.rglob("*"):
+            at = path.relative_to(folder)
+            named = {at.as_posix(), *(part.as_posix() for part in at.parents)}
+            known = not path.is_file() or at.name == "README.md"
+            need(known or named & listed, f"{name}/README.md: {at} is missing")
+
+
 def first(pattern, path):
     found = re.search(pattern, path.read_text("utf-8"), re.MULTILINE)
     need(found, f"{path.relative_to(ROOT)}: no version")
@@ -212,6 +248,7 @@ CHECKS = {
     "platformio": check_platformio,
     "esp_idf": check_esp_idf,
     "zephyr": check_zephyr,
+    "readmes": check_readmes,
     "versions": check_versions,
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Runs an example's app_main on the fake of ESP-IDF, life after life: a life
-/// ends in a delay, or by a cut of the supply in one of its programs or
+/// Runs a program's app_main on the fake of ESP-IDF. With an argument so often,
+/// and prints what it logs. Without one it is the example, life after life: a
+/// life ends in a delay, or by a cut of the supply in one of its programs or
 /// erases. Checks by the lines that it logs that each life opens with all rows
 /// that the one before had synced, and that nothing fails while there is power.
 #include <setjmp.h>
@@ -28,6 +29,7 @@ static unsigned synced; ///< the newest row of which a life said that it is
 static unsigned kept;   ///< rows then
 static bool was_opened;
 static bool failed;
+static bool aloud;
 
 void host_log(char level, const char *tag, const char *format, ...) {
     char line[160];
@@ -37,9 +39,9 @@ void host_log(char level, const char *tag, const char *format, ...) {
     va_start(values, format);
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
-    if (level == 'E' && esp_fake.chip.on) {
+    failed = failed || (level == 'E' && esp_fake.chip.on);
+    if (aloud || failed) {
         printf("%c %s: %s\n", level, tag, line);
-        failed = true;
     }
     if (sscanf(line, "opened, the newest row is of %u s", &opened) == 1) {
         was_opened = true;
@@ -86,8 +88,15 @@ static bool live(unsigned number) {
     return true;
 }
 
-int main(void) {
+int main(int count, char **arguments) {
     esp_fake_reset(PARTITION, 11);
+    if (count > 1) {
+        aloud = true;
+        for (int i = 0; i < atoi(arguments[1]); i++) {
+            app_main();
+        }
+        return failed ? 1 : 0;
+    }
     for (unsigned i = 0; i < LIVES; i++) {
         if (!live(i)) {
             return 1;
