@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <esp_idf_version.h>
+
 #include "port/driver.h"
 
 enum {
@@ -81,6 +83,15 @@ static const struct esk_device_ops esp_ops = {
     .sync = esp_sync,
 };
 
+static bool esp_is_read_only(const esp_partition_t *partition) {
+#if ESP_IDF_VERSION >= ESP_IDF_VERSION_VAL(5, 2, 0)
+    return partition->readonly;
+#else
+    (void)partition;
+    return false;
+#endif
+}
+
 /// Fills in the geometry from the partition.
 static int esp_geometry(struct esk_esp_partition *flash,
                         const struct esk_esp_partition_config *config) {
@@ -120,6 +131,9 @@ int esk_esp_partition_init(struct esk_esp_partition *flash,
     }
     if (flash->partition->encrypted) {
         return ESK_E_UNSUPPORTED;
+    }
+    if (esp_is_read_only(flash->partition) && !config->read_only) {
+        return ESK_E_READ_ONLY;
     }
     flash->device.ops = &esp_ops;
     flash->device.context = flash;

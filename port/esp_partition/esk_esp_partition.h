@@ -19,6 +19,7 @@
 #ifndef ESK_ESP_PARTITION_ESK_ESP_PARTITION_H
 #define ESK_ESP_PARTITION_ESK_ESP_PARTITION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <esp_partition.h>
@@ -40,6 +41,9 @@ struct esk_esp_partition_config {
     /// The least that the chip programs, a divisor of the page; 0: 1. A chip
     /// with ECC takes its ECC unit.
     uint16_t program_bytes;
+    /// Opens a partition with the flag `readonly`, too: mount it with
+    /// ESK_MOUNT_READ_ONLY.
+    bool read_only;
 };
 
 /// A partition. The caller owns it; its fields are the driver's.
@@ -56,6 +60,8 @@ struct esk_esp_partition {
 ///                            first data partition is another's.
 ///          ESK_NOT_FOUND     the table has no such partition.
 ///          ESK_E_UNSUPPORTED the partition is encrypted.
+///          ESK_E_READ_ONLY   it is read-only, and `read_only` is not asked
+///                            for. Before ESP-IDF 5.2 no partition is.
 ///          ESK_E_GEOMETRY    it is not of whole erase units, or of less than
 ///                            4, or page_bytes or program_bytes do not fit.
 /// Costs    a look-up in the partition table; the flash is not touched.

@@ -161,22 +161,37 @@ ESK_TEST(esp_partition_refuses_an_encrypted_partition) {
     ESK_CHECK_INT(esp_fake.calls, 0);
 }
 
-ESK_TEST(esp_partition_reads_a_read_only_partition_and_changes_nothing) {
-    static const uint32_t boot = 1;
-    uint32_t row = 0;
+ESK_TEST(esp_partition_refuses_a_read_only_partition_unless_it_may_be) {
     flash_make(256);
-    ESK_CHECK_INT(program(7, 0, &boot, sizeof boot), ESK_OK);
     esp_fake.table[0].readonly = true;
+    ESK_CHECK_INT(start(), ESK_E_READ_ONLY);
+    config.read_only = true;
     ESK_CHECK_INT(start(), ESK_OK);
-    ESK_CHECK_INT(flash.device.ops->read(&flash.device, 7, 0, &row, sizeof row),
-                  ESK_OK);
-    ESK_CHECK_INT(row, boot);
-    ESK_CHECK_INT(flash.error, ESP_OK);
+    esp_fake.table[0].readonly = false;
+    ESK_CHECK_INT(start(), ESK_OK);
+}
+
+ESK_TEST(esp_partition_reads_a_read_only_partition_and_changes_nothing) {
+    static const struct esk_volume_config volume_config = {.tables_max = 1};
+    static uint64_t arena[512];
+    struct esk_volume volume;
+    flash_make(256);
+    ESK_CHECK_INT(
+        esk_volume_format(&flash.device, &volume_config, arena, sizeof arena),
+        ESK_OK);
     uint64_t begun = esp_fake.chip.ops_begun;
-    ESK_CHECK_INT(chip_program(&calls, 0), ESK_E_READ_ONLY);
+    esp_fake.table[0].readonly = true;
+    config.read_only = true;
+    ESK_CHECK_INT(start(), ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&volume, &flash.device, ESK_MOUNT_READ_ONLY,
+                                   arena, sizeof arena),
+                  ESK_OK);
+    ESK_CHECK_INT(flash.error, ESP_OK);
+    ESK_CHECK_INT(chip_program(&calls, 900), ESK_E_READ_ONLY);
     ESK_CHECK_INT(flash.error, ESP_ERR_NOT_ALLOWED);
     ESK_CHECK_INT(chip_erase(&calls, 0), ESK_E_READ_ONLY);
     ESK_CHECK_INT(esp_fake.chip.ops_begun, begun);
+    ESK_CHECK_TEXT(esp_fake.chip.violation, "");
 }
 
 ESK_TEST(esp_partition_programs_parts_and_leaves_the_rest) {

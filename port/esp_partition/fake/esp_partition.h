@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <esp_err.h>
+#include <esp_idf_version.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,7 +41,9 @@ typedef struct {
     uint32_t erase_size;
     char label[17];
     bool encrypted;
+#if ESP_IDF_VERSION >= ESP_IDF_VERSION_VAL(5, 2, 0)
     bool readonly;
+#endif
 } esp_partition_t;
 
 const esp_partition_t *esp_partition_find_first(esp_partition_type_t type,
