@@ -482,7 +482,7 @@ ESK_TEST(check_has_a_text_for_every_fault) {
     }
     ESK_CHECK_TEXT(esk_device_fault_text((enum esk_device_fault_what)(
                        ESK_DEVICE_FAULT_ALIGNMENT + 1)),
-                   "no such fault");
+                   "unknown fault");
 }
 
 ESK_TEST_MAIN()

@@ -8,9 +8,9 @@
         series.get(1_455_494_400_000)           # a row as a dict
         series.scan(where={"temp_c": (20, None)}).arrow()
 
-The C core that firmware uses does all of it; nothing of it is written again
-here. Names: Device (ImageFile, Simulator), Volume, Series, Scan, and the
-exceptions, all of them EskerError.
+The C core of the firmware does the work; none of it is written again in
+Python. Names: Device (ImageFile, Simulator), Volume, Series, Tree, Scan, and
+the exceptions, all of which are an EskerError.
 """
 
 from eskerdb.catalog import Table, VolumeReport
@@ -58,7 +58,7 @@ from eskerdb.volume import Volume, open
 
 
 def __getattr__(name: str) -> str:
-    """Finds __version__ when it is asked for: looking it up takes long."""
+    """Finds __version__ on its first use: the search takes long."""
     if name != "__version__":
         raise AttributeError(f"module 'eskerdb' has no attribute '{name}'")
     from importlib.metadata import PackageNotFoundError, version

@@ -41,14 +41,14 @@ def capsule(stream: Any) -> Any:
 
 
 def is_arrow(rows: Any) -> bool:
-    """Whether `rows` offers itself as Arrow."""
+    """Whether `rows` has Arrow's methods."""
     return hasattr(rows, "__arrow_c_stream__") or hasattr(
         rows, "__arrow_c_array__"
     )
 
 
 def batches(rows: Any) -> Iterator[pyarrow.RecordBatch]:
-    """Yields record batches of anything that offers itself as Arrow."""
+    """Yields record batches of anything that has Arrow's methods."""
     import pyarrow
 
     if hasattr(rows, "__arrow_c_stream__"):
@@ -142,7 +142,7 @@ def pack(
 def _column(
     batch: pyarrow.RecordBatch, column: Column, where: str, before: int
 ) -> pyarrow.Array:
-    """Returns a column cast to its type, with no null in it."""
+    """Returns a column cast to its type. Raises SchemaError at a null."""
     import pyarrow
 
     index = batch.schema.get_field_index(column.name)

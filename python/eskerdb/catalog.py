@@ -124,7 +124,7 @@ def string(array: Any) -> str:
 def text_of(kept: list[Any], text: str) -> Any:
     """Makes a C string that lives as long as `kept`."""
     if "\0" in text:
-        raise schema_error(f"{text!r}: a name has no zero byte")
+        raise schema_error(f"{text!r}: a name must not have a zero byte")
     made = ffi.new("char[]", text.encode())
     kept.append(made)
     return made

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 _OS_ADVICE = {
     errno.ENOENT: "check the path",
-    errno.EISDIR: "name a file in it",
-    errno.ENOSPC: "make room, or take a smaller image",
+    errno.EISDIR: "name a file",
+    errno.ENOSPC: "free some space, or make a smaller image",
     errno.EACCES: "check the file's permissions",
-    errno.EROFS: "copy it to a place that can be written",
+    errno.EROFS: "copy it to a disk that can be written",
 }
 CutMode = Literal[
     "none", "before", "after", "prefix", "subset", "all_but_one", "drawn"
@@ -155,7 +155,7 @@ def probe(path: str | os.PathLike[str]) -> Geometry:
     """Reads an image's geometry from its own superblock.
 
     Raises NotFound when the file holds no volume, VersionError, Corrupt
-    when its superblocks prove nothing, GeometryError when the file is
+    when no superblock is valid, GeometryError when the file is
     shorter or longer than they say, DeviceError when it cannot be read.
     """
     geometry = ffi.new("struct esk_geometry *")
@@ -166,7 +166,8 @@ def probe(path: str | os.PathLike[str]) -> Geometry:
         raise error(
             status,
             f"image {path}",
-            "is it an image of an EskerDB device, from its first page on?",
+            "check that it is an image of an EskerDB device and begins with "
+            "the device's first page",
             "no EskerDB volume in this file",
         )
     if status == lib.ESK_E_CORRUPT:
@@ -174,7 +175,7 @@ def probe(path: str | os.PathLike[str]) -> Geometry:
             status,
             f"image {path}",
             "read the whole device again, from its first page on",
-            "there is a superblock, and it does not prove itself",
+            "it has a superblock, but no valid one",
         )
     check(status, f"image {path}")
     return _check_size(path, Geometry.take(geometry))
@@ -399,7 +400,7 @@ class Simulator(Device):
                 raise error(
                     lib.ESK_E_GEOMETRY,
                     f"simulator {part}: {bytes} bytes",
-                    f"a block has {block:,}",
+                    f"a block has {block:,}: take one block or more",
                 )
             config.geometry.block_count = unsigned("bytes", bytes // block)
         out = ffi.new("struct esk_py_device **")

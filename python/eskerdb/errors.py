@@ -49,7 +49,7 @@ class DeviceError(EskerError, OSError):
 
 
 class Corrupt(EskerError):
-    """Bytes on the medium do not prove themselves."""
+    """Bytes on the medium are not valid."""
 
 
 class NoMemory(EskerError, MemoryError):
@@ -69,7 +69,7 @@ class VersionError(EskerError):
 
 
 class GeometryError(EskerError, ValueError):
-    """The volume was made for another geometry, or the geometry is none."""
+    """The geometry is not usable, or not the volume's."""
 
 
 class Exists(EskerError):
@@ -85,15 +85,15 @@ class ReadOnly(EskerError):
 
 
 class Worn(DeviceError):
-    """No block of the region takes a program: all bad, or no power."""
+    """No block of the region can be programmed: all bad, or no power."""
 
 
 class Limit(EskerError):
-    """More than a count's type, a table or this build can have."""
+    """A limit of a type, a table or this build is exceeded."""
 
 
 class Busy(EskerError):
-    """The device or table is open already."""
+    """The device or table is already open."""
 
 
 class Foreign(EskerError):
@@ -101,13 +101,13 @@ class Foreign(EskerError):
 
 
 class Closed(EskerError, ValueError):
-    """The handle, or what it stands on, was closed."""
+    """The handle was closed, or its table, volume or device was."""
 
 
 class SchemaError(EskerError, ValueError):
     """A schema cannot be stored, or a row does not fit its table.
 
-    column   the name of the column at fault, None when it is the table's
+    column   the name of the wrong column; None: the fault is the table's
     """
 
     column: str | None = None
@@ -118,19 +118,25 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     lib.ESK_END: (EskerError, ""),
     lib.ESK_OUT_OF_ORDER: (
         OutOfOrder,
-        "append rows in rising key order; each key once, unless they repeat",
+        (
+            "append rows with rising keys; only a table made with keys_repeat "
+            "takes a key twice"
+        ),
     ),
     lib.ESK_FULL: (
         Full,
-        "erase_before() an old key, or create the table to drop the oldest",
+        (
+            "drop old rows with erase_before(), or create the table with "
+            "full='drop_oldest'"
+        ),
     ),
     lib.ESK_EXISTS: (Exists, ""),
     lib.ESK_E_INVALID: (Invalid, ""),
     lib.ESK_E_IO: (
         DeviceError,
-        "rows of the last sync are safe; try again when the bus works",
+        "synced rows are safe; try again when the bus works",
     ),
-    lib.ESK_E_CORRUPT: (Corrupt, "check() says what is damaged"),
+    lib.ESK_E_CORRUPT: (Corrupt, "call check() to see what is damaged"),
     lib.ESK_E_NO_MEMORY: (NoMemory, "give the table a larger arena"),
     lib.ESK_E_NO_SPACE: (
         NoSpace,
@@ -143,11 +149,11 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     ),
     lib.ESK_E_GEOMETRY: (GeometryError, "use the geometry it was made with"),
     lib.ESK_E_EXISTS: (Exists, "choose another name, or drop it first"),
-    lib.ESK_E_STALE: (Stale, "go on from the oldest row with a new scan"),
+    lib.ESK_E_STALE: (Stale, "start a new scan at the oldest row"),
     lib.ESK_E_READ_ONLY: (ReadOnly, "mount it without read_only"),
     lib.ESK_E_WORN: (
         Worn,
-        "mount again with a sound supply, or copy the rows elsewhere",
+        "check the supply and mount again, or copy the rows to another device",
     ),
     lib.ESK_E_SCHEMA: (SchemaError, ""),
     lib.ESK_E_LIMIT: (Limit, ""),
@@ -155,12 +161,12 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     lib.ESK_E_FOREIGN: (
         Foreign,
         (
-            "look at what it holds; Volume.format(device, overwrite=True) "
-            "formats it all the same"
+            "check what is on it; Volume.format(device, overwrite=True) "
+            "overwrites it"
         ),
     ),
     lib.ESK_PY_CLOSED: (Closed, "open it again"),
-    lib.ESK_PY_BUSY: (Busy, "close the volume that is mounted first"),
+    lib.ESK_PY_BUSY: (Busy, "close the mounted volume first"),
     lib.ESK_PY_NO_HEAP: (NoMemory, ""),
     lib.ESK_PY_OS: (DeviceError, ""),
     lib.ESK_PY_TABLE_OPEN: (Busy, "close the other handle first"),
@@ -202,13 +208,13 @@ def schema_error(message: str, column: str | None = None) -> SchemaError:
 
 
 def unsigned(name: str, value: int, bits: int = 32) -> int:
-    """Returns `value`. Raises Invalid when it has no place in `bits` bits."""
+    """Returns `value`. Raises Invalid when it does not fit `bits` bits."""
     most = (1 << bits) - 1
     if not 0 <= value <= most:
         raise error(
             lib.ESK_E_INVALID,
             "argument",
-            f"take 0 to {most:,}",
+            f"use 0 to {most:,}",
             f"{name} = {value} is out of range",
         )
     return value

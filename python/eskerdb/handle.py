@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What everything else stands on: a mounted volume, and an open table's
-handle. Neither knows what is read through it.
+"""A mounted volume and an open table's handle, which the other modules use.
+Neither knows what is read through it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Mount:
 
 
 class TableHandle:
-    """An open table's handle: what scans and values read through.
+    """An open table's handle, through which scans and values read.
 
     volume, table   where it is, and its catalog entry
     key             the key's column

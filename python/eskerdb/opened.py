@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What an open table is, series or tree: rows out, rows in, a lifetime."""
+"""What series and trees have in common: rows out, rows in, a lifetime."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _T = TypeVar("_T")
 class Space:
     """What a region of a table has room for, and how worn its blocks are.
 
-    pages_used  from the oldest to the newest; of a tree its nodes
-    pages_free  that can be written before the region is full, or its oldest
-                block goes; of a tree nodes that it can still get
+    pages_used  pages from the oldest to the newest; of a tree its nodes
+    pages_free  pages that can be written before the region is full or its
+                oldest block is dropped; of a tree the nodes it can still get
     erases      of its blocks since the table was created
     erases_max  of the block that was erased most often
     """
@@ -170,11 +170,11 @@ class WritableTable(OpenTable):
 
         sync   False: rows of a series that are not synced are lost; what
                waits in a tree's write cache is written, but a failure is
-               not told
+               not reported
 
-        Raises what sync() raises; the handle is closed all the same. So does
-        the end of a `with` block; when an exception ended the block that one
-        goes on, with a note (Python 3.11).
+        Raises what sync() raises; the handle is closed in any case. The end
+        of a `with` block does the same; an exception that ended the block is
+        raised instead, with a note about the failed sync (Python 3.11).
         """
         try:
             if sync and not self._read_only:
@@ -229,7 +229,7 @@ class WritableTable(OpenTable):
             raise schema_error(
                 f"table '{self.name}': packed rows cannot carry column "
                 f"'{self.codec.names[self.codec.var_index]}' (var); "
-                "give rows or Arrow",
+                "pass rows or Arrow",
                 self.codec.names[self.codec.var_index],
             )
         if size % width:
@@ -264,7 +264,7 @@ class WritableTable(OpenTable):
 
 def _chunks(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
     if isinstance(rows, Mapping):
-        raise schema_error("give one row alone, or several in a list")
+        raise schema_error("pass one row alone, or several rows in a list")
     iterator = iter(rows)
     while chunk := list(itertools.islice(iterator, size)):
         yield chunk

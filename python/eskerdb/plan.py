@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What a table will take, before there is one: esk_tree_plan, and the syncs
-of a series."""
+"""What a table will cost, before it is made: esk_tree_plan, and the syncs of
+a series."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _UNBOUNDED = 0xFFFFFFFF
 class TreePlan:
     """What follows from a need; see include/esker/tree_plan.h.
 
-    programs       page programs an update, splits in it
-    programs_gc    with regaining space, updates uniform over the keys
-    programs_most  with regaining space, whatever the updates are; None: the
-                   region is too small to promise anything
-    life_years     at programs_most; None: not asked for, or no promise
+    programs       page programs an update, splits included
+    programs_gc    with garbage collection, updates uniform over the keys
+    programs_most  with garbage collection, whatever the updates are; None:
+                   the region is too small for a bound
+    life_years     at programs_most; None: not asked for, or no bound
     """
 
     store: str
@@ -64,8 +64,8 @@ def plan(
 
     k_percent    of a mu store; 0: the largest that holds the rows
     blocks       of the table's region; 0: the fewest
-    Raises Invalid when a number makes no sense, NotFound when such a tree
-    need not hold the rows.
+    Raises Invalid when a number is out of range, NotFound when the plan has
+    no such tree that holds the rows in every order of arrival.
     """
     if store not in STORES:
         raise ValueError(f"store {store!r} is not one of {list(STORES)}")
@@ -95,20 +95,20 @@ def plan(
     check(
         status,
         f"plan: {store}, {rows:,} rows of {row_bytes} bytes, keys of "
-        f"{key_bytes}, pages of {geometry.page_bytes}, k "
-        + (f"{k_percent} %" if k_percent else "at best"),
-        "take larger pages, smaller rows, fewer rows or another k",
+        f"{key_bytes}, pages of {geometry.page_bytes}, "
+        + (f"k {k_percent} %" if k_percent else "any k"),
+        "use larger pages, smaller rows, fewer rows or another k",
     )
     return _taken(store, out)
 
 
 @dataclass(frozen=True)
 class SyncPlan:
-    """What a series whose every row is synced takes of its data region.
+    """What a sync after each row costs a series in its data region.
 
     journal_blocks  of the region, its sync journal; 0: none
     rows_kept       at least, once the region has gone round
-    programs        page programs a row, the page itself in it
+    programs        page programs a row, that of the page included
     erases          of blocks, a row
     life_years      until the most worn block is; None: not asked for
     """
@@ -171,7 +171,7 @@ def plan_syncs(
 
 
 def _out_of_range(need: object, name: str, value: int) -> EskerError:
-    """Says what a number may be, by the name that the caller gave it."""
+    """Makes an Invalid with the allowed range, by the caller's own name."""
     field = dict(ffi.typeof(need).item.fields)[name]
     most = (1 << 8 * ffi.sizeof(field.type)) - 1
     if name == "leaf_entry_bytes":
@@ -183,7 +183,7 @@ def _out_of_range(need: object, name: str, value: int) -> EskerError:
     return error(
         lib.ESK_E_INVALID,
         "plan",
-        f"take 0 to {most:,}",
+        f"use 0 to {most:,}",
         f"{name} = {value:,} is out of range",
     )
 
@@ -213,7 +213,7 @@ def _programs(milli: int) -> float | None:
 
 
 def part_endurance(name: str) -> int:
-    """Returns the erases a block of `name` stands; 0 where not known."""
+    """Returns the erases that a block of `name` stands; 0: not known."""
     part = lib.esk_sim_part_find(name.encode())
     return 0 if part == ffi.NULL else part.endurance
 

@@ -41,13 +41,14 @@ class Gap:
 class SalvagedTable:
     """What became of one table.
 
-    rows            in the new image
-    rows_missing    that were written and are not readable, at least; 0 also
-                    where nobody can know, as of a tree
-    pages_damaged   that are not valid where rows should be
-    values_missing  variable values that are lost: empty in the new image
+    rows            rows in the new image
+    rows_missing    rows known to be lost, at least; 0 also where the number
+                    is not known, as for a tree
+    pages_damaged   pages of rows that are not valid
+    values_missing  lost variable values: empty in the new image
     gaps            where rows of a series are lost
-    problem         why nothing, or not all that is there, was taken; "": no
+    problem         why none or not all of the readable rows were copied; "":
+                    all were
     """
 
     name: str
@@ -65,8 +66,7 @@ class Salvage:
     """What salvage() found.
 
     bytes_missing   at the end of the image
-    catalog         "whole", "one copy", or "from its pages" where there is
-                    no superblock
+    catalog         "whole", "one copy", or "from its pages": no superblock
     """
 
     tables: tuple[SalvagedTable, ...]
@@ -109,8 +109,8 @@ def _geometry(image: str) -> Geometry:
         raise error(
             status,
             f"image {image}",
-            "say the device's geometry",
-            "no superblock is left to read it from",
+            "state the device's geometry",
+            "no superblock is left that has the geometry",
         )
     return Geometry.take(found)
 
@@ -125,7 +125,7 @@ def _copy_tables(
 
 
 def _copy_table(volume: Volume, new: Volume, table: Table) -> SalvagedTable:
-    """Copies what can be read of one table; a failure is said, not raised."""
+    """Copies the readable rows of one table; returns a failure in `problem`."""
     found: dict[str, Any] = {}
     problem = table.problem
     if not problem:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Scans: what is asked of a table, and its rows as dicts or Arrow.
+"""Scans: a query of one table, and its rows as dicts or Arrow.
 
 Bounds are rounded inwards to the column's type, so that `temp_c >= 20.1` on
 an f32 column means what it says.
@@ -30,7 +30,7 @@ Bounds = tuple[Any, Any]
 
 
 class Query:
-    """What is asked of a series: a C struct esk_series_query and its ranges."""
+    """A query of a series: a C struct esk_series_query and its ranges."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Query:
             column = series.codec.column(name)
             if not column.is_numeric:
                 raise schema_error(
-                    f"column '{name}' ({column.type}) cannot be asked for by "
+                    f"column '{name}' ({column.type}) cannot be queried by "
                     "value: it is not numeric",
                     name,
                 )
@@ -75,7 +75,7 @@ class Query:
 
 
 class KeyRange:
-    """What is asked of a tree: its keys' bounds, as bytes of a row."""
+    """A query of a tree: the bounds of its keys, as bytes of a row."""
 
     def __init__(
         self, tree: TableHandle, key_min: Any, key_max: Any, backward: bool
@@ -149,7 +149,7 @@ def _number(column: Column, value: Any) -> None:
         or (not isinstance(value, int) and math.isnan(value))
     ):
         raise schema_error(
-            f"column '{column.name}' ({column.type}): {value!r} is no bound",
+            f"column '{column.name}' ({column.type}): {value!r} cannot be a bound",
             column.name,
         )
 
@@ -203,8 +203,8 @@ class Scan:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yields rows. Raises Stale, Closed, DeviceError.
 
-        `damaged` counts the pages that the last pass had to leave out; of a
-        tree nodes, each with all that is below it.
+        `damaged` counts the unreadable pages that the last pass left out; of
+        a tree the nodes, each with all nodes below it.
         """
         codec = self.table.codec
         wanted = set(self.columns)
@@ -243,7 +243,7 @@ class Scan:
             self.table._check(status, "scan")
 
     def _open(self) -> Any:
-        """Returns a new cursor, the caller's to release."""
+        """Returns a new cursor; the caller releases it."""
         out = ffi.new("struct esk_py_cursor **")
         status = self._query.open(self.table._handle, out)
         self.table._check(status, "scan")
@@ -270,9 +270,9 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Returns a new capsule of an ArrowArrayStream.
 
-        The stream keeps the table's memory alive, reads the table as its
-        consumer goes, and ends with an error when the table is closed
-        meanwhile. A requested schema is not cast to.
+        The stream keeps the table's memory alive and reads the table as its
+        consumer needs rows. It ends with an error when the table is closed
+        in between. A requested schema is ignored.
         """
         out = ffi.new("void **")
         self.table._check(

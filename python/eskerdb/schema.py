@@ -84,7 +84,7 @@ class Column:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it holds whole numbers, so that it can be a key."""
+        """Whether it is an integer column, which the key of a series is."""
         return self.type[0] in "iu"
 
     @property
@@ -137,13 +137,13 @@ def encode_number(column: Column, value: Any) -> bytes:
                 break
         else:
             raise schema_error(
-                f"column '{column.name}' ({column.type}): {value!r} is no "
+                f"column '{column.name}' ({column.type}): {value!r} is not a "
                 "number",
                 column.name,
             )
     if column.is_integer and isinstance(value, float):
         raise schema_error(
-            f"column '{column.name}' ({column.type}): {value!r} is no whole "
+            f"column '{column.name}' ({column.type}): {value!r} is not a whole "
             "number",
             column.name,
         )
@@ -192,12 +192,12 @@ def decode_text(value: bytes) -> str:
 def encode_bytes(column: Column, value: Any) -> bytes:
     """Checks the value of a "bytes" or "var" column.
 
-    Raises SchemaError when it is no bytes, or not as wide as the column.
+    Raises SchemaError when it is not bytes, or not as wide as the column.
     """
     if not isinstance(value, (bytes, bytearray, memoryview)):
         advice = ", encode text first" if isinstance(value, str) else ""
         raise schema_error(
-            f"column '{column.name}' ({column.type}): {value!r} is no "
+            f"column '{column.name}' ({column.type}): {value!r} is not "
             f"bytes{advice}",
             column.name,
         )
@@ -265,7 +265,7 @@ class RowCodec:
             var = encode(column, values[self.var_index])
             fixed = [v for i, v in enumerate(values) if i != self.var_index]
         try:
-            # The common case: exact Python types need no further check.
+            # The common case: exact Python types need no other check.
             if all(map(_is_plain, self._kinds(), fixed)):
                 return self._struct.pack(*fixed), var
         except (struct.error, OverflowError):

@@ -41,12 +41,11 @@ class Stats:
 class Report:
     """What check() found.
 
-    ok       nothing that was acknowledged is missing, and reads are exact;
-             pages_torn, index_damaged and newest_unread do not count
-             against it
+    ok       no acknowledged row is missing, and reads are exact; pages_torn,
+             index_damaged and newest_unread do not change it
     newest_unread
-             newest pages that do not read: torn by a power cut, or damaged,
-             and then synced rows are lost
+             newest pages that cannot be read: torn by a power cut, or
+             damaged, and then synced rows are lost
     """
 
     ok: bool
@@ -88,7 +87,7 @@ class Series(WritableTable):
                iterable of mappings or sequences.
 
         Raises as append(); the exception's `appended` says how many rows
-        were accepted before the one that was not.
+        were accepted before the refused one.
         """
         return self._write_many(rows)
 
@@ -112,12 +111,12 @@ class Series(WritableTable):
         )
 
     def erase_after(self, key: int) -> None:
-        """Drops every row with a key above `key`, durably: after a clock that
-        ran ahead, whose rows no later key can pass.
+        """Drops every row with a key above `key`, durably. Use it when a clock
+        ran ahead: no later row can have a key above those rows' keys.
 
-        Raises SchemaError when no row can have `key`, Limit when the rows
-        that are there were written before and after four such drops,
-        DeviceError, ReadOnly. Costs one catalog write.
+        Raises SchemaError when no row can have `key`, Limit when the table
+        still has rows from before four such drops, DeviceError, ReadOnly.
+        Costs one catalog write.
         """
         low, high = self.key.limits
         if key < low:
@@ -169,7 +168,7 @@ class Series(WritableTable):
         columns: Iterable[str] | None = None,
         batch_rows: int = 4096,
     ) -> Scan:
-        """Asks for rows in key order; both ends of every bound included.
+        """Returns a scan in key order; both ends of every bound are included.
 
         where       column name to (least, greatest), None for an open end;
                     NaN never matches
@@ -177,10 +176,10 @@ class Series(WritableTable):
         columns     which columns, in which order; None: all
         batch_rows  rows an Arrow batch
 
-        Bounds go down to the key index and the value indexes. Raises
-        SchemaError for an unknown or non-numeric column. Costs nothing until
-        it is read: then 1 page read a page of rows, and by value the index
-        pages and data pages whose least and greatest overlap.
+        The key index and the value indexes use the bounds. Raises SchemaError
+        for an unknown or non-numeric column. Costs nothing until it is read:
+        then 1 page read for each page of rows; with bounds of an indexed
+        column the index pages, and the data pages that can match.
         """
         return Scan(
             self,
@@ -190,7 +189,7 @@ class Series(WritableTable):
         )
 
     def value(self, key: int) -> Value:
-        """Opens the variable-length value of one row, to read in pieces.
+        """Opens the variable-length value of one row, to be read in pieces.
 
         Raises NotFound without such a row, SchemaError without a variable
         column.
@@ -216,9 +215,9 @@ class Series(WritableTable):
         return counts_of(Stats, stats)
 
     def check(self) -> Report:
-        """Reads every page and verifies all of it.
+        """Reads and verifies every page.
 
-        Returns what was found, damage too; raises DeviceError.
+        Returns what was found, damage included; raises DeviceError.
         """
         report = ffi.new("struct esk_series_report *")
         status = lib.esk_py_series_check(self._handle, report)
@@ -233,7 +232,7 @@ class Series(WritableTable):
             key = key.__index__()
         if not isinstance(key, int) or isinstance(key, bool):
             raise schema_error(
-                f"column '{self.key.name}' ({self.key.type}): {key!r} is no "
+                f"column '{self.key.name}' ({self.key.type}): {key!r} is not a "
                 "whole number",
                 self.key.name,
             )

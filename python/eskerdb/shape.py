@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""A table's shape as constants in C: what include/esker/shape.h takes.
+"""A table's shape as constants in C, for include/esker/shape.h.
 
-The text depends on the volume, the table and the command line alone: the same
+The text depends only on the volume, the table and the command line: the same
 image gives the same bytes.
 """
 
@@ -89,7 +89,7 @@ def _refuse(volume: Volume, table: Table) -> None:
             lib.ESK_E_UNSUPPORTED,
             doing,
             "name a series or a tree",
-            f"it is a {table.kind}, and a shape is of a series or a tree",
+            f"it is a {table.kind}: only a series or a tree has a shape",
         )
     if table.indexes:
         names = ", ".join(index.column for index in table.indexes)
@@ -98,7 +98,7 @@ def _refuse(volume: Volume, table: Table) -> None:
             doing,
             "create the table without them, or let the firmware open it by "
             "its name",
-            f"it has value indexes ({names}), and a shape has none",
+            f"it has value indexes ({names}), which a shape does not allow",
         )
 
 
@@ -116,7 +116,7 @@ def _opening(table: Table, command: str, guard: str) -> str:
         f"The shape of {table.kind} '{_plain(table.name)}', for esker/shape.h.",
         "Made by:",
         f"    {_plain(command)}",
-        "Make it anew when the table is; do not edit.",
+        "Make it again when the table is made again; do not edit.",
         "",
     ]
     for column, offset in zip(table.columns, table.offsets, strict=True):
@@ -173,7 +173,7 @@ def _key(table: Table) -> tuple[Column, int]:
 
 
 def _wide_key(table: Table) -> str:
-    """Says to a build with narrow keys that it cannot serve the table."""
+    """Returns the #error for a build whose keys are too narrow."""
     if table.kind == "tree" or _width(_key(table)[0]) <= 4:
         return ""
     return (
@@ -247,7 +247,7 @@ def _of_series(table: Table, info: Any) -> list[str]:
             "export its rows into a new table, or let the firmware open it "
             "by its name",
             "its newest rows were dropped or it got columns, which a shape "
-            "does not know",
+            "does not allow",
         )
     sync = info.blocks[lib.ESK_REGION_SYNC]
     return [
@@ -303,7 +303,7 @@ def _bool(value: bool) -> str:
 
 
 def _parts(table: Table, has_sync: bool) -> str:
-    """Returns the parts that the table cannot do without, and the keys."""
+    """Returns the parts that the table needs, and the key's macros."""
     fields = [("keys", "&esk_series_part_keys")]
     if any(column.is_var for column in table.columns):
         fields.append(("var", "&esk_series_part_var"))
@@ -315,7 +315,7 @@ def _parts(table: Table, has_sync: bool) -> str:
 
 def _of_tree(volume: Volume, table: Table, info: Any) -> list[str]:
     """Returns the layout of the nodes, and how the tree is opened: with its
-    store, and with no part beside it.
+    store and no other part.
     """
     layout = ffi.new("struct esk_btree_layout *")
     volume._check_name(
@@ -381,14 +381,14 @@ def _not_whole(volume: Volume) -> EskerError:
     return error(
         lib.ESK_E_CORRUPT,
         f"{volume.device.name}: header",
-        "make the volume anew, on a medium without bad blocks, and take its "
+        "make the volume again on a medium without bad blocks, and use its "
         "image",
         "a copy of the catalog is not whole",
     )
 
 
 def _identifier(name: str, otherwise: str) -> str:
-    """Returns a C identifier like `name`; `otherwise` when none is."""
+    """Returns a C identifier like `name`; `otherwise` when there is none."""
     made = re.sub(r"\W", "_", name, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", made) or made in _C_WORDS.split():
         return otherwise

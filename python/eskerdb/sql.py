@@ -2,10 +2,11 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """Any SQL over a volume's tables, by DuckDB over Arrow.
 
-DuckDB asks each table for the columns and the filter of a query. The bounds
-of integer columns in that filter go down to EskerDB's indexes (of a tree: the
-bounds of its key). A filter that says more than bounds is applied to what
-comes back, so a bound that was not understood costs reads and never a row.
+DuckDB asks each table for the columns and the filter of a query. EskerDB's
+indexes use the bounds of integer columns in that filter (of a tree: the
+bounds of its key). A filter that is more than bounds is applied to the rows
+that EskerDB returns. So a bound that was not understood costs reads, and
+never a row.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def bounds(text: str, columns: set[str]) -> dict[str, tuple[Any, Any]]:
 
     text   str(expression): "((t >= 5) and (t <= 7))"
 
-    Only conjunctions of plain comparisons are read; whatever else is there
-    gives no bound. Both ends of a bound are included.
+    Only conjunctions of plain comparisons are read; anything else gives no
+    bound. Both ends of a bound are included.
     """
     result: dict[str, tuple[Any, Any]] = {}
     if '"' in text or "'" in text:
@@ -126,7 +127,7 @@ def _scan(
 
 
 def _source(table: Series | OpenTree) -> Any:
-    """Returns a table as DuckDB scans it, columns and bounds at a time."""
+    """Returns a table that DuckDB scans by columns and bounds."""
     try:
         # Of DuckDB 2: spares the import of pyarrow, 0.2 s.
         from duckdb._sources import ArrowScanSource
@@ -237,7 +238,7 @@ class Database:
     ) -> None:
         """Opens the tables of `volume`.
 
-        opened   tables that are open already, or readers on them: they are
+        opened   tables that are already open, or readers on them: they are
                  queried as they are, and stay open
         """
         self.skipped: dict[str, EskerError] = {}
@@ -253,7 +254,7 @@ class Database:
                     lib.ESK_E_UNSUPPORTED,
                     f"table '{entry.name}'",
                     "drop one, or read it with eskerdb.open()",
-                    f"to SQL it has the name of '{other}'",
+                    f"SQL ignores case: it has the name of '{other}'",
                 )
                 continue
             table = given.get(entry.name)
@@ -292,7 +293,7 @@ class Database:
 
     @property
     def pages_damaged(self) -> int:
-        """Pages that did not prove themselves, whose rows are missing."""
+        """Pages that were not valid, whose rows are missing."""
         return sum(t.stats().pages_damaged for t in self.tables.values())
 
     def close(self) -> None:

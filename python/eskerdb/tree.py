@@ -68,10 +68,10 @@ class TreeStats:
 class TreeReport:
     """What check() found; `ok`: nothing is wrong.
 
-    pages_free  in place: of those that were taken for nodes, without one
+    pages_free  in-place stores: pages once used for nodes, now without one
     newest_unread
-                where nodes move: newest pages that opens so far could not
-                read, torn by a cut or damaged; `ok` does not count them
+                copy-on-write stores: newest pages that earlier opens could not
+                read, torn by a power cut or damaged; they do not change `ok`
     """
 
     ok: bool
@@ -132,7 +132,7 @@ class Shape:
 
     @property
     def pages_dead(self) -> int:
-        """Written pages that hold none: what a collector can win back."""
+        """Written pages without a node, which a collector can free."""
         return max(0, self.pages_written - self.pages_live)
 
     def level(self, level: int) -> list[Node]:
@@ -143,7 +143,7 @@ class Shape:
 class OpenTree(OpenTable):
     """What reads a tree: an open tree, or a reader on one.
 
-    A key is an int, a float or bytes, as its column.
+    A key is an int, a float or bytes, like its column.
     """
 
     # Reading ----------------------------------------------------------------
@@ -183,14 +183,14 @@ class OpenTree(OpenTable):
         columns: Iterable[str] | None = None,
         batch_rows: int = 4096,
     ) -> Scan:
-        """Asks for rows in key order; both ends of the bounds included.
+        """Returns a scan in key order; both ends of the bounds are included.
 
         backward    from key_max down
         columns     which columns, in which order; None: all
         batch_rows  rows an Arrow batch
 
         Raises SchemaError for a bound that is no key. Costs nothing until it
-        is read: then 1 page read a leaf, and one a parent of leaves.
+        is read: then 1 page read for each leaf and each parent of leaves.
         """
         return Scan(
             self,
@@ -213,18 +213,18 @@ class OpenTree(OpenTable):
         return counts_of(TreeStats, stats)
 
     def check(self) -> TreeReport:
-        """Reads every node and verifies all of it.
+        """Reads and verifies every node.
 
-        Returns what was found, damage too; raises DeviceError.
+        Returns what was found, damage included; raises DeviceError.
         """
         report = ffi.new("struct esk_tree_report *")
         status = lib.esk_py_tree_check(self._handle, report)
         return self._report(TreeReport, report, status)
 
     def shape(self) -> Shape:
-        """Returns every node, damaged ones too. Costs 1 read a node.
+        """Returns every node, damaged ones included. Costs 1 read a node.
 
-        Raises Stale when the tree is changed meanwhile, DeviceError.
+        Raises Stale when the tree is changed in between, DeviceError.
         """
         walk = ffi.new("struct esk_tree_walk *")
         node = ffi.new("struct esk_tree_node *")
@@ -262,12 +262,12 @@ class OpenTree(OpenTable):
 class Tree(OpenTree, WritableTable):
     """An open tree. Made by Volume.open_tree(); a context manager.
 
-    A change is on the medium when its call returns; sync() makes the
-    driver's caches safe as well. Opened with write_frames, changes wait in
-    RAM until sync() or close(), the end of its `with` block too, or until
-    frames run out: a power cut leaves all that a sync acknowledged, and of
-    the later ones a prefix in order. Reads see them at once; batch(), check()
-    and shape() write them first. Of a batch all takes effect, or nothing.
+    A change is on the medium when its call returns; sync() also flushes the
+    driver's caches. In a tree opened with write_frames, changes wait in RAM
+    until sync(), close(), the end of its `with` block, or until there are too
+    few frames. After a power cut the tree has all synced changes, and of the
+    later ones a prefix in order. Reads see waiting changes; batch(), check()
+    and shape() write them first. A batch takes effect as a whole, or not.
     """
 
     _in_batch = False
@@ -279,13 +279,14 @@ class Tree(OpenTree, WritableTable):
 
         The row with its key is replaced. Raises SchemaError naming the
         column, Full, Invalid (a NaN key), ReadOnly, DeviceError, Worn.
-        Costs height reads and the store's programs; with write_frames none,
-        but when frames run out: then what waits is programmed.
+        Costs height reads and the store's programs; with write_frames no
+        program, unless there are too few frames: then the waiting pages are
+        programmed.
         """
         self._put(columns if row is None else row, lib.ESK_PY_PUT)
 
     def insert(self, row: Any = None, /, **columns: Any) -> None:
-        """Puts a row whose key is not there yet. Raises Exists as well."""
+        """Puts a row with a new key. Raises Exists as well."""
         self._put(columns if row is None else row, lib.ESK_PY_INSERT)
 
     def update(self, row: Any = None, /, **columns: Any) -> None:
@@ -300,7 +301,7 @@ class Tree(OpenTree, WritableTable):
                fastest: neighbours share the write of their leaf.
 
         Raises as put(); the exception's `appended` says how many rows were
-        put before the one that was not.
+        put before the refused one.
         """
         return self._write_many(rows)
 
@@ -323,7 +324,7 @@ class Tree(OpenTree, WritableTable):
         return done
 
     def delete(self, key: Any) -> bool:
-        """Deletes the row with that key; whether there was one."""
+        """Deletes the row with that key; returns whether there was one."""
         status = lib.esk_py_tree_delete(self._handle, self._key(key))
         if status != lib.ESK_NOT_FOUND:
             self._check(status, f"delete {self.key.name} = {key!r}")
@@ -333,13 +334,13 @@ class Tree(OpenTree, WritableTable):
     def batch(self, pages: int = 0) -> Iterator[Tree]:
         """Makes the changes of a `with` block take effect together.
 
-        pages   programs it may need, for which room is made now: mu about one
-                a row and one a split, wandering height times that; 0: a block.
-                In place pages that it may change, of those that there are; 0:
-                half of those never used
+        pages   copy-on-write stores: programs that it may need, for which room
+                is made now: mu about one a row and one a split, wandering
+                height times that; 0: a block. In-place stores: existing pages
+                that it may change; 0: half of the pages never used
 
-        Reads see them at once. An exception in the block takes them back.
-        Raises Full where there cannot be as much room.
+        Reads see the changes at once. An exception in the block undoes them.
+        Raises Full when the region cannot have that much room.
         """
         unsigned("pages", pages)
         self._check(lib.esk_py_tree_begin(self._handle, pages), "batch")
@@ -358,8 +359,8 @@ class Tree(OpenTree, WritableTable):
     def reader(self, *, frames: int = 2) -> Reader:
         """Opens a reader on the tree, with `frames` page frames of its own.
 
-        Raises DeviceError where a failed change in place is to be completed.
-        Costs no page reads.
+        Raises DeviceError when an unfinished change in place must first be
+        completed and that fails. Costs no page reads.
         """
         config = ffi.new("struct esk_tree_config *")
         fill(config, frames=frames)
@@ -387,12 +388,12 @@ class Tree(OpenTree, WritableTable):
     def _insert(
         self, packed: Any, count: int, values: Any, ends: Any, before: int
     ) -> int:
-        """As _write, of rows whose keys are not there yet."""
+        """As _write, for rows with new keys."""
         return self._write_as(lib.ESK_PY_INSERT, packed, count, before)
 
     def _full_advice(self) -> str:
-        """Says whether a batch or the region is full, or the tree cannot grow
-        higher."""
+        """Returns the advice for a full batch, a full region, or a tree that
+        cannot grow higher."""
         if self._in_batch:
             return "end the batch: it has to fit the free space"
         stats = self.stats()
@@ -428,22 +429,22 @@ class Tree(OpenTree, WritableTable):
 
 
 class Reader(OpenTree):
-    """Reads a tree beside its changes. Made by Tree.reader().
+    """Reads a tree while it is changed. Made by Tree.reader().
 
     In wandering and mu trees it is a snapshot: the tree as it was when the
-    reader was opened or renewed last; under a batch before it, and without
-    what waits in the write cache. A read that needs a page which was
-    collected since raises Stale: renew() it. In place it shows the tree as it
-    is, but for a batch under way.
+    reader was opened or last renewed, without the changes of an open batch or
+    of the write cache. A read that needs a page which was collected since
+    then raises Stale: renew() it. In place it shows the tree as it is now,
+    without the changes of an open batch.
 
-    What would change the tree raises ReadOnly. Closing the tree, or its
-    volume, closes its readers: a call then raises Closed.
+    A call that would change the tree raises ReadOnly. Closing the tree or its
+    volume closes its readers: a later call raises Closed.
     """
 
     def renew(self) -> None:
-        """Takes the tree as it is now. Raises as Tree.reader().
+        """Shows the tree as it is now. Raises as Tree.reader().
 
-        A scan under way goes on in it, from the key it was at.
+        A scan that has begun goes on from the key that it had reached.
         """
         self._check(lib.esk_py_tree_reader_renew(self._handle), "renew")
 
@@ -453,7 +454,7 @@ class Reader(OpenTree):
             lib.ESK_E_READ_ONLY,
             f"reader on table '{self.name}': change",
             "change the tree that it reads",
-            "a reader takes no change",
+            "a reader cannot change its tree",
         )
 
     put = insert = update = _refuse

@@ -17,7 +17,7 @@ class Value(io.RawIOBase):
     """One variable-length value as a readable, seekable file.
 
     Reads go to the medium piece by piece; nothing is buffered. Seeking back
-    starts the value anew.
+    reads the value again from its start.
     """
 
     def __init__(self, series: TableHandle, row: Any) -> None:
@@ -86,7 +86,7 @@ class Value(io.RawIOBase):
         return bytes(ffi.buffer(data, got))
 
     def _pass(self, buffer: Any, size: int) -> int:
-        """Reads on into `buffer`; NULL: passes over the bytes."""
+        """Reads on into `buffer`; NULL: skips the bytes."""
         got = ffi.new("uint32_t *")
         self._series._check(
             lib.esk_py_series_value_read(

@@ -58,9 +58,9 @@ _TOOL_FRAMES = 64  # of a tree that a tool opens
 class Volume(Mount):
     """A mounted volume. Made by format() or mount(); a context manager.
 
-    Closing it closes its tables. Rows of a series that are not synced are
-    lost, and whether a tree's write cache could be written is not told,
-    unless they were closed first: their close() syncs.
+    Closing it closes its tables. Close the tables first: their close() syncs
+    and reports failures. Otherwise rows of a series that are not synced are
+    lost, and a failure to write a tree's write cache is not reported.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class Volume(Mount):
         """Makes an empty volume on `device` and mounts it.
 
         uuid        16 bytes that identify the volume; None: drawn
-        checksum    how a page proves itself
-        tables_max  tables it can ever hold at once; 0: 8
-        overwrite   formats a medium that is not blank too
+        checksum    of pages: "crc32c", "crc16" or "none"
+        tables_max  tables it can hold at once; 0: 8
+        overwrite   also formats a medium that is not blank
 
         Raises Foreign when the medium is not blank, GeometryError, NoSpace,
         DeviceError, Busy.
@@ -102,7 +102,7 @@ class Volume(Mount):
                 lib.ESK_E_INVALID,
                 f"{device.name}: format",
                 f"choose one of {', '.join(_CHECKSUMS)}",
-                f"no checksum '{checksum}'",
+                f"unknown checksum '{checksum}'",
             )
         fill(
             config,
@@ -193,12 +193,12 @@ class Volume(Mount):
 
         key       the key column's name; None: the first column
         indexes   value indexes; a plain name takes Index's defaults
-        full      "drop_oldest": the oldest block goes; "refuse": Full
+        full      "drop_oldest": drops the oldest block; "refuse": raises Full
         keys_repeat
-                  rows in a row may have the same key
+                  consecutive rows may have the same key
         version   of the schema: your own number for it
 
-        The sizes are in pages and blocks; 0 takes the core's default. Raises
+        The sizes are in pages and blocks; 0: the core's default. Raises
         SchemaError naming the column, Exists, NoSpace, ReadOnly, DeviceError.
         Costs two meta halves erased and programmed.
         """
@@ -230,9 +230,9 @@ class Volume(Mount):
         *,
         version: int = 0,
     ) -> Table:
-        """Adds columns to a series, behind its own; returns its new entry.
+        """Adds columns to a series, after its own; returns its new entry.
 
-        older     what the rows that are there have in them; None: zeros
+        older     their values in the existing rows; None: zeros
         version   of the schema: your own number for it
 
         No row is rewritten. Raises SchemaError naming the column, Busy when
@@ -303,7 +303,7 @@ class Volume(Mount):
         )
 
     def drop(self, name: str) -> None:
-        """Drops a table; its blocks are free at once.
+        """Drops a table; its blocks can be used again at once.
 
         Raises NotFound, Busy when it is open, ReadOnly, DeviceError.
         """
@@ -321,9 +321,9 @@ class Volume(Mount):
         key_index_bytes: int = 0,
         key_error_16ths: int = 0,
     ) -> Series:
-        """Opens a series, recovering what a cut left.
+        """Opens a series, and recovers it after a power cut.
 
-        The options are struct esk_series_config's; 0 takes the default.
+        The options are those of struct esk_series_config; 0: the default.
         Raises NotFound, Busy, Corrupt, Unsupported, NoMemory, DeviceError.
         """
         table = self._table_of_kind(name, "series")
@@ -354,17 +354,19 @@ class Volume(Mount):
         merge: bool = False,
         write_frames: int | None = None,
     ) -> Tree:
-        """Opens a tree, undoing or completing what a cut interrupted.
+        """Opens a tree. After a power cut, undoes or completes the change that
+        was interrupted.
 
         frames  page frames; 0: 2
-        lru_n   mu: keep nodes by level, rather than pages
-        merge   join nodes that deletes leave at half or less
+        lru_n   mu: caches nodes by level, rather than pages
+        merge   joins nodes that deletes leave at half or less
         write_frames
                 wandering and mu: how many of the frames may hold pages that
                 are not yet written. Changes then wait until Tree.sync() or
-                close(), and what they replace is never programmed. At most
-                all frames but 1 (mu: 2); less than the height (mu: 1) is as
-                none. None, 0: none, a change is written when its call returns
+                close(), and pages that they replace are never programmed. At
+                most all frames but 1 (mu: 2); fewer than the height (mu: 1)
+                have no effect. None, 0: a change is written when its call
+                returns
 
         Raises NotFound, Busy, Corrupt, Unsupported (write_frames in place,
         too), Invalid for more write_frames than the frames leave, NoMemory,
@@ -400,8 +402,8 @@ class Volume(Mount):
         return self.open(name)
 
     def tables(self) -> list[Table]:
-        """Lists the tables, also those of a newer version, which this one
-        cannot open. A descriptor that is lost is left out: check() tells it.
+        """Lists the tables, also those of a newer version that this version
+        cannot open. A lost descriptor is left out: check() reports it.
 
         Raises DeviceError.
         """
@@ -422,7 +424,7 @@ class Volume(Mount):
     def check(self) -> VolumeReport:
         """Reads both copies of the catalog.
 
-        Returns what was found, damage too; raises DeviceError.
+        Returns what was found, damage included; raises DeviceError.
         """
         found = ffi.new("struct esk_volume_report *")
         status = lib.esk_py_volume_check(self._handle, self._mount, found)
@@ -464,7 +466,7 @@ class Volume(Mount):
 
     @property
     def checksum(self) -> str:
-        """How a page proves itself: "crc32c", "crc16" or "none"."""
+        """The checksum of a page: "crc32c", "crc16" or "none"."""
         number = self._state().checksum
         names = {value: name for name, value in _CHECKSUMS.items()}
         return names.get(number, f"unknown ({number})")
@@ -553,7 +555,7 @@ class Volume(Mount):
                 lib.ESK_E_UNSUPPORTED,
                 f"{self.device.name}: table '{name}'",
                 f"use {call}" if call else "this build cannot open it",
-                f"it is a {table.kind}, no {kind}",
+                f"it is a {table.kind}, not a {kind}",
             )
         return table
 
@@ -567,8 +569,8 @@ class Volume(Mount):
                 lib.ESK_E_UNSUPPORTED,
                 doing,
                 "leave write_frames out",
-                f"the store {table.store} writes each node where it is, and "
-                "has no write cache",
+                f"the store {table.store} writes each node in place, and has "
+                "no write cache",
             )
         others = 2 if table.store == "mu" else 1
         if not 0 < write_frames <= max(frames, 2) - others:
@@ -580,7 +582,7 @@ class Volume(Mount):
             )
 
     def _check_name(self, status: int, name: str) -> None:
-        """Checks a call that looked for table `name`."""
+        """Checks a call that searched for table `name`."""
         if status == lib.ESK_NOT_FOUND:
             names = [table.name for table in self.tables()]
             have = f"there are {', '.join(names)}" if names else "it has none"
@@ -651,7 +653,7 @@ class Volume(Mount):
         )
 
     def _options(self, info: Any) -> Any:
-        """What the catalog keeps for the table's kind.
+        """The options that the catalog has for the table's kind.
 
         Raises Unsupported when a newer version made it; Corrupt.
         """
@@ -751,7 +753,7 @@ def _row_of(
 
 
 def _check_fault(status: int, doing: str, fault: Any) -> None:
-    """As check(); a catalog that is full says so."""
+    """As check(), with a message of its own for a full catalog."""
     if fault.kind == lib.ESK_FAULT_TOO_LARGE:
         text = ffi.string(lib.esk_fault_text(fault.kind)).decode()
         raise error(status, doing, "", text)

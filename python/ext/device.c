@@ -326,15 +326,15 @@ const char *esk_py_status_text(int status) {
     case ESK_PY_CLOSED:
         return "the handle is closed";
     case ESK_PY_BUSY:
-        return "the device has a mounted volume already";
+        return "the device already has a mounted volume";
     case ESK_PY_NO_HEAP:
         return "the host has no memory left";
     case ESK_PY_OS:
-        return "the operating system refused";
+        return "the operating system refused the call";
     case ESK_PY_TABLE_OPEN:
-        return "the table is open already";
+        return "the table is already open";
     case ESK_PY_NO_PART:
-        return "the simulator knows no such part";
+        return "the simulator has no such part";
     default:
         return esk_status_text(status);
     }

@@ -20,11 +20,11 @@ const char *esk_status_text(int status) {
     case ESK_EXISTS:
         return "a row with that key exists";
     case ESK_E_INVALID:
-        return "an argument breaks the call's contract";
+        return "an argument or a handle is not valid";
     case ESK_E_IO:
         return "a transfer to or from the device failed";
     case ESK_E_CORRUPT:
-        return "bytes on the medium do not prove themselves";
+        return "bytes on the medium are not valid";
     case ESK_E_NO_MEMORY:
         return "the arena is too small";
     case ESK_E_NO_SPACE:
@@ -34,7 +34,7 @@ const char *esk_status_text(int status) {
     case ESK_E_VERSION:
         return "another format version wrote this volume";
     case ESK_E_GEOMETRY:
-        return "the geometry is unusable or not the volume's";
+        return "the geometry is not usable, or not the volume's";
     case ESK_E_EXISTS:
         return "a table of that name exists";
     case ESK_E_STALE:
@@ -42,17 +42,17 @@ const char *esk_status_text(int status) {
     case ESK_E_READ_ONLY:
         return "the volume is mounted read-only";
     case ESK_E_WORN:
-        return "no block of the region takes a program";
+        return "no block of the region can be programmed";
     case ESK_E_SCHEMA:
         return "the schema cannot be stored";
     case ESK_E_LIMIT:
-        return "more than this build or a count's type holds";
+        return "a limit of the build or of a type is exceeded";
     case ESK_E_MEDIUM:
         return "the medium reports a failure";
     case ESK_E_BUSY:
-        return "the table is open already, or the arena taken";
+        return "the table is already open, or the arena in use";
     case ESK_E_FOREIGN:
-        return "the medium is not blank, and holds no volume";
+        return "the medium is not blank and holds no volume";
     default:
         return "unknown status";
     }

@@ -91,15 +91,15 @@ BAD = [
     ("unknown column", "t,temp_c,x\n1,2,3\n",
      "data.csv:1: column 'x': the table has no such column"),
     ("duplicate header", "t,temp_c,t\n1,2,3\n",
-     "data.csv:1: column 't': is there twice"),
+     "data.csv:1: column 't': is named twice"),
     ("unnamed column", "t,,temp_c\n1,2,3\n",
      "data.csv:1: column 2 has no name"),
     ("empty file", "", "data.csv:1: no header"),
     ("text in a number", "t,temp_c\n9000,1\n9010,warm\n",
-     "data.csv:3: column 'temp_c': 'warm' is no number (f32); correct"),
+     "data.csv:3: column 'temp_c': 'warm' is not a number (f32); correct"),
     ("a fraction as key", "t,temp_c\n9000.5,1\n",
-     "data.csv:2: column 't': '9000.5' is no whole number (i64)"),
-    ("an underscore", "t,temp_c\n9_000,1\n", "'9_000' is no whole number"),
+     "data.csv:2: column 't': '9000.5' is not a whole number (i64)"),
+    ("an underscore", "t,temp_c\n9_000,1\n", "'9_000' is not a whole number"),
     ("empty field", "t,temp_c\n9000,\n", "data.csv:2: column 'temp_c': empty"),
     ("out of range", "t,temp_c\n9223372036854775808,1\n",
      "data.csv:2: column 't': '9223372036854775808' is out of range for i64"),
@@ -108,9 +108,9 @@ BAD = [
      "data.csv:3: column 't': key '8999' is not above the newest, 9000; sort"),
     ("key twice", "t,temp_c\n9000,1\n9000,2\n", "data.csv:3: column 't': key"),
     ("too few fields", "t,temp_c\n9000\n",
-     "data.csv:2: 1 fields, the header has 2"),
+     "data.csv:2: 1 fields, but the header has 2"),
     ("too many fields", "t,temp_c\n9000,1,2\n",
-     "data.csv:2: 3 fields, the header has 2"),
+     "data.csv:2: 3 fields, but the header has 2"),
     ("open quote", 't,temp_c\n9000,"1\n', "data.csv:2: unexpected end of data"),
     ("not UTF-8", b"t,temp_c\n9000,1\n90\xff1,2\n",
      "data.csv:3: not UTF-8 at byte 3 of the line (0xff); save"),
@@ -182,13 +182,13 @@ def test_import_goes_on_after_a_correction(esker, image, file):
         (["--type", "temp_c=f32"], "need --create"),
         (["--create", "--type", "temp_c"], "write COL=VALUE"),
         (["--create", "--type", "temp_c=string"], "choose one of"),
-        (["--create", "--size", "large"], "is no size"),
-        (["--create", "--block", "300"], "not whole pages"),
+        (["--create", "--size", "large"], "is not a size"),
+        (["--create", "--block", "300"], "use a multiple of"),
         (["--create", "--key", "time"], "no column 'time'; the header has"),
         (["--create", "--index", "x"], "no column 'x'; the header has"),
         (["--create", "--key", "temp_c"], "key"),
-        (["--create", "--size", "4K"], "geometry"),
-        (["--create", "--part", "w25q999"], "knows no such part"),
+        (["--create", "--size", "4K"], "a device cannot have"),
+        (["--create", "--part", "w25q999"], "has no such part"),
     ],
 )
 def test_import_options_that_cannot_be(esker, tmp_path, file, options, message):
@@ -280,8 +280,8 @@ def test_query_leaves_the_image_alone(esker, image):
         ("SELECT * FROM nothing", "the image has temp (t, temp_c)"),
         ("SELECT heat FROM temp", "the image has temp (t, temp_c)"),
         ("SELECT t / 'x' FROM temp", "query: "),
-        ("", "nothing to answer"),
-        ("/* nothing */", "nothing to answer"),
+        ("", "there is no SQL statement"),
+        ("/* nothing */", "there is no SQL statement"),
     ],
 )
 def test_query_says_what_is_wrong_with_sql(esker, image, sql, message):
@@ -315,7 +315,7 @@ def test_info_shows_what_there_is(esker, image):
         assert text in done.out, text
 
 
-def test_info_tells_room_and_wear(esker, tmp_path):
+def test_info_shows_room_and_wear(esker, tmp_path):
     image = tmp_path / "log.img"
     columns = (Column("at", "u32", "s"), Column("v", "u32"))
     with Simulator(geometry=NOR, seed=1) as chip:
@@ -345,7 +345,7 @@ def flat(text):
 def test_info_check_verifies(esker, image):
     done = esker("info", image, "--check")
     assert done.status == 0, done
-    assert "prove themselves" in done.out
+    assert "are valid" in done.out
 
 
 def test_info_of_what_is_no_image(esker, tmp_path, file):

@@ -73,11 +73,11 @@ def test_rows_are_numbered_over_all_of_the_file(esker, tmp_path):
     assert f"{rows:,} rows before it imported and synced" in done.err
 
 
-def test_text_far_down_is_told_and_leaves_nothing(make):
+def test_text_far_down_is_refused_and_leaves_nothing(make):
     lines = "".join(f"{i},1\n" for i in range(5000))
     done, image = make("t,v\n" + lines + "5000,warm\n")
     assert done.status == 1
-    assert "data.csv:5002: column 'v': 'warm' is no number" in done.err
+    assert "data.csv:5002: column 'v': 'warm' is not a number" in done.err
     assert not image.exists()
 
 
@@ -153,7 +153,7 @@ def test_import_reads_standard_input(esker, tmp_path, monkeypatch):
     text = io.BytesIO(b"t,v\n5,x\n")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=text))
     done = esker("import", image, "log", "-")
-    assert "stdin:2: column 'v': 'x' is no whole number" in done.err
+    assert "stdin:2: column 'v': 'x' is not a whole number" in done.err
 
 
 # The C side reads what the csv module and parse() would ------------------------

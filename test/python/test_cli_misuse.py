@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""The command esker, given what it was not made for: each time one clear
-line and a status, and never a row that was not there."""
+"""The command esker with wrong arguments and wrong files: it prints one clear
+line, returns a status, and never prints a row that does not exist."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def test_import_reads_a_pipe_whole(esker, tmp_path):
         ("t,n\n1," + 5000 * "9" + "\n", "is out of range for i64"),
         ("t,n\n1,1.5\n2,1e999\n", "'1e999' is out of range for f64"),
         ("t,n\0\n1,2\n", "has a zero byte"),
-        ("t,n\r1,2\r", "a line ends in CR alone"),
+        ("t,n\r1,2\r", "a line ends with CR only"),
         (",".join(f"c{i}" for i in range(100_000)) + "\n", "at most 64"),
     ],
 )
@@ -119,15 +119,15 @@ def test_query_says_which_names_sql_cannot_tell_apart(esker, tmp_path):
         chip.save(path)
     done = esker("query", path, "SELECT t, T_1 FROM log", "--csv")
     assert done.out.splitlines() == ["t,T_1", "1,10"]
-    assert "table 'Log': to SQL it has the name of 'log'" in done.err
-    assert "to SQL column 'T' has the name of another" in done.err
+    assert "table 'Log': SQL ignores case: it has the name of 'log'" in done.err
+    assert "SQL ignores case and renames column 'T'" in done.err
 
 
 def test_names_with_a_zero_byte_are_refused(volume):
     columns = [Column("t", "u32"), Column("n\0o", "u32")]
-    with pytest.raises(SchemaError, match="no zero byte"):
+    with pytest.raises(SchemaError, match="must not have a zero byte"):
         volume.create("log", columns)
-    with pytest.raises(SchemaError, match="no zero byte"):
+    with pytest.raises(SchemaError, match="must not have a zero byte"):
         volume.create("l\0og", columns[:1])
 
 

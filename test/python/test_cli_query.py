@@ -97,7 +97,7 @@ def test_like_on_bytes_says_how_to_get_text(esker, tmp_path):
     make(path, "var", BYTES)
     done = esker("query", path, "SELECT t FROM log WHERE v LIKE 'A%'")
     assert done.status == 1
-    assert "decode(column) makes text of them" in done.err
+    assert "decode(column) converts them to text" in done.err
     make(path, "text", TEXTS)
     done = esker("query", path, "SELECT t FROM log WHERE v LIKE 'A%'", "--csv")
     assert done.out == "t\n1\n"

@@ -36,14 +36,14 @@ def test_the_demo_loads_cuts_recovers_and_answers(esker, folder):
 
 
 def test_the_demos_command_can_be_pasted(esker, folder):
-    told = esker("demo", "--out", folder).out
-    found = re.search(r'^esker query .*?"$', told, re.MULTILINE | re.DOTALL)
-    assert found, told
+    printed = esker("demo", "--out", folder).out
+    found = re.search(r'^esker query .*?"$', printed, re.MULTILINE | re.DOTALL)
+    assert found, printed
     _, *arguments = shlex.split(found[0])
     done = esker(*arguments)
     assert done.status == 0, done
     assert "2017-03" in done.out and "9 rows" in done.out, done
-    assert done.out.strip() in told[found.end() :]
+    assert done.out.strip() in printed[found.end() :]
 
 
 def test_the_demo_repeats_itself(esker, folder, tmp_path):

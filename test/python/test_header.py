@@ -307,7 +307,7 @@ def test_header_refuses_what_cannot_be_attached(esker, tmp_path):
             )
         chip.save(image)
     for name, message in (
-        ("values", "value indexes (air), and a shape has none; create the"),
+        ("values", "value indexes (air), which a shape does not allow; create"),
         ("nil", "no table 'nil'; there are values"),
     ):
         done = esker("header", image, name)

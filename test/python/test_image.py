@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Image files whose geometry nobody tells, and images that are none."""
+"""Image files opened without a geometry, and files that are no images."""
 
 import struct
 
@@ -43,7 +43,7 @@ def crc32c(data: bytes, crc: int = 0) -> int:
 
 
 def reseal(data: bytearray, page: int, page_bytes: int) -> None:
-    """Makes a changed superblock prove itself again."""
+    """Gives a changed superblock a valid checksum again."""
     whole = data[page + 4 : page + page_bytes]
     struct.pack_into("<I", data, page, crc32c(bytes(whole)))
 
@@ -153,12 +153,12 @@ def test_another_format_version_is_refused(image):
         eskerdb.open(image)
 
 
-def test_superblocks_that_prove_nothing_are_refused(image):
+def test_superblocks_that_are_not_valid_are_refused(image):
     data = bytearray(image.read_bytes())
     for page in supers(data):
         data[page + PAGE_BYTES_AT + 20] ^= 1
     image.write_bytes(data)
-    with pytest.raises(Corrupt, match="does not prove itself"):
+    with pytest.raises(Corrupt, match="no valid one"):
         eskerdb.open(image)
 
 
@@ -223,7 +223,7 @@ def catalog_pages(image):
 
 
 @pytest.mark.parametrize("command", [("verify",), ("info", "--check")])
-def test_damage_of_the_catalog_is_told(esker, image, command):
+def test_damage_of_the_catalog_is_reported(esker, image, command):
     whole = image.read_bytes()
     name, *options = command
     assert esker(name, image, *options).status == 0
@@ -251,7 +251,7 @@ def test_damage_of_the_catalog_is_told(esker, image, command):
 
 
 @pytest.mark.parametrize(
-    ("offset", "value", "told"),
+    ("offset", "value", "message"),
     [
         (1, 77, "kind 77"),
         (2, 1, "codec 1"),
@@ -261,7 +261,7 @@ def test_damage_of_the_catalog_is_told(esker, image, command):
     ids=["kind", "codec", "feature", "policy"],
 )
 def test_a_table_of_a_newer_version_hides_no_other(
-    esker, tmp_path, offset, value, told
+    esker, tmp_path, offset, value, message
 ):
     path = tmp_path / "two.img"
     with Simulator(geometry=NOR, seed=1) as chip:
@@ -282,7 +282,7 @@ def test_a_table_of_a_newer_version_hides_no_other(
     with eskerdb.open(path) as volume:
         first, second = volume.tables()
         assert first.name == "temp"
-        assert told in first.problem
+        assert message in first.problem
         assert second.problem == ""
         with pytest.raises(EskerError):
             volume.open_table("temp")
@@ -292,7 +292,7 @@ def test_a_table_of_a_newer_version_hides_no_other(
     assert (done.status, done.out) == (0, "n\n10\n"), done
     done = esker("info", path)
     assert done.status == 1
-    assert told in " ".join(done.err.split())
+    assert message in " ".join(done.err.split())
     assert "other" in done.out
     done = esker("verify", path)
     assert done.status == 1

@@ -84,7 +84,7 @@ class SeriesModel(ChipModel):
         super().__init__()
         self.rows: list[Row] = []
         self.first = 0  # of the rows shown
-        self.faults = 0  # programs told to fail
+        self.faults = 0  # programs that will fail
         self.erased = 0  # rows that erase_before dropped for sure
         self.synced = 0  # rows that have to survive
         self.attempted: Row | None = None
@@ -133,8 +133,8 @@ class SeriesModel(ChipModel):
 
     @property
     def crowded(self) -> bool:
-        """Whether a block gone bad may take the room of accepted values:
-        a full ring of values that refuses has no other to put them in."""
+        """Whether a new bad block may leave no room for accepted values: a
+        full ring of values that refuses new rows has no block left."""
         return self.notes and self.full == "refuse"
 
     # Changes ----------------------------------------------------------------
@@ -315,7 +315,7 @@ class SeriesModel(ChipModel):
             assert get == (ceiling if there else None)
             assert self._fixed(self.table.floor(key)) == floor
         except Corrupt:
-            # Below the oldest row a page that proves nothing may have held it.
+            # The page of this row may be one that is not valid.
             assert at == 0 and not there and self.first > 0
 
     @staticmethod

@@ -119,7 +119,7 @@ def test_damage_is_reported_and_the_rest_is_kept(esker, image, tmp_path):
     with eskerdb.open(image) as volume:
         block = volume.table("temp").first_block[0]
         if volume.checksum == "none":
-            pytest.skip("nothing tells damage")
+            pytest.skip("no checksum shows damage")
     page = (block + 1) * BLOCK
     data[page + 40] ^= 1
     image.write_bytes(data)
@@ -173,7 +173,7 @@ def test_an_image_without_a_trace_is_refused(esker, tmp_path):
         salvage(path, tmp_path / "new.img", geometry=NOR)
     done = esker("salvage", path, tmp_path / "new.img")
     assert done.status == 1
-    assert "say the device's geometry" in done.err
+    assert "state the device's geometry" in done.err
     assert not (tmp_path / "new.img").exists()
     done = esker(
         "salvage", path, tmp_path / "new.img", "--page", "256", "--block", "4K"

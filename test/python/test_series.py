@@ -112,7 +112,7 @@ def test_reads_by_key(series):
     assert series.newest()["t"] == every[-1][0]
     with pytest.raises(NotFound, match="t = 1011"):
         series[1011]
-    with pytest.raises(SchemaError, match="no whole number"):
+    with pytest.raises(SchemaError, match="not a whole number"):
         series.get(1.5)
 
 
@@ -205,7 +205,7 @@ def test_a_scan_gives_the_columns_asked_for(series):
     with pytest.raises(SchemaError, match="no column 'x'"):
         series.scan(where={"x": (1, 2)})
     for bound in ("1", math.nan, b"1", True):
-        with pytest.raises(SchemaError, match="no bound"):
+        with pytest.raises(SchemaError, match="cannot be a bound"):
             series.scan(where={"temp_c": (bound, None)})
 
 
@@ -214,11 +214,11 @@ def test_a_scan_gives_the_columns_asked_for(series):
     [
         ({"t": 9000}, "temp_c", "'temp_c' is missing"),
         ({"t": 9000, "temp_c": 1.0, "x": 1}, "x", "no column 'x'"),
-        ({"t": "9000", "temp_c": 1.0}, "t", "no number"),
-        ({"t": 9000.5, "temp_c": 1.0}, "t", "no whole number"),
-        ({"t": True, "temp_c": 1.0}, "t", "no number"),
+        ({"t": "9000", "temp_c": 1.0}, "t", "not a number"),
+        ({"t": 9000.5, "temp_c": 1.0}, "t", "not a whole number"),
+        ({"t": True, "temp_c": 1.0}, "t", "not a number"),
         ({"t": 2**63, "temp_c": 1.0}, "t", "out of range"),
-        ({"t": 9000, "temp_c": None}, "temp_c", "no number"),
+        ({"t": 9000, "temp_c": None}, "temp_c", "not a number"),
         ({"t": 9000, "temp_c": 1e300}, "temp_c", "out of range"),
         ((9000,), None, "2 values"),
         (9000, None, "dict or a sequence"),

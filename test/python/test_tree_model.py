@@ -60,7 +60,7 @@ puts = st.lists(st.tuples(numbers, values), min_size=1, max_size=40)
 
 
 class Abandon(Exception):
-    """What a batch ends with that is not to take effect."""
+    """Raised in a batch that must not take effect."""
 
 
 class TreeModel(ChipModel):

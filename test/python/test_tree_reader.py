@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Readers of trees: snapshots beside changes, and who outlives whom."""
+"""Readers of trees: snapshots during changes, and their lifetimes."""
 
 import gc
 import itertools
@@ -201,7 +201,7 @@ def test_a_reader_ends_with_what_it_stands_on(closes):
 
 @pytest.fixture(scope="module")
 def few_objects():
-    """Collections look at what the test makes alone: else they take long."""
+    """Garbage collection ignores objects made before the test: it is faster."""
     gc.collect()
     gc.freeze()
     yield

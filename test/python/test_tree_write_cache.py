@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Trees with a write cache: what waits, until when, and who is told."""
+"""Trees with a write cache: what waits, until when, and how it fails."""
 
 import sys
 
@@ -95,7 +95,7 @@ def test_close_writes_what_waits(volume):
     assert again(volume) == ROWS[2:]
 
 
-def test_close_tells_when_what_waits_could_not_be_written(volume):
+def test_close_raises_when_waiting_changes_cannot_be_written(volume):
     tree = volume.open_tree("map", **CACHE)
     tree.put(k=1000, v=1)
     volume.device.power_off()
@@ -108,7 +108,7 @@ def test_close_tells_when_what_waits_could_not_be_written(volume):
     volume.open_tree("map").close()
 
 
-def test_the_end_of_a_block_tells_it_too(volume):
+def test_the_end_of_a_block_raises_it_too(volume):
     with (
         pytest.raises(DeviceError, match="sync"),
         volume.open_tree("map", **CACHE) as tree,

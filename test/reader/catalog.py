@@ -47,7 +47,7 @@ class Break:
 
 @dataclass
 class Table:
-    """One descriptor. `why_not` says what keeps a reader from its rows."""
+    """One descriptor. `why_not` says why a reader cannot read its rows."""
 
     id: int
     kind: int

@@ -115,7 +115,7 @@ def test_a_catalog_page_that_flipped_is_read_from_the_other_half():
 
 
 def test_a_flipped_byte_of_a_data_page_costs_its_rows():
-    """Whole pages: a page with seals keeps the rows that they count."""
+    """Whole pages: a page with seals has the rows that the seals count."""
     whole = read_series(image_of("v1_series.img"))
     for at in pages_of(image_of("v1_series.img"), 0x53)[:4]:
         data = image_of("v1_series.img")

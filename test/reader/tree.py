@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""The rows of a tree: nodes that keep their page, and nodes that move."""
+"""The rows of a tree: in-place nodes, and copy-on-write nodes."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ def children(found):
 
 
 class Kept:
-    """Nodes that keep their page: stores 1 and 2."""
+    """In-place nodes: stores 1 and 2."""
 
     def __init__(self, volume, table):
         self.volume, self.table = volume, table
@@ -95,7 +95,7 @@ class Kept:
 
 
 class Moving:
-    """Nodes that move: stores 3 and 4."""
+    """Copy-on-write nodes: stores 3 and 4."""
 
     def __init__(self, volume, table):
         self.table = table
@@ -122,7 +122,7 @@ class Moving:
         return entries(page.data, offset + 2, count, size)
 
     def _root(self):
-        """The page of the root that is in effect; None: an empty tree."""
+        """The page of the committed root; None: an empty tree."""
         at = max(self.pages, default=NONE)
         while at in self.pages:
             page = self.pages[at]

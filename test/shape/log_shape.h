@@ -4,7 +4,7 @@
 // The shape of series 'log', for esker/shape.h.
 // Made by:
 //     esker header log.img log
-// Make it anew when the table is; do not edit.
+// Make it again when the table is made again; do not edit.
 //
 //        0  time u32 s, the key
 //        4  air i32 mdegC

@@ -3,7 +3,7 @@
 """The command `esker`, one file a command: demo, create, import, query, info,
 verify, salvage, inspect, plan, header; drop and delete share one.
 
-Exit status: 0 done, 1 something was refused or failed (said on stderr, with
+Exit status: 0 done, 1 something was refused or failed (stderr says what, and
 what to do), 2 the command line is wrong.
 """
 
@@ -39,8 +39,8 @@ _COMMANDS = {  # in the order of the help: the module, and its function
 
 
 def _app(first: str) -> typer.Typer:
-    """Makes the command line; only the command `first`, where it is one, so
-    that nothing else is loaded."""
+    """Makes the command line; only the command `first`, if there is one, so
+    that no other module is loaded."""
     import typer
 
     app = typer.Typer(
@@ -77,8 +77,8 @@ def _app(first: str) -> typer.Typer:
 
 def _answer(words: list[str]) -> int | None:
     """Runs `query IMAGE SQL` with --csv, --json or neither, and returns the
-    exit status; None: it is something else. The command line's own library
-    takes as long to load as DuckDB."""
+    exit status; None: the command is another one. The command line's own
+    library takes as long to load as DuckDB."""
     forms = [word for word in words if word in ("--csv", "--json")]
     plain = [word for word in words if not word.startswith("-")]
     if len(plain) != 3 or plain[0] != "query" or len(forms) > 1:
@@ -103,7 +103,7 @@ def main() -> None:
         complain(str(failure))
         sys.exit(1)
     except BrokenPipeError:
-        # A reader such as head has gone.
+        # The reader of the pipe, such as head, has ended.
         _drop_output()
         sys.exit(1)
     except OSError as failure:
@@ -114,5 +114,5 @@ def main() -> None:
 
 
 def _drop_output() -> None:
-    """Has what was printed and cannot be written go nowhere."""
+    """Discards the output that cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

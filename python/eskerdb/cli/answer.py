@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What `esker query` prints, without what reads a command line."""
+"""What `esker query` prints; loads no library for command lines."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def answer(
         try:
             statements = database.statements(sql)
             if not statements:
-                complain("query: nothing to answer; give a SQL statement")
+                complain("query: there is no SQL statement; write one")
                 return 1
             lost = 0
             for statement in statements:
@@ -70,25 +70,25 @@ def answer(
         if lost:
             warn(
                 f"{count(lost, 'value')} NaN or infinite: JSON has no such "
-                "numbers, they are null; --csv has them"
+                "numbers, they are printed as null; --csv prints them"
             )
         if database.pages_damaged:
             warn(
-                f"{count(database.pages_damaged, 'page')} left out: they prove "
-                "nothing; `esker info --check` says more"
+                f"{count(database.pages_damaged, 'page')} left out: not valid; "
+                "`esker info --check` shows the damage"
             )
     return 0
 
 
 def _warn_of_names(database: Database) -> None:
-    """Says which columns SQL calls otherwise: it knows no upper case."""
+    """Warns of columns that SQL renames, because SQL ignores case."""
     for table in database.tables.values():
         seen: set[str] = set()
         for name in table.codec.names:
             if name.casefold() in seen:
                 warn(
-                    f"table '{table.name}': to SQL column '{name}' has the "
-                    "name of another, and gets a number: SELECT * shows it"
+                    f"table '{table.name}': SQL ignores case and renames "
+                    f"column '{name}': SELECT * shows its name"
                 )
             seen.add(name.casefold())
 
@@ -109,7 +109,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _hint(database: Database, failure: duckdb.Error) -> None:
-    """Names the tables and columns when the query asked for others."""
+    """Names the tables and columns when the query named unknown ones."""
     if not isinstance(
         failure, (duckdb.CatalogException, duckdb.BinderException)
     ):
@@ -121,8 +121,8 @@ def _hint(database: Database, failure: duckdb.Error) -> None:
     warn(f"the image has {', '.join(names) if names else 'no tables'}")
     if "BLOB" in str(failure):
         warn(
-            "a column of type var has bytes: decode(column) makes text of "
-            "them; `esker import --type COL=text` makes a column of text"
+            "a column of type var has bytes: decode(column) converts them to "
+            "text; `esker import --type COL=text` makes a column of text"
         )
 
 
@@ -150,8 +150,8 @@ def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
 def _batches(
     result: duckdb.DuckDBPyConnection,
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Yields lists of rows. Times with a zone come by Arrow, which has the
-    standard library's zones: DuckDB itself would ask for the package pytz."""
+    """Yields lists of rows. Times with a zone are read through Arrow, which
+    uses the standard library's zones: DuckDB would need the package pytz."""
     kinds = [str(column[1]) for column in result.description or ()]
     if not any("WITH TIME ZONE" in kind for kind in kinds):
         while batch := result.fetchmany(_FETCH_ROWS):
@@ -167,7 +167,7 @@ def _batches(
 
 
 def _plain(value: Any) -> Any:
-    """Returns an int for a number of Arrow that stands for one."""
+    """Returns an int for a number that Arrow uses for an integer type."""
     if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
         return int(value)
     return value
@@ -189,7 +189,7 @@ def _shortest(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Returns a cell's text; bytes as text where they are, else escaped."""
+    """Returns a cell's text; bytes that are not ASCII text are escaped."""
     if value is None:
         return ""
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -234,7 +234,7 @@ def print_table(
 
 
 def _print_csv(result: duckdb.DuckDBPyConnection) -> None:
-    """Prints what `esker import` reads back as it was."""
+    """Prints CSV that `esker import` reads without a change of value."""
     write = sys.stdout.write
     write(",".join(map(_quoted, _heads(result))) + "\n")
     for row in _rows(result):
@@ -251,14 +251,14 @@ def _cell(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quotes text that is empty or would not be read back without."""
+    """Quotes text that is empty or cannot be read back without quotes."""
     if text and text == text.strip() and not _SPECIAL.search(text):
         return text
     return '"' + text.replace('"', '""') + '"'
 
 
 def _json(value: Any) -> Any:
-    """Returns what JSON can say; what it cannot becomes null."""
+    """Returns a value for JSON; null for one that JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, (bool, int, float, str)):

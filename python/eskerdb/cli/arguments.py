@@ -27,12 +27,14 @@ def size_bytes(text: str) -> int:
     """Reads "4096", "64K", "16MiB". Raises BadParameter."""
     found = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.strip().lower())
     if found is None:
-        raise typer.BadParameter(f"'{text}' is no size: 4096, 64K, 16M")
+        raise typer.BadParameter(
+            f"'{text}' is not a size; write it like 4096, 64K or 16M"
+        )
     return int(found.group(1)) * _SIZES[found.group(2)]
 
 
 def part_geometry(part: str, size: str | None) -> Geometry:
-    """Returns the geometry of a part, of `size` where one is asked for.
+    """Returns the geometry of a part, with `size` if one is given.
 
     Raises BadParameter, NotFound for an unknown part.
     """
@@ -50,28 +52,28 @@ def _blocks(size: str, block_pages: int, page_bytes: int) -> int:
     blocks = size_bytes(size) // block
     if blocks < _BLOCKS_MIN or blocks * block_pages > _PAGES_MAX:
         raise typer.BadParameter(
-            f"--size {size}: {blocks:,} blocks of {block:,} bytes are no "
-            f"geometry; take {_BLOCKS_MIN} blocks at least, and "
-            f"{_PAGES_MAX:,} pages at most"
+            f"--size {size}: a device cannot have {blocks:,} blocks of "
+            f"{block:,} bytes; use at least {_BLOCKS_MIN} blocks and at most "
+            f"{_PAGES_MAX:,} pages"
         )
     return blocks
 
 
 def geometry_of(page: int, block: str, size: str | None = None) -> Geometry:
-    """Makes the geometry that --page, --block and --size ask for.
+    """Makes the geometry that --page, --block and --size describe.
 
-    size   None: the least there can be
-    Raises BadParameter naming the option and what it may be.
+    size   None: the smallest
+    Raises BadParameter with the option and its allowed values.
     """
     if page not in _PAGE_BYTES:
         raise typer.BadParameter(
-            f"--page {page}: a page has 128 to 16,384 bytes, a multiple of 8"
+            f"--page {page}: use 128 to 16,384 bytes, a multiple of 8"
         )
     pages, rest = divmod(size_bytes(block), page)
     if rest or not 0 < pages <= _BLOCK_PAGES_MAX:
         raise typer.BadParameter(
-            f"--block {block}: not whole pages of {page}, "
-            f"1 to {_BLOCK_PAGES_MAX:,} of them"
+            f"--block {block}: use a multiple of the page's {page} bytes, "
+            f"1 to {_BLOCK_PAGES_MAX:,} pages"
         )
     blocks = _BLOCKS_MIN
     if size is not None:

@@ -67,7 +67,9 @@ def create(
     check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
     types = pairs("column", columns)
     if len(types) < len(columns):
-        raise typer.BadParameter("a column is there twice; name each once")
+        raise typer.BadParameter(
+            "a column is named twice; name each column once"
+        )
     wanted = Create(
         kind or Kind.series,
         store or Store.mu,
@@ -82,7 +84,9 @@ def create(
     )
     for name in wanted.units:
         if name not in types:
-            raise typer.BadParameter(f"--unit {name}: no such column")
+            raise typer.BadParameter(
+                f"--unit {name}: the table has no such column; name one of it"
+            )
     new = not image.exists()
     with (
         open_image(image, True, kind, Shape(size, page, block, part)) as device,

@@ -31,20 +31,20 @@ _DIGITS_MAX = 40  # of a whole number; more are out of range of any type
 
 
 class Fault(Exception):
-    """What is wrong with a file, with place, text and what to do."""
+    """A fault of a file: where, what is wrong, and what to do."""
 
 
 class Refused(Fault):
-    """A row that its column's types allow and the table does not take."""
+    """A row that fits the types of the columns but that the table refuses."""
 
 
 @dataclass
 class Batch:
-    """Rows as the table stores them, and where each stands in the file.
+    """Rows as the table stores them, and the line of each in the file.
 
-    values  the variable column's, one after another; `ends` says where each
-            ends. C arrays, of which `count` entries are filled; the next
-            batch reuses them
+    values  of the variable column, one after another; `ends` has the end of
+            each. They are C arrays with `count` entries; the next batch uses
+            them again
     """
 
     rows: Any
@@ -61,9 +61,9 @@ class CsvFile:
     position   bytes read so far
     size       bytes of the file
 
-    "-" is the standard input. It and a pipe are kept in memory: a file is
-    read more than once. Raises Fault when it cannot be read or its header
-    cannot be used.
+    "-" is the standard input. It and a pipe are stored in memory, because a
+    file is read more than once. Raises Fault when the file cannot be read or
+    its header cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -93,7 +93,7 @@ class CsvFile:
         if len(self.header) > lib.ESK_COLUMN_COUNT_MAX:
             raise self.fault(
                 1,
-                f"{len(self.header):,} columns, a table has at most "
+                f"{len(self.header):,} columns, but a table has at most "
                 f"{lib.ESK_COLUMN_COUNT_MAX}; split the file",
             )
         for position, name in enumerate(self.header):
@@ -108,7 +108,7 @@ class CsvFile:
             if name in self.header[:position]:
                 raise self.fault(
                     1,
-                    "is there twice; name every column once",
+                    "is named twice; give every column its own name",
                     name,
                 )
 
@@ -126,9 +126,9 @@ class CsvFile:
     def batches(self, codec: RowCodec) -> Iterator[Batch]:
         """Yields the file's rows, packed for a table.
 
-        The C side packs what is plain; the records that are not are read
-        here one by one. Raises Fault at the first that cannot be taken, when
-        the rows before it were yielded.
+        The C side packs plain records; the others are read here one by one.
+        Raises Fault at the first record that cannot be read, after it has
+        yielded the rows before.
         """
         order = self._match(codec)
         width = codec.row_bytes
@@ -162,9 +162,9 @@ class CsvFile:
                     yield self._odd(order, codec, fields)
 
     def kinds(self, wanted: Mapping[str, str], advice: str) -> dict[str, str]:
-        """Returns the type that each column not in `wanted` has, by every row.
+        """Returns the type of each column not in `wanted`, seen in all rows.
 
-        advice  how to state that a column is text, {} for its name
+        advice  how to state that a column is text, with {} for its name
 
         Raises Fault where a field of such a column is no number.
         """
@@ -199,8 +199,7 @@ class CsvFile:
             if not rows:
                 raise self.fault(
                     1,
-                    "no row to see its type by; state it with --type "
-                    f"{name}=i64",
+                    f"no row shows its type; state it with --type {name}=i64",
                     name,
                 )
             seen[n].is_float |= bool(flags[n] & lib.ESK_PY_KIND_FLOAT)
@@ -223,7 +222,7 @@ class CsvFile:
         else:
             raise self.fault(
                 self._line,
-                f"{_shown(text)} is no number; state the type, "
+                f"{_shown(text)} is not a number; state the type, "
                 f"{advice.format(name)}",
                 name,
             )
@@ -239,7 +238,7 @@ class CsvFile:
             if name not in codec.by_name:
                 raise self.fault(
                     1,
-                    f"the table has no such column, it has "
+                    f"the table has no such column, only "
                     f"{', '.join(codec.names)}; rename or remove it",
                     name,
                 )
@@ -270,7 +269,7 @@ class CsvFile:
     def _odd(
         self, order: list[Column], codec: RowCodec, fields: list[str]
     ) -> Batch:
-        """Packs a record that the C side left."""
+        """Packs a record that the C side did not pack."""
         values = {
             column.name: parse(self, self._line, column, text)
             for column, text in zip(order, fields, strict=True)
@@ -317,11 +316,11 @@ class CsvFile:
         return fields
 
     def _more(self) -> bool:
-        """Has something to read; whether there is."""
+        """Reads if nothing is buffered; returns whether there is anything."""
         return self._at < len(self._text) or self._fill()
 
     def _fill(self) -> bool:
-        """Reads on; whether there was something."""
+        """Reads more; returns whether there was anything."""
         chunk = self._file.read(_CHUNK_BYTES)
         if chunk:
             self._passed += self._at
@@ -332,12 +331,12 @@ class CsvFile:
         return bool(chunk)
 
     def _is_whole(self) -> bool:
-        """Whether the record here is to be read here; reads on if it may
-        merely end behind what was read."""
+        """Whether the record here is to be read in Python; reads more if the
+        record may only end after the bytes read so far."""
         return self._text.find(b"\n", self._at) >= 0 or not self._fill()
 
     def _lines(self) -> Iterator[str]:
-        """Yields lines from where the file is at when it is asked."""
+        """Yields lines from the current position of the file."""
         while self._more():
             end = self._text.find(b"\n", self._at)
             while end < 0 and self._fill():
@@ -368,7 +367,7 @@ class CsvFile:
         if fields and self.header and len(fields) != len(self.header):
             raise self.fault(
                 self._line,
-                f"{len(fields)} fields, the header has "
+                f"{len(fields)} fields, but the header has "
                 f"{len(self.header)}; write one field a column",
             )
         return fields
@@ -376,7 +375,7 @@ class CsvFile:
 
 @dataclass
 class _Seen:
-    """What the odd fields of a column were so far."""
+    """What the fields of a column that the C side left have been so far."""
 
     least: int = 0
     most: int = 0
@@ -384,7 +383,7 @@ class _Seen:
 
     @property
     def kind(self) -> str:
-        """The type that takes them all, as far as there is one."""
+        """The type that has all these values, if there is one."""
         if self.is_float:
             return "f64"
         if self.least >= 0 and 1 << 63 <= self.most < 1 << 64:
@@ -393,10 +392,10 @@ class _Seen:
 
 
 def _csv_text(cause: csv.Error) -> str:
-    """Says what csv found, and what to do."""
+    """Returns the fault that the csv module found, and what to do."""
     text = str(cause)
     if text.startswith("new-line character"):
-        return "a line ends in CR alone; save the file with LF or CR LF"
+        return "a line ends with CR only; save the file with LF or CR LF"
     return f"{text}; check its quotes"
 
 
@@ -424,7 +423,7 @@ def _float(text: str) -> float | None:
 
 
 def _overflows(text: str, value: Any) -> bool:
-    """Whether a number that is written out became an infinity."""
+    """Whether a number written in digits became an infinity."""
     return (
         isinstance(value, float)
         and math.isinf(value)
@@ -466,7 +465,7 @@ def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
         kind = "whole number" if column.is_integer else "number"
         raise source.fault(
             line,
-            f"{_shown(text)} is no {kind} ({column.type}); correct the line",
+            f"{_shown(text)} is not a {kind} ({column.type}); correct the line",
             column.name,
         )
     try:

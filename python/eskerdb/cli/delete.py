@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""`esker drop IMAGE TABLE` and `esker delete IMAGE TABLE`: tables and rows
-that go."""
+"""`esker drop IMAGE TABLE` and `esker delete IMAGE TABLE`: remove a table, or
+rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Table = Annotated[str, typer.Argument(metavar="TABLE")]
 
 
 def drop(image: Image, table: Table) -> None:
-    """Drop a table with all its rows; its blocks are free at once."""
+    """Drop a table with all its rows; its blocks can be used at once."""
     with eskerdb.open(image, read_only=False) as volume:
         volume.drop(table)
     console().print(f"table {table} dropped from {image}")
@@ -33,7 +33,7 @@ def delete(
         list[str] | None,
         typer.Argument(
             metavar="[KEY...]",
-            help="Keys of a tree's rows; after -- where one is below zero.",
+            help="Keys of a tree's rows; write -- before keys below zero.",
         ),
     ] = None,
     before: Annotated[
@@ -51,7 +51,8 @@ def delete(
 ) -> None:
     """Delete rows: of a tree by their keys, of a series at one end.
 
-    Status 1 when a key was not there; the others are deleted.
+    Status 1 when the tree has no row with one of the keys; the others are
+    deleted.
     """
     given = [bool(keys), before is not None, after is not None]
     if sum(given) != 1:
@@ -66,8 +67,8 @@ def delete(
         if isinstance(opened, Series):
             if keys:
                 raise typer.BadParameter(
-                    f"'{table}' is a series, of which rows go at its ends "
-                    "alone: take --before KEY or --after KEY"
+                    f"'{table}' is a series, which loses rows only at its "
+                    "ends: use --before KEY or --after KEY"
                 )
             gone = _delete_end(opened, before, after)
         else:
@@ -93,14 +94,14 @@ def _delete_end(series: Series, before: str | None, after: str | None) -> int:
 
 
 def _delete_keys(tree: Tree, keys: list[str]) -> tuple[int, list[str]]:
-    """Deletes rows; returns how many, and the keys that had none."""
+    """Deletes rows; returns how many, and the keys without a row."""
     wanted = [(text, _key(tree.key, text)) for text in keys]
     missing = [text for text, key in wanted if not tree.delete(key)]
     return len(keys) - len(missing), missing
 
 
 def _key(column: Column, text: str) -> Any:
-    """Reads a key as CSV has it. Raises BadParameter."""
+    """Reads a key as in CSV. Raises BadParameter."""
     try:
         if column.is_integer:
             return int(text)
@@ -110,6 +111,6 @@ def _key(column: Column, text: str) -> Any:
     except ValueError:
         kind = "hexadecimal digits" if column.type == "bytes" else "number"
         raise typer.BadParameter(
-            f"key '{text}': column '{column.name}' ({column.type}) takes "
+            f"key '{text}': column '{column.name}' ({column.type}) needs "
             f"{'' if column.type == 'bytes' else 'a '}{kind}"
         ) from None

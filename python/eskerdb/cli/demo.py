@@ -60,7 +60,7 @@ Row = tuple[int, float]
 
 
 class Difference(Exception):
-    """What the database holds is not what the file holds."""
+    """The rows of the database are not those of the file."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ def demo(
 
 
 def command() -> str:
-    """Returns the words that run `esker` from here as this run was."""
+    """Returns the words of a shell that run `esker` as this run was started."""
     if Path(sys.argv[0]).stem == "esker":
         return shlex.quote(sys.argv[0])
     return f"{shlex.quote(sys.executable)} -m eskerdb"
@@ -124,7 +124,9 @@ def read_rows(path: Path | None) -> list[Row]:
     """Reads packed rows, 12 bytes each. Raises BadParameter."""
     path = path or find_data()
     if path is None:
-        raise typer.BadParameter(f"{FILE} is not installed; name it by --data")
+        raise typer.BadParameter(
+            f"{FILE} is not installed; name it with --data"
+        )
     try:
         packed = path.read_bytes()
     except OSError as cause:
@@ -155,7 +157,7 @@ class Demo:
             self._title(chip)
             self._load_until_cut(chip)
             chip.save(self.cut_image)
-        # A fresh handle on what the cut left: nothing is carried over.
+        # A new handle on the chip after the cut: no state is carried over.
         with Simulator.load(self.cut_image) as chip:
             chip.power_on()
             with self._mount(chip) as volume, volume.open(TABLE) as series:
@@ -212,7 +214,7 @@ class Demo:
         except DeviceError:
             pass
         if chip.is_on:
-            raise Difference("the power was to fail during the load")
+            raise Difference("the power did not fail during the load")
         series.close(sync=False)
         volume.close()
 
@@ -258,7 +260,7 @@ class Demo:
         self.out.print(facts)
 
     def _finish(self, series: Series) -> None:
-        """Carries on from the newest key and checks every row."""
+        """Goes on from the newest key and checks every row."""
         newest = series.newest()
         start = 0
         if newest is not None:
@@ -279,8 +281,7 @@ class Demo:
             "verified",
             f"[bold green]{len(found):,} of {len(self.rows):,} rows[/] equal "
             f"the file; {report.pages:,} data and {report.index_pages:,} "
-            f"index pages prove themselves, {report.pages_torn} torn by "
-            "the cut",
+            f"index pages are valid, {report.pages_torn} torn by the cut",
         )
         self.out.print(facts)
 
@@ -445,5 +446,5 @@ class Demo:
         if count != (len(self.rows),):
             raise Difference(f"SQL counts {count} rows")
         self.out.print(
-            f"{reads:,} page reads: the bound on t goes down to the key index"
+            f"{reads:,} page reads: the key index uses the bound on t"
         )

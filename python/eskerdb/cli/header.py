@@ -27,14 +27,14 @@ def header(
     bad_blocks: Annotated[
         bool,
         typer.Option(
-            "--bad-blocks", help="The firmware's driver keeps bad-block marks."
+            "--bad-blocks", help="The firmware's driver marks bad blocks."
         ),
     ] = False,
 ) -> None:
     """Print a C header with a table's shape, for -DESK_SHAPE=FILE.
 
-    A firmware that is compiled with it serves that table alone, links no
-    catalog, and can write the volume on a blank medium (esker/shape.h).
+    A firmware that is compiled with it opens only that table, links no
+    catalog code, and can write the volume to a blank medium (esker/shape.h).
     """
     flag = " --bad-blocks" if bad_blocks else ""
     command = f"esker header {image.name} {table}{flag}"

@@ -2,10 +2,10 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """`esker import IMAGE TABLE CSV`: rows of a CSV file into a table.
 
-Rows go in one by one in the file's order; into a tree in any order of keys.
-Into a wandering or mu tree they go through a write cache. The first line that
-cannot be taken ends the import: the rows before it are synced, and the message
-names file, line and column, the text, and what to do.
+Rows are written one by one in the file's order; a tree takes keys in any order.
+A wandering or mu tree is written through a write cache. The first line that
+cannot be imported ends the import: the rows before it are synced, and the
+message names file, line and column, the text, and what to do.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _FRAMES = 255  # of a moving tree: the most there can be
 
 
 class Duplicates(str, Enum):
-    """What a row does whose key is in the tree already."""
+    """What happens with a row whose key is already in the tree."""
 
     update = "update"
     refuse = "refuse"
@@ -86,8 +86,8 @@ OnDuplicates = Annotated[
     Duplicates | None,
     typer.Option(
         "--duplicates",
-        help="A row whose key is in the tree: it replaces the row there, or "
-        "ends the import. Without it update.",
+        help="A row whose key is in the tree: update replaces the row there, "
+        "refuse ends the import. Default: update.",
     ),
 ]
 Resume = Annotated[
@@ -166,17 +166,19 @@ def _check_options(
     """Raises BadParameter when the table is of the other kind."""
     if isinstance(table, Tree) and resume:
         raise typer.BadParameter(
-            f"--resume is for series; tree '{table.name}' takes rows again"
+            f"--resume is for series; import the rows into tree "
+            f"'{table.name}' again without it"
         )
     if isinstance(table, Series) and duplicates:
         raise typer.BadParameter(
-            f"--duplicates is for trees; '{table.name}' is a series"
+            f"--duplicates is for trees, but '{table.name}' is a series; leave "
+            "it out"
         )
 
 
 def _open(volume: Volume, table: str) -> Series | Tree:
-    """Opens a table to write many rows: what later ones replace waits in RAM,
-    where the store lets it."""
+    """Opens a table to write many rows: with a write cache, if the store has
+    one."""
     if volume.table(table).store not in MOVING_STORES:
         return volume.open_table(table)
     return volume.open_tree(table, frames=_FRAMES, write_frames=_FRAMES - 2)
@@ -184,7 +186,7 @@ def _open(volume: Volume, table: str) -> Series | Tree:
 
 @dataclass
 class _Made:
-    """A table, whether it was made for this import, and a new image."""
+    """A table; whether this import made it; the image, if that is new."""
 
     volume: Volume
     table: str
@@ -193,7 +195,7 @@ class _Made:
 
     @contextmanager
     def or_nothing(self) -> Iterator[None]:
-        """Drops a new table when a line of the file cannot be read by it."""
+        """Drops a new table when a line of the file does not fit it."""
         try:
             yield
         except Refused:
@@ -227,8 +229,8 @@ def _make(volume: Volume, table: str, source: CsvFile, wanted: Create) -> None:
     text = "for text with --type {0}=text"
     if wanted.kind is Kind.tree:
         text = (
-            "for hexadecimal digits with --type {0}=bytes:N; a tree has no "
-            "column for text"
+            "for hexadecimal digits with --type {0}=bytes:N; a tree cannot "
+            "have text"
         )
     types = source.kinds(wanted.types, text) | wanted.types
     make_table(
@@ -271,8 +273,8 @@ class _Import:
 
     resume   series: skip rows up to the newest key
     refuse   trees: a key that is there already ends the import
-    made     the table was made for this import: a line that it cannot be
-             read by leaves no table
+    made     this import made the table: a line that does not fit it removes
+             the table
     """
 
     def __init__(
@@ -361,11 +363,11 @@ class _Import:
             what = self._out_of_order(value)
         elif isinstance(cause, Exists):
             what = (
-                f"key '{value}' is there already; leave each key once, or "
-                "let --duplicates update replace it"
+                f"key '{value}' is there already; remove one of the rows, or "
+                "use --duplicates update"
             )
         elif isinstance(cause, Invalid):
-            what = f"key '{value}' cannot be sorted; correct the line"
+            what = f"key '{value}' has no place in an order; correct the line"
         else:
             what, column = str(cause), getattr(cause, "column", None)
         raise self.source.fault(batch.lines[at], what, column, Refused)
@@ -374,7 +376,7 @@ class _Import:
         name = self.table.key.name
         newest = self.table.newest()
         last = newest[name] if newest else None
-        what, once = "not above", " and leave each key once"
+        what, once = "not above", " and keep one row of each key"
         if self.table.table.keys_repeat:
             what, once = "below", ""
         return (
@@ -384,7 +386,7 @@ class _Import:
         )
 
     def _stopped(self, fault: Fault) -> Fault:
-        """Syncs what went in and adds that to the message."""
+        """Syncs the imported rows, and adds their number to the message."""
         try:
             self.table.sync()
         except EskerError as failure:
@@ -393,7 +395,7 @@ class _Import:
         if self.done and isinstance(self.table, Series):
             again += " with --resume"
         elif self.done and self.refuse:
-            again = "then import the lines from there on"
+            again = "then import the lines from this one on"
         return Refused(
             f"{fault}; {again}\n"
             f"{count(self.done, 'row')} before it imported and synced"

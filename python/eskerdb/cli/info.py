@@ -43,7 +43,7 @@ def info(
         bool, typer.Option("--check", help="Verify every page.")
     ] = False,
     endurance: Annotated[
-        int, typer.Option(min=1, help="Erases that a block stands.")
+        int, typer.Option(min=1, help="Erases that a block endures.")
     ] = 100_000,
 ) -> None:
     """Show an image's volume, geometry, tables, columns and counts."""
@@ -179,7 +179,7 @@ def _regions(opened: OpenTable) -> tuple[str, ...]:
 
 
 def _seconds(opened: OpenTable) -> float:
-    """How long the rows took that are there; 0: their keys do not say."""
+    """How many seconds the rows cover; 0: their keys are no times."""
     factor = {"s": 1.0, "ms": 1e-3}.get(opened.key.unit)
     if factor is None or not isinstance(opened, Series):
         return 0
@@ -193,8 +193,9 @@ def _seconds(opened: OpenTable) -> float:
 def _years_left(
     rows: Space, space: Space, seconds: float, endurance: int
 ) -> float:
-    """The pages of the rows are written once each `seconds`; the blocks of
-    another region are erased in the proportion that they were so far."""
+    """Years until a block of the region is worn out. Assumes that the used pages
+    of rows are written again every `seconds`, and that the erases of another
+    region stay in the same proportion to those of the rows."""
     laps = rows.pages_used / rows.pages / seconds
     if space.pages and rows.erases:
         laps *= (space.erases / space.pages) / (rows.erases / rows.pages)

@@ -47,7 +47,7 @@ def inspect(
     """Draw a tree: levels, nodes, how full they are, dead space."""
     with eskerdb.open(image) as volume:
         if volume.table(table).kind != "tree":
-            complain(f"table '{table}': it is no tree; `esker info` shows it")
+            complain(f"table '{table}' is not a tree; use `esker info`")
             raise typer.Exit(1)
         with volume.open_table(table) as tree:
             shape = tree.shape()
@@ -58,8 +58,8 @@ def inspect(
     damaged = sum(node.damaged for node in shape.nodes)
     if damaged:
         warn(
-            f"{count(damaged, 'node')} cannot be read, and what is below is "
-            "not shown; `esker verify` says more"
+            f"{count(damaged, 'node')} cannot be read, and the nodes below are "
+            "not shown; `esker verify` shows the damage"
         )
         raise typer.Exit(1)
 
@@ -99,7 +99,9 @@ def _print(out: Console, tree: Tree, shape: Shape, rows: int) -> None:
         )
     out.print(levels)
     out.print(Text.assemble("region  ", _region(shape)))
-    out.print("a bar: how full; in the region: the share of live pages")
+    out.print(
+        "a bar shows how full a node is; in the region the share of live pages"
+    )
 
 
 def shares(count: int, most: int) -> list[tuple[int, int]]:

@@ -41,9 +41,9 @@ class Store(str, Enum):
 
 @dataclass
 class Create:
-    """What a new table is to be.
+    """The options of a new table.
 
-    types   of the columns that were stated, as COL=TYPE
+    types   the stated types of columns, as COL=TYPE
     """
 
     kind: Kind
@@ -60,7 +60,7 @@ class Create:
 
 Key = Annotated[
     str | None,
-    typer.Option(metavar="COL", help="Key column; without it the first."),
+    typer.Option(metavar="COL", help="Key column. Default: the first."),
 ]
 Types = Annotated[
     list[str] | None,
@@ -68,7 +68,7 @@ Types = Annotated[
         "--type",
         metavar="COL=TYPE",
         help="i8..i64, u8..u64, f32, f64, text, bytes:N (hex), var (\\x and "
-        "hex, or text); without it i64, u64 or f64, as all rows are.",
+        "hex, or text). Default: i64, u64 or f64, whichever fits all rows.",
     ),
 ]
 Units = Annotated[
@@ -83,7 +83,7 @@ KindOf = Annotated[
     Kind | None,
     typer.Option(
         "--kind",
-        help="series: keys rise; tree: any order, each key once. Without it "
+        help="series: keys rise; tree: any order, each key once. Default: "
         "series.",
     ),
 ]
@@ -91,8 +91,8 @@ StoreOf = Annotated[
     Store | None,
     typer.Option(
         "--store",
-        help="Where a tree's nodes live; inplace and journaled need a medium "
-        "that overwrites. Without it mu.",
+        help="How a tree stores its nodes; inplace and journaled need a medium "
+        "that can overwrite pages. Default: mu.",
     ),
 ]
 K = Annotated[
@@ -102,7 +102,7 @@ K = Annotated[
         metavar="PERCENT",
         min=10,
         max=90,
-        help="mu: a leaf's share of a page; without it 50.",
+        help="mu: a leaf's share of a page. Default: 50.",
     ),
 ]
 Blocks = Annotated[
@@ -110,12 +110,14 @@ Blocks = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Erase blocks for the table's rows; without it what is free.",
+        help="Erase blocks for the table's rows. Default: all free blocks.",
     ),
 ]
 Repeat = Annotated[
     bool,
-    typer.Option("--keys-repeat", help="Rows in a row may have the same key."),
+    typer.Option(
+        "--keys-repeat", help="Consecutive rows may have the same key."
+    ),
 ]
 SchemaVersion = Annotated[
     int,
@@ -128,26 +130,25 @@ SchemaVersion = Annotated[
     ),
 ]
 Size = Annotated[
-    str | None, typer.Option(help="Size of a new image; without it 16M.")
+    str | None, typer.Option(help="Size of a new image. Default: 16M.")
 ]
 Page = Annotated[
     int | None,
     typer.Option(
-        help="Bytes a page of a new image; without it 256, for a tree 2048."
+        help="Bytes a page of a new image. Default: 256, for a tree 2048."
     ),
 ]
 Block = Annotated[
     str | None,
     typer.Option(
-        help="Bytes an erase block of a new image; without it 4K, for a tree "
-        "64K."
+        help="Bytes an erase block of a new image. Default: 4K, for a tree 64K."
     ),
 ]
 Part = Annotated[
     str | None,
     typer.Option(
-        help="Take a new image's pages and blocks from this part, and without "
-        "--size its size."
+        help="Use the pages and blocks of this part for a new image, and its "
+        "size, unless there is --size."
     ),
 ]
 
@@ -186,7 +187,7 @@ def check_kind(
 
 @dataclass
 class Shape:
-    """What a new image was asked to be like; None: not said."""
+    """The options of a new image; None: not given."""
 
     size: str | None
     page: int | None
@@ -197,14 +198,14 @@ class Shape:
         """Returns the geometry. Raises BadParameter, NotFound."""
         if self.part is not None:
             return part_geometry(self.part, self.size)
-        # A page holds a node, or in a mu tree a whole path of them.
+        # A page has one node; in a mu tree it has the nodes of a path.
         tree = kind is Kind.tree
         page = (2048 if tree else 256) if self.page is None else self.page
         block = self.block or ("64K" if tree else "4K")
         return geometry_of(page, block, self.size or "16M")
 
     def check(self, image: ImageFile, kind: Kind | None) -> None:
-        """Raises GeometryError where an image is not as it was asked to be."""
+        """Raises GeometryError if the image differs from the options."""
         there, asked = image.geometry, self.geometry(kind)
         differs = (
             (self.part is not None and there != asked)
@@ -221,7 +222,7 @@ class Shape:
                 image.name,
                 "leave --size, --page, --block and --part out, or name "
                 "another file",
-                f"it is there already: {size_text(there.bytes)} in blocks of "
+                f"it exists: {size_text(there.bytes)} in blocks of "
                 f"{size_text(there.block_bytes)} and pages of "
                 f"{size_text(there.page_bytes)}",
             )
@@ -268,7 +269,7 @@ def _is_blank(device: ImageFile) -> bool:
 
 
 def refuse_existing(volume: Volume, table: str) -> None:
-    """Raises Exists where there is such a table already."""
+    """Raises Exists if there is already such a table."""
     if table in volume:
         raise error(
             lib.ESK_E_EXISTS,
@@ -311,7 +312,7 @@ def _column(name: str, type: str, wanted: Create) -> Column:
     kind, _, width = type.partition(":")
     if kind in ("var", "text") and wanted.kind is Kind.tree:
         raise schema_error(
-            f"column '{name}': a tree has no column for text; take bytes:N in "
+            f"column '{name}': a tree cannot have text; use bytes:N in "
             "hexadecimal, leave it out, or make a series",
             name,
         )
@@ -320,6 +321,6 @@ def _column(name: str, type: str, wanted: Create) -> Column:
     ):
         raise typer.BadParameter(
             f"--type {name}={type}: choose one of "
-            f"{', '.join(TYPES)}; bytes takes its width: bytes:6"
+            f"{', '.join(TYPES)}; bytes needs a width: bytes:6"
         )
     return Column(name, kind, wanted.units.get(name, ""), int(width or 0))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What the commands print with: one look, with or without a terminal."""
+"""How the commands print: in the same form with and without a terminal."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def console() -> Console:
 
 
 def complain(message: str) -> None:
-    """Says on stderr what went wrong, as one paragraph that never wraps."""
+    """Prints an error on stderr, as one line that is not wrapped."""
     _say("error: ", "bold red", message)
 
 
 def warn(message: str) -> None:
-    """Says on stderr what the reader should know."""
+    """Prints a warning on stderr."""
     _say("warning: ", "bold yellow", message)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""`esker plan ROWS`: what a tree table will take of a part, and how long; or
-a series whose every row is synced."""
+"""`esker plan ROWS`: what a tree table will need of a part, and how long the
+part lasts; or a series with a sync after each row."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ from eskerdb.plan import plan as plan_tree
 
 Rows = Annotated[
     int,
-    typer.Argument(metavar="ROWS", min=1, help="The most rows it is to hold."),
+    typer.Argument(
+        metavar="ROWS", min=1, help="The most rows that the table will have."
+    ),
 ]
 RowBytes = Annotated[
-    int, typer.Option("--row", min=2, help="Bytes a row, the key among them.")
+    int, typer.Option("--row", min=2, help="Bytes a row, key included.")
 ]
 KeyBytes = Annotated[int, typer.Option("--key", min=1, help="Bytes a key.")]
 Store = Annotated[
@@ -44,11 +46,11 @@ K = Annotated[
         "--k",
         min=0,
         max=99,
-        help="Percent of a page its leaf takes (mu); 0: the best.",
+        help="mu: a leaf's share of a page, in percent; 0: the best.",
     ),
 ]
 HeightMost = Annotated[
-    int, typer.Option(min=0, help="Bound for the best k; 0: none.")
+    int, typer.Option(min=0, help="Most levels for the best k; 0: any.")
 ]
 Part = Annotated[
     str | None, typer.Option(help="Geometry and endurance of this part.")
@@ -60,7 +62,7 @@ Updates = Annotated[
     int, typer.Option("--updates-a-day", min=0, help="Puts and deletes.")
 ]
 Endurance = Annotated[
-    int, typer.Option(min=0, help="Erases a block stands; 0: the part's.")
+    int, typer.Option(min=0, help="Erases that a block endures; 0: the part's.")
 ]
 
 
@@ -124,7 +126,7 @@ def _syncs(
     rows_a_day: int,
     endurance: int,
 ) -> None:
-    """Prices a sync a row; without a size, for the least region."""
+    """Prints the cost of a sync a row; without a size, for the least region."""
     geometry = _geometry(part, page, block)
     blocks = size_bytes(region) // geometry.block_bytes
 
@@ -148,7 +150,7 @@ def _syncs(
         complain(str(failure))
         raise typer.Exit(1) from None
     if made.rows_kept < rows:
-        warn(f"{rows:,} rows need a larger region: take a larger --size")
+        warn(f"{rows:,} rows need a larger region: use a larger --size")
     table = sheet("", "a sync a row")
     for label, text in (
         ("rows a page", f"{made.page_rows:,}"),
@@ -210,7 +212,7 @@ def _print(
 
 
 def _programs(number: float | None) -> str:
-    return "no promise: region too small" if number is None else f"{number:.3f}"
+    return "no bound: region too small" if number is None else f"{number:.3f}"
 
 
 def _years(plan: TreePlan | SyncPlan) -> str:

@@ -27,16 +27,17 @@ def salvage(
 ) -> None:
     """Write the readable rows of a damaged or truncated image to a new one.
 
-    --page and --block, of the device, are needed where no superblock is left,
-    and --size where its end is missing as well. Status 1 when something was
-    lost.
+    If the image has no superblock, give --page and --block of the device, and
+    also --size if the image is too short. Status 1 when something was lost.
     """
     geometry = None
     if page is not None and block is not None:
         length = size or str(image.stat().st_size)
         geometry = geometry_of(page, block, length)
     elif page is not None or block is not None or size is not None:
-        raise typer.BadParameter("give --page and --block, or none of these")
+        raise typer.BadParameter(
+            "give --page and --block, or neither and no --size"
+        )
     found = salvage_image(image, out, geometry=geometry)
     if found.bytes_missing:
         warn(f"the image ends {found.bytes_missing:,} bytes early")

@@ -68,7 +68,7 @@ def catalog_verdict(report: VolumeReport) -> str:
             "catalog: one of the two copies is damaged, or power was lost "
             "while it was written"
         )
-    return f"{what}; the next change of the catalog writes both anew"
+    return f"{what}; the next change of the catalog writes both again"
 
 
 def _check(volume: Volume, table: Table) -> tuple[bool, str, str]:
@@ -87,7 +87,7 @@ def verdict(report: Report | TreeReport) -> str:
         return _tree_verdict(report)
     torn = report.pages_torn + report.index_damaged
     if report.ok and torn == 0:
-        return f"all {report.pages:,} data pages prove themselves"
+        return f"all {report.pages:,} data pages are valid"
     if report.ok and report.newest_unread:
         return (
             f"the newest {count(report.newest_unread, 'page')} cannot be "
@@ -107,15 +107,15 @@ def verdict(report: Report | TreeReport) -> str:
 def _tree_verdict(report: TreeReport) -> str:
     if report.ok and report.newest_unread:
         return (
-            f"all {report.nodes:,} nodes prove themselves; "
+            f"all {report.nodes:,} nodes are valid; "
             f"{count(report.newest_unread, 'newest page')} could not be read "
             "at an open: torn by a power cut, or damaged, and then synced "
             "changes are lost"
         )
     if report.ok:
         return (
-            f"all {report.nodes:,} nodes prove themselves, in order and "
-            "linked as they should be"
+            f"all {report.nodes:,} nodes are valid, in order and correctly "
+            "linked"
         )
     return (
         f"damaged: {count(report.pages_damaged, 'node')} cannot be read, "
