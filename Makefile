@@ -203,7 +203,7 @@ uno: setup-package ## an Arduino Uno's sketch and 50 supply cuts; CUTS=N OUT=
 	    $(if $(filter file,$(origin CUTS)),,--cuts $(CUTS))
 
 .PHONY: mcu-budgets
-mcu-budgets: setup-tools ## the budgets of make mcu, made anew
+mcu-budgets: setup-tools ## makes the budgets of make mcu again
 	@scripts/mcu --renew
 
 .PHONY: bench
@@ -224,7 +224,7 @@ bench-command: setup-check ## the command's import and start; OUT=file.json
 	@scripts/bench command $(if $(OUT),--out $(OUT))
 
 .PHONY: results
-results: ## docs/results, made anew: bench, sizes, and logs of make check
+results: ## makes docs/results again: bench, size and mcu
 	@mkdir -p build/check
 	@$(MAKE) bench-series OUT=build/check/series.json
 	@$(MAKE) size OUT=build/check/size.json

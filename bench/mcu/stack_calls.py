@@ -131,6 +131,6 @@ def frames(program, addresses):
 
 
 def sites(program, addresses):
-    """{address: (function, file, line)}, what was inlined taken apart."""
+    """{address: (function, file, line)} of the innermost inlined function."""
     found = frames(program, addresses)
     return {address: listed[0] for address, listed in found.items()}

@@ -33,7 +33,7 @@ ASSUMABLE = {
 # A part's page may be too small, and its limit of programs be for another
 # unit or another ECC setting, so these two may stand in place of a fact.
 REPLACEABLE = {"page_bytes", "nop"}
-# Media whose array is read as fast as the bus: the clock tells all.
+# Media whose array is read as fast as the bus: the clock gives the time.
 BUS_ONLY = {"nor", "eeprom"}
 OVERWRITABLE = {"sd", "eeprom"}
 U32_MAX = 2**32 - 1

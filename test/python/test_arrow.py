@@ -117,7 +117,7 @@ def test_each_call_makes_a_new_capsule(series):
         read(first)
 
 
-def test_a_capsule_nobody_reads_is_freed(series):
+def test_an_unread_capsule_is_freed(series):
     for _ in range(100):
         series.scan().__arrow_c_stream__()
     gc.collect()
