@@ -354,9 +354,9 @@ class Simulator(Device):
 
     part        a name of Simulator.parts(), None: geometry alone
     geometry    with a part: changes its fields, as keywords too
-    bytes       capacity in bytes, rounded down to blocks; keeps the part's
-                block and page
-    seed        all chance: same seed and calls, same bytes
+    bytes       capacity in bytes, rounded down to blocks; block and page are
+                the part's
+    seed        of all random choices: same seed and calls, same bytes
     bad_blocks  factory bad blocks, never block 0
     ecc_bits    corrected a page
     worst_case  the part's maximum times, not its typical ones

@@ -133,7 +133,7 @@ def _table(
     )
     new = "new rows" if table.kind == "tree" else "appends"
     full = {
-        "drop_oldest": "the oldest block goes",
+        "drop_oldest": "the oldest block is dropped",
         "refuse": f"{new} are refused",
     }
     facts.add_row("when full", full.get(table.full, table.full))

@@ -156,7 +156,7 @@ def _syncs(
         ("rows a page", f"{made.page_rows:,}"),
         ("region", size(blocks * geometry.block_bytes)),
         (
-            "of it sync journal",
+            "sync journal in it",
             size(made.journal_blocks * geometry.block_bytes),
         ),
         ("rows kept at least", f"{made.rows_kept:,}"),
@@ -199,15 +199,15 @@ def _print(
             lambda p: size(p.blocks_least * geometry.block_bytes),
         ),
         ("programs an update", lambda p: f"{p.programs:.3f}"),
-        ("with regaining space", lambda p: _programs(p.programs_gc)),
+        ("with collection", lambda p: _programs(p.programs_gc)),
         ("at most", lambda p: _programs(p.programs_most)),
         ("lasts at least", _years),
     ):
         table.add_row(label, *(text(made) for made in plans))
     out.print(table)
     out.print(
-        "Random keys fill nodes to 69 %. Where pages are overwritten the years suppose a "
-        "translation layer that wears evenly."
+        "Random keys fill nodes to 69 %. For inplace and journaled the years "
+        "assume a translation layer that wears blocks evenly."
     )
 
 

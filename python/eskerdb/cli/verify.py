@@ -91,8 +91,7 @@ def verdict(report: Report | TreeReport) -> str:
     if report.ok and report.newest_unread:
         return (
             f"the newest {count(report.newest_unread, 'page')} cannot be "
-            "read: torn by a power cut, or damaged, and then synced rows are "
-            "lost"
+            "read: torn by a power cut, or damaged, which loses synced rows"
         )
     if report.ok:
         return f"nothing is missing; {torn} pages are torn, as by a power cut"
@@ -109,8 +108,8 @@ def _tree_verdict(report: TreeReport) -> str:
         return (
             f"all {report.nodes:,} nodes are valid; "
             f"{count(report.newest_unread, 'newest page')} could not be read "
-            "at an open: torn by a power cut, or damaged, and then synced "
-            "changes are lost"
+            "at an open: torn by a power cut, or damaged, which loses synced "
+            "changes"
         )
     if report.ok:
         return (
