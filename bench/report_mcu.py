@@ -414,7 +414,7 @@ def summary(results):
     lines = [
         (
             f"Of {len(judged)} figures with a target "
-            f"{len(judged) - len(missed)} meet it; one in bold misses it.\n"
+            f"{len(judged) - len(missed)} meet it; those in bold miss it.\n"
         )
     ]
     cuts = [row for row in results.rows if row["bench"] == "mcu_cuts"]
@@ -467,7 +467,7 @@ def write(results):
             "platform, its answers compared with the host's byte for byte: "
             f"10,000 rows of 16 bytes ({data}), pages of 512 bytes, 32-bit keys, "
             "256 B of key index, the least number of frames, one value index. "
-            "The storage outside the chip costs it next to nothing, so these are "
+            "The storage outside the chip takes almost no cycles, so these are "
             "the library's own cycles and instructions; both repeat exactly. "
             "Two builds: fast is `-O2 -flto -DESK_CRC_TABLE=256`, small "
             "`-Os -flto`. The ATmega2560 is measured in both, and where no "
@@ -481,8 +481,9 @@ def write(results):
             "Code is of the whole linked program (below), with CRC-32C; RAM "
             "and the painted stack of the measured one. *Of it the medium* is "
             "what the benchmark's own device takes (its counters, a call by "
-            "pointer, the host call): a read or program of it times those of "
-            "the operation, the same for a peer on it. The peers: EmbedDB with "
+            "pointer, the host call): one read or program of the device "
+            "times their number in the operation; the same for a peer on "
+            "this device. The peers: EmbedDB with "
             "its own driver, `-Os`; ubco btree on this medium, `-O2 -flto`, "
             "whose reads a get are 3 and 2 at M = 2 and 3.\n"
         ),
@@ -496,13 +497,13 @@ def write(results):
         (
             "Painted: the deepest byte written below the caller in a run. Worst "
             "case: call graph and frames of the linked program, library routines "
-            "included, with the benchmark's driver below; through a pointer, "
-            "the deepest that it can name.\n"
+            "included, with the benchmark's driver; for a call through a "
+            "pointer, the deepest function that it can reach.\n"
         ),
         "## Cortex-M and RISC-V: instructions in QEMU\n",
         others(results),
         (
-            "Never to be compared with the cycles above. WebAssembly has no "
+            "Do not compare these with the cycles above. WebAssembly has no "
             "exact count: its module gives the same answers in Node.\n"
         ),
         *linked(results),
@@ -519,9 +520,9 @@ def write(results):
     parts.append(chips(results))
     parts.append("## ATmega2560: trees\n")
     parts.append(
-        "Rows of 16 bytes, keys in no order; 10,000 rows where no other number "
-        "is said. Target and peer are those of the first column; CRC-16 has "
-        "its own for inserts, 32,000 cycles.\n"
+        "Rows of 16 bytes, keys in no order; 10,000 rows unless another "
+        "number is given. Target and peer are those of the first column; "
+        "CRC-16 has its own for inserts, 32,000 cycles.\n"
     )
     parts.append(trees(results))
     parts.append(section(results))

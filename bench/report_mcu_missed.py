@@ -187,9 +187,9 @@ def section(results):
         "## What misses its target, of what it is made, what would get there\n",
         (
             f"Where a figure misses on several data sets, that of {results.main} "
-            "is shown. Cycles are of the simulator's profile, every one counted and put "
-            "to the function it was spent in; `append, max` is the profile of "
-            "the dearest append alone. Bytes of RAM are of the running "
+            "is shown. Cycles are from the simulator's profile, which counts "
+            "every cycle for the function that spent it; `append, max` is the "
+            "profile of only the most expensive append. Bytes of RAM are of the running "
             "program, code of the linker's map.\n"
         ),
     ]

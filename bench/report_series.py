@@ -198,16 +198,17 @@ def add_host(report):
         return
     report.add(f"## {title}\n")
     report.add(
-        "SQLite's processor time over EskerDB's, the kernel's in it, medians "
-        "of nine alternating rounds, "
-        "two digits: above 1 EskerDB is faster. Times themselves are not "
-        "kept, they belong to a machine.\n"
+        "SQLite's processor time divided by EskerDB's, the kernel's "
+        "included; medians of nine alternating rounds, two digits. Above 1 "
+        "EskerDB is faster. The times are not stored, because they depend on "
+        "the machine.\n"
     )
     for row in report.find("host, load average at the start"):
         report.add(
             f"Load average as the rounds began: {number(row['value'])}, on "
-            f"{row['config']}. With one well above their number the ratios "
-            "waver: sides share the processors' caches.\n"
+            f"{row['config']}. If it is well above the number of processors "
+            "the ratios vary, because both programs share the processors' "
+            "caches.\n"
         )
     report.add(report.pivot(wanted))
     report.explain(title)
@@ -228,8 +229,8 @@ def add_paper(report):
     report.add(f"## {title}\n")
     report.add(
         "On the media of the paper's Table 1, in the simulator. Simulated "
-        "time of I/O only: the CPU is not in it, the paper's figures have "
-        "it. The limits are the paper's: rows' bytes at the sequential write "
+        "time of I/O only, without the CPU; the paper's figures include it. "
+        "The limits are the paper's: rows' bytes at the sequential write "
         "rate; one random read a get; rows' bytes at the average of the "
         "sequential and the random read rate; a full scan. The sets are "
         "the first 100K rows; the paper had 500K, 4.1M and 2.9M.\n"
@@ -362,8 +363,8 @@ def add_mounts(report):
         return
     report.add("## Mount and open, every part\n")
     report.add(
-        "Page reads + reads of a few bytes, what they bring, and simulated "
-        "time, where the part's read time is known. Rows of 16 bytes with a "
+        "Page reads + reads of a few bytes, the bytes read, and simulated "
+        "time if the part's read time is known. Rows of 16 bytes with a "
         "value index, on the whole chip or its first 64 MiB: empty, half "
         "full, full, and after a lap and a quarter.\n"
     )

@@ -148,7 +148,7 @@ def add_mutree(report):
     report.add(grid(heights, part(1), part(0), "rows"))
     report.add(
         "Fig. 8 and 9, synthetic traces with the counts of Table 4; their "
-        "order is a model, the paper's own traces could not be had:\n"
+        "order is a model, the paper's own traces were not available:\n"
     )
     traces = [row for row in rows if row["metric"].startswith("trace, ")]
     single = [row for row in traces if row["config"].startswith(("mu", "wan"))]
@@ -256,10 +256,10 @@ def add_calls(report):
     report.add(
         "Rows of 16 bytes, keys in no order, 4 frames, blocks of 8 pages: 512 "
         "bytes, for mu 2 KiB. Every call is counted: the inserts that fill the "
-        "tree, then 20,000 updates; on trees that move once the region was "
-        "programmed twice, on regions of which the rows are to be so many per "
-        "cent. The bound is 2 * height + 2 * pages of a block. A line that is "
-        "not there: a put was refused before.\n"
+        "tree, then 20,000 updates; on copy-on-write trees after the region "
+        "was programmed twice, on regions of which the rows take the given "
+        "share. The bound is 2 * height + 2 * pages of a block. A missing "
+        "line: a put was refused before.\n"
     )
     rows = of(report, "tree_calls")
     live = of(report, "tree_calls", "pages live")
@@ -281,10 +281,11 @@ def add_shares(report, rows):
         "Programs an update by the share of pages that are live, in steady "
         "state: filled to it, the region programmed twice, then counted while "
         "it is programmed twice more (58 blocks of 64 pages of 2 KiB). The "
-        "model has updates at random and a ring that moves what its tail meets "
-        "live, a page each, a parent's for nothing: W = path + q / (1 - q), "
+        "model has random updates and a ring that moves each live page at "
+        "its tail with one program, and parents at no cost: "
+        "W = path + q / (1 - q), "
         "q = exp(-1 / (share * W)), path 1 for mu, the height for wandering. "
-        "A line that is not there: a put was refused before.\n"
+        "A missing line: a put was refused before.\n"
     )
     report.add(
         grid(
@@ -334,14 +335,15 @@ def add_file(report):
     for row in of(report, "tree_host", "file, load average at the start"):
         report.add(
             f"Load average as the rounds began: {number(row['value'])}, on "
-            f"{row['config']}. With one well above their number the time "
-            "ratios waver, processor time though they are: sides share its "
-            "caches. Bytes are exact.\n"
+            f"{row['config']}. If it is well above the number of processors "
+            "the ratios vary, although they are of processor time, because "
+            "the programs share the caches. Bytes are exact.\n"
         )
     report.add(
         "100,000 random rows of 16 bytes, a 4-byte key. Bytes are `wchar` of "
-        "/proc/self/io on every side; nobody waits for the disk. Times, the "
-        "processor's, are ratios of medians of alternating rounds, above 1 EskerDB is faster.\n"
+        "/proc/self/io for each program; no run waits for the disk. Times "
+        "are processor times, as ratios of medians of alternating rounds; "
+        "above 1 EskerDB is faster.\n"
     )
     for metric, corner in (
         ("file, bytes written a put", "bytes written a put"),
