@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A data logger that keeps its rows through resets and answers over Serial.
+/// A data logger whose rows survive resets. It answers commands over Serial:
 ///
 ///     last  range A B  value LO HI  count  stats
 ///
-/// logger.h tells what they mean; board_arduino.cpp is what to change for
-/// another sensor, storage_eeprom.cpp for another storage. As it stands rows
-/// go to the chip's EEPROM where it has 4 KB of it (a Mega 2560 keeps about
-/// 100), else to RAM.
+/// logger.h explains the commands. Change board_arduino.cpp for another
+/// sensor, storage_eeprom.cpp for another storage. Rows go to the chip's
+/// EEPROM if it has 4 KB (about 100 rows on a Mega 2560), otherwise to RAM.
 #include "board.h"
 #include "logger.h"
 
-/* A row a minute: EEPROM wears out after some 100,000 writes a byte. */
+/* A row a minute: EEPROM wears out after about 100,000 writes of a byte. */
 static const logger_config config = {60, 1};
 static logger log_;
 static int status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The logger's board where there is Arduino: Serial, millis, analogRead.
+/// The logger's board for Arduino: Serial, millis, analogRead.
 /// storage_*.cpp has the storage.
 #include "board.h"
 

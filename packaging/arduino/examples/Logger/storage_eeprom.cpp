@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The chip's EEPROM where it has 4 KB of it, else RAM.
+/// The chip's EEPROM if it has 4 KB, otherwise RAM.
 #include <Arduino.h>
 
 #include "logger.h"
@@ -26,8 +26,8 @@ static esk_geometry geometry() {
 #if defined(__AVR__) && E2END >= 4095
 #include <avr/eeprom.h>
 
-/// Bytes that are as they should be are not written again: it saves time and
-/// wear.
+/// Bytes that already have the right value are not written again: this saves
+/// time and wear.
 static int eeprom_read(const esk_device *, esk_page_id page, uint16_t offset,
                        void *buffer, uint16_t bytes) {
     uint16_t at = (uint16_t)(page * PAGE_BYTES + offset);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A data logger that keeps its rows through resets and answers over Serial.
+/// A data logger whose rows survive resets. It answers commands over Serial:
 ///
 ///     last  range A B  value LO HI  count  stats
 ///
-/// logger.h tells what they mean; board_arduino.cpp is what to change for
-/// another sensor. Rows go to an SD card: storage_sd.cpp has its pin.
+/// logger.h explains the commands. Change board_arduino.cpp for another
+/// sensor. Rows go to an SD card: storage_sd.cpp has its pin.
 #include "board.h"
 #include "logger.h"
 
-/* A row a second, safe after ten. */
+/* A row a second, a sync each ten rows. */
 static const logger_config config = {1, 10};
 static logger log_;
 static int status;

@@ -3,16 +3,16 @@
 
 /// A data logger for an Arduino Uno: 2 KB of RAM, 32 KB of flash.
 ///
-/// Ten rows a second, safe after eight, on SPI NOR flash (a W25Q64 or any
+/// Ten rows a second, a sync each eight, on SPI NOR flash (a W25Q64 or any
 /// other that describes itself) with its select line at pin 10. Over Serial,
 /// 115200 baud:
 ///
 ///     + TIME,TEMP,LIGHT    a row was sampled
 ///     = TIME               rows up to this one survive a power cut
 ///     @ TIME               started; the next row is of this time
-///     A B (and Enter)      asks for the rows with A <= time <= B: each is
-///                          answered as TIME,TEMP,LIGHT, the last followed
-///                          by `# COUNT`
+///     A B (and Enter)      requests the rows with A <= time <= B: each is
+///                          printed as TIME,TEMP,LIGHT, and after the last
+///                          row `# COUNT`
 ///     ! STATUS             a call failed: esker.h has the numbers
 ///
 /// The Uno has no clock: time is counted in tenths of a second of sampling,
@@ -25,7 +25,7 @@
 ///         --unit time=ds --size 128K
 ///     esker header factory.img log -o log_shape.h
 ///
-/// For more of the chip, or other columns, make it anew.
+/// For more of the chip, or other columns, make it again.
 #include <SPI.h>
 #include <esker.h>
 
@@ -92,7 +92,7 @@ static void show(const log_sample *sample) {
     rows++;
 }
 
-/// Takes what is typed: two numbers and an end of line.
+/// Reads typed characters: two numbers and an end of line.
 static void listen() {
     static uint32_t number[2];
     static uint8_t at;
@@ -120,7 +120,7 @@ static void sample() {
     Serial.write('+');
     Serial.write(' ');
     show(&row);
-    /* A row is heard of before it is kept. */
+    /* A row is reported before it is appended. */
     Serial.flush();
     int status = log_append(&row);
     if (status == ESK_OK) {

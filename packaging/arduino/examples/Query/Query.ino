@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Questions over Serial, answered by the key index and a value index.
+/// Queries over Serial, answered with the key index and a value index.
 ///
 ///     t 100 120    rows with 100 <= time <= 120
 ///     v 2100 2120  rows with 21.00 <= temp <= 21.20 degC
 ///
 /// Set the monitor to 115200 baud and to end lines with a newline. After
-/// each answer stand its rows and the pages it had to read, of the nine that
-/// the table has. A Mega 2560 or any 32-bit board.
+/// each answer the sketch prints the number of rows and of pages read; the
+/// table has nine pages. For a Mega 2560 or any 32-bit board.
 #include <esker.h>
 
 enum { PAGE_BYTES = 128, BLOCKS = 32, ROWS = 150 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The least there is: a table in RAM, one reading a second, the newest back.
+/// The smallest example: a table in RAM, a row a second, the newest read back.
 ///
 /// Needs 4 KB of RAM for the device and 1.3 KB for the table: a Mega 2560 or
-/// any 32-bit board. RAM forgets; Logger keeps its rows through resets.
+/// any 32-bit board. A reset clears the RAM; Logger's rows survive resets.
 #include <esker.h>
 
 enum { PAGE_BYTES = 128, BLOCKS = 32, DEVICE_BYTES = PAGE_BYTES * BLOCKS };
@@ -62,7 +62,7 @@ static int start() {
 void setup() {
     Serial.begin(115200);
     int status = start();
-    /* esk_status_text has it in words, which on AVR take 1 KB of RAM. */
+    /* esk_status_text gives a sentence; on AVR its texts take 800 B of RAM. */
     Serial.print("status ");
     Serial.println(status);
     while (status != ESK_OK) {
