@@ -348,7 +348,7 @@ def test_info_check_verifies(esker, image):
     assert "are valid" in done.out
 
 
-def test_info_of_what_is_no_image(esker, tmp_path, file):
+def test_info_refuses_a_file_that_is_no_image(esker, tmp_path, file):
     for path, text in (
         (file("hello"), "no EskerDB volume in this file"),
         (tmp_path / "none", "No such file"),

@@ -107,7 +107,7 @@ def test_a_line_that_cannot_be_read_leaves_no_table(make, kind):
     assert done.status == 0, done
 
 
-def test_an_existing_table_blames_no_column(make):
+def test_the_error_of_an_existing_table_names_no_column(make):
     make("t,v\n1,1\n")
     done, _ = make("t,who\n1,Ann\n", name="other.csv")
     assert done.status == 1

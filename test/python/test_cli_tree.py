@@ -208,7 +208,7 @@ def test_inspect_shows_damage(esker, image):
 
 
 @pytest.mark.parametrize("damage", [DAMAGE, (0, b"\xff" * NOR.page_bytes)])
-def test_query_reads_on_past_damage(esker, image, damage):
+def test_query_goes_on_after_damage(esker, image, damage):
     done = esker(
         "query", image(damage=damage), "select count(*) n from part", "--csv"
     )
@@ -269,7 +269,7 @@ def test_import_that_makes_no_table_leaves_no_image(
         ("--part", "w25q64jv"),
     ],
 )
-def test_import_does_not_pass_over_what_the_image_is_not(
+def test_import_refuses_an_image_that_differs_from_the_options(
     esker, tmp_path, file, options
 ):
     image = tmp_path / "new.img"

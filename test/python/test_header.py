@@ -272,7 +272,7 @@ def test_header_keeps_the_floor(esker, tmp_path):
     assert found["options->floor_key"] == "60"
 
 
-def test_header_refuses_a_log_that_was_broken_off(esker, tmp_path):
+def test_header_refuses_a_series_with_breaks(esker, tmp_path):
     image = tmp_path / "log.img"
     with Simulator(geometry=NOR, seed=1) as chip:
         with Volume.format(chip, uuid=UUID) as volume:

@@ -66,7 +66,7 @@ CARD = eskerdb.Geometry(
 )  # fmt: skip
 
 
-def test_plan_prices_a_sync_a_row():
+def test_plan_computes_the_cost_of_a_sync_a_row():
     made = plan_syncs(12, CARD, 16, rows_a_day=86_400, endurance=100_000)
     assert made.journal_blocks == 2
     assert made.page_rows == 41

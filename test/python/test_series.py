@@ -411,7 +411,7 @@ def test_use_after_close_raises(series):
             use()
 
 
-def test_handles_keep_what_they_stand_on_alive():
+def test_handles_keep_their_owners_alive():
     def make():
         volume = Volume.format(Simulator(geometry=NOR))
         volume.create("temp", TEMP)

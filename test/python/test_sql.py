@@ -123,7 +123,7 @@ def reads(database: Database, sql: str) -> tuple[list, int]:
     return found, database.page_reads - before
 
 
-def test_key_bounds_go_down(database):
+def test_key_bounds_are_pushed_down(database):
     everything, all_reads = reads(database, "SELECT sum(t) FROM temp")
     some, few_reads = reads(
         database, "SELECT t FROM temp WHERE t >= 2000 AND t < 2050"
@@ -136,7 +136,7 @@ def test_key_bounds_go_down(database):
     assert one_read <= 3
 
 
-def test_key_bounds_of_a_tree_go_down(database):
+def test_key_bounds_of_a_tree_are_pushed_down(database):
     everything, all_reads = reads(database, "SELECT count(id) FROM part")
     some, few_reads = reads(
         database, "SELECT id FROM part WHERE id > 0 AND id <= 6"

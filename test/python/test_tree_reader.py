@@ -75,7 +75,7 @@ def test_a_reader_reads_all_that_a_tree_reads(tree):
         assert repr(reader).startswith("<Reader 'map' on ")
 
 
-def test_a_reader_is_a_snapshot_where_nodes_move(tree):
+def test_a_reader_of_a_copy_on_write_tree_is_a_snapshot(tree):
     reader, moving = tree.reader(), tree.store in MOVING
     scan = iter(reader.scan())
     assert next(scan) == ROWS[0]
@@ -166,7 +166,7 @@ def test_what_a_reader_cannot_be_is_refused(tree):
 
 
 @pytest.mark.parametrize("closes", ["tree", "volume", "chip"])
-def test_a_reader_ends_with_what_it_stands_on(closes):
+def test_a_reader_is_closed_with_its_tree_or_volume(closes):
     chip = Simulator(geometry=NOR, seed=1)
     volume = Volume.format(chip)
     volume.create_tree("map", COLUMNS, blocks=20)

@@ -61,7 +61,7 @@ def test_changes_wait_for_a_sync(volume):
     assert again(volume) == wanted
 
 
-def test_a_cut_takes_what_waits(volume):
+def test_a_power_cut_loses_waiting_changes(volume):
     tree = volume.open_tree("map", **CACHE)
     tree.put(k=1000, v=1)
     assert again(volume) == ROWS
@@ -174,7 +174,7 @@ def test_more_write_frames_than_there_are_is_refused(volume):
 
 
 @pytest.mark.parametrize("store", ["inplace", "journaled"])
-def test_where_nodes_stay_there_is_none(store):
+def test_in_place_trees_have_no_write_cache(store):
     with Simulator(geometry=SD, seed=1) as chip, Volume.format(chip) as made:
         made.create_tree("map", COLUMNS, store=store)
         with pytest.raises(

@@ -203,7 +203,7 @@ def test_a_uuid_has_sixteen_bytes():
         Volume.format(chip, uuid=b"short")
 
 
-def test_number_without_a_place_in_the_core_is_named():
+def test_a_number_too_wide_for_the_core_is_named():
     """Every exception is an EskerError: a number too wide for C as well."""
     with Simulator(geometry=NOR, seed=1) as chip:
         with Volume.format(chip) as volume:
