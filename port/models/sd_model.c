@@ -149,7 +149,7 @@ static uint8_t sd_late(struct esk_sd_model *sd, uint8_t command,
         return 0xFF;
     case 12:
         if (!sd->many) {
-            esk_chip_refuse(&sd->chip, "stop of nothing");
+            esk_chip_refuse(&sd->chip, "stop without a transfer");
         }
         sd->queue_head = sd->queue_tail;
         sd->reading = false;
@@ -265,7 +265,7 @@ static void sd_token(struct esk_sd_model *sd, uint8_t in) {
         sd->frame[0] = in;
         sd->frame_count = 1;
     } else if (in != 0xFF) {
-        esk_chip_refuse(&sd->chip, "no such token");
+        esk_chip_refuse(&sd->chip, "unknown token");
     }
 }
 

@@ -76,7 +76,7 @@ static int word_program(const struct esk_word_flash *port, uint32_t address,
         return ESK_E_IO;
     }
     const char *why = NULL;
-    why = at % bytes != 0 ? "word off its alignment" : why;
+    why = at % bytes != 0 ? "word not aligned" : why;
     why = at >= flash->part->bytes ? "word outside the flash" : why;
     if (why == NULL && flash->written[at / bytes] != 0) {
         why = "word programmed before";
@@ -102,7 +102,7 @@ static int word_erase(const struct esk_word_flash *port, uint32_t address) {
         return ESK_E_IO;
     }
     if (at % flash->part->erase_bytes != 0 || at >= flash->part->bytes) {
-        esk_chip_refuse(&flash->chip, "erase of no erase page");
+        esk_chip_refuse(&flash->chip, "erase address not of an erase page");
         return ESK_E_IO;
     }
     if (flash->is_protected) {

@@ -150,7 +150,8 @@ static int sim_program_check(struct esk_sim *sim, esk_page_id page,
     }
     if (bytes == 0 || offset % geometry->program_bytes != 0 ||
         bytes % geometry->program_bytes != 0) {
-        return sim_refuse(sim, "program off the program unit, page", page);
+        return sim_refuse(sim, "program not aligned to the program unit, page",
+                          page);
     }
     if ((sim->blocks[sim_page_block(sim, page)].flags & SIM_BAD) != 0) {
         return sim_refuse(sim, "program in a bad block, page", page);

@@ -124,7 +124,7 @@ static inline void chip_bus_errors(struct chip_series *run) {
             ESK_CONTEXT("violation: %s", chip->violation);
             ESK_CHECK(chip->violations == 0 ||
                       strstr(chip->violation, "cut short") != NULL ||
-                      strstr(chip->violation, "no such token") != NULL);
+                      strstr(chip->violation, "unknown token") != NULL);
             chip->violations = 0;
         }
     }

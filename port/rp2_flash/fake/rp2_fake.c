@@ -66,7 +66,7 @@ int flash_safe_execute(void (*func)(void *), void *param,
 /// Whether the SDK would do it: otherwise it asserts, or the core crashes.
 static bool fake_takes(uint32_t offset, size_t count, size_t unit) {
     const char *why = NULL;
-    why = offset % unit != 0 || count % unit != 0 ? "off its alignment" : why;
+    why = offset % unit != 0 || count % unit != 0 ? "not aligned" : why;
     why = offset > sizeof fake_rp2_xip || count > sizeof fake_rp2_xip - offset
               ? "past the flash"
               : why;
@@ -99,7 +99,7 @@ void flash_range_erase(uint32_t flash_offs, size_t count) {
 void flash_range_program(uint32_t flash_offs, const uint8_t *data,
                          size_t count) {
     if ((uintptr_t)data - XIP_BASE < sizeof fake_rp2_xip) {
-        esk_chip_refuse(&rp2_fake.chip, "data in the flash");
+        esk_chip_refuse(&rp2_fake.chip, "the data is in the flash");
         return;
     }
     if (!fake_takes(flash_offs, count, FLASH_PAGE_SIZE)) {

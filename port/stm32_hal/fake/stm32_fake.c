@@ -75,7 +75,7 @@ int stm32_fake_program(bool known, uint32_t address, const void *word) {
     uint8_t copy[ESK_WORD_FLASH_MODEL_WORD_MAX];
     int result;
     if ((uintptr_t)word % 4 != 0) {
-        fake_refuse("data off its alignment");
+        fake_refuse("data not aligned");
     }
     if (!fake_begins(known, &result)) {
         return result;

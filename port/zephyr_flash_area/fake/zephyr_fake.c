@@ -100,7 +100,7 @@ int flash_area_open(uint8_t id, const struct flash_area **fa) {
 
 void flash_area_close(const struct flash_area *fa) {
     if (fa != &fake_area || zephyr_fake.closes == zephyr_fake.opens) {
-        esk_chip_refuse(&zephyr_fake.chip, "closed and not open");
+        esk_chip_refuse(&zephyr_fake.chip, "close of an area that is not open");
     }
     zephyr_fake.closes++;
 }
@@ -121,7 +121,7 @@ static int fake_begins(const struct flash_area *fa, off_t off, size_t len,
         return fake_refuse("outside the area", -EINVAL);
     }
     if ((size_t)off % unit != 0 || len % unit != 0) {
-        return fake_refuse("off its alignment", -EINVAL);
+        return fake_refuse("not aligned", -EINVAL);
     }
     int error = zephyr_fake.fails;
     zephyr_fake.fails = 0;
