@@ -53,23 +53,17 @@ struct esk_esp_partition {
     esp_err_t error; ///< of ESP-IDF's last call that failed; ESP_OK: none did
 };
 
-/// Finds the partition and makes a device of it.
-///
-/// Returns  ESK_OK.
-///          ESK_E_INVALID     neither label nor type nor subtype is given: the
-///                            first data partition is another's.
-///          ESK_NOT_FOUND     the table has no such partition.
-///          ESK_E_UNSUPPORTED the partition is encrypted.
-///          ESK_E_READ_ONLY   it is read-only, and `read_only` is not asked
-///                            for. Before ESP-IDF 5.2 no partition is.
-///          ESK_E_GEOMETRY    it is not of whole erase units, or of less than
-///                            4, or page_bytes or program_bytes do not fit.
-/// Costs    a look-up in the partition table; the flash is not touched.
-///
-/// The device's calls return ESK_E_READ_ONLY for a partition or a chip that is
-/// write-protected, ESK_E_IO for any other error; `error` says which one it
-/// was. ESP-IDF does not ask the chip whether a program failed: mount with
-/// ESK_MOUNT_READ_BACK where it may.
+/// Finds the partition and makes a device of it. ESP-IDF does not ask the chip
+/// whether a program failed: mount with ESK_MOUNT_READ_BACK if it may.
+/// Returns  ESK_OK; ESK_E_INVALID: no label, type or subtype is given, and the
+///          first data partition is another's; ESK_NOT_FOUND; ESK_E_UNSUPPORTED:
+///          the partition is encrypted; ESK_E_READ_ONLY: it is read-only (from
+///          ESP-IDF 5.2), and `read_only` is false; ESK_E_GEOMETRY: it has a
+///          part of an erase unit or less than 4 of them, or page_bytes or
+///          program_bytes do not fit.
+///          The device's calls return ESK_E_READ_ONLY if the partition or the
+///          chip is write-protected, else ESK_E_IO; `error` says why.
+/// Costs    a search of the partition table; the flash is not accessed.
 int esk_esp_partition_init(struct esk_esp_partition *flash,
                            const struct esk_esp_partition_config *config);
 
