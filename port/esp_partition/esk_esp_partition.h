@@ -56,11 +56,11 @@ struct esk_esp_partition {
 /// Finds the partition and makes a device of it. ESP-IDF does not ask the chip
 /// whether a program failed: mount with ESK_MOUNT_READ_BACK if it may.
 /// Returns  ESK_OK; ESK_E_INVALID: no label, type or subtype is given, and the
-///          first data partition is another's; ESK_NOT_FOUND; ESK_E_UNSUPPORTED:
-///          the partition is encrypted; ESK_E_READ_ONLY: it is read-only (from
-///          ESP-IDF 5.2), and `read_only` is false; ESK_E_GEOMETRY: it has a
-///          part of an erase unit or less than 4 of them, or page_bytes or
-///          program_bytes do not fit.
+///          first data partition is another's; ESK_NOT_FOUND;
+///          ESK_E_UNSUPPORTED: the partition is encrypted; ESK_E_READ_ONLY: it
+///          is read-only (from ESP-IDF 5.2), and `read_only` is false;
+///          ESK_E_GEOMETRY: it has a part of an erase unit or less than 4 of
+///          them, or page_bytes or program_bytes do not fit.
 ///          The device's calls return ESK_E_READ_ONLY if the partition or the
 ///          chip is write-protected, else ESK_E_IO; `error` says why.
 /// Costs    a search of the partition table; the flash is not accessed.
