@@ -299,7 +299,7 @@ class Volume(Mount):
             name,
             columns,
             (),
-            "its pages cannot be overwritten: use the store wandering or mu",
+            "the medium cannot overwrite pages: use the store wandering or mu",
         )
 
     def drop(self, name: str) -> None:
