@@ -6,35 +6,38 @@
 ///
 ///     | half 0: pages of the catalog | tables ... | half 1: the same |
 ///
-/// What the superblock had is found anew. The volume's seed: the checksum of
-/// a catalog page starts from it, and CRC-32C runs backwards, so each page
-/// gives the seed with which it is valid. Where half 1 begins: at the first
-/// block near the device's end that has such a page. The tables' checksum:
-/// by a page of a table, whose seed its descriptor has.
+/// The facts of the superblock are found in the pages:
+/// - The volume's seed. The checksum of a catalog page starts from it, and
+///   CRC-32C can be computed backwards: each page gives the seed with which it
+///   is valid.
+/// - The start of half 1: the first block near the device's end that has a page
+///   of the catalog.
+/// - The tables' checksum: the one with which a page of a table is valid. The
+///   table's descriptor has the seed.
 ///
 /// Invariants
-///  1. A page alone proves nothing: any bytes give some seed. A catalog
-///     counts when two pages agree, or one and a page of a table.
-///  2. Of several commits of a volume the one with most pages counts, so that
-///     one that a cut ended hides no table; of those the newest. Of several
-///     volumes the one formatted last counts: commits are numbered on.
-///  3. Copies of the catalog that nowhere agree are not mixed: the one with
-///     more pages counts.
+///  1. One page is no evidence: any bytes give some seed. A catalog needs two
+///     pages that agree, or one page and a page of a table.
+///  2. Of several commits of a volume the one with most pages is used, so that
+///     an interrupted commit hides no table; of those the newest. Of several
+///     volumes the one formatted last is used: its commits have larger numbers.
+///  3. Two copies of the catalog without an equal page are not mixed: the one
+///     with more pages is used.
 #include "base/crc.h"
 #include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
 enum {
-    /* Pages of a table that are looked at for one that is valid. */
+    /* Pages of a table that are read until one is valid. */
     PAGES_PROBED = 32,  ///< its first ones: a tree in place fills them first
-    BLOCKS_PROBED = 32, ///< and the first of blocks all over the region
+    BLOCKS_PROBED = 32, ///< and the first page of blocks all over the region
 };
 
-/// How much of a catalog there is.
+/// The valid pages of a catalog.
 struct extent {
-    uint16_t pages[2]; ///< that are valid, of each half
-    uint16_t ends[2];  ///< behind the last of them
+    uint16_t pages[2]; ///< number of them, in each half
+    uint16_t ends[2];  ///< index after the last of them
     bool agree;        ///< a page is the same in both halves
 };
 
@@ -209,7 +212,7 @@ static int seed_take(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
     return ESK_OK;
 }
 
-/// Whether the catalog of `volume` counts more than that of `best`.
+/// Whether the catalog of `volume` is to be used rather than that of `best`.
 static bool is_better(const struct esk_volume *volume,
                       const struct esk_volume *best) {
     bool more = volume->catalog_pages > best->catalog_pages;
@@ -221,7 +224,7 @@ static bool is_better(const struct esk_volume *volume,
     return more || (same && newer);
 }
 
-/// Makes `best` the volume as page `id` says it is, if that is more of one.
+/// Makes `best` the volume that page `id` is of, if its catalog is better.
 static int page_try(struct esk_volume *volume, struct esk_volume *best,
                     esk_page_id id, uint8_t *page) {
     uint32_t seed = volume->seed;
