@@ -55,7 +55,7 @@ struct esk_py_cursor {
         *series_query; ///< the caller's, while it opens
     struct esk_tree_cursor tree;
     struct esk_tree_query tree_query;
-    uint32_t damaged; ///< nodes of a tree that were passed over
+    uint32_t damaged; ///< nodes of a tree that were skipped
 };
 
 /// Makes a device around `device`, with one reference.

@@ -271,7 +271,7 @@ int esk_py_cursor_open(struct esk_py_table *series,
 int esk_py_cursor_fetch(struct esk_py_cursor *cursor, void *rows,
                         uint32_t rows_max, uint32_t *count);
 void esk_py_cursor_release(struct esk_py_cursor *cursor);
-/// Pages, or nodes of a tree, passed over because they cannot be read.
+/// Pages, or nodes of a tree, skipped because they cannot be read.
 int esk_py_cursor_damaged(struct esk_py_cursor *cursor, uint32_t *pages);
 
 // Rows ----------------------------------------------------------------------

@@ -341,7 +341,7 @@ static size_t values_escape(struct values *values, size_t used, size_t bytes) {
 }
 
 /// Appends the value of `row`, row number `i` of the batch. A value whose
-/// pages were dropped or prove nothing is null.
+/// pages were dropped or are not valid is null.
 static int values_read(struct stream *stream, struct values *values,
                        const uint8_t *row, uint32_t i) {
     struct esk_series_value value;

@@ -575,7 +575,7 @@ int esk_py_table_space(struct esk_py_table *table, uint8_t role,
 }
 
 /// Copies the next row of either kind of table; the lock is held. Damage is
-/// passed over: series do so themselves, trees when they are called again.
+/// skipped: by series themselves, by trees when they are called again.
 static int cursor_next(struct esk_py_cursor *cursor, void *row) {
     struct esk_py_table *table = cursor->table;
     if (table->series != NULL) {
