@@ -337,8 +337,10 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
     ESK_ASSERT(cursor != NULL && row != NULL);
-    if (cursor->left > 0 && series == cursor->series &&
+    /* In this order AVR saves 6 registers, else 10. */
+    if (cursor->left > 0 && series != NULL &&
         esk_words_equal(cursor->drops, drops(series)) &&
+        series == cursor->series &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (cursor->matches == NULL || esk_parts(series)->ranges == NULL) {
             esk_row_copy(series, row,

@@ -314,8 +314,9 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row) {
     ESK_ASSERT(cursor != NULL && row != NULL);
-    if (cursor->left == 0 || tree != cursor->tree || tree->broken ||
+    if (cursor->left == 0 || tree == NULL || tree->broken ||
         !esk_words_equal(cursor->changes, tree->changes) ||
+        tree != cursor->tree ||
         !esk_pool_holds(&tree->pool, cursor->frame, cursor->path.address[0])) {
         return cursor_go(tree, cursor, row);
     }
