@@ -47,15 +47,20 @@ static uint32_t half_blocks_most(const struct esk_volume *volume) {
     return blocks < ESK_HALF_BLOCKS_MAX ? blocks : ESK_HALF_BLOCKS_MAX;
 }
 
-/// Whether page `id` has the kind of a catalog's; its commit.
-/// Returns ESK_OK; ESK_NOT_FOUND; ESK_E_IO.
+/// Whether page `id` has the kind of a catalog's, with no bit wrong, for a page
+/// of a table has few others; its commit.
+/// Returns ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT; ESK_E_IO.
 static int header_find(struct esk_volume *volume, esk_page_id id,
                        uint32_t *commit) {
     struct esk_meta meta;
-    enum esk_header header = ESK_HEADER_OTHER;
+    uint8_t bytes[ESK_ENVELOPE_BYTES];
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
-    ESK_TRY(esk_region_header(&meta.region, id, &header, commit));
-    return header == ESK_HEADER_PAGE ? ESK_OK : ESK_NOT_FOUND;
+    ESK_TRY(esk_region_peek(&meta.region, id, 0, bytes, sizeof bytes));
+    *commit = esk_page_sequence(bytes);
+    return bytes[ESK_ENVELOPE_KIND] == ESK_PAGE_CATALOG &&
+                   bytes[ESK_ENVELOPE_TABLE] == 0
+               ? ESK_OK
+               : ESK_NOT_FOUND;
 }
 
 /// Reads page `index` of half `half`. Returns ESK_OK when it is one of the

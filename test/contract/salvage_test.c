@@ -862,4 +862,17 @@ ESK_TEST(copy_refuses_rows_of_another_width_and_closed_tables) {
     store_end(to);
 }
 
+/// The pages of a table can be among those that are searched: each costs its
+/// header, not a search for a catalog that it is of.
+ESK_TEST(pages_of_tables_are_not_taken_for_a_catalog) {
+    struct store *store = store_start(&media[0], ESK_CHECKSUM_CRC32C);
+    uint32_t pages = 64u * media[0].block_pages;
+    superblocks_spoil(store);
+    esk_sim_counters_reset(store->sim);
+    ESK_CHECK_INT(store_salvage(store), ESK_OK);
+    uint64_t reads = esk_sim_counters(store->sim)->reads;
+    ESK_CHECK(reads < 4u * pages);
+    store_end(store);
+}
+
 ESK_TEST_MAIN()
