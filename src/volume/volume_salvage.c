@@ -18,9 +18,10 @@
 /// Invariants
 ///  1. One page is no evidence: any bytes give some seed. A catalog needs two
 ///     pages that agree, or one page and a page of a table.
-///  2. Of several commits of a volume the one with most pages is used, so that
-///     an interrupted commit hides no table; of those the newest. Of several
-///     volumes the one formatted last is used: its commits have larger numbers.
+///  2. Of two successive commits of a volume the one with more pages is used, so
+///     that an interrupted commit hides no table. Else the newest commit is
+///     used, also of several volumes, which may have the same seed: the one
+///     formatted last has larger numbers.
 ///  3. Two copies of the catalog without an equal page are not mixed: the one
 ///     with more pages is used.
 #include "base/crc.h"
@@ -223,8 +224,10 @@ static bool is_better(const struct esk_volume *volume,
     bool more = volume->catalog_pages > best->catalog_pages;
     bool same = volume->catalog_pages == best->catalog_pages;
     bool newer = volume->commit > best->commit;
-    if (best->half_valid != 0 && volume->seed != best->seed) {
-        return newer || (volume->commit == best->commit && more);
+    uint32_t apart =
+        newer ? volume->commit - best->commit : best->commit - volume->commit;
+    if (best->half_valid != 0 && (volume->seed != best->seed || apart > 1)) {
+        return newer || (apart == 0 && more);
     }
     return more || (same && newer);
 }

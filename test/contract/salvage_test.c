@@ -875,4 +875,49 @@ ESK_TEST(pages_of_tables_are_not_taken_for_a_catalog) {
     store_end(store);
 }
 
+/// A volume has the UUID 0 unless the program gives one, so an older volume can
+/// have the same seed.
+ESK_TEST(pages_of_an_older_volume_with_the_same_uuid_hide_no_table) {
+    struct store *store = store_new(&media[3]);
+    struct esk_volume_config large = {.tables_max = 8};
+    struct esk_volume_config small = {.tables_max = 2, .overwrite = true};
+    struct esk_table_info info;
+    ESK_CHECK_INT(esk_volume_format(&store->device, &large, store->arena,
+                                    sizeof store->arena),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&store->volume, &store->device, 0,
+                                   store->arena, sizeof store->arena),
+                  ESK_OK);
+    static const char *names[] = {"a", "b", "c", "d", "e", "f", "g"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct esk_tree_spec spec = {
+            .table = {.name = names[i],
+                      .columns = map_columns,
+                      .column_count = 2},
+            .blocks = 16,
+            .store = ESK_STORE_INPLACE,
+        };
+        ESK_CHECK_INT(esk_tree_create(&store->volume, &spec, NULL), ESK_OK);
+    }
+    uint16_t old_last = (uint16_t)(store->volume.half_pages - 1u);
+    esk_page_id old[2];
+    for (uint8_t half = 0; half < 2; half++) {
+        ESK_CHECK_INT(esk_half_page(&store->volume, half, old_last, &old[half]),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(esk_volume_format(&store->device, &small, store->arena,
+                                    sizeof store->arena),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&store->volume, &store->device, 0,
+                                   store->arena, sizeof store->arena),
+                  ESK_OK);
+    ESK_CHECK_INT(map_create(store), ESK_OK);
+    superblocks_spoil(store);
+    page_spoil(store, old[0]);
+    page_spoil(store, old[1]);
+    ESK_CHECK_INT(store_salvage(store), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&store->volume, "map", &info), ESK_OK);
+    store_end(store);
+}
+
 ESK_TEST_MAIN()
