@@ -920,4 +920,28 @@ ESK_TEST(pages_of_an_older_volume_with_the_same_uuid_hide_no_table) {
     store_end(store);
 }
 
+/// Without a buffer a value is lost, however long it may be.
+ESK_TEST(values_are_lost_without_a_buffer) {
+    static const uint32_t rooms[] = {0, NOTE_BYTES};
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+        struct store *store = store_start(&media[0], ESK_CHECKSUM_CRC32C);
+        struct store *to = store_new(&media[0]);
+        struct esk_series_copy copy;
+        uint8_t row[16];
+        ESK_CONTEXT("%u bytes", (unsigned)rooms[i]);
+        store_format(to, ESK_CHECKSUM_CRC32C);
+        tables_create(to);
+        tables_open(to);
+        tables_open(store);
+        ESK_CHECK_INT(esk_series_copy_open(&copy, store->notes), ESK_OK);
+        ESK_CHECK_INT(esk_series_copy_step(&copy, store->notes, to->notes, row,
+                                           NULL, rooms[i], NOTES + 1),
+                      ESK_END);
+        ESK_CHECK_INT(copy.rows, NOTES);
+        ESK_CHECK_INT(copy.values_lost, NOTES - NOTES / 50);
+        store_end(store);
+        store_end(to);
+    }
+}
+
 ESK_TEST_MAIN()

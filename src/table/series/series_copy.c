@@ -21,7 +21,8 @@ static int value_read(struct esk_series *from, const void *row, void *value,
     struct esk_series_value reader;
     *got = 0;
     int status = esk_series_value_open(from, row, &reader);
-    if (status == ESK_OK && reader.bytes > value_bytes) {
+    uint32_t room = value != NULL ? value_bytes : 0;
+    if (status == ESK_OK && reader.bytes > room) {
         status = ESK_NOT_FOUND;
     }
     if (status == ESK_OK) {
