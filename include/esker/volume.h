@@ -207,7 +207,7 @@ int esk_volume_mount_or_format(struct esk_volume *volume,
 ///          ESK_E_GEOMETRY; ESK_E_IO; ESK_E_INVALID; ESK_E_NO_MEMORY.
 /// Costs    a read of 16 bytes a page of the first and the last 32 blocks, and
 ///          twice that for each commit that has pages there; the catalog's
-///          pages; and at most 64 page reads a table.
+///          pages; and at most 64 page reads a region of a table.
 int esk_volume_salvage(struct esk_volume *volume,
                        const struct esk_device *device, void *arena,
                        uint32_t arena_bytes);

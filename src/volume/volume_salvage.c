@@ -154,13 +154,14 @@ static bool page_is_valid(struct esk_volume *volume,
     return esk_envelope_check(&envelope, page, false) != 0; /* by a seal */
 }
 
-/// Looks in the table `info` for a page that is valid with some checksum,
-/// which is the volume's then.
-static bool table_probe(struct esk_volume *volume,
-                        const struct esk_table_info *info, uint8_t *page) {
+/// Looks in region `role` of the table `info` for a page that is valid with some
+/// checksum, which is the volume's then.
+static bool region_probe(struct esk_volume *volume,
+                         const struct esk_table_info *info, uint8_t role,
+                         uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    uint32_t block = info->block[ESK_REGION_DATA];
-    uint32_t blocks = info->blocks[ESK_REGION_DATA];
+    uint32_t block = info->block[role];
+    uint32_t blocks = info->blocks[role];
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
     if (block >= geometry->block_count ||
@@ -183,6 +184,16 @@ static bool table_probe(struct esk_volume *volume,
         }
     }
     return false;
+}
+
+/// The same in all its regions: all rows may be in the sync journal.
+static bool table_probe(struct esk_volume *volume,
+                        const struct esk_table_info *info, uint8_t *page) {
+    bool found = false;
+    for (uint8_t role = 0; role < ESK_REGION_COUNT && !found; role++) {
+        found = region_probe(volume, info, role, page);
+    }
+    return found;
 }
 
 /// Finds the checksum of the volume's tables; without one it stays the

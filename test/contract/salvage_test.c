@@ -920,6 +920,37 @@ ESK_TEST(pages_of_an_older_volume_with_the_same_uuid_hide_no_table) {
     store_end(store);
 }
 
+/// All rows are in the sync journal, whose pages tell the checksum as well.
+ESK_TEST(rows_of_a_sync_journal_tell_the_checksum) {
+    for (size_t m = 1; m < MEDIA; m++) { /* NOR has seals in its place */
+        for (uint8_t checksum = 0; checksum < CHECKSUMS; checksum++) {
+            struct store *store = store_new(&media[m]);
+            uint8_t row[16];
+            uint32_t count = 0;
+            ESK_CONTEXT("medium %u, checksum %u", (unsigned)m, checksum);
+            store_format(store, checksum);
+            ESK_CHECK_INT(log_create(store), ESK_OK);
+            ESK_CHECK_INT(
+                esk_series_open(&store->log, &store->volume, "log", NULL),
+                ESK_OK);
+            log_row(row, 1);
+            ESK_CHECK_INT(esk_series_append(store->log, row), ESK_OK);
+            ESK_CHECK_INT(esk_series_sync(store->log), ESK_OK);
+            esk_series_close(store->log);
+            superblocks_spoil(store);
+            half_erase(store, 1);
+            ESK_CHECK_INT(store_salvage(store), ESK_OK);
+            ESK_CHECK_INT(store->volume.checksum, checksum);
+            ESK_CHECK_INT(
+                esk_series_open(&store->log, &store->volume, "log", NULL),
+                ESK_OK);
+            ESK_CHECK_INT(esk_series_count(store->log, &count), ESK_OK);
+            ESK_CHECK_INT(count, 1);
+            store_end(store);
+        }
+    }
+}
+
 /// Without a buffer a value is lost, however long it may be.
 ESK_TEST(values_are_lost_without_a_buffer) {
     static const uint32_t rooms[] = {0, NOTE_BYTES};
