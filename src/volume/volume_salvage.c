@@ -18,8 +18,8 @@
 /// Invariants
 ///  1. One page is no evidence: any bytes give some seed. A catalog needs two
 ///     pages that agree, or one page and a page of a table.
-///  2. Of two successive commits of a volume the one with more pages is used, so
-///     that an interrupted commit hides no table. Else the newest commit is
+///  2. Of two successive commits of a volume the one with more pages is used,
+///     so that an interrupted commit hides no table. Else the newest commit is
 ///     used, also of several volumes, which may have the same seed: the one
 ///     formatted last has larger numbers.
 ///  3. Two copies of the catalog without an equal page are not mixed: the one
@@ -154,8 +154,8 @@ static bool page_is_valid(struct esk_volume *volume,
     return esk_envelope_check(&envelope, page, false) != 0; /* by a seal */
 }
 
-/// Looks in region `role` of the table `info` for a page that is valid with some
-/// checksum, which is the volume's then.
+/// Looks in region `role` of the table `info` for a page that is valid with
+/// some checksum, which is the volume's then.
 static bool region_probe(struct esk_volume *volume,
                          const struct esk_table_info *info, uint8_t role,
                          uint8_t *page) {
