@@ -67,11 +67,13 @@ class Salvage:
 
     bytes_missing   at the end of the image
     catalog         "whole", "one copy", or "from its pages": no superblock
+    pages_lost      catalog pages that no copy has: tables may be missing
     """
 
     tables: tuple[SalvagedTable, ...]
     bytes_missing: int
     catalog: str
+    pages_lost: int = 0
 
 
 def salvage(
@@ -97,8 +99,9 @@ def salvage(
             volume = Volume.salvage(device)
             catalog = "from its pages"
         with volume:
+            lost = volume.check().pages_lost
             tables = _copy_tables(volume, os.fspath(out), found)
-    return Salvage(tables, missing, catalog)
+    return Salvage(tables, missing, catalog, lost)
 
 
 def _geometry(image: str) -> Geometry:
@@ -138,6 +141,9 @@ def _copy_table(volume: Volume, new: Volume, table: Table) -> SalvagedTable:
                 copy = _Copy(old, made)
                 try:
                     copy.run()
+                    dropped = copy.facts()["rows"] - made.count()
+                    if dropped > 0:
+                        problem = f"no room for the {dropped:,} oldest rows"
                 finally:
                     found |= copy.facts()
         except EskerError as failure:

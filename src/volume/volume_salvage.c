@@ -154,6 +154,14 @@ static bool page_is_valid(struct esk_volume *volume,
     return esk_envelope_check(&envelope, page, false) != 0; /* by a seal */
 }
 
+/// The page of a region that is probed after page `at`.
+static uint32_t probe_next(const struct esk_volume *volume, uint32_t at,
+                           uint32_t stride) {
+    uint32_t block = at - at % esk_volume_geometry(volume)->block_pages;
+    uint32_t far = stride < UINT32_MAX - block ? block + stride : UINT32_MAX;
+    return at < PAGES_PROBED ? at + 1 : far;
+}
+
 /// Looks in region `role` of the table `info` for a page that is valid with
 /// some checksum, which is the volume's then.
 static bool region_probe(struct esk_volume *volume,
@@ -170,7 +178,7 @@ static bool region_probe(struct esk_volume *volume,
     }
     uint32_t pages = blocks * geometry->block_pages;
     uint32_t stride = (blocks / BLOCKS_PROBED + 1) * geometry->block_pages;
-    for (uint32_t at = 0; at < pages; at += at < PAGES_PROBED ? 1 : stride) {
+    for (uint32_t at = 0; at < pages; at = probe_next(volume, at, stride)) {
         esk_page_id id = block * geometry->block_pages + at;
         if (esk_region_peek(&meta.region, id, 0, page, geometry->page_bytes) !=
             ESK_OK) {

@@ -166,6 +166,39 @@ def test_gaps_at_both_ends_of_a_series_are_reported(tmp_path):
     assert table.rows == len(kept)
 
 
+def test_a_table_that_the_catalog_lost_is_reported(esker, image, tmp_path):
+    with eskerdb.open(image) as volume:
+        names = [table.name for table in volume.tables()]
+    data = bytearray(image.read_bytes())
+    at = data.find(b"notes")
+    while at >= 0:
+        data[at] ^= 1
+        at = data.find(b"notes")
+    image.write_bytes(data)
+    done = esker("salvage", image, tmp_path / "new.img")
+    assert done.status == 1, done
+    assert "1 catalog page lost: tables may be missing" in done.err
+    names.remove("notes")
+    assert list(contents(tmp_path / "new.img")) == names
+
+
+def test_rows_that_have_no_room_in_the_new_image_are_reported(tmp_path):
+    path = tmp_path / "old.img"
+    wide = [Column(f"c{i}", "i64") for i in range(8)]
+    with Simulator(geometry=NOR, seed=1) as chip:
+        with Volume.format(chip) as volume:
+            volume.create("temp", TEMP, data_blocks=4)
+            with volume.open("temp") as series:
+                series.append_many(rows(COUNT))
+            volume.add_columns("temp", wide)
+        chip.save(path)
+    (table,) = salvage(path, tmp_path / "new.img").tables
+    kept = contents(tmp_path / "new.img")["temp"]
+    assert len(kept) < table.rows
+    lost = table.rows - len(kept)
+    assert table.problem == f"no room for the {lost:,} oldest rows"
+
+
 def test_an_image_without_a_trace_is_refused(esker, tmp_path):
     path = tmp_path / "blank.img"
     path.write_bytes(b"\xff" * NOR.bytes)

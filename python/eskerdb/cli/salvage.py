@@ -41,6 +41,9 @@ def salvage(
     found = salvage_image(image, out, geometry=geometry)
     if found.bytes_missing:
         warn(f"the image ends {found.bytes_missing:,} bytes early")
+    if found.pages_lost:
+        pages = count(found.pages_lost, "catalog page")
+        warn(f"{pages} lost: tables may be missing")
     if found.catalog != "whole":
         warn(f"catalog: {found.catalog}")
     lines = sheet("table", "kind", "rows", "lost", right=("rows",))
@@ -57,7 +60,8 @@ def salvage(
         if len(table.gaps) > _GAPS_SHOWN:
             rest = len(table.gaps) - _GAPS_SHOWN
             warn(f"table '{table.name}': and in {count(rest, 'more place')}")
-    if found.bytes_missing or any(_lost(table) for table in found.tables):
+    lost = found.bytes_missing or found.pages_lost
+    if lost or any(_lost(table) for table in found.tables):
         raise typer.Exit(1)
 
 
