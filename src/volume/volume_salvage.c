@@ -22,8 +22,9 @@
 ///     so that an interrupted commit hides no table. Else the newest commit is
 ///     used, also of several volumes, which may have the same seed: the one
 ///     formatted last has larger numbers.
-///  3. Two copies of the catalog without an equal page are not mixed: the one
-///     with more pages is used.
+///  3. Two copies of the catalog are mixed only if the pages that both have are
+///     equal. Else the copy with more pages is used: the other one seems to
+///     begin at a later page, where it lost its first ones.
 #include "base/crc.h"
 #include "volume/table.h"
 #include "volume/volume.h"
@@ -39,7 +40,8 @@ enum {
 struct extent {
     uint16_t pages[2]; ///< number of them, in each half
     uint16_t ends[2];  ///< index after the last of them
-    bool agree;        ///< a page is the same in both halves
+    bool equal;        ///< a page is the same in both halves
+    bool differs;      ///< another one is not
 };
 
 /// Blocks at each end of the device in which a half can be.
@@ -95,20 +97,25 @@ static void half_place(struct esk_volume *volume, uint8_t *page) {
 /// Counts the pages of the volume's catalog in both halves.
 static void extent_find(struct esk_volume *volume, struct extent *extent,
                         uint8_t *page) {
-    uint32_t pages =
-        volume->half_blocks * esk_volume_geometry(volume)->block_pages;
+    /* What is left of half 1 says nothing about the length of half 0. */
+    const uint32_t blocks[2] = {half_blocks_most(volume), volume->half_blocks};
+    uint32_t pages = blocks[0] * esk_volume_geometry(volume)->block_pages;
     memset(extent, 0, sizeof *extent);
     for (uint16_t i = 0; i < pages && i < UINT16_MAX; i++) {
         uint32_t sums[2] = {0, 0};
+        bool valid[2];
         for (uint8_t half = 0; half < 2; half++) {
-            if (page_read(volume, half, i, page) == ESK_OK) {
+            volume->half_blocks = blocks[half];
+            valid[half] = page_read(volume, half, i, page) == ESK_OK;
+            if (valid[half]) {
                 sums[half] = esk_load_u32(page + ESK_ENVELOPE_CHECKSUM);
                 extent->pages[half]++;
                 extent->ends[half] = (uint16_t)(i + 1u);
-                extent->agree =
-                    extent->agree || (half == 1 && extent->ends[0] == i + 1u &&
-                                      sums[0] == sums[1]);
             }
+        }
+        if (valid[0] && valid[1]) {
+            extent->equal = extent->equal || sums[0] == sums[1];
+            extent->differs = extent->differs || sums[0] != sums[1];
         }
     }
 }
@@ -122,11 +129,14 @@ static uint16_t catalog_take(struct esk_volume *volume, uint8_t *page) {
     extent_find(volume, &extent, page);
     volume->half_newest = extent.pages[1] > extent.pages[0];
     uint16_t end = extent.ends[volume->half_newest];
-    if (extent.agree) {
+    if (extent.equal && !extent.differs) {
         uint16_t other = extent.ends[1 - volume->half_newest];
         end = other > end ? other : end;
     } else {
         volume->half_valid = (uint8_t)(1u << volume->half_newest);
+        if (volume->half_newest == 0) {
+            volume->half_blocks = half_blocks_most(volume);
+        }
     }
     volume->catalog_pages = end;
     volume->half_pages = (uint16_t)(end + 1u);

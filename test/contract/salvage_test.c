@@ -383,6 +383,34 @@ ESK_TEST(pages_of_an_older_volume_with_the_same_uuid_hide_no_table) {
     store_end(store);
 }
 
+/// Half 1 lost its first blocks, so it seems to begin later: what is left of it
+/// is shorter than half 0, which is whole.
+ESK_TEST(whole_first_half_is_used_whatever_is_left_of_the_other) {
+    struct esk_volume_config config = {.tables_max = 8};
+    for (uint16_t lost = 0; lost < 16; lost++) {
+        struct store *store = store_new(&media[3]);
+        struct esk_table_info info;
+        uint16_t cursor = 0;
+        uint8_t tables = 0;
+        ESK_CONTEXT("%u pages", lost);
+        store_format_as(store, &config);
+        trees_create(store, 8, ESK_COLUMN_COUNT_MAX);
+        ESK_CHECK_INT(store->volume.catalog_pages, 16);
+        ESK_CHECK(store->volume.half_blocks < 16 + 15);
+        for (uint16_t i = 0; i < lost; i++) {
+            half_spoil(store, 1, i);
+        }
+        superblocks_spoil(store);
+        ESK_CHECK_INT(store_salvage(store), ESK_OK);
+        while (esk_volume_list(&store->volume, &cursor, &info) == ESK_OK) {
+            ESK_CHECK_INT(info.column_count, ESK_COLUMN_COUNT_MAX);
+            tables++;
+        }
+        ESK_CHECK_INT(tables, 8);
+        store_end(store);
+    }
+}
+
 /// No page of rows is closed: a sync sealed them, or wrote its journal.
 ESK_TEST(rows_that_were_synced_show_the_checksum) {
     for (size_t m = 0; m < MEDIA; m++) {
