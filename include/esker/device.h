@@ -47,6 +47,10 @@ typedef uint32_t esk_page_id;
 /// The page number that no device has.
 #define ESK_PAGE_NONE UINT32_MAX
 
+enum {
+    ESK_PAGE_BYTES_MIN = 128, ///< bytes of the smallest page
+};
+
 enum esk_medium_flags {
     /// A page may be programmed again without an erase (SD, eMMC, a file).
     ESK_MEDIUM_OVERWRITE = 1u << 0,

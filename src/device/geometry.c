@@ -9,7 +9,6 @@
 #include "esker/status.h"
 
 enum {
-    PAGE_BYTES_MIN = 128,
     PAGE_BYTES_MAX = 16384,
     BLOCK_PAGES_MAX = 4096,
     BLOCK_COUNT_MIN = 4,
@@ -17,7 +16,7 @@ enum {
 
 int esk_geometry_check(const struct esk_geometry *geometry) {
     ESK_ASSERT(geometry != NULL);
-    if (geometry->page_bytes < PAGE_BYTES_MIN ||
+    if (geometry->page_bytes < ESK_PAGE_BYTES_MIN ||
         geometry->page_bytes > PAGE_BYTES_MAX ||
         geometry->page_bytes % 8u != 0) {
         return ESK_E_GEOMETRY;

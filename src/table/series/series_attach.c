@@ -12,7 +12,6 @@
 
 enum {
     KEY_INDEX_BYTES_DEFAULT = 256,
-    KEY_INDEX_BYTES_MIN = 48,
     KEY_ERROR_MAX_16THS = 16,
     ERASE_AHEAD_MAX = 8,
 };
@@ -80,7 +79,7 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                             config->frames >= esk_series_frames_min(info)) &&
                            config->key_error_16ths <= KEY_ERROR_MAX_16THS);
     if (!ESK_SHAPED_SERIES(true, can_be) ||
-        key_index_bytes(config) < KEY_INDEX_BYTES_MIN) {
+        key_index_bytes(config) < ESK_SERIES_KEY_INDEX_BYTES_MIN) {
         return ESK_E_INVALID;
     }
     memory->series = esk_arena_take(arena, state_bytes(parts));

@@ -191,16 +191,15 @@ struct open_scratch {
 enum {
     ASIDE_BYTES = offsetof(struct open_scratch, info) +
                   offsetof(struct esk_table_info, options),
-    PAGE_BYTES_LEAST = 128,
-    FRAME_BYTES = ESK_POOL_BYTES(PAGE_BYTES_LEAST, 1, 1) - 8u,
-    KEY_INDEX_BYTES_LEAST = 48,
+    FRAME_BYTES = ESK_POOL_BYTES(ESK_PAGE_BYTES_MIN, 1, 1) - 8u,
 };
 
 _Static_assert(ASIDE_BYTES + offsetof(struct esk_series_layout, offset) <=
                        FRAME_BYTES &&
                    ASIDE_BYTES + sizeof(struct esk_series_layout) <=
-                       PAGE_BYTES_LEAST + FRAME_BYTES + KEY_INDEX_BYTES_LEAST,
-               "no more than the least table has behind a page being filled");
+                       ESK_PAGE_BYTES_MIN + FRAME_BYTES +
+                           ESK_SERIES_KEY_INDEX_BYTES_MIN,
+               "the layout fits into the frames and key index of any table");
 
 int esk_series_open_with(struct esk_series **series,
                          const struct esk_series_parts *parts,

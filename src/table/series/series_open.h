@@ -24,6 +24,10 @@ struct esk_series_memory {
     uint8_t *edges;
 };
 
+enum {
+    ESK_SERIES_KEY_INDEX_BYTES_MIN = 48, ///< as struct esk_series_config
+};
+
 /// Carves the arena.
 /// Returns  ESK_OK; ESK_E_INVALID when `config` is out of range;
 ///          ESK_E_NO_MEMORY.
