@@ -216,17 +216,12 @@ static struct esk_series_spec case_spec(const struct spec_case *at,
                                         bool all_data) {
     const struct esk_series_spec *says = &at->spec;
     struct esk_series_spec spec = at->with_index ? spec_of("x") : plain_spec();
-    spec.table.name = says->table.name != NULL ? says->table.name : "x";
-    if (says->table.columns != NULL || at->no_columns) {
-        spec.table.columns = says->table.columns;
+    spec.table.name = "x";
+    if (at->no_columns) {
+        spec.table.columns = NULL;
         spec.table.row_bytes = 0;
     }
-    spec.table.column_count = says->table.column_count != 0
-                                  ? says->table.column_count
-                                  : spec.table.column_count;
-    spec.table.row_bytes = says->table.row_bytes != 0 ? says->table.row_bytes
-                                                      : spec.table.row_bytes;
-    spec.table.key_column = says->table.key_column;
+    misuse_table(&spec.table, &says->table);
     if (says->index_count != 0) {
         spec.indexes = says->indexes;
         spec.index_count = says->index_count;

@@ -312,19 +312,10 @@ static struct esk_tree_spec case_spec(const struct spec_case *at,
                                       const struct kind *kind) {
     const struct esk_tree_spec *says = &at->spec;
     struct esk_tree_spec spec = spec_of(kind, "x");
-    spec.table.name =
-        says->table.name != NULL ? says->table.name : spec.table.name;
     if (says->table.columns != NULL) {
-        spec.table.columns = says->table.columns;
         spec.table.column_count = says->table.column_count;
-        spec.table.row_bytes = 0;
     }
-    spec.table.column_count = says->table.column_count != 0
-                                  ? says->table.column_count
-                                  : spec.table.column_count;
-    spec.table.row_bytes = says->table.row_bytes != 0 ? says->table.row_bytes
-                                                      : spec.table.row_bytes;
-    spec.table.key_column = says->table.key_column;
+    misuse_table(&spec.table, &says->table);
     spec.blocks = says->blocks != 0 ? says->blocks : spec.blocks;
     spec.store = says->store != 0 ? says->store : spec.store;
     spec.k_percent = says->k_percent;

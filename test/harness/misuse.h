@@ -88,4 +88,21 @@ static inline void misuse_u32(uint8_t *to, uint32_t value) {
     }
 }
 
+/// Changes what the case `says` gives of the specification `table`.
+static inline void misuse_table(struct esk_table_spec *table,
+                                const struct esk_table_spec *says) {
+    table->name = says->name != NULL ? says->name : table->name;
+    if (says->columns != NULL) {
+        table->columns = says->columns;
+        table->row_bytes = 0;
+    }
+    if (says->column_count != 0) {
+        table->column_count = says->column_count;
+    }
+    if (says->row_bytes != 0) {
+        table->row_bytes = says->row_bytes;
+    }
+    table->key_column = says->key_column;
+}
+
 #endif
