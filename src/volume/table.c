@@ -5,15 +5,6 @@
 #include "volume/table.h"
 
 #include "base/arena.h"
-#include "base/inline.h"
-
-ESK_OUT_OF_LINE int esk_table_live(const void *handle) {
-    const struct esk_table *table = handle;
-    if (table == NULL || table->volume == NULL) {
-        return ESK_E_INVALID;
-    }
-    return ESK_OK;
-}
 
 void *esk_table_opened(void *handle, int status) {
     struct esk_table *table = handle;

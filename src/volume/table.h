@@ -30,16 +30,9 @@ struct esk_table {
 
 /// Whether `handle`, of a table of any kind, is open.
 /// Returns ESK_OK; ESK_E_INVALID when it was closed, or is NULL.
-int esk_table_live(const void *handle);
-
-/// esk_table_live for the calls that a host makes most: with wide registers a
-/// copy of it is less work than a call.
-static inline int esk_table_live_often(const void *handle) {
+static inline int esk_table_live(const void *handle) {
     const struct esk_table *table = handle;
-    bool is_host = sizeof(void *) == sizeof(uint64_t);
-    return is_host && table != NULL && table->volume != NULL
-               ? ESK_OK
-               : esk_table_live(handle);
+    return table != NULL && table->volume != NULL ? ESK_OK : ESK_E_INVALID;
 }
 
 /// Fills in the head of a zeroed handle for the table with id `id`, which is

@@ -53,7 +53,7 @@ static int row_admit(struct esk_series *series, esk_key key) {
 static int row_append(struct esk_series *series, const void *row,
                       const uint8_t *value, uint32_t bytes) {
     ESK_ASSERT(row != NULL && (value != NULL || bytes == 0));
-    ESK_TRY(esk_table_live_often(series));
+    ESK_TRY(esk_table_live(series));
     ESK_ASSERT(esk_series_is_idle(series));
     esk_key key = esk_row_key(series, row);
     ESK_TRY(row_admit(series, key));

@@ -158,7 +158,7 @@ ESK_HOST_FLAT int esk_series_get(struct esk_series *series, esk_key key,
     struct esk_series_place place;
     bool missing = false;
 
-    ESK_TRY(esk_table_live_often(series));
+    ESK_TRY(esk_table_live(series));
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
     if (!esk_order_is_key(esk_shape(series)->key_type, &order) ||
         order < series->floor) {
