@@ -174,8 +174,7 @@ int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
 
 /// Whether this build can use a volume with the superblock in `page`.
 /// Returns ESK_OK; ESK_E_VERSION; ESK_E_UNSUPPORTED; ESK_E_READ_ONLY.
-static ESK_OUT_OF_LINE int super_serve(const struct esk_volume *volume,
-                                       const uint8_t *page) {
+static int super_serve(const struct esk_volume *volume, const uint8_t *page) {
     if (esk_load_u16(page + ESK_SUPER_VERSION) != ESK_FORMAT_VERSION) {
         return ESK_E_VERSION;
     }
@@ -209,26 +208,11 @@ static int super_read(struct esk_volume *volume, esk_page_id id,
     return status == ESK_OK ? super_serve(volume, page) : status;
 }
 
-/// Whether the superblock in `page` is for this geometry. Spare area and
-/// program unit may differ: a host reads the same bytes from a file.
-static ESK_OUT_OF_LINE bool super_fits(const struct esk_geometry *geometry,
-                                       const uint8_t *page) {
-    uint32_t half_blocks = esk_load_u32(page + ESK_SUPER_HALF_BLOCKS);
-    uint16_t half_pages = esk_load_u16(page + ESK_SUPER_HALF_PAGES);
-    return esk_load_u32(page + ESK_SUPER_BLOCK_COUNT) ==
-               geometry->block_count &&
-           esk_load_u16(page + ESK_SUPER_BLOCK_PAGES) ==
-               geometry->block_pages &&
-           esk_load_u16(page + ESK_SUPER_PAGE_BYTES) == geometry->page_bytes &&
-           page[ESK_SUPER_ERASED_VALUE] == geometry->erased_value &&
-           half_blocks > 0 && half_blocks <= geometry->block_count / 2 &&
-           half_pages > 0 &&
-           half_pages <= half_blocks * geometry->block_pages &&
-           esk_load_u16(page + ESK_SUPER_CATALOG_PAGES) < half_pages;
-}
-
-ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
-                                         const uint8_t *page) {
+/// Takes the volume's values from the superblock in `page`. Returns whether the
+/// superblock is for this geometry. Spare area and program unit may differ: a
+/// host reads the same bytes from a file.
+static bool super_decode(struct esk_volume *volume, const uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
     volume->seed = esk_load_u32(page + ESK_SUPER_SEED);
     volume->commit = esk_page_sequence(page);
     volume->half_blocks = esk_load_u32(page + ESK_SUPER_HALF_BLOCKS);
@@ -239,13 +223,24 @@ ESK_OUT_OF_LINE static void super_decode(struct esk_volume *volume,
     volume->tables_max = page[ESK_SUPER_TABLES_MAX];
     volume->compatible_features = esk_load_u32(page + ESK_SUPER_COMPATIBLE);
     memcpy(volume->uuid, page + ESK_SUPER_UUID, sizeof volume->uuid);
+    return esk_load_u32(page + ESK_SUPER_BLOCK_COUNT) ==
+               geometry->block_count &&
+           esk_load_u16(page + ESK_SUPER_BLOCK_PAGES) ==
+               geometry->block_pages &&
+           esk_load_u16(page + ESK_SUPER_PAGE_BYTES) == geometry->page_bytes &&
+           page[ESK_SUPER_ERASED_VALUE] == geometry->erased_value &&
+           volume->half_blocks > 0 &&
+           volume->half_blocks <= geometry->block_count / 2 &&
+           volume->half_pages > 0 &&
+           volume->half_pages <= volume->half_blocks * geometry->block_pages &&
+           volume->catalog_pages < volume->half_pages;
 }
 
-/// The same, and ESK_E_GEOMETRY for another geometry.
+/// The same, and ESK_E_GEOMETRY for another geometry. Sets the volume's values.
 ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
                                       uint8_t *page) {
     int status = super_read(volume, id, page);
-    if (status == ESK_OK && !super_fits(esk_volume_geometry(volume), page)) {
+    if (status == ESK_OK && !super_decode(volume, page)) {
         return ESK_E_GEOMETRY;
     }
     return status;
@@ -306,7 +301,6 @@ static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
         esk_page_id place = 0;
         int status = super_take(volume, id, page);
         if (status == ESK_OK) {
-            super_decode(volume, page);
             volume->half_newest = half;
             volume->half_valid = (uint8_t)(1u << half);
             status = esk_half_page(volume, half,
