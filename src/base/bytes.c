@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 #include "base/bytes.h"
+#include "base/inline.h"
 
 #if defined(__AVR__)
 
@@ -49,7 +50,8 @@ void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
 
 #endif
 
-bool esk_bytes_are(const uint8_t *bytes, uint16_t count, uint8_t value) {
+ESK_APART bool esk_bytes_are(const uint8_t *bytes, uint16_t count,
+                             uint8_t value) {
     for (uint16_t i = 0; i < count; i++) {
         if (bytes[i] != value) {
             return false;

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/inline.h"
+
 #if defined(__AVR__)
 
 /* Little-endian without alignment: a load is a copy. Shifts of wide numbers
@@ -38,7 +40,7 @@ static inline void esk_store_u16(uint8_t *bytes, uint16_t value) {
     memcpy(bytes, &value, sizeof value);
 }
 
-static inline void esk_store_u32(uint8_t *bytes, uint32_t value) {
+static ESK_APART_OR_INLINE void esk_store_u32(uint8_t *bytes, uint32_t value) {
     memcpy(bytes, &value, sizeof value);
 }
 
@@ -67,7 +69,7 @@ static inline void esk_store_u16(uint8_t *bytes, uint16_t value) {
     bytes[1] = (uint8_t)(value >> 8);
 }
 
-static inline void esk_store_u32(uint8_t *bytes, uint32_t value) {
+static ESK_APART_OR_INLINE void esk_store_u32(uint8_t *bytes, uint32_t value) {
     bytes[0] = (uint8_t)(value & 0xFFu);
     bytes[1] = (uint8_t)((value >> 8) & 0xFFu);
     bytes[2] = (uint8_t)((value >> 16) & 0xFFu);

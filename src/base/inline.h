@@ -5,6 +5,11 @@
 /// count instructions of a machine with wide registers. On a machine where a
 /// 32-bit value takes four registers, the copy is several times larger.
 ///
+/// Those with ESK_APART are not inlined only where that is smaller and a call
+/// matters less than flash: in a build for size for AVR, unless it has a shape,
+/// whose constants make copies small. ESK_APART_OR_INLINE is the same for
+/// functions of headers.
+///
 /// And functions into which a host inlines the functions of the same file that
 /// they call: with wide registers a short function is less work than its call.
 #ifndef ESK_BASE_INLINE_H
@@ -16,6 +21,14 @@
 #define ESK_OUT_OF_LINE __attribute__((noinline))
 #else
 #define ESK_OUT_OF_LINE
+#endif
+
+#if defined(__OPTIMIZE_SIZE__) && defined(__AVR__) && !defined(ESK_SHAPE)
+#define ESK_APART __attribute__((noinline))
+#define ESK_APART_OR_INLINE __attribute__((noinline, unused))
+#else
+#define ESK_APART
+#define ESK_APART_OR_INLINE inline
 #endif
 
 #if defined(__GNUC__) && SIZE_MAX > UINT32_MAX

@@ -35,8 +35,8 @@ uint32_t esk_envelope_sum_add(const struct esk_envelope *envelope, uint32_t sum,
     return sum;
 }
 
-uint32_t esk_envelope_sum_end(const struct esk_envelope *envelope,
-                              uint32_t sum) {
+ESK_APART uint32_t esk_envelope_sum_end(const struct esk_envelope *envelope,
+                                        uint32_t sum) {
     return esk_envelope_checksum(envelope) == ESK_CHECKSUM_CRC16
                ? (uint16_t)sum | ((uint32_t)(uint16_t)~sum << 16)
                : ~sum;
@@ -182,8 +182,7 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
 }
 
 /// esk_envelope_check, by checksum, of a page with the right kind and table.
-static ESK_OUT_OF_LINE uint16_t sum_prove(const struct esk_envelope *envelope,
-                                          uint8_t *page) {
+static uint16_t sum_prove(const struct esk_envelope *envelope, uint8_t *page) {
     return esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) ==
                    whole_sum(envelope, page)
                ? (uint16_t)ESK_PROVEN_ALL

@@ -58,7 +58,7 @@ ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
         }
         if (look == LOOKS_MAX || (look > 1 && proven >= before)) {
             if (status == ESK_OK) {
-                region->stats->partial++;
+                esk_increment(&region->stats->partial);
             }
             return status == ESK_NOT_FOUND && !erased ? ESK_E_CORRUPT : status;
         }
@@ -96,7 +96,8 @@ int esk_region_header(const struct esk_region *region, esk_page_id page,
     return ESK_OK;
 }
 
-int esk_region_prove(const struct esk_region *region, esk_page_id page) {
+ESK_APART int esk_region_prove(const struct esk_region *region,
+                               esk_page_id page) {
     const struct esk_envelope *envelope = &region->envelope;
     uint8_t closing[ESK_ENVELOPE_OPENING];
     uint8_t piece[PIECE_BYTES];
@@ -189,7 +190,7 @@ int esk_region_program(const struct esk_region *region, esk_page_id page,
     if (status == ESK_OK) {
         return ESK_OK;
     }
-    region->stats->program_failures++;
+    esk_increment(&region->stats->program_failures);
     return medium_status(
         region, page / esk_region_geometry(region)->block_pages, status);
 }
@@ -208,7 +209,7 @@ int esk_region_erase(const struct esk_region *region, uint32_t block) {
             esk_count(&region->stats->erases);
             break;
         }
-        region->stats->erase_failures++;
+        esk_increment(&region->stats->erase_failures);
     }
     return status;
 }

@@ -59,7 +59,7 @@ uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position) {
     return position - esk_ring_rest(ring, position);
 }
 
-uint32_t esk_ring_window(const struct esk_ring *ring) {
+ESK_APART uint32_t esk_ring_window(const struct esk_ring *ring) {
     const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint32_t bytes = (uint32_t)geometry->block_pages * geometry->page_bytes;
     uint32_t blocks = ESK_RING_WINDOW_BYTES / bytes;
@@ -296,7 +296,7 @@ static int block_take(struct esk_ring *ring, bool ahead) {
 }
 
 /// Moves head past a page that failed, or past its block.
-static void page_pass(struct esk_ring *ring, bool block) {
+static ESK_APART void page_pass(struct esk_ring *ring, bool block) {
     ring->head++;
     if (block) {
         ring->head = esk_ring_block_from(ring, ring->head);
@@ -311,7 +311,7 @@ void esk_ring_leave(struct esk_ring *ring) {
 }
 
 /// Sets how many elements fit beside the open page's seals.
-static void room_set(struct esk_ring *ring) {
+static ESK_APART void room_set(struct esk_ring *ring) {
     uint16_t taken = (uint16_t)(ESK_ENVELOPE_BYTES +
                                 (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
     ring->room =
@@ -321,7 +321,7 @@ static void room_set(struct esk_ring *ring) {
     }
 }
 
-void esk_ring_open_none(struct esk_ring *ring) {
+ESK_APART void esk_ring_open_none(struct esk_ring *ring) {
     ring->open_bytes = 0;
     ring->open_seals = 0;
     ring->open_programs = 0;
@@ -425,8 +425,8 @@ static int page_spoiled(struct esk_ring *ring, int status) {
 }
 
 /// Programs bytes [from, to) of the page at head.
-static int page_program(struct esk_ring *ring, const uint8_t *page,
-                        uint16_t from, uint16_t to) {
+static ESK_APART int page_program(struct esk_ring *ring, const uint8_t *page,
+                                  uint16_t from, uint16_t to) {
     if (from >= to) {
         return ESK_OK;
     }
@@ -475,7 +475,8 @@ static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
 }
 
 /// Programs the rest of the page's elements and a seal.
-static int page_seal(struct esk_ring *ring, uint8_t *page, uint16_t count) {
+static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
+                               uint16_t count) {
     uint16_t used = elements_end(ring, count);
     uint16_t from =
         ring->open_bytes == 0 ? ESK_ENVELOPE_OPENING : ring->open_bytes;
@@ -507,7 +508,7 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
         status = seal ? page_seal(ring, page, count)
                       : page_complete(ring, page, count);
         if (status == ESK_OK) {
-            ring->region.stats->programs++;
+            esk_count(&ring->region.stats->programs);
             ring->worn = 0;
             ring->torn = 0;
             return ESK_OK;

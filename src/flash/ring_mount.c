@@ -22,6 +22,7 @@
 /// A valid page is conclusive. Where a page may be the newest, an invalid one
 /// is read until two reads agree. A transfer that fails twice ends the mount: a
 /// bus that is down must not look like erased blocks.
+#include "base/inline.h"
 #include "flash/ring.h"
 
 enum {
@@ -56,16 +57,16 @@ struct search {
     bool failed;     ///< a transfer failed: no result may be used
 };
 
-static inline uint16_t block_pages(const struct search *search) {
+static ESK_APART uint16_t block_pages(const struct search *search) {
     return esk_region_geometry(&search->ring->region)->block_pages;
 }
 
-static uint32_t blocks(const struct search *search) {
+static ESK_APART uint32_t blocks(const struct search *search) {
     return esk_ring_pages(search->ring) / block_pages(search);
 }
 
 /// Whether a block can have pages of two laps.
-static inline bool overwrites(const struct search *search) {
+static ESK_APART bool overwrites(const struct search *search) {
     return esk_region_overwrites(&search->ring->region);
 }
 
@@ -416,9 +417,9 @@ static void search_make(struct search *search, struct esk_ring *ring,
     search->page = page;
 }
 
-void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
-                   const struct esk_ring_config *config,
-                   struct esk_region_stats *stats) {
+ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
+                             const struct esk_ring_config *config,
+                             struct esk_region_stats *stats) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
 
     memset(ring, 0, sizeof *ring);
@@ -448,7 +449,7 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 
 /// Empties the ring: it goes on from `position`, or from the next block if
 /// `position` is inside a block, which may not be erased.
-static void ring_empty(struct esk_ring *ring, uint32_t position) {
+static ESK_APART void ring_empty(struct esk_ring *ring, uint32_t position) {
     ring->head = esk_ring_block_from(ring, position);
     ring->tail = ring->head;
     ring->ready = ring->head;

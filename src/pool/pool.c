@@ -12,6 +12,7 @@
 /// Invariants: see pool.h. Lists are byte arrays, because a chip has a handful
 /// of frames and a move of a few bytes is cheaper than links.
 
+#include "base/inline.h"
 #include "pool/pool_list.h"
 
 #include "base/counter.h"
@@ -181,7 +182,7 @@ void esk_pool_forget(struct esk_pool *pool, uint32_t tag) {
     }
 }
 
-void esk_pool_forget_all(struct esk_pool *pool) {
+ESK_APART void esk_pool_forget_all(struct esk_pool *pool) {
     memset(pool->tags, 0xFF,
            (size_t)esk_pool_frames(pool) * esk_pool_classes(pool) *
                sizeof *pool->tags);

@@ -79,8 +79,8 @@ void esk_descriptor_take(struct esk_descriptor *reader, void *out,
 }
 
 /// Reads `count` bytes of the entry, which has `rest` more.
-static void entry_take(struct esk_descriptor *descriptor, void *out,
-                       uint16_t count) {
+static ESK_APART void entry_take(struct esk_descriptor *descriptor, void *out,
+                                 uint16_t count) {
     if (count > descriptor->rest) {
         descriptor->status = ESK_E_CORRUPT;
         return;
@@ -101,8 +101,8 @@ static void entry_begin(struct esk_descriptor *descriptor, uint8_t *head,
 
 /// Reads a string of `length` bytes into `text`, which has room for
 /// ESK_NAME_BYTES_MAX + 1; NULL skips it.
-static void entry_take_text(struct esk_descriptor *descriptor, char *text,
-                            uint8_t length) {
+static ESK_APART void entry_take_text(struct esk_descriptor *descriptor,
+                                      char *text, uint8_t length) {
     if (length > ESK_NAME_BYTES_MAX) {
         descriptor->status = ESK_E_CORRUPT;
     } else {
@@ -123,8 +123,8 @@ int esk_descriptor_region(struct esk_descriptor *descriptor,
     return descriptor->status;
 }
 
-static int info_decode(struct esk_descriptor *reader,
-                       struct esk_table_info *info) {
+static ESK_APART int info_decode(struct esk_descriptor *reader,
+                                 struct esk_table_info *info) {
     /* The smallest page holds all of it. */
     const uint8_t *head = reader->page + ESK_ENVELOPE_BYTES;
     if (reader->status != ESK_OK) {
@@ -167,8 +167,8 @@ static int info_decode(struct esk_descriptor *reader,
     return reader->status;
 }
 
-const uint8_t *esk_option_find(const uint8_t *options, uint16_t bytes,
-                               uint8_t tag, uint8_t least) {
+ESK_APART const uint8_t *esk_option_find(const uint8_t *options, uint16_t bytes,
+                                         uint8_t tag, uint8_t least) {
     uint16_t at = 0;
     while (bytes - at >= ESK_OPTION_HEAD) {
         const uint8_t *option = options + at;

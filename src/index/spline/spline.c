@@ -264,8 +264,8 @@ void esk_spline_ease(struct esk_spline *spline) {
 }
 
 /// Appends a knot, which starts a new corridor.
-static int spline_push(struct esk_spline *spline,
-                       const struct esk_spline_entry *knot) {
+static ESK_APART int spline_push(struct esk_spline *spline,
+                                 const struct esk_spline_entry *knot) {
     ESK_TRY(spline_room(spline, knot->position));
     esk_spline_array_insert(spline, 0, spline->level[0].count, knot);
     spline->upper.run = 0;

@@ -194,7 +194,7 @@ uint16_t esk_spline_array_batch(const struct esk_spline *spline) {
     return (uint16_t)(1u + (spline->level[0].count >> 7));
 }
 
-static void array_lessen(uint16_t *value, uint16_t by) {
+static ESK_APART void array_lessen(uint16_t *value, uint16_t by) {
     *value = *value > by ? (uint16_t)(*value - by) : 0;
 }
 

@@ -4,6 +4,7 @@
 /// Functions for all files of the series, closing, and the calls that read no
 /// rows.
 #include "table/series/series.h"
+#include "base/inline.h"
 
 #include "base/counter.h"
 
@@ -23,7 +24,7 @@ static inline void rows_cut(const struct esk_ring *ring, uint32_t position,
     }
 }
 
-static int page_load(void *context, uint32_t tag, uint8_t *page) {
+static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
     bool verify =

@@ -43,7 +43,8 @@ uint8_t esk_series_frames_min(const struct esk_table_info *info) {
     return (uint8_t)(filled(info) + 1u);
 }
 
-static uint16_t key_index_bytes(const struct esk_series_config *config) {
+static ESK_APART uint16_t
+key_index_bytes(const struct esk_series_config *config) {
     uint16_t asked = config == NULL ? 0 : config->key_index_bytes;
     return asked == 0 ? KEY_INDEX_BYTES_DEFAULT : asked;
 }

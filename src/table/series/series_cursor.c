@@ -152,8 +152,8 @@ static uint16_t row_wanted(const struct esk_series *series,
 }
 
 /// Skips the row of `width` bytes at `next`, and returns it.
-static inline const uint8_t *row_pass(struct esk_series_cursor *cursor,
-                                      uint16_t width) {
+static ESK_APART const uint8_t *row_pass(struct esk_series_cursor *cursor,
+                                         uint16_t width) {
     const uint8_t *bytes = cursor->next;
     cursor->left--;
     cursor->next = bytes + width;
@@ -200,7 +200,7 @@ static int page_pass(const struct esk_series *series,
 }
 
 /// Makes the cursor enter its page again for the next row.
-static void row_leave(struct esk_series_cursor *cursor) {
+static ESK_APART void row_leave(struct esk_series_cursor *cursor) {
     cursor->end -= cursor->left;
     cursor->left = 0;
 }

@@ -201,10 +201,10 @@ _Static_assert(ASIDE_BYTES + offsetof(struct esk_series_layout, offset) <=
                            ESK_SERIES_KEY_INDEX_BYTES_MIN,
                "the layout fits into the frames and key index of any table");
 
-int esk_series_open_with(struct esk_series **series,
-                         const struct esk_series_parts *parts,
-                         struct esk_volume *volume, const char *name,
-                         const struct esk_series_config *config) {
+ESK_APART int esk_series_open_with(struct esk_series **series,
+                                   const struct esk_series_parts *parts,
+                                   struct esk_volume *volume, const char *name,
+                                   const struct esk_series_config *config) {
     ESK_ASSERT(series != NULL && parts != NULL);
     struct esk_arena carved;
     uint8_t *page = NULL;

@@ -14,9 +14,8 @@ uint16_t esk_rows_width_of(const struct esk_series *series,
 }
 
 /// esk_rows_below for keys that are not words.
-static ESK_OUT_OF_LINE uint16_t below_any(const struct esk_series *series,
-                                          uint8_t *page, uint16_t count,
-                                          esk_key key) {
+static uint16_t below_any(const struct esk_series *series, uint8_t *page,
+                          uint16_t count, esk_key key) {
     uint16_t low = 0;
     while (low < count) {
         uint16_t middle = (uint16_t)(low + (count - low) / 2);
@@ -40,8 +39,8 @@ uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
         esk_rows_width(series, page), count, (uint32_t)key);
 }
 
-uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
-                     uint16_t count, esk_key key) {
+ESK_APART uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
+                               uint16_t count, esk_key key) {
     if (count == 0 ||
         esk_rows_key(series, page, (uint16_t)(count - 1)) <= key) {
         return count;

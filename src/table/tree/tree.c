@@ -256,9 +256,9 @@ _Static_assert(sizeof(struct open_scratch) <= 256,
                "two frames of the smallest page hold it");
 
 /// Finds the table and reads its catalog entry.
-static int table_read(struct esk_volume *volume, const char *name,
-                      const struct esk_tree_config *config, uint8_t *page,
-                      struct open_scratch *scratch) {
+static ESK_APART int table_read(struct esk_volume *volume, const char *name,
+                                const struct esk_tree_config *config,
+                                uint8_t *page, struct open_scratch *scratch) {
     ESK_TRY(esk_table_find(volume, name, ESK_TABLE_TREE, &scratch->info, page));
     if (config->store == NULL || !parts_suit(config)) {
         return ESK_E_UNSUPPORTED;

@@ -88,7 +88,7 @@ static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t from,
 }
 
 /// Adds a page, to be taken after the others.
-static void spare_add(struct esk_tree_spares *spares, uint32_t at) {
+static ESK_APART void spare_add(struct esk_tree_spares *spares, uint32_t at) {
     memmove(spares->page + 1, spares->page,
             spares->count * sizeof *spares->page);
     spares->page[0] = at;
@@ -284,8 +284,8 @@ static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
 /// does. If so, tree->probe and tree->low are its key and its left neighbour's.
 /// level    out: of the node.
 /// named    out.
-static int left_names(struct esk_tree *tree, uint32_t at, uint8_t *level,
-                      bool *named) {
+static ESK_APART int left_names(struct esk_tree *tree, uint32_t at,
+                                uint8_t *level, bool *named) {
     struct esk_tree_work work;
     struct esk_btree_node node;
     *named = false;
@@ -322,8 +322,8 @@ static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
 }
 
 /// Completes the split that took one of `asked`, in the order of spares.
-static int split_complete(struct esk_tree *tree, const uint32_t *asked,
-                          uint8_t count) {
+static ESK_APART int split_complete(struct esk_tree *tree,
+                                    const uint32_t *asked, uint8_t count) {
     uint8_t highest = 0;
     uint8_t found = 0;
     uint8_t level = 0;
@@ -380,7 +380,7 @@ static int head_find(struct esk_tree *tree, uint32_t *head) {
     return any ? ESK_OK : status;
 }
 
-int esk_inplace_pages_load(struct esk_tree *tree) {
+ESK_APART int esk_inplace_pages_load(struct esk_tree *tree) {
     uint32_t asked[ESK_TREE_SPARES];
     struct list list = {.asked = 0};
     uint8_t *page = NULL;
