@@ -99,6 +99,11 @@ CC_shape_tree := gcc
 CFLAGS_shape_tree := -O2 -g -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/tree_shape.h"'
 
+# Without counters: no call of the core may depend on them.
+CC_uncounted := gcc
+CFLAGS_uncounted := -O2 -g -DESK_ASSERTS=1 -DESK_COUNTERS=0
+uncounted_program := build/uncounted/test/contract/tree_collect_test
+
 CC_asan := gcc
 CFLAGS_asan := -O1 -g -DESK_ASSERTS=1 -fsanitize=address,undefined \
     -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -148,8 +153,9 @@ test: setup-test ## unit, contract, regression and Python tests
 	@$(MAKE) FLAVOUR=release libraries
 	@$(MAKE) FLAVOUR=test tests shapes powercuts
 	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
+	@$(MAKE) FLAVOUR=uncounted $(uncounted_program)
 	@scripts/run_tests --python --readme $(call test_programs,test) \
-	    $(shape_programs)
+	    $(shape_programs) $(uncounted_program)
 
 .PHONY: test-c
 test-c: setup-build ## the C tests alone

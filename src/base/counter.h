@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Counters: esk_count is for those that only esk_series_stats and
-/// esk_tree_stats read.
+/// Counters of events.
 #ifndef ESK_BASE_COUNTER_H
 #define ESK_BASE_COUNTER_H
 
 #include "base/inline.h"
 
-/// 0 leaves them out: they stay 0, and a program is 300 bytes smaller on a
-/// small chip. Changes no byte on flash.
+/// 0 leaves out those of esk_count: they stay 0, and a program is 300 bytes
+/// smaller on a small chip. Changes no byte on flash.
 #ifndef ESK_COUNTERS
 #define ESK_COUNTERS 1
 #endif
 
+/// Counts an event that calls of the core look at.
 static ESK_APART_OR_INLINE void esk_increment(uint32_t *counter) {
     ++*counter;
 }
 
+/// Counts an event for esk_series_stats and esk_tree_stats alone.
 static inline void esk_count(uint32_t *counter) {
     if (ESK_COUNTERS) {
         esk_increment(counter);

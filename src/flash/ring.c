@@ -508,7 +508,7 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
         status = seal ? page_seal(ring, page, count)
                       : page_complete(ring, page, count);
         if (status == ESK_OK) {
-            esk_count(&ring->region.stats->programs);
+            esk_increment(&ring->region.stats->programs);
             ring->worn = 0;
             ring->torn = 0;
             return ESK_OK;

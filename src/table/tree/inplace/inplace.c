@@ -87,7 +87,7 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,
                         const uint8_t *page) {
     const struct esk_region *region = &tree->ring.region;
-    esk_count(&tree->stats.programs);
+    esk_increment(&tree->stats.programs);
     int status = esk_region_program(region, region->first_page + at, page, 0,
                                     esk_envelope_page_bytes(&region->envelope));
     return status == ESK_E_MEDIUM ? ESK_E_WORN : status;
