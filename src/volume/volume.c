@@ -236,7 +236,9 @@ static bool super_decode(struct esk_volume *volume, const uint8_t *page) {
            volume->catalog_pages < volume->half_pages;
 }
 
-/// The same, and ESK_E_GEOMETRY for another geometry. Sets the volume's values.
+/// Reads the superblock at `id` and takes the volume's values from it.
+/// Returns as super_read; ESK_E_GEOMETRY: the values are of another device, and
+/// not to be used.
 ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
                                       uint8_t *page) {
     int status = super_read(volume, id, page);

@@ -259,28 +259,52 @@ ESK_TEST(volume_of_another_version_is_named_so) {
     fixture_end(&fixture);
 }
 
+/// Fields of a superblock that no volume of the fixture's device has.
+static const struct {
+    uint16_t offset;
+    uint8_t bytes[4];
+    uint8_t count;
+} odd_fields[] = {
+    {ESK_SUPER_BLOCK_COUNT, {65}, 4},
+    {ESK_SUPER_BLOCK_PAGES, {16}, 2},
+    {ESK_SUPER_PAGE_BYTES, {0, 2}, 2},
+    {ESK_SUPER_ERASED_VALUE, {0}, 1},
+    {ESK_SUPER_HALF_BLOCKS, {0}, 4},
+    {ESK_SUPER_HALF_BLOCKS, {33}, 4},
+    {ESK_SUPER_HALF_PAGES, {0}, 2},
+    {ESK_SUPER_HALF_PAGES, {0xFF, 0xFF}, 2},
+    {ESK_SUPER_CATALOG_PAGES, {200}, 2},
+};
+enum { ODD_FIELDS = sizeof odd_fields / sizeof odd_fields[0] };
+
 ESK_TEST(volume_of_another_geometry_or_with_odd_fields_is_named_so) {
-    static const struct {
-        uint16_t offset;
-        uint8_t bytes[4];
-        uint8_t count;
-    } cases[] = {
-        {ESK_SUPER_BLOCK_COUNT, {65}, 4},
-        {ESK_SUPER_BLOCK_PAGES, {16}, 2},
-        {ESK_SUPER_PAGE_BYTES, {0, 2}, 2},
-        {ESK_SUPER_ERASED_VALUE, {0}, 1},
-        {ESK_SUPER_HALF_BLOCKS, {0}, 4},
-        {ESK_SUPER_HALF_BLOCKS, {33}, 4},
-        {ESK_SUPER_HALF_PAGES, {0}, 2},
-        {ESK_SUPER_HALF_PAGES, {0xFF, 0xFF}, 2},
-        {ESK_SUPER_CATALOG_PAGES, {200}, 2},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < ODD_FIELDS; i++) {
         struct esk_fixture fixture;
         ESK_CONTEXT("case %zu", i);
         fixture_start(&fixture, &fixture_nor, NULL);
-        supers_forge(&fixture, cases[i].offset, cases[i].bytes, cases[i].count);
+        supers_forge(&fixture, odd_fields[i].offset, odd_fields[i].bytes,
+                     odd_fields[i].count);
         ESK_CHECK_INT(mount(&fixture), ESK_E_GEOMETRY);
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST(volume_is_mounted_beside_a_superblock_of_another_geometry) {
+    for (size_t i = 0; i < 2 * ODD_FIELDS; i++) {
+        struct esk_fixture fixture;
+        uint8_t half = i % 2;
+        ESK_CONTEXT("case %zu, half %u", i / 2, half);
+        fixture_start(&fixture, &fixture_nor, NULL);
+        ESK_CHECK_INT(esk_series_create(&fixture.volume, &spec, NULL), ESK_OK);
+        uint32_t seed = fixture.volume.seed;
+        forge_half(&fixture, half, ESK_PAGE_SUPERBLOCK,
+                   (uint16_t)(fixture.volume.half_pages - 1u),
+                   odd_fields[i / 2].offset, odd_fields[i / 2].bytes,
+                   odd_fields[i / 2].count);
+        ESK_CHECK_INT(mount(&fixture), ESK_OK);
+        ESK_CHECK_INT(fixture.volume.half_valid, 2 - half);
+        ESK_CHECK_INT(fixture.volume.seed, seed);
+        ESK_CHECK(has_table(&fixture, "log"));
         fixture_end(&fixture);
     }
 }
