@@ -54,9 +54,7 @@ static uint32_t series_check(struct esk_series *from, struct esk_series *to,
         }
         uint8_t written[16];
         uint8_t note[NOTE_BYTES];
-        struct esk_series_value read;
         uint32_t key = esk_load_u32(row);
-        uint32_t got = 0;
         rows = copy->rows;
         ESK_CHECK(key > newest && key <= (has_notes ? NOTES : LOG_ROWS));
         newest = key;
@@ -68,10 +66,7 @@ static uint32_t series_check(struct esk_series *from, struct esk_series *to,
         }
         uint32_t bytes = note_make(note, key);
         ESK_CHECK_INT(esk_series_get(to, key, row), ESK_OK);
-        ESK_CHECK_INT(esk_series_value_open(to, row, &read), ESK_OK);
-        ESK_CHECK_INT(
-            esk_series_value_read(to, &read, value, sizeof value, &got),
-            ESK_OK);
+        uint32_t got = note_read(to, row, value);
         ESK_CHECK(got == 0 || (got == bytes && memcmp(value, note, got) == 0));
         empty += got != bytes;
     }

@@ -7,18 +7,12 @@
 
 static void notes_check(struct esk_series *notes) {
     for (uint32_t i = 1; i <= NOTES; i++) {
-        struct esk_series_value value;
         uint8_t row[16];
         uint8_t note[NOTE_BYTES];
         uint8_t found[NOTE_BYTES];
-        uint32_t got = 0;
         uint32_t bytes = note_make(note, i);
         ESK_CHECK_INT(esk_series_get(notes, i, row), ESK_OK);
-        ESK_CHECK_INT(esk_series_value_open(notes, row, &value), ESK_OK);
-        ESK_CHECK_INT(
-            esk_series_value_read(notes, &value, found, sizeof found, &got),
-            ESK_OK);
-        ESK_CHECK_INT(got, bytes);
+        ESK_CHECK_INT(note_read(notes, row, found), bytes);
         ESK_CHECK(memcmp(note, found, bytes) == 0);
     }
 }

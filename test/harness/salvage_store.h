@@ -163,6 +163,19 @@ static inline uint32_t note_make(uint8_t *note, uint32_t key) {
     return bytes;
 }
 
+/// Reads the value of the row `row` into `value`, of NOTE_BYTES. Returns its
+/// bytes.
+static inline uint32_t note_read(struct esk_series *series, const uint8_t *row,
+                                 uint8_t *value) {
+    struct esk_series_value read;
+    uint32_t bytes = 0;
+    ESK_CHECK_INT(esk_series_value_open(series, row, &read), ESK_OK);
+    ESK_CHECK_INT(
+        esk_series_value_read(series, &read, value, NOTE_BYTES, &bytes),
+        ESK_OK);
+    return bytes;
+}
+
 static inline void store_fill(struct store *store) {
     uint8_t row[16] = {0};
     uint8_t note[NOTE_BYTES];
