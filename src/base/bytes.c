@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 #include "base/bytes.h"
+
 #include "base/inline.h"
 
 #if defined(__AVR__)

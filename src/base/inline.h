@@ -5,10 +5,9 @@
 /// count instructions of a machine with wide registers. On a machine where a
 /// 32-bit value takes four registers, the copy is several times larger.
 ///
-/// Those with ESK_APART are not inlined only where that is smaller and a call
-/// matters less than flash: in a build for size for AVR, unless it has a shape,
-/// whose constants make copies small. ESK_APART_OR_INLINE is the same for
-/// functions of headers.
+/// ESK_APART: not inlined in a build for size for AVR, where a copy is larger.
+/// On other machines and in a program with a shape, whose constants make copies
+/// small, the compiler decides. ESK_APART_OR_INLINE: inline there.
 ///
 /// And functions into which a host inlines the functions of the same file that
 /// they call: with wide registers a short function is less work than its call.

@@ -60,9 +60,9 @@ uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
 #if defined(__AVR__)
 
 /// As rank_long for fewer than 256 words, in registers.
-static ESK_APART uint8_t rank_short(const uint8_t *bytes, uint16_t stride,
-                                    uint8_t count, uint32_t order,
-                                    uint8_t flip) {
+static ESK_APART_OR_INLINE uint8_t rank_short(const uint8_t *bytes,
+                                              uint16_t stride, uint8_t count,
+                                              uint32_t order, uint8_t flip) {
     uint8_t rank = 0;
     uint8_t half;
     uint16_t rest = (uint16_t)(stride - 4u);

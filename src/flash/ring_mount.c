@@ -57,7 +57,7 @@ struct search {
     bool failed;     ///< a transfer failed: no result may be used
 };
 
-static ESK_APART uint16_t block_pages(const struct search *search) {
+static ESK_APART_OR_INLINE uint16_t block_pages(const struct search *search) {
     return esk_region_geometry(&search->ring->region)->block_pages;
 }
 
@@ -66,7 +66,7 @@ static ESK_APART uint32_t blocks(const struct search *search) {
 }
 
 /// Whether a block can have pages of two laps.
-static ESK_APART bool overwrites(const struct search *search) {
+static ESK_APART_OR_INLINE bool overwrites(const struct search *search) {
     return esk_region_overwrites(&search->ring->region);
 }
 

@@ -152,8 +152,8 @@ static uint16_t row_wanted(const struct esk_series *series,
 }
 
 /// Skips the row of `width` bytes at `next`, and returns it.
-static ESK_APART const uint8_t *row_pass(struct esk_series_cursor *cursor,
-                                         uint16_t width) {
+static ESK_APART_OR_INLINE const uint8_t *
+row_pass(struct esk_series_cursor *cursor, uint16_t width) {
     const uint8_t *bytes = cursor->next;
     cursor->left--;
     cursor->next = bytes + width;
