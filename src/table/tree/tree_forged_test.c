@@ -166,4 +166,32 @@ ESK_TEST(tree_refuses_heights_levels_and_homes_that_cannot_be) {
     esk_model_tree_free(&model);
 }
 
+/// The number of nodes in a root says how fast the collector goes: a tree whose
+/// roots all say 0 still takes changes, and check tells.
+ESK_TEST(tree_whose_roots_count_no_nodes_takes_changes) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = model_tree_plain(store);
+        ESK_CONTEXT("store %u", store);
+        table.checksum = ESK_CHECKSUM_NONE;
+        model_tree_start(&model, &table);
+        for (uint32_t i = 0; i < table.key_range; i++) {
+            ESK_CHECK_INT(esk_model_tree_put(&model, i), ESK_OK);
+        }
+        for (uint16_t at = 24; at < 28; at++) {
+            ESK_CHECK_INT(byte_forged(&model, at, 0), ESK_OK);
+        }
+        /* No key is new, so no split makes it more. */
+        for (uint32_t i = 0; i < 2000; i++) {
+            ESK_CHECK_INT(esk_model_tree_put(&model, i % table.key_range),
+                          ESK_OK);
+        }
+        struct esk_tree_report report;
+        ESK_CHECK_INT(esk_tree_check(model.tree, &report), ESK_E_CORRUPT);
+        ESK_CHECK_INT(report.nodes_wrong, 1);
+        ESK_CHECK_INT(report.pages_damaged + report.order_wrong, 0);
+        esk_model_tree_free(&model);
+    }
+}
+
 ESK_TEST_MAIN()

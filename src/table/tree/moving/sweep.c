@@ -61,7 +61,8 @@ static ESK_OUT_OF_LINE uint32_t lap_pages(const struct esk_tree *tree) {
 
 /// By how many pages the head goes on while `nodes` nodes are swept.
 static uint32_t lag_of(const struct esk_tree *tree, uint32_t nodes) {
-    uint32_t all = tree->now.paced;
+    /* The root's number of nodes, which may be forged, only sets the pace. */
+    uint32_t all = tree->now.paced > 0 ? tree->now.paced : 1u;
     uint32_t lap = lap_pages(tree);
     uint32_t rest = 0;
     if (tree->now.due < lap) {
