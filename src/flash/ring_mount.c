@@ -55,6 +55,7 @@ struct search {
     uint8_t *page;   ///< scratch
     uint32_t origin; ///< first position of the block where the count starts
     bool failed;     ///< a transfer failed: no result may be used
+    bool odd;        ///< a header is not blank, and not a page's
 };
 
 static ESK_APART_OR_INLINE uint16_t block_pages(const struct search *search) {
@@ -124,13 +125,15 @@ static uint32_t block_position(struct search *search, uint32_t at,
             header = header_at(search, at, &found);
             torn = header == ESK_HEADER_OTHER;
         }
+        search->odd = search->odd || header == ESK_HEADER_OTHER;
         found -= index;
         if (header != ESK_HEADER_PAGE ||
             (best != POSITION_NONE && found <= best)) {
             continue;
         }
         if (trust == VALID) {
-            (void)page_at(search, at + index, &found);
+            int status = page_at(search, at + index, &found);
+            search->odd = search->odd || status == ESK_E_CORRUPT;
             if (found == POSITION_NONE) {
                 continue;
             }
@@ -350,33 +353,15 @@ static void head_find(struct search *search, uint32_t start) {
     ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
-/// What the headers of the block at `at` say about this lap. Returns
-/// ESK_HEADER_PAGE, a page; ESK_HEADER_BLANK, nothing or pages of another lap;
-/// ESK_HEADER_OTHER, no page, but other bytes.
+/// What the block at `at` holds of this lap. Returns ESK_HEADER_PAGE, a page;
+/// ESK_HEADER_BLANK, nothing or pages of another lap; ESK_HEADER_OTHER, no page,
+/// but other bytes.
 static enum esk_header block_holds(struct search *search, uint32_t at) {
-    enum esk_header holds = ESK_HEADER_BLANK;
-    for (uint8_t look = 0; look < ESK_RING_PROBES; look++) {
-        uint16_t index = esk_ring_probe(look, block_pages(search));
-        uint32_t position = POSITION_NONE;
-        if (index == block_pages(search)) {
-            break;
-        }
-        enum esk_header header = header_at(search, at + index, &position);
-        if (header == ESK_HEADER_BLANK) {
-            header = header_at(search, at + index, &position);
-        }
-        if (header == ESK_HEADER_PAGE && position == 0 &&
-            esk_envelope_erased(&search->ring->region.envelope) == 0) {
-            (void)page_at(search, 0, &position); /* or an erased one */
-        }
-        if (header == ESK_HEADER_PAGE && position == at + index) {
-            return header;
-        }
-        if (header == ESK_HEADER_OTHER) {
-            holds = header;
-        }
+    search->odd = false;
+    if (block_position(search, at, VALID, LOOK_WHOLE) == at) {
+        return ESK_HEADER_PAGE;
     }
-    return holds;
+    return search->odd ? ESK_HEADER_OTHER : ESK_HEADER_BLANK;
 }
 
 /// Oldest position that can still have a page: a lap before the end of head's
@@ -388,24 +373,22 @@ static uint32_t tail_find(struct search *search, uint32_t hint) {
     uint32_t oldest =
         next > esk_ring_pages(ring) ? next - esk_ring_pages(ring) : 0;
     uint32_t window = esk_ring_window(ring);
-    uint32_t other = POSITION_NONE;
 
     if (oldest < hint) {
         oldest = hint;
     }
     uint32_t at = oldest - esk_ring_rest(ring, oldest);
+    uint32_t tail = at;
     for (uint32_t i = 0; i <= window && at < ring->head; i++) {
         enum esk_header holds = block_holds(search, at);
         if (holds == ESK_HEADER_PAGE) {
-            at = other != POSITION_NONE ? other : at;
-            return at > oldest ? at : oldest;
-        }
-        if (holds == ESK_HEADER_BLANK || esk_ring_block_is_bad(ring, at)) {
-            other = POSITION_NONE;
-        } else if (other == POSITION_NONE) {
-            other = at;
+            return tail > oldest ? tail : oldest;
         }
         at += block_pages(search);
+        if (holds == ESK_HEADER_BLANK ||
+            esk_ring_block_is_bad(ring, at - block_pages(search))) {
+            tail = at;
+        }
     }
     return oldest;
 }
