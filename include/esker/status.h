@@ -25,9 +25,9 @@ enum esk_status {
     ESK_FULL = 4,         ///< no room, and the table's option is to refuse
     ESK_EXISTS = 5,       ///< a row with that key is there already
 
-    ESK_E_INVALID = -1,     ///< an argument breaks the call's contract
-    ESK_E_IO = -2,          ///< a transfer failed; worth trying again
-    ESK_E_CORRUPT = -3,     ///< bytes on the medium are not valid
+    ESK_E_FOREIGN = -1,     ///< the medium has data that is no volume
+    ESK_E_CORRUPT = -2,     ///< bytes on the medium are not valid
+    ESK_E_IO = -3,          ///< a transfer failed; worth trying again
     ESK_E_NO_MEMORY = -4,   ///< the arena is too small
     ESK_E_NO_SPACE = -5,    ///< no free run of blocks for the region
     ESK_E_UNSUPPORTED = -6, ///< valid, but not in this build or medium
@@ -41,7 +41,7 @@ enum esk_status {
     ESK_E_LIMIT = -14,      ///< more than this build or a count's type holds
     ESK_E_MEDIUM = -15,     ///< drivers: the medium reports a failure
     ESK_E_BUSY = -16,       ///< the table is open, or the arena taken
-    ESK_E_FOREIGN = -17,    ///< the medium has data that is no volume
+    ESK_E_INVALID = -17,    ///< an argument breaks the call's contract
 };
 
 /// Returns a short English sentence for `status`: static, never NULL.

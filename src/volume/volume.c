@@ -248,15 +248,13 @@ ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
     return status;
 }
 
-/// Rank of the status of a place without a superblock of the volume: half_find
-/// returns the status with the highest rank.
-static uint8_t told(int status) {
-    return status == ESK_NOT_FOUND   ? 0
-           : status == ESK_E_FOREIGN ? 1
-           : status == ESK_E_CORRUPT ? 2
-           : status == ESK_E_IO      ? 3
-                                     : 4;
-}
+/* Of the statuses of several places without a superblock of the volume the
+   smallest is returned, as it says most. */
+_Static_assert(ESK_NOT_FOUND > ESK_E_FOREIGN && ESK_E_FOREIGN > ESK_E_CORRUPT &&
+                   ESK_E_CORRUPT > ESK_E_IO && ESK_E_IO > ESK_E_VERSION &&
+                   ESK_E_IO > ESK_E_UNSUPPORTED &&
+                   ESK_E_IO > ESK_E_READ_ONLY && ESK_E_IO > ESK_E_GEOMETRY,
+               "statuses by how much they say of a place");
 
 int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
     struct esk_meta meta;
@@ -312,7 +310,7 @@ static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
             }
             status = ESK_E_CORRUPT; /* an old one in a block that is bad now */
         }
-        if (told(status) > told(most) &&
+        if (status < most &&
             !esk_volume_block_is_bad(volume, block)) {
             most = status;
         }
@@ -354,7 +352,7 @@ static int halves_mount(struct esk_volume *volume, uint8_t *page) {
         }
         return first == ESK_OK ? ESK_OK : half_find(volume, 1, page);
     }
-    failed = told(first) > told(second) ? first : second;
+    failed = first < second ? first : second;
     return failed == ESK_NOT_FOUND
                ? esk_volume_probe(volume, ESK_PAGE_NONE, page)
                : failed;

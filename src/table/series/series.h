@@ -166,6 +166,13 @@ static inline uint8_t esk_series_knot_bytes(const struct esk_series *series) {
         esk_shape(series)->key_bytes);
 }
 
+/// How many ordinals there are from `first` up to, not including, `end`; 0 when
+/// `end` comes before `first`. Ordinals wrap.
+static inline uint32_t esk_ordinals(uint32_t first, uint32_t end) {
+    uint32_t count = end - first;
+    return count > UINT32_MAX / 2 ? 0 : count;
+}
+
 /// Counts a newest page that the mount cannot read.
 static inline void esk_series_unread(struct esk_series *series) {
     if (series->unread < UINT8_MAX) {
@@ -196,13 +203,13 @@ uint32_t esk_series_kept_from(const struct esk_ring *ring);
 bool esk_series_cursor_floor(const struct esk_series *series,
                              struct esk_series_cursor *cursor);
 
-/// Records that between the rows of two adjacent pages `missing` ordinals are
-/// missing; more than half of 2^32: some are there twice. Missing ones count as
-/// a damaged page.
+/// Records that of two adjacent pages the older one's rows end before ordinal
+/// `end`, and the newer one's begin with `first`. Missing rows count as a
+/// damaged page.
 /// position  of the older page, at least
 void esk_series_cursor_gap(const struct esk_series *series,
-                           struct esk_series_cursor *cursor, uint32_t missing,
-                           uint32_t position);
+                           struct esk_series_cursor *cursor, uint32_t end,
+                           uint32_t first, uint32_t position);
 
 /* series_page.c: the contents of index pages. */
 

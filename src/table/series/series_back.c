@@ -16,8 +16,7 @@ static uint16_t last_wanted(const struct esk_series *series,
                             const struct esk_series_cursor *cursor,
                             uint8_t *page, uint16_t count, uint32_t first) {
     if (cursor->has_last && esk_keys_repeat(series) != 0) {
-        uint32_t left = cursor->before - first;
-        left = left > UINT32_MAX / 2 ? 0 : left;
+        uint32_t left = esk_ordinals(first, cursor->before);
         count = left < count ? (uint16_t)left : count;
     } else if (cursor->has_last && cursor->last <= cursor->key_hi) {
         return esk_rows_below(series, page, count, cursor->last);
@@ -137,7 +136,7 @@ static void page_enter(const struct esk_series *series,
     uint16_t count = esk_page_count(page);
     uint32_t first = esk_page_aux(page);
     if (cursor->follows) {
-        esk_series_cursor_gap(series, cursor, cursor->end - first - count,
+        esk_series_cursor_gap(series, cursor, first + count, cursor->end,
                               cursor->position);
     }
     cursor->row = last_wanted(series, cursor, page, count, first);

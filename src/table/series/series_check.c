@@ -90,8 +90,7 @@ static void values_check(struct esk_series *series, uint32_t position,
 /// before the last one is out of order, unless the page repeats rows (`again`).
 static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
                        uint32_t first, bool again, struct check *check) {
-    uint32_t seen = check->known ? check->ordinal - first : 0;
-    seen = seen > UINT32_MAX / 2 ? 0 : seen;
+    uint32_t seen = check->known ? esk_ordinals(first, check->ordinal) : 0;
     for (uint32_t at = seen; at < count; at++) {
         uint16_t i = (uint16_t)at;
         esk_key key = esk_rows_key(series, page, i);
@@ -126,8 +125,8 @@ static bool begins_at_first(const struct esk_series *series) {
 /// began. Then the pages count as torn: a failed program is far more likely
 /// than decay of the one page that is the oldest.
 static void ordinal_check(struct check *check, uint32_t first) {
-    uint32_t missing = first - check->ordinal;
-    bool lost = check->known && missing - 1 < UINT32_MAX / 2;
+    uint32_t missing = esk_ordinals(check->ordinal, first);
+    bool lost = check->known && missing > 0;
     if (!lost) {
         check->report->pages_torn += check->unread;
     } else {

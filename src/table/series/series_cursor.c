@@ -118,9 +118,9 @@ int esk_series_cursor_open(struct esk_series *series,
 }
 
 void esk_series_cursor_gap(const struct esk_series *series,
-                           struct esk_series_cursor *cursor, uint32_t missing,
-                           uint32_t position) {
-    if (missing - 1u < UINT32_MAX / 2u &&
+                           struct esk_series_cursor *cursor, uint32_t end,
+                           uint32_t first, uint32_t position) {
+    if (esk_ordinals(end, first) > 0 &&
         position >= esk_series_kept_from(&series->data)) {
         cursor->damaged++;
     }
@@ -132,10 +132,7 @@ void esk_series_cursor_gap(const struct esk_series *series,
 static uint16_t row_wanted(const struct esk_series *series,
                            struct esk_series_cursor *cursor, uint8_t *page,
                            uint16_t count, uint32_t first) {
-    uint32_t done = cursor->has_end ? cursor->end - first : 0;
-    if (done > UINT32_MAX / 2) {
-        done = 0; /* the page is newer */
-    }
+    uint32_t done = cursor->has_end ? esk_ordinals(first, cursor->end) : 0;
     if (done >= count) {
         return count;
     }
@@ -227,7 +224,7 @@ static int page_enter(const struct esk_series *series,
                       uint16_t count, uint32_t first, void *row) {
     uint16_t end = esk_rows_to(series, page, count, cursor->key_hi);
     if (cursor->follows) {
-        esk_series_cursor_gap(series, cursor, first - cursor->end,
+        esk_series_cursor_gap(series, cursor, cursor->end, first,
                               cursor->position - 1u);
     }
     uint16_t at = row_wanted(series, cursor, page, count, first);

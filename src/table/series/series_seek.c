@@ -136,7 +136,7 @@ int esk_series_seek(struct esk_series *series, esk_key key,
         /* Whether rows below the oldest readable row existed is unknown, unless
            it is the table's first. */
         *missing = seek.found
-                       ? seek.high_first - seek.best_end - 1 < UINT32_MAX / 2
+                       ? esk_ordinals(seek.best_end, seek.high_first) > 0
                        : seek.damaged && seek.high_first != 0;
     }
     if (!seek.found) {

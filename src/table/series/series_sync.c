@@ -38,8 +38,7 @@ static int sync_write(struct esk_series *series) {
 static void page_take(struct esk_series *series, uint8_t *page) {
     uint16_t count = esk_page_count(page);
     uint32_t first = esk_page_aux(page);
-    uint32_t known = series->ordinal - first;
-    known = known > UINT32_MAX / 2 ? 0 : known;
+    uint32_t known = esk_ordinals(first, series->ordinal);
     if (known >= count) {
         return;
     }
