@@ -59,10 +59,10 @@ uint32_t esk_ring_block_from(const struct esk_ring *ring, uint32_t position) {
     return position - esk_ring_rest(ring, position);
 }
 
-ESK_APART uint32_t esk_ring_window(const struct esk_ring *ring) {
+ESK_APART uint16_t esk_ring_window(const struct esk_ring *ring) {
     const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint32_t bytes = (uint32_t)geometry->block_pages * geometry->page_bytes;
-    uint32_t blocks = ESK_RING_WINDOW_BYTES / bytes;
+    uint16_t blocks = (uint16_t)(ESK_RING_WINDOW_BYTES / bytes);
     return blocks > ESK_RING_WINDOW_BLOCKS ? blocks : ESK_RING_WINDOW_BLOCKS;
 }
 

@@ -134,8 +134,9 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
 int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
                   bool verify);
 
-/// Most consecutive blocks without a valid page that a mount searches past.
-uint32_t esk_ring_window(const struct esk_ring *ring);
+/// Most consecutive blocks without a valid page that a mount searches past. A
+/// block has at least 64 bytes.
+uint16_t esk_ring_window(const struct esk_ring *ring);
 
 enum {
     /// Most pages of a block that are read before it counts as empty.

@@ -155,7 +155,7 @@ static uint32_t block_position(struct search *search, uint32_t at,
 
 /// How block `i` of a window is read: the head's block, whose first page may be
 /// torn, is among the first.
-static enum look look_at(uint32_t i) {
+static enum look look_at(uint16_t i) {
     return i < QUICK_BLOCKS ? LOOK_WHOLE : LOOK_ENDS;
 }
 
@@ -203,14 +203,16 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
 /// Returns  whether there is one.
 static bool origin_find(struct search *search, uint32_t at, bool behind) {
     const struct esk_ring *ring = search->ring;
-    uint32_t window = esk_ring_window(ring) + 1u;
+    uint16_t window = (uint16_t)(esk_ring_window(ring) + 1u);
     uint32_t bad = POSITION_NONE;
     uint8_t proof = esk_volume_keeps_marks(ring->region.volume)
                         ? OLDER_MARKED
                         : ESK_RING_WORN_MAX;
     at -= esk_ring_rest(ring, at);
-    window = window < blocks(search) ? window : blocks(search);
-    for (uint32_t i = 0; i < window; i++) {
+    if (window > blocks(search)) {
+        window = (uint16_t)blocks(search);
+    }
+    for (uint16_t i = 0; i < window; i++) {
         uint32_t found = block_position(search, at, VALID, look_at(i));
         if (found != POSITION_NONE) {
             bool is_bad = esk_ring_block_is_bad(ring, at);
@@ -372,14 +374,14 @@ static uint32_t tail_find(struct search *search, uint32_t hint) {
     uint32_t next = esk_ring_block_from(ring, ring->head);
     uint32_t oldest =
         next > esk_ring_pages(ring) ? next - esk_ring_pages(ring) : 0;
-    uint32_t window = esk_ring_window(ring);
+    uint16_t window = esk_ring_window(ring);
 
     if (oldest < hint) {
         oldest = hint;
     }
     uint32_t at = oldest - esk_ring_rest(ring, oldest);
     uint32_t tail = at;
-    for (uint32_t i = 0; i <= window && at < ring->head; i++) {
+    for (uint16_t i = 0; i <= window && at < ring->head; i++) {
         enum esk_header holds = block_holds(search, at);
         if (holds == ESK_HEADER_PAGE) {
             return tail > oldest ? tail : oldest;
