@@ -352,7 +352,7 @@ ESK_TEST(logger_refuses_unknown_commands) {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ESK_CONTEXT("command %zu", i);
         ask(wrong[i]);
-        ESK_CHECK(strcmp(answer, "error -1\n") == 0);
+        ESK_CHECK(strcmp(answer, "error -17\n") == 0);
     }
     ask("\r\n\ncount\r\n");
     ESK_CHECK(strcmp(answer, "3\nok 1\n") == 0);

@@ -62,16 +62,16 @@ ESK_TEST(arena_gives_aligned_pieces_and_says_when_they_are_too_many) {
 }
 
 ESK_TEST(status_text_names_every_status) {
-    for (int status = ESK_E_FOREIGN; status <= ESK_EXISTS; status++) {
+    for (int status = ESK_E_INVALID; status <= ESK_EXISTS; status++) {
         ESK_CONTEXT("status %d", status);
         ESK_CHECK(strlen(esk_status_text(status)) > 0);
-        for (int other = ESK_E_FOREIGN; other < status; other++) {
+        for (int other = ESK_E_INVALID; other < status; other++) {
             ESK_CHECK(strcmp(esk_status_text(status), esk_status_text(other)) !=
                       0);
         }
     }
     ESK_CHECK_TEXT(esk_status_text(ESK_EXISTS + 1),
-                   esk_status_text(ESK_E_FOREIGN - 1));
+                   esk_status_text(ESK_E_INVALID - 1));
 }
 
 ESK_TEST(bytes_copy_and_move_up_touch_nothing_else) {

@@ -74,7 +74,7 @@ ESK_TEST(ring_takes_back_no_more_blocks_than_a_mount_searches_past) {
         taken_back(&fixture, KEPT);
         uint32_t back = head - fixture.ring.head;
         ESK_CHECK(back > 28 * PAGES);
-        ESK_CHECK(back + gap <= (esk_ring_window(&fixture.ring) + 1) * PAGES);
+        ESK_CHECK(back + gap <= (esk_ring_window(&fixture.ring) + 1u) * PAGES);
         ring_fixture_mount(&fixture);
         ESK_CHECK_INT(fixture.ring.head, fixture.appended);
     }

@@ -211,6 +211,15 @@ void esk_series_cursor_gap(const struct esk_series *series,
                            struct esk_series_cursor *cursor, uint32_t end,
                            uint32_t first, uint32_t position);
 
+/* series_attach.c */
+
+/// Finds the newest row on the medium: its key, its ordinal, and how many pages
+/// after it have bytes but are not valid, or valid only in part. If all pages
+/// after a break are lost, the break gives the ordinal.
+/// end      out: the position after its page; the ring's tail without one.
+/// Returns ESK_OK; ESK_E_IO.
+int esk_series_newest_find(struct esk_series *series, uint32_t *end);
+
 /* series_page.c: the contents of index pages. */
 
 /// The knots section of an index page; NULL when its counts are too large.

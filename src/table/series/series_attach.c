@@ -165,12 +165,7 @@ void esk_series_make(const struct esk_arena *arena,
     }
 }
 
-/// Finds the newest row on the medium: its key, its ordinal, and how many pages
-/// after it have bytes but are not valid, or valid only in part. If all pages
-/// after a break are lost, the break gives the ordinal.
-/// end      out: the position after its page; the ring's tail without one.
-/// Returns ESK_OK; ESK_E_IO.
-static int newest_find(struct esk_series *series, uint32_t *end) {
+int esk_series_newest_find(struct esk_series *series, uint32_t *end) {
     bool found = false;
     *end = series->data.tail;
     series->unread = 0;
@@ -202,29 +197,6 @@ static int newest_find(struct esk_series *series, uint32_t *end) {
     }
     if (esk_is_broken(series)) {
         esk_parts(series)->breaks->found(series, *end);
-    }
-    return ESK_OK;
-}
-
-/// Restores the key index. If index pages cover data pages that were lost, the
-/// head moves, and the newest row is searched again. Then the next ordinal
-/// skips a row for each lost page, so every reader sees that rows are missing.
-static int keys_recover(struct esk_series *series) {
-    uint32_t head = series->data.head;
-    uint32_t end = 0;
-    ESK_TRY(newest_find(series, &end));
-    if (esk_parts(series)->keys == NULL) {
-        return ESK_OK;
-    }
-    ESK_TRY(esk_parts(series)->keys->recover(series));
-    if (series->data.head > head) {
-        ESK_TRY(newest_find(series, &end));
-        if (end <= head) {
-            /* The page after the newest run existed. */
-            uint32_t lost = series->log.run_first + 1u - head;
-            series->ordinal += lost;
-            series->unread = (uint8_t)(lost < UINT8_MAX ? lost : UINT8_MAX);
-        }
     }
     return ESK_OK;
 }
@@ -307,7 +279,11 @@ static int series_mount(struct esk_series *series,
     if (esk_var_ring(series) != NULL) {
         esk_parts(series)->var->recover(series);
     }
-    ESK_TRY(keys_recover(series));
+    uint32_t end = 0;
+    ESK_TRY(esk_series_newest_find(series, &end));
+    if (esk_parts(series)->keys != NULL) {
+        ESK_TRY(esk_parts(series)->keys->recover(series));
+    }
     if (esk_sync_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->sync->recover(series));
     }

@@ -88,7 +88,23 @@ static int data_reached(struct esk_series *series, uint32_t end) {
     return status;
 }
 
+/// Searches the newest row again, after data.head rose from `head`: index pages
+/// cover data pages that were not found. If these are lost, the next ordinal
+/// skips a row for each, so every reader sees that rows are missing.
+static int newest_again(struct esk_series *series, uint32_t head) {
+    uint32_t end = 0;
+    ESK_TRY(esk_series_newest_find(series, &end));
+    if (end <= head) {
+        /* The page after the newest run existed. */
+        uint32_t lost = series->log.run_first + 1u - head;
+        series->ordinal += lost;
+        series->unread = (uint8_t)(lost < UINT8_MAX ? lost : UINT8_MAX);
+    }
+    return ESK_OK;
+}
+
 int esk_series_recover(struct esk_series *series) {
+    uint32_t head = series->data.head;
     uint32_t end = esk_series_tiles_recover(series);
     if (end == UINT32_MAX || end < series->data.tail) {
         end = series->data.tail;
@@ -98,6 +114,9 @@ int esk_series_recover(struct esk_series *series) {
     }
     end = end < series->data.head ? end : series->data.head;
     series->log.run_first = end;
+    if (series->data.head > head) {
+        ESK_TRY(newest_again(series, head));
+    }
     roll_forward(series);
     return ESK_OK;
 }
