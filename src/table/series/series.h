@@ -77,6 +77,8 @@ struct esk_series {
     const struct esk_series_parts *parts;
     uint8_t *write_page; ///< rows that are in no complete page
     uint8_t *var_page;   ///< bytes that are in no complete page; NULL without
+    struct esk_ring *journal; ///< NULL: syncs seal
+    struct esk_ring *var;     ///< NULL without a variable column
     struct esk_series_shape shape;
     uint16_t write_count; ///< rows in the write page
     bool has_newest;
@@ -90,8 +92,6 @@ struct esk_series {
     struct esk_pool pool;
     struct esk_region_stats stats;
 
-    struct esk_ring *journal;           ///< NULL: syncs seal
-    struct esk_ring *var;               ///< NULL without a variable column
     struct esk_summary_column *columns; ///< indexed columns
     uint32_t var_stream;   ///< stream offset of the var page's first byte
     uint16_t sealed_count; ///< rows of the write page that a sync made durable
