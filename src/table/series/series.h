@@ -44,6 +44,9 @@ enum esk_series_dirty {
     ESK_SERIES_INDEX = 1u << 2,
 };
 
+struct esk_arena;
+struct esk_series_memory;
+
 struct esk_series_break_list {
     uint32_t journal; ///< no sync journal position below has a page
     uint32_t index;   ///< knots of index pages below are not used
@@ -325,6 +328,15 @@ bool esk_series_has_value(const uint8_t *reference);
    functions. A NULL part is tested where it is called, or by a member that only
    a table with the part has: run_page, var_page, a range's index. */
 
+/// Mounts the part's ring, when the data ring is mounted.
+/// config   in, out: as for the data ring, or for another part's.
+/// page     scratch. Nothing may be pinned: `info` is where frames will be.
+/// Returns  as esk_series_ring_mount.
+typedef int esk_series_part_mount(struct esk_series *series,
+                                  struct esk_ring_config *config,
+                                  const struct esk_table_info *info,
+                                  uint8_t *page);
+
 /// The key index.
 struct esk_series_keys {
     bool is_spline;
@@ -347,6 +359,10 @@ struct esk_series_keys {
 
 /// The index log.
 struct esk_series_log {
+    /// Whether a run page has room for an entry and two knots, and a group page
+    /// for its entries and two knots.
+    bool (*fits)(const struct esk_series_shape *shape, uint16_t page_bytes);
+    esk_series_part_mount *mount;
     int (*recover)(struct esk_series *series); ///< esk_series_recover
     /// Programs the run in RAM before a break of the log.
     void (*end)(struct esk_series *series);
@@ -368,6 +384,11 @@ struct esk_series_layout {
 
 /// The value indexes: summaries, and the plans that use them.
 struct esk_series_values {
+    /// Carves the indexed columns, their edges and a group's entries.
+    void (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
+                  const struct esk_series_options *options,
+                  const struct esk_series_layout *layout,
+                  struct esk_series_memory *memory);
     /// Reads the descriptor's indexes. With `series` NULL only the sizes of the
     /// layout, else also the indexed columns and their edges.
     /// Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
@@ -392,8 +413,8 @@ struct esk_series_values {
 
 /// The variable column.
 struct esk_series_var {
-    /// Sets where the var stream goes on, behind the head of its ring.
-    void (*recover)(struct esk_series *series);
+    /// Also sets where the var stream goes on, behind the head of its ring.
+    esk_series_part_mount *mount;
     /// Appends the value of the row with `key` to the var stream and writes its
     /// reference.
     int (*write)(struct esk_series *series, esk_key key, const uint8_t *value,
@@ -413,6 +434,7 @@ struct esk_series_var {
 
 /// The sync journal.
 struct esk_series_sync {
+    esk_series_part_mount *mount;
     /// Restores the write page, after data.head and the newest row. Returns
     /// ESK_OK; ESK_E_IO.
     int (*recover)(struct esk_series *series);

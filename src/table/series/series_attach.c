@@ -108,11 +108,7 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->group = NULL;
     memory->edges = NULL;
     if (info->index_count > 0) {
-        memory->columns = esk_arena_take(
-            arena, (uint32_t)(info->index_count * sizeof *memory->columns));
-        memory->group = esk_arena_take(
-            arena, (uint32_t)(options->group_pages - 1u) * layout->entry_bytes);
-        memory->edges = esk_arena_take(arena, layout->edges_bytes);
+        parts->values->carve(arena, info, options, layout, memory);
     }
     return esk_arena_fits(arena) ? ESK_OK : ESK_E_NO_MEMORY;
 }
@@ -201,24 +197,34 @@ int esk_series_newest_find(struct esk_series *series, uint32_t *end) {
     return ESK_OK;
 }
 
-/// Mounts `ring` on the region of role `role`.
-static int ring_mount(struct esk_series *series, struct esk_ring *ring,
-                      struct esk_ring_config *config,
-                      const struct esk_table_info *info, uint8_t role,
-                      uint8_t *page) {
+/// Whether a ring can be on the `blocks` blocks from `block` on.
+static bool region_fits(const struct esk_volume *volume, uint32_t block,
+                        uint32_t blocks) {
+    uint32_t count = esk_volume_geometry(volume)->block_count;
+    return blocks >= 2 && block < count && blocks <= count - block;
+}
+
+ESK_APART int esk_series_ring_mount(struct esk_series *series,
+                          struct esk_ring *ring,
+                          struct esk_ring_config *config,
+                          const struct esk_table_info *info, uint8_t role,
+                          uint8_t *page) {
     config->block = info->block[role];
     config->blocks = info->blocks[role];
+    if (!ESK_SHAPED_SERIES(true, region_fits(series->table.volume,
+                                             config->block, config->blocks))) {
+        return ESK_E_CORRUPT;
+    }
     ESK_TRY(esk_ring_mount(ring, series->table.volume, config, &series->stats,
                            page));
     esk_table_ring_add(&series->table, ring);
     return ESK_OK;
 }
 
-static int rings_mount(struct esk_series *series,
+static ESK_APART int rings_mount(struct esk_series *series,
                        const struct esk_table_info *info,
                        const struct esk_series_options *options, uint8_t ahead,
                        uint8_t *page) {
-    bool refuse = options->full_policy == ESK_FULL_REFUSE;
     struct esk_ring_config config = {
         .seed = info->seed,
         .tail_hint = options->tail,
@@ -226,39 +232,26 @@ static int rings_mount(struct esk_series *series,
         .kind = ESK_PAGE_DATA,
         .table = info->id,
         .ahead = ahead,
-        .refuse = refuse,
+        .refuse = options->full_policy == ESK_FULL_REFUSE,
     };
     if (esk_parts(series)->breaks != NULL) {
         config.breaks = series->breaks->at;
         config.break_count = series->breaks->count;
     }
-    ESK_TRY(ring_mount(series, &series->data, &config, info, ESK_REGION_DATA,
-                       page));
+    ESK_TRY(esk_series_ring_mount(series, &series->data, &config, info,
+                                  ESK_REGION_DATA, page));
     if (esk_is_broken(series)) {
         ESK_TRY(esk_parts(series)->breaks->mounted(series, page));
     }
-    config.tail_hint = 0;
     config.break_count = 0;
     if (esk_sync_ring(series) != NULL) {
-        config.tail_hint = esk_is_broken(series) ? series->breaks->journal : 0;
-        config.kind = ESK_PAGE_SYNC;
-        config.refuse = true;
-        ESK_TRY(ring_mount(series, esk_sync_ring(series), &config, info,
-                           ESK_REGION_SYNC, page));
+        ESK_TRY(esk_parts(series)->sync->mount(series, &config, info, page));
     }
-    config.tail_hint = 0;
-    config.unit = 1;
     if (esk_parts(series)->log != NULL) {
-        config.kind = ESK_PAGE_INDEX;
-        config.refuse = false;
-        ESK_TRY(ring_mount(series, &series->log.ring, &config, info,
-                           ESK_REGION_INDEX, page));
+        ESK_TRY(esk_parts(series)->log->mount(series, &config, info, page));
     }
     if (esk_var_ring(series) != NULL) {
-        config.kind = ESK_PAGE_VAR;
-        config.refuse = refuse;
-        ESK_TRY(ring_mount(series, esk_var_ring(series), &config, info,
-                           ESK_REGION_VAR, page));
+        ESK_TRY(esk_parts(series)->var->mount(series, &config, info, page));
     }
     return ESK_OK;
 }
@@ -276,9 +269,6 @@ static int series_mount(struct esk_series *series,
     }
     /* The write page is still empty: it serves as scratch. */
     ESK_TRY(rings_mount(series, info, options, ahead, series->write_page));
-    if (esk_var_ring(series) != NULL) {
-        esk_parts(series)->var->recover(series);
-    }
     uint32_t end = 0;
     ESK_TRY(esk_series_newest_find(series, &end));
     if (esk_parts(series)->keys != NULL) {

@@ -135,26 +135,6 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
                : 0;
 }
 
-/// Whether a run page has room for an entry and two knots, and a group page for
-/// its entries and two knots.
-static bool index_pages_fit(const struct esk_series_shape *shape,
-                            uint16_t page_bytes) {
-    uint32_t knots = 2u * ESK_SPLINE_SECTION_ENTRY_BYTES(shape->key_bytes);
-    uint32_t entries = (shape->group_pages - 1u) * shape->entry_bytes;
-    return shape->run_pages > 0 && shape->group_pages <= 64 &&
-           ESK_INDEX_RUN_BODY + shape->entry_bytes + knots <= page_bytes &&
-           ESK_INDEX_TILE_BODY + entries + knots <= page_bytes;
-}
-
-/// Whether the region of role `role` can be a ring on the device.
-static bool region_fits(const struct esk_volume *volume,
-                        const struct esk_table_info *info, uint8_t role) {
-    uint32_t count = esk_volume_geometry(volume)->block_count;
-    uint32_t block = info->block[role];
-    uint32_t blocks = info->blocks[role];
-    return blocks >= 2 && block < count && blocks <= count - block;
-}
-
 /// Whether the catalog's values are possible, and this build supports the
 /// table.
 static int shape_check(const struct esk_volume *volume,
@@ -167,14 +147,10 @@ static int shape_check(const struct esk_volume *volume,
     bool unserved = shape->key_bytes > sizeof(esk_key) ||
                     (has_var && parts->var == NULL) ||
                     (has_sync && parts->sync == NULL);
-    bool sound =
-        shape->key_bytes > 0 &&
-        info->row_bytes <= page_bytes - ESK_ENVELOPE_BYTES &&
-        index_pages_fit(shape, page_bytes) &&
-        region_fits(volume, info, ESK_REGION_DATA) &&
-        (!has_sync || region_fits(volume, info, ESK_REGION_SYNC)) &&
-        (parts->log == NULL || region_fits(volume, info, ESK_REGION_INDEX)) &&
-        (!has_var || region_fits(volume, info, ESK_REGION_VAR));
+    bool sound = shape->key_bytes > 0 &&
+                 info->row_bytes <= page_bytes - ESK_ENVELOPE_BYTES &&
+                 (!has_var || info->blocks[ESK_REGION_VAR] > 0) &&
+                 (parts->log == NULL || parts->log->fits(shape, page_bytes));
     return unserved ? ESK_E_UNSUPPORTED : sound ? ESK_OK : ESK_E_CORRUPT;
 }
 

@@ -62,6 +62,15 @@ int esk_series_start(struct esk_series **series, int status,
                      const struct esk_series_options *options,
                      const struct esk_series_config *config);
 
+/// Mounts `ring` on the region of role `role`.
+/// config   in, out: all but the region is set; its blocks are set.
+/// page     scratch.
+/// Returns  as esk_ring_mount; ESK_E_CORRUPT when the region cannot be a ring.
+int esk_series_ring_mount(struct esk_series *series, struct esk_ring *ring,
+                          struct esk_ring_config *config,
+                          const struct esk_table_info *info, uint8_t role,
+                          uint8_t *page);
+
 /* series_breaks.c */
 
 /// Decodes the breaks in the `bytes` bytes of `option`, for a table with rows

@@ -15,6 +15,7 @@
 /// The ring refuses when it is full, and its tail is the needed page. So a
 /// block is erased only when that page is in another one. If no such block is
 /// left (one is bad), the unfinished page is written to the data ring.
+#include "table/series/series_open.h"
 #include "table/series/series_rows.h"
 
 static int sync_write(struct esk_series *series) {
@@ -54,6 +55,15 @@ static void page_take(struct esk_series *series, uint8_t *page) {
     series->has_newest = true;
 }
 
+static int sync_mount(struct esk_series *series, struct esk_ring_config *config,
+                      const struct esk_table_info *info, uint8_t *page) {
+    config->tail_hint = esk_is_broken(series) ? series->breaks->journal : 0;
+    config->kind = ESK_PAGE_SYNC;
+    config->refuse = true;
+    return esk_series_ring_mount(series, esk_sync_ring(series), config, info,
+                                 ESK_REGION_SYNC, page);
+}
+
 static int sync_recover(struct esk_series *series) {
     struct esk_ring *ring = esk_sync_ring(series);
     uint32_t at = ring->head;
@@ -78,6 +88,7 @@ static int sync_recover(struct esk_series *series) {
 }
 
 const struct esk_series_sync esk_series_part_sync = {
+    .mount = sync_mount,
     .recover = sync_recover,
     .write = sync_write,
 };

@@ -15,6 +15,7 @@
 /// From there on the reader has the whole offset, so it notices a lost page
 /// inside a value. The check covers the key, the offset and the length, so
 /// bytes of another row's value are not returned.
+#include "table/series/series_open.h"
 #include "table/series/series_rows.h"
 
 enum {
@@ -142,9 +143,17 @@ static int var_flush(struct esk_series *series) {
 
 /// Sets the stream offset behind all that the pages before the head can have:
 /// no offset is used twice, even if pages cannot be read.
-static void var_recover(struct esk_series *series) {
+static int var_mount(struct esk_series *series, struct esk_ring_config *config,
+                     const struct esk_table_info *info, uint8_t *page) {
     uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
+    config->tail_hint = 0;
+    config->unit = 1;
+    config->kind = ESK_PAGE_VAR;
+    config->refuse = series->data.refuse;
+    ESK_TRY(esk_series_ring_mount(series, esk_var_ring(series), config, info,
+                                  ESK_REGION_VAR, page));
     series->var_stream = STREAM_FIRST + esk_var_ring(series)->head * whole;
+    return ESK_OK;
 }
 
 /// Finds the first value among a page's rows, from the floor on. Returns true
@@ -352,7 +361,7 @@ int esk_series_value_read(struct esk_series *series,
 }
 
 const struct esk_series_var esk_series_part_var = {
-    .recover = var_recover,
+    .mount = var_mount,
     .write = var_write,
     .flush = var_flush,
     .trim = var_trim,

@@ -9,6 +9,7 @@
 ///
 /// A failed program of an index page fails no call: readers scan the run's
 /// pages.
+#include "table/series/series_open.h"
 #include "table/series/series_rows.h"
 
 enum { HOLE_ENTRIES_MAX = 4 };
@@ -173,7 +174,28 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
     series->log.run_count++;
 }
 
+static bool pages_fit(const struct esk_series_shape *shape,
+                      uint16_t page_bytes) {
+    uint32_t knots = 2u * ESK_SPLINE_SECTION_ENTRY_BYTES(shape->key_bytes);
+    uint32_t entries = (shape->group_pages - 1u) * shape->entry_bytes;
+    return shape->run_pages > 0 && shape->group_pages <= 64 &&
+           ESK_INDEX_RUN_BODY + shape->entry_bytes + knots <= page_bytes &&
+           ESK_INDEX_TILE_BODY + entries + knots <= page_bytes;
+}
+
+static int log_mount(struct esk_series *series, struct esk_ring_config *config,
+                     const struct esk_table_info *info, uint8_t *page) {
+    config->tail_hint = 0;
+    config->unit = 1;
+    config->kind = ESK_PAGE_INDEX;
+    config->refuse = false;
+    return esk_series_ring_mount(series, &series->log.ring, config, info,
+                                 ESK_REGION_INDEX, page);
+}
+
 const struct esk_series_log esk_series_part_log = {
+    .fits = pages_fit,
+    .mount = log_mount,
     .recover = esk_series_recover,
     .end = log_end,
     .add = esk_series_index_add,

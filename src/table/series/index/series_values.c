@@ -3,6 +3,7 @@
 
 /// The value indexes as a part: the indexed columns, and the entries of a run's
 /// pages and of a group's runs.
+#include "table/series/series_open.h"
 #include "table/series/series_rows.h"
 #include "volume/schema_plan.h"
 
@@ -111,7 +112,20 @@ static bool entry_admits(const struct esk_series *series, const uint8_t *entry,
     return esk_summary_matches(series->columns, entry, 0, 1, &range) != 0;
 }
 
+static void indexes_carve(struct esk_arena *arena,
+                          const struct esk_table_info *info,
+                          const struct esk_series_options *options,
+                          const struct esk_series_layout *layout,
+                          struct esk_series_memory *memory) {
+    memory->columns = esk_arena_take(
+        arena, (uint32_t)(info->index_count * sizeof *memory->columns));
+    memory->group = esk_arena_take(
+        arena, (uint32_t)(options->group_pages - 1u) * layout->entry_bytes);
+    memory->edges = esk_arena_take(arena, layout->edges_bytes);
+}
+
 const struct esk_series_values esk_series_part_values = {
+    .carve = indexes_carve,
     .columns = columns_read,
     .entry = entry_set,
     .group = group_note,
