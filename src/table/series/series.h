@@ -451,10 +451,11 @@ struct esk_series_ranges {
 
 /// Breaks of the log.
 struct esk_series_breaks {
-    /// Reads the breaks of the catalog. page: scratch. Returns ESK_OK;
-    /// ESK_E_CORRUPT; ESK_E_UNSUPPORTED when there are more than this build
-    /// supports; ESK_E_IO.
-    int (*open)(struct esk_series *series, uint8_t *page);
+    /// Reads the breaks and the values of new columns from the catalog. page:
+    /// scratch. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_UNSUPPORTED when there are
+    /// more than this build supports; ESK_E_IO.
+    int (*open)(struct esk_series *series, const struct esk_table_info *info,
+                uint8_t *page);
     /// Moves the head behind the last break if the mounted data ring ends
     /// before it. page: scratch. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
     int (*mounted)(struct esk_series *series, uint8_t *page);

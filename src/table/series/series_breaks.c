@@ -63,21 +63,36 @@ static bool narrow_fits(const struct esk_series *series, uint16_t narrow) {
     return fits;
 }
 
-static int breaks_open(struct esk_series *series, uint8_t *page) {
+/// Makes `row` a row with the value of each new column, and 0 in the others.
+static int defaults_read(struct esk_volume *volume,
+                         const struct esk_table_info *info, uint8_t *row,
+                         uint8_t *page) {
+    struct esk_descriptor descriptor;
+    ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
+    for (uint8_t i = 0; i < info->column_count; i++) {
+        struct esk_column_place column;
+        ESK_TRY(esk_descriptor_column(&descriptor, &column, NULL, NULL));
+        ESK_TRY(esk_descriptor_default(&descriptor, row + column.offset,
+                                       column.bytes));
+    }
+    return ESK_OK;
+}
+
+static int breaks_open(struct esk_series *series,
+                       const struct esk_table_info *info, uint8_t *page) {
     struct esk_series_break_list *list = series->breaks;
+    struct esk_volume *volume = series->table.volume;
     uint8_t option[ESK_OPTION_BREAKS_HEAD +
                    ESK_SERIES_BREAKS_MAX * ESK_OPTION_BREAK_BYTES];
-    struct esk_table_info info;
     uint16_t bytes = 0;
-    ESK_TRY(
-        esk_catalog_find(series->table.volume, series->table.id, &info, page));
-    ESK_TRY(esk_catalog_option(series->table.volume, &info, ESK_OPTION_BREAKS,
-                               option, sizeof option, &bytes, page));
+    ESK_TRY(defaults_read(volume, info, series->row, page));
+    ESK_TRY(esk_catalog_option(volume, info, ESK_OPTION_BREAKS, option,
+                               sizeof option, &bytes, page));
     if (bytes == 0) {
         return ESK_OK; /* the rest is not needed */
     }
     ESK_TRY(esk_series_breaks_load(option, (uint16_t)(bytes - ESK_OPTION_HEAD),
-                                   info.row_bytes, list));
+                                   info->row_bytes, list));
     return list->count == 0 || narrow_fits(series, list->at[0].unit)
                ? ESK_OK
                : ESK_E_CORRUPT;

@@ -38,10 +38,9 @@ int esk_series_options(const struct esk_table_info *info,
 }
 
 /// Reads all columns: the row's shape, and with value indexes each offset.
-/// row      out: a row with the values of new columns; NULL: not wanted.
 static int columns_take(struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
-                        const struct esk_series_options *options, uint8_t *row,
+                        const struct esk_series_options *options,
                         struct esk_series_layout *layout,
                         struct esk_series_shape *shape) {
     if (info->column_count > ESK_COLUMN_COUNT_MAX ||
@@ -58,10 +57,6 @@ static int columns_take(struct esk_descriptor *descriptor,
     for (uint8_t i = 0; i < info->column_count; i++) {
         struct esk_column_place column;
         ESK_TRY(esk_descriptor_column(descriptor, &column, NULL, NULL));
-        if (row != NULL) {
-            ESK_TRY(esk_descriptor_default(descriptor, row + column.offset,
-                                           column.bytes));
-        }
         if (info->index_count > 0) {
             layout->offset[i] = column.offset;
             layout->type[i] = column.type;
@@ -99,8 +94,7 @@ static int layout_read(struct esk_volume *volume,
         return ESK_E_UNSUPPORTED;
     }
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
-    ESK_TRY(columns_take(&descriptor, info, options,
-                         series != NULL ? series->row : NULL, layout, shape));
+    ESK_TRY(columns_take(&descriptor, info, options, layout, shape));
     if (info->index_count > 0) {
         if (parts->values == NULL || parts->log == NULL) {
             return ESK_E_UNSUPPORTED;
@@ -208,13 +202,14 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
     esk_series_make(&carved, &memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);
     int status = ESK_OK;
-    if (shape.column_count > 0 || scratch->options.has_breaks) {
+    if (shape.column_count > 0) {
         status = layout_read(volume, parts, &scratch->info, &scratch->options,
                              memory.series, memory.edges, layout, &shape,
                              memory.filled);
     }
     if (status == ESK_OK && scratch->options.has_breaks) {
-        status = parts->breaks->open(memory.series, memory.filled);
+        status = parts->breaks->open(memory.series, &scratch->info,
+                                     memory.filled);
     }
     return esk_series_start(series, status, &memory, &scratch->info,
                             &scratch->options, config);
