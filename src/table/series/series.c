@@ -13,28 +13,24 @@ struct page_source {
     uint32_t position;
 };
 
-/// Removes the last rows of a page that a break cut off.
-static inline void rows_cut(const struct esk_ring *ring, uint32_t position,
-                            uint8_t *page) {
-    const struct esk_break *behind =
-        esk_envelope_break(&ring->region.envelope, position);
-    if (behind != NULL && position + 1u == behind->end &&
-        esk_page_count(page) > behind->count) {
-        esk_store_u16(page + ESK_ENVELOPE_COUNT, behind->count);
-    }
-}
-
 static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
+    const struct esk_break *behind =
+        esk_envelope_break(&region->envelope, source->position);
+    if (behind != NULL && source->position >= behind->end) {
+        return ESK_NOT_FOUND;
+    }
     bool verify =
         (esk_volume_flags(region->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = esk_region_read(region, tag, source->position, page, verify);
     if (status == ESK_E_CORRUPT) {
         esk_count(&region->stats->damaged);
     }
-    if (status == ESK_OK && esk_ring_is_broken(source->ring)) {
-        rows_cut(source->ring, source->position, page);
+    if (status == ESK_OK && behind != NULL &&
+        source->position + 1u == behind->end &&
+        esk_page_count(page) > behind->count) {
+        esk_store_u16(page + ESK_ENVELOPE_COUNT, behind->count);
     }
     return status;
 }
@@ -42,8 +38,7 @@ static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame) {
     struct page_source source = {.ring = ring, .position = position};
-    if (position < ring->tail || position >= ring->head ||
-        (esk_ring_is_broken(ring) && esk_ring_gap(ring, position) != NULL)) {
+    if (position < ring->tail || position >= ring->head) {
         return ESK_NOT_FOUND;
     }
     uint32_t tag = esk_ring_page(ring, position);
