@@ -355,9 +355,9 @@ static void head_find(struct search *search, uint32_t start) {
     ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
-/// What the block at `at` holds of this lap. Returns ESK_HEADER_PAGE, a page;
-/// ESK_HEADER_BLANK, nothing or pages of another lap; ESK_HEADER_OTHER, no page,
-/// but other bytes.
+/// What the block at `at` holds of this lap. Returns ESK_HEADER_PAGE, a valid
+/// page; ESK_HEADER_BLANK, nothing, or pages of another lap; ESK_HEADER_OTHER,
+/// no page, but other bytes.
 static enum esk_header block_holds(struct search *search, uint32_t at) {
     search->odd = false;
     if (block_position(search, at, VALID, LOOK_WHOLE) == at) {

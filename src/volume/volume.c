@@ -252,8 +252,8 @@ ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
    smallest is returned, as it says most. */
 _Static_assert(ESK_NOT_FOUND > ESK_E_FOREIGN && ESK_E_FOREIGN > ESK_E_CORRUPT &&
                    ESK_E_CORRUPT > ESK_E_IO && ESK_E_IO > ESK_E_VERSION &&
-                   ESK_E_IO > ESK_E_UNSUPPORTED &&
-                   ESK_E_IO > ESK_E_READ_ONLY && ESK_E_IO > ESK_E_GEOMETRY,
+                   ESK_E_IO > ESK_E_UNSUPPORTED && ESK_E_IO > ESK_E_READ_ONLY &&
+                   ESK_E_IO > ESK_E_GEOMETRY,
                "statuses by how much they say of a place");
 
 int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
@@ -310,8 +310,7 @@ static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
             }
             status = ESK_E_CORRUPT; /* an old one in a block that is bad now */
         }
-        if (status < most &&
-            !esk_volume_block_is_bad(volume, block)) {
+        if (status < most && !esk_volume_block_is_bad(volume, block)) {
             most = status;
         }
     }

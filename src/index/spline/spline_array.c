@@ -40,7 +40,7 @@ bool esk_spline_array_has_room(const struct esk_spline *spline, uint8_t level) {
     return array_entry_bytes(spline, level) <= (uint16_t)(spline->bytes - used);
 }
 
-bool esk_spline_array_is_wide(const struct esk_spline *spline) {
+ESK_APART bool esk_spline_array_is_wide(const struct esk_spline *spline) {
     uint16_t upper = (uint16_t)(array_at(spline, 0, 0) - spline->memory);
     return upper < (uint16_t)(spline->bytes >> 1);
 }
@@ -111,8 +111,8 @@ uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
     return low;
 }
 
-ESK_HOST_FLAT uint16_t esk_spline_array_rank(const struct esk_spline *spline,
-                                             uint8_t level, esk_key key) {
+ESK_APART ESK_HOST_FLAT uint16_t esk_spline_array_rank(
+    const struct esk_spline *spline, uint8_t level, esk_key key) {
     return esk_spline_rank(spline, array_at(spline, level, 0),
                            spline->level[level].count,
                            array_entry_bytes(spline, level), key);

@@ -101,7 +101,7 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
     return status;
 }
 
-int esk_series_sync(struct esk_series *series) {
+ESK_APART int esk_series_sync(struct esk_series *series) {
     ESK_TRY(esk_table_live(series));
     ESK_ASSERT(esk_series_is_idle(series));
     if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {

@@ -205,10 +205,10 @@ static bool region_fits(const struct esk_volume *volume, uint32_t block,
 }
 
 ESK_APART int esk_series_ring_mount(struct esk_series *series,
-                          struct esk_ring *ring,
-                          struct esk_ring_config *config,
-                          const struct esk_table_info *info, uint8_t role,
-                          uint8_t *page) {
+                                    struct esk_ring *ring,
+                                    struct esk_ring_config *config,
+                                    const struct esk_table_info *info,
+                                    uint8_t role, uint8_t *page) {
     config->block = info->block[role];
     config->blocks = info->blocks[role];
     if (!ESK_SHAPED_SERIES(true, region_fits(series->table.volume,
@@ -222,9 +222,9 @@ ESK_APART int esk_series_ring_mount(struct esk_series *series,
 }
 
 static ESK_APART int rings_mount(struct esk_series *series,
-                       const struct esk_table_info *info,
-                       const struct esk_series_options *options, uint8_t ahead,
-                       uint8_t *page) {
+                                 const struct esk_table_info *info,
+                                 const struct esk_series_options *options,
+                                 uint8_t ahead, uint8_t *page) {
     struct esk_ring_config config = {
         .seed = info->seed,
         .tail_hint = options->tail,

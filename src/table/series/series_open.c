@@ -208,8 +208,8 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
                              memory.filled);
     }
     if (status == ESK_OK && scratch->options.has_breaks) {
-        status = parts->breaks->open(memory.series, &scratch->info,
-                                     memory.filled);
+        status =
+            parts->breaks->open(memory.series, &scratch->info, memory.filled);
     }
     return esk_series_start(series, status, &memory, &scratch->info,
                             &scratch->options, config);

@@ -135,9 +135,8 @@ int esk_series_seek(struct esk_series *series, esk_key key,
     if (missing != NULL) {
         /* Whether rows below the oldest readable row existed is unknown, unless
            it is the table's first. */
-        *missing = seek.found
-                       ? esk_ordinals(seek.best_end, seek.high_first) > 0
-                       : seek.damaged && seek.high_first != 0;
+        *missing = seek.found ? esk_ordinals(seek.best_end, seek.high_first) > 0
+                              : seek.damaged && seek.high_first != 0;
     }
     if (!seek.found) {
         return seek.failure != ESK_OK ? seek.failure : ESK_NOT_FOUND;
