@@ -42,6 +42,9 @@ enum {
 };
 /// See ESK_RING_WINDOW_BLOCKS.
 #define ESK_RING_WINDOW_BYTES UINT32_C(131072)
+_Static_assert(
+    ESK_RING_WINDOW_BYTES / ESK_PAGE_BYTES_MIN < UINT16_MAX,
+    "the blocks of a window, of one page each, are counted in 16 bits");
 
 struct esk_ring {
     uint32_t head;            ///< position of the next page
@@ -119,8 +122,9 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 /// Returns  ESK_OK; ESK_E_IO when a transfer failed twice: nothing is mounted.
 ///          Invalid pages are damage, not failure.
 /// Costs    in header reads, of ESK_ENVELOPE_BYTES bytes: about
-///          log2(blocks), a block's pages, and up to ESK_RING_PROBES + 1 a
-///          block of the window; and about 8 page reads.
+///          log2(blocks), the pages of up to 6 blocks whose first page is not
+///          valid, and up to ESK_RING_PROBES + 1 a block of the window; and
+///          about 9 page reads.
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats, uint8_t *page);
@@ -134,8 +138,7 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
 int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
                   bool verify);
 
-/// Most consecutive blocks without a valid page that a mount searches past. A
-/// block has at least 64 bytes.
+/// Most consecutive blocks without a valid page that a mount searches past.
 uint16_t esk_ring_window(const struct esk_ring *ring);
 
 enum {

@@ -38,6 +38,7 @@ enum {
 /// How many of the first pages of a block are read, besides the last.
 enum look {
     LOOK_ENDS = 1, ///< enough for a block that is full, or erased
+    LOOK_FEW = ESK_RING_PROBES - 2, ///< some that follow may be damaged, too
     /// The first one twice; all of the block if the first is not valid and the
     /// others have no page: the newest may be between them.
     LOOK_WHOLE = ESK_RING_PROBES - 1,
@@ -55,7 +56,7 @@ struct search {
     uint8_t *page;   ///< scratch
     uint32_t origin; ///< first position of the block where the count starts
     bool failed;     ///< a transfer failed: no result may be used
-    bool odd;        ///< a header is not blank, and not a page's
+    bool odd;        ///< a page that was read is neither valid nor blank
 };
 
 static ESK_APART_OR_INLINE uint16_t block_pages(const struct search *search) {
@@ -153,10 +154,10 @@ static uint32_t block_position(struct search *search, uint32_t at,
     return best;
 }
 
-/// How block `i` of a window is read: the head's block, whose first page may be
-/// torn, is among the first.
-static enum look look_at(uint16_t i) {
-    return i < QUICK_BLOCKS ? LOOK_WHOLE : LOOK_ENDS;
+/// How block `i` of a window is read: the first ones whole, as the first page
+/// of the head's or the oldest block may be torn; `others` like that.
+static enum look look_at(uint16_t i, enum look others) {
+    return i < QUICK_BLOCKS ? LOOK_WHOLE : others;
 }
 
 /// The number of the last block, counted from the origin, that continues the
@@ -213,7 +214,8 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
         window = (uint16_t)blocks(search);
     }
     for (uint16_t i = 0; i < window; i++) {
-        uint32_t found = block_position(search, at, VALID, look_at(i));
+        uint32_t found =
+            block_position(search, at, VALID, look_at(i, LOOK_ENDS));
         if (found != POSITION_NONE) {
             bool is_bad = esk_ring_block_is_bad(ring, at);
             bool is_older = behind && found < at;
@@ -358,9 +360,10 @@ static void head_find(struct search *search, uint32_t start) {
 /// What the block at `at` holds of this lap. Returns ESK_HEADER_PAGE, a valid
 /// page; ESK_HEADER_BLANK, nothing, or pages of another lap; ESK_HEADER_OTHER,
 /// no page, but other bytes.
-static enum esk_header block_holds(struct search *search, uint32_t at) {
+static enum esk_header block_holds(struct search *search, uint32_t at,
+                                   enum look look) {
     search->odd = false;
-    if (block_position(search, at, VALID, LOOK_WHOLE) == at) {
+    if (block_position(search, at, VALID, look) == at) {
         return ESK_HEADER_PAGE;
     }
     return search->odd ? ESK_HEADER_OTHER : ESK_HEADER_BLANK;
@@ -382,7 +385,7 @@ static uint32_t tail_find(struct search *search, uint32_t hint) {
     uint32_t at = oldest - esk_ring_rest(ring, oldest);
     uint32_t tail = at;
     for (uint16_t i = 0; i <= window && at < ring->head; i++) {
-        enum esk_header holds = block_holds(search, at);
+        enum esk_header holds = block_holds(search, at, look_at(i, LOOK_FEW));
         if (holds == ESK_HEADER_PAGE) {
             return tail > oldest ? tail : oldest;
         }
@@ -470,7 +473,7 @@ static bool holds_older(struct search *search, uint32_t position) {
     uint32_t at = ring->tail - esk_ring_rest(ring, ring->tail);
     while (ring->tail < ring->head && at < ring->head &&
            position - at > esk_ring_pages(ring)) {
-        if (block_holds(search, at) == ESK_HEADER_PAGE) {
+        if (block_holds(search, at, LOOK_FEW) == ESK_HEADER_PAGE) {
             return true;
         }
         at += block_pages(search);

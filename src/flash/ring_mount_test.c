@@ -255,23 +255,32 @@ enum { WIDE = 48, WIDE_PAGE = 1024, FILLS = 3 };
 /// Contents of a run of damaged blocks.
 enum run_content { RUN_BLANK, RUN_ZERO, RUN_RANDOM, RUN_CONTENTS };
 
-static void run_damage(struct ring_fixture *fixture, uint32_t block,
-                       uint32_t blocks, enum run_content content) {
+/// Damages `count` pages of the ring's region, from number `first` on.
+static void pages_damage(struct ring_fixture *fixture, uint32_t first,
+                         uint32_t count, enum run_content content) {
     static uint8_t bytes[WIDE_PAGE];
+    const struct esk_region *region = &fixture->ring.region;
+    uint16_t size = esk_envelope_page_bytes(&region->envelope);
+    uint32_t pages =
+        fixture->config.blocks * esk_region_geometry(region)->block_pages;
     uint32_t random = 12345;
-    for (uint32_t i = 0; i < blocks * PAGES; i++) {
-        uint32_t at = (block * PAGES + i) % (fixture->config.blocks * PAGES);
-        for (size_t b = 0; b < sizeof bytes; b++) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = (first + i) % pages;
+        for (size_t b = 0; b < size; b++) {
             random = random * 1664525u + 1013904223u;
             bytes[b] = content == RUN_BLANK  ? 0xFF
                        : content == RUN_ZERO ? 0
                                              : (uint8_t)(random >> 24);
         }
-        ESK_CHECK_INT(esk_sim_poke(fixture->sim,
-                                   fixture->ring.region.first_page + at, 0,
-                                   bytes, sizeof bytes),
-                      ESK_OK);
+        ESK_CHECK_INT(
+            esk_sim_poke(fixture->sim, region->first_page + at, 0, bytes, size),
+            ESK_OK);
     }
+}
+
+static void run_damage(struct ring_fixture *fixture, uint32_t block,
+                       uint32_t blocks, enum run_content content) {
+    pages_damage(fixture, block * PAGES, blocks * PAGES, content);
 }
 
 /// Checks a mount after a run of blocks from `block` on was damaged: every
@@ -374,6 +383,29 @@ ESK_TEST(ring_reads_few_headers_of_a_block_before_it_erases_it) {
         ESK_CHECK_INT(fixture.stats.headers, WIDE * headers);
     }
     ring_fixture_end(&fixture);
+}
+
+/// Of a few damaged blocks a mount reads every header, of the others as many
+/// as of a blank block.
+ESK_TEST(ring_mount_reads_few_headers_of_a_damaged_oldest_run) {
+    enum { LONG = 64, RUN = ESK_RING_WINDOW_BLOCKS, WHOLE = 3 };
+    struct esk_geometry geometry = ESK_NOR(WIDE + FIRST, LONG, 128);
+    for (enum run_content content = 0; content < RUN_CONTENTS; content++) {
+        struct ring_fixture fixture;
+        ESK_CONTEXT("content %d", (int)content);
+        ring_fixture_start(&fixture, &geometry);
+        fixture.config.blocks = WIDE;
+        ring_fixture_mount(&fixture);
+        ring_fixture_append_many(&fixture, WIDE * LONG * 2 + 9);
+        uint32_t block = fixture.ring.tail / LONG % WIDE;
+        pages_damage(&fixture, block * LONG, RUN * LONG, content);
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, WIDE * LONG * 2 + 9);
+        /* The run is read when the origin is searched, and for the tail. */
+        ESK_CHECK(fixture.stats.headers <=
+                  2 * (WHOLE * LONG + (RUN + 1) * (ESK_RING_PROBES + 1)));
+        ring_fixture_end(&fixture);
+    }
 }
 
 ESK_TEST(ring_mounted_read_only_programs_nothing) {
