@@ -248,13 +248,13 @@ ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
     return status;
 }
 
-/* Of the statuses of several places without a superblock of the volume the
-   smallest is returned, as it says most. */
+/* Of several places without the volume's superblock, the smallest status is
+   returned: it is the most specific. */
 _Static_assert(ESK_NOT_FOUND > ESK_E_FOREIGN && ESK_E_FOREIGN > ESK_E_CORRUPT &&
                    ESK_E_CORRUPT > ESK_E_IO && ESK_E_IO > ESK_E_VERSION &&
                    ESK_E_IO > ESK_E_UNSUPPORTED && ESK_E_IO > ESK_E_READ_ONLY &&
                    ESK_E_IO > ESK_E_GEOMETRY,
-               "statuses by how much they say of a place");
+               "a status is smaller than those that are less specific");
 
 int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
     struct esk_meta meta;

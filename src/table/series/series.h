@@ -328,8 +328,9 @@ bool esk_series_has_value(const uint8_t *reference);
    functions. A NULL part is tested where it is called, or by a member that only
    a table with the part has: run_page, var_page, a range's index. */
 
-/// Mounts the part's ring, when the data ring is mounted.
-/// config   in, out: as for the data ring, or for another part's.
+/// Mounts the part's ring, after the data ring.
+/// config   in, out: of another ring of the table. The part sets unit, kind,
+///          tail_hint and refuse.
 /// page     scratch. Nothing may be pinned: `info` is where frames will be.
 /// Returns  as esk_series_ring_mount.
 typedef int esk_series_part_mount(struct esk_series *series,
@@ -343,8 +344,8 @@ struct esk_series_keys {
     /// Makes the index empty, in the `bytes` bytes at series->key_memory.
     void (*init)(struct esk_series *series, uint16_t bytes,
                  uint8_t error_16ths);
-    /// Restores the index at mount; data.head may rise. Returns ESK_OK;
-    /// ESK_E_IO.
+    /// Restores the index at mount; data.head may rise, and then the newest row
+    /// is another. Returns ESK_OK; ESK_E_IO.
     int (*recover)(struct esk_series *series);
     /// Adds a data page that was just programmed.
     void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);

@@ -58,6 +58,7 @@ static void page_take(struct esk_series *series, uint8_t *page) {
 static int sync_mount(struct esk_series *series, struct esk_ring_config *config,
                       const struct esk_table_info *info, uint8_t *page) {
     config->tail_hint = esk_is_broken(series) ? series->breaks->journal : 0;
+    config->unit = esk_shape(series)->row_bytes;
     config->kind = ESK_PAGE_SYNC;
     config->refuse = true;
     return esk_series_ring_mount(series, esk_sync_ring(series), config, info,

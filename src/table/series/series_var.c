@@ -149,7 +149,7 @@ static int var_mount(struct esk_series *series, struct esk_ring_config *config,
     config->tail_hint = 0;
     config->unit = 1;
     config->kind = ESK_PAGE_VAR;
-    config->refuse = series->data.refuse;
+    config->refuse = esk_ring_refuses(&series->data);
     ESK_TRY(esk_series_ring_mount(series, esk_var_ring(series), config, info,
                                   ESK_REGION_VAR, page));
     series->var_stream = STREAM_FIRST + esk_var_ring(series)->head * whole;
