@@ -17,9 +17,7 @@ static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
     const struct esk_break *behind =
-        esk_ring_is_broken(source->ring)
-            ? esk_envelope_break(&region->envelope, source->position)
-            : NULL;
+        esk_envelope_break(&region->envelope, source->position);
     if (behind != NULL && source->position >= behind->end) {
         return ESK_NOT_FOUND;
     }
