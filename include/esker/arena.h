@@ -61,12 +61,12 @@
 /// alone, esk_series_part_samples.
 /// key_index_bytes  config.key_index_bytes, not 0: 256.
 #define ESK_SERIES_LOG_BYTES(key_index_bytes)                                  \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(161, 172, 224) +                           \
-                     ESK_BY_POINTER(4, 10, 8) * (uint32_t)sizeof(esk_key)) +   \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(163, 176, 240) +                           \
+                     ESK_BY_POINTER(4, 10, 6) * (uint32_t)sizeof(esk_key)) +   \
      ESK_ARENA_PIECE(key_index_bytes))
 #define ESK_SERIES_KEYS_BYTES(key_index_bytes)                                 \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(69, 60, 72) +                              \
-                     ESK_BY_POINTER(4, 9, 8) * (uint32_t)sizeof(esk_key)) +    \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(37, 24, 40) +                              \
+                     ESK_BY_POINTER(3, 8, 6) * (uint32_t)sizeof(esk_key)) +    \
      ESK_ARENA_PIECE(key_index_bytes))
 #define ESK_SERIES_SAMPLES_BYTES(key_index_bytes)                              \
     (ESK_ARENA_PIECE(sizeof(void *)) + ESK_ARENA_PIECE(key_index_bytes))

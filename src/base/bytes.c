@@ -43,6 +43,16 @@ void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
 void esk_bytes_copy(void *to, const void *from, uint16_t count) {
     memcpy(to, from, count);
 }
+
+#if SIZE_MAX > UINT16_MAX
+void esk_bytes_move(void *to, const void *from, uint16_t count) {
+    bool up = (uintptr_t)to > (uintptr_t)from;
+    for (uint16_t i = 0; i < count; i++) {
+        uint16_t at = up ? (uint16_t)(count - 1u - i) : i;
+        ((uint8_t *)to)[at] = ((const uint8_t *)from)[at];
+    }
+}
+#endif
 #endif
 
 void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {

@@ -128,6 +128,17 @@ void esk_bytes_copy(void *to, const void *from, uint16_t count);
 /// Cost: as esk_bytes_copy.
 void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count);
 
+/// Moves `count` bytes; the places may overlap.
+/// On a 32-bit chip a loop: for the few bytes moved here the libraries' memmove
+/// is long.
+#if SIZE_MAX > UINT32_MAX || SIZE_MAX == UINT16_MAX
+static inline void esk_bytes_move(void *to, const void *from, uint16_t count) {
+    memmove(to, from, count);
+}
+#else
+void esk_bytes_move(void *to, const void *from, uint16_t count);
+#endif
+
 /// True when all `count` bytes equal `value`.
 bool esk_bytes_are(const uint8_t *bytes, uint16_t count, uint8_t value);
 

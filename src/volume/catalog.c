@@ -226,6 +226,19 @@ int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
     return esk_catalog_list(volume, cursor, info, page);
 }
 
+/// Whether two names are equal. On small chips strcmp, made for long texts, is
+/// larger than the search.
+static bool names_equal(const char *a, const char *b) {
+    while (*a == *b) {
+        if (*a == '\0') {
+            return true;
+        }
+        a++;
+        b++;
+    }
+    return false;
+}
+
 /// Finds the table with name `name` or, when that is NULL, with id `id`.
 ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
                                       const char *name, uint8_t id,
@@ -239,7 +252,7 @@ ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
             missing = status; /* the lost descriptor may be this table's */
         } else if (status != ESK_OK) {
             return status == ESK_END ? missing : status;
-        } else if (name != NULL ? strcmp(info->name, name) == 0
+        } else if (name != NULL ? names_equal(info->name, name)
                                 : info->id == id) {
             return ESK_OK;
         }

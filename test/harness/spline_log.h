@@ -48,6 +48,13 @@ struct log {
 
 static struct log test_log;
 
+/// Makes the log's spline empty.
+static inline void log_spline_init(struct log *log) {
+    esk_spline_init(&log->spline, log->memory, log->bytes, log->key_bytes,
+                    log->error);
+    esk_spline_tiles_init(&log->spline);
+}
+
 static inline void log_init(struct log *log, uint16_t bytes, uint8_t key_bytes,
                             uint8_t error) {
     memset(log, 0, sizeof *log);
@@ -56,13 +63,13 @@ static inline void log_init(struct log *log, uint16_t bytes, uint8_t key_bytes,
     log->bytes = bytes;
     log->key_bytes = key_bytes;
     log->error = error;
-    esk_spline_init(&log->spline, log->memory, bytes, key_bytes, error);
+    log_spline_init(log);
 }
 
 /// Ends a page: records its place in the log, and the newest fields.
 static inline void log_write(struct log *log, struct index_page *page) {
-    page->open[0] = log->spline.tile[0].open_position;
-    page->open[1] = log->spline.tile[1].open_position;
+    page->open[0] = log->spline.tiles.tile[0].open_position;
+    page->open[1] = log->spline.tiles.tile[1].open_position;
     page->error = log->spline.error_16ths;
     esk_spline_tip(&log->spline, &page->tip_key, &page->tip);
     log->next++;
@@ -70,7 +77,7 @@ static inline void log_write(struct log *log, struct index_page *page) {
 
 static inline void log_save(struct log *log, uint8_t level) {
     struct esk_spline *spline = &log->spline;
-    const struct esk_spline_tile *own = &spline->tile[level];
+    const struct esk_spline_tile *own = &spline->tiles.tile[level];
     ESK_CHECK(log->next < PAGE_COUNT_MAX);
     struct index_page *page = &log->pages[log->next];
     uint16_t count = 0;
@@ -103,8 +110,10 @@ static inline void log_write_new(struct log *log) {
 static inline void log_add(struct log *log, esk_key key, uint32_t position) {
     int status = esk_spline_add(&log->spline, key, position);
     for (int tries = 0; status == ESK_FULL; tries++) {
-        ESK_CHECK(tries < 4);
-        log_save(log, esk_spline_full_level(&log->spline));
+        ESK_CHECK(tries < 64);
+        if (!esk_spline_evict(&log->spline)) {
+            log_save(log, esk_spline_full_level(&log->spline));
+        }
         status = esk_spline_add(&log->spline, key, position);
     }
     ESK_CHECK_INT(status, ESK_OK);
@@ -119,7 +128,11 @@ static inline void log_add(struct log *log, esk_key key, uint32_t position) {
 static inline int log_find(struct log *log, esk_key key,
                            struct esk_spline_hit *hit) {
     int reads = 0;
-    int status = esk_spline_find(&log->spline, key, hit);
+    int status = esk_spline_find(&log->spline, key, &hit->position);
+    hit->level = 0;
+    if (status != ESK_OK) {
+        status = esk_spline_find_tile(&log->spline, key, hit);
+    }
     while (status == ESK_OK && hit->level != 0) {
         uint32_t at = hit->position - log->first;
         uint8_t level = hit->level;
@@ -147,8 +160,7 @@ static inline void log_mount(struct log *log, uint32_t tail) {
     const struct index_page *newest = &log->pages[log->next - 1u];
     struct esk_spline *spline = &log->spline;
     memset(log->memory, 0xA5, sizeof log->memory);
-    esk_spline_init(spline, log->memory, log->bytes, log->key_bytes,
-                    log->error);
+    log_spline_init(log);
     for (uint8_t level = 0; level < 2; level++) {
         if (newest->open[level] != ESK_SPLINE_NONE) {
             ESK_CHECK(log_restore_tile(log, level, newest->open[level], true));

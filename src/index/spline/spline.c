@@ -21,6 +21,8 @@
 /// Invariants: see spline.h. Cost of an add: up to sixteen products of 32 x 32
 /// bits, no division.
 
+#include <stddef.h>
+
 #include "index/spline/spline_array.h"
 
 #include "base/bytes.h"
@@ -37,8 +39,8 @@ enum {
 
 void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
                      uint8_t key_bytes, uint8_t error_16ths) {
-    memset(spline, 0, sizeof *spline);
-    spline->memory = memory;
+    memset(spline, 0, offsetof(struct esk_spline, tiles));
+    spline->knots = memory;
     spline->bytes = bytes;
     spline->key_bytes = key_bytes;
     spline->error_16ths = error_16ths;
@@ -46,10 +48,6 @@ void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
     if (error_16ths == 0) {
         spline->error_16ths = ESK_SPLINE_ERROR_MIN_16THS;
         spline->error_max = ESK_SPLINE_ERROR_MAX_16THS;
-    }
-    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT - 1; i++) {
-        spline->tile[i].open_position = ESK_SPLINE_NONE;
-        spline->tile[i].closed_position = ESK_SPLINE_NONE;
     }
 }
 
@@ -113,6 +111,13 @@ static bool spline_slope_to(const struct esk_spline_entry *from,
 
 /* --------------------------------------------------------------- thinning */
 
+/// Copies knot `from` over knot `to`.
+static void knot_copy(struct esk_spline *spline, uint16_t to, uint16_t from) {
+    esk_bytes_move(esk_spline_knot_at(spline, to),
+                   esk_spline_knot_at(spline, from),
+                   esk_spline_knot_bytes(spline));
+}
+
 /// Continues the pass until it has ended or a few entries are free. Returns
 /// whether it freed any.
 ///
@@ -122,7 +127,7 @@ static bool spline_slope_to(const struct esk_spline_entry *from,
 ///
 /// The last saved knot stays, because the next tile begins with it.
 static bool spline_thin_on(struct esk_spline *spline) {
-    struct esk_spline_level *knots = &spline->level[0];
+    struct esk_spline_level *knots = &spline->level;
     struct esk_spline_slope upper;
     struct esk_spline_slope lower;
     struct esk_spline_slope slope;
@@ -133,9 +138,9 @@ static bool spline_thin_on(struct esk_spline *spline) {
     uint16_t kept = (uint16_t)(spline->thin_next + 1u);
     uint16_t next = kept;
     upper.run = 0;
-    esk_spline_array_get(spline, 0, spline->thin_next, &base);
+    esk_spline_knot_get(spline, spline->thin_next, &base);
     while (next < spline->thin_end && (uint16_t)(next - kept) < batch) {
-        esk_spline_array_get(spline, 0, next, &knot);
+        esk_spline_knot_get(spline, next, &knot);
         bool may_go = next != joint || upper.run == 0;
         if (may_go && spline_slope_to(&base, &knot, &slope) &&
             spline_narrow(&upper, &lower, &slope, spline->thin_slack)) {
@@ -145,8 +150,8 @@ static bool spline_thin_on(struct esk_spline *spline) {
         if (upper.run == 0) { /* too far even from its neighbour */
             next++;
         }
-        esk_spline_array_copy(spline, kept, (uint16_t)(next - 1u));
-        esk_spline_array_get(spline, 0, kept, &base);
+        knot_copy(spline, kept, (uint16_t)(next - 1u));
+        esk_spline_knot_get(spline, kept, &base);
         kept++;
         upper.run = 0;
         if (next == joint) {
@@ -154,14 +159,16 @@ static bool spline_thin_on(struct esk_spline *spline) {
         }
     }
     if (upper.run != 0) { /* the last one inside ends the segment */
-        esk_spline_array_copy(spline, kept, (uint16_t)(next - 1u));
+        knot_copy(spline, kept, (uint16_t)(next - 1u));
         kept++;
     }
     uint16_t freed = (uint16_t)(next - kept);
     if (next <= joint) {
         knots->saved = (uint16_t)(joint - freed);
     }
-    esk_spline_array_close(spline, 0, kept, next);
+    esk_spline_array_close(spline, esk_spline_knot_at(spline, kept),
+                           esk_spline_knot_at(spline, next));
+    knots->count = (uint16_t)(knots->count - freed);
     spline->thin_end = (uint16_t)(spline->thin_end - freed);
     spline->thin_next = kept == spline->thin_end ? kept : (uint16_t)(kept - 1u);
     /* Some removed knots were fresh: now a few older knots count as fresh and
@@ -176,7 +183,7 @@ void esk_spline_restore_error(struct esk_spline *spline, uint8_t error_16ths) {
     if (error_16ths > spline->error_16ths && error_16ths <= spline->error_max) {
         spline->thin_slack = (uint8_t)(error_16ths - spline->error_16ths);
         spline->thin_next = 0;
-        spline->thin_end = spline->level[0].count;
+        spline->thin_end = spline->level.count;
         spline->error_16ths = error_16ths;
     }
 }
@@ -198,76 +205,39 @@ static bool spline_thin(struct esk_spline *spline) {
 
 /* -------------------------------------------------------------- room, add */
 
-uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level) {
-    const struct esk_spline_level *own = &spline->level[level];
-    uint16_t closed = own->count;
-    if (level > 0 && spline->tile[level - 1].open_count != 0) {
-        closed--; /* the last entry names the open tile, which moves */
-    }
-    return closed > own->saved ? (uint16_t)(closed - own->saved) : 0;
-}
-
-uint8_t esk_spline_full_level(const struct esk_spline *spline) {
-    return spline->full_level;
-}
-
-/// Makes room for a knot at `position`.
-/// Returns ESK_OK or ESK_FULL, then full_level needs to be saved.
+/// Makes room for a knot at `position` by thinning.
+/// Returns ESK_OK; ESK_FULL: it has no room, or is too far from the oldest.
 static int spline_room(struct esk_spline *spline, uint32_t position) {
-    struct esk_spline_level *level = spline->level;
-    struct esk_spline_entry oldest;
-    for (;;) {
-        bool is_far = false;
-        if (level[0].count != 0) {
-            esk_spline_array_get(spline, 0, 0, &oldest);
-            is_far = position - oldest.position > UINT16_MAX;
-        }
-        if (!is_far && esk_spline_array_has_room(spline, 0)) {
-            return ESK_OK;
-        }
-        if ((!is_far && spline_thin(spline)) ||
-            esk_spline_array_evict(spline)) {
-            continue;
-        }
-        bool has_knots = esk_spline_unsaved(spline, 0) != 0;
-        bool has_tiles = esk_spline_unsaved(spline, 1) != 0;
-        bool is_wide = esk_spline_array_is_wide(spline);
-        spline->full_level = has_tiles && !(has_knots && is_wide) ? 1 : 0;
-        if (has_tiles || has_knots) {
+    struct esk_spline_entry oldest = {0, position};
+    if (spline->level.count != 0) {
+        esk_spline_knot_get(spline, 0, &oldest);
+    }
+    if (position - oldest.position > UINT16_MAX) {
+        return ESK_FULL;
+    }
+    while (!esk_spline_array_has_room(spline, esk_spline_knot_bytes(spline))) {
+        if (!spline_thin(spline)) {
             return ESK_FULL;
         }
-        /* Nothing can be saved: there is a gap of 65,536 pages, which no
-           segment spans, or the top level is full. */
-        esk_spline_array_remove_oldest(spline, is_far ? 0 : 2, 1);
     }
-}
-
-void esk_spline_drop(struct esk_spline *spline) {
-    struct esk_spline_level *own = &spline->level[spline->full_level];
-    uint16_t batch = esk_spline_array_batch(spline);
-    uint16_t most = (uint16_t)(own->count - 1u);
-    if (most == 0) {
-        own->saved = 1; /* the last knot stays and is not saved again */
-        return;
-    }
-    esk_spline_array_remove_oldest(spline, spline->full_level,
-                                   batch < most ? batch : most);
+    return ESK_OK;
 }
 
 void esk_spline_ease(struct esk_spline *spline) {
-    if (spline->full_level == 0 &&
-        spline->error_max < SPLINE_ERROR_FORCED_MAX) {
+    uint16_t batch = esk_spline_array_batch(spline);
+    if (spline->error_max < SPLINE_ERROR_FORCED_MAX &&
+        !esk_spline_array_has_room(spline, esk_spline_knot_bytes(spline))) {
         spline->error_max = (uint8_t)(spline->error_max + 4u);
     } else {
-        esk_spline_drop(spline);
+        /* Or there is a gap of 65,536 pages, which no segment spans. */
+        esk_spline_knots_drop(spline, batch);
     }
 }
 
-/// Appends a knot, which starts a new corridor.
-static ESK_APART int spline_push(struct esk_spline *spline,
-                                 const struct esk_spline_entry *knot) {
+ESK_APART int esk_spline_push(struct esk_spline *spline,
+                              const struct esk_spline_entry *knot) {
     ESK_TRY(spline_room(spline, knot->position));
-    esk_spline_array_insert(spline, 0, spline->level[0].count, knot);
+    esk_spline_knot_insert(spline, spline->level.count, knot);
     spline->upper.run = 0;
     spline->tip = *knot;
     spline->has_tip = true;
@@ -275,14 +245,14 @@ static ESK_APART int spline_push(struct esk_spline *spline,
     return ESK_OK;
 }
 
-static bool spline_is_new(const struct esk_spline *spline,
-                          const struct esk_spline_entry *point) {
+bool esk_spline_is_new(const struct esk_spline *spline,
+                       const struct esk_spline_entry *point) {
     return !spline->has_tip || (point->key > spline->tip.key &&
                                 point->position > spline->tip.position);
 }
 
 int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
-    const struct esk_spline_level *knots = &spline->level[0];
+    const struct esk_spline_level *knots = &spline->level;
     struct esk_spline_entry point = {key, position};
     struct esk_spline_entry knot;
     struct esk_spline_slope slope;
@@ -290,11 +260,11 @@ int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
     if (error > SPLINE_ERROR_NEW_MAX) {
         error = SPLINE_ERROR_NEW_MAX;
     }
-    if (!spline_is_new(spline, &point)) {
+    if (!esk_spline_is_new(spline, &point)) {
         return ESK_OK;
     }
     while (knots->count != 0) { /* at most twice: then the tip is the knot */
-        esk_spline_array_get(spline, 0, (uint16_t)(knots->count - 1u), &knot);
+        esk_spline_knot_get(spline, (uint16_t)(knots->count - 1u), &knot);
         if (spline_slope_to(&knot, &point, &slope) &&
             spline_narrow(&spline->upper, &spline->lower, &slope, error)) {
             spline->tip = point;
@@ -303,32 +273,7 @@ int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
         if (spline->tip.key == knot.key) {
             break; /* a gap: the point itself becomes a knot */
         }
-        ESK_TRY(spline_push(spline, &spline->tip));
+        ESK_TRY(esk_spline_push(spline, &spline->tip));
     }
-    return spline_push(spline, &point);
-}
-
-/// Adds a knot that must be added: what cannot be saved now is thinned more.
-/// Returns whether the knot was above the newest one.
-static bool spline_force(struct esk_spline *spline,
-                         const struct esk_spline_entry *knot) {
-    if (!spline_is_new(spline, knot)) {
-        return false;
-    }
-    while (spline_push(spline, knot) != ESK_OK) {
-        esk_spline_ease(spline);
-    }
-    return true;
-}
-
-void esk_spline_restore_knot(struct esk_spline *spline,
-                             const struct esk_spline_entry *knot) {
-    if (spline_force(spline, knot)) {
-        spline->fresh--; /* it came from an index page */
-    }
-}
-
-void esk_spline_restore_tip(struct esk_spline *spline,
-                            const struct esk_spline_entry *tip) {
-    (void)spline_force(spline, tip);
+    return esk_spline_push(spline, &point);
 }

@@ -82,33 +82,40 @@ struct esk_spline_entry {
     uint32_t position;
 };
 
-/// A spline. The fields are its own; callers may read error_16ths, level[] and
-/// tile[].
+/// What only a spline with tiles has.
+struct esk_spline_tiles {
+    struct esk_spline_level level[ESK_SPLINE_LEVEL_COUNT - 1]; ///< from 1
+    struct esk_spline_tile tile[ESK_SPLINE_LEVEL_COUNT - 1];   ///< from 0 on
+    esk_key pending_key; ///< first key of the section saved last
+    uint16_t pending;    ///< entries that esk_spline_save appended last
+    uint16_t bytes;      ///< of entries, in front of the knots
+    uint8_t full_level;  ///< level to save after the last esk_spline_evict
+    bool pending_new_tile;
+};
+
+/// A spline. The fields are its own; callers may read error_16ths, level and
+/// tiles.
 struct esk_spline {
-    uint8_t *memory; ///< packed entries: see spline_array.h
-    struct esk_spline_level level[ESK_SPLINE_LEVEL_COUNT];
-    uint32_t knot_position; ///< of the newest knot
-    uint16_t bytes;         ///< of memory
-    uint16_t fresh;         ///< newest knots that are on no index page
-    uint16_t thin_next;     ///< first knot that the running thinning has not
-                            ///< checked
-    uint16_t thin_end;      ///< first knot that it does not check
-    uint8_t thin_slack;     ///< 1/16 pages that the thinning may add
-    uint8_t key_bytes;      ///< 1, 2, 4 or 8
-    uint8_t error_16ths;    ///< the present bound
-    uint8_t error_max;      ///< the highest bound
-    uint8_t full_level;     ///< level to save after the last ESK_FULL
+    uint8_t *knots; ///< packed, see spline_array.h; entries of tiles in front
+    struct esk_spline_level level; ///< the knots'
+    uint32_t knot_position;        ///< of the newest knot
+    uint16_t bytes;                ///< from `knots` on
+    uint16_t fresh;                ///< newest knots that are on no index page
+    uint16_t thin_next;            ///< first knot that the running thinning has
+                                   ///< not checked
+    uint16_t thin_end;             ///< first knot that it does not check
+    uint8_t thin_slack;            ///< 1/16 pages that the thinning may add
+    uint8_t key_bytes;             ///< 1, 2, 4 or 8
+    uint8_t error_16ths;           ///< the present bound
+    uint8_t error_max;             ///< the highest bound
     bool has_tip;
     struct esk_spline_entry tip; ///< the newest point
     /* The corridor: the lines from the last knot that are within the error
        bound of all points since are between these two. run 0: no point yet. */
     struct esk_spline_slope upper;
     struct esk_spline_slope lower;
-    /* The top level has no tiles. */
-    struct esk_spline_tile tile[ESK_SPLINE_LEVEL_COUNT - 1];
-    esk_key pending_key; ///< first key of the section saved last
-    uint16_t pending;    ///< entries that esk_spline_save appended last
-    bool pending_new_tile;
+    /* The last member: a spline without tiles may end before it. */
+    struct esk_spline_tiles tiles;
 };
 
 /// Bytes of a key.
@@ -116,15 +123,7 @@ static inline uint8_t esk_spline_key_bytes(const struct esk_spline *spline) {
     return ESK_SHAPED_SERIES(esk_shape_series.key_bytes, spline->key_bytes);
 }
 
-/// Result of a lookup.
-struct esk_spline_hit {
-    uint8_t level;     ///< 0: a data page. Else: read tile `position`, whose
-                       ///< entries are of level `level` - 1
-    uint32_t position; ///< the data page to try first, or the tile's index
-                       ///< position
-};
-
-/// Makes an empty spline.
+/// Makes an empty spline. With tiles esk_spline_tiles_init has to follow.
 ///
 /// memory   borrowed for the spline's life; any alignment.
 /// bytes    ESK_SPLINE_BYTES_MIN(key_bytes) .. 65535.
@@ -136,22 +135,56 @@ void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
 /// Adds a data page: its first key (order form) and its position.
 ///
 /// Keys and positions rise; a point that does not rise is ignored (ESK_OK).
-/// Returns  ESK_OK; ESK_FULL: nothing was added, save esk_spline_full_level
-///          (save, program, saved) and add again; if that is impossible call
-///          esk_spline_drop and add again.
+/// Returns  ESK_OK; ESK_FULL: nothing was added. Make room, and add again: with
+///          tiles see esk_spline_evict, else esk_spline_ease.
 /// Costs    no I/O; at most one pass over the entries.
 int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position);
 
-/// The level to save after the last ESK_FULL.
+/// Makes room without saving: raises the bound by 4/16 page, up to 15 pages;
+/// above that, or when knots are 65,536 pages apart, drops the oldest knots.
+void esk_spline_ease(struct esk_spline *spline);
+
+/// Searches `key` (order form) in the knots in RAM.
+///
+/// position  out, untouched unless ESK_OK: the data page to try first. Pages
+///           above the newest point are not in the spline: a key above it gets
+///           the newest page.
+/// Returns   ESK_OK; ESK_NOT_FOUND when the key is below all knots.
+/// Costs     a binary search; no division.
+int esk_spline_find(const struct esk_spline *spline, esk_key key,
+                    uint32_t *position);
+
+/// The newest point added. Returns false when there is none.
+bool esk_spline_tip(const struct esk_spline *spline, esk_key *key,
+                    uint32_t *position);
+
+/// Drops knots whose segments are all below `data_tail`.
+void esk_spline_trim(struct esk_spline *spline, uint32_t data_tail);
+
+/* spline_tile.c: with tiles. */
+
+/// Result of a lookup.
+struct esk_spline_hit {
+    uint8_t level;     ///< 0: a data page. Else: read tile `position`, whose
+                       ///< entries are of level `level` - 1
+    uint32_t position; ///< the data page to try first, or the tile's index
+                       ///< position
+};
+
+/// Makes an empty spline one without tiles so far.
+void esk_spline_tiles_init(struct esk_spline *spline);
+
+/// Makes room after ESK_FULL: removes a few entries that are on a tile.
+/// Returns whether it did. Else save esk_spline_full_level (save, program,
+/// saved) and add again; if that is impossible call esk_spline_drop.
+bool esk_spline_evict(struct esk_spline *spline);
+
+/// The level to save after the last esk_spline_evict.
 uint8_t esk_spline_full_level(const struct esk_spline *spline);
 
 /// Makes room: drops the oldest entries of the full level that are on no tile.
 /// A lookup of their keys returns ESK_NOT_FOUND from then on.
 void esk_spline_drop(struct esk_spline *spline);
-
-/// Makes room without saving: raises the bound by 4/16 page, up to 15 pages;
-/// above that, or for a level above 0, as esk_spline_drop.
-void esk_spline_ease(struct esk_spline *spline);
 
 /// Entries of `level` in RAM that are on no tile and may be saved.
 uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level);
@@ -173,20 +206,16 @@ uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
 void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
                       uint32_t index_position);
 
-/// Searches `key` (order form) in RAM.
-///
-/// hit      out, untouched unless ESK_OK. Pages above the newest point are not
-///          in the spline: a key above it gets the newest page.
+/// Searches the tile of a key that esk_spline_find did not find.
 /// Returns  ESK_OK; ESK_NOT_FOUND when the key is below all entries.
-/// Costs    a binary search; no division.
-int esk_spline_find(const struct esk_spline *spline, esk_key key,
-                    struct esk_spline_hit *hit);
+int esk_spline_find_tile(const struct esk_spline *spline, esk_key key,
+                         struct esk_spline_hit *hit);
 
-/// Searches `key` in a tile that esk_spline_find or this call returned.
+/// Searches `key` in a tile that esk_spline_find_tile or this call returned.
 ///
 /// section  `count` entries of level `entry_level` (hit->level - 1).
-/// Returns  as esk_spline_find. Hostile bytes give a wrong hit, at most the
-///          newest position, never a bad access.
+/// Returns  as esk_spline_find_tile. Hostile bytes give a wrong hit, at most
+///          the newest position, never a bad access.
 int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
                        uint16_t count, uint8_t entry_level, esk_key key,
                        struct esk_spline_hit *hit);
@@ -195,10 +224,6 @@ int esk_spline_find_in(const struct esk_spline *spline, const uint8_t *section,
 /// most `room`, and marks them as written. They stay unsaved. Returns how many.
 uint16_t esk_spline_take_new(struct esk_spline *spline, uint8_t *section,
                              uint16_t room);
-
-/// The newest point added. Returns false when there is none.
-bool esk_spline_tip(const struct esk_spline *spline, esk_key *key,
-                    uint32_t *position);
 
 /// Reads entry `index` of a section.
 void esk_spline_section_get(const struct esk_spline *spline,
@@ -225,7 +250,6 @@ void esk_spline_section_get(const struct esk_spline *spline,
 ///
 /// Returns true when the tile was added; false when its entry is there already
 /// or out of order, or there is no room: then older tiles are not needed.
-/// already, out of order, or there is no room: older tiles are not needed.
 bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
                              const uint8_t *section, uint16_t count,
                              uint32_t index_position, bool open);
@@ -243,12 +267,16 @@ void esk_spline_restore_knot(struct esk_spline *spline,
 void esk_spline_restore_tip(struct esk_spline *spline,
                             const struct esk_spline_entry *tip);
 
-/// Drops knots whose segments are all below `data_tail`, and entries whose tile
-/// is below `index_tail`.
-void esk_spline_trim(struct esk_spline *spline, uint32_t data_tail,
-                     uint32_t index_tail);
+/// Drops entries whose tile is below `index_tail`.
+void esk_spline_trim_tiles(struct esk_spline *spline, uint32_t index_tail);
 
 /// Entries in RAM, all levels.
-uint16_t esk_spline_entries(const struct esk_spline *spline);
+static inline uint16_t esk_spline_entries(const struct esk_spline *spline) {
+    uint16_t count = spline->level.count;
+    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT - 1; i++) {
+        count = (uint16_t)(count + spline->tiles.level[i].count);
+    }
+    return count;
+}
 
 #endif

@@ -1,75 +1,79 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The spline's RAM: packed entries of all levels in one array.
+/// The knots: packed entries in RAM, behind those of tiles.
 ///
-///     [ level 2 ][ level 1 ][ level 0 ]  free
+///     [ tiles' entries ][ knots ]  free
 ///
-///     entry   key        key_bytes, order form, little-endian
-///             position   levels 1, 2: 4 bytes
-///                        level 0: the low 2 bytes; the newest knot's
-///                        position, at most 65,535 above, gives the rest
+///     knot    key        key_bytes, order form, little-endian
+///             position   2 bytes, the low ones; the newest knot's position,
+///                        at most 65,535 above, gives the rest
 ///
-/// Private to this folder. An index counts within a level, from the oldest
-/// entry.
+/// Private to this folder. An index counts from the oldest knot.
 #ifndef ESK_INDEX_SPLINE_ARRAY_H
 #define ESK_INDEX_SPLINE_ARRAY_H
 
 #include "index/spline/spline.h"
 
+/// Bytes of a knot in RAM.
+static inline uint8_t esk_spline_knot_bytes(const struct esk_spline *spline) {
+    return (uint8_t)(esk_spline_key_bytes(spline) + 2u);
+}
+
 /// The key_bytes little-endian bytes at `bytes`.
 esk_key esk_spline_key_load(const struct esk_spline *spline,
                             const uint8_t *bytes);
-void esk_spline_key_store(const struct esk_spline *spline, uint8_t *bytes,
-                          esk_key key);
 
-void esk_spline_array_get(const struct esk_spline *spline, uint8_t level,
-                          uint16_t index, struct esk_spline_entry *entry);
+/// Knot `index`; that of the count is where the next one goes.
+uint8_t *esk_spline_knot_at(const struct esk_spline *spline, uint16_t index);
 
-/// Whether one more entry of `level` fits.
-bool esk_spline_array_has_room(const struct esk_spline *spline, uint8_t level);
+void esk_spline_knot_get(const struct esk_spline *spline, uint16_t index,
+                         struct esk_spline_entry *entry);
 
-/// Whether knots take more than half of the bytes.
-bool esk_spline_array_is_wide(const struct esk_spline *spline);
+/// Whether `bytes` more bytes fit.
+bool esk_spline_array_has_room(const struct esk_spline *spline, uint8_t bytes);
 
 /// How many of `count` entries at `first` have keys <= `key`.
 uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
                          uint16_t count, uint8_t entry_bytes, esk_key key);
 
-/// How many of the level's keys are <= `key`.
-uint16_t esk_spline_array_rank(const struct esk_spline *spline, uint8_t level,
-                               esk_key key);
+/// How many knots' keys are <= `key`.
+uint16_t esk_spline_knot_rank(const struct esk_spline *spline, esk_key key);
 
 /// The page to try first for a key between two knots, low.key <= key <
 /// high.key.
 uint32_t esk_spline_between(esk_key key, const struct esk_spline_entry *low,
                             const struct esk_spline_entry *high);
 
-/// Inserts an entry. The caller has checked the room, and the 16 bits.
-void esk_spline_array_insert(struct esk_spline *spline, uint8_t level,
-                             uint16_t index,
-                             const struct esk_spline_entry *entry);
+/// Makes room for `bytes` bytes at `at`, with `key` first. The caller has
+/// checked the room. Returns the place after the key.
+uint8_t *esk_spline_array_open(const struct esk_spline *spline, uint8_t *at,
+                               uint8_t bytes, esk_key key);
 
-/// Sets the position of the level's last entry.
-void esk_spline_array_move_last(struct esk_spline *spline, uint8_t level,
-                                uint32_t position);
+/// Removes the bytes from `to` up to `from`.
+void esk_spline_array_close(const struct esk_spline *spline, uint8_t *to,
+                            const uint8_t *from);
 
-/// Copies knot `from` over knot `to`.
-void esk_spline_array_copy(struct esk_spline *spline, uint16_t to,
-                           uint16_t from);
+/// Inserts a knot. The caller has checked the room, and the 16 bits.
+void esk_spline_knot_insert(struct esk_spline *spline, uint16_t index,
+                            const struct esk_spline_entry *entry);
 
-/// Removes entries `to`..`from` - 1 of `level`; only `count` changes.
-void esk_spline_array_close(struct esk_spline *spline, uint8_t level,
-                            uint16_t to, uint16_t from);
+/// Appends a knot, which starts a new corridor.
+/// Returns ESK_OK; ESK_FULL, as esk_spline_add.
+int esk_spline_push(struct esk_spline *spline,
+                    const struct esk_spline_entry *knot);
+
+/// Whether a point is after the newest one, by key and by position.
+bool esk_spline_is_new(const struct esk_spline *spline,
+                       const struct esk_spline_entry *point);
 
 /// How many entries to remove at a time.
 uint16_t esk_spline_array_batch(const struct esk_spline *spline);
 
-/// Drops the `count` oldest entries of a level and corrects all counts.
-void esk_spline_array_remove_oldest(struct esk_spline *spline, uint8_t level,
-                                    uint16_t count);
+/// Reduces `value` by `by`, to 0 at least.
+void esk_spline_lessen(uint16_t *value, uint16_t by);
 
-/// Removes a few entries that are on a tile. False when there are none.
-bool esk_spline_array_evict(struct esk_spline *spline);
+/// Drops the `count` oldest knots and corrects all counts.
+void esk_spline_knots_drop(struct esk_spline *spline, uint16_t count);
 
 #endif

@@ -67,8 +67,8 @@ ESK_HOST_FLAT int esk_spline_find_in(const struct esk_spline *spline,
     }
     /* What tiles cover ends with the oldest knot in RAM. */
     high = spline->tip;
-    if (spline->level[0].count != 0) {
-        esk_spline_array_get(spline, 0, 0, &high);
+    if (spline->level.count != 0) {
+        esk_spline_knot_get(spline, 0, &high);
     }
     hit->position = high.position;
     if (rank < count) {

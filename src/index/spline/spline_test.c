@@ -75,9 +75,9 @@ static void check_target(const struct target *target) {
         printf("%-9s %4u B error %2u/16 entries %3u+%2u+%u saves %3u+%u: "
                "mean %.3f max %d; first keys mean %.3f max %d\n",
                target->name, target->bytes, log->spline.error_16ths,
-               log->spline.level[0].count, log->spline.level[1].count,
-               log->spline.level[2].count, log->saves[0], log->saves[1], mean,
-               max, points.mean, points.max);
+               log->spline.level.count, log->spline.tiles.level[0].count,
+               log->spline.tiles.level[1].count, log->saves[0], log->saves[1],
+               mean, max, points.mean, points.max);
     }
     ESK_CONTEXT("%s, %u bytes: mean %.3f, max %d", target->name, target->bytes,
                 mean, max);
@@ -198,17 +198,17 @@ ESK_TEST(spline_keeps_its_bound_on_spans_wider_than_32_bits) {
 #endif
 
 ESK_TEST(spline_finds_nothing_below_the_oldest_key) {
-    struct esk_spline_hit hit = {9, 9};
+    uint32_t found = 9;
     esk_key key;
     uint32_t position;
     log_init(&test_log, 256, 4, 0);
-    ESK_CHECK_INT(esk_spline_find(&test_log.spline, 5, &hit), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_spline_find(&test_log.spline, 5, &found), ESK_NOT_FOUND);
     ESK_CHECK(!esk_spline_tip(&test_log.spline, &key, &position));
     log_add(&test_log, 100, 3);
-    ESK_CHECK_INT(esk_spline_find(&test_log.spline, 99, &hit), ESK_NOT_FOUND);
-    ESK_CHECK_INT(hit.level, 9);
-    ESK_CHECK_INT(esk_spline_find(&test_log.spline, 100, &hit), ESK_OK);
-    ESK_CHECK_INT(hit.position, 3);
+    ESK_CHECK_INT(esk_spline_find(&test_log.spline, 99, &found), ESK_NOT_FOUND);
+    ESK_CHECK_INT(found, 9);
+    ESK_CHECK_INT(esk_spline_find(&test_log.spline, 100, &found), ESK_OK);
+    ESK_CHECK_INT(found, 3);
     ESK_CHECK(esk_spline_tip(&test_log.spline, &key, &position));
     ESK_CHECK_INT(key, 100);
     ESK_CHECK_INT(position, 3);
@@ -294,7 +294,7 @@ ESK_TEST(spline_writes_every_knot_once_before_it_is_saved) {
             knots++;
         }
     }
-    ESK_CHECK_INT(knots, test_log.spline.level[0].count);
+    ESK_CHECK_INT(knots, test_log.spline.level.count);
     ESK_CHECK_INT(
         esk_spline_take_new(&test_log.spline, test_log.pages[0].section, 10),
         0);
@@ -307,7 +307,7 @@ ESK_TEST(spline_thins_around_what_is_saved_already) {
         log_init(&test_log, 512, 4, 0);
         test_log.room = save;
         struct esk_spline *spline = &test_log.spline;
-        while (spline->level[0].count < 70) {
+        while (spline->level.count < 70) {
             log_add(&test_log, test_points.key[next], next);
             next++;
         }

@@ -12,10 +12,206 @@
 /// An open tile grows: it is read, unsaved entries are appended, and it is
 /// programmed again at a new place, which its entry one level up then names. A
 /// new tile closes it.
+///
+/// In RAM a tile's entry has its key and, in 4 bytes, its index position. The
+/// entries stand in front of the knots, those of the highest level first. A
+/// level is searched only when all entries of the level below (newer keys) are
+/// above the key.
 
 #include "index/spline/spline_array.h"
 
 #include "base/bytes.h"
+#include "base/inline.h"
+
+/* ------------------------------------------------------- entries in RAM */
+
+void esk_spline_tiles_init(struct esk_spline *spline) {
+    struct esk_spline_tiles *tiles = &spline->tiles;
+    memset(tiles, 0, sizeof *tiles);
+    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT - 1; i++) {
+        tiles->tile[i].open_position = ESK_SPLINE_NONE;
+        tiles->tile[i].closed_position = ESK_SPLINE_NONE;
+    }
+}
+
+/// What is known of `level`.
+static const struct esk_spline_level *level_at(const struct esk_spline *spline,
+                                               uint8_t level) {
+    return level == 0 ? &spline->level : &spline->tiles.level[level - 1];
+}
+
+static ESK_APART struct esk_spline_level *level_own(struct esk_spline *spline,
+                                                    uint8_t level) {
+    return level == 0 ? &spline->level : &spline->tiles.level[level - 1];
+}
+
+/// Bytes of one entry of `level`.
+static uint8_t entry_bytes(const struct esk_spline *spline, uint8_t level) {
+    return level == 0 ? esk_spline_knot_bytes(spline)
+                      : (uint8_t)(esk_spline_key_bytes(spline) +
+                                  ESK_SPLINE_POSITION_BYTES);
+}
+
+static uint8_t *entry_at(const struct esk_spline *spline, uint8_t level,
+                         uint16_t index) {
+    uint8_t *at = spline->knots - spline->tiles.bytes;
+    for (uint8_t i = ESK_SPLINE_LEVEL_COUNT - 1; i > level; i--) {
+        at += (size_t)level_at(spline, i)->count * entry_bytes(spline, i);
+    }
+    return at + (size_t)index * entry_bytes(spline, level);
+}
+
+static void entry_get(const struct esk_spline *spline, uint8_t level,
+                      uint16_t index, struct esk_spline_entry *entry) {
+    if (level == 0) {
+        esk_spline_knot_get(spline, index, entry);
+        return;
+    }
+    const uint8_t *bytes = entry_at(spline, level, index);
+    entry->key = esk_spline_key_load(spline, bytes);
+    entry->position = esk_load_u32(bytes + esk_spline_key_bytes(spline));
+}
+
+/// How many of the level's keys are <= `key`.
+static uint16_t entry_rank(const struct esk_spline *spline, uint8_t level,
+                           esk_key key) {
+    return esk_spline_rank(spline, entry_at(spline, level, 0),
+                           level_at(spline, level)->count,
+                           entry_bytes(spline, level), key);
+}
+
+static bool entry_fits(const struct esk_spline *spline, uint8_t level) {
+    return esk_spline_array_has_room(spline, entry_bytes(spline, level));
+}
+
+/// Inserts an entry. The caller has checked the room.
+static void entry_insert(struct esk_spline *spline, uint8_t level,
+                         uint16_t index, const struct esk_spline_entry *entry) {
+    if (level == 0) {
+        esk_spline_knot_insert(spline, index, entry);
+        return;
+    }
+    uint8_t bytes = entry_bytes(spline, level);
+    esk_store_u32(esk_spline_array_open(spline, entry_at(spline, level, index),
+                                        bytes, entry->key),
+                  entry->position);
+    spline->tiles.level[level - 1].count++;
+    spline->tiles.bytes = (uint16_t)(spline->tiles.bytes + bytes);
+    spline->knots += bytes;
+    spline->bytes = (uint16_t)(spline->bytes - bytes);
+}
+
+/// Drops the `count` oldest entries of a level and corrects all counts.
+static void entries_drop(struct esk_spline *spline, uint8_t level,
+                         uint16_t count) {
+    struct esk_spline_tiles *tiles = &spline->tiles;
+    if (level == 0) {
+        esk_spline_knots_drop(spline, count);
+        return;
+    }
+    uint8_t *first = entry_at(spline, level, 0);
+    uint16_t bytes = (uint16_t)(count * entry_bytes(spline, level));
+    esk_spline_array_close(spline, first, first + bytes);
+    tiles->bytes = (uint16_t)(tiles->bytes - bytes);
+    spline->knots -= bytes;
+    spline->bytes = (uint16_t)(spline->bytes + bytes);
+    struct esk_spline_level *own = level_own(spline, level);
+    own->count = (uint16_t)(own->count - count);
+    esk_spline_lessen(&own->saved, count);
+    if (own->count == 0) {
+        /* The open tile's entry was removed, too: its entries are no longer
+           saved. */
+        tiles->tile[level - 1].open_count = 0;
+        tiles->tile[level - 1].open_position = ESK_SPLINE_NONE;
+        level_own(spline, (uint8_t)(level - 1))->saved = 0;
+    }
+}
+
+int esk_spline_find_tile(const struct esk_spline *spline, esk_key key,
+                         struct esk_spline_hit *hit) {
+    struct esk_spline_entry tile;
+    for (uint8_t level = 1; level < ESK_SPLINE_LEVEL_COUNT; level++) {
+        uint16_t rank = entry_rank(spline, level, key);
+        if (rank != 0) {
+            entry_get(spline, level, (uint16_t)(rank - 1u), &tile);
+            hit->level = level;
+            hit->position = tile.position;
+            return ESK_OK;
+        }
+    }
+    return ESK_NOT_FOUND;
+}
+
+/* ------------------------------------------------------------------- room */
+
+/// Whether knots take more than half of the bytes.
+static bool knots_are_wide(const struct esk_spline *spline) {
+    return spline->tiles.bytes < spline->bytes;
+}
+
+uint16_t esk_spline_unsaved(const struct esk_spline *spline, uint8_t level) {
+    const struct esk_spline_level *own = level_at(spline, level);
+    uint16_t closed = own->count;
+    if (level > 0 && spline->tiles.tile[level - 1].open_count != 0) {
+        closed--; /* the last entry names the open tile, which moves */
+    }
+    return closed > own->saved ? (uint16_t)(closed - own->saved) : 0;
+}
+
+uint8_t esk_spline_full_level(const struct esk_spline *spline) {
+    return spline->tiles.full_level;
+}
+
+/// Removes a few entries that are on a tile. False when there are none.
+static bool saved_drop(struct esk_spline *spline) {
+    const struct esk_spline_level *tiles = spline->tiles.level;
+    /* The last saved knot stays: the next tile begins with it. */
+    uint16_t most = spline->level.saved;
+    esk_spline_lessen(&most, 1);
+    uint8_t from = 0;
+    /* A level-1 entry saves a read for the keys of a whole tile, a knot only
+       for its own segment: remove knots while they are the larger part. */
+    if (tiles->saved != 0 && (most == 0 || !knots_are_wide(spline))) {
+        most = tiles->saved;
+        from = 1;
+    }
+    if (most == 0) {
+        return false;
+    }
+    uint16_t batch = esk_spline_array_batch(spline);
+    entries_drop(spline, from, batch < most ? batch : most);
+    return true;
+}
+
+bool esk_spline_evict(struct esk_spline *spline) {
+    if (saved_drop(spline)) {
+        return true;
+    }
+    bool has_knots = esk_spline_unsaved(spline, 0) != 0;
+    bool has_tiles = esk_spline_unsaved(spline, 1) != 0;
+    spline->tiles.full_level =
+        has_tiles && !(has_knots && knots_are_wide(spline)) ? 1 : 0;
+    if (has_tiles || has_knots) {
+        return false;
+    }
+    /* Nothing can be saved: there is a gap of 65,536 pages, which no segment
+       spans, or the top level is full. */
+    entries_drop(spline, entry_fits(spline, 0) ? 0 : 2, 1);
+    return true;
+}
+
+void esk_spline_drop(struct esk_spline *spline) {
+    struct esk_spline_level *own = level_own(spline, spline->tiles.full_level);
+    uint16_t batch = esk_spline_array_batch(spline);
+    uint16_t most = (uint16_t)(own->count - 1u);
+    if (most == 0) {
+        own->saved = 1; /* the last knot stays and is not saved again */
+        return;
+    }
+    entries_drop(spline, spline->tiles.full_level, batch < most ? batch : most);
+}
+
+/* ----------------------------------------------------------------- saving */
 
 static uint8_t *tile_at(const struct esk_spline *spline, uint8_t *section,
                         uint16_t index) {
@@ -23,22 +219,30 @@ static uint8_t *tile_at(const struct esk_spline *spline, uint8_t *section,
                                          esk_spline_key_bytes(spline));
 }
 
+static void key_store(const struct esk_spline *spline, uint8_t *bytes,
+                      esk_key key) {
+    for (uint8_t i = 0; i < esk_spline_key_bytes(spline); i++) {
+        bytes[i] = (uint8_t)(key & 0xFFu);
+        key = (esk_key)(key >> 8);
+    }
+}
+
 /// Writes entry `from` of `level` as entry `to` of `section`.
 static void tile_put(const struct esk_spline *spline, uint8_t *section,
                      uint16_t to, uint8_t level, uint16_t from) {
     struct esk_spline_entry entry;
-    esk_spline_array_get(spline, level, from, &entry);
+    entry_get(spline, level, from, &entry);
     uint8_t *bytes = tile_at(spline, section, to);
-    esk_spline_key_store(spline, bytes, entry.key);
+    key_store(spline, bytes, entry.key);
     esk_store_u32(bytes + esk_spline_key_bytes(spline), entry.position);
 }
 
 uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
                          uint8_t *section, uint16_t count, uint16_t room) {
-    uint16_t from = spline->level[level].saved;
+    uint16_t from = level_at(spline, level)->saved;
     uint16_t left = esk_spline_unsaved(spline, level);
-    spline->pending = 0;
-    spline->pending_new_tile = count == 0;
+    spline->tiles.pending = 0;
+    spline->tiles.pending_new_tile = count == 0;
     if (count == 0 && from != 0) {
         tile_put(spline, section, count, level, (uint16_t)(from - 1u));
         count++;
@@ -47,10 +251,10 @@ uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
         tile_put(spline, section, count, level, from);
         count++;
         from++;
-        spline->pending++;
+        spline->tiles.pending++;
     }
     if (count != 0) {
-        spline->pending_key = esk_spline_key_load(spline, section);
+        spline->tiles.pending_key = esk_spline_key_load(spline, section);
     }
     return count;
 }
@@ -59,47 +263,53 @@ uint16_t esk_spline_save(struct esk_spline *spline, uint8_t level,
 /// else helps, the oldest entry is dropped.
 static void tile_name(struct esk_spline *spline, uint8_t level,
                       uint32_t position) {
-    while (!esk_spline_array_has_room(spline, level)) {
-        if (!esk_spline_array_evict(spline)) {
-            esk_spline_array_remove_oldest(
-                spline, spline->level[2].count != 0 ? 2 : 1, 1);
+    while (!entry_fits(spline, level)) {
+        if (!saved_drop(spline)) {
+            entries_drop(spline, level_at(spline, 2)->count != 0 ? 2 : 1, 1);
         }
     }
-    struct esk_spline_entry tile = {spline->pending_key, position};
-    esk_spline_array_insert(spline, level, spline->level[level].count, &tile);
+    struct esk_spline_entry tile = {spline->tiles.pending_key, position};
+    entry_insert(spline, level, level_at(spline, level)->count, &tile);
+}
+
+/// Sets the position of the level's last entry.
+static void tile_moved(struct esk_spline *spline, uint8_t level,
+                       uint32_t position) {
+    uint16_t last = (uint16_t)(level_at(spline, level)->count - 1u);
+    esk_store_u32(entry_at(spline, level, last) + esk_spline_key_bytes(spline),
+                  position);
 }
 
 void esk_spline_saved(struct esk_spline *spline, uint8_t level, uint16_t count,
                       uint32_t index_position) {
-    struct esk_spline_level *own = &spline->level[level];
-    struct esk_spline_tile *tile = &spline->tile[level];
+    struct esk_spline_level *own = level_own(spline, level);
+    struct esk_spline_tile *tile = &spline->tiles.tile[level];
     bool was_open = tile->open_count != 0;
     uint16_t unsaved = esk_spline_unsaved(spline, level);
-    if (spline->pending > unsaved) {
-        spline->pending = unsaved; /* some were dropped in between */
+    if (spline->tiles.pending > unsaved) {
+        spline->tiles.pending = unsaved; /* some were dropped in between */
     }
-    own->saved = (uint16_t)(own->saved + spline->pending);
-    spline->pending = 0;
+    own->saved = (uint16_t)(own->saved + spline->tiles.pending);
+    spline->tiles.pending = 0;
     if (level == 0 && spline->fresh > (uint16_t)(own->count - own->saved)) {
         spline->fresh = (uint16_t)(own->count - own->saved);
     }
-    if (was_open && spline->pending_new_tile) {
+    if (was_open && spline->tiles.pending_new_tile) {
         tile->closed_position = tile->open_position;
     }
     tile->open_count = count;
     tile->open_position = index_position;
-    if (!was_open || spline->pending_new_tile) {
+    if (!was_open || spline->tiles.pending_new_tile) {
         tile_name(spline, (uint8_t)(level + 1u), index_position);
     } else {
-        esk_spline_array_move_last(spline, (uint8_t)(level + 1u),
-                                   index_position);
+        tile_moved(spline, (uint8_t)(level + 1u), index_position);
     }
 }
 
 uint16_t esk_spline_take_new(struct esk_spline *spline, uint8_t *section,
                              uint16_t room) {
     uint16_t count = spline->fresh < room ? spline->fresh : room;
-    uint16_t from = (uint16_t)(spline->level[0].count - spline->fresh);
+    uint16_t from = (uint16_t)(spline->level.count - spline->fresh);
     for (uint16_t i = 0; i < count; i++) {
         tile_put(spline, section, i, 0, (uint16_t)(from + i));
     }
@@ -107,32 +317,22 @@ uint16_t esk_spline_take_new(struct esk_spline *spline, uint8_t *section,
     return count;
 }
 
-/// Number of entries at the start of `level` that can be dropped, without the
-/// last `keep`: those whose successor (keep 1) or own position (keep 0) is
-/// below `tail`.
-static void tile_trim(struct esk_spline *spline, uint8_t level, uint8_t keep,
-                      uint32_t tail) {
+void esk_spline_trim_tiles(struct esk_spline *spline, uint32_t index_tail) {
     struct esk_spline_entry entry;
-    uint16_t gone = 0;
-    while (gone + keep < spline->level[level].count) {
-        esk_spline_array_get(spline, level, (uint16_t)(gone + keep), &entry);
-        if (entry.position >= tail) {
-            break;
-        }
-        gone++;
-    }
-    if (gone != 0) {
-        esk_spline_array_remove_oldest(spline, level, gone);
-    }
-}
-
-void esk_spline_trim(struct esk_spline *spline, uint32_t data_tail,
-                     uint32_t index_tail) {
-    tile_trim(spline, 0, 1, data_tail + 1u);
     for (uint8_t i = 1; i < ESK_SPLINE_LEVEL_COUNT; i++) {
-        tile_trim(spline, i, 0, index_tail);
-        if (spline->tile[i - 1u].closed_position < index_tail) {
-            spline->tile[i - 1u].closed_position = ESK_SPLINE_NONE;
+        uint16_t gone = 0;
+        while (gone < level_at(spline, i)->count) {
+            entry_get(spline, i, gone, &entry);
+            if (entry.position >= index_tail) {
+                break;
+            }
+            gone++;
+        }
+        if (gone != 0) {
+            entries_drop(spline, i, gone);
+        }
+        if (spline->tiles.tile[i - 1u].closed_position < index_tail) {
+            spline->tiles.tile[i - 1u].closed_position = ESK_SPLINE_NONE;
         }
     }
 }
@@ -143,36 +343,36 @@ void esk_spline_trim(struct esk_spline *spline, uint32_t data_tail,
 /// False when it is there already, out of order, out of range or out of room.
 static bool tile_restore_entry(struct esk_spline *spline, uint8_t level,
                                const struct esk_spline_entry *entry) {
-    const struct esk_spline_level *own = &spline->level[level];
+    const struct esk_spline_level *own = level_at(spline, level);
     struct esk_spline_entry near;
-    uint16_t rank = esk_spline_array_rank(spline, level, entry->key);
+    uint16_t rank = entry_rank(spline, level, entry->key);
     if (rank != own->saved) {
         return false;
     }
     if (rank != 0) {
-        esk_spline_array_get(spline, level, (uint16_t)(rank - 1u), &near);
+        entry_get(spline, level, (uint16_t)(rank - 1u), &near);
         if (near.key == entry->key || near.position >= entry->position) {
             return false;
         }
     }
     if (rank != own->count) {
-        esk_spline_array_get(spline, level, rank, &near);
+        entry_get(spline, level, rank, &near);
         if (near.position <= entry->position ||
             (level == 0 &&
              spline->knot_position - entry->position > UINT16_MAX)) {
             return false;
         }
     }
-    while (!esk_spline_array_has_room(spline, level)) {
+    while (!entry_fits(spline, level)) {
         /* Tiles take precedence over copies of their entries. One copy stays in
            each level: it shows which tiles are there already. */
-        uint8_t from = spline->level[0].saved > 1 ? 0 : 1;
-        if (level == 0 || spline->level[from].saved < 2) {
+        uint8_t from = spline->level.saved > 1 ? 0 : 1;
+        if (level == 0 || level_at(spline, from)->saved < 2) {
             return false;
         }
-        esk_spline_array_remove_oldest(spline, from, 1);
+        entries_drop(spline, from, 1);
     }
-    esk_spline_array_insert(spline, level, rank, entry);
+    entry_insert(spline, level, rank, entry);
     return true;
 }
 
@@ -181,19 +381,19 @@ static bool tile_restore_entry(struct esk_spline *spline, uint8_t level,
 /// be a gap, so nothing is copied.
 static void tile_restore_copies(struct esk_spline *spline, uint8_t level,
                                 const uint8_t *section, uint16_t count) {
-    struct esk_spline_level *own = &spline->level[level];
+    struct esk_spline_level *own = level_own(spline, level);
     struct esk_spline_entry entry;
     struct esk_spline_entry oldest;
     if (own->count == 0) {
         return;
     }
-    esk_spline_array_get(spline, level, 0, &oldest);
+    entry_get(spline, level, 0, &oldest);
     count--;
     esk_spline_section_get(spline, section, count, &entry);
     if (entry.key != oldest.key) {
         return;
     }
-    while (count > 0 && esk_spline_array_has_room(spline, level)) {
+    while (count > 0 && entry_fits(spline, level)) {
         count--;
         esk_spline_section_get(spline, section, count, &entry);
         if (entry.key >= oldest.key || entry.position >= oldest.position ||
@@ -201,7 +401,7 @@ static void tile_restore_copies(struct esk_spline *spline, uint8_t level,
              spline->knot_position - entry.position > UINT16_MAX)) {
             return;
         }
-        esk_spline_array_insert(spline, level, 0, &entry);
+        entry_insert(spline, level, 0, &entry);
         own->saved++;
         oldest = entry;
     }
@@ -210,7 +410,7 @@ static void tile_restore_copies(struct esk_spline *spline, uint8_t level,
 bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
                              const uint8_t *section, uint16_t count,
                              uint32_t index_position, bool open) {
-    struct esk_spline_tile *tile = &spline->tile[level];
+    struct esk_spline_tile *tile = &spline->tiles.tile[level];
     struct esk_spline_entry entry;
     uint16_t loaded = 0;
     if (count == 0) {
@@ -231,7 +431,7 @@ bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
     tile->open_count = count;
     tile->open_position = index_position;
     /* Newest first, each below the one before; half the RAM is for knots. */
-    while (count > 0 && (loaded == 0 || esk_spline_array_is_wide(spline))) {
+    while (count > 0 && (loaded == 0 || knots_are_wide(spline))) {
         count--;
         esk_spline_section_get(spline, section, count, &entry);
         if (!tile_restore_entry(spline, level, &entry)) {
@@ -244,6 +444,38 @@ bool esk_spline_restore_tile(struct esk_spline *spline, uint8_t level,
         }
         loaded++;
     }
-    spline->level[level].saved = loaded;
+    level_own(spline, level)->saved = loaded;
     return true;
+}
+
+/// Adds a knot that must be added: what cannot be saved now is thinned more.
+/// Returns whether the knot was above the newest one.
+static bool knot_force(struct esk_spline *spline,
+                       const struct esk_spline_entry *knot) {
+    if (!esk_spline_is_new(spline, knot)) {
+        return false;
+    }
+    while (esk_spline_push(spline, knot) != ESK_OK) {
+        if (esk_spline_evict(spline)) {
+            continue;
+        }
+        if (spline->tiles.full_level == 0) {
+            esk_spline_ease(spline);
+        } else {
+            esk_spline_drop(spline);
+        }
+    }
+    return true;
+}
+
+void esk_spline_restore_knot(struct esk_spline *spline,
+                             const struct esk_spline_entry *knot) {
+    if (knot_force(spline, knot)) {
+        spline->fresh--; /* it came from an index page */
+    }
+}
+
+void esk_spline_restore_tip(struct esk_spline *spline,
+                            const struct esk_spline_entry *tip) {
+    (void)knot_force(spline, tip);
 }

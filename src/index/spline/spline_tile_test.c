@@ -23,19 +23,24 @@ ESK_TEST(spline_drops_the_oldest_when_nothing_can_be_saved) {
     int drops = 0;
     for (uint32_t i = 0; i < test_points.count; i++) {
         while (esk_spline_add(spline, test_points.key[i], i) == ESK_FULL) {
-            esk_spline_drop(spline);
-            drops++;
+            if (!esk_spline_evict(spline)) {
+                esk_spline_drop(spline);
+                drops++;
+            }
         }
     }
     ESK_CHECK(drops > 100);
-    ESK_CHECK(esk_spline_entries(spline) * 6u <= spline->bytes);
-    struct esk_spline_hit hit;
-    ESK_CHECK_INT(esk_spline_find(spline, 5, &hit), ESK_NOT_FOUND);
+    ESK_CHECK(esk_spline_entries(spline) * 6u <= test_log.bytes);
+    uint32_t found = 0;
+    ESK_CHECK_INT(esk_spline_find(spline, 5, &found), ESK_NOT_FOUND);
     check_points(&test_log, &test_points, test_points.count - 10);
     /* Saves work again, and a level that cannot be saved drops entries, too. */
     log_init(&test_log, 48, 4, 2);
     for (uint32_t i = 0; i < test_points.count; i++) {
         while (esk_spline_add(spline, test_points.key[i], i) == ESK_FULL) {
+            if (esk_spline_evict(spline)) {
+                continue;
+            }
             if (esk_spline_full_level(spline) == 0) {
                 log_save(&test_log, 0);
             } else {
@@ -54,13 +59,15 @@ ESK_TEST(spline_drops_a_last_knot_only_by_name) {
     /* 65,536 pages further: the first knot must be dropped, and cannot be
        saved. */
     ESK_CHECK_INT(esk_spline_add(spline, 20, 0x10000), ESK_FULL);
+    ESK_CHECK(!esk_spline_evict(spline));
     ESK_CHECK_INT(esk_spline_full_level(spline), 0);
     esk_spline_drop(spline);
+    ESK_CHECK(esk_spline_evict(spline));
     ESK_CHECK_INT(esk_spline_add(spline, 20, 0x10000), ESK_OK);
-    struct esk_spline_hit hit;
-    ESK_CHECK_INT(esk_spline_find(spline, 20, &hit), ESK_OK);
-    ESK_CHECK_INT(hit.position, 0x10000);
-    ESK_CHECK_INT(esk_spline_find(spline, 10, &hit), ESK_NOT_FOUND);
+    uint32_t found = 0;
+    ESK_CHECK_INT(esk_spline_find(spline, 20, &found), ESK_OK);
+    ESK_CHECK_INT(found, 0x10000);
+    ESK_CHECK_INT(esk_spline_find(spline, 10, &found), ESK_NOT_FOUND);
 }
 
 ESK_TEST(spline_trims_what_the_rings_have_dropped) {
@@ -76,7 +83,8 @@ ESK_TEST(spline_trims_what_the_rings_have_dropped) {
             uint32_t tail = k > 900 ? k - 900 : 0;
             if (test_random(&seed) % 50 == 0) {
                 uint32_t index = log_tail(&test_log, tail);
-                esk_spline_trim(&test_log.spline, tail, index);
+                esk_spline_trim(&test_log.spline, tail);
+                esk_spline_trim_tiles(&test_log.spline, index);
                 test_points.count = k + 1;
                 test_stride = 5;
                 check_points(&test_log, &test_points, tail);
@@ -84,10 +92,12 @@ ESK_TEST(spline_trims_what_the_rings_have_dropped) {
             }
         }
         /* All but the last knot is dropped. */
-        esk_spline_trim(&test_log.spline, all, UINT32_MAX - 1);
+        esk_spline_trim(&test_log.spline, all);
+        esk_spline_trim_tiles(&test_log.spline, UINT32_MAX - 1);
         ESK_CHECK_INT(esk_spline_entries(&test_log.spline), 1);
-        ESK_CHECK_INT(test_log.spline.tile[0].open_count, 0);
-        ESK_CHECK(test_log.spline.tile[0].closed_position == ESK_SPLINE_NONE);
+        ESK_CHECK_INT(test_log.spline.tiles.tile[0].open_count, 0);
+        ESK_CHECK(test_log.spline.tiles.tile[0].closed_position ==
+                  ESK_SPLINE_NONE);
         log_add(&test_log, test_points.key[all - 1] + 9, all);
     }
 }
@@ -105,11 +115,12 @@ ESK_TEST(spline_trim_between_save_and_saved_is_harmless) {
     esk_spline_saved(spline, 0, count, 5);
     count = esk_spline_save(spline, 0, section, 10, 20);
     ESK_CHECK_INT(count, 20);
-    esk_spline_trim(spline, 400, 6); /* drops the open tile and all knots */
+    esk_spline_trim(spline, 400);
+    esk_spline_trim_tiles(spline, 6); /* drops the open tile and all knots */
     esk_spline_saved(spline, 0, count, 7);
-    ESK_CHECK_INT(spline->tile[0].open_position, 7);
-    ESK_CHECK_INT(spline->level[1].count, 1);
-    ESK_CHECK_INT(spline->level[0].saved, spline->level[0].count);
+    ESK_CHECK_INT(spline->tiles.tile[0].open_position, 7);
+    ESK_CHECK_INT(spline->tiles.level[0].count, 1);
+    ESK_CHECK_INT(spline->level.saved, spline->level.count);
 }
 
 ESK_TEST(spline_mounts_to_what_it_was_at_every_index_page) {
@@ -134,7 +145,8 @@ ESK_TEST(spline_mounts_to_what_it_was_at_every_index_page) {
                 uint32_t tail = k > 1200 ? k - 1200 : 0;
                 uint32_t index = log_tail(&test_log, tail);
                 log_mount(&test_log, index);
-                esk_spline_trim(&test_log.spline, tail, index);
+                esk_spline_trim(&test_log.spline, tail);
+                esk_spline_trim_tiles(&test_log.spline, index);
                 test_points.count = k + 1;
                 test_stride = 7;
                 if (bytes[i] >= 128) {
@@ -159,12 +171,13 @@ ESK_TEST(spline_restore_takes_more_knots_than_ram_holds) {
         struct esk_spline_entry knot = {test_points.key[i], i};
         esk_spline_restore_knot(spline, &knot);
     }
-    ESK_CHECK(esk_spline_entries(spline) * 6u <= spline->bytes);
+    ESK_CHECK(esk_spline_entries(spline) * 6u <= test_log.bytes);
     struct esk_spline_entry low = {7, 9000}; /* below the newest: ignored */
     esk_spline_restore_knot(spline, &low);
     struct esk_spline_hit hit;
     uint32_t last = test_points.count - 1;
-    ESK_CHECK_INT(esk_spline_find(spline, test_points.key[last], &hit), ESK_OK);
+    ESK_CHECK_INT(esk_spline_find(spline, test_points.key[last], &hit.position),
+                  ESK_OK);
     ESK_CHECK_INT(hit.position, last);
 }
 
@@ -174,17 +187,17 @@ ESK_TEST(spline_restore_refuses_tiles_out_of_order) {
     make_irregular(&test_points, 3000, 31);
     log_init(&test_log, 128, 4, 0);
     add_points(&test_log, &test_points);
-    uint32_t open = spline->tile[0].open_position;
-    uint32_t closed = spline->tile[0].closed_position;
+    uint32_t open = spline->tiles.tile[0].open_position;
+    uint32_t closed = spline->tiles.tile[0].closed_position;
     uint32_t older = test_log.pages[closed].previous;
     uint32_t oldest = test_log.pages[older].previous;
-    esk_spline_init(spline, test_log.memory, 128, 4, 0);
+    log_spline_init(&test_log);
     ESK_CHECK(!esk_spline_restore_tile(spline, 0, section, 0, 5, true));
     ESK_CHECK(log_restore_tile(&test_log, 0, open, true));
     ESK_CHECK(!log_restore_tile(&test_log, 0, open, false)); /* there already */
     ESK_CHECK(log_restore_tile(&test_log, 0, older, false));
     ESK_CHECK(!log_restore_tile(&test_log, 0, closed, false));
-    ESK_CHECK_INT(spline->tile[0].closed_position, older);
+    ESK_CHECK_INT(spline->tiles.tile[0].closed_position, older);
     /* Positions that fall while keys rise, or are out of range. */
     const struct index_page *page = &test_log.pages[oldest];
     ESK_CHECK(!esk_spline_restore_tile(spline, 0, page->section, page->count,
@@ -193,9 +206,9 @@ ESK_TEST(spline_restore_refuses_tiles_out_of_order) {
                                        open - 0x10000, false));
     /* Entries that do not rise are skipped. */
     memset(section, 0, sizeof section);
-    esk_spline_init(spline, test_log.memory, 128, 4, 0);
+    log_spline_init(&test_log);
     ESK_CHECK(esk_spline_restore_tile(spline, 0, section, 20, 5, true));
-    ESK_CHECK_INT(spline->level[0].count, 1);
+    ESK_CHECK_INT(spline->level.count, 1);
 }
 
 ESK_TEST(spline_find_in_survives_hostile_tiles) {
@@ -239,6 +252,9 @@ ESK_TEST(spline_forgets_the_oldest_top_entry_when_all_is_saved) {
     for (uint32_t i = 0; i < test_points.count; i++) {
         while (esk_spline_add(&test_log.spline, test_points.key[i], i) ==
                ESK_FULL) {
+            if (esk_spline_evict(&test_log.spline)) {
+                continue;
+            }
             if (i < 200) {
                 log_save(&test_log, esk_spline_full_level(&test_log.spline));
             } else {
@@ -259,8 +275,8 @@ ESK_TEST(spline_mounts_with_less_ram_than_before) {
         test_log.bytes = bytes[i];
         log_mount(&test_log, 0);
         uint16_t used = (uint16_t)(esk_spline_entries(&test_log.spline) * 6u +
-                                   (test_log.spline.level[1].count +
-                                    test_log.spline.level[2].count) *
+                                   (test_log.spline.tiles.level[0].count +
+                                    test_log.spline.tiles.level[1].count) *
                                        2u);
         ESK_CHECK(used <= bytes[i]);
         uint32_t bound = test_log.spline.error_16ths;
@@ -291,13 +307,15 @@ ESK_TEST(spline_reads_tiles_when_no_knot_is_in_ram) {
         log_add(&test_log, test_points.key[last] + i * i * i, last + i);
     }
     ESK_CHECK_INT(esk_spline_take_new(spline, section, 1), 1);
-    uint32_t closed = spline->tile[0].closed_position;
+    uint32_t closed = spline->tiles.tile[0].closed_position;
     const struct index_page *page = &test_log.pages[closed];
-    esk_spline_init(spline, test_log.memory, 128, 4, 0);
+    log_spline_init(&test_log);
     ESK_CHECK(log_restore_tile(&test_log, 0, closed, false));
     struct esk_spline_entry knot;
     esk_spline_section_get(spline, page->section, 3, &knot);
-    ESK_CHECK_INT(esk_spline_find(spline, knot.key, &hit), ESK_OK);
+    uint32_t found = 0;
+    ESK_CHECK_INT(esk_spline_find(spline, knot.key, &found), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_spline_find_tile(spline, knot.key, &hit), ESK_OK);
     ESK_CHECK_INT(hit.level, 1);
     ESK_CHECK_INT(hit.position, closed);
     ESK_CHECK_INT(esk_spline_find_in(spline, page->section, page->count, 0,
@@ -311,7 +329,7 @@ ESK_TEST(spline_reads_tiles_when_no_knot_is_in_ram) {
     memcpy(section, page->section, sizeof section);
     section[3] = 0xFF;
     ESK_CHECK(!esk_spline_restore_tile(spline, 0, section, 5, closed, false));
-    spline->level[1].saved = 1;
+    spline->tiles.level[0].saved = 1;
     ESK_CHECK(!esk_spline_restore_tile(spline, 0, section, 5, closed, false));
     ESK_CHECK(
         esk_spline_restore_tile(spline, 0, section, 5, closed + 1, false));
@@ -331,12 +349,12 @@ ESK_TEST(spline_restore_takes_copies_of_closed_tiles_that_join) {
             log_write_new(&test_log);
         }
     }
-    uint16_t before = spline->level[0].count;
+    uint16_t before = spline->level.count;
     log_mount(&test_log, 0);
-    ESK_CHECK(spline->level[0].count >= before); /* and maybe the tip */
+    ESK_CHECK(spline->level.count >= before); /* and maybe the tip */
     check_points(&test_log, &test_points, 0);
     /* A closed tile whose entries do not rise restores those that do. */
-    uint32_t open = spline->tile[0].open_position;
+    uint32_t open = spline->tiles.tile[0].open_position;
     uint32_t closed = test_log.pages[open].previous;
     struct index_page *page = &test_log.pages[closed];
     uint16_t count = test_log.pages[open].count;
@@ -344,16 +362,16 @@ ESK_TEST(spline_restore_takes_copies_of_closed_tiles_that_join) {
     for (int i = 0; i < 2; i++) {
         uint8_t *entry = page->section + 8 * (page->count - 2);
         esk_store_u32(entry + 4, positions[i]);
-        esk_spline_init(spline, test_log.memory, 4096, 4, 2);
+        log_spline_init(&test_log);
         ESK_CHECK(log_restore_tile(&test_log, 0, open, true));
         ESK_CHECK(log_restore_tile(&test_log, 0, closed, false));
-        ESK_CHECK_INT(spline->level[0].count, count);
+        ESK_CHECK_INT(spline->level.count, count);
     }
     memset(page->section + 8 * (page->count - 2), 0xFF, 4);
-    esk_spline_init(spline, test_log.memory, 4096, 4, 2);
+    log_spline_init(&test_log);
     ESK_CHECK(log_restore_tile(&test_log, 0, open, true));
     ESK_CHECK(log_restore_tile(&test_log, 0, closed, false));
-    ESK_CHECK_INT(spline->level[0].count, count);
+    ESK_CHECK_INT(spline->level.count, count);
 }
 
 ESK_TEST(spline_restore_leaves_copies_out_of_reach) {
@@ -370,8 +388,8 @@ ESK_TEST(spline_restore_leaves_copies_out_of_reach) {
         ESK_CHECK(
             esk_spline_restore_tile(spline, 0, section, 2, 9 - i, i == 0));
     }
-    ESK_CHECK_INT(spline->level[0].count, 2);
-    ESK_CHECK_INT(spline->level[1].count, 2);
+    ESK_CHECK_INT(spline->level.count, 2);
+    ESK_CHECK_INT(spline->tiles.level[0].count, 2);
 }
 
 ESK_TEST_MAIN()

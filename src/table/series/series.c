@@ -102,8 +102,9 @@ void esk_series_stats(const struct esk_series *series,
         !esk_parts(series)->keys->is_spline) {
         return;
     }
-    for (uint8_t i = 0; i < ESK_SPLINE_LEVEL_COUNT; i++) {
-        stats->knots = (uint16_t)(stats->knots + series->spline.level[i].count);
+    stats->knots = series->spline.level.count;
+    if (esk_parts(series)->log != NULL) {
+        stats->knots = esk_spline_entries(&series->spline);
     }
     stats->key_error_16ths = series->spline.error_16ths;
 }

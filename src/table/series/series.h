@@ -278,10 +278,10 @@ bool esk_series_tiles_save(struct esk_series *series);
 /// run pages back to the last group page only.
 int esk_series_tiles_settle(struct esk_series *series);
 
-/// Follows a hit of level > 0 down to a data page.
-/// Returns ESK_OK; ESK_NOT_FOUND when a tile cannot be used.
-int esk_series_tiles_find(struct esk_series *series, esk_key key,
-                          struct esk_spline_hit *hit);
+/// Sets `position` to the data page to try first for a key below the knots in
+/// RAM. Leaves it as it is when no tile has the key, or one cannot be used.
+void esk_series_tiles_find(struct esk_series *series, esk_key key,
+                           uint32_t *position);
 
 /// Restores spline and group. Returns the data position where the run pages
 /// end; UINT32_MAX when there is none.
@@ -363,6 +363,8 @@ struct esk_series_log {
     /// Whether a run page has room for an entry and two knots, and a group page
     /// for its entries and two knots.
     bool (*fits)(const struct esk_series_shape *shape, uint16_t page_bytes);
+    /// Makes the spline one with tiles.
+    void (*init)(struct esk_series *series);
     esk_series_part_mount *mount;
     int (*recover)(struct esk_series *series); ///< esk_series_recover
     /// Programs the run in RAM before a break of the log.
@@ -370,8 +372,7 @@ struct esk_series_log {
     /// esk_series_index_add
     void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
     /// esk_series_tiles_find
-    int (*find)(struct esk_series *series, esk_key key,
-                struct esk_spline_hit *hit);
+    void (*find)(struct esk_series *series, esk_key key, uint32_t *position);
 };
 
 /// What an open reads about the table's columns.

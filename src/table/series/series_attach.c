@@ -21,7 +21,7 @@ _Static_assert(offsetof(struct esk_series, key_memory) <=
                        ESK_SERIES_HANDLE_BYTES &&
                    offsetof(struct esk_series, spline) <=
                        ESK_SERIES_HANDLE_BYTES + ESK_SERIES_SAMPLES_BYTES(0) &&
-                   offsetof(struct esk_series, log) <=
+                   offsetof(struct esk_series, spline.tiles) <=
                        ESK_SERIES_HANDLE_BYTES + ESK_SERIES_KEYS_BYTES(0) &&
                    sizeof(struct esk_series) <=
                        ESK_SERIES_HANDLE_BYTES + ESK_SERIES_LOG_BYTES(0) &&
@@ -63,7 +63,7 @@ static uint8_t frames(const struct esk_table_info *info,
 static uint16_t state_bytes(const struct esk_series_parts *parts) {
     return parts->log != NULL       ? sizeof(struct esk_series)
            : parts->keys == NULL    ? offsetof(struct esk_series, key_memory)
-           : parts->keys->is_spline ? offsetof(struct esk_series, log)
+           : parts->keys->is_spline ? offsetof(struct esk_series, spline.tiles)
                                     : offsetof(struct esk_series, spline);
 }
 

@@ -197,7 +197,8 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
                              &scratch->options, config, &scratch->layout,
                              &memory));
     uint8_t *aside = memory.filled + memory.aside;
-    scratch = memmove(aside, scratch, ASIDE_BYTES);
+    esk_bytes_move(aside, scratch, ASIDE_BYTES);
+    scratch = (void *)aside;
     struct esk_series_layout *layout = (void *)(aside + ASIDE_BYTES);
     esk_series_make(&carved, &memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);

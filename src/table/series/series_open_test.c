@@ -468,7 +468,7 @@ ESK_TEST(open_tile_that_changed_is_not_continued) {
     start(&fixture, &spec, &config, 0);
     append_rough(&fixture, 1, 700);
     for (uint32_t number = 700; number < 1400; number += 100) {
-        uint32_t tile = fixture.series->spline.tile[0].open_position;
+        uint32_t tile = fixture.series->spline.tiles.tile[0].open_position;
         ESK_CHECK(tile < fixture.series->log.ring.head);
         index_forge(&fixture, tile, ESK_INDEX_KNOTS, knots, 2);
         append_rough(&fixture, number + 1, number + 100);

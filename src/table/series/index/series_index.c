@@ -163,7 +163,8 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
     }
     esk_key key = esk_rows_key(series, page, 0);
     while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
-        if (!esk_series_tiles_save(series)) {
+        if (!esk_spline_evict(&series->spline) &&
+            !esk_series_tiles_save(series)) {
             series->log.failures++;
             esk_spline_drop(&series->spline);
         }
@@ -172,6 +173,7 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
         esk_parts(series)->values->entry(series, page, false);
     }
     series->log.run_count++;
+    esk_spline_trim_tiles(&series->spline, series->log.ring.tail);
 }
 
 static bool pages_fit(const struct esk_series_shape *shape,
@@ -181,6 +183,10 @@ static bool pages_fit(const struct esk_series_shape *shape,
     return shape->run_pages > 0 && shape->group_pages <= 64 &&
            ESK_INDEX_RUN_BODY + shape->entry_bytes + knots <= page_bytes &&
            ESK_INDEX_TILE_BODY + entries + knots <= page_bytes;
+}
+
+static void log_init(struct esk_series *series) {
+    esk_spline_tiles_init(&series->spline);
 }
 
 static int log_mount(struct esk_series *series, struct esk_ring_config *config,
@@ -195,6 +201,7 @@ static int log_mount(struct esk_series *series, struct esk_ring_config *config,
 
 const struct esk_series_log esk_series_part_log = {
     .fits = pages_fit,
+    .init = log_init,
     .mount = log_mount,
     .recover = esk_series_recover,
     .end = log_end,

@@ -14,24 +14,22 @@ static void spline_init(struct esk_series *series, uint16_t bytes,
                         uint8_t error_16ths) {
     esk_spline_init(&series->spline, series->key_memory, bytes,
                     esk_shape(series)->key_bytes, error_16ths);
+    if (esk_parts(series)->log != NULL) {
+        esk_parts(series)->log->init(series);
+    }
 }
 
 /// Searches the spline and, if necessary, tiles.
 static void spline_guess(struct esk_series *series, esk_key key,
                          uint32_t *position) {
-    struct esk_spline_hit hit;
-    int status = esk_spline_find(&series->spline, key, &hit);
-    if (status == ESK_OK && hit.level > 0) {
-        status = esk_parts(series)->log->find(series, key, &hit);
-    }
-    if (status == ESK_OK) {
-        *position = hit.position;
+    if (esk_spline_find(&series->spline, key, position) != ESK_OK &&
+        esk_parts(series)->log != NULL) {
+        esk_parts(series)->log->find(series, key, position);
     }
 }
 
 static void spline_trim(struct esk_series *series) {
-    esk_spline_trim(&series->spline, series->data.tail,
-                    esk_parts(series)->log != NULL ? series->log.ring.tail : 0);
+    esk_spline_trim(&series->spline, series->data.tail);
 }
 
 /// Adds a data page to the spline; nothing is saved.
@@ -63,8 +61,11 @@ static void pages_sample(struct esk_series *series) {
 /// rows are found by a search.
 static void keys_restart(struct esk_series *series) {
     uint8_t error = series->spline.error_max;
-    spline_init(series, series->spline.bytes,
-                error == ESK_SPLINE_ERROR_MAX_16THS ? 0 : error);
+    uint16_t bytes = series->spline.bytes;
+    if (esk_parts(series)->log != NULL) {
+        bytes = (uint16_t)(bytes + series->spline.tiles.bytes);
+    }
+    spline_init(series, bytes, error == ESK_SPLINE_ERROR_MAX_16THS ? 0 : error);
     if (esk_parts(series)->log == NULL) {
         pages_sample(series);
     }

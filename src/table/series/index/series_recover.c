@@ -47,7 +47,9 @@ static void roll_forward(struct esk_series *series) {
             first_key(series, position, &key)) {
             while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
                 /* A mount programs nothing: older keys cost a search. */
-                esk_spline_drop(&series->spline);
+                if (!esk_spline_evict(&series->spline)) {
+                    esk_spline_drop(&series->spline);
+                }
             }
         }
         series->log.run_count++;
@@ -118,5 +120,6 @@ int esk_series_recover(struct esk_series *series) {
         ESK_TRY(newest_again(series, head));
     }
     roll_forward(series);
+    esk_spline_trim_tiles(&series->spline, series->log.ring.tail);
     return ESK_OK;
 }

@@ -22,7 +22,7 @@ enum {
 /// it has less than `room` knots. Returns how many it has, or 0.
 static uint16_t tile_load(struct esk_series *series, uint8_t level,
                           uint8_t *page, uint8_t *section, uint16_t room) {
-    const struct esk_spline_tile *open = &series->spline.tile[level];
+    const struct esk_spline_tile *open = &series->spline.tiles.tile[level];
     uint16_t count = open->open_count;
     if (count == 0 || count >= room ||
         esk_ring_read(&series->log.ring, open->open_position, page, true) !=
@@ -41,7 +41,7 @@ static uint16_t tile_load(struct esk_series *series, uint8_t level,
 /// none (`merged` 0) closes the open one.
 static void tile_head(const struct esk_series *series, uint8_t *page,
                       uint8_t level, uint16_t merged) {
-    const struct esk_spline_tile *levels = series->spline.tile;
+    const struct esk_spline_tile *levels = series->spline.tiles.tile;
     uint32_t previous = merged == 0 ? levels[level].open_position
                                     : levels[level].closed_position;
     page[ESK_INDEX_LEVEL] = level;
@@ -132,24 +132,29 @@ bool esk_series_tiles_save(struct esk_series *series) {
            esk_spline_unsaved(&series->spline, level) < before;
 }
 
-int esk_series_tiles_find(struct esk_series *series, esk_key key,
-                          struct esk_spline_hit *hit) {
-    int status = ESK_OK;
-    for (uint8_t i = 0; i < LEVELS_MAX && status == ESK_OK && hit->level > 0;
-         i++) {
+void esk_series_tiles_find(struct esk_series *series, esk_key key,
+                           uint32_t *position) {
+    struct esk_spline_hit hit;
+    int status = esk_spline_find_tile(&series->spline, key, &hit);
+    for (uint8_t i = 0; i < LEVELS_MAX && status == ESK_OK; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        uint8_t level = (uint8_t)(hit->level - 1);
-        ESK_TRY(esk_series_pin(series, &series->log.ring, hit->position, &page,
-                               &frame));
+        uint8_t level = (uint8_t)(hit.level - 1);
+        if (esk_series_pin(series, &series->log.ring, hit.position, &page,
+                           &frame) != ESK_OK) {
+            return;
+        }
         const uint8_t *knots = esk_series_tile_knots(series, page, level);
         status = ESK_NOT_FOUND;
         if (knots != NULL) {
             status = esk_spline_find_in(&series->spline, knots,
                                         esk_load_u16(page + ESK_INDEX_KNOTS),
-                                        level, key, hit);
+                                        level, key, &hit);
         }
         esk_pool_unpin(&series->pool, frame);
+        if (status == ESK_OK && level == 0) {
+            *position = hit.position;
+            return;
+        }
     }
-    return hit->level == 0 ? status : ESK_NOT_FOUND;
 }
