@@ -55,9 +55,9 @@
 #define ESK_SHAPE_REFUSES true
 #endif
 
-/// The number of breaks of a log: `value`, but 0 in a program with a shape,
-/// because a break changes the table's descriptor.
-#define ESK_SHAPED_BREAKS(value) ESK_SHAPED(0u, value)
+/// The breaks of a log: `value`, but NULL in a program with a shape, because a
+/// break changes the table's descriptor.
+#define ESK_SHAPED_BREAKS(value) ESK_SHAPED(NULL, value)
 
 static inline const struct esk_geometry *
 esk_volume_geometry(const struct esk_volume *volume) {

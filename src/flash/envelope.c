@@ -69,23 +69,17 @@ static void closing_write(const struct esk_envelope *envelope, uint8_t kind,
     closing[ESK_ENVELOPE_TABLE] = envelope->table;
 }
 
-static bool closing_names(const struct esk_envelope *envelope,
+static ESK_APART bool closing_names(const struct esk_envelope *envelope,
                           const uint8_t *closing) {
     return (closing[ESK_ENVELOPE_KIND] == envelope->kind ||
             envelope->kind == ESK_KIND_ANY) &&
            closing[ESK_ENVELOPE_TABLE] == envelope->table;
 }
 
-const struct esk_break *esk_envelope_break(const struct esk_envelope *envelope,
-                                           uint32_t position) {
-    const struct esk_break *at = envelope->breaks;
-    for (uint8_t i = ESK_SHAPED_BREAKS(envelope->break_count); i > 0; i--) {
-        if (position < at->start) {
-            return at;
-        }
-        at++;
-    }
-    return NULL;
+const struct esk_break *
+esk_envelope_break(const struct esk_envelope *envelope, uint32_t position) {
+    const struct esk_breaks *breaks = ESK_SHAPED_BREAKS(envelope->breaks);
+    return breaks == NULL ? NULL : breaks->behind(breaks, position);
 }
 
 uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
@@ -104,7 +98,7 @@ static bool elements_fit(const struct esk_envelope *envelope,
     if (envelope->unit == 1) {
         return count <= room;
     }
-    uint16_t unit = ESK_SHAPED_BREAKS(envelope->break_count) == 0
+    uint16_t unit = ESK_SHAPED_BREAKS(envelope->breaks) == NULL
                         ? envelope->unit
                         : esk_envelope_unit(envelope, page);
     return (uint32_t)count * unit <= room;

@@ -28,6 +28,9 @@
 #include "esker/device.h"
 #include "flash/envelope_format.h"
 
+/// Most breaks of a log.
+enum { ESK_BREAKS_MAX = 4 };
+
 /// No page's kind: an envelope with it accepts pages of any kind.
 enum { ESK_KIND_ANY = 0 };
 
@@ -40,17 +43,26 @@ struct esk_break {
     uint16_t unit;  ///< bytes of an element before `end`
 };
 
+/// All breaks of a log.
+struct esk_breaks {
+    /// The first break after `position`; NULL: none. A program without breaks
+    /// does not link it.
+    const struct esk_break *(*behind)(const struct esk_breaks *breaks,
+                                      uint32_t position);
+    uint8_t count;
+    struct esk_break at[ESK_BREAKS_MAX]; ///< the oldest first
+};
+
 /// What a valid page must have, and its layout.
 struct esk_envelope {
-    const struct esk_break *breaks; ///< of the log, the oldest first
-    uint32_t seed;                  ///< start value of the checksum
+    const struct esk_breaks *breaks; ///< of the log; NULL: none
+    uint32_t seed;                   ///< start value of the checksum
     uint16_t page_bytes;
     uint16_t unit;    ///< bytes an element, for seals
     uint8_t checksum; ///< enum esk_checksum
     uint8_t kind;     ///< enum esk_page_kind
     uint8_t table;
     uint8_t erased_value;
-    uint8_t break_count;
 };
 
 /// The first break after `position`; NULL: none.

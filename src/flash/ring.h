@@ -76,11 +76,10 @@ struct esk_ring_config {
     uint32_t block;  ///< first block of the run
     uint32_t blocks; ///< at least 2
     uint32_t seed;
-    uint32_t tail_hint;             ///< positions below are dropped
-    uint16_t unit;                  ///< bytes an element, for seals
-    const struct esk_break *breaks; ///< of the log, borrowed
-    uint8_t break_count;
-    uint8_t kind; ///< enum esk_page_kind
+    uint32_t tail_hint;              ///< positions below are dropped
+    uint16_t unit;                   ///< bytes an element, for seals
+    const struct esk_breaks *breaks; ///< of the log, borrowed; NULL: none
+    uint8_t kind;                    ///< enum esk_page_kind
     uint8_t table;
     uint8_t ahead;
     bool refuse;
@@ -100,7 +99,7 @@ static inline bool esk_ring_refuses(const struct esk_ring *ring) {
 
 /// Whether the log was broken off.
 static inline bool esk_ring_is_broken(const struct esk_ring *ring) {
-    return ESK_SHAPED_BREAKS(ring->region.envelope.break_count) > 0;
+    return ESK_SHAPED_BREAKS(ring->region.envelope.breaks) != NULL;
 }
 
 /// Bytes of an element.

@@ -431,7 +431,6 @@ ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->region.envelope.erased_value = geometry->erased_value;
     if (ESK_SHAPED(false, true)) {
         ring->region.envelope.breaks = config->breaks;
-        ring->region.envelope.break_count = config->break_count;
     }
 }
 

@@ -47,12 +47,12 @@ enum esk_series_dirty {
 struct esk_arena;
 struct esk_series_memory;
 
+/// The part of breaks, followed by a row with the values of new columns.
 struct esk_series_break_list {
+    struct esk_breaks log;
     uint32_t journal; ///< no sync journal position below has a page
     uint32_t index;   ///< knots of index pages below are not used
     uint32_t ordinal; ///< of the first row after the last break
-    uint8_t count;
-    struct esk_break at[ESK_SERIES_BREAKS_MAX]; ///< the oldest first
 };
 
 /// The index log: its ring, and the parts of its next pages that are in RAM.
@@ -100,8 +100,7 @@ struct esk_series {
     uint16_t sealed_count; ///< rows of the write page that a sync made durable
     uint16_t var_used;     ///< bytes in the var page
     uint16_t var_sealed;   ///< of these, sealed on the medium
-    struct esk_series_break_list *breaks; ///< NULL without that part
-    uint8_t *row; ///< a row with the values of new columns; NULL: none
+    struct esk_series_break_list *breaks;        ///< NULL without that part
     uint8_t column_numbers[ESK_INDEX_COUNT_MAX]; ///< of the indexed columns
 
     /* With a key index. */
@@ -136,6 +135,11 @@ esk_parts(const struct esk_series *series) {
 /// 1 if consecutive rows may have the same key, else 0.
 static inline uint8_t esk_keys_repeat(const struct esk_series *series) {
     return esk_shape(series)->keys_repeat ? 1 : 0;
+}
+
+/// The row behind the breaks.
+static inline uint8_t *esk_break_row(struct esk_series_break_list *list) {
+    return (uint8_t *)(list + 1);
 }
 
 /// Whether the log has a break after a row that can still be there.

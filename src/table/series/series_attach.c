@@ -90,12 +90,10 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->journal = info->blocks[ESK_REGION_SYNC] > 0
                           ? esk_arena_take(arena, sizeof *memory->journal)
                           : NULL;
-    memory->breaks = NULL;
-    memory->row = NULL;
-    if (parts->breaks != NULL) {
-        memory->breaks = esk_arena_take(arena, sizeof *memory->breaks);
-        memory->row = esk_arena_take(arena, info->row_bytes);
-    }
+    memory->breaks =
+        parts->breaks != NULL
+            ? esk_arena_take(arena, sizeof *memory->breaks + info->row_bytes)
+            : NULL;
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
@@ -124,7 +122,7 @@ void esk_series_make(const struct esk_arena *arena,
     struct esk_series *series = memory->series;
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     uint8_t *page = memory->filled;
-    memset(series, 0, state_bytes(parts));
+    memset(series, 0, (size_t)(page - (uint8_t *)series));
     esk_table_make(&series->table, volume, info->id, arena);
     series->parts = parts;
     series->shape = *shape;
@@ -138,22 +136,14 @@ void esk_series_make(const struct esk_arena *arena,
         page += page_bytes;
         series->log.run_page = page;
     }
-    if (parts->breaks != NULL) {
-        series->breaks = memory->breaks;
-        series->row = memory->row;
-        memset(series->breaks, 0, sizeof *series->breaks);
-    }
+    series->breaks = memory->breaks;
     series->floor = (esk_key)options->floor_key;
     if (shape->var_offset != ESK_SERIES_NO_VAR) {
         page += page_bytes;
         series->var_page = page;
         series->var = memory->var;
-        memset(series->var, 0, sizeof *series->var);
     }
-    if (info->blocks[ESK_REGION_SYNC] > 0) {
-        series->journal = memory->journal;
-        memset(series->journal, 0, sizeof *series->journal);
-    }
+    series->journal = memory->journal;
     if (parts->keys != NULL) {
         series->key_memory = memory->knots;
         parts->keys->init(series, key_index_bytes(config),
@@ -234,16 +224,15 @@ static ESK_APART int rings_mount(struct esk_series *series,
         .ahead = ahead,
         .refuse = options->full_policy == ESK_FULL_REFUSE,
     };
-    if (esk_parts(series)->breaks != NULL) {
-        config.breaks = series->breaks->at;
-        config.break_count = series->breaks->count;
+    if (esk_parts(series)->breaks != NULL && series->breaks->log.count > 0) {
+        config.breaks = &series->breaks->log;
     }
     ESK_TRY(esk_series_ring_mount(series, &series->data, &config, info,
                                   ESK_REGION_DATA, page));
     if (esk_is_broken(series)) {
         ESK_TRY(esk_parts(series)->breaks->mounted(series, page));
     }
-    config.break_count = 0;
+    config.breaks = NULL;
     if (esk_sync_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->sync->mount(series, &config, info, page));
     }

@@ -42,19 +42,21 @@ static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
         .unit = behind != NULL ? behind->unit : esk_shape(series)->row_bytes,
     };
     memset(list, 0, sizeof *list);
-    for (uint8_t i = 0; i < old->count; i++) {
-        if (old->at[i].start > series->data.tail && old->at[i].start < end) {
-            list->at[list->count] = old->at[i];
-            list->count++;
+    list->log.behind = esk_series_break_behind;
+    for (uint8_t i = 0; i < old->log.count; i++) {
+        if (old->log.at[i].start > series->data.tail &&
+            old->log.at[i].start < end) {
+            list->log.at[list->log.count] = old->log.at[i];
+            list->log.count++;
         }
     }
     if (made.start > series->data.tail) {
-        if (list->count == ESK_SERIES_BREAKS_MAX ||
+        if (list->log.count == ESK_SERIES_BREAKS_MAX ||
             made.start > esk_ring_position_max(&series->data)) {
             return ESK_E_LIMIT;
         }
-        list->at[list->count] = made;
-        list->count++;
+        list->log.at[list->log.count] = made;
+        list->log.count++;
     }
     list->journal =
         esk_sync_ring(series) != NULL ? esk_sync_ring(series)->head : 0;
@@ -70,8 +72,8 @@ static uint8_t list_store(const struct esk_series_break_list *list,
     esk_store_u32(option + ESK_OPTION_BREAKS_INDEX, list->index);
     esk_store_u32(option + ESK_OPTION_BREAKS_ORDINAL, list->ordinal);
     option += ESK_OPTION_BREAKS_HEAD;
-    for (uint8_t i = 0; i < list->count; i++) {
-        const struct esk_break *at = &list->at[i];
+    for (uint8_t i = 0; i < list->log.count; i++) {
+        const struct esk_break *at = &list->log.at[i];
         esk_store_u32(option + ESK_OPTION_BREAK_END, at->end);
         esk_store_u32(option + ESK_OPTION_BREAK_START, at->start);
         esk_store_u16(option + ESK_OPTION_BREAK_COUNT, at->count);
@@ -79,7 +81,7 @@ static uint8_t list_store(const struct esk_series_break_list *list,
         option += ESK_OPTION_BREAK_BYTES;
     }
     return (uint8_t)(ESK_OPTION_BREAKS_HEAD +
-                     list->count * ESK_OPTION_BREAK_BYTES);
+                     list->log.count * ESK_OPTION_BREAK_BYTES);
 }
 
 int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
@@ -112,7 +114,8 @@ int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
     esk_pool_give(&series->pool, frame);
     if (status == ESK_OK) {
         *series->breaks = list;
-        series->data.region.envelope.break_count = list.count;
+        series->data.region.envelope.breaks =
+            list.log.count > 0 ? &series->breaks->log : NULL;
     }
     return status;
 }

@@ -18,6 +18,18 @@
 #include "table/series/series_rows.h"
 #include "volume/volume_format.h"
 
+const struct esk_break *esk_series_break_behind(const struct esk_breaks *breaks,
+                                                uint32_t position) {
+    const struct esk_break *at = breaks->at;
+    for (uint8_t i = breaks->count; i > 0; i--) {
+        if (position < at->start) {
+            return at;
+        }
+        at++;
+    }
+    return NULL;
+}
+
 int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,
                            uint16_t row_bytes,
                            struct esk_series_break_list *list) {
@@ -26,16 +38,17 @@ int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,
     }
     uint8_t count = (uint8_t)((unsigned)(bytes - ESK_OPTION_BREAKS_HEAD) /
                               ESK_OPTION_BREAK_BYTES);
+    list->log.behind = esk_series_break_behind;
     list->journal = esk_load_u32(option + ESK_OPTION_BREAKS_SYNC);
     list->index = esk_load_u32(option + ESK_OPTION_BREAKS_INDEX);
     list->ordinal = esk_load_u32(option + ESK_OPTION_BREAKS_ORDINAL);
-    list->count = count;
+    list->log.count = count;
     uint32_t start = 0;
     uint16_t unit = 1;
     for (uint8_t i = 0; i < count; i++) {
         const uint8_t *from =
             option + ESK_OPTION_BREAKS_HEAD + i * ESK_OPTION_BREAK_BYTES;
-        struct esk_break *at = &list->at[i];
+        struct esk_break *at = &list->log.at[i];
         at->end = esk_load_u32(from + ESK_OPTION_BREAK_END);
         at->start = esk_load_u32(from + ESK_OPTION_BREAK_START);
         at->count = esk_load_u16(from + ESK_OPTION_BREAK_COUNT);
@@ -85,7 +98,7 @@ static int breaks_open(struct esk_series *series,
     uint8_t option[ESK_OPTION_BREAKS_HEAD +
                    ESK_SERIES_BREAKS_MAX * ESK_OPTION_BREAK_BYTES];
     uint16_t bytes = 0;
-    ESK_TRY(defaults_read(volume, info, series->row, page));
+    ESK_TRY(defaults_read(volume, info, esk_break_row(list), page));
     ESK_TRY(esk_catalog_option(volume, info, ESK_OPTION_BREAKS, option,
                                sizeof option, &bytes, page));
     if (bytes == 0) {
@@ -93,13 +106,16 @@ static int breaks_open(struct esk_series *series,
     }
     ESK_TRY(esk_series_breaks_load(option, (uint16_t)(bytes - ESK_OPTION_HEAD),
                                    info->row_bytes, list));
-    return list->count == 0 || narrow_fits(series, list->at[0].unit)
+    return list->log.count == 0 || narrow_fits(series, list->log.at[0].unit)
                ? ESK_OK
                : ESK_E_CORRUPT;
 }
 
+_Static_assert((int)ESK_BREAKS_MAX == (int)ESK_SERIES_BREAKS_MAX,
+               "one limit of breaks");
+
 static uint32_t last_start(const struct esk_series_break_list *list) {
-    return list->at[list->count - 1].start;
+    return list->log.at[list->log.count - 1].start;
 }
 
 static void newest_found(struct esk_series *series, uint32_t end) {
@@ -117,7 +133,7 @@ static int breaks_mounted(struct esk_series *series, uint8_t *page) {
 static void row_widen(const struct esk_series *series, uint8_t *row,
                       const uint8_t *bytes, uint16_t width) {
     memcpy(row, bytes, width);
-    memcpy(row + width, series->row + width,
+    memcpy(row + width, esk_break_row(series->breaks) + width,
            (size_t)(esk_shape(series)->row_bytes - width));
 }
 

@@ -14,7 +14,6 @@ struct esk_series_memory {
     struct esk_ring *var;
     struct esk_ring *journal;
     struct esk_series_break_list *breaks;
-    uint8_t *row;    ///< as struct esk_series
     uint8_t *filled; ///< pages that are being filled: rows, runs, values
     uint8_t *pool;
     uint16_t aside; ///< offset in `filled`: scratch until a page is pinned
@@ -72,6 +71,10 @@ int esk_series_ring_mount(struct esk_series *series, struct esk_ring *ring,
                           uint8_t *page);
 
 /* series_breaks.c */
+
+/// As esk_breaks.behind.
+const struct esk_break *esk_series_break_behind(const struct esk_breaks *breaks,
+                                                uint32_t position);
 
 /// Decodes the breaks in the `bytes` bytes of `option`, for a table with rows
 /// of `row_bytes` bytes. Returns ESK_OK; ESK_E_CORRUPT.
