@@ -54,22 +54,23 @@
                     ESK_ARENA_PIECE((uint32_t)(frames) * (page_bytes)) +       \
                     ESK_ARENA_PIECE(6u * ((frames) - 1u)) + (parts_bytes))
 #define ESK_SERIES_HANDLE_BYTES                                                \
-    (ESK_BY_POINTER(194, 248, 368) +                                           \
+    (ESK_BY_POINTER(191, 240, 360) +                                           \
      ESK_BY_POINTER(2, 3, 2) * (uint32_t)sizeof(esk_key))
 
 /// One of: esk_series_part_keys with esk_series_part_log, esk_series_part_keys
 /// alone, esk_series_part_samples.
 /// key_index_bytes  config.key_index_bytes, not 0: 256.
 #define ESK_SERIES_LOG_BYTES(key_index_bytes)                                  \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(163, 176, 240) +                           \
-                     ESK_BY_POINTER(4, 10, 6) * (uint32_t)sizeof(esk_key)) +   \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(165, 184, 248) +                           \
+                     ESK_BY_POINTER(4, 8, 6) * (uint32_t)sizeof(esk_key)) +    \
      ESK_ARENA_PIECE(key_index_bytes))
 #define ESK_SERIES_KEYS_BYTES(key_index_bytes)                                 \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(37, 24, 40) +                              \
-                     ESK_BY_POINTER(3, 8, 6) * (uint32_t)sizeof(esk_key)) +    \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(40, 32, 48) +                              \
+                     ESK_BY_POINTER(3, 7, 6) * (uint32_t)sizeof(esk_key)) +    \
      ESK_ARENA_PIECE(key_index_bytes))
 #define ESK_SERIES_SAMPLES_BYTES(key_index_bytes)                              \
-    (ESK_ARENA_PIECE(sizeof(void *)) + ESK_ARENA_PIECE(key_index_bytes))
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(5, 8, 16)) +                               \
+     ESK_ARENA_PIECE(key_index_bytes))
 
 /// esk_series_part_breaks.
 #define ESK_SERIES_BREAKS_BYTES(row_bytes)                                     \

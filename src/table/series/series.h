@@ -105,6 +105,8 @@ struct esk_series {
 
     /* With a key index. */
     void *key_memory;
+    uint16_t key_bytes;      ///< at key_memory
+    uint8_t key_error_16ths; ///< as struct esk_series_config
     /* With the spline. */
     struct esk_spline spline;
 
@@ -345,9 +347,8 @@ typedef int esk_series_part_mount(struct esk_series *series,
 /// The key index.
 struct esk_series_keys {
     bool is_spline;
-    /// Makes the index empty, in the `bytes` bytes at series->key_memory.
-    void (*init)(struct esk_series *series, uint16_t bytes,
-                 uint8_t error_16ths);
+    /// Makes the index empty, in series->key_memory.
+    void (*init)(struct esk_series *series);
     /// Restores the index at mount; data.head may rise, and then the newest row
     /// is another. Returns ESK_OK; ESK_E_IO.
     int (*recover)(struct esk_series *series);
@@ -358,8 +359,6 @@ struct esk_series_keys {
     void (*guess)(struct esk_series *series, esk_key key, uint32_t *position);
     /// Drops entries below the tails.
     void (*trim)(struct esk_series *series);
-    /// Drops all entries, and starts again with the pages that are there.
-    void (*restart)(struct esk_series *series);
 };
 
 /// The index log.

@@ -146,8 +146,9 @@ void esk_series_make(const struct esk_arena *arena,
     series->journal = memory->journal;
     if (parts->keys != NULL) {
         series->key_memory = memory->knots;
-        parts->keys->init(series, key_index_bytes(config),
-                          config == NULL ? 0 : config->key_error_16ths);
+        series->key_bytes = key_index_bytes(config);
+        series->key_error_16ths = config == NULL ? 0 : config->key_error_16ths;
+        parts->keys->init(series);
     }
 }
 

@@ -127,8 +127,14 @@ static void break_end(struct esk_series *series) {
         esk_ring_drop(esk_sync_ring(series), esk_sync_ring(series)->head);
     }
     esk_pool_forget_all(&series->pool);
-    if (esk_parts(series)->keys != NULL) {
-        esk_parts(series)->keys->restart(series);
+    const struct esk_series_keys *keys = esk_parts(series)->keys;
+    if (keys != NULL) {
+        /* Entries of dropped rows may be above later keys. With a log the rows
+           before the break are found by a search. */
+        keys->init(series);
+        if (esk_parts(series)->log == NULL) {
+            (void)keys->recover(series);
+        }
     }
 }
 

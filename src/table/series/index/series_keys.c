@@ -10,10 +10,9 @@
 
 enum { SAMPLES_MAX = 64 };
 
-static void spline_init(struct esk_series *series, uint16_t bytes,
-                        uint8_t error_16ths) {
-    esk_spline_init(&series->spline, series->key_memory, bytes,
-                    esk_shape(series)->key_bytes, error_16ths);
+static void spline_init(struct esk_series *series) {
+    esk_spline_init(&series->spline, series->key_memory, series->key_bytes,
+                    esk_shape(series)->key_bytes, series->key_error_16ths);
     if (esk_parts(series)->log != NULL) {
         esk_parts(series)->log->init(series);
     }
@@ -57,20 +56,6 @@ static void pages_sample(struct esk_series *series) {
     }
 }
 
-/// Knots of rows before the break may be above later keys. With a log these
-/// rows are found by a search.
-static void keys_restart(struct esk_series *series) {
-    uint8_t error = series->spline.error_max;
-    uint16_t bytes = series->spline.bytes;
-    if (esk_parts(series)->log != NULL) {
-        bytes = (uint16_t)(bytes + series->spline.tiles.bytes);
-    }
-    spline_init(series, bytes, error == ESK_SPLINE_ERROR_MAX_16THS ? 0 : error);
-    if (esk_parts(series)->log == NULL) {
-        pages_sample(series);
-    }
-}
-
 static int keys_recover(struct esk_series *series) {
     if (esk_parts(series)->log != NULL) {
         ESK_TRY(esk_parts(series)->log->recover(series));
@@ -98,5 +83,4 @@ const struct esk_series_keys esk_series_part_keys = {
     .add = keys_add,
     .guess = spline_guess,
     .trim = spline_trim,
-    .restart = keys_restart,
 };

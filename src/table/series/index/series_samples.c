@@ -29,12 +29,11 @@ static struct samples *samples_of(const struct esk_series *series) {
     return series->key_memory;
 }
 
-static void samples_init(struct esk_series *series, uint16_t bytes,
-                         uint8_t error_16ths) {
+static void samples_init(struct esk_series *series) {
     struct samples *samples = samples_of(series);
-    (void)error_16ths;
     memset(samples, 0, sizeof *samples);
-    samples->most = (uint16_t)((bytes - sizeof *samples) / sizeof(esk_key));
+    samples->most =
+        (uint16_t)((series->key_bytes - sizeof *samples) / sizeof(esk_key));
 }
 
 /// Drops cells below the tail; if there are none, makes the cells twice as
@@ -137,18 +136,10 @@ static void samples_trim(struct esk_series *series) {
     (void)series; /* room_make does, when necessary */
 }
 
-static void samples_restart(struct esk_series *series) {
-    struct samples *samples = samples_of(series);
-    samples->count = 0;
-    samples->shift = 0;
-    (void)samples_recover(series);
-}
-
 const struct esk_series_keys esk_series_part_samples = {
     .init = samples_init,
     .recover = samples_recover,
     .add = samples_add,
     .guess = samples_guess,
     .trim = samples_trim,
-    .restart = samples_restart,
 };
