@@ -74,7 +74,7 @@
 
 /// esk_series_part_breaks.
 #define ESK_SERIES_BREAKS_BYTES(row_bytes)                                     \
-    ESK_ARENA_PIECE(ESK_BY_POINTER(63, 68, 72) + (row_bytes))
+    ESK_ARENA_PIECE(ESK_BY_POINTER(65, 72, 88) + (row_bytes))
 
 /// A variable column, and a sync journal.
 #define ESK_SERIES_VAR_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(66, 84, 112))

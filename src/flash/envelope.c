@@ -70,14 +70,14 @@ static void closing_write(const struct esk_envelope *envelope, uint8_t kind,
 }
 
 static ESK_APART bool closing_names(const struct esk_envelope *envelope,
-                          const uint8_t *closing) {
+                                    const uint8_t *closing) {
     return (closing[ESK_ENVELOPE_KIND] == envelope->kind ||
             envelope->kind == ESK_KIND_ANY) &&
            closing[ESK_ENVELOPE_TABLE] == envelope->table;
 }
 
-const struct esk_break *
-esk_envelope_break(const struct esk_envelope *envelope, uint32_t position) {
+const struct esk_break *esk_envelope_break(const struct esk_envelope *envelope,
+                                           uint32_t position) {
     const struct esk_breaks *breaks = ESK_SHAPED_BREAKS(envelope->breaks);
     return breaks == NULL ? NULL : breaks->behind(breaks, position);
 }

@@ -49,6 +49,9 @@ struct esk_breaks {
     /// does not link it.
     const struct esk_break *(*behind)(const struct esk_breaks *breaks,
                                       uint32_t position);
+    /// Reduces the count of the page at `position`, the last before a break.
+    void (*trim)(const struct esk_breaks *breaks, uint32_t position,
+                 uint8_t *page);
     uint8_t count;
     struct esk_break at[ESK_BREAKS_MAX]; ///< the oldest first
 };

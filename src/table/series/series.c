@@ -16,21 +16,16 @@ struct page_source {
 static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
-    const struct esk_break *behind =
-        esk_envelope_break(&region->envelope, source->position);
-    if (behind != NULL && source->position >= behind->end) {
-        return ESK_NOT_FOUND;
-    }
+    const struct esk_breaks *breaks =
+        ESK_SHAPED_BREAKS(region->envelope.breaks);
     bool verify =
         (esk_volume_flags(region->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = esk_region_read(region, tag, source->position, page, verify);
     if (status == ESK_E_CORRUPT) {
         esk_count(&region->stats->damaged);
     }
-    if (status == ESK_OK && behind != NULL &&
-        source->position + 1u == behind->end &&
-        esk_page_count(page) > behind->count) {
-        esk_store_u16(page + ESK_ENVELOPE_COUNT, behind->count);
+    if (status == ESK_OK && breaks != NULL) {
+        breaks->trim(breaks, source->position, page);
     }
     return status;
 }
@@ -38,7 +33,8 @@ static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame) {
     struct page_source source = {.ring = ring, .position = position};
-    if (position < ring->tail || position >= ring->head) {
+    if (position < ring->tail || position >= ring->head ||
+        esk_ring_gap(ring, position) != NULL) {
         return ESK_NOT_FOUND;
     }
     uint32_t tag = esk_ring_page(ring, position);

@@ -41,8 +41,7 @@ static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
         .count = count,
         .unit = behind != NULL ? behind->unit : esk_shape(series)->row_bytes,
     };
-    memset(list, 0, sizeof *list);
-    list->log.behind = esk_series_break_behind;
+    esk_series_breaks_init(list);
     for (uint8_t i = 0; i < old->log.count; i++) {
         if (old->log.at[i].start > series->data.tail &&
             old->log.at[i].start < end) {

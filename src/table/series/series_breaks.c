@@ -18,8 +18,8 @@
 #include "table/series/series_rows.h"
 #include "volume/volume_format.h"
 
-const struct esk_break *esk_series_break_behind(const struct esk_breaks *breaks,
-                                                uint32_t position) {
+static const struct esk_break *breaks_behind(const struct esk_breaks *breaks,
+                                             uint32_t position) {
     const struct esk_break *at = breaks->at;
     for (uint8_t i = breaks->count; i > 0; i--) {
         if (position < at->start) {
@@ -30,15 +30,30 @@ const struct esk_break *esk_series_break_behind(const struct esk_breaks *breaks,
     return NULL;
 }
 
+static void page_trim(const struct esk_breaks *breaks, uint32_t position,
+                      uint8_t *page) {
+    const struct esk_break *after = breaks_behind(breaks, position);
+    if (after != NULL && position + 1u == after->end &&
+        esk_page_count(page) > after->count) {
+        esk_store_u16(page + ESK_ENVELOPE_COUNT, after->count);
+    }
+}
+
+void esk_series_breaks_init(struct esk_series_break_list *list) {
+    memset(list, 0, sizeof *list);
+    list->log.behind = breaks_behind;
+    list->log.trim = page_trim;
+}
+
 int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,
                            uint16_t row_bytes,
                            struct esk_series_break_list *list) {
     if (bytes < ESK_OPTION_BREAKS_HEAD) {
         return ESK_E_CORRUPT;
     }
+    esk_series_breaks_init(list);
     uint8_t count = (uint8_t)((unsigned)(bytes - ESK_OPTION_BREAKS_HEAD) /
                               ESK_OPTION_BREAK_BYTES);
-    list->log.behind = esk_series_break_behind;
     list->journal = esk_load_u32(option + ESK_OPTION_BREAKS_SYNC);
     list->index = esk_load_u32(option + ESK_OPTION_BREAKS_INDEX);
     list->ordinal = esk_load_u32(option + ESK_OPTION_BREAKS_ORDINAL);

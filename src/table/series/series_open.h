@@ -72,9 +72,8 @@ int esk_series_ring_mount(struct esk_series *series, struct esk_ring *ring,
 
 /* series_breaks.c */
 
-/// As esk_breaks.behind.
-const struct esk_break *esk_series_break_behind(const struct esk_breaks *breaks,
-                                                uint32_t position);
+/// Makes a list without breaks.
+void esk_series_breaks_init(struct esk_series_break_list *list);
 
 /// Decodes the breaks in the `bytes` bytes of `option`, for a table with rows
 /// of `row_bytes` bytes. Returns ESK_OK; ESK_E_CORRUPT.
