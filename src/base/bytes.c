@@ -61,12 +61,26 @@ void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
 
 #endif
 
-ESK_APART bool esk_bytes_are(const uint8_t *bytes, uint16_t count,
-                             uint8_t value) {
+ESK_OUT_OF_LINE bool esk_bytes_are(const uint8_t *bytes, uint16_t count,
+                                   uint8_t value) {
     for (uint16_t i = 0; i < count; i++) {
         if (bytes[i] != value) {
             return false;
         }
+    }
+    return true;
+}
+
+ESK_OUT_OF_LINE bool esk_bytes_equal(const void *a, const void *b,
+                                     uint16_t count) {
+    const uint8_t *at = a;
+    const uint8_t *other = b;
+    for (; count > 0; count--) {
+        if (*at != *other) {
+            return false;
+        }
+        at++;
+        other++;
     }
     return true;
 }

@@ -139,6 +139,9 @@ static inline void esk_bytes_move(void *to, const void *from, uint16_t count) {
 void esk_bytes_move(void *to, const void *from, uint16_t count);
 #endif
 
+/// Whether the `count` bytes at `a` and at `b` are equal.
+bool esk_bytes_equal(const void *a, const void *b, uint16_t count);
+
 /// True when all `count` bytes equal `value`.
 bool esk_bytes_are(const uint8_t *bytes, uint16_t count, uint8_t value);
 

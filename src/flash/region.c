@@ -128,7 +128,7 @@ static int bytes_hold(const struct esk_region *region, esk_page_id page,
         bytes = bytes < sizeof piece ? bytes : (uint16_t)sizeof piece;
         int status = esk_region_peek(region, page, from, piece, bytes);
         bool same = wanted != NULL
-                        ? memcmp(piece, wanted + from, bytes) == 0
+                        ? esk_bytes_equal(piece, wanted + from, bytes)
                         : esk_bytes_are(piece, bytes,
                                         esk_envelope_erased(&region->envelope));
         if (status == ESK_OK && same) {

@@ -201,8 +201,8 @@ static int super_read(struct esk_volume *volume, esk_page_id id,
     if (status == ESK_E_IO || status == ESK_NOT_FOUND) {
         return status;
     }
-    if (memcmp(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
-               sizeof ESK_SUPER_MAGIC_TEXT) != 0) {
+    if (!esk_bytes_equal(page + ESK_SUPER_MAGIC, ESK_SUPER_MAGIC_TEXT,
+                         sizeof ESK_SUPER_MAGIC_TEXT)) {
         return ESK_E_FOREIGN;
     }
     return status == ESK_OK ? super_serve(volume, page) : status;
