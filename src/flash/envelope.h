@@ -50,8 +50,8 @@ struct esk_breaks {
     const struct esk_break *(*behind)(const struct esk_breaks *breaks,
                                       uint32_t position);
     /// Reduces the count of the page at `position`, the last before a break.
-    void (*trim)(const struct esk_breaks *breaks, uint32_t position,
-                 uint8_t *page);
+    void (*shorten)(const struct esk_breaks *breaks, uint32_t position,
+                    uint8_t *page);
     uint8_t count;
     struct esk_break at[ESK_BREAKS_MAX]; ///< the oldest first
 };

@@ -25,7 +25,7 @@ static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
         esk_count(&region->stats->damaged);
     }
     if (status == ESK_OK && breaks != NULL) {
-        breaks->trim(breaks, source->position, page);
+        breaks->shorten(breaks, source->position, page);
     }
     return status;
 }

@@ -367,7 +367,7 @@ struct esk_series_log {
     /// for its entries and two knots.
     bool (*fits)(const struct esk_series_shape *shape, uint16_t page_bytes);
     /// Makes the spline one with tiles.
-    void (*init)(struct esk_series *series);
+    void (*tiles_init)(struct esk_series *series);
     esk_series_part_mount *mount;
     int (*recover)(struct esk_series *series); ///< esk_series_recover
     /// Programs the run in RAM before a break of the log.

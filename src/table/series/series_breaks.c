@@ -30,8 +30,8 @@ static const struct esk_break *breaks_behind(const struct esk_breaks *breaks,
     return NULL;
 }
 
-static void page_trim(const struct esk_breaks *breaks, uint32_t position,
-                      uint8_t *page) {
+static void page_shorten(const struct esk_breaks *breaks, uint32_t position,
+                         uint8_t *page) {
     const struct esk_break *after = breaks_behind(breaks, position);
     if (after != NULL && position + 1u == after->end &&
         esk_page_count(page) > after->count) {
@@ -42,7 +42,7 @@ static void page_trim(const struct esk_breaks *breaks, uint32_t position,
 void esk_series_breaks_init(struct esk_series_break_list *list) {
     memset(list, 0, sizeof *list);
     list->log.behind = breaks_behind;
-    list->log.trim = page_trim;
+    list->log.shorten = page_shorten;
 }
 
 int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,

@@ -185,7 +185,7 @@ static bool pages_fit(const struct esk_series_shape *shape,
            ESK_INDEX_TILE_BODY + entries + knots <= page_bytes;
 }
 
-static void log_init(struct esk_series *series) {
+static void tiles_init(struct esk_series *series) {
     esk_spline_tiles_init(&series->spline);
 }
 
@@ -201,7 +201,7 @@ static int log_mount(struct esk_series *series, struct esk_ring_config *config,
 
 const struct esk_series_log esk_series_part_log = {
     .fits = pages_fit,
-    .init = log_init,
+    .tiles_init = tiles_init,
     .mount = log_mount,
     .recover = esk_series_recover,
     .end = log_end,

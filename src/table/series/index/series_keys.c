@@ -14,7 +14,7 @@ static void spline_init(struct esk_series *series) {
     esk_spline_init(&series->spline, series->key_memory, series->key_bytes,
                     esk_shape(series)->key_bytes, series->key_error_16ths);
     if (esk_parts(series)->log != NULL) {
-        esk_parts(series)->log->init(series);
+        esk_parts(series)->log->tiles_init(series);
     }
 }
 
