@@ -15,6 +15,7 @@ struct check {
     esk_key last;
     uint32_t ordinal;  ///< expected ordinal of the next page's first row
     uint32_t kept;     ///< data positions below may be erased already
+    uint32_t due;      ///< data positions from here on have to be there
     uint32_t values;   ///< value positions below may be erased already
     uint32_t previous; ///< the last valid one
     uint32_t unread;   ///< pages since then with bytes that are not valid
@@ -138,21 +139,53 @@ static void ordinal_check(struct check *check, uint32_t first) {
     check->unread = 0;
 }
 
-/// Counts blocks that are missing before the oldest page, at `oldest`, of a
-/// ring that has wrapped: blocks are dropped for those erased ahead, and a few
-/// in a row may have failed without a mark. How many rows they had is unknown.
+/// The position from which on the ring has to have pages: blocks are dropped
+/// for those erased ahead, and below the tail that the catalog has.
+static uint32_t kept_by_rule(struct esk_series *series, struct check *check) {
+    const struct esk_ring *ring = &series->data;
+    uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
+    uint32_t due = esk_ring_block_from(ring, ring->head) + AHEAD_MAX * pages;
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    struct esk_table_info info;
+    struct esk_series_options options = {.tail = 0};
+    due = due > esk_ring_pages(ring) ? due - esk_ring_pages(ring) : 0;
+    if (esk_ring_refuses(ring)) {
+        return UINT32_MAX;
+    }
+    if (series->floor == 0) {
+        return due;
+    }
+    int status = esk_pool_take(&series->pool, &page, &frame);
+    if (status == ESK_OK) {
+        status = esk_catalog_find(series->table.volume, series->table.id, &info,
+                                  page);
+        esk_pool_give(&series->pool, frame);
+    }
+    if (status == ESK_OK) {
+        status = esk_series_options(&info, &options);
+    }
+    check->failed = check->failed || status == ESK_E_IO;
+    if (status != ESK_OK) {
+        return UINT32_MAX;
+    }
+    return due > options.tail ? due : esk_ring_block_from(ring, options.tail);
+}
+
+/// Counts blocks that are missing before the page at `oldest`, of a ring that
+/// drops them: the first after the block that may be half erased. A few in a
+/// row may have failed without a mark. How many rows they had is unknown.
 static void oldest_check(const struct esk_series *series, uint32_t oldest,
                          struct check *check) {
     const struct esk_ring *ring = &series->data;
     uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
-    uint32_t due = esk_ring_block_from(ring, ring->head) + AHEAD_MAX * pages;
     uint32_t lost = 0;
-    if (esk_ring_refuses(ring) || series->floor != 0 ||
-        due <= esk_ring_pages(ring)) {
-        return;
-    }
-    for (due -= esk_ring_pages(ring); due + pages <= oldest; due += pages) {
-        lost += esk_ring_block_is_bad(ring, due) ? 0 : 1;
+    for (uint32_t due = check->due; due < oldest && due + pages <= oldest;
+         due += pages) {
+        lost += esk_ring_block_is_bad(ring, due) ||
+                        esk_ring_gap(ring, due + pages - 1u) != NULL
+                    ? 0
+                    : 1;
     }
     if (lost >= ESK_RING_WORN_MAX) {
         check->report->pages_damaged += lost * pages;
@@ -167,13 +200,15 @@ static void page_check(struct esk_series *series, uint8_t *page,
     uint16_t count = esk_page_count(page);
     bool again = check->known && first != check->ordinal;
 
-    if (check->report->pages == 0) {
-        oldest_check(series, esk_page_sequence(page), check);
+    uint32_t at = esk_page_sequence(page);
+    if (at >= check->kept &&
+        (check->report->pages == 0 || check->previous < check->kept)) {
+        oldest_check(series, at, check);
     }
     ordinal_check(check, first);
     rows_check(series, page, count, first, again, check);
     check->ordinal = first + count;
-    check->previous = esk_page_sequence(page);
+    check->previous = at;
     check->known = true;
     check->report->pages++;
 }
@@ -331,6 +366,7 @@ int esk_series_check(struct esk_series *series,
     if (esk_var_ring(series) != NULL) {
         values_begin(series, &check);
     }
+    check.due = kept_by_rule(series, &check);
     data_check(series, &check);
     if (esk_parts(series)->log != NULL) {
         index_check(series, &check);
