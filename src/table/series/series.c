@@ -34,7 +34,7 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame) {
     struct page_source source = {.ring = ring, .position = position};
     if (position < ring->tail || position >= ring->head ||
-        esk_ring_gap(ring, position) != NULL) {
+        (esk_ring_is_broken(ring) && esk_ring_gap(ring, position) != NULL)) {
         return ESK_NOT_FOUND;
     }
     uint32_t tag = esk_ring_page(ring, position);
