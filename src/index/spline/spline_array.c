@@ -73,8 +73,8 @@ uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
     return low;
 }
 
-ESK_HOST_FLAT uint16_t esk_spline_knot_rank(const struct esk_spline *spline,
-                                            esk_key key) {
+/// How many knots' keys are <= `key`.
+static uint16_t knot_rank(const struct esk_spline *spline, esk_key key) {
     return esk_spline_rank(spline, esk_spline_knot_at(spline, 0),
                            spline->level.count, esk_spline_knot_bytes(spline),
                            key);
@@ -84,7 +84,7 @@ ESK_HOST_FLAT int esk_spline_find(const struct esk_spline *spline, esk_key key,
                                   uint32_t *position) {
     struct esk_spline_entry low;
     struct esk_spline_entry high = spline->tip;
-    uint16_t rank = esk_spline_knot_rank(spline, key);
+    uint16_t rank = knot_rank(spline, key);
     if (rank == 0) {
         return ESK_NOT_FOUND;
     }

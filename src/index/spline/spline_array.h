@@ -37,9 +37,6 @@ bool esk_spline_array_has_room(const struct esk_spline *spline, uint8_t bytes);
 uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
                          uint16_t count, uint8_t entry_bytes, esk_key key);
 
-/// How many knots' keys are <= `key`.
-uint16_t esk_spline_knot_rank(const struct esk_spline *spline, esk_key key);
-
 /// The page to try first for a key between two knots, low.key <= key <
 /// high.key.
 uint32_t esk_spline_between(esk_key key, const struct esk_spline_entry *low,

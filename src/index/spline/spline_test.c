@@ -341,4 +341,43 @@ ESK_TEST(spline_thins_across_a_leap) {
     ESK_CHECK_INT(test_log.spline.error_16ths, ESK_SPLINE_ERROR_MAX_16THS);
 }
 
+ESK_TEST(spline_without_tiles_ends_before_their_fields) {
+    struct esk_spline spline;
+    uint8_t *tiles = (uint8_t *)&spline.tiles;
+    uint8_t memory[64];
+    memset(tiles, 0xA5, sizeof spline.tiles);
+    make_irregular(&test_points, 3000, 71);
+    esk_spline_init(&spline, memory, sizeof memory, 4, 0);
+    for (uint32_t i = 0; i < test_points.count; i++) {
+        while (esk_spline_add(&spline, test_points.key[i], i) == ESK_FULL) {
+            esk_spline_ease(&spline);
+        }
+        esk_spline_trim(&spline, i / 2);
+    }
+    for (size_t i = 0; i < sizeof spline.tiles; i++) {
+        ESK_CHECK_INT(tiles[i], 0xA5);
+    }
+}
+
+ESK_TEST(spline_without_tiles_keeps_its_bound_at_a_gap) {
+    struct esk_spline spline;
+    uint8_t memory[256];
+    uint32_t found = 0;
+    int drops = 0;
+    esk_spline_init(&spline, memory, sizeof memory, 4, 0);
+    for (uint32_t key = 1; key < 10; key++) {
+        ESK_CHECK_INT(esk_spline_add(&spline, key * key, key), ESK_OK);
+    }
+    uint8_t bound = spline.error_max;
+    while (esk_spline_add(&spline, 200, 0x20000) == ESK_FULL) {
+        esk_spline_ease(&spline);
+        drops++;
+    }
+    ESK_CHECK(drops > 0);
+    ESK_CHECK_INT(spline.error_max, bound);
+    ESK_CHECK_INT(esk_spline_find(&spline, 200, &found), ESK_OK);
+    ESK_CHECK_INT(found, 0x20000);
+    ESK_CHECK_INT(esk_spline_find(&spline, 81, &found), ESK_NOT_FOUND);
+}
+
 ESK_TEST_MAIN()
