@@ -153,6 +153,15 @@ def catalog_pages(image, superblock):
         yield next(filter(None, found), None)
 
 
+def newest_complete(image, found):
+    """Of the superblocks `found` the newest, unless only an older one has all
+    pages of its catalog."""
+    for superblock in found:
+        if all(catalog_pages(image, superblock)):
+            return superblock
+    return found[0]
+
+
 def streams(image, superblock):
     """The bytes of each descriptor whose pages are all there."""
     stream = None
@@ -247,7 +256,8 @@ def volume_of(data):
     found = superblocks(image)
     if not found:
         raise FormatError("no superblock at the end of a block")
-    newest = found[0].data
+    chosen = newest_complete(image, found)
+    newest = chosen.data
     if number(newest, 24, 2) != 1 or newest[26] > 2:
         raise FormatError("a version or a checksum that is not known")
     if number(newest, 36, 4) != 0:
@@ -256,6 +266,6 @@ def volume_of(data):
         raise FormatError("the image is not as long as its superblock says")
     if crc32c(0, newest[40:56]) != number(newest, 72, 4):
         raise FormatError("the seed is not that of the UUID")
-    tables = [table_of(stream) for stream in streams(image, found[0])]
+    tables = [table_of(stream) for stream in streams(image, chosen)]
     checksum = CHECKSUMS[newest[26]]
-    return Volume(image, checksum, tables, found[0].sequence)
+    return Volume(image, checksum, tables, chosen.sequence)
