@@ -46,7 +46,8 @@ struct esk_series_copy {
     bool has_before;      ///< false: it ends with the table
     bool pending;         ///< the row in `row` is to be appended yet
     bool has_last;
-    esk_key last; ///< of the row that was copied last
+    esk_key last;  ///< of the row that was copied last
+    uint32_t next; ///< ordinal that the row after it has if none is lost
 };
 
 /// Starts a copy of all rows of `from`. Returns as esk_series_cursor_open.

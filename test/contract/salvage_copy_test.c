@@ -48,6 +48,32 @@ ESK_TEST(copy_says_between_which_keys_rows_are_lost) {
     store_end(to);
 }
 
+ESK_TEST(copy_reports_no_loss_at_a_page_that_power_loss_tore) {
+    struct store *store = store_start(&media[0], ESK_CHECKSUM_CRC32C);
+    struct store *to = store_new(&media[0]);
+    struct esk_series_copy copy;
+    uint8_t row[16] = {0};
+    uint32_t pages = LOG_ROWS / ((256 - 16) / 12);
+    store_format(to, ESK_CHECKSUM_CRC32C);
+    tables_create(to);
+    tables_open(to);
+    page_spoil(store, data_page(store, "log", pages));
+    tables_open(store);
+    for (uint32_t key = LOG_ROWS + 1; key <= LOG_ROWS + 50; key++) {
+        log_row(row, key);
+        ESK_CHECK_INT(esk_series_append(store->log, row), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_copy_open(&copy, store->log), ESK_OK);
+    ESK_CHECK_INT(
+        esk_series_copy_step(&copy, store->log, to->log, row, NULL, 0, 10000),
+        ESK_END);
+    ESK_CHECK(copy.damaged > 0);
+    ESK_CHECK_INT(copy.gaps, 0);
+    ESK_CHECK_INT(copy.rows, LOG_ROWS + 50);
+    store_end(store);
+    store_end(to);
+}
+
 ESK_TEST(copy_goes_on_after_a_row_could_not_be_written) {
     struct store *store = store_start(&media[0], ESK_CHECKSUM_CRC32C);
     struct store *to = store_new(&media[0]);

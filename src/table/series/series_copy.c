@@ -79,10 +79,17 @@ static int row_copy(struct esk_series_copy *copy, struct esk_series *from,
     copy->rows++;
     esk_key key =
         esk_key_from_order(esk_shape(from)->key_type, esk_row_key(from, row));
-    int status =
-        copy->damaged != copy->cursor.damaged ? gap_note(copy, &key) : ESK_OK;
+    /* Ordinals show whether the skipped pages had rows, or power loss tore
+       them. */
+    uint32_t end = copy->cursor.end - copy->cursor.left;
+    bool follows = copy->has_last && end == copy->next + 1u;
+    int status = copy->damaged != copy->cursor.damaged && !follows
+                     ? gap_note(copy, &key)
+                     : ESK_OK;
+    copy->damaged = copy->cursor.damaged;
     copy->has_last = true;
     copy->last = key;
+    copy->next = end;
     return status;
 }
 
