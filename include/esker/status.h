@@ -22,8 +22,8 @@ enum esk_status {
     ESK_NOT_FOUND = 1,    ///< no such row, table, page or value
     ESK_END = 2,          ///< the cursor has no further row
     ESK_OUT_OF_ORDER = 3, ///< key not above the newest; nothing was stored
-    ESK_FULL = 4,         ///< no room, and the table's option is to refuse
-    ESK_EXISTS = 5,       ///< a row with that key is there already
+    ESK_FULL = 4,   ///< no room for the row: a tree, or a series that refuses
+    ESK_EXISTS = 5, ///< a row with that key is there already
 
     ESK_E_FOREIGN = -1,     ///< the medium has data that is no volume
     ESK_E_CORRUPT = -2,     ///< bytes on the medium are not valid
@@ -37,7 +37,7 @@ enum esk_status {
     ESK_E_STALE = -10,      ///< rows under the cursor were dropped: re-seek
     ESK_E_READ_ONLY = -11,  ///< the volume was mounted read-only
     ESK_E_WORN = -12,       ///< no block of the region takes a program
-    ESK_E_SCHEMA = -13,     ///< the schema cannot be stored; see esk_fault
+    ESK_E_SCHEMA = -13,     ///< cannot be stored, or is not the table's
     ESK_E_LIMIT = -14,      ///< more than this build or a count's type holds
     ESK_E_MEDIUM = -15,     ///< drivers: the medium reports a failure
     ESK_E_BUSY = -16,       ///< the table is open, or the arena taken

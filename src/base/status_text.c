@@ -44,7 +44,7 @@ const char *esk_status_text(int status) {
     case ESK_E_WORN:
         return "no block of the region can be programmed";
     case ESK_E_SCHEMA:
-        return "the schema cannot be stored";
+        return "the schema cannot be stored, or is not the table's";
     case ESK_E_LIMIT:
         return "a limit of the build or of a type is exceeded";
     case ESK_E_MEDIUM:

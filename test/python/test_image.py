@@ -248,6 +248,10 @@ def test_damage_of_the_catalog_is_reported(esker, image, command):
     assert done.status == 1, done
     assert "1 of 1 page not valid in either copy" in done.err
     assert "Traceback" not in done.err
+    done = esker("info", image)
+    assert done.status == 1, done
+    assert "no table can be read" in done.err
+    assert "import --create" not in done.out
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,8 @@ def answer(
             )
         if database.pages_damaged:
             warn(
-                f"{count(database.pages_damaged, 'page')} left out: not valid; "
-                "`esker info --check` shows the damage"
+                f"{count(database.pages_damaged, 'page')} left out: torn by "
+                "power loss, or damaged; `esker info --check` tells which"
             )
     return 0
 

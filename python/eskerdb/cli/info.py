@@ -57,8 +57,11 @@ def info(
             if not healthy:
                 warn(catalog_verdict(catalog))
         tables = volume.tables()
-        if not tables:
+        if not tables and volume.check().ok:
             out.print("\nno tables; `esker import --create` makes one")
+        elif not tables:
+            warn("no table can be read; `esker salvage` reads damaged images")
+            healthy = False
         for table in tables:
             healthy &= _table(out, volume, table, check, endurance)
     if not healthy:
@@ -86,7 +89,7 @@ def _volume(out: Console, image: Path, volume: Volume) -> None:
     table.add_row("checksum", volume.checksum)
     table.add_row(
         "catalog",
-        f"commit {volume.commit}, {volume.halves_whole} of 2 copies whole",
+        f"commit {volume.commit}, superblock valid in {volume.halves_whole} of 2 copies",
     )
     out.print(table)
 
