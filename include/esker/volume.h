@@ -229,10 +229,12 @@ struct esk_volume_shape {
 /// shape    borrowed for the call.
 /// arena    as for esk_volume_mount.
 /// Returns  ESK_OK; ESK_NOT_FOUND when both superblocks are blank, or the first
-///          one is torn; ESK_E_SCHEMA for another volume, or a catalog that was
-///          changed since; ESK_E_CORRUPT; ESK_E_IO; ESK_E_INVALID for other
-///          flags, or an arena that is NULL or not aligned; ESK_E_NO_MEMORY.
-/// Costs    2 page reads.
+///          one is torn, and the blocks behind the first half are blank;
+///          ESK_E_FOREIGN when they are not; ESK_E_SCHEMA for another volume,
+///          or a catalog that was changed since; ESK_E_CORRUPT; ESK_E_IO;
+///          ESK_E_INVALID for other flags, or an arena that is NULL or not
+///          aligned; ESK_E_NO_MEMORY.
+/// Costs    2 page reads; without a superblock at most 64 more.
 int esk_volume_attach(struct esk_volume *volume,
                       const struct esk_device *device, uint8_t flags,
                       const struct esk_volume_shape *shape, void *arena,

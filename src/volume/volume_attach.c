@@ -56,7 +56,12 @@ static int supers_look(struct esk_volume *volume,
     }
     /* One half is always complete, except after power loss in a stamp. */
     volume->half_valid = valid;
-    return valid != 0 ? ESK_OK : blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
+    if (valid != 0 || !blank) {
+        return valid != 0 ? ESK_OK : ESK_E_CORRUPT;
+    }
+    /* Power loss in a stamp may leave anything in the first half, and only
+       there: the second one is begun when the first is valid. */
+    return esk_volume_probe(volume, volume->half_blocks, ESK_PAGE_NONE, page);
 }
 
 int esk_volume_attach(struct esk_volume *volume,

@@ -11,12 +11,18 @@
 enum { ROWS = 400, META_BYTES = 1024 };
 
 static const struct esk_series_spec series_spec = {
-    .table = {.name = "log", .columns = level_columns, .column_count = 2},
+    .table = {.name = "log",
+              .columns = level_columns,
+              .column_count = 2,
+              .row_bytes = 6},
     .data_blocks = 20,
     .index_blocks = 6};
 
 static const struct esk_tree_spec tree_spec = {
-    .table = {.name = "map", .columns = level_columns, .column_count = 2},
+    .table = {.name = "map",
+              .columns = level_columns,
+              .column_count = 2,
+              .row_bytes = 6},
     .store = ESK_STORE_WANDERING,
     .blocks = 20};
 
@@ -177,6 +183,17 @@ ESK_TEST(volume_attached_and_stamped_is_the_one_that_was_formatted) {
         esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
         ESK_E_CORRUPT);
     ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, super / 8),
+                  ESK_OK);
+    /* The rows of a volume that lost its superblocks, or another system's data,
+       are not stamped over. */
+    esk_page_id second = (shape.half_blocks + 1) * 8;
+    ESK_CHECK_INT(esk_sim_poke(fixture.sim, second, 0, other, sizeof other),
+                  ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
+        ESK_E_FOREIGN);
+    ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_E_INVALID);
+    ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, second / 8),
                   ESK_OK);
     ESK_CHECK_INT(
         esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
