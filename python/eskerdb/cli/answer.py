@@ -75,7 +75,8 @@ def answer(
         if database.pages_damaged:
             warn(
                 f"{count(database.pages_damaged, 'page')} left out: torn by "
-                "power loss, or damaged; `esker info --check` tells which"
+                "power loss, or damaged; `esker info --check` shows whether "
+                "rows are missing"
             )
     return 0
 
