@@ -206,7 +206,8 @@ static inline void bench_create(struct bench_table *table,
     struct esk_series_spec spec = {
         .table = {.name = "series",
                   .columns = wide ? two : four,
-                  .column_count = wide ? 2 : 4},
+                  .column_count = wide ? 2 : 4,
+                  .row_bytes = wide ? 12 : 16},
         .indexes = &index,
         .index_count = shape->index_count,
     };

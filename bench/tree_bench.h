@@ -88,7 +88,10 @@ static inline void tree_create(struct tree_table *table,
          0},
     };
     struct esk_tree_spec spec = {
-        .table = {.name = "tree", .columns = columns, .column_count = 2},
+        .table = {.name = "tree",
+                  .columns = columns,
+                  .column_count = 2,
+                  .row_bytes = shape->row_bytes},
         .store = shape->store_id,
         .k_percent = shape->k_percent,
     };

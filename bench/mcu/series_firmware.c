@@ -87,7 +87,10 @@ static void create(void) {
     static const struct esk_index_spec index = {.column = 1,
                                                 .bitmap_bits = BITMAP_BITS};
     static const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = COLUMNS},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = COLUMNS,
+                  .row_bytes = sizeof(struct row)},
         .indexes = &index,
         .index_count = SERIES_INDEXES,
     };

@@ -63,7 +63,10 @@ static void create(void) {
         {"v3", "", ESK_TYPE_U32, 0, 0},
     };
     static const struct esk_tree_spec spec = {
-        .table = {.name = "tree", .columns = columns, .column_count = COLUMNS},
+        .table = {.name = "tree",
+                  .columns = columns,
+                  .column_count = COLUMNS,
+                  .row_bytes = sizeof(struct row)},
         .store = TREE_STORE_ID};
     static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE},
                                                     .checksum = TREE_CHECKSUM};

@@ -41,7 +41,10 @@ static uint8_t row[32];
 static int make(void) {
     struct esk_volume_config config = {.uuid = {1}};
     struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 3},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = 3,
+                  .row_bytes = sizeof(struct row)},
         .indexes = indexes,
         .index_count = 1,
         .data_blocks = 200,

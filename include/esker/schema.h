@@ -109,7 +109,7 @@ struct esk_table_spec {
     const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique
     const struct esk_column *columns;
     uint8_t column_count; ///< 1 .. ESK_COLUMN_COUNT_MAX
-    uint16_t row_bytes;   ///< sizeof the program's row; 0: not compared
+    uint16_t row_bytes;   ///< sizeof the program's row
     uint8_t key_column;   ///< which column is the key
     uint32_t version;     ///< of the schema: the program's own number for it
 };

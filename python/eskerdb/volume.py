@@ -736,6 +736,7 @@ def _fill_table(
         key_column=position_of(columns, key, name) if key else 0,
         version=version,
     )
+    spec.row_bytes = lib.esk_row_bytes(spec.columns, spec.column_count)
 
 
 def _row_of(

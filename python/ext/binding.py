@@ -45,6 +45,7 @@ struct esk_table_spec {
     const char *name;
     const struct esk_column *columns;
     uint8_t column_count;
+    uint16_t row_bytes;
     uint8_t key_column;
     uint32_t version;
     ...;

@@ -27,6 +27,7 @@ static const struct esk_series_spec spec = {
     .table = {.name = "log",
               .columns = columns,
               .column_count = 5,
+              .row_bytes = 18 + ESK_VAR_REF_BYTES,
               .key_column = 1,
               .version = 7},
     .indexes = indexes,
@@ -221,7 +222,10 @@ ESK_TEST(catalog_entry_runs_over_several_small_pages) {
         {.column = 3, .bitmap_bits = 64, .edges = edges[0], .edge_count = 63},
         {.column = 7, .bitmap_bits = 64, .edges = edges[1], .edge_count = 63}};
     struct esk_series_spec wanted = {
-        .table = {.name = "wide", .columns = many, .column_count = 40},
+        .table = {.name = "wide",
+                  .columns = many,
+                  .column_count = 40,
+                  .row_bytes = esk_row_bytes(many, 40)},
         .indexes = wide,
         .index_count = 2,
         .data_blocks = 2};
@@ -298,7 +302,7 @@ ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
                                 i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8, 0, 0};
     }
     wanted.table.columns = many;
-    wanted.table.column_count = ESK_COLUMN_COUNT_MAX;
+    table_columns(&wanted.table, ESK_COLUMN_COUNT_MAX);
     wanted.table.key_column = 0;
     wanted.index_count = 0;
     ESK_CHECK_INT(esk_series_create(&fixture.volume, &wanted, &fault),
@@ -345,7 +349,7 @@ ESK_TEST(catalog_gives_a_table_what_is_left_of_the_device) {
             struct esk_table_info info;
             struct esk_series_spec wanted = spec;
             ESK_CONTEXT("var %u, asked %u", with_var[i], asked);
-            wanted.table.column_count = with_var[i] ? 5 : 4;
+            table_columns(&wanted.table, with_var[i] ? 5 : 4);
             wanted.data_blocks = 0;
             wanted.run_pages = 0;
             wanted.index_blocks = asked;

@@ -114,7 +114,7 @@ uint8_t esk_schema_fault(const struct esk_table_spec *spec, uint16_t page_bytes,
             return kind;
         }
     }
-    if (spec->row_bytes != 0 && spec->row_bytes != row) {
+    if (spec->row_bytes != row) {
         fault->wanted = spec->row_bytes;
         fault->found = row;
         return ESK_FAULT_ROW_STRUCT;

@@ -12,9 +12,11 @@ static const struct esk_column columns[] = {
     {.name = "at", .type = ESK_TYPE_U32},
 };
 
-static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 1},
-    .data_blocks = 4};
+static const struct esk_series_spec spec = {.table = {.name = "log",
+                                                      .columns = columns,
+                                                      .column_count = 1,
+                                                      .row_bytes = 4},
+                                            .data_blocks = 4};
 
 static const struct esk_volume_config config = {.uuid = {1, 2, 3},
                                                 .tables_max = 2};

@@ -13,9 +13,11 @@ static const struct esk_column columns[] = {
     {.name = "heat", .unit = "degC", .type = ESK_TYPE_I16},
 };
 
-static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 2},
-    .data_blocks = 4};
+static const struct esk_series_spec spec = {.table = {.name = "log",
+                                                      .columns = columns,
+                                                      .column_count = 2,
+                                                      .row_bytes = 6},
+                                            .data_blocks = 4};
 
 static int mount(struct esk_fixture *fixture) {
     return esk_volume_mount(&fixture->volume, fixture->device, 0, TEST_SCRATCH);

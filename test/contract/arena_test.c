@@ -6,6 +6,7 @@
 #include "esker/esker.h"
 #include "port/ram/ram.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/table_columns.h"
 
 enum { SLACK = 63, BLOCKS = 160, BLOCK_PAGES = 8, PAGE_BYTES_MAX = 2048 };
 
@@ -43,14 +44,16 @@ static void start(uint16_t page_bytes, uint8_t flags, uint32_t arena_bytes) {
 
 static struct esk_series_spec spec_of(const char *name, uint8_t column_count,
                                       uint8_t index_count) {
-    return (struct esk_series_spec){.table = {.name = name,
-                                              .columns = columns,
-                                              .column_count = column_count},
-                                    .indexes = indexes,
-                                    .index_count = index_count,
-                                    .data_blocks = 20,
-                                    .index_blocks = 6,
-                                    .var_blocks = 6};
+    return (struct esk_series_spec){
+        .table = {.name = name,
+                  .columns = columns,
+                  .column_count = column_count,
+                  .row_bytes = esk_row_bytes(columns, column_count)},
+        .indexes = indexes,
+        .index_count = index_count,
+        .data_blocks = 20,
+        .index_blocks = 6,
+        .var_blocks = 6};
 }
 
 /// Whether `constant` is `bytes`, or at most `slack` bytes more.
@@ -165,10 +168,12 @@ ESK_TEST(arena_constants_of_a_tree_are_what_its_open_takes) {
         bool moves = i % 4 > 1;
         struct esk_tree_config open = {.store = named[i % 4], .frames = frames};
         struct esk_tree_config second = {.frames = frames};
-        struct esk_tree_spec spec = {
-            .table = {.name = "map", .columns = columns, .column_count = 3},
-            .store = stores[i % 4],
-            .blocks = 20};
+        struct esk_tree_spec spec = {.table = {.name = "map",
+                                               .columns = columns,
+                                               .column_count = 3,
+                                               .row_bytes = 16},
+                                     .store = stores[i % 4],
+                                     .blocks = 20};
         struct esk_table_info info;
         struct esk_tree *tree = NULL;
         struct esk_tree *reader = NULL;
@@ -325,6 +330,7 @@ ESK_TEST(arena_holds_what_an_open_reads_of_any_number_of_columns) {
             many[i].type = i + 1u == count ? ESK_TYPE_I8 : ESK_TYPE_U8;
         }
         spec.table.columns = many;
+        table_columns(&spec.table, count);
         spec.indexes = &last;
         start(128, 0, sizeof arena);
         ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);

@@ -76,7 +76,8 @@ static struct esk_series_spec spec_of(const struct subject *subject) {
     struct esk_series_spec spec = {
         .table = {.name = subject != NULL ? "it" : "other",
                   .columns = columns,
-                  .column_count = 3},
+                  .column_count = 3,
+                  .row_bytes = 18},
         .data_blocks = 8};
     if (subject == NULL) {
         return spec;
@@ -85,7 +86,7 @@ static struct esk_series_spec spec_of(const struct subject *subject) {
     spec.sync_blocks = subject->is_broken ? 2 : 0;
     spec.keys_repeat = subject->is_broken;
     if (subject->has_var) {
-        spec.table.column_count = 4;
+        table_columns(&spec.table, 4);
         spec.var_blocks = 4;
     }
     if (subject->has_index) {
@@ -96,10 +97,12 @@ static struct esk_series_spec spec_of(const struct subject *subject) {
 }
 
 static struct esk_tree_spec tree_spec_of(const struct subject *subject) {
-    struct esk_tree_spec spec = {
-        .table = {.name = "it", .columns = columns, .column_count = 3},
-        .store = subject->store_id,
-        .blocks = 14};
+    struct esk_tree_spec spec = {.table = {.name = "it",
+                                           .columns = columns,
+                                           .column_count = 3,
+                                           .row_bytes = 18},
+                                 .store = subject->store_id,
+                                 .blocks = 14};
     return spec;
 }
 

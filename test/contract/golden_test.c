@@ -60,7 +60,10 @@ static void table_make(struct esk_volume *volume) {
         {.column = 2, .bitmap_bits = 8},
     };
     const struct esk_series_spec spec = {
-        .table = {.name = "golden", .columns = columns, .column_count = 4},
+        .table = {.name = "golden",
+                  .columns = columns,
+                  .column_count = 4,
+                  .row_bytes = 10 + ESK_VAR_REF_BYTES},
         .indexes = indexes,
         .index_count = 2,
     };

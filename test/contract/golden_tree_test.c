@@ -69,10 +69,12 @@ static void image_make(const struct esk_device *device, size_t which) {
         {"key", "", ESK_TYPE_I16, 0, 0},
         {"text", "", ESK_TYPE_BYTES, 8, 0},
     };
-    const struct esk_tree_spec spec = {
-        .table = {.name = "golden", .columns = columns, .column_count = 2},
-        .store = images[which].id,
-        .k_percent = 60};
+    const struct esk_tree_spec spec = {.table = {.name = "golden",
+                                                 .columns = columns,
+                                                 .column_count = 2,
+                                                 .row_bytes = 10},
+                                       .store = images[which].id,
+                                       .k_percent = 60};
     struct esk_tree_config tree_config = {.store = images[which].store};
     struct esk_volume volume;
     struct esk_tree *tree = NULL;

@@ -22,14 +22,16 @@ ESK_TEST(series_between_calls_is_idle_and_its_rings_are_sound) {
     static const struct esk_geometry nor = ESK_NOR(80, 4, 256);
     for (uint8_t count = 2; count <= 3; count++) {
         struct esk_fixture fixture;
-        struct esk_series_spec spec = {.table = {.name = "idle",
-                                                 .columns = columns,
-                                                 .column_count = count},
-                                       .indexes = indexes,
-                                       .index_count = count == 3 ? 1 : 0,
-                                       .data_blocks = 12,
-                                       .index_blocks = 4,
-                                       .var_blocks = 8};
+        struct esk_series_spec spec = {
+            .table = {.name = "idle",
+                      .columns = columns,
+                      .column_count = count,
+                      .row_bytes = esk_row_bytes(columns, count)},
+            .indexes = indexes,
+            .index_count = count == 3 ? 1 : 0,
+            .data_blocks = 12,
+            .index_blocks = 4,
+            .var_blocks = 8};
         fixture_start(&fixture, &nor, NULL);
         fixture_create(&fixture, &spec);
         fixture_open(&fixture, "idle", NULL);

@@ -85,6 +85,7 @@ struct spec_case {
     int status;
     uint8_t fault;
     bool no_columns;
+    bool no_row;
     bool with_index;
 };
 
@@ -159,6 +160,7 @@ static const struct spec_case spec_cases[] = {
     SPEC_COLUMNS(flags_unknown, ESK_FAULT_COLUMN_TYPE),
     SPEC_COLUMNS(flags_most, ESK_FAULT_COLUMN_TYPE),
     SPEC_FAULT(table.row_bytes, 13, ESK_FAULT_ROW_STRUCT),
+    {.no_row = true, .status = ESK_E_SCHEMA, .fault = ESK_FAULT_ROW_STRUCT},
     SPEC_FAULT(table.row_bytes, UINT16_MAX, ESK_FAULT_ROW_STRUCT),
     SPEC_FAULT(table.key_column, 4, ESK_FAULT_NO_KEY),
     SPEC_FAULT(table.key_column, 255, ESK_FAULT_NO_KEY),
@@ -219,9 +221,11 @@ static struct esk_series_spec case_spec(const struct spec_case *at,
     spec.table.name = "x";
     if (at->no_columns) {
         spec.table.columns = NULL;
-        spec.table.row_bytes = 0;
     }
     misuse_table(&spec.table, &says->table);
+    if (at->no_row) {
+        spec.table.row_bytes = 0;
+    }
     if (says->index_count != 0) {
         spec.indexes = says->indexes;
         spec.index_count = says->index_count;

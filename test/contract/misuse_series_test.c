@@ -254,8 +254,7 @@ static void keys_start(const struct key_type *type) {
     struct esk_series_spec spec = plain_spec();
     const uint64_t keys[] = {(uint64_t)type->least, 1, 2, type->most};
     spec.table.columns = &only;
-    spec.table.column_count = 1;
-    spec.table.row_bytes = 0;
+    table_columns(&spec.table, 1);
     misuse_start(&misuse_nor);
     ESK_CHECK_INT(esk_series_open_or_create(&series, &esk_series_parts_all,
                                             &misuse_volume, &spec, NULL, NULL),
@@ -362,25 +361,25 @@ ESK_TEST(series_gets_no_columns_that_cannot_be_added) {
     start(&misuse_nor);
     memcpy(wider, columns, sizeof columns);
     spec.columns = wider;
-    spec.row_bytes = 0;
     without.breaks = NULL;
 #define ADD(parts)                                                             \
     esk_series_add_columns(&misuse_volume, (parts), &spec, NULL, &fault)
-    spec.column_count = 3; /* fewer */
+    table_columns(&spec, 3); /* fewer */
     MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_COUNT);
-    spec.column_count = 4; /* the same */
+    table_columns(&spec, 4); /* the same */
     MISUSE(ADD(&esk_series_parts_all), ESK_OK);
-    spec.column_count = 5; /* a value */
+    table_columns(&spec, 5); /* a value */
     MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     wider[4] = columns[5];
+    table_columns(&spec, 5);
     MISUSE(ADD(&without), ESK_E_UNSUPPORTED);
     MISUSE(ADD(&esk_series_parts_all), ESK_E_BUSY);
     spec.row_bytes = 14;
     MISUSE(ADD(&esk_series_parts_all), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_STRUCT);
-    spec.row_bytes = 0;
+    table_columns(&spec, 5);
     spec.name = "none";
     MISUSE(ADD(&esk_series_parts_all), ESK_NOT_FOUND);
     spec.name = NULL;

@@ -197,9 +197,6 @@ static struct esk_tree_spec case_spec(const struct spec_case *at,
                                       const struct kind *kind) {
     const struct esk_tree_spec *says = &at->spec;
     struct esk_tree_spec spec = spec_of(kind, "x");
-    if (says->table.columns != NULL) {
-        spec.table.column_count = says->table.column_count;
-    }
     misuse_table(&spec.table, &says->table);
     spec.blocks = says->blocks != 0 ? says->blocks : spec.blocks;
     spec.store = says->store != 0 ? says->store : spec.store;

@@ -297,8 +297,7 @@ ESK_TEST(tree_takes_no_key_that_is_no_number) {
         start(&kinds[k]);
         tables_close();
         spec.table.columns = &ratio;
-        spec.table.column_count = 1;
-        spec.table.row_bytes = 0;
+        table_columns(&spec.table, 1);
         ESK_CHECK_INT(esk_tree_open_or_create(&tree, &misuse_volume, &spec,
                                               &kinds[k].config, NULL),
                       ESK_OK);

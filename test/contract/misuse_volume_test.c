@@ -431,8 +431,7 @@ ESK_TEST(volume_mounted_read_only_refuses_each_change) {
     wider[2].type = ESK_TYPE_U8;
     other = spec_of("log");
     other.table.columns = wider;
-    other.table.column_count = 3;
-    other.table.row_bytes = 0;
+    table_columns(&other.table, 3);
     MISUSE(esk_series_add_columns(&misuse_volume, &esk_series_parts_all,
                                   &other.table, NULL, NULL),
            ESK_E_READ_ONLY);

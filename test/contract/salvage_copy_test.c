@@ -224,10 +224,12 @@ ESK_TEST(copy_refuses_rows_of_another_width_and_closed_tables) {
     struct esk_tree_copy tree;
     uint8_t row[16];
     store_format(to, ESK_CHECKSUM_CRC32C);
-    struct esk_tree_spec wide = {
-        .table = {.name = "wide", .columns = log_columns, .column_count = 3},
-        .blocks = 16,
-        .store = ESK_STORE_WANDERING};
+    struct esk_tree_spec wide = {.table = {.name = "wide",
+                                           .columns = log_columns,
+                                           .column_count = 3,
+                                           .row_bytes = 12},
+                                 .blocks = 16,
+                                 .store = ESK_STORE_WANDERING};
     struct esk_tree_config config = {.store = &esk_store_wandering};
     ESK_CHECK_INT(esk_tree_create(&to->volume, &wide, NULL), ESK_OK);
     tables_create(to);

@@ -186,7 +186,10 @@ static void trees_create(struct store *store, uint8_t count, uint8_t columns) {
     for (uint8_t i = 0; i < count; i++) {
         char name[] = {(char)('a' + i), '\0'};
         struct esk_tree_spec spec = {
-            .table = {.name = name, .columns = many, .column_count = columns},
+            .table = {.name = name,
+                      .columns = many,
+                      .column_count = columns,
+                      .row_bytes = columns},
             .blocks = 16,
             .store = ESK_STORE_INPLACE,
         };

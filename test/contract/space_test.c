@@ -17,7 +17,10 @@ static const struct esk_column columns[] = {
 static const struct esk_index_spec value_index[] = {{.column = 1}};
 
 static const struct esk_series_spec log_spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 3},
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 3,
+              .row_bytes = 8 + ESK_VAR_REF_BYTES},
     .indexes = value_index,
     .index_count = 1,
     .data_blocks = 6,
@@ -143,7 +146,7 @@ ESK_TEST(space_of_a_program_without_an_index_log_has_none) {
     struct esk_series_spec spec = log_spec;
     struct esk_fixture fixture;
     struct esk_space space;
-    spec.table.column_count = 2;
+    table_columns(&spec.table, 2);
     spec.index_count = 0;
     spec.var_blocks = 0;
     fixture_start(&fixture, &media[0], NULL);

@@ -23,14 +23,19 @@ static const struct esk_column columns[] = {
     {.name = "note", .type = ESK_TYPE_VAR},
 };
 static const struct esk_series_spec series_spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 4},
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 4,
+              .row_bytes = 10 + ESK_VAR_REF_BYTES},
     .data_blocks = 12,
     .index_blocks = 6,
     .var_blocks = 6};
-static const struct esk_tree_spec tree_spec = {
-    .table = {.name = "map", .columns = columns, .column_count = 3},
-    .store = ESK_STORE_WANDERING,
-    .blocks = 20};
+static const struct esk_tree_spec tree_spec = {.table = {.name = "map",
+                                                         .columns = columns,
+                                                         .column_count = 3,
+                                                         .row_bytes = 10},
+                                               .store = ESK_STORE_WANDERING,
+                                               .blocks = 20};
 static const struct esk_tree_config tree_config = {.store =
                                                        &esk_store_wandering};
 static const struct esk_volume_config volume_config = {.tables_max = 2};

@@ -70,11 +70,13 @@ static void model_series_make(struct model *model, const struct shape *shape,
                                   ? ESK_MEDIUM_OVERWRITE
                                   : 0}};
     struct esk_volume_config volume = {.tables_max = 1};
-    struct esk_tree_spec spec = {
-        .table = {.name = "t", .columns = columns, .column_count = 2},
-        .store = shape->id,
-        .k_percent = plan->k_percent,
-        .blocks = plan->blocks_least};
+    struct esk_tree_spec spec = {.table = {.name = "t",
+                                           .columns = columns,
+                                           .column_count = 2,
+                                           .row_bytes = ROW_BYTES},
+                                 .store = shape->id,
+                                 .k_percent = plan->k_percent,
+                                 .blocks = plan->blocks_least};
     struct esk_tree_config config = {.store = shape->store, .frames = 8};
     struct esk_table_info info;
     struct esk_fault fault;

@@ -96,10 +96,12 @@ static int start(struct model *model, const struct small *small) {
                                   : 0},
         .erase_keeps = small->store <= ESK_STORE_JOURNALED};
     struct esk_volume_config volume = {.tables_max = 1};
-    struct esk_tree_spec spec = {
-        .table = {.name = "t", .columns = columns, .column_count = 2},
-        .store = small->store,
-        .blocks = small->blocks};
+    struct esk_tree_spec spec = {.table = {.name = "t",
+                                           .columns = columns,
+                                           .column_count = 2,
+                                           .row_bytes = small->row_bytes},
+                                 .store = small->store,
+                                 .blocks = small->blocks};
     struct esk_fault fault;
     memset(model, 0, sizeof *model);
     model->random = 88172645463325252u;

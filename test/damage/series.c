@@ -127,7 +127,9 @@ static int table_create(struct table *table) {
     struct esk_series_spec spec = {
         .table = {.name = "rows",
                   .columns = columns,
-                  .column_count = shape->has_var ? 4 : 3},
+                  .column_count = shape->has_var ? 4 : 3,
+                  .row_bytes = 6 + BODY_BYTES +
+                               (shape->has_var ? ESK_VAR_REF_BYTES : 0)},
         .indexes = &index,
         .index_count = shape->has_indexes ? 1 : 0,
         .full_policy = shape->drops ? ESK_FULL_DROP_OLDEST : ESK_FULL_REFUSE,

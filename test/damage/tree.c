@@ -121,7 +121,10 @@ static int tree_create(struct table *table) {
         {.name = "body", .type = ESK_TYPE_BYTES, .bytes = TREE_BODY_BYTES},
     };
     const struct esk_tree_spec spec = {
-        .table = {.name = "rows", .columns = columns, .column_count = 3},
+        .table = {.name = "rows",
+                  .columns = columns,
+                  .column_count = 3,
+                  .row_bytes = 6 + TREE_BODY_BYTES},
         .store = table->of->shape->store,
         .blocks = table->of->data_blocks,
     };

@@ -20,7 +20,10 @@ static const struct esk_index_spec plain_indexes[] = {
 };
 
 static const struct esk_series_spec plain_spec = {
-    .table = {.name = "plain", .columns = plain_columns, .column_count = 3},
+    .table = {.name = "plain",
+              .columns = plain_columns,
+              .column_count = 3,
+              .row_bytes = 9},
     .indexes = plain_indexes,
     .index_count = 2,
     .group_pages = 4,
@@ -37,6 +40,7 @@ static const struct esk_series_spec noted_spec = {
     .table = {.name = "noted",
               .columns = noted_columns,
               .column_count = 2,
+              .row_bytes = 8 + ESK_VAR_REF_BYTES,
               .key_column = 1},
     .full_policy = ESK_FULL_REFUSE,
     .data_blocks = 2,

@@ -64,6 +64,7 @@ static void table_make(struct esk_volume *volume, bool second, bool few) {
         .table = {.name = second ? "second" : "first",
                   .columns = second ? second_columns : first_columns,
                   .column_count = 2,
+                  .row_bytes = second ? 7 : 8,
                   .key_column = second ? 1 : 0},
         .store =
             (uint8_t)((overwrites ? ESK_STORE_INPLACE : ESK_STORE_WANDERING) +

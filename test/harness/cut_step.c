@@ -61,7 +61,10 @@ static int side_fill(struct esk_model_series *model, struct cut_side *side) {
 
 static int side_create(struct esk_model_series *model, struct cut_side *side) {
     struct esk_series_spec spec = {
-        .table = {.name = "side", .columns = side_columns, .column_count = 2},
+        .table = {.name = "side",
+                  .columns = side_columns,
+                  .column_count = 2,
+                  .row_bytes = 6},
         .data_blocks = 3,
         .index_blocks = 2,
     };

@@ -19,6 +19,7 @@
 #include "test/harness/esk_test.h"
 #include "test/harness/failing_device.h"
 #include "test/harness/media.h"
+#include "test/harness/table_columns.h"
 
 struct esk_fixture {
     struct esk_sim *sim;

@@ -19,7 +19,10 @@ static const struct esk_index_spec level_indexes[] = {
     {.column = 1, .bitmap_bits = 16}};
 
 static const struct esk_series_spec level_spec = {
-    .table = {.name = "log", .columns = level_columns, .column_count = 2},
+    .table = {.name = "log",
+              .columns = level_columns,
+              .column_count = 2,
+              .row_bytes = 6},
     .indexes = level_indexes,
     .index_count = 1,
     .data_blocks = 20,

@@ -12,6 +12,7 @@
 #include "port/ram/ram.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
+#include "test/harness/table_columns.h"
 
 enum {
     MISUSE_BLOCKS = 120,
@@ -94,9 +95,8 @@ static inline void misuse_table(struct esk_table_spec *table,
     table->name = says->name != NULL ? says->name : table->name;
     if (says->columns != NULL) {
         table->columns = says->columns;
-        table->row_bytes = 0;
-    }
-    if (says->column_count != 0) {
+        table_columns(table, says->column_count);
+    } else if (says->column_count != 0) {
         table->column_count = says->column_count;
     }
     if (says->row_bytes != 0) {

@@ -42,8 +42,7 @@ static inline struct esk_series_spec spec_of(const char *name) {
 
 static inline struct esk_series_spec plain_spec(void) {
     struct esk_series_spec spec = spec_of("plain");
-    spec.table.column_count = 4;
-    spec.table.row_bytes = 14;
+    table_columns(&spec.table, 4);
     spec.index_count = 0;
     return spec;
 }

@@ -61,8 +61,7 @@ static inline struct esk_tree_spec spec_of(const struct kind *kind,
 
 static inline struct esk_tree_spec other_spec(const struct kind *kind) {
     struct esk_tree_spec spec = spec_of(kind, "other");
-    spec.table.column_count = 2;
-    spec.table.row_bytes = 8;
+    table_columns(&spec.table, 2);
     return spec;
 }
 

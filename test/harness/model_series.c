@@ -87,6 +87,7 @@ static int table_create(struct esk_model_series *model) {
         .table = {.name = "log",
                   .columns = model->columns,
                   .column_count = model->column_count,
+                  .row_bytes = model->row_bytes,
                   .key_column = model->key_column},
         .indexes = table->index_count > 0 ? model->indexes : NULL,
         .index_count = table->index_count,

@@ -100,17 +100,19 @@ static int table_create(struct esk_model_tree *model) {
         {.name = "key", .type = table->key_type, .bytes = table->key_bytes},
         {.name = "pad", .type = ESK_TYPE_BYTES, .bytes = table->pad_bytes},
     };
+    uint8_t count = table->pad_bytes > 0 ? 3 : 2;
     struct esk_tree_spec spec = {
         .table = {.name = "model",
                   .columns = columns,
-                  .column_count = (uint8_t)(table->pad_bytes > 0 ? 3 : 2),
+                  .column_count = count,
+                  .row_bytes = esk_row_bytes(columns, count),
                   .key_column = 1},
         .store = table->store,
         .k_percent = table->k_percent,
         .blocks = table->blocks,
     };
     struct esk_fault fault = {.kind = 0};
-    model->row_bytes = esk_row_bytes(columns, spec.table.column_count);
+    model->row_bytes = spec.table.row_bytes;
     return esk_tree_create(&model->volume, &spec, &fault);
 }
 

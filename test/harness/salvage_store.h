@@ -88,7 +88,10 @@ static inline void store_format(struct store *store, uint8_t checksum) {
 
 static inline int log_create(struct store *store) {
     struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = log_columns, .column_count = 3},
+        .table = {.name = "log",
+                  .columns = log_columns,
+                  .column_count = 3,
+                  .row_bytes = 12},
         .indexes = log_index,
         .index_count = 1,
         .data_blocks = has_small_blocks(store) ? 100 : 14,
@@ -99,7 +102,10 @@ static inline int log_create(struct store *store) {
 
 static inline int notes_create(struct store *store) {
     struct esk_series_spec spec = {
-        .table = {.name = "notes", .columns = note_columns, .column_count = 2},
+        .table = {.name = "notes",
+                  .columns = note_columns,
+                  .column_count = 2,
+                  .row_bytes = 4 + ESK_VAR_REF_BYTES},
         .data_blocks = has_small_blocks(store) ? 40 : 8,
         .index_blocks = 6,
         .var_blocks = has_small_blocks(store) ? 40 : 8,
@@ -113,7 +119,10 @@ static inline bool is_overwritten(const struct store *store) {
 
 static inline int map_create(struct store *store) {
     struct esk_tree_spec spec = {
-        .table = {.name = "map", .columns = map_columns, .column_count = 2},
+        .table = {.name = "map",
+                  .columns = map_columns,
+                  .column_count = 2,
+                  .row_bytes = 8},
         .blocks = has_small_blocks(store) ? 80 : 16,
         .store =
             is_overwritten(store) ? ESK_STORE_INPLACE : ESK_STORE_WANDERING,

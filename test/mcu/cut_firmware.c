@@ -60,7 +60,10 @@ static void create(void) {
     };
     static const struct esk_index_spec index = {.column = 1, .bitmap_bits = 16};
     static const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 4},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = 4,
+                  .row_bytes = 16},
         .indexes = &index,
         .index_count = 1,
         .data_blocks = DATA_BLOCKS,

@@ -78,7 +78,10 @@ int fault_create(void) {
     };
     static const struct esk_index_spec index = {.column = 1, .bitmap_bits = 16};
     static const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 2},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = 2,
+                  .row_bytes = 8},
         .indexes = &index,
         .index_count = 1,
     };

@@ -102,9 +102,11 @@ int fault_create(void) {
         {"version", "", ESK_TYPE_U32, 0, 0},
         {"both", "", ESK_TYPE_U32, 0, 0},
     };
-    static const struct esk_tree_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 4},
-        .store = TREE_STORE_ID};
+    static const struct esk_tree_spec spec = {.table = {.name = "log",
+                                                        .columns = columns,
+                                                        .column_count = 4,
+                                                        .row_bytes = 16},
+                                              .store = TREE_STORE_ID};
     struct esk_fault fault;
     memset(certain, 0, sizeof certain);
     memset(tried, 0, sizeof tried);

@@ -70,10 +70,12 @@ static void create(void) {
         {"version", "", ESK_TYPE_U32, 0, 0},
         {"both", "", ESK_TYPE_U32, 0, 0},
     };
-    static const struct esk_tree_spec spec = {
-        .table = {.name = "tree", .columns = columns, .column_count = 4},
-        .store = TREE_STORE_ID,
-        .blocks = BLOCKS};
+    static const struct esk_tree_spec spec = {.table = {.name = "tree",
+                                                        .columns = columns,
+                                                        .column_count = 4,
+                                                        .row_bytes = 16},
+                                              .store = TREE_STORE_ID,
+                                              .blocks = BLOCKS};
     static const struct esk_volume_config format = {.uuid = {0xE5, 0xCE}};
     struct esk_fault fault;
     FIRMWARE_DO(

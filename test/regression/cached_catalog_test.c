@@ -48,10 +48,12 @@ static unsigned tables_find(void) {
 
 /// Creates or drops table `i`.
 static int table_change(unsigned i, bool there) {
-    struct esk_series_spec spec = {
-        .table = {.name = names[i], .columns = columns, .column_count = 2},
-        .data_blocks = 2,
-        .index_blocks = 2};
+    struct esk_series_spec spec = {.table = {.name = names[i],
+                                             .columns = columns,
+                                             .column_count = 2,
+                                             .row_bytes = 8},
+                                   .data_blocks = 2,
+                                   .index_blocks = 2};
     return there ? esk_volume_drop(&volume, names[i])
                  : esk_series_create(&volume, &spec, NULL);
 }

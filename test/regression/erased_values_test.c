@@ -15,7 +15,10 @@ static const struct esk_column columns[] = {
 };
 
 static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 2},
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 2,
+              .row_bytes = 4 + ESK_VAR_REF_BYTES},
     .data_blocks = 6,
     .index_blocks = 3,
     .var_blocks = 4};

@@ -274,9 +274,11 @@ static struct esk_fixture fixture;
 static int table_create(const char *name) {
     static const struct esk_column columns[] = {{"key", "", ESK_TYPE_U32, 0, 0},
                                                 {"v", "", ESK_TYPE_I32, 0, 0}};
-    struct esk_series_spec spec = {
-        .table = {.name = name, .columns = columns, .column_count = 2},
-        .data_blocks = 4};
+    struct esk_series_spec spec = {.table = {.name = name,
+                                             .columns = columns,
+                                             .column_count = 2,
+                                             .row_bytes = 8},
+                                   .data_blocks = 4};
     return esk_series_create(&fixture.volume, &spec, NULL);
 }
 

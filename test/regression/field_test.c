@@ -223,9 +223,11 @@ ESK_TEST(field_sync_after_every_one_of_1000_rows_keeps_value_queries_exact) {
 ESK_TEST(field_page_of_more_than_255_rows_is_used_to_the_last) {
     static const struct esk_column narrow[] = {
         {.name = "at", .type = ESK_TYPE_U16}};
-    static const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = narrow, .column_count = 1},
-        .data_blocks = 8};
+    static const struct esk_series_spec spec = {.table = {.name = "log",
+                                                          .columns = narrow,
+                                                          .column_count = 1,
+                                                          .row_bytes = 2},
+                                                .data_blocks = 8};
     struct esk_geometry geometry = fixture_nand;
     struct esk_fixture fixture;
     geometry.page_bytes = 2048;
@@ -261,7 +263,10 @@ ESK_TEST(field_key_space_ends_at_the_types_maximum) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         struct esk_column column = {.name = "at", .type = types[i].type};
         struct esk_series_spec spec = {
-            .table = {.name = "log", .columns = &column, .column_count = 1},
+            .table = {.name = "log",
+                      .columns = &column,
+                      .column_count = 1,
+                      .row_bytes = esk_type_bytes(types[i].type, 0)},
             .data_blocks = 4};
         struct esk_fixture fixture;
         start(&fixture, &fixture_nor, &spec);

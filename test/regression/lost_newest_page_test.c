@@ -12,12 +12,14 @@ static const struct esk_column columns[] = {
     {.name = "trace", .type = ESK_TYPE_BYTES, .bytes = 96},
 };
 
-static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 2},
-    .full_policy = ESK_FULL_REFUSE,
-    .run_pages = 5,
-    .data_blocks = 20,
-    .index_blocks = 4};
+static const struct esk_series_spec spec = {.table = {.name = "log",
+                                                      .columns = columns,
+                                                      .column_count = 2,
+                                                      .row_bytes = 100},
+                                            .full_policy = ESK_FULL_REFUSE,
+                                            .run_pages = 5,
+                                            .data_blocks = 20,
+                                            .index_blocks = 4};
 
 /// Appends rows until the newest page on the medium is the first after a run
 /// page. Returns how many rows that page has.

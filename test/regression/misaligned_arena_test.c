@@ -17,8 +17,10 @@
 ESK_TEST(series_refuses_an_arena_that_is_not_aligned) {
     static const struct esk_column column = {.name = "at",
                                              .type = ESK_TYPE_U32};
-    const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = &column, .column_count = 1}};
+    const struct esk_series_spec spec = {.table = {.name = "log",
+                                                   .columns = &column,
+                                                   .column_count = 1,
+                                                   .row_bytes = 4}};
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);

@@ -9,10 +9,12 @@
 
 #include "test/harness/level_log.h"
 
-static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = level_columns, .column_count = 2},
-    .data_blocks = 16,
-    .index_blocks = 4};
+static const struct esk_series_spec spec = {.table = {.name = "log",
+                                                      .columns = level_columns,
+                                                      .column_count = 2,
+                                                      .row_bytes = 6},
+                                            .data_blocks = 16,
+                                            .index_blocks = 4};
 
 static const struct esk_geometry *const media[] = {&fixture_nor, &fixture_nand,
                                                    &fixture_sd};

@@ -15,9 +15,13 @@ static const struct esk_column columns[] = {
 };
 
 static const struct esk_series_spec specs[] = {
-    {.table = {.name = "log", .columns = columns, .column_count = 2},
+    {.table =
+         {.name = "log", .columns = columns, .column_count = 2, .row_bytes = 6},
      .data_blocks = 8},
-    {.table = {.name = "other", .columns = columns, .column_count = 2},
+    {.table = {.name = "other",
+               .columns = columns,
+               .column_count = 2,
+               .row_bytes = 6},
      .data_blocks = 8},
 };
 

@@ -27,7 +27,10 @@ ESK_TEST(refusing_table_keeps_the_values_of_a_block_that_failed) {
     const struct esk_column columns[] = {{"k", "", ESK_TYPE_I64, 0, 0},
                                          {"v", "", ESK_TYPE_VAR, 0, 0}};
     const struct esk_series_spec spec = {
-        .table = {.name = "t", .columns = columns, .column_count = 2},
+        .table = {.name = "t",
+                  .columns = columns,
+                  .column_count = 2,
+                  .row_bytes = 8 + ESK_VAR_REF_BYTES},
         .full_policy = ESK_FULL_REFUSE};
     const struct esk_volume_config format = {.uuid = {1}};
     struct esk_sim_config config = {.seed = 1};

@@ -14,9 +14,11 @@ static const struct esk_column columns[] = {
     {.name = "level", .type = ESK_TYPE_U64},
 };
 
-static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 2},
-    .data_blocks = 1000};
+static const struct esk_series_spec spec = {.table = {.name = "log",
+                                                      .columns = columns,
+                                                      .column_count = 2,
+                                                      .row_bytes = 12},
+                                            .data_blocks = 1000};
 
 static const struct esk_geometry medium = ESK_NOR(1400, 16, 256);
 

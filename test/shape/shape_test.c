@@ -279,10 +279,12 @@ static void volume_make(const char *uuid, bool has_second) {
         {"water", "mdegC", ESK_TYPE_I32, 0, 0},
     };
     struct esk_volume_config config = {.tables_max = 2};
-    struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 4},
-        .data_blocks = 12,
-        .index_blocks = 2};
+    struct esk_series_spec spec = {.table = {.name = "log",
+                                             .columns = columns,
+                                             .column_count = 4,
+                                             .row_bytes = 16},
+                                   .data_blocks = 12,
+                                   .index_blocks = 2};
     struct esk_volume volume;
     memcpy(config.uuid, uuid, sizeof config.uuid);
     ESK_CHECK_INT(esk_volume_format(device, &config, TEST_SCRATCH), ESK_OK);

@@ -41,6 +41,7 @@ static struct esk_series_spec spec_with(uint8_t column_count) {
         .table = {.name = "log",
                   .columns = columns,
                   .column_count = column_count,
+                  .row_bytes = esk_row_bytes(columns, column_count),
                   .version = column_count},
         .indexes = value_index,
         .index_count = 1,
@@ -383,12 +384,14 @@ ESK_TEST(columns_that_cannot_be_added_are_reported) {
     other[5].bytes = 4;
     ESK_CHECK_INT(add_with(fixture, &spec.table, NULL, &fault), ESK_NOT_FOUND);
 
-    spec = (struct esk_series_spec){
-        .table = {.name = "short", .columns = two_values, .column_count = 1},
-        .data_blocks = 2,
-        .index_blocks = 2};
+    spec = (struct esk_series_spec){.table = {.name = "short",
+                                              .columns = two_values,
+                                              .column_count = 1,
+                                              .row_bytes = 4},
+                                    .data_blocks = 2,
+                                    .index_blocks = 2};
     fixture_create(fixture, &spec);
-    spec.table.column_count = 2;
+    table_columns(&spec.table, 2);
     ESK_CHECK_INT(add_with(fixture, &spec.table, NULL, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     ESK_CHECK_INT(fault.column, 1);
@@ -403,10 +406,12 @@ ESK_TEST(a_catalog_without_room_is_reported) {
     struct esk_fault fault = {.kind = 0};
     static struct esk_column many[64];
     static char names[64][24];
-    struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = many, .column_count = 1},
-        .data_blocks = 4,
-        .index_blocks = 2};
+    struct esk_series_spec spec = {.table = {.name = "log",
+                                             .columns = many,
+                                             .column_count = 1,
+                                             .row_bytes = 4},
+                                   .data_blocks = 4,
+                                   .index_blocks = 2};
     int status = ESK_OK;
     for (uint8_t i = 0; i < 64; i++) {
         snprintf(names[i], sizeof names[i], "column_with_number_%02u", i);
@@ -420,7 +425,7 @@ ESK_TEST(a_catalog_without_room_is_reported) {
     while (status == ESK_OK && spec.table.column_count < 64) {
         before = spec.table.column_count;
         esk_series_close(fixture.series);
-        spec.table.column_count = (uint8_t)(spec.table.column_count + 1);
+        table_columns(&spec.table, (uint8_t)(before + 1));
         status = add_with(&fixture, &spec.table, NULL, &fault);
         if (status == ESK_OK) {
             fixture_open(&fixture, "log", NULL);

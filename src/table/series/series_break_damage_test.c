@@ -33,7 +33,10 @@ static void fixture_break(struct esk_fixture *fixture) {
         {.name = "number", .type = ESK_TYPE_U32},
     };
     static const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 2},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = 2,
+                  .row_bytes = 12},
         .data_blocks = 40,
     };
     fixture_start(fixture, &fixture_nor, NULL);

@@ -20,7 +20,10 @@ static const struct esk_column columns[] = {
 static const struct esk_index_spec value_index[] = {{.column = 1}};
 
 static const struct esk_series_spec log_spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 2},
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 2,
+              .row_bytes = 12},
     .indexes = value_index,
     .index_count = 1,
     .data_blocks = 24,

@@ -165,8 +165,8 @@ static uint32_t kept_by_rule(struct esk_series *series, struct check *check) {
     if (status == ESK_OK) {
         status = esk_series_options(&info, &options);
     }
-    check->failed = check->failed || status == ESK_E_IO;
-    if (status != ESK_OK) {
+    if (status != ESK_OK) { /* then nothing is known to be missing */
+        check->failed = check->failed || status == ESK_E_IO;
         return UINT32_MAX;
     }
     return due > options.tail ? due : esk_ring_block_from(ring, options.tail);

@@ -16,7 +16,10 @@ static const struct esk_index_spec indexes[] = {
     {.column = 1, .bitmap_bits = 16}};
 
 static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 3},
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 3,
+              .row_bytes = 6 + ESK_VAR_REF_BYTES},
     .indexes = indexes,
     .index_count = 1,
     .group_pages = 4,
@@ -109,7 +112,7 @@ static int check_without_oldest(uint32_t blocks, uint32_t floor,
     struct esk_series_spec wide = spec;
     struct esk_fixture fixture;
     wide.data_blocks = 40;
-    wide.table.column_count = 2;
+    table_columns(&wide.table, 2);
     wide.var_blocks = 0;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &wide);
@@ -333,6 +336,24 @@ ESK_TEST(check_calls_no_page_damaged_that_a_cut_tore) {
         fixture_end(&fixture);
     }
     ESK_CHECK(torn > 0);
+}
+
+ESK_TEST(check_without_the_catalog_reports_nothing_missing) {
+    static const uint8_t zeros[16];
+    struct esk_fixture fixture;
+    struct esk_series_report report;
+    start(&fixture);
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, 250), ESK_OK);
+    for (uint8_t half = 0; half < 2; half++) {
+        esk_page_id id = 0;
+        ESK_CHECK_INT(esk_half_page(&fixture.volume, half, 0, &id), ESK_OK);
+        ESK_CHECK_INT(esk_sim_poke(fixture.sim, id, 0, zeros, sizeof zeros),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
+    ESK_CHECK_INT(report.rows, ROWS - 249);
+    ESK_CHECK_INT(report.pages_damaged + report.rows_missing, 0);
+    fixture_end(&fixture);
 }
 
 ESK_TEST(check_on_a_device_that_cannot_read_reports_damage) {

@@ -134,9 +134,11 @@ ESK_TEST(series_that_differs_is_reported_with_both_sides) {
             columns[cases[i].column] = cases[i].to;
         }
         spec.table.columns = columns;
-        spec.table.column_count = cases[i].count;
+        table_columns(&spec.table, cases[i].count);
         spec.table.key_column = cases[i].key;
-        spec.table.row_bytes = cases[i].row_bytes;
+        if (cases[i].row_bytes != 0) {
+            spec.table.row_bytes = cases[i].row_bytes;
+        }
         uint64_t operations = esk_sim_op_count(fixture.sim);
         ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
         ESK_CHECK_INT(fault.kind, cases[i].fault.kind);
@@ -169,10 +171,12 @@ ESK_TEST(series_of_another_kind_or_without_room_is_reported) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32}};
-    const struct esk_tree_spec tree = {
-        .table = {.name = "log", .columns = map, .column_count = 2},
-        .store = ESK_STORE_WANDERING,
-        .blocks = 10};
+    const struct esk_tree_spec tree = {.table = {.name = "log",
+                                                 .columns = map,
+                                                 .column_count = 2,
+                                                 .row_bytes = 8},
+                                       .store = ESK_STORE_WANDERING,
+                                       .blocks = 10};
     struct esk_fixture fixture;
     struct esk_series *series = NULL;
     struct esk_fault fault = {.kind = 0};
@@ -203,10 +207,12 @@ ESK_TEST(tree_is_created_once_and_opened_at_each_later_boot) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32}};
-    struct esk_tree_spec spec = {
-        .table = {.name = "map", .columns = map, .column_count = 2},
-        .store = ESK_STORE_WANDERING,
-        .blocks = 10};
+    struct esk_tree_spec spec = {.table = {.name = "map",
+                                           .columns = map,
+                                           .column_count = 2,
+                                           .row_bytes = 8},
+                                 .store = ESK_STORE_WANDERING,
+                                 .blocks = 10};
     struct esk_tree_config config = {.store = &esk_store_wandering};
     struct esk_fixture fixture;
     struct esk_fault fault = {.kind = 0};
@@ -267,10 +273,12 @@ ESK_TEST(tree_whose_region_cannot_be_is_corrupt) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32}};
-    struct esk_tree_spec spec = {
-        .table = {.name = "map", .columns = map, .column_count = 2},
-        .store = ESK_STORE_WANDERING,
-        .blocks = 10};
+    struct esk_tree_spec spec = {.table = {.name = "map",
+                                           .columns = map,
+                                           .column_count = 2,
+                                           .row_bytes = 8},
+                                 .store = ESK_STORE_WANDERING,
+                                 .blocks = 10};
     struct esk_tree_config config = {.store = &esk_store_wandering};
     /* Blocks of the region, behind the head, the name, an option, a role. */
     const uint16_t at = ESK_DESCRIPTOR_NAME + 3 + (ESK_OPTION_HEAD + 2) + 5;
@@ -294,14 +302,16 @@ ESK_TEST(tree_of_one_block_and_text_in_numbers_are_refused) {
     static const struct esk_column map[] = {
         {.name = "id", .type = ESK_TYPE_U32},
         {.name = "value", .type = ESK_TYPE_U32, .flags = ESK_COLUMN_TEXT}};
-    struct esk_tree_spec spec = {
-        .table = {.name = "map", .columns = map, .column_count = 1},
-        .store = ESK_STORE_WANDERING,
-        .blocks = 1};
+    struct esk_tree_spec spec = {.table = {.name = "map",
+                                           .columns = map,
+                                           .column_count = 1,
+                                           .row_bytes = 4},
+                                 .store = ESK_STORE_WANDERING,
+                                 .blocks = 1};
     struct esk_fault fault = {.kind = 0};
     ESK_CHECK_INT(esk_tree_spec_check(&spec, 256, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_REGION);
-    spec.table.column_count = 2;
+    table_columns(&spec.table, 2);
     ESK_CHECK_INT(esk_tree_spec_check(&spec, 256, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     ESK_CHECK_INT(fault.column, 1);

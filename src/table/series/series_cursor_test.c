@@ -149,7 +149,10 @@ static void start(struct esk_fixture *fixture,
         {.column = U8, .bitmap_bits = 8, .edges = u8_edges, .edge_count = 5},
     };
     struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = COLUMNS},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = COLUMNS,
+                  .row_bytes = esk_row_bytes(columns, COLUMNS)},
         .indexes = indexes,
         .index_count = how == 3 ? 2 : how != 0,
         .group_pages = 4,
@@ -602,7 +605,10 @@ ESK_TEST(cursor_by_value_walks_runs_of_more_than_64_pages) {
     static const struct esk_index_spec index[] = {
         {.column = I32, .bitmap_bits = 8}};
     struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = COLUMNS},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = COLUMNS,
+                  .row_bytes = esk_row_bytes(columns, COLUMNS)},
         .indexes = index,
         .index_count = 1,
         .run_pages = 100,

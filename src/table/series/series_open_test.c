@@ -23,7 +23,10 @@ static const struct esk_index_spec indexes[] = {
     {.column = 1, .bitmap_bits = 8, .edges = edges, .edge_count = 2}};
 
 static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 3},
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 3,
+              .row_bytes = 6 + ESK_VAR_REF_BYTES},
     .indexes = indexes,
     .index_count = 1,
     .group_pages = 4,
@@ -122,7 +125,7 @@ ESK_TEST(open_with_the_fewest_frames_serves_every_call) {
         uint32_t count = 0;
         ESK_CONTEXT("table %u", which);
         wanted.index_count = which & 1u;
-        wanted.table.column_count = (which & 2u) != 0 ? 3 : 2;
+        table_columns(&wanted.table, (which & 2u) != 0 ? 3 : 2);
         fixture_start(&fixture, &fixture_nor, NULL);
         fixture_create(&fixture, &wanted);
         fixture_open(&fixture, "log", NULL);
@@ -481,10 +484,12 @@ ESK_TEST(open_tile_that_changed_is_not_continued) {
 ESK_TEST(open_with_small_pages_and_a_worn_index_finds_every_key) {
     static const struct esk_column wide[] = {
         {.name = "at", .type = ESK_TYPE_U64}};
-    static const struct esk_series_spec wanted = {
-        .table = {.name = "log", .columns = wide, .column_count = 1},
-        .data_blocks = 12,
-        .index_blocks = 4};
+    static const struct esk_series_spec wanted = {.table = {.name = "log",
+                                                            .columns = wide,
+                                                            .column_count = 1,
+                                                            .row_bytes = 8},
+                                                  .data_blocks = 12,
+                                                  .index_blocks = 4};
     for (uint64_t every = 1; every < 6; every += 2) {
         struct esk_geometry geometry = fixture_nor;
         struct esk_fixture fixture;

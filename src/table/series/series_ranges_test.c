@@ -28,15 +28,20 @@ static const struct esk_column wide_columns[] = {
 static const struct esk_index_spec by_level = {.column = 1, .bitmap_bits = 16};
 
 static const struct esk_series_spec narrow = {
-    .table = {.name = "narrow", .columns = narrow_columns, .column_count = 2},
+    .table = {.name = "narrow",
+              .columns = narrow_columns,
+              .column_count = 2,
+              .row_bytes = 6},
     .data_blocks = 12};
 
-static const struct esk_series_spec wide = {
-    .table = {.name = "wide", .columns = wide_columns, .column_count = 3},
-    .indexes = &by_level,
-    .index_count = 1,
-    .data_blocks = 12,
-    .index_blocks = 4};
+static const struct esk_series_spec wide = {.table = {.name = "wide",
+                                                      .columns = wide_columns,
+                                                      .column_count = 3,
+                                                      .row_bytes = 13},
+                                            .indexes = &by_level,
+                                            .index_count = 1,
+                                            .data_blocks = 12,
+                                            .index_blocks = 4};
 
 static uint32_t level_of(uint32_t key) {
     return key % 100;
@@ -258,7 +263,8 @@ ESK_TEST(ranges_of_floats_compare_as_C_does) {
         };
         const struct esk_series_spec spec = {.table = {.name = "floats",
                                                        .columns = float_columns,
-                                                       .column_count = 3},
+                                                       .column_count = 3,
+                                                       .row_bytes = 16},
                                              .indexes = indexes,
                                              .index_count = how > 0 ? 2 : 0,
                                              .data_blocks = 12,
@@ -279,7 +285,8 @@ ESK_TEST(ranges_of_doubles_are_as_well_given_by_their_bits) {
     const struct esk_series_query query = {.ranges = &range, .range_count = 1};
     const struct esk_series_spec spec = {.table = {.name = "floats",
                                                    .columns = float_columns,
-                                                   .column_count = 3},
+                                                   .column_count = 3,
+                                                   .row_bytes = 16},
                                          .data_blocks = 12};
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, NULL);

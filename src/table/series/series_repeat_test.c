@@ -23,7 +23,10 @@ static uint32_t rows_of(uint32_t i) {
 static void start(struct esk_fixture *fixture,
                   const struct esk_geometry *geometry, bool keys_repeat) {
     const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 2},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = 2,
+                  .row_bytes = 8},
         .keys_repeat = keys_repeat,
         .data_blocks = 16,
         .index_blocks = 4,

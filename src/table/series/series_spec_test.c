@@ -6,6 +6,7 @@
 #include "esker/status.h"
 #include "table/series/series_spec.h"
 #include "test/harness/esk_test.h"
+#include "test/harness/table_columns.h"
 #include "volume/schema_plan.h"
 
 #define LONG_NAME "a name of thirty-two bytes, or so"
@@ -39,7 +40,7 @@ static struct esk_series_spec *good_start(struct good *good) {
     good->spec.table.name = "log";
     good->spec.table.columns = good->columns;
     good->spec.indexes = good->indexes;
-    good->spec.table.column_count = 5;
+    table_columns(&good->spec.table, 5);
     good->spec.index_count = 2;
     return &good->spec;
 }
@@ -139,6 +140,7 @@ ESK_TEST(schema_check_finds_a_bad_key) {
         good_start(&good);
         good.columns[0].type = types[i];
         good.columns[0].bytes = 4;
+        table_columns(&good.spec.table, 5);
         check_fault(&good, 256, ESK_FAULT_KEY_TYPE, 0);
     }
 }
@@ -147,6 +149,7 @@ ESK_TEST(schema_check_finds_a_row_wider_than_a_page) {
     struct good good;
     good_start(&good);
     good.columns[3].bytes = 128 - 16 - 9 - ESK_VAR_REF_BYTES;
+    table_columns(&good.spec.table, 5);
     check_fault(&good, 128, ESK_FAULT_NONE, 0);
     good.columns[3].bytes++;
     check_fault(&good, 128, ESK_FAULT_ROW_TOO_WIDE, 4);
@@ -218,7 +221,7 @@ ESK_TEST(schema_check_finds_index_entries_wider_than_half_a_page) {
         good.indexes[i] = (struct esk_index_spec){.column = (uint8_t)(i + 1),
                                                   .bitmap_bits = 64};
     }
-    good.spec.table.column_count = 9;
+    table_columns(&good.spec.table, 9);
     good.spec.index_count = 8;
     check_fault(&good, 256, ESK_FAULT_INDEX_TOO_WIDE, 0);
     check_fault(&good, 512, ESK_FAULT_NONE, 0);

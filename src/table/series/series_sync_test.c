@@ -27,7 +27,10 @@ enum { MEDIA = sizeof media / sizeof media[0] };
 static void start(struct esk_fixture *fixture,
                   const struct esk_geometry *geometry, uint8_t full_policy) {
     const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 2},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = 2,
+                  .row_bytes = 12},
         .full_policy = full_policy,
         .data_blocks = (uint32_t)(REGION_PAGES / geometry->block_pages),
         .index_blocks = 4,
@@ -241,7 +244,10 @@ static uint32_t rows_beside_lie(const struct esk_geometry *geometry,
     esk_volume_unmount(&fixture.volume);
     fixture_mount(&fixture);
     const struct esk_series_spec spec = {
-        .table = {.name = "log", .columns = columns, .column_count = 2},
+        .table = {.name = "log",
+                  .columns = columns,
+                  .column_count = 2,
+                  .row_bytes = 12},
         .full_policy = ESK_FULL_DROP_OLDEST,
         .data_blocks = REGION_PAGES / 4,
         .index_blocks = 4,

@@ -12,7 +12,10 @@ static const struct esk_column columns[] = {
 };
 
 static const struct esk_series_spec log_spec = {
-    .table = {.name = "log", .columns = columns, .column_count = 2},
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 2,
+              .row_bytes = 8},
     .group_pages = 4,
     .run_pages = 4,
     .data_blocks = 8,
@@ -617,11 +620,13 @@ static void start_keyed(struct esk_fixture *fixture,
                         const struct key_type *type) {
     struct esk_column keyed[] = {{.name = "pad", .type = ESK_TYPE_U8},
                                  {.name = "key", .type = type->type}};
-    struct esk_series_spec spec = {.table = {.name = "log",
-                                             .columns = keyed,
-                                             .column_count = 2,
-                                             .key_column = 1},
-                                   .data_blocks = 4};
+    struct esk_series_spec spec = {
+        .table = {.name = "log",
+                  .columns = keyed,
+                  .column_count = 2,
+                  .row_bytes = (uint16_t)(1 + esk_type_bytes(type->type, 0)),
+                  .key_column = 1},
+        .data_blocks = 4};
     start(fixture, &fixture_nor, &spec);
 }
 

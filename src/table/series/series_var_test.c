@@ -11,13 +11,15 @@ static const struct esk_column columns[] = {
     {.name = "at", .type = ESK_TYPE_U32},
 };
 
-static const struct esk_series_spec spec = {.table = {.name = "log",
-                                                      .columns = columns,
-                                                      .column_count = 2,
-                                                      .key_column = 1},
-                                            .data_blocks = 6,
-                                            .index_blocks = 3,
-                                            .var_blocks = 20};
+static const struct esk_series_spec spec = {
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 2,
+              .row_bytes = 4 + ESK_VAR_REF_BYTES,
+              .key_column = 1},
+    .data_blocks = 6,
+    .index_blocks = 3,
+    .var_blocks = 20};
 
 static const struct esk_geometry *const media[] = {&fixture_nor, &fixture_nand,
                                                    &fixture_sd};
@@ -162,7 +164,10 @@ ESK_TEST(var_slot_of_a_plain_append_is_an_empty_value) {
 
 ESK_TEST(var_calls_need_a_variable_column) {
     static const struct esk_series_spec plain = {
-        .table = {.name = "plain", .columns = columns + 1, .column_count = 1},
+        .table = {.name = "plain",
+                  .columns = columns + 1,
+                  .column_count = 1,
+                  .row_bytes = 4},
         .data_blocks = 2};
     struct esk_fixture fixture;
     uint8_t row[4] = {1};

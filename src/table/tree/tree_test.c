@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "test/harness/arena.h"
+#include "test/harness/table_columns.h"
 #include "test/harness/tree_fixture.h"
 #include "volume/volume_format.h"
 
@@ -18,11 +19,13 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
         {.name = "v", .type = ESK_TYPE_BYTES, .bytes = 16},
         {.name = "x", .type = ESK_TYPE_VAR},
     };
-    struct esk_tree_spec spec = {
-        .table = {.name = "t", .columns = columns, .column_count = 2},
-        .store = ESK_STORE_MU};
+    struct esk_tree_spec spec = {.table = {.name = "t",
+                                           .columns = columns,
+                                           .column_count = 2,
+                                           .row_bytes = 20},
+                                 .store = ESK_STORE_MU};
     struct esk_tree_spec bad = spec;
-    bad.table.column_count = 3;
+    table_columns(&bad.table, 3);
     ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_COLUMN_TYPE);
     ESK_CHECK_INT(fault.column, 2);
@@ -40,10 +43,12 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
         ESK_CHECK_INT(fault.kind, ESK_FAULT_STORE);
     }
     columns[1].bytes = 250;
+    table_columns(&spec.table, 2);
     ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, NULL), ESK_E_SCHEMA);
     ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_ROW_TOO_WIDE);
     columns[1].bytes = 16;
+    table_columns(&spec.table, 2);
     spec.store = ESK_STORE_INPLACE;
     ESK_CHECK_INT(esk_tree_create(&model.volume, &spec, &fault),
                   ESK_E_UNSUPPORTED);
@@ -86,8 +91,10 @@ ESK_TEST(tree_open_refuses_the_wrong_table_store_and_arena) {
                                  model.arena, bytes),
                   ESK_E_UNSUPPORTED);
     struct esk_column column = {.name = "k", .type = ESK_TYPE_U32};
-    struct esk_series_spec series = {
-        .table = {.name = "log", .columns = &column, .column_count = 1}};
+    struct esk_series_spec series = {.table = {.name = "log",
+                                               .columns = &column,
+                                               .column_count = 1,
+                                               .row_bytes = 4}};
     ESK_CHECK_INT(esk_series_create(&model.volume, &series, NULL), ESK_OK);
     config.store = &esk_store_mu;
     ESK_CHECK_INT(test_tree_open(&tree, &model.volume, "log", &config,

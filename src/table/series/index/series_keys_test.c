@@ -7,10 +7,12 @@
 #include "test/harness/arena.h"
 #include "test/harness/level_log.h"
 
-static const struct esk_series_spec spec = {
-    .table = {.name = "log", .columns = level_columns, .column_count = 2},
-    .data_blocks = 52,
-    .index_blocks = 3};
+static const struct esk_series_spec spec = {.table = {.name = "log",
+                                                      .columns = level_columns,
+                                                      .column_count = 2,
+                                                      .row_bytes = 6},
+                                            .data_blocks = 52,
+                                            .index_blocks = 3};
 
 enum { ROWS = 15000, GETS = 1500 };
 
