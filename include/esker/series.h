@@ -399,19 +399,20 @@ void esk_series_close(struct esk_series *series);
 /// Returns  ESK_OK: accepted, in RAM or on the medium. ESK_OUT_OF_ORDER: the
 ///          key is below the newest, or equal where keys do not repeat.
 ///          ESK_FULL (ESK_FULL_REFUSE only). ESK_E_IO: transfers fail; call
-///          again, a mount is not needed. ESK_E_WORN, until the next mount:
-///          4 blocks in a row failed, or no good block is left.
-///          ESK_E_READ_ONLY; ESK_E_LIMIT. An error accepts nothing and loses
-///          no earlier row.
+///          again. ESK_E_WORN, until the next mount: 4 blocks in a row failed,
+///          or no good block is left. ESK_E_READ_ONLY; ESK_E_LIMIT. An error
+///          accepts nothing and loses no earlier row.
 /// Costs    1 / rows-a-page programs on average; at most one data, one
-///          variable and three index programs and an erase for each. With
-///          ESK_MEDIUM_OVERWRITE also a device sync a data page.
+///          variable and three index pages, each a program, one more if it was
+///          sealed, an erase and 2 reads. Once after an open, with a value
+///          index, run_pages reads. With ESK_MEDIUM_OVERWRITE also a device
+///          sync a data page.
 int esk_series_append(struct esk_series *series, const void *row);
 
 /// Appends one row whose variable column is `bytes` bytes at `value`.
 /// As esk_series_append; ESK_E_UNSUPPORTED without a variable column;
 /// ESK_E_LIMIT when all blocks of its region but one are too few for the value.
-/// Costs    also bytes / page_bytes programs of variable pages.
+/// Costs    also bytes / page_bytes + 2 programs of variable pages.
 int esk_series_append_var(struct esk_series *series, const void *row,
                           const void *value, uint32_t bytes);
 
@@ -424,8 +425,9 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 /// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN: rows since the last sync may not be
 ///          durable, and stay readable; call again.
 /// Costs    where the medium programs parts of a page: 2 programs and no
-///          page. With a sync journal: 1 program, and an erase for each of its
-///          blocks filled. Else one page, filled as far as it is. Nothing when
+///          page, 4 with variable data. With a sync journal: 1 program, and an
+///          erase for each of its blocks filled. Else a page, filled as far as
+///          it is. For each program at most an erase and 2 reads. Nothing when
 ///          no row is unsynced, but for one device sync after an open with
 ///          ESK_MEDIUM_OVERWRITE.
 int esk_series_sync(struct esk_series *series);

@@ -343,11 +343,11 @@ void esk_tree_close(struct esk_tree *tree);
 ///          ESK_E_IO, ESK_E_CORRUPT, ESK_E_WORN, ESK_E_READ_ONLY, ESK_E_LIMIT:
 ///          nothing changed; but in place the change may be visible, and
 ///          copy-on-write it may be after power loss before the next program.
-/// Costs    height reads and the store's programs, and 2 blocks of programs for
-///          GC at most, except where less would leave no room. In place, when
-///          no unused page is left: a read of all inner nodes now and then.
-///          Copy-on-write, the first change after an open: a read of every
-///          block's mark, after power loss also at most 32 erases (or 128 KiB).
+/// Costs    height reads and the store's programs. Copy-on-write: GC of at most
+///          2 blocks or 32 pages (a page: 1 program, 2 height + 3 reads) unless
+///          room needs more; after an open a read of all blocks' marks, after
+///          power loss 32 erases or 128 KiB at most. In place, when no page is
+///          unused: a read of all inner nodes now and then.
 int esk_tree_put(struct esk_tree *tree, const void *row);
 
 /// Puts a row with a new key. As esk_tree_put; also returns ESK_EXISTS.

@@ -142,81 +142,90 @@ static void meta_take(const struct esk_fixture *fixture, uint8_t *meta) {
     }
 }
 
+static int attach(const struct esk_fixture *fixture, struct esk_volume *volume,
+                  const struct esk_volume_shape *shape) {
+    return esk_volume_attach(volume, fixture->device, 0, shape, TEST_SCRATCH);
+}
+
+static void blocks_erase(const struct esk_fixture *fixture) {
+    const struct esk_device *device = fixture->device;
+    for (uint32_t block = 0; block < device->geometry.block_count; block++) {
+        ESK_CHECK_INT(device->ops->erase(device, block), ESK_OK);
+    }
+}
+
+/// Erases the medium of a volume whose shape it returns.
+static struct esk_volume_shape stamp_start(struct esk_fixture *fixture,
+                                           uint8_t *meta) {
+    struct esk_volume volume;
+    fixture_start(fixture, &fixture_nor, NULL);
+    fixture_create(fixture, &series_spec);
+    struct esk_volume_shape shape = volume_shape(&fixture->volume);
+    meta_take(fixture, meta);
+    ESK_CHECK_INT(attach(fixture, &volume, &shape), ESK_OK);
+    shape.commit++;
+    ESK_CHECK_INT(attach(fixture, &volume, &shape), ESK_E_SCHEMA);
+    shape.commit--;
+    blocks_erase(fixture);
+    return shape;
+}
+
 ESK_TEST(volume_attached_and_stamped_is_the_one_that_was_formatted) {
     struct esk_fixture fixture;
     struct esk_volume volume;
     static uint8_t meta[META_BYTES];
-    fixture_start(&fixture, &fixture_nor, NULL);
-    fixture_create(&fixture, &series_spec);
-    struct esk_volume_shape shape = volume_shape(&fixture.volume);
-    meta_take(&fixture, meta);
-    ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
-        ESK_OK);
-    shape.commit++;
-    ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
-        ESK_E_SCHEMA);
-    shape.commit--;
-    uint32_t blocks = fixture.device->geometry.block_count;
-    for (uint32_t block = 0; block < blocks; block++) {
-        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, block),
-                      ESK_OK);
-    }
-    /* A torn superblock is stamped again; something else is not. */
+    struct esk_volume_shape shape = stamp_start(&fixture, meta);
+    ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_OK);
+    fixture_mount(&fixture);
+    (void)info_of(&fixture, "log");
+    fixture_end(&fixture);
+}
+
+ESK_TEST(volume_is_not_stamped_over_what_is_no_torn_stamp) {
+    static const uint8_t torn[] = {0x51, 0, 1};
+    static const uint8_t other[] = {0x2E, 0x5A};
+    static uint8_t meta[META_BYTES];
+    struct esk_fixture fixture;
+    struct esk_volume volume;
+    struct esk_volume_shape shape = stamp_start(&fixture, meta);
+    const struct esk_device *device = fixture.device;
     esk_page_id super = 0;
     ESK_CHECK_INT(esk_half_page(&fixture.volume, 0,
                                 (uint16_t)(shape.half_pages - 1u), &super),
                   ESK_OK);
-    const uint8_t torn[] = {0x51, 0, 1};
-    const uint8_t other[] = {0x2E, 0x5A};
     ESK_CHECK_INT(
         esk_sim_poke(fixture.sim, super, ESK_ENVELOPE_KIND, torn, sizeof torn),
         ESK_OK);
-    ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
-        ESK_NOT_FOUND);
+    ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_NOT_FOUND);
     ESK_CHECK_INT(esk_sim_poke(fixture.sim, super, ESK_ENVELOPE_KIND, other,
                                sizeof other),
                   ESK_OK);
-    ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
-        ESK_E_CORRUPT);
-    ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, super / 8),
-                  ESK_OK);
-    /* The rows of a volume that lost its superblocks, or another system's data,
-       are not stamped over. */
+    ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_E_CORRUPT);
+    ESK_CHECK_INT(device->ops->erase(device, super / 8), ESK_OK);
+    /* The rows of a volume that lost its superblocks, or another system's. */
     esk_page_id second = (shape.half_blocks + 1) * 8;
     ESK_CHECK_INT(esk_sim_poke(fixture.sim, second, 0, other, sizeof other),
                   ESK_OK);
-    ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
-        ESK_E_FOREIGN);
+    ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_E_FOREIGN);
     ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_E_INVALID);
-    ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, second / 8),
-                  ESK_OK);
-    ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
-        ESK_NOT_FOUND);
-    ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_OK);
-    fixture_mount(&fixture);
-    (void)info_of(&fixture, "log");
-    /* Every block of a half is marked bad: it has no room. */
-    for (uint32_t block = 0; block < blocks; block++) {
-        ESK_CHECK_INT(fixture.device->ops->erase(fixture.device, block),
-                      ESK_OK);
-    }
-    ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
-        ESK_NOT_FOUND);
-    for (uint32_t block = 0; block < blocks; block++) {
-        ESK_CHECK_INT(
-            fixture.device->ops->block_mark_bad(fixture.device, block), ESK_OK);
+    ESK_CHECK_INT(device->ops->erase(device, second / 8), ESK_OK);
+    ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_NOT_FOUND);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(volume_without_a_good_block_is_not_stamped) {
+    static uint8_t meta[META_BYTES];
+    struct esk_fixture fixture;
+    struct esk_volume volume;
+    struct esk_volume_shape shape = stamp_start(&fixture, meta);
+    const struct esk_device *device = fixture.device;
+    ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_NOT_FOUND);
+    for (uint32_t block = 0; block < device->geometry.block_count; block++) {
+        ESK_CHECK_INT(device->ops->block_mark_bad(device, block), ESK_OK);
     }
     ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_E_NO_SPACE);
-    ESK_CHECK_INT(
-        esk_volume_attach(&volume, fixture.device, 0, &shape, TEST_SCRATCH),
-        ESK_E_CORRUPT);
+    ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_E_CORRUPT);
     ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_E_INVALID);
     fixture_end(&fixture);
 }

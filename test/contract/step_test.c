@@ -107,6 +107,15 @@ static void series_run(const struct series_case *of, bool steps) {
         }
     }
     ESK_CHECK(model.expected->laps > 0);
+    /* What the comments of the calls say. A value begins a page, fills one, and
+       may find one sealed. */
+    uint32_t values = of->table.has_var ? 2 + 2 + 2 : 0;
+    ESK_CHECK(append.programs <= 2u + 3u + values);
+    ESK_CHECK(append.erases <= append.programs);
+    ESK_CHECK(append.reads <= 2u * append.programs + 64u);
+    ESK_CHECK(sync.programs <= (of->table.has_var ? 4u : 2u));
+    ESK_CHECK(sync.erases <= sync.programs);
+    ESK_CHECK(sync.reads <= 2u * sync.programs);
     printf("%s, %s\n", of->name, steps ? "with steps" : "without");
     most_print("append", &append);
     most_print("sync", &sync);

@@ -4,7 +4,8 @@
 /// Bounded work: no call of a copy-on-write tree programs more than twice its
 /// height in pages and two blocks (of at least 16 pages), however full the
 /// region is, whatever the order of the rows and the changes, collector
-/// included.
+/// included. For each page of the two blocks it reads at most twice its height
+/// and three pages.
 #include <stdio.h>
 
 #include "test/harness/tree_fixture.h"
@@ -15,15 +16,22 @@ enum { KEYS = 4000, LAPS = 4 };
 enum changes { RANDOM, FEW_OFTEN, IN_ORDER, ONE, MOUNTED, CHANGES };
 
 static uint32_t most;
+static uint32_t reads;  ///< most of a call
+static uint32_t erases; ///< most of a call
 static uint64_t programs;
 static uint32_t calls;
 
 /// Puts key `number` and records the pages that this programmed.
 static int put(struct esk_model_tree *model, uint32_t number) {
-    uint64_t before = esk_sim_counters(model->sim)->programs;
+    struct esk_sim_counters before = *esk_sim_counters(model->sim);
     int status = esk_model_tree_put(model, number);
-    uint64_t made = esk_sim_counters(model->sim)->programs - before;
+    const struct esk_sim_counters *after = esk_sim_counters(model->sim);
+    uint64_t made = after->programs - before.programs;
+    uint64_t read = after->reads - before.reads;
+    uint64_t erased = after->erases - before.erases;
     most = made > most ? (uint32_t)made : most;
+    reads = read > reads ? (uint32_t)read : reads;
+    erases = erased > erases ? (uint32_t)erased : erases;
     programs += made;
     calls++;
     return status;
@@ -89,6 +97,8 @@ static void store_run(uint8_t store) {
             geometry->block_pages < 16 ? 16 : geometry->block_pages;
         bool rises = run / 3u % 2u == 1;
         most = 0;
+        reads = 0;
+        erases = 0;
         ESK_CONTEXT("store %u, blocks of %u pages, run %u", store,
                     geometry->block_pages, run);
         ESK_CHECK_INT(esk_model_tree_make(&model, &table, geometry, 9), ESK_OK);
@@ -102,8 +112,11 @@ static void store_run(uint8_t store) {
         for (uint8_t changes = 0; changes < CHANGES; changes++) {
             changes_run(&model, (enum changes)changes, pages);
         }
-        printf(" programs a call, %u at most\n", (unsigned)most);
+        printf(" programs a call; at most %u, %u reads, %u erases\n",
+               (unsigned)most, (unsigned)reads, (unsigned)erases);
         ESK_CHECK(most <= bound);
+        ESK_CHECK(erases <= 2u * block / geometry->block_pages + 1u);
+        ESK_CHECK(reads <= 2u * block * (2u * stats.height + 3u));
         ESK_CHECK(stats.nodes <= stats.nodes_max);
         model_tree_verify(&model);
         esk_model_tree_free(&model);
