@@ -53,6 +53,17 @@ struct esk_volume_config {
     bool overwrite;     ///< also format a medium that is not blank; not stored
 };
 
+/// Blocks that the catalog takes, half of them at each end of the device.
+/// tables       config.tables_max, not 0: 8
+/// spare        2 if the driver has block_is_bad, else 0
+#define ESK_VOLUME_CATALOG_BLOCKS(page_bytes, block_pages, tables, spare)      \
+    (2u *                                                                      \
+     ((ESK_VOLUME_CATALOG_PAGES(page_bytes, tables) + (block_pages) - 1u) /    \
+          (block_pages) +                                                      \
+      (spare)))
+#define ESK_VOLUME_CATALOG_PAGES(page_bytes, tables)                           \
+    ((uint32_t)(tables) * (((page_bytes) + 767u) / (page_bytes)) + 1u)
+
 struct esk_table;
 
 /// A mounted volume. The caller owns it; its fields are EskerDB's.

@@ -16,8 +16,7 @@
 
 enum {
     TABLES_MAX_DEFAULT = 8,
-    DESCRIPTOR_BYTES_MEAN = 768, ///< meta space for each table
-    HALF_SPARE_BLOCKS = 2,       ///< of a half, for bad blocks
+    HALF_SPARE_BLOCKS = 2, ///< of a half, for bad blocks
     PIECE_BYTES = 8,
 };
 
@@ -40,11 +39,10 @@ static int volume_plan(struct esk_volume *volume,
     volume->table_next = 1;
     volume->commit = 1;
 
-    uint32_t a_table = (DESCRIPTOR_BYTES_MEAN + geometry->page_bytes - 1u) /
-                       geometry->page_bytes;
-    uint32_t pages = a_table * volume->tables_max + 1;
     uint32_t blocks =
-        (pages + geometry->block_pages - 1) / geometry->block_pages;
+        ESK_VOLUME_CATALOG_BLOCKS(geometry->page_bytes, geometry->block_pages,
+                                  volume->tables_max, 0u) /
+        2u;
     bool go_bad = device->ops->block_is_bad != NULL;
     volume->half_blocks = blocks + (go_bad ? HALF_SPARE_BLOCKS : 0u);
     if (blocks * geometry->block_pages > UINT16_MAX ||

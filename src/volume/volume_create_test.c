@@ -243,6 +243,32 @@ ESK_TEST(volume_without_a_good_block_for_its_first_half_stays_foreign) {
     fixture_end(&fixture);
 }
 
+ESK_TEST(catalog_blocks_are_those_that_no_table_gets) {
+    static const struct esk_geometry *const kinds[] = {
+        &fixture_nor, &fixture_nand, &fixture_sd};
+    for (uint8_t i = 0; i < 6; i++) {
+        struct esk_fixture fixture;
+        const struct esk_geometry *at = kinds[i % 3];
+        uint8_t tables = i < 3 ? 2 : 17;
+        struct esk_volume_config wanted = {.tables_max = tables};
+        ESK_CONTEXT("medium %u, %u tables", i % 3u, tables);
+        fixture_start(&fixture, at, &wanted);
+        bool marks = fixture.device->ops->block_is_bad != NULL;
+        uint32_t catalog = ESK_VOLUME_CATALOG_BLOCKS(
+            at->page_bytes, at->block_pages, tables, marks ? 2u : 0u);
+        struct esk_tree_spec map = {
+            .table = spec.table,
+            .store = ESK_STORE_WANDERING,
+            .blocks = at->block_count - catalog + 1,
+        };
+        ESK_CHECK_INT(esk_tree_create(&fixture.volume, &map, NULL),
+                      ESK_E_NO_SPACE);
+        map.blocks--;
+        ESK_CHECK_INT(esk_tree_create(&fixture.volume, &map, NULL), ESK_OK);
+        fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(volume_on_a_device_of_another_size_is_named_so) {
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, &config);
