@@ -79,7 +79,9 @@ union esk_number {
 
 /// Properties of a column beside its type. On flash.
 enum esk_column_flags {
-    ESK_COLUMN_TEXT = 1u << 0, ///< bytes, fixed or variable, that are UTF-8
+    /// Bytes, fixed or variable, that are UTF-8. In a fixed width the text ends
+    /// before the first zero byte.
+    ESK_COLUMN_TEXT = 1u << 0,
 };
 
 /// One column. Strings are borrowed, NUL-terminated UTF-8.

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import schema_error
-from eskerdb.schema import Column, RowCodec
+from eskerdb.errors import SchemaError, schema_error
+from eskerdb.schema import Column, RowCodec, encode_fixed
 
 if TYPE_CHECKING:
     import pyarrow
@@ -121,6 +121,8 @@ def pack(
         if column.is_var:
             values, ends = _values(array)
             continue
+        if column.type == "text":
+            array = _padded(array, column, where, before)
         data, start = array.buffers()[1], array.offset
         width = array.type.bit_width // 8
         source = sources[used]
@@ -137,6 +139,23 @@ def pack(
             sources, used, count, codec.row_bytes, ffi.from_buffer(rows)
         )
     return rows, count, values, ends
+
+
+def _padded(
+    array: pyarrow.Array, column: Column, where: str, before: int
+) -> pyarrow.Array:
+    """Returns text with zeros up to the column's width. Raises SchemaError."""
+    import pyarrow
+
+    pieces: list[bytes] = []
+    try:
+        for value in array.to_pylist():
+            pieces.append(encode_fixed(column, value))
+    except SchemaError as cause:
+        raise schema_error(
+            f"{where}row {before + len(pieces)}: {cause}", column.name
+        ) from None
+    return pyarrow.array(pieces, pyarrow.binary(column.bytes))
 
 
 def _column(

@@ -13,7 +13,6 @@ from eskerdb.errors import error, schema_error, status_text
 from eskerdb.schema import (
     STORES,
     TYPE_NAMES,
-    TYPES,
     Column,
     Index,
     encode_number,
@@ -136,9 +135,10 @@ def column_of(info: Any) -> Column:
     name, unit = string(info.name), string(info.unit)
     if kind is None:
         raise error(lib.ESK_E_UNSUPPORTED, f"column '{name}': its type")
-    if kind == "var" and info.flags & lib.ESK_COLUMN_TEXT:
-        return Column(name, "text", unit)
-    return Column(name, kind, unit, info.bytes if kind == "bytes" else 0)
+    width = info.bytes if kind == "bytes" else 0
+    if info.flags & lib.ESK_COLUMN_TEXT:
+        kind = "text"
+    return Column(name, kind, unit, width)
 
 
 def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
@@ -154,7 +154,7 @@ def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
                 column.name,
             )
         flags = lib.ESK_COLUMN_TEXT if column.type == "text" else 0
-        fill(target, type=TYPES[column.type], bytes=column.bytes, flags=flags)
+        fill(target, type=column.code, bytes=column.bytes, flags=flags)
     return array
 
 

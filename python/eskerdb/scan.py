@@ -16,7 +16,7 @@ from eskerdb import arrow
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import schema_error, unsigned
 from eskerdb.handle import TableHandle
-from eskerdb.schema import Column, encode_key, float_ceiling, float_floor
+from eskerdb.schema import Column, encode_fixed, float_ceiling, float_floor
 from eskerdb.value import read_value
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _key_bounds(
         )
     else:
         bounds = (least, most)
-    low, high = (None if b is None else encode_key(column, b) for b in bounds)
+    low, high = (None if b is None else encode_fixed(column, b) for b in bounds)
     return low, high
 
 

@@ -61,7 +61,8 @@ class Column:
     name   1 to 31 bytes of UTF-8, unique in its table
     type   a key of TYPES: i8 .. i64, u8 .. u64, f32, f64, bytes, var, text
     unit   "degC", "ms"; "" for none
-    bytes  width of a "bytes" column, 1 .. 1024; else 0
+    bytes  width of a "bytes" column, or of a "text" column whose values have
+           at most that many bytes of UTF-8, 1 .. 1024; else 0
     """
 
     name: str
@@ -79,8 +80,14 @@ class Column:
 
     @property
     def is_var(self) -> bool:
-        """Whether its values have any length: var or text."""
-        return self.type in ("var", "text")
+        """Whether its values have any length: var, or text without a width."""
+        return self.type == "var" or (self.type == "text" and not self.bytes)
+
+    @property
+    def code(self) -> int:
+        """Its enum esk_type."""
+        has_width = self.type == "text" and self.bytes
+        return lib.ESK_TYPE_BYTES if has_width else TYPES[self.type]
 
     @property
     def is_integer(self) -> bool:
@@ -157,31 +164,41 @@ def encode_number(column: Column, value: Any) -> bytes:
         ) from None
 
 
-def encode_key(column: Column, value: Any) -> bytes:
-    """Encodes a key of any fixed-width type as a row holds it.
+def encode_fixed(column: Column, value: Any) -> bytes:
+    """Encodes a value of any fixed-width type as a row holds it.
 
     Raises SchemaError when it is not of the column's type.
     """
-    return (
-        encode_number(column, value)
-        if column.is_numeric
-        else encode_bytes(column, value)
-    )
+    if column.is_numeric:
+        return encode_number(column, value)
+    encode = encode_text if column.type == "text" else encode_bytes
+    return encode(column, value)
 
 
 def encode_text(column: Column, value: Any) -> bytes:
-    """Encodes the value of a "text" column. Raises SchemaError."""
+    """Encodes the value of a "text" column; with a width, zeros follow it.
+
+    Raises SchemaError when it is not UTF-8, too long, or has a zero byte.
+    """
     try:
-        if isinstance(value, str):
-            return value.encode()
-        piece = encode_bytes(column, value)
+        piece = (
+            value.encode()
+            if isinstance(value, str)
+            else _bytes_of(column, value)
+        )
         piece.decode()
-        return piece
     except UnicodeError:
         raise schema_error(
             f"column '{column.name}' (text): {value!r} is not UTF-8",
             column.name,
         ) from None
+    if column.bytes and (len(piece) > column.bytes or b"\0" in piece):
+        raise schema_error(
+            f"column '{column.name}' takes at most {column.bytes} bytes of "
+            f"UTF-8, and no zero byte: {value!r} has {len(piece)} bytes",
+            column.name,
+        )
+    return piece.ljust(column.bytes, b"\0")
 
 
 def decode_text(value: bytes) -> str:
@@ -189,11 +206,13 @@ def decode_text(value: bytes) -> str:
     return value.decode(errors="backslashreplace")
 
 
-def encode_bytes(column: Column, value: Any) -> bytes:
-    """Checks the value of a "bytes" or "var" column.
+def decode_fixed_text(value: bytes) -> str:
+    """Returns the text of a column with a width: up to its first zero byte."""
+    return decode_text(value.partition(b"\0")[0])
 
-    Raises SchemaError when it is not bytes, or not as wide as the column.
-    """
+
+def _bytes_of(column: Column, value: Any) -> bytes:
+    """Returns the bytes of a bytes-like value. Raises SchemaError."""
     if not isinstance(value, (bytes, bytearray, memoryview)):
         advice = ", encode text first" if isinstance(value, str) else ""
         raise schema_error(
@@ -201,7 +220,15 @@ def encode_bytes(column: Column, value: Any) -> bytes:
             f"bytes{advice}",
             column.name,
         )
-    piece = bytes(value)
+    return bytes(value)
+
+
+def encode_bytes(column: Column, value: Any) -> bytes:
+    """Checks the value of a "bytes" or "var" column.
+
+    Raises SchemaError when it is not bytes, or not as wide as the column.
+    """
+    piece = _bytes_of(column, value)
     if column.bytes and len(piece) != column.bytes:
         raise schema_error(
             f"column '{column.name}' takes exactly {column.bytes} bytes, "
@@ -239,6 +266,11 @@ class RowCodec:
         self._fixed = tuple(
             name for i, name in enumerate(self.names) if i != self.var_index
         )
+        self._texts = tuple(
+            at
+            for at, name in enumerate(self._fixed)
+            if self.by_name[name].type == "text"
+        )
 
     def column(self, name: str) -> Column:
         """Returns the column called `name`. Raises SchemaError."""
@@ -274,16 +306,27 @@ class RowCodec:
 
     def unpack(self, row: Any) -> dict[str, Any]:
         """Returns the fixed columns of one row's bytes."""
-        return dict(zip(self._fixed, self._struct.unpack(row), strict=True))
+        values = self._decoded(self._struct.unpack(row))
+        return dict(zip(self._fixed, values, strict=True))
 
     def unpack_many(self, rows: Any) -> list[tuple[Any, ...]]:
         """Returns the fixed columns' values of rows, one after another."""
-        return list(self._struct.iter_unpack(rows))
+        values = self._struct.iter_unpack(rows)
+        return list(map(self._decoded, values) if self._texts else values)
 
     @property
     def fixed_names(self) -> tuple[str, ...]:
         """The columns that unpack_many gives, in its order."""
         return self._fixed
+
+    def _decoded(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Returns the values with those of text columns as text."""
+        if not self._texts:
+            return values
+        out = list(values)
+        for at in self._texts:
+            out[at] = decode_fixed_text(out[at])
+        return tuple(out)
 
     def _kinds(self) -> list[str]:
         return [c.type for c in self.columns if not c.is_var]
@@ -318,17 +361,14 @@ class RowCodec:
         ):
             if column.is_var:
                 continue
-            if column.type == "bytes":
-                piece = encode_bytes(column, value)
-            else:
-                piece = encode_number(column, value)
+            piece = encode_fixed(column, value)
             out[offset : offset + len(piece)] = piece
         return bytes(out)
 
 
 def _letter(column: Column) -> str:
     """Returns the struct letters of one column; var references are skipped."""
-    if column.type == "bytes":
+    if column.bytes:
         return f"{column.bytes}s"
     if column.is_var:
         return f"{VAR_REF_BYTES}x"

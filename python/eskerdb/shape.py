@@ -14,7 +14,7 @@ from typing import Any
 from eskerdb._esker import ffi, lib
 from eskerdb.catalog import Table
 from eskerdb.errors import EskerError, check, error
-from eskerdb.schema import Column
+from eskerdb.schema import TYPE_NAMES, Column
 from eskerdb.volume import Volume
 
 _SUPER_MAGIC = b"EskerDB\0"
@@ -159,7 +159,8 @@ def _member(column: Column) -> tuple[str, int]:
         # A double is narrower on some chips.
         return "uint64_t {}", 8
     width = column.bytes or lib.ESK_VAR_REF_BYTES
-    return f"uint8_t {{}}[{width}]", 1
+    kind = "char" if column.type == "text" and column.bytes else "uint8_t"
+    return f"{kind} {{}}[{width}]", 1
 
 
 def _width(column: Column) -> int:
@@ -328,7 +329,7 @@ def _of_tree(volume: Volume, table: Table, info: Any) -> list[str]:
             ("row_bytes", layout.row_bytes),
             ("key_offset", layout.key_offset),
             ("key_bytes", layout.key_bytes),
-            ("key_type", f"ESK_TYPE_{_key(table)[0].type.upper()}"),
+            ("key_type", f"ESK_TYPE_{TYPE_NAMES[_key(table)[0].code].upper()}"),
             ("height_max", layout.height_max),
             ("shares", "true" if layout.shares else "false"),
             ("counts_inside", "true" if layout.counts_inside else "false"),

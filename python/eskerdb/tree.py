@@ -25,7 +25,7 @@ from eskerdb.errors import (
 )
 from eskerdb.opened import OpenTable, WritableTable
 from eskerdb.scan import KeyRange, Scan
-from eskerdb.schema import encode_key
+from eskerdb.schema import encode_fixed
 from eskerdb.structs import counts_of, fill
 
 _REFUSED = {
@@ -248,7 +248,7 @@ class OpenTree(OpenTable):
     # Inside -----------------------------------------------------------------
 
     def _key(self, key: Any) -> bytes:
-        return encode_key(self.key, key)
+        return encode_fixed(self.key, key)
 
     def _find(self, which: int, key: Any) -> dict[str, Any] | None:
         row = ffi.new("uint8_t[]", self.table.row_bytes)

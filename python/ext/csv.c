@@ -334,6 +334,15 @@ static size_t value_parse(struct span span, bool is_text, uint8_t *to) {
 
 static bool fixed_parse(struct span span, const struct esk_py_field *field,
                         uint8_t *to) {
+    if (field->is_text) {
+        size_t bytes =
+            span.bytes > field->bytes ? SIZE_MAX : value_parse(span, true, to);
+        if (bytes == SIZE_MAX || memchr(to, 0, bytes) != NULL) {
+            return false;
+        }
+        memset(to + bytes, 0, field->bytes - bytes);
+        return true;
+    }
     span = stripped(span);
     if (span.doubled) {
         return false;

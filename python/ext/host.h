@@ -305,7 +305,7 @@ void esk_py_stream_free(void *stream);
 /// Where a field of a record goes.
 struct esk_py_field {
     uint8_t type;    ///< enum esk_type; 0: not known yet
-    bool is_text;    ///< ESK_TYPE_VAR: UTF-8, never hexadecimal digits
+    bool is_text;    ///< UTF-8, never hexadecimal digits
     uint16_t bytes;  ///< in the row
     uint16_t offset; ///< in the row
 };

@@ -108,10 +108,9 @@ static void metadata_write(char *to, int32_t pairs, const char *const *texts) {
     }
 }
 
-/// Whether a column's values are text, as its unit says.
+/// Whether a column's values are text.
 static bool column_is_text(const struct esk_column_info *column) {
-    return column->type == ESK_TYPE_VAR &&
-           (column->flags & ESK_COLUMN_TEXT) != 0;
+    return (column->flags & ESK_COLUMN_TEXT) != 0;
 }
 
 /// Writes the Arrow format of `column`.
@@ -123,10 +122,10 @@ static void column_format(const struct esk_column_info *column, char *format,
         [ESK_TYPE_U32] = 'I', [ESK_TYPE_U64] = 'L', [ESK_TYPE_F32] = 'f',
         [ESK_TYPE_F64] = 'g', [ESK_TYPE_VAR] = 'z',
     };
-    if (column->type == ESK_TYPE_BYTES) {
-        (void)snprintf(format, bytes, "w:%u", column->bytes);
-    } else if (column_is_text(column)) {
+    if (column_is_text(column)) {
         (void)snprintf(format, bytes, "u");
+    } else if (column->type == ESK_TYPE_BYTES) {
+        (void)snprintf(format, bytes, "w:%u", column->bytes);
     } else {
         (void)snprintf(format, bytes, "%c", letters[column->type]);
     }
@@ -340,6 +339,61 @@ static size_t values_escape(struct values *values, size_t used, size_t bytes) {
     return (size_t)(to - (values->bytes + used));
 }
 
+/// Moves `values`, of `count` rows, to `array`.
+static void values_give(struct values *values, uint32_t count,
+                        struct array_memory *memory, struct ArrowArray *array) {
+    memory->owned[0] = values->valid;
+    memory->owned[1] = values->offsets;
+    memory->owned[2] = values->bytes;
+    for (int i = 0; i < 3; i++) {
+        memory->buffers[i] = memory->owned[i];
+    }
+    *array = (struct ArrowArray){
+        .length = count,
+        .null_count = values->nulls,
+        .n_buffers = 3,
+        .buffers = memory->buffers,
+        .release = array_release_leaf,
+        .private_data = memory,
+    };
+}
+
+/// As array_fixed, for text of at most the column's width. All values of a
+/// batch, escaped, are below 2 GiB: 4 times ROWS_BYTES_MAX.
+static bool array_text(const struct esk_column_info *column,
+                       const uint8_t *rows, uint16_t row_bytes, uint32_t count,
+                       struct ArrowArray *array) {
+    struct array_memory *memory = calloc(1, sizeof *memory);
+    struct values values = {0};
+    const uint8_t *from = rows + column->offset;
+    size_t used = 0;
+    values.offsets = buffer_new(((size_t)count + 1) * sizeof(int32_t));
+    bool fits = memory != NULL && values.offsets != NULL &&
+                values_reserve(&values, 0, 4096);
+    for (uint32_t i = 0; i < count && fits; i++, from += row_bytes) {
+        const uint8_t *end = memchr(from, 0, column->bytes);
+        size_t bytes = end != NULL ? (size_t)(end - from) : column->bytes;
+        values.offsets[i] = (int32_t)used;
+        fits = values_reserve(&values, used, bytes);
+        if (fits) {
+            memcpy(values.bytes + used, from, bytes);
+            if (!esk_py_utf8_valid(values.bytes + used, bytes)) {
+                bytes = values_escape(&values, used, bytes);
+                fits = bytes > 0;
+            }
+            used += bytes;
+        }
+    }
+    if (!fits) {
+        values_free(&values);
+        free(memory);
+        return false;
+    }
+    values.offsets[count] = (int32_t)used;
+    values_give(&values, count, memory, array);
+    return true;
+}
+
 /// Appends the value of `row`, row number `i` of the batch. A value whose
 /// pages were dropped or are not valid is null.
 static int values_read(struct stream *stream, struct values *values,
@@ -413,20 +467,7 @@ static int array_var(struct stream *stream, const uint8_t *rows,
         done++;
     }
     *count = done;
-    memory->owned[0] = values.valid;
-    memory->owned[1] = values.offsets;
-    memory->owned[2] = values.bytes;
-    for (int i = 0; i < 3; i++) {
-        memory->buffers[i] = memory->owned[i];
-    }
-    *array = (struct ArrowArray){
-        .length = done,
-        .null_count = values.nulls,
-        .n_buffers = 3,
-        .buffers = memory->buffers,
-        .release = array_release_leaf,
-        .private_data = memory,
-    };
+    values_give(&values, done, memory, array);
     return ESK_OK;
 
 failed:
@@ -467,8 +508,8 @@ static int batch_make(struct stream *stream, struct ArrowArray *out) {
         const struct esk_column_info *column =
             &table->columns[stream->columns[i]];
         if (column->type != ESK_TYPE_VAR &&
-            !array_fixed(column, rows, table->row_bytes, count,
-                         &children->nodes[i])) {
+            !(column_is_text(column) ? array_text : array_fixed)(
+                column, rows, table->row_bytes, count, &children->nodes[i])) {
             status = ESK_PY_NO_HEAP;
         }
     }
@@ -566,7 +607,8 @@ int esk_py_stream_open(struct esk_py_cursor *cursor, const char *name,
     for (uint8_t i = 0; i < column_count; i++) {
         const struct esk_column_info *column =
             &cursor->table->columns[columns[i]];
-        stream->is_text = stream->is_text || column_is_text(column);
+        stream->is_text = stream->is_text || (column->type == ESK_TYPE_VAR &&
+                                              column_is_text(column));
     }
     (void)snprintf(stream->name, sizeof stream->name, "%s", name);
     *self = (struct ArrowArrayStream){

@@ -55,7 +55,7 @@ def test_create_makes_image_and_table(two):
         (
             ("new", "t=i64", "w=text", "--kind", "tree"),
             1,
-            "a tree cannot have text",
+            "a column of a tree has a width",
         ),
         (("new", "t=i64", "--size", "4M"), 1, "it exists"),
     ],

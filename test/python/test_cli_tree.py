@@ -232,8 +232,10 @@ def test_inspect_refuses_what_it_cannot_draw(esker, image, tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("id,n\n1,x\n", (), "a tree cannot have text"),
-        ("id,n\n1,2\n", ("--type", "n=var"), "a tree cannot have text"),
+        ("id,n\n1,x\n", (), "at most N bytes with --type n=text:N"),
+        ("id,n\n1,2\n", ("--type", "n=var"), "use text:N or bytes:N"),
+        ("id,n\n1,2\n", ("--type", "n=text"), "use text:N or bytes:N"),
+        ("id,n\n1,2\n", ("--type", "n=text:0"), "choose one of"),
         ("id,n\n1,2\n", ("--type", "n=bytes:99999999999"), "1 to 1,024"),
         ("id,n\n1,2\n", ("--type", "n=u8:4"), "choose one of"),
         ("id,n\n1,2\n", ("--page", "0"), "use 128 to"),

@@ -46,7 +46,7 @@ def create(
         typer.Argument(
             metavar="COL=TYPE...",
             help="Columns in order: i8..i64, u8..u64, f32, f64, text, "
-            "bytes:N, var.",
+            "text:N, bytes:N, var.",
         ),
     ],
     key: Key = None,

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import SchemaError
-from eskerdb.schema import TYPES, Column, RowCodec, encode_number
+from eskerdb.schema import Column, RowCodec, encode_number
 
 _TEXT_MAX = 60
 _MARKED_HEX = re.compile(r"\\x((?:[0-9a-fA-F]{2})*)")
@@ -257,7 +257,7 @@ class CsvFile:
         for field, column in zip(self._fields, order, strict=True):
             at = codec.names.index(column.name)
             ends = (*codec.offsets[1:], codec.row_bytes)
-            field.type = TYPES[column.type]
+            field.type = column.code
             field.is_text = column.type == "text"
             field.offset = codec.offsets[at]
             field.bytes = ends[at] - codec.offsets[at]
@@ -441,6 +441,13 @@ def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
     """Reads one field as its column's type. Raises Fault."""
     value: Any
     if column.type == "text":
+        if column.bytes and len(text.encode()) > column.bytes:
+            raise source.fault(
+                line,
+                f"{_shown(text)} has more than {column.bytes} bytes of UTF-8; "
+                "correct the line, or make the column wider",
+                column.name,
+            )
         return text
     if column.type == "var":
         return _value(text)

@@ -103,6 +103,8 @@ def _delete_keys(tree: Tree, keys: list[str]) -> tuple[int, list[str]]:
 def _key(column: Column, text: str) -> Any:
     """Reads a key as in CSV. Raises BadParameter."""
     try:
+        if column.type == "text":
+            return text
         if column.is_integer:
             return int(text)
         if column.is_float:

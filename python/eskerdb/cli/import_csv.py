@@ -228,10 +228,7 @@ def _make(volume: Volume, table: str, source: CsvFile, wanted: Create) -> None:
             )
     text = "for text with --type {0}=text"
     if wanted.kind is Kind.tree:
-        text = (
-            "for hexadecimal digits with --type {0}=bytes:N; a tree cannot "
-            "have text"
-        )
+        text = "for text of at most N bytes with --type {0}=text:N"
     types = source.kinds(wanted.types, text) | wanted.types
     make_table(
         volume, table, {name: types[name] for name in source.header}, wanted

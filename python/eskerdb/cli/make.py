@@ -310,17 +310,18 @@ def make_table(
 
 def _column(name: str, type: str, wanted: Create) -> Column:
     kind, _, width = type.partition(":")
-    if kind in ("var", "text") and wanted.kind is Kind.tree:
+    if kind in ("var", "text") and not width and wanted.kind is Kind.tree:
         raise schema_error(
-            f"column '{name}': a tree cannot have text; use bytes:N in "
-            "hexadecimal, leave it out, or make a series",
+            f"column '{name}': a column of a tree has a width; use text:N or "
+            "bytes:N, leave it out, or make a series",
             name,
         )
+    is_width = width.isascii() and width.isdigit() and int(width) > 0
     if kind not in TYPES or (
-        width and not (kind == "bytes" and width.isascii() and width.isdigit())
+        width and not (kind in ("bytes", "text") and is_width)
     ):
         raise typer.BadParameter(
-            f"--type {name}={type}: choose one of "
-            f"{', '.join(TYPES)}; bytes needs a width: bytes:6"
+            f"--type {name}={type}: choose one of {', '.join(TYPES)}; bytes "
+            "needs a width, text may have one: bytes:6, text:16"
         )
     return Column(name, kind, wanted.units.get(name, ""), int(width or 0))

@@ -110,6 +110,8 @@ def key_text(table: Any, row: dict[str, Any]) -> str:
     value = row[table.key.name]
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, str):
+        return repr(value)
     if isinstance(value, int):
         return instant(value, table.key.unit)
     return f"{value:g} {table.key.unit}".rstrip()
