@@ -92,6 +92,19 @@ def test_times_with_a_zone_are_shown(esker, image):
     assert "12:00:00+02:00" in done.out, done
 
 
+@pytest.mark.parametrize("form", [(), ("--csv",), ("--json",)])
+def test_times_keep_their_zone_and_intervals_their_months(esker, image, form):
+    done = esker(
+        "query", image,
+        "SELECT '12:00:00+02'::TIMETZ AS \"a;\", INTERVAL '14 months -1 days' AS b, "
+        "INTERVAL 90 SECOND, max(t) AS \"x\"\"y\" FROM temp ORDER BY 1; -- all",
+        *form,
+    )  # fmt: skip
+    assert done.status == 0, done
+    for text in ("12:00:00+02", "1 year 2 months -1 day", "00:01:30"):
+        assert text in " ".join(done.out.split())
+
+
 def test_like_on_bytes_says_how_to_get_text(esker, tmp_path):
     path = tmp_path / "first.img"
     make(path, "var", BYTES)

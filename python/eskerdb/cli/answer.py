@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _FETCH_ROWS = 4096
 _SPECIAL = re.compile(r'[",\r\n\0]')
+_SPELLED = ("INTERVAL", "TIME WITH TIME ZONE")  # types of DuckDB
 _F32 = struct.Struct("<f")
 
 
@@ -57,6 +58,7 @@ def answer(
                 result = database.execute(statement)
                 if not database.answers(statement):
                     continue
+                result = _spelled(database, statement, result)
                 if form == "csv":
                     _print_csv(result)
                 elif form == "json":
@@ -125,6 +127,33 @@ def _hint(database: Database, failure: duckdb.Error) -> None:
             "a column of type var has bytes: decode(column) converts them to "
             "text; `esker import --type COL=text` makes a column of text"
         )
+
+
+def _spelled(
+    database: Database,
+    statement: duckdb.Statement,
+    result: duckdb.DuckDBPyConnection,
+) -> duckdb.DuckDBPyConnection:
+    """Returns the result with what Python has no type for as DuckDB writes it:
+    Python's times lose their zone, its intervals their months."""
+    kinds = [str(column[1]) for column in result.description or ()]
+    if not any(kind in _SPELLED for kind in kinds):
+        return result
+    names = [f"c{at}" for at in range(len(kinds))]
+    columns = (
+        f"{name}::VARCHAR" if kind in _SPELLED else name
+        for name, kind in zip(names, kinds, strict=True)
+    )
+    heads = ('"' + head.replace('"', '""') + '"' for head in _heads(result))
+    wanted = ", ".join(map(" AS ".join, zip(columns, heads, strict=True)))
+    query = statement.query
+    for start, kind in duckdb.tokenize(query):
+        if kind == duckdb.token_type.operator and query[start] == ";":
+            query = query[:start]
+            break
+    return database.execute(
+        f"SELECT {wanted} FROM (\n{query}\n) AS answer({', '.join(names)})"
+    )
 
 
 def _heads(result: duckdb.DuckDBPyConnection) -> list[str]:

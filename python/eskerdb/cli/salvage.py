@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from eskerdb.cli.arguments import Image, geometry_of
-from eskerdb.cli.make import Block, Page, Size
 from eskerdb.cli.output import console, count, sheet, warn
 from eskerdb.salvage import Gap, SalvagedTable
 from eskerdb.salvage import salvage as salvage_image
@@ -21,9 +20,16 @@ _GAPS_SHOWN = 10  # of a table
 def salvage(
     image: Image,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The new image.")],
-    page: Page = None,
-    block: Block = None,
-    size: Size = None,
+    page: Annotated[
+        int | None, typer.Option(help="Bytes a page of the device.")
+    ] = None,
+    block: Annotated[
+        str | None, typer.Option(help="Bytes an erase block of the device.")
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(help="Size of the device. Default: the file's."),
+    ] = None,
 ) -> None:
     """Write the readable rows of a damaged or truncated image to a new one.
 
