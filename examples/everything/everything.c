@@ -44,7 +44,7 @@ static int make(void) {
         .table = {.name = "log",
                   .columns = columns,
                   .column_count = 3,
-                  .row_bytes = sizeof(struct row)},
+                  .row_bytes = 8 + ESK_VAR_REF_BYTES},
         .indexes = indexes,
         .index_count = 1,
         .data_blocks = 200,
