@@ -240,12 +240,10 @@ struct esk_volume_shape {
 /// shape    borrowed for the call.
 /// arena    as for esk_volume_mount.
 /// Returns  ESK_OK; ESK_NOT_FOUND when both superblocks are blank, or the first
-///          one is torn, and the blocks behind the first half are blank;
-///          ESK_E_FOREIGN when they are not; ESK_E_SCHEMA for another volume,
-///          or a catalog that was changed since; ESK_E_CORRUPT; ESK_E_IO;
-///          ESK_E_INVALID for other flags, or an arena that is NULL or not
-///          aligned; ESK_E_NO_MEMORY.
-/// Costs    2 page reads; without a superblock at most 64 more.
+///          one is torn; ESK_E_SCHEMA for another volume, or a catalog that was
+///          changed since; ESK_E_CORRUPT; ESK_E_IO; ESK_E_INVALID for other
+///          flags, or an arena that is NULL or not aligned; ESK_E_NO_MEMORY.
+/// Costs    2 page reads.
 int esk_volume_attach(struct esk_volume *volume,
                       const struct esk_device *device, uint8_t flags,
                       const struct esk_volume_shape *shape, void *arena,
@@ -258,8 +256,11 @@ int esk_volume_attach(struct esk_volume *volume,
 /// meta     the pages that `esker header` printed: for each its length, in 2
 ///          bytes, and its first bytes. On AVR in program memory.
 /// Needs    a free page in the arena.
-/// Returns  ESK_OK; ESK_E_NO_SPACE when too few blocks are good; ESK_E_IO.
-/// Costs    two meta halves erased and programmed.
+/// Returns  ESK_OK; ESK_E_FOREIGN, and nothing was erased, when a block behind
+///          the first half does not begin blank: rows of a volume that lost its
+///          superblocks, or other data; ESK_E_NO_SPACE when too few blocks are
+///          good; ESK_E_IO.
+/// Costs    a read of 16 bytes a block; two meta halves erased and programmed.
 int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta);
 
 /* With a volume that is not mounted these calls, and those that create or open

@@ -272,11 +272,11 @@ int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
     return ESK_OK;
 }
 
-int esk_volume_probe(struct esk_volume *volume, uint32_t block,
-                     esk_page_id except, uint8_t *page) {
+int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
+                     uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint32_t stride = (geometry->block_count - 1) / ESK_MOUNT_BLOCKS_MAX + 1;
-    for (; block < geometry->block_count; block += stride) {
+    for (uint32_t block = 0; block < geometry->block_count; block += stride) {
         esk_page_id id = block * geometry->block_pages;
         if (id != except) {
             ESK_TRY(esk_page_probe(volume, id, page));
@@ -353,7 +353,7 @@ static int halves_mount(struct esk_volume *volume, uint8_t *page) {
     }
     failed = first < second ? first : second;
     return failed == ESK_NOT_FOUND
-               ? esk_volume_probe(volume, 0, ESK_PAGE_NONE, page)
+               ? esk_volume_probe(volume, ESK_PAGE_NONE, page)
                : failed;
 }
 

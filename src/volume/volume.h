@@ -50,11 +50,11 @@ void esk_super_encode(const struct esk_region *region, uint8_t *page);
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
 int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page);
 
-/// Reads the first page of at most ESK_MOUNT_BLOCKS_MAX blocks, from `block` to
-/// the end of the device, except page `except`.
+/// Reads the first page of at most ESK_MOUNT_BLOCKS_MAX blocks all over the
+/// device, except page `except`.
 /// Returns ESK_NOT_FOUND when they are erased; ESK_E_FOREIGN; ESK_E_IO.
-int esk_volume_probe(struct esk_volume *volume, uint32_t block,
-                     esk_page_id except, uint8_t *page);
+int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
+                     uint8_t *page);
 
 /// Programs the superblock into half `half`, which makes the half valid.
 int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page);

@@ -56,12 +56,7 @@ static int supers_look(struct esk_volume *volume,
     }
     /* One half is always complete, except after power loss in a stamp. */
     volume->half_valid = valid;
-    if (valid != 0 || !blank) {
-        return valid != 0 ? ESK_OK : ESK_E_CORRUPT;
-    }
-    /* Power loss in a stamp may leave anything in the first half, and only
-       there: the second one is begun when the first is valid. */
-    return esk_volume_probe(volume, volume->half_blocks, ESK_PAGE_NONE, page);
+    return valid != 0 ? ESK_OK : blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
 }
 
 int esk_volume_attach(struct esk_volume *volume,
@@ -78,6 +73,28 @@ int esk_volume_attach(struct esk_volume *volume,
         volume->arena = NULL; /* nothing can be stamped */
     }
     return status;
+}
+
+/// Reads the first bytes of each block behind the first half, before a stamp.
+/// Power loss in a stamp leaves nothing there: the second half is begun when
+/// the first one is valid.
+/// Returns ESK_OK when they are erased; ESK_E_FOREIGN; ESK_E_IO.
+static int blocks_probe(struct esk_volume *volume) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t block = volume->half_blocks;
+    struct esk_meta meta;
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
+    for (; block < geometry->block_count; block++) {
+        enum esk_header header = ESK_HEADER_OTHER;
+        uint32_t sequence = 0;
+        ESK_TRY(esk_region_header(&meta.region, block * geometry->block_pages,
+                                  &header, &sequence));
+        if (header != ESK_HEADER_BLANK &&
+            !esk_volume_block_is_bad(volume, block)) {
+            return ESK_E_FOREIGN;
+        }
+    }
+    return ESK_OK;
 }
 
 /// Programs the pages of `meta` into half `half`.
@@ -112,10 +129,10 @@ static int half_stamp(struct esk_volume *volume, uint8_t half,
 
 int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta) {
     ESK_ASSERT(volume != NULL && meta != NULL && volume->half_valid != 3);
-    int status = ESK_OK;
     if (volume->arena == NULL) {
         return ESK_E_INVALID;
     }
+    int status = volume->half_valid == 0 ? blocks_probe(volume) : ESK_OK;
     uint8_t *page = esk_volume_scratch(volume);
     for (uint8_t half = 0; half < 2 && status == ESK_OK; half++) {
         status = half_stamp(volume, half, meta, page);

@@ -156,7 +156,7 @@ static int format_was_cut(struct esk_volume *volume, uint8_t *page) {
         return ESK_E_FOREIGN;
     }
     ESK_TRY(places_probe(volume, super, page));
-    int status = esk_volume_probe(volume, 0, super, page);
+    int status = esk_volume_probe(volume, super, page);
     if (status != ESK_NOT_FOUND) {
         return status;
     }
