@@ -127,14 +127,11 @@ static bool begins_at_first(const struct esk_series *series) {
 /// than decay of the one page that is the oldest.
 static void ordinal_check(struct check *check, uint32_t first) {
     uint32_t missing = esk_ordinals(check->ordinal, first);
-    bool lost = check->known && missing > 0;
-    if (!lost) {
-        check->report->pages_torn += check->unread;
-    } else {
+    if (check->known && missing > 0 && check->previous >= check->kept) {
         check->report->pages_damaged += check->unread;
-    }
-    if (lost && check->previous >= check->kept) {
         check->report->rows_missing += missing;
+    } else {
+        check->report->pages_torn += check->unread;
     }
     check->unread = 0;
 }
