@@ -113,7 +113,8 @@ struct esk_table_spec {
     uint8_t column_count; ///< 1 .. ESK_COLUMN_COUNT_MAX
     uint16_t row_bytes;   ///< sizeof the program's row
     uint8_t key_column;   ///< which column is the key
-    uint32_t version;     ///< of the schema: the program's own number for it
+    uint32_t version;     ///< the program's own number for the columns, stored
+                          ///< by create and add_columns; open compares none
 };
 
 /// What is wrong with a schema, and where.
@@ -151,7 +152,8 @@ enum esk_fault_kind {
     ESK_FAULT_OTHER_TYPE,   ///< of a column
     ESK_FAULT_OTHER_WIDTH,  ///< of a column
     ESK_FAULT_OTHER_KEY,    ///< number of the key column
-    ESK_FAULT_OTHER_OPTION, ///< a tree's store; whether a series' keys repeat
+    ESK_FAULT_OTHER_OPTION, ///< a tree's store; a series' full_policy, and 2
+                            ///< where keys repeat
 };
 
 struct esk_fault {

@@ -12,9 +12,10 @@
 /// After power loss the table has all rows that a sync acknowledged, then a
 /// prefix in order of the rows appended after that sync, and nothing else.
 /// This also holds on a card or a file that caches pages and writes them in
-/// any order. There (ESK_MEDIUM_OVERWRITE) a series syncs the device once for
-/// each data page, unless the caller has, and once for each page of a value
-/// longer than a page. Rows that one run of a program left unsynced and the
+/// any order. There (ESK_MEDIUM_OVERWRITE) a series syncs the device before
+/// each page that must not be on the medium without an earlier one: once a data
+/// page, unless the caller has, once an index page, and once for each page of a
+/// value longer than a page. Rows that one run of a program left unsynced and the
 /// next run reads are durable after the next sync.
 #ifndef ESKER_SERIES_H
 #define ESKER_SERIES_H
@@ -34,8 +35,8 @@ extern "C" {
 struct esk_series_config {
     uint8_t frames;           ///< page frames in the arena; 0: the least, as
                               ///< esk_series_frames_min returns
-    uint8_t erase_ahead;      ///< blocks esk_volume_step keeps erased, at most
-                              ///< 8; 0: 1
+    uint8_t erase_ahead;      ///< blocks esk_volume_step keeps erased; more
+                              ///< than 8 count as 8; 0: 1
     uint16_t key_index_bytes; ///< RAM of the spline, 48 .. 65535; 0: 256
     /// Bound of the spline's error in 1/16 page, 1 .. 16; 0: chosen to fit
     /// key_index_bytes, from 2/16 up to 10/16.
@@ -362,8 +363,9 @@ int esk_series_open_with(struct esk_series **series,
 ///
 /// parts    as for esk_series_open_with.
 /// fault    out: on ESK_E_SCHEMA what is wrong, or how the existing table
-///          differs in its columns or its key; on ESK_E_NO_SPACE how many
-///          blocks are missing. May be NULL.
+///          differs in the names, types and widths of its columns, its key,
+///          keys_repeat or full_policy (nothing else is compared); on
+///          ESK_E_NO_SPACE how many blocks are missing. May be NULL.
 /// Returns  as esk_series_create without ESK_E_EXISTS, and esk_series_open.
 /// Costs    as esk_series_open, and 2 page reads a table of the catalog.
 int esk_series_open_or_create(struct esk_series **series,
@@ -406,7 +408,7 @@ void esk_series_close(struct esk_series *series);
 ///          variable and three index pages, each a program, one more if it was
 ///          sealed, an erase and 2 reads. Once after an open, with a value
 ///          index, run_pages reads. With ESK_MEDIUM_OVERWRITE also a device
-///          sync a data page.
+///          sync a page, and one.
 int esk_series_append(struct esk_series *series, const void *row);
 
 /// Appends one row whose variable column is `bytes` bytes at `value`.
@@ -424,19 +426,20 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 /// Makes every accepted row durable.
 /// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN: rows since the last sync may not be
 ///          durable, and stay readable; call again.
-/// Costs    where the medium programs parts of a page: 2 programs and no
-///          page, 4 with variable data. With a sync journal: 1 program, and an
-///          erase for each of its blocks filled. Else a page, filled as far as
-///          it is. For each program at most an erase and 2 reads. Nothing when
-///          no row is unsynced, but for one device sync after an open with
+/// Costs    where the medium programs parts of a page: 2 programs, 4 with
+///          variable data, and no page; the data page's last seal: as an append
+///          that fills it. With a sync journal: 1 program, and an erase for
+///          each of its blocks filled. Else a page, filled as far as it is. For
+///          each program at most an erase and 2 reads. Nothing when no row is
+///          unsynced, but for one device sync after an open with
 ///          ESK_MEDIUM_OVERWRITE.
 int esk_series_sync(struct esk_series *series);
 
 /// Copies the row with key == `key` into `row`; if there are several, the
 /// newest.
 /// row      out, esk_series_row_bytes bytes; untouched unless ESK_OK.
-/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT when rows are missing where
-///          the key would be; ESK_E_IO.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT when rows are missing, or a
+///          page does not read, where the key would be; ESK_E_IO.
 /// Costs    about 1 page read on average, at most 3 where the spline covers
 ///          the key; else a binary search over the pages.
 int esk_series_get(struct esk_series *series, esk_key key, void *row);

@@ -124,7 +124,7 @@ struct esk_tree_config {
                           ///< but 1 (mu: 2); 0: the most. Fewer than the height
                           ///< (mu: than 1): changes are written through
     uint8_t policy;       ///< enum esk_tree_policy
-    uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased, at most 8;
+    uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased, 8 if more;
                           ///< 0: 1
 };
 

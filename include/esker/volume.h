@@ -53,7 +53,8 @@ struct esk_volume_config {
     bool overwrite;     ///< also format a medium that is not blank; not stored
 };
 
-/// Blocks that the catalog takes, half of them at each end of the device.
+/// Blocks that the catalog takes, half of them at each end of the device. A
+/// volume has at most 64.
 /// tables       config.tables_max, not 0: 8
 /// spare        2 if the driver has block_is_bad, else 0
 #define ESK_VOLUME_CATALOG_BLOCKS(page_bytes, block_pages, tables, spare)      \
@@ -161,10 +162,11 @@ struct esk_column_info {
 ///
 /// arena    scratch for the call, as for esk_volume_mount.
 /// Returns  ESK_OK; ESK_E_FOREIGN when the medium is not blank, without
-///          config.overwrite; ESK_E_GEOMETRY; ESK_E_INVALID; ESK_E_NO_MEMORY;
+///          config.overwrite; ESK_E_GEOMETRY; ESK_E_INVALID: the checksum, or
+///          more than 64 blocks for the catalog; ESK_E_NO_MEMORY;
 ///          ESK_E_NO_SPACE when too few blocks are good; ESK_E_IO.
-/// Costs    as esk_volume_mount of a blank medium; two meta halves erased, 2
-///          programs.
+/// Costs    as esk_volume_mount of a blank medium; a read of each page of the
+///          catalog's blocks, and their erase; 2 programs.
 int esk_volume_format(const struct esk_device *device,
                       const struct esk_volume_config *config, void *arena,
                       uint32_t arena_bytes);
@@ -334,8 +336,7 @@ int esk_volume_check(struct esk_volume *volume,
 /// done     out, may be NULL: steps done; fewer than budget when none is due.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
 /// Costs    a step: an erase and 2 reads of a few bytes; or, of a copy-on-write
-///          tree, one call of its collector: at most a path and 2 blocks of
-///          programs, and an erase for each of these blocks.
+///          tree, one call of its collector, as in esk_tree_put.
 int esk_volume_step(struct esk_volume *volume, uint16_t budget, uint16_t *done);
 
 /// Unmounts the volume; the arena is the caller's again.

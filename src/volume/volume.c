@@ -360,7 +360,9 @@ static int halves_mount(struct esk_volume *volume, uint8_t *page) {
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, void *arena, uint32_t arena_bytes) {
     ESK_ASSERT(volume != NULL && device != NULL);
-    int status = esk_geometry_check(&device->geometry);
+    int status = flags < 2u * ESK_MOUNT_READ_BACK
+                     ? esk_geometry_check(&device->geometry)
+                     : ESK_E_INVALID;
     if (status == ESK_OK) {
         status = esk_volume_begin(volume, device, flags, arena, arena_bytes);
     }

@@ -69,6 +69,22 @@ static int volume_write(struct esk_volume *volume, uint8_t *page) {
     return status == ESK_E_WORN ? ESK_E_NO_SPACE : status;
 }
 
+/// Whether every page that a format erases is erased, except page `except`.
+/// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
+static int halves_probe(struct esk_volume *volume, esk_page_id except,
+                        uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t pages = volume->half_blocks * geometry->block_pages;
+    uint32_t second = geometry->block_count * geometry->block_pages - pages;
+    for (uint32_t i = 0; i < 2 * pages; i++) {
+        esk_page_id id = i < pages ? i : second + i - pages;
+        if (id != except) {
+            ESK_TRY(esk_page_probe(volume, id, page));
+        }
+    }
+    return ESK_OK;
+}
+
 int esk_volume_format(const struct esk_device *device,
                       const struct esk_volume_config *config, void *arena,
                       uint32_t arena_bytes) {
@@ -80,8 +96,11 @@ int esk_volume_format(const struct esk_device *device,
     uint8_t *page = esk_volume_scratch(&before);
     ESK_TRY(volume_plan(&volume, device, config));
     int status = esk_volume_mount(&before, device, 0, arena, arena_bytes);
-    if (status != ESK_NOT_FOUND && !config->overwrite) {
-        return status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
+    if (!config->overwrite) {
+        if (status != ESK_NOT_FOUND) {
+            return status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
+        }
+        ESK_TRY(halves_probe(&volume, ESK_PAGE_NONE, page));
     }
     /* Commit numbers continue those of an earlier volume, so that no page of
        its tables can be valid to a table of this one. */
@@ -155,6 +174,7 @@ static int format_was_cut(struct esk_volume *volume, uint8_t *page) {
         ESK_OK) {
         return ESK_E_FOREIGN;
     }
+    ESK_TRY(halves_probe(volume, super, page));
     ESK_TRY(places_probe(volume, super, page));
     int status = esk_volume_probe(volume, super, page);
     if (status != ESK_NOT_FOUND) {
@@ -173,7 +193,9 @@ static int volume_make(struct esk_volume *volume,
                        uint8_t *page) {
     ESK_TRY(volume_plan(volume, device, config));
     volume->flags = flags;
-    if (found != ESK_NOT_FOUND) {
+    if (found == ESK_NOT_FOUND) {
+        ESK_TRY(halves_probe(volume, ESK_PAGE_NONE, page));
+    } else {
         int status = format_was_cut(volume, page);
         if (status != ESK_OK) {
             return status == ESK_E_FOREIGN ? found : status;

@@ -83,6 +83,37 @@ ESK_TEST(volume_is_not_made_on_a_medium_that_holds_something_else) {
     }
 }
 
+ESK_TEST(volume_is_not_made_where_a_page_that_it_erases_has_data) {
+    static const esk_page_id pages[] = {1, 3, 6, 505, 508, 510};
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        struct esk_sim_config medium = {.geometry = fixture_nor};
+        struct esk_sim *sim = NULL;
+        struct esk_volume volume;
+        const uint8_t byte = 0x5A;
+        ESK_CONTEXT("page %u", (unsigned)pages[i]);
+        ESK_CHECK_INT(esk_sim_create(&sim, &medium), ESK_OK);
+        const struct esk_device *device = esk_sim_device(sim);
+        ESK_CHECK_INT(esk_sim_poke(sim, pages[i], 100, &byte, 1), ESK_OK);
+        uint64_t operations = esk_sim_op_count(sim);
+        ESK_CHECK_INT(boot(&volume, device), ESK_E_FOREIGN);
+        ESK_CHECK_INT(esk_volume_format(device, &config, TEST_SCRATCH),
+                      ESK_E_FOREIGN);
+        ESK_CHECK_INT(esk_sim_op_count(sim), operations);
+        esk_sim_destroy(sim);
+    }
+}
+
+ESK_TEST(volume_is_mounted_with_no_unknown_flag) {
+    struct esk_fixture fixture;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    for (uint32_t flags = 8; flags < 256; flags *= 2) {
+        ESK_CHECK_INT(esk_volume_mount(&fixture.volume, fixture.device,
+                                       (uint8_t)flags, TEST_SCRATCH),
+                      ESK_E_INVALID);
+    }
+    fixture_end(&fixture);
+}
+
 ESK_TEST(volume_is_not_formatted_over_another_without_overwrite) {
     struct esk_fixture fixture;
     fixture_start(&fixture, &fixture_nor, &config);

@@ -160,7 +160,7 @@ int esk_series_open_or_create(struct esk_series **series,
     uint8_t *page = NULL;
     struct esk_fault found;
     struct esk_table_info info;
-    struct esk_series_options options;
+    struct esk_series_options options = {.tail = 0};
     fault = fault != NULL ? fault : &found;
     *series = NULL;
     ESK_TRY(esk_volume_page(volume, &page));
@@ -171,9 +171,11 @@ int esk_series_open_or_create(struct esk_series **series,
         if (status == ESK_OK) {
             status = esk_series_options(&info, &options);
         }
-        if (status == ESK_OK && options.keys_repeat != spec->keys_repeat) {
+        uint8_t wanted = (uint8_t)(2u * spec->keys_repeat + spec->full_policy);
+        uint8_t has = (uint8_t)(2u * options.keys_repeat + options.full_policy);
+        if (status == ESK_OK && has != wanted) {
             status = esk_schema_differs(fault, ESK_FAULT_OTHER_OPTION, 0,
-                                        spec->keys_repeat, options.keys_repeat);
+                                        wanted, has);
         }
     }
     ESK_TRY(status);

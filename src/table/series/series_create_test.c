@@ -162,8 +162,14 @@ ESK_TEST(series_whose_keys_repeat_is_another) {
     spec.keys_repeat = true;
     ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_OPTION);
-    ESK_CHECK_INT(fault.wanted, true);
-    ESK_CHECK_INT(fault.found, false);
+    ESK_CHECK_INT(fault.wanted, 2);
+    ESK_CHECK_INT(fault.found, 0);
+    spec.keys_repeat = false;
+    spec.full_policy = ESK_FULL_REFUSE;
+    ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_OPTION);
+    ESK_CHECK_INT(fault.wanted, ESK_FULL_REFUSE);
+    ESK_CHECK_INT(fault.found, ESK_FULL_DROP_OLDEST);
     fixture_end(&fixture);
 }
 
