@@ -15,8 +15,8 @@
 /// any order. There (ESK_MEDIUM_OVERWRITE) a series syncs the device before
 /// each page that must not be on the medium without an earlier one: once a data
 /// page, unless the caller has, once an index page, and once for each page of a
-/// value longer than a page. Rows that one run of a program left unsynced and the
-/// next run reads are durable after the next sync.
+/// value longer than a page. Rows that one run of a program left unsynced and
+/// the next run reads are durable after the next sync.
 #ifndef ESKER_SERIES_H
 #define ESKER_SERIES_H
 

@@ -89,6 +89,13 @@ def plan(
             setattr(need, name, value)
         except OverflowError:
             raise _out_of_range(need, name, value) from None
+    if key_bytes > row_bytes:
+        raise error(
+            lib.ESK_E_INVALID,
+            f"plan: rows of {row_bytes} bytes",
+            "give the bytes of a row, key included",
+            f"a row includes its key of {key_bytes} bytes",
+        )
     lib.esk_tree_plan_headers(need)
     out = ffi.new("struct esk_tree_plan *")
     status = lib.esk_tree_plan(need, out)

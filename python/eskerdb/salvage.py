@@ -104,16 +104,28 @@ def salvage(
     return Salvage(tables, missing, catalog, lost)
 
 
+def _reason(image: str) -> str:
+    """Returns why a file cannot be read."""
+    try:
+        with open(image, "rb"):
+            return "it cannot be read"
+    except OSError as cause:
+        return cause.strerror or str(cause)
+
+
 def _geometry(image: str) -> Geometry:
     """Reads the geometry from a superblock, however long the file is."""
     found = ffi.new("struct esk_geometry *")
     status = lib.esk_image_probe(os.fsencode(image), found)
+    if status == lib.ESK_E_IO:
+        raise error(status, f"image {image}", "", _reason(image))
     if status != lib.ESK_OK:
         raise error(
             status,
             f"image {image}",
-            "state the device's geometry",
-            "no superblock is left that has the geometry",
+            "state the device's geometry; if the device's first bytes are "
+            "missing, put as many others before the file",
+            "no superblock is left where it belongs",
         )
     return Geometry.take(found)
 

@@ -110,10 +110,17 @@ class Volume(Mount):
             tables_max=tables_max,
             overwrite=overwrite,
         )
-        check(
-            lib.esk_py_volume_format(device._handle, config),
-            f"{device.name}: format",
-        )
+        status = lib.esk_py_volume_format(device._handle, config)
+        if status == lib.ESK_E_NO_SPACE:
+            raise error(
+                status,
+                f"{device.name}: format",
+                "use a larger device, or a volume for fewer tables",
+                "too few blocks: the catalog takes some at both ends, and at "
+                f"least 4 are for tables; there are "
+                f"{device.geometry.block_count}",
+            )
+        check(status, f"{device.name}: format")
         return cls.mount(device)
 
     @classmethod

@@ -287,3 +287,37 @@ def test_files_are_read_as_python_reads_them(tmp_path, seed, monkeypatch):
             whole[:at] + bytes([draw.randrange(256)]) + whole[at + 1 :]
         )
         assert by_batches(path, codec) == by_python(path, codec)
+
+
+def test_rows_out_of_order_make_no_table(make, esker):
+    done, image = make("t,v\n2,5\n1,5\n3,5\n", "--create")
+    assert done.status == 1
+    assert "sort the file by 't'" in flat(done.err)
+    assert "was not made" in flat(done.err)
+    assert not image.exists()
+
+
+def test_rows_out_of_order_in_a_table_can_be_taken_back(make, esker, tmp_path):
+    _, image = make("t,v\n1,5\n", "--create")
+    path = tmp_path / "more.csv"
+    path.write_text("t,v\n4,5\n3,5\n5,5\n")
+    done = esker("import", image, "log", path)
+    assert done.status == 1
+    assert "delete the rows above 1 (esker delete --after)" in flat(done.err)
+    assert esker("delete", image, "log", "--after", "1").status == 0
+    path.write_text("t,v\n3,5\n4,5\n5,5\n")
+    assert esker("import", image, "log", path).status == 0
+    done = esker("query", image, "SELECT t FROM log", "--csv")
+    assert done.out == "t\n1\n3\n4\n5\n"
+
+
+def test_a_zero_byte_in_a_text_of_a_width_makes_no_table(make):
+    done, image = make("t,v\n1,a\n2,a\0b\n", "--create", "--type", "v=text:4")
+    assert done.status == 1
+    assert "data.csv:3" in done.err
+    assert "was not made" in flat(done.err)
+    assert not image.exists()
+
+
+def flat(text):
+    return " ".join(text.replace("\u2502", " ").split())

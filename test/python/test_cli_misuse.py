@@ -152,3 +152,23 @@ def test_import_that_is_interrupted_syncs_what_went_in(
     assert f"{calls[0]:,} rows before it imported and synced" in done.err
     with eskerdb.open(image) as volume, volume.open_tree("part") as tree:
         assert tree.count() == calls[0]
+
+
+def test_plan_refuses_a_row_that_is_smaller_than_its_key(esker):
+    done = esker("plan", "1000", "--row", "4", "--key", "8")
+    assert done.status == 1
+    assert "a row includes its key of 8 bytes" in " ".join(done.err.split())
+
+
+def test_salvage_of_no_file_says_so(esker, tmp_path):
+    done = esker("salvage", tmp_path / "nil.img", tmp_path / "out.img")
+    assert done.status == 1
+    assert "No such file" in done.err
+
+
+def test_create_on_too_small_a_device_says_what_is_missing(esker, tmp_path):
+    done = esker("create", tmp_path / "a.img", "t", "t=i64", "--size", "16K")
+    assert done.status == 1
+    assert "too few blocks: the catalog takes some" in " ".join(
+        done.err.split()
+    )

@@ -134,3 +134,8 @@ print(*{"pyarrow", "rich", "numpy", "matplotlib", "typer"} & {*sys.modules})
         check=True,
     )
     assert done.stdout == "a\n1\n\n", done
+
+
+def test_json_names_each_column_once(esker, image):
+    done = esker("query", image, "SELECT 1 AS a, 2 AS a, 3 AS a_1", "--json")
+    assert json.loads(done.out) == {"a": 1, "a_1": 2, "a_1_1": 3}

@@ -160,6 +160,17 @@ def _heads(result: duckdb.DuckDBPyConnection) -> list[str]:
     return [column[0] for column in result.description or ()]
 
 
+def _names(result: duckdb.DuckDBPyConnection) -> list[str]:
+    """Returns the heads, each once: the second `a` is `a_1`, as in DuckDB."""
+    names: list[str] = []
+    for head in _heads(result):
+        name, number = head, 1
+        while name in names:
+            name, number = f"{head}_{number}", number + 1
+        names.append(name)
+    return names
+
+
 def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
     """Yields rows; an f32 as the shortest number that is the same f32."""
     short = [
@@ -302,7 +313,7 @@ def _json(value: Any) -> Any:
 
 def _print_json(result: duckdb.DuckDBPyConnection) -> int:
     """Prints an object a line; returns how many numbers became null."""
-    heads = _heads(result)
+    heads = _names(result)
     lost = 0
     for row in _rows(result):
         lost += sum(map(_odd_numbers, row))

@@ -441,11 +441,11 @@ def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
     """Reads one field as its column's type. Raises Fault."""
     value: Any
     if column.type == "text":
-        if column.bytes and len(text.encode()) > column.bytes:
+        if column.bytes and (len(text.encode()) > column.bytes or "\0" in text):
             raise source.fault(
                 line,
-                f"{_shown(text)} has more than {column.bytes} bytes of UTF-8; "
-                "correct the line, or make the column wider",
+                f"{_shown(text)} has a zero byte, or more than {column.bytes} "
+                "bytes of UTF-8; correct the line, or make the column wider",
                 column.name,
             )
         return text

@@ -265,6 +265,10 @@ def _progress(source: CsvFile) -> Iterator[Callable[[int], None]]:
         yield lambda position: progress.update(task, completed=position)
 
 
+class OutOfPlace(Refused):
+    """A row of a series whose key is not above the newest."""
+
+
 class _Import:
     """One run: rows are parsed, gathered, and written in batches.
 
@@ -288,12 +292,14 @@ class _Import:
         self.made = made
         self.done = 0
         self.above = None
+        self.newest = None  # key before the import
         if isinstance(table, Tree):
             self.write = table._insert if refuse else table._write
         else:
             self.write = table._write
-            newest = table.newest() if resume else None
-            self.above = None if newest is None else newest[table.key.name]
+            newest = table.newest()
+            self.newest = None if newest is None else newest[table.key.name]
+            self.above = self.newest if resume else None
 
     def run(self) -> int:
         """Imports; returns the rows imported. Raises Fault."""
@@ -356,8 +362,10 @@ class _Import:
         if isinstance(value, bytes):
             value = value.hex()
         column: str | None = key.name
+        kind: type[Fault] = Refused
         if isinstance(cause, OutOfOrder):
             what = self._out_of_order(value)
+            kind = Fault if self.made else OutOfPlace
         elif isinstance(cause, Exists):
             what = (
                 f"key '{value}' is there already; remove one of the rows, or "
@@ -367,7 +375,7 @@ class _Import:
             what = f"key '{value}' has no place in an order; correct the line"
         else:
             what, column = str(cause), getattr(cause, "column", None)
-        raise self.source.fault(batch.lines[at], what, column, Refused)
+        raise self.source.fault(batch.lines[at], what, column, kind)
 
     def _out_of_order(self, value: Any) -> str:
         name = self.table.key.name
@@ -389,7 +397,13 @@ class _Import:
         except EskerError as failure:
             return Refused(f"{fault}; and then {failure}")
         again = "then import again"
-        if self.done and isinstance(self.table, Series):
+        if self.done and isinstance(fault, OutOfPlace):
+            # Sorted, the file has rows below those that were imported.
+            which = "all rows"
+            if self.newest is not None:
+                which = f"the rows above {self.newest} (esker delete --after)"
+            again = f"delete {which}, {again}"
+        elif self.done and isinstance(self.table, Series):
             again += " with --resume"
         elif self.done and self.refuse:
             again = "then import the lines from this one on"

@@ -67,8 +67,8 @@ Types = Annotated[
     typer.Option(
         "--type",
         metavar="COL=TYPE",
-        help="i8..i64, u8..u64, f32, f64, text, bytes:N (hex), var (\\x and "
-        "hex, or text). Default: i64, u64 or f64, whichever fits all rows.",
+        help="i8..i64, u8..u64, f32, f64, text, text:N, bytes:N (hex), var "
+        "(\\x and hex, or text). Default: i64, u64 or f64, whichever fits all rows.",
     ),
 ]
 Units = Annotated[
