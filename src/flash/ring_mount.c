@@ -27,8 +27,8 @@
 
 enum {
     QUICK_BLOCKS = 3, ///< most blank blocks in a step of the binary search
-    /// Blocks of a window that are read at more pages: failed ones, an abandoned
-    /// one, and head's.
+    /// Blocks of a window that are read at more pages: failed ones, one that
+    /// was abandoned, and head's.
     WHOLE_BLOCKS = ESK_RING_WORN_MAX + 1,
     OLDER_MARKED = 2, ///< blocks of a lap ago that end a search; a block whose
                       ///< erase failed has its old pages, and its mark may have
