@@ -259,8 +259,9 @@ int esk_volume_attach(struct esk_volume *volume,
 ///          bytes, and its first bytes. On AVR in program memory.
 /// Needs    a free page in the arena.
 /// Returns  ESK_OK; ESK_E_FOREIGN, and nothing was erased, when a block behind
-///          the first half does not begin blank: rows of a volume that lost its
-///          superblocks, or other data; ESK_E_NO_SPACE when too few blocks are
+///          the first half, or a page of the second, does not begin blank: rows
+///          of a volume that lost its superblocks, or other data (the first
+///          half may have a torn stamp); ESK_E_NO_SPACE when too few blocks are
 ///          good; ESK_E_IO.
 /// Costs    a read of 16 bytes a block; two meta halves erased and programmed.
 int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta);

@@ -136,7 +136,7 @@ def column_of(info: Any) -> Column:
     if kind is None:
         raise error(lib.ESK_E_UNSUPPORTED, f"column '{name}': its type")
     width = info.bytes if kind == "bytes" else 0
-    if info.flags & lib.ESK_COLUMN_TEXT:
+    if kind in ("bytes", "var") and info.flags & lib.ESK_COLUMN_TEXT:
         kind = "text"
     return Column(name, kind, unit, width)
 

@@ -178,8 +178,14 @@ def encode_fixed(column: Column, value: Any) -> bytes:
 def encode_text(column: Column, value: Any) -> bytes:
     """Encodes the value of a "text" column; with a width, zeros follow it.
 
-    Raises SchemaError when it is not UTF-8, too long, or has a zero byte.
+    Bytes of the whole width are taken as they are: a firmware may have left
+    others behind the text. Raises SchemaError when a value is not UTF-8, too
+    long, or has a zero byte.
     """
+    if column.bytes and not isinstance(value, str):
+        piece = _bytes_of(column, value)
+        if len(piece) == column.bytes:
+            return piece
     try:
         piece = (
             value.encode()

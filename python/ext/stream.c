@@ -110,7 +110,9 @@ static void metadata_write(char *to, int32_t pairs, const char *const *texts) {
 
 /// Whether a column's values are text.
 static bool column_is_text(const struct esk_column_info *column) {
-    return (column->flags & ESK_COLUMN_TEXT) != 0;
+    bool has_bytes =
+        column->type == ESK_TYPE_BYTES || column->type == ESK_TYPE_VAR;
+    return has_bytes && (column->flags & ESK_COLUMN_TEXT) != 0;
 }
 
 /// Writes the Arrow format of `column`.

@@ -121,7 +121,7 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 /// Returns  ESK_OK; ESK_E_IO when a transfer failed twice: nothing is mounted.
 ///          Invalid pages are damage, not failure.
 /// Costs    in header reads, of ESK_ENVELOPE_BYTES bytes: about
-///          log2(blocks), the pages of up to 10 blocks whose first page is not
+///          log2(blocks), the pages of up to 6 blocks whose first page is not
 ///          valid, and up to ESK_RING_PROBES + 1 a block of the window; and
 ///          about 9 page reads.
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,

@@ -26,10 +26,8 @@
 #include "flash/ring.h"
 
 enum {
-    QUICK_BLOCKS = 3, ///< most blank blocks in a step of the binary search
-    /// Blocks of a window that are read at more pages: failed ones, one that
-    /// was abandoned, and head's.
-    WHOLE_BLOCKS = ESK_RING_WORN_MAX + 1,
+    QUICK_BLOCKS = 3, ///< blocks of a window that are read at more pages; most
+                      ///< blank blocks in a step of the binary search
     OLDER_MARKED = 2, ///< blocks of a lap ago that end a search; a block whose
                       ///< erase failed has its old pages, and its mark may have
                       ///< failed, too
@@ -159,7 +157,7 @@ static uint32_t block_position(struct search *search, uint32_t at,
 /// How block `i` of a window is read: the first ones whole, as the first page
 /// of the head's or the oldest block may be torn; `others` like that.
 static enum look look_at(uint16_t i, enum look others) {
-    return i < WHOLE_BLOCKS ? LOOK_WHOLE : others;
+    return i < QUICK_BLOCKS ? LOOK_WHOLE : others;
 }
 
 /// The number of the last block, counted from the origin, that continues the

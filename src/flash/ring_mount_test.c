@@ -388,11 +388,7 @@ ESK_TEST(ring_reads_few_headers_of_a_block_before_it_erases_it) {
 /// Of a few damaged blocks a mount reads every header, of the others as many
 /// as of a blank block.
 ESK_TEST(ring_mount_reads_few_headers_of_a_damaged_oldest_run) {
-    enum {
-        LONG = 64,
-        RUN = ESK_RING_WINDOW_BLOCKS,
-        WHOLE = ESK_RING_WORN_MAX + 1
-    };
+    enum { LONG = 64, RUN = ESK_RING_WINDOW_BLOCKS, WHOLE = 3 };
     struct esk_geometry geometry = ESK_NOR(WIDE + FIRST, LONG, 128);
     for (enum run_content content = 0; content < RUN_CONTENTS; content++) {
         struct ring_fixture fixture;

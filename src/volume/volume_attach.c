@@ -75,22 +75,23 @@ int esk_volume_attach(struct esk_volume *volume,
     return status;
 }
 
-/// Reads the first bytes of each block behind the first half, before a stamp.
-/// Power loss in a stamp leaves nothing there: the second half is begun when
-/// the first one is valid.
+/// Reads the first bytes of each block behind the first half, and of each page
+/// of the second half, before a stamp. Power loss in a stamp leaves nothing
+/// there: the second half is begun when the first one is valid.
 /// Returns ESK_OK when they are erased; ESK_E_FOREIGN; ESK_E_IO.
 static int blocks_probe(struct esk_volume *volume) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    uint32_t block = volume->half_blocks;
+    uint16_t pages = geometry->block_pages;
+    uint32_t end = geometry->block_count * pages;
+    uint32_t half = volume->half_blocks * pages;
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
-    for (; block < geometry->block_count; block++) {
+    for (uint32_t id = half; id < end; id += id < end - half ? pages : 1u) {
         enum esk_header header = ESK_HEADER_OTHER;
         uint32_t sequence = 0;
-        ESK_TRY(esk_region_header(&meta.region, block * geometry->block_pages,
-                                  &header, &sequence));
+        ESK_TRY(esk_region_header(&meta.region, id, &header, &sequence));
         if (header != ESK_HEADER_BLANK &&
-            !esk_volume_block_is_bad(volume, block)) {
+            !esk_volume_block_is_bad(volume, id / pages)) {
             return ESK_E_FOREIGN;
         }
     }

@@ -16,6 +16,7 @@ static const struct esk_column columns[] = {
     {.name = "rate", .type = ESK_TYPE_F64},
     {.name = "note", .type = ESK_TYPE_VAR},
 };
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
 static const struct esk_index_spec indexes[] = {
     {.column = 1, .bitmap_bits = 16},
     {.column = 2, .bitmap_bits = 64},
@@ -48,7 +49,9 @@ static struct esk_series_spec spec_of(const char *name, uint8_t column_count,
         .table = {.name = name,
                   .columns = columns,
                   .column_count = column_count,
-                  .row_bytes = esk_row_bytes(columns, column_count)},
+                  .row_bytes = esk_row_bytes(columns, column_count < COLUMNS
+                                                          ? column_count
+                                                          : COLUMNS)},
         .indexes = indexes,
         .index_count = index_count,
         .data_blocks = 20,

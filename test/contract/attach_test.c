@@ -212,6 +212,12 @@ ESK_TEST(volume_is_not_stamped_over_what_is_no_torn_stamp) {
     ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_E_FOREIGN);
     ESK_CHECK_INT(esk_sim_op_count(fixture.sim), operations);
     ESK_CHECK_INT(device->ops->erase(device, second / 8), ESK_OK);
+    esk_page_id last = device->geometry.block_count * 8 - 3;
+    ESK_CHECK_INT(esk_sim_poke(fixture.sim, last, 0, other, sizeof other),
+                  ESK_OK);
+    ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_stamp(&volume, meta), ESK_E_FOREIGN);
+    ESK_CHECK_INT(device->ops->erase(device, last / 8), ESK_OK);
     ESK_CHECK_INT(attach(&fixture, &volume, &shape), ESK_NOT_FOUND);
     fixture_end(&fixture);
 }

@@ -139,3 +139,14 @@ print(*{"pyarrow", "rich", "numpy", "matplotlib", "typer"} & {*sys.modules})
 def test_json_names_each_column_once(esker, image):
     done = esker("query", image, "SELECT 1 AS a, 2 AS a, 3 AS a_1", "--json")
     assert json.loads(done.out) == {"a": 1, "a_1": 2, "a_1_1": 3}
+
+
+def test_answers_with_an_interval_take_any_text(esker, image):
+    for sql in (
+        "SELECT '\u00fc' AS u, INTERVAL 1 DAY AS i;",
+        "SELECT ';' AS u, INTERVAL 1 DAY AS i ; -- \u00fc;",
+        "WITH a AS (SELECT 1) SELECT 'u' AS u, INTERVAL 1 DAY AS i FROM a",
+    ):
+        done = esker("query", image, sql, "--csv")
+        assert done.status == 0, done
+        assert done.out.endswith(",1 day\n")

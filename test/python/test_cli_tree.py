@@ -236,6 +236,7 @@ def test_inspect_refuses_what_it_cannot_draw(esker, image, tmp_path):
         ("id,n\n1,2\n", ("--type", "n=var"), "use text:N or bytes:N"),
         ("id,n\n1,2\n", ("--type", "n=text"), "use text:N or bytes:N"),
         ("id,n\n1,2\n", ("--type", "n=text:0"), "choose one of"),
+        ("id,n\n1,2\n", ("--type", "n=text:"), "use text:N or bytes:N"),
         ("id,n\n1,2\n", ("--type", "n=bytes:99999999999"), "1 to 1,024"),
         ("id,n\n1,2\n", ("--type", "n=u8:4"), "choose one of"),
         ("id,n\n1,2\n", ("--page", "0"), "use 128 to"),

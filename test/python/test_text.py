@@ -149,6 +149,10 @@ def test_fixed_bytes_that_are_not_utf_8_are_shown_as_escapes(places):
         places._write(value.ljust(6, b"\0") + packed[6:], 1, b"", [], 0)
     expected = {value.decode(errors="backslashreplace") for value in ODD}
     assert {row["name"] for row in places} == expected
+    assert places.get(b"\xff\0\0\0\0\0")["n"] == 0
+    assert places.delete(b"\xff\0\0\0\0\0")
+    assert places.count() == len(ODD) - 1
+    expected.remove("\\xff")
     assert set(places.scan().arrow().column("name").to_pylist()) == expected
 
 

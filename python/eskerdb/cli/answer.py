@@ -137,7 +137,9 @@ def _spelled(
     """Returns the result with what Python has no type for as DuckDB writes it:
     Python's times lose their zone, its intervals their months."""
     kinds = [str(column[1]) for column in result.description or ()]
-    if not any(kind in _SPELLED for kind in kinds):
+    if statement.type != duckdb.StatementType.SELECT or not any(
+        kind in _SPELLED for kind in kinds
+    ):
         return result
     names = [f"c{at}" for at in range(len(kinds))]
     columns = (
@@ -146,11 +148,15 @@ def _spelled(
     )
     heads = ('"' + head.replace('"', '""') + '"' for head in _heads(result))
     wanted = ", ".join(map(" AS ".join, zip(columns, heads, strict=True)))
-    query = statement.query
-    for start, kind in duckdb.tokenize(query):
-        if kind == duckdb.token_type.operator and query[start] == ";":
-            query = query[:start]
+    text = statement.query.encode()  # tokens have places in bytes
+    for start, kind in duckdb.tokenize(statement.query):
+        if (
+            kind == duckdb.token_type.operator
+            and text[start : start + 1] == b";"
+        ):
+            text = text[:start]
             break
+    query = text.decode()
     return database.execute(
         f"SELECT {wanted} FROM (\n{query}\n) AS answer({', '.join(names)})"
     )

@@ -104,7 +104,9 @@ def _key(column: Column, text: str) -> Any:
     """Reads a key as in CSV. Raises BadParameter."""
     try:
         if column.type == "text":
-            return text
+            digits = text.removeprefix("\\x")
+            whole = digits != text and len(digits) == 2 * column.bytes
+            return bytes.fromhex(digits) if whole else text
         if column.is_integer:
             return int(text)
         if column.is_float:

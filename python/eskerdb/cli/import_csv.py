@@ -397,9 +397,13 @@ class _Import:
         except EskerError as failure:
             return Refused(f"{fault}; and then {failure}")
         again = "then import again"
-        if self.done and isinstance(fault, OutOfPlace):
+        repeat = isinstance(self.table, Series) and self.table.table.keys_repeat
+        if self.done and repeat:
+            # A key may have rows before this line and from it on.
+            again = "then import the lines from this one on"
+        elif self.done and isinstance(fault, OutOfPlace):
             # Sorted, the file has rows below those that were imported.
-            which = "all rows"
+            which = "all rows (esker drop, then import --create)"
             if self.newest is not None:
                 which = f"the rows above {self.newest} (esker delete --after)"
             again = f"delete {which}, {again}"

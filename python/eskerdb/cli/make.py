@@ -309,7 +309,7 @@ def make_table(
 
 
 def _column(name: str, type: str, wanted: Create) -> Column:
-    kind, _, width = type.partition(":")
+    kind, colon, width = type.partition(":")
     if kind in ("var", "text") and not width and wanted.kind is Kind.tree:
         raise schema_error(
             f"column '{name}': a column of a tree has a width; use text:N or "
@@ -318,7 +318,7 @@ def _column(name: str, type: str, wanted: Create) -> Column:
         )
     is_width = width.isascii() and width.isdigit() and int(width) > 0
     if kind not in TYPES or (
-        width and not (kind in ("bytes", "text") and is_width)
+        colon and not (kind in ("bytes", "text") and is_width)
     ):
         raise typer.BadParameter(
             f"--type {name}={type}: choose one of {', '.join(TYPES)}; bytes "

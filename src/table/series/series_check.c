@@ -35,27 +35,23 @@ static bool pinned(struct esk_series *series, struct esk_ring *ring,
 }
 
 /// Finds the position below which values may be erased: a ring that dropped
-/// values may begin with blocks whose erase failed or was cut. Behind one of
-/// which pages are left there may be more, without a page.
+/// values may begin with blocks whose erase failed or was cut.
 static void values_begin(struct esk_series *series, struct check *check) {
     struct esk_ring *ring = esk_var_ring(series);
-    uint32_t pages = esk_volume_geometry(series->table.volume)->block_pages;
-    uint32_t at = esk_series_kept_from(ring);
-    at = at > ring->tail ? at : ring->tail;
-    uint32_t end = at + ESK_RING_WORN_MAX * pages;
-    check->values = at;
-    while (at > 0 && at < ring->head && at < end) {
+    uint32_t at = ring->tail;
+    bool found = at == 0;
+    while (!found && at < ring->head) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        if (pinned(series, ring, at, &page, &frame, check)) {
+        found = pinned(series, ring, at, &page, &frame, check);
+        if (found) {
             esk_pool_unpin(&series->pool, frame);
-            at = esk_ring_block_from(ring, at) + pages;
         } else {
             at = esk_ring_skip(ring, at);
-            uint32_t block = esk_ring_block_from(ring, at);
-            check->values = block > check->values ? block : check->values;
         }
     }
+    uint32_t kept = esk_series_kept_from(ring);
+    check->values = at > kept ? at : kept;
 }
 
 /// Counts the values that cannot be read completely, of a page's rows from
@@ -131,11 +127,14 @@ static bool begins_at_first(const struct esk_series *series) {
 /// than decay of the one page that is the oldest.
 static void ordinal_check(struct check *check, uint32_t first) {
     uint32_t missing = esk_ordinals(check->ordinal, first);
-    if (check->known && missing > 0 && check->previous >= check->kept) {
-        check->report->pages_damaged += check->unread;
-        check->report->rows_missing += missing;
-    } else {
+    bool lost = check->known && missing > 0;
+    if (!lost) {
         check->report->pages_torn += check->unread;
+    } else {
+        check->report->pages_damaged += check->unread;
+    }
+    if (lost && check->previous >= check->kept) {
+        check->report->rows_missing += missing;
     }
     check->unread = 0;
 }
