@@ -113,8 +113,8 @@ struct esk_table_spec {
     uint8_t column_count; ///< 1 .. ESK_COLUMN_COUNT_MAX
     uint16_t row_bytes;   ///< sizeof the program's row
     uint8_t key_column;   ///< which column is the key
-    uint32_t version;     ///< the program's own number for the columns, stored
-                          ///< by create and add_columns; open compares none
+    uint32_t version;     ///< the program's own number for the columns; create
+                          ///< and add_columns store it, opens ignore it
 };
 
 /// What is wrong with a schema, and where.

@@ -407,8 +407,8 @@ void esk_series_close(struct esk_series *series);
 /// Costs    1 / rows-a-page programs on average; at most one data, one
 ///          variable and three index pages, each a program, one more if it was
 ///          sealed, an erase and 2 reads. Once after an open, with a value
-///          index, run_pages reads. With ESK_MEDIUM_OVERWRITE also a device
-///          sync a page, and one.
+///          index, run_pages reads. With ESK_MEDIUM_OVERWRITE one device sync
+///          more than pages, at most.
 int esk_series_append(struct esk_series *series, const void *row);
 
 /// Appends one row whose variable column is `bytes` bytes at `value`.
@@ -427,7 +427,7 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 /// Returns  ESK_OK; ESK_E_IO, ESK_E_WORN: rows since the last sync may not be
 ///          durable, and stay readable; call again.
 /// Costs    where the medium programs parts of a page: 2 programs, 4 with
-///          variable data, and no page; the data page's last seal: as an append
+///          variable data; when the page has no room for a seal, as an append
 ///          that fills it. With a sync journal: 1 program, and an erase for
 ///          each of its blocks filled. Else a page, filled as far as it is. For
 ///          each program at most an erase and 2 reads. Nothing when no row is

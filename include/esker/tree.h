@@ -124,8 +124,8 @@ struct esk_tree_config {
                           ///< but 1 (mu: 2); 0: the most. Fewer than the height
                           ///< (mu: than 1): changes are written through
     uint8_t policy;       ///< enum esk_tree_policy
-    uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased, 8 if more;
-                          ///< 0: 1
+    uint8_t erase_ahead;  ///< blocks esk_volume_step keeps erased; more than 8
+                          ///< count as 8; 0: 1
 };
 
 /// Counts since the table was opened.

@@ -53,8 +53,8 @@ struct esk_volume_config {
     bool overwrite;     ///< also format a medium that is not blank; not stored
 };
 
-/// Blocks that the catalog takes, half of them at each end of the device. A
-/// volume has at most 64.
+/// Blocks that the catalog takes, half of them at each end of the device. With
+/// more than 64 a format returns ESK_E_INVALID.
 /// tables       config.tables_max, not 0: 8
 /// spare        2 if the driver has block_is_bad, else 0
 #define ESK_VOLUME_CATALOG_BLOCKS(page_bytes, block_pages, tables, spare)      \
@@ -62,6 +62,7 @@ struct esk_volume_config {
      ((ESK_VOLUME_CATALOG_PAGES(page_bytes, tables) + (block_pages) - 1u) /    \
           (block_pages) +                                                      \
       (spare)))
+/// Pages of one copy: a superblock, and for each table what holds 768 bytes.
 #define ESK_VOLUME_CATALOG_PAGES(page_bytes, tables)                           \
     ((uint32_t)(tables) * (((page_bytes) + 767u) / (page_bytes)) + 1u)
 
@@ -263,7 +264,8 @@ int esk_volume_attach(struct esk_volume *volume,
 ///          of a volume that lost its superblocks, or other data (the first
 ///          half may have a torn stamp); ESK_E_NO_SPACE when too few blocks are
 ///          good; ESK_E_IO.
-/// Costs    a read of 16 bytes a block; two meta halves erased and programmed.
+/// Costs    a read of 16 bytes a block, and a page of the second half; two meta
+///          halves erased and programmed.
 int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta);
 
 /* With a volume that is not mounted these calls, and those that create or open

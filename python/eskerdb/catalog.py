@@ -154,7 +154,7 @@ def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
                 column.name,
             )
         flags = lib.ESK_COLUMN_TEXT if column.type == "text" else 0
-        fill(target, type=column.code, bytes=column.bytes, flags=flags)
+        fill(target, type=column.type_number, bytes=column.bytes, flags=flags)
     return array
 
 

@@ -84,7 +84,7 @@ class Column:
         return self.type == "var" or (self.type == "text" and not self.bytes)
 
     @property
-    def code(self) -> int:
+    def type_number(self) -> int:
         """Its enum esk_type."""
         has_width = self.type == "text" and self.bytes
         return lib.ESK_TYPE_BYTES if has_width else TYPES[self.type]

@@ -329,7 +329,10 @@ def _of_tree(volume: Volume, table: Table, info: Any) -> list[str]:
             ("row_bytes", layout.row_bytes),
             ("key_offset", layout.key_offset),
             ("key_bytes", layout.key_bytes),
-            ("key_type", f"ESK_TYPE_{TYPE_NAMES[_key(table)[0].code].upper()}"),
+            (
+                "key_type",
+                f"ESK_TYPE_{TYPE_NAMES[_key(table)[0].type_number].upper()}",
+            ),
             ("height_max", layout.height_max),
             ("shares", "true" if layout.shares else "false"),
             ("counts_inside", "true" if layout.counts_inside else "false"),

@@ -169,6 +169,11 @@ static void lives_run(uint32_t first, uint32_t lives) {
     }
 }
 
+/// A page of the block that is dropped next repeats rows of a dropped page.
+ESK_TEST(series_keeps_its_promises_in_a_life_that_failed) {
+    lives_run(5132, 1);
+}
+
 ESK_TEST(series_keeps_its_promises_under_random_faults) {
     lives_run(environment("ESK_SEED", 1),
               environment("ESK_LIVES", esk_test_is_deep() ? LIVES : LIVES / 3));

@@ -311,6 +311,19 @@ def test_rows_out_of_order_in_a_table_can_be_taken_back(make, esker, tmp_path):
     assert done.out == "t\n1\n3\n4\n5\n"
 
 
+def test_rows_whose_keys_repeat_are_not_resumed_by_key(make, esker, tmp_path):
+    _, image = make("t,v\n1,1\n", "--keys-repeat")
+    path = tmp_path / "more.csv"
+    for line, fault in (("x,5", "is not a whole number"), ("0,5", "is below")):
+        path.write_text(f"t,v\n2,1\n2,2\n{line}\n2,3\n")
+        done = esker("import", image, "log", path)
+        assert done.status == 1
+        assert fault in done.err
+        assert "import the lines from this one on" in flat(done.err)
+        assert "--resume" not in done.err
+    assert read(image) == [(1, 1), (2, 1), (2, 2), (2, 1), (2, 2)]
+
+
 def test_a_zero_byte_in_a_text_of_a_width_makes_no_table(make):
     done, image = make("t,v\n1,a\n2,a\0b\n", "--create", "--type", "v=text:4")
     assert done.status == 1

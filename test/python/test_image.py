@@ -254,20 +254,8 @@ def test_damage_of_the_catalog_is_reported(esker, image, command):
     assert "import --create" not in done.out
 
 
-@pytest.mark.parametrize(
-    ("offset", "value", "message"),
-    [
-        (1, 77, "kind 77"),
-        (2, 1, "codec 1"),
-        (14, 1, "features 0x0001"),
-        (26 + 4 + 2 + 2, 7, "its options"),
-    ],
-    ids=["kind", "codec", "feature", "policy"],
-)
-def test_a_table_of_a_newer_version_hides_no_other(
-    esker, tmp_path, offset, value, message
-):
-    path = tmp_path / "two.img"
+def forge_first(path, offset, value):
+    """Makes an image of two tables, and sets a byte of the first's entry."""
     with Simulator(geometry=NOR, seed=1) as chip:
         with Volume.format(chip, uuid=bytes(16)) as volume:
             volume.create("temp", TEMP, data_blocks=8)
@@ -283,6 +271,39 @@ def test_a_table_of_a_newer_version_hides_no_other(
             whole = bytes(data[page + 4 : page + NOR.page_bytes])
             struct.pack_into("<I", data, page, crc32c(whole, seed))
     path.write_bytes(data)
+
+
+def test_flags_that_a_column_s_type_does_not_have_are_skipped(esker, tmp_path):
+    path = tmp_path / "flags.img"
+    forge_first(path, 0, 1)  # as it is
+    at = path.read_bytes().index(b"temp_c") - 6  # the column's flags
+    first = catalog_pages(path)[0] + 16
+    for flags in (1, 3, 255):
+        forge_first(path, at - first, flags)
+        assert path.read_bytes()[at] == flags
+        with eskerdb.open(path) as volume:
+            assert volume.table("temp").columns == TEMP
+            assert volume.table("temp").problem == ""
+        done = esker("query", path, "SELECT count(*) AS n FROM temp", "--csv")
+        assert (done.status, done.out) == (0, "n\n0\n"), done
+        assert esker("verify", path).status == 0
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "message"),
+    [
+        (1, 77, "kind 77"),
+        (2, 1, "codec 1"),
+        (14, 1, "features 0x0001"),
+        (26 + 4 + 2 + 2, 7, "its options"),
+    ],
+    ids=["kind", "codec", "feature", "policy"],
+)
+def test_a_table_of_a_newer_version_hides_no_other(
+    esker, tmp_path, offset, value, message
+):
+    path = tmp_path / "two.img"
+    forge_first(path, offset, value)
     with eskerdb.open(path) as volume:
         first, second = volume.tables()
         assert first.name == "temp"

@@ -177,8 +177,10 @@ def test_command_takes_and_gives_text_of_a_width(esker, tmp_path):
     assert done.status == 1
     assert "or more than 9 bytes of UTF-8" in flat(done.err)
     assert esker("delete", image, "places", "ssid").status == 0
+    raw = "\\x" + b" x \0\0\0\0\0\0".hex()
+    assert esker("delete", image, "places", raw).status == 0
     with eskerdb.open(image) as volume, volume.open_tree("places") as places:
-        assert [row["name"] for row in places] == [" x ", 'a "b"']
+        assert [row["name"] for row in places] == ['a "b"']
 
 
 def test_text_of_a_width_beside_a_text_without_one(volume):

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _FETCH_ROWS = 4096
 _SPECIAL = re.compile(r'[",\r\n\0]')
-_SPELLED = ("INTERVAL", "TIME WITH TIME ZONE")  # types of DuckDB
+# Python has no such type: its times lose their zone, its intervals months.
+_AS_TEXT = ("INTERVAL", "TIME WITH TIME ZONE")
 _F32 = struct.Struct("<f")
 
 
@@ -58,7 +59,7 @@ def answer(
                 result = database.execute(statement)
                 if not database.answers(statement):
                     continue
-                result = _spelled(database, statement, result)
+                result = _times_as_text(database, statement, result)
                 if form == "csv":
                     _print_csv(result)
                 elif form == "json":
@@ -129,21 +130,20 @@ def _hint(database: Database, failure: duckdb.Error) -> None:
         )
 
 
-def _spelled(
+def _times_as_text(
     database: Database,
     statement: duckdb.Statement,
     result: duckdb.DuckDBPyConnection,
 ) -> duckdb.DuckDBPyConnection:
-    """Returns the result with what Python has no type for as DuckDB writes it:
-    Python's times lose their zone, its intervals their months."""
+    """Casts the columns of _AS_TEXT to text: runs the statement once more."""
     kinds = [str(column[1]) for column in result.description or ()]
     if statement.type != duckdb.StatementType.SELECT or not any(
-        kind in _SPELLED for kind in kinds
+        kind in _AS_TEXT for kind in kinds
     ):
         return result
     names = [f"c{at}" for at in range(len(kinds))]
     columns = (
-        f"{name}::VARCHAR" if kind in _SPELLED else name
+        f"{name}::VARCHAR" if kind in _AS_TEXT else name
         for name, kind in zip(names, kinds, strict=True)
     )
     heads = ('"' + head.replace('"', '""') + '"' for head in _heads(result))

@@ -257,7 +257,7 @@ class CsvFile:
         for field, column in zip(self._fields, order, strict=True):
             at = codec.names.index(column.name)
             ends = (*codec.offsets[1:], codec.row_bytes)
-            field.type = column.code
+            field.type = column.type_number
             field.is_text = column.type == "text"
             field.offset = codec.offsets[at]
             field.bytes = ends[at] - codec.offsets[at]

@@ -68,7 +68,8 @@ Types = Annotated[
         "--type",
         metavar="COL=TYPE",
         help="i8..i64, u8..u64, f32, f64, text, text:N, bytes:N (hex), var "
-        "(\\x and hex, or text). Default: i64, u64 or f64, whichever fits all rows.",
+        "(\\x and hex, or text). Default: i64, u64 or f64, whichever fits all "
+        "rows.",
     ),
 ]
 Units = Annotated[

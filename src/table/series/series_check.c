@@ -305,8 +305,9 @@ static bool entry_covers(struct esk_series *series, uint32_t position,
     return covers || rows_are_again(series, position, first, count, check);
 }
 
-/// Checks entry `index` of the run page at `position`. The rows that a page of
-/// the block that is dropped next repeats may be gone from the page after it.
+/// Checks entry `index` of the run page at `position`, unless its data page is
+/// in the block that is dropped next: if that page was written again, the entry
+/// has no rows, and the second page may be gone.
 /// Returns false when there is no such entry.
 static bool run_entry_check(struct esk_series *series, uint32_t position,
                             uint16_t index, struct check *check) {
