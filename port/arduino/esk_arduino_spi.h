@@ -57,6 +57,7 @@ static inline void esk_arduino_spi_init(esk_arduino_spi *bus, uint8_t pin,
     bus->spi.deselect = esk_arduino_deselect;
     bus->spi.transfer = esk_arduino_transfer;
     bus->spi.delay_us = esk_arduino_delay_us;
+    bus->spi.command = NULL;
     bus->spi.context = bus;
     digitalWrite(pin, HIGH);
     pinMode(pin, OUTPUT);

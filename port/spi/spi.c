@@ -12,6 +12,9 @@
 int esk_spi_command(const struct esk_spi *spi, const uint8_t *header,
                     uint8_t header_bytes, const uint8_t *send, uint8_t *receive,
                     uint16_t bytes) {
+    if (spi->command != NULL) {
+        return spi->command(spi, header, header_bytes, send, receive, bytes);
+    }
     spi->select(spi);
     int status = spi->transfer(spi, header, NULL, header_bytes);
     if (status == ESK_OK && bytes > 0) {

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The SPI port: four functions that a board fills in, for one chip.
+/// A controller that sends whole commands (quad SPI) has `command` instead of
+/// the first three.
 ///
 ///     static void board_select(const struct esk_spi *spi) { ... }
 ///     ...
@@ -47,6 +49,11 @@ struct esk_spi {
                     uint8_t *receive, uint16_t bytes);
     /// Waits at least `us` microseconds.
     void (*delay_us)(const struct esk_spi *spi, uint32_t us);
+    /// Does esk_spi_command's work; NULL: select, transfer, deselect do it.
+    /// `header` has 1 to 5 bytes. Drivers of SD cards do not call it.
+    int (*command)(const struct esk_spi *spi, const uint8_t *header,
+                   uint8_t header_bytes, const uint8_t *send, uint8_t *receive,
+                   uint16_t bytes);
     void *context; ///< the board's
 };
 

@@ -65,7 +65,7 @@ static void chipDelay(const struct esk_spi *, uint32_t us) {
 }
 
 static const struct esk_spi bus = {chipSelect, chipDeselect, chipTransfer,
-                                   chipDelay, NULL};
+                                   chipDelay, NULL, NULL};
 
 /* The C library writes a number in 110 B less than Arduino's. */
 static void put(int32_t number, char end) {
