@@ -154,6 +154,8 @@ enum esk_fault_kind {
     ESK_FAULT_OTHER_KEY,    ///< number of the key column
     ESK_FAULT_OTHER_OPTION, ///< a tree's store; a series' full_policy, and 2
                             ///< where keys repeat
+    ESK_FAULT_OTHER_FLAGS,  ///< of a column: text or bytes
+    ESK_FAULT_OTHER_UNIT,   ///< of a column
 };
 
 struct esk_fault {

@@ -363,8 +363,8 @@ int esk_series_open_with(struct esk_series **series,
 ///
 /// parts    as for esk_series_open_with.
 /// fault    out: on ESK_E_SCHEMA what is wrong, or how the existing table
-///          differs in the names, types and widths of its columns, its key,
-///          keys_repeat or full_policy (nothing else is compared); on
+///          differs in its columns (all of each), its key, keys_repeat or
+///          full_policy; on
 ///          ESK_E_NO_SPACE how many blocks are missing. May be NULL.
 /// Returns  as esk_series_create without ESK_E_EXISTS, and esk_series_open.
 /// Costs    as esk_series_open, and 2 page reads a table of the catalog.

@@ -87,6 +87,9 @@ struct esk_volume {
     uint8_t tables_max;
     uint32_t compatible_features; ///< never changed
     uint8_t uuid[16];
+    /// Finds out what a commit did that ended in ESK_E_IO, before anything is
+    /// programmed; NULL: it is known.
+    int (*settle)(struct esk_volume *volume);
     uint8_t *arena;     ///< the next table is carved from here on
     uint8_t *arena_end; ///< the page before it is scratch, if it is free
 };
@@ -270,7 +273,11 @@ int esk_volume_stamp(struct esk_volume *volume, const uint8_t *meta);
 
 /* With a volume that is not mounted these calls, and those that create or open
    a table, return ESK_E_INVALID. Without the free page of the arena that a call
-   needs, it returns ESK_E_NO_MEMORY. */
+   needs, it returns ESK_E_NO_MEMORY.
+
+   A create, drop, erase_before, erase_after or add_columns that returns
+   ESK_E_IO did nothing. If the medium cannot be read or synced even to find
+   that out, all later changes return ESK_E_IO until the next mount. */
 
 /// Drops table `name`: its blocks are free for other tables at once.
 /// Needs    a free page in the arena.

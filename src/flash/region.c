@@ -165,13 +165,16 @@ static int medium_status(const struct esk_region *region, uint32_t block,
     return status == ESK_OK || status == ESK_E_MEDIUM ? status : ESK_E_IO;
 }
 
-/// To be called before a change of the medium. Returns ESK_OK; ESK_E_READ_ONLY.
+/// To be called before a change of the medium.
+/// Returns ESK_OK; ESK_E_READ_ONLY; ESK_E_IO.
 static int change_begin(const struct esk_region *region) {
     if ((esk_volume_flags(region->volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     region->volume->is_synced = false;
-    return ESK_OK;
+    return ESK_SHAPED(NULL, region->volume->settle) != NULL
+               ? region->volume->settle(region->volume)
+               : ESK_OK;
 }
 
 int esk_region_program(const struct esk_region *region, esk_page_id page,

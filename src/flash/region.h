@@ -13,7 +13,9 @@
 ///     owner overwrites pages in place.
 ///  4. On a medium that caches writes (ESK_MEDIUM_OVERWRITE) a barrier makes
 ///     durable what was programmed before it.
-///  5. With ESK_MOUNT_READ_BACK a program that reads back as other bytes has
+///  5. After a commit that may have taken effect or not, nothing is changed
+///     before this is known: ESK_E_IO.
+///  6. With ESK_MOUNT_READ_BACK a program that reads back as other bytes has
 ///     failed: ESK_E_MEDIUM.
 #ifndef ESK_FLASH_REGION_H
 #define ESK_FLASH_REGION_H

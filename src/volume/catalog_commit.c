@@ -235,6 +235,47 @@ static int change_write(struct esk_volume *old, struct esk_volume *volume,
     return esk_half_seal(volume, half, page);
 }
 
+/// Reads back whether half `half` is that of commit `next` all the same, after
+/// its write ended in ESK_E_IO: a transfer that failed may have been complete.
+/// Returns  ESK_OK: it is, and it is durable; ESK_E_CORRUPT: it is not; ESK_E_IO.
+static int half_took(struct esk_volume *next, uint8_t half, uint8_t *page) {
+    struct esk_meta meta;
+    esk_page_id id = 0;
+    esk_meta_open(&meta, next, ESK_PAGE_SUPERBLOCK);
+    ESK_TRY(esk_half_page(next, half, (uint16_t)(next->half_pages - 1u), &id));
+    int status = esk_region_read(&meta.region, id, next->commit, page, true);
+    if (status != ESK_OK) {
+        return status == ESK_E_IO ? status : ESK_E_CORRUPT;
+    }
+    next->catalog_pages = esk_load_u16(page + ESK_SUPER_CATALOG_PAGES);
+    next->half_valid = (uint8_t)(1u << half);
+    next->half_newest = half;
+    ESK_TRY(esk_half_prove(next, half, page));
+    return esk_region_sync(&meta.region);
+}
+
+/// Whether the superblock of the commit after the newest is on the medium, in
+/// the half that is not valid. Until that is known nothing may be programmed:
+/// rows would be lost with the next mount, which would take that commit.
+/// Returns ESK_OK: it is not there; ESK_E_IO.
+static int commit_settle(struct esk_volume *volume) {
+    uint8_t half = (volume->half_valid & 1u) != 0 ? 1 : 0;
+    enum esk_header header = ESK_HEADER_OTHER;
+    struct esk_meta meta;
+    esk_page_id id = 0;
+    uint32_t commit = 0;
+    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
+    ESK_TRY(
+        esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u), &id));
+    ESK_TRY(esk_region_header(&meta.region, id, &header, &commit));
+    if (header == ESK_HEADER_PAGE && commit == volume->commit + 1u &&
+        esk_region_prove(&meta.region, id) != ESK_E_CORRUPT) {
+        return ESK_E_IO;
+    }
+    volume->settle = NULL;
+    return ESK_OK;
+}
+
 int esk_catalog_commit(struct esk_volume *volume,
                        const struct esk_catalog_change *change, uint8_t *page) {
     uint8_t half = (uint8_t)(1 - volume->half_newest);
@@ -256,12 +297,20 @@ int esk_catalog_commit(struct esk_volume *volume,
         if (change->added != 0) {
             next.table_next = (uint8_t)(change->added + 1u);
         }
+        /* The half is erased first, so what it has does not matter. */
+        next.settle = NULL;
+        volume->settle = NULL;
         status = change_write(volume, &next, half, change, page);
+        if (status == ESK_E_IO && half_took(&next, half, page) == ESK_OK) {
+            status = ESK_OK;
+        }
         if (status == ESK_OK) {
             *volume = next;
             /* The new catalog is durable. A mirror that fails costs the other
                copy, which the next commit writes first. */
             (void)esk_half_mirror(volume, page);
+        } else {
+            volume->settle = commit_settle;
         }
     }
     return status;

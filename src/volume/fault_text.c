@@ -34,6 +34,8 @@ const char *esk_fault_text(uint8_t kind) {
         "the existing column has another width",
         "the existing table has another key column",
         "the existing table has another store or keys_repeat",
+        "the existing column is text, or is not",
+        "the existing column has another unit",
     };
     if (kind >= sizeof texts / sizeof texts[0]) {
         return "unknown fault";

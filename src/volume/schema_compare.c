@@ -34,7 +34,8 @@ int esk_schema_compare(struct esk_volume *volume, uint8_t kind,
         uint16_t bytes = esk_type_bytes(column->type, column->bytes);
         struct esk_column_place place;
         char name[ESK_NAME_BYTES_MAX + 1];
-        ESK_TRY(esk_descriptor_column(&descriptor, &place, name, NULL));
+        char unit[ESK_NAME_BYTES_MAX + 1];
+        ESK_TRY(esk_descriptor_column(&descriptor, &place, name, unit));
         if (strcmp(name, column->name) != 0) {
             return esk_schema_differs(fault, ESK_FAULT_OTHER_NAME, i, 0, 0);
         }
@@ -45,6 +46,13 @@ int esk_schema_compare(struct esk_volume *volume, uint8_t kind,
         if (place.bytes != bytes) {
             return esk_schema_differs(fault, ESK_FAULT_OTHER_WIDTH, i, bytes,
                                       place.bytes);
+        }
+        if (place.flags != column->flags) {
+            return esk_schema_differs(fault, ESK_FAULT_OTHER_FLAGS, i,
+                                      column->flags, place.flags);
+        }
+        if (strcmp(unit, column->unit != NULL ? column->unit : "") != 0) {
+            return esk_schema_differs(fault, ESK_FAULT_OTHER_UNIT, i, 0, 0);
         }
     }
     return info->key_column == spec->key_column

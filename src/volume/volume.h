@@ -232,7 +232,7 @@ int esk_schema_differs(struct esk_fault *fault, uint8_t kind, uint8_t column,
                        uint32_t wanted, uint32_t found);
 
 /// Finds the table that `spec` names, and compares its kind, columns and key.
-/// Units, indexes and sizes may differ: they do not matter for rows.
+/// Indexes and sizes may differ: they do not matter for rows.
 ///
 /// info     out.
 /// fault    out: the first difference on ESK_E_SCHEMA.

@@ -118,6 +118,21 @@ ESK_TEST(series_that_differs_is_reported_with_both_sides) {
          0,
          0,
          {ESK_FAULT_OTHER_WIDTH, 2, 6, 3}},
+        {2,
+         {.name = "mac",
+          .type = ESK_TYPE_BYTES,
+          .bytes = 3,
+          .flags = ESK_COLUMN_TEXT},
+         5,
+         0,
+         0,
+         {ESK_FAULT_OTHER_FLAGS, 2, ESK_COLUMN_TEXT, 0}},
+        {1,
+         {.name = "level", .type = ESK_TYPE_I16, .unit = "furlong"},
+         5,
+         0,
+         0,
+         {ESK_FAULT_OTHER_UNIT, 1, 0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct esk_fixture fixture;
