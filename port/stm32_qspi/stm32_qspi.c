@@ -14,18 +14,21 @@ typedef XSPI_RegularCmdTypeDef stm32_command;
 #define STM32_BUS(name) HAL_XSPI_##name
 #define STM32_ADDRESS_SIZE AddressWidth
 #define STM32_DATA_COUNT DataLength
+#define STM32_ABORT XSPI_CR_ABORT
 #elif defined(HAL_OSPI_MODULE_ENABLED)
 typedef OSPI_RegularCmdTypeDef stm32_command;
 #define STM32_CALL(name) HAL_OSPI_##name
 #define STM32_BUS(name) HAL_OSPI_##name
 #define STM32_ADDRESS_SIZE AddressSize
 #define STM32_DATA_COUNT NbData
+#define STM32_ABORT OCTOSPI_CR_ABORT
 #else
 typedef QSPI_CommandTypeDef stm32_command;
 #define STM32_CALL(name) HAL_QSPI_##name
 #define STM32_BUS(name) QSPI_##name
 #define STM32_ADDRESS_SIZE AddressSize
 #define STM32_DATA_COUNT NbData
+#define STM32_ABORT QUADSPI_CR_ABORT
 #endif
 
 /* A test has a clock of its own. */
@@ -106,27 +109,33 @@ static HAL_StatusTypeDef stm32_do(const struct esk_stm32_qspi *qspi,
                                       STM32_TIMEOUT_MS);
 }
 
-/// After an error the HAL refuses every command until it is initialised anew.
-/// In any other state but ready somebody else uses the controller.
-static int stm32_ready(esk_stm32_qspi_handle *handle) {
-    if (STM32_CALL(GetState)(handle) == STM32_CALL(STATE_ERROR)) {
+/// Makes the controller ready again after a failed command. An error leaves
+/// the HAL in a state in which it refuses every command, or, as of XSPI, ready
+/// with a controller that stays busy. In any state but ready somebody else uses
+/// the controller.
+static int stm32_ready(struct esk_stm32_qspi *qspi) {
+    esk_stm32_qspi_handle *handle = qspi->handle;
+    bool is_error = STM32_CALL(GetState)(handle) == STM32_CALL(STATE_ERROR);
+    bool is_ready = STM32_CALL(GetState)(handle) == STM32_CALL(STATE_READY);
+    if (is_error || (is_ready && qspi->failed)) {
+        handle->Instance->CR |= STM32_ABORT;
         (void)STM32_CALL(DeInit)(handle);
-        (void)STM32_CALL(Init)(handle);
+        qspi->failed = STM32_CALL(Init)(handle) != HAL_OK;
+        is_ready = STM32_CALL(GetState)(handle) == STM32_CALL(STATE_READY);
     }
-    return STM32_CALL(GetState)(handle) == STM32_CALL(STATE_READY) ? ESK_OK
-                                                                   : ESK_E_IO;
+    return is_ready && !qspi->failed ? ESK_OK : ESK_E_IO;
 }
 
 static int stm32_qspi_command(const struct esk_spi *spi, const uint8_t *header,
                               uint8_t header_bytes, const uint8_t *send,
                               uint8_t *receive, uint16_t bytes) {
-    const struct esk_stm32_qspi *qspi = spi->context;
+    struct esk_stm32_qspi *qspi = spi->context;
     stm32_command command;
     if (header_bytes == 0 || header_bytes > STM32_HEADER_MAX ||
         (bytes > 0 && (send == NULL) == (receive == NULL))) {
         return ESK_E_IO;
     }
-    ESK_TRY(stm32_ready(qspi->handle));
+    ESK_TRY(stm32_ready(qspi));
     stm32_header(&command, header, header_bytes);
     if (stm32_is_quad(qspi, header[0], receive)) {
         command.Instruction =
@@ -134,8 +143,9 @@ static int stm32_qspi_command(const struct esk_spi *spi, const uint8_t *header,
         command.DummyCycles = 8;
         command.DataMode = STM32_BUS(DATA_4_LINES);
     }
-    return stm32_do(qspi, &command, send, receive, bytes) == HAL_OK ? ESK_OK
-                                                                    : ESK_E_IO;
+    HAL_StatusTypeDef done = stm32_do(qspi, &command, send, receive, bytes);
+    qspi->failed = done == HAL_ERROR || done == HAL_TIMEOUT;
+    return done == HAL_OK ? ESK_OK : ESK_E_IO;
 }
 
 static void stm32_qspi_delay_us(const struct esk_spi *spi, uint32_t us) {

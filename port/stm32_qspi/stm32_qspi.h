@@ -43,6 +43,7 @@ struct esk_stm32_qspi {
     struct esk_spi spi; ///< give this to a driver
     esk_stm32_qspi_handle *handle;
     bool quad_reads;
+    bool failed; ///< the last command; the port's
 };
 
 /// Fills in the port. Its commands return ESK_E_IO for any failure of the HAL.

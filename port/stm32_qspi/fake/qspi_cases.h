@@ -23,7 +23,10 @@ enum { PARTS = sizeof parts / sizeof parts[0] };
 
 /// As after a reset.
 static int start(void) {
+    hal.Instance = &hal;
+    hal.stays_ready = FAKE_QSPI == 3;
     hal.state = FAKE_QSPI_RESET;
+    hal.busy = false;
     ESK_CHECK_INT(qspi_fake_init(&hal), 0);
     esk_stm32_qspi_init(&bus, &hal, quad);
     return esk_spi_nor_init(&nor, &bus.spi, NULL);

@@ -9,11 +9,22 @@
 
 static struct qspi_fake *fake_delayed;
 
+/// Whether the controller is busy, which a set bit in CR ends.
+static bool fake_is_busy(struct qspi_fake *fake) {
+    fake->busy = fake->busy && (fake->CR & FAKE_QSPI_ABORT) == 0;
+    fake->CR = 0;
+    return fake->busy;
+}
+
 int qspi_fake_init(struct qspi_fake *fake) {
     fake_delayed = fake;
     fake->inits++;
     if (fake->state != FAKE_QSPI_RESET) {
         return 0; // OCTOSPI and XSPI do nothing then
+    }
+    if (fake_is_busy(fake)) {
+        fake->state = FAKE_QSPI_ERROR;
+        return 3;
     }
     fake->state = FAKE_QSPI_READY;
     return 0;
@@ -47,7 +58,8 @@ static int fake_error(struct qspi_fake *fake, const char *why) {
     if (fake->model->chip.selected) {
         esk_chip_deselect(&fake->model->chip);
     }
-    fake->state = FAKE_QSPI_ERROR;
+    fake->state = fake->stays_ready ? FAKE_QSPI_READY : FAKE_QSPI_ERROR;
+    fake->busy = true;
     return why != NULL ? 1 : 3;
 }
 
@@ -101,6 +113,9 @@ int qspi_fake_begin(struct qspi_fake *fake, bool known,
     fake->fails = 0;
     if (fake->state != FAKE_QSPI_READY || fails == 2) {
         return 2;
+    }
+    if (fake_is_busy(fake)) {
+        return fake_error(fake, NULL);
     }
     fake->command = *command;
     const char *why = known ? fake_refused(fake) : "no such command";

@@ -6,7 +6,8 @@
 ///
 /// It refuses what the HAL or the controller refuses: a command in any state
 /// but ready; data without a command; an address behind the flash. After an
-/// error it is in the error state until it is initialised.
+/// error the HAL is in the error state, of XSPI ready, and the controller is
+/// busy until it is told to abort; commands and initialisations fail then.
 #ifndef FAKE_QSPI_FAKE_H
 #define FAKE_QSPI_FAKE_H
 
@@ -19,6 +20,8 @@ enum qspi_fake_state {
     FAKE_QSPI_MAPPED,
     FAKE_QSPI_ERROR,
 };
+
+enum { FAKE_QSPI_ABORT = 2 }; ///< in CR
 
 struct qspi_fake_command {
     uint32_t instruction;
@@ -34,8 +37,12 @@ struct qspi_fake {
     struct esk_nor_model *model;
     struct qspi_fake_command command;
     uint32_t state;
-    bool quad_enabled; ///< the chip's bit
-    int fails;         ///< result of the next command: 1 error, 2 busy, 3 time
+    bool stays_ready; ///< after an error, as XSPI
+    bool busy;        ///< the controller
+    uint32_t CR;
+    struct qspi_fake *Instance; ///< itself
+    bool quad_enabled;          ///< the chip's bit
+    int fails; ///< result of the next command: 1 error, 2 busy, 3 time
     uint32_t quad_reads;
     uint32_t inits;
 };
