@@ -11,10 +11,8 @@ import re
 import signal
 import struct
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -28,8 +26,9 @@ if TYPE_CHECKING:
 
 _FETCH_ROWS = 4096
 _SPECIAL = re.compile(r'[",\r\n\0]')
-# Python has no such type: its times lose their zone, its intervals months.
-_AS_TEXT = ("INTERVAL", "TIME WITH TIME ZONE")
+# Types that DuckDB prints and Python lacks: infinite times, years above 9999,
+# zones, months of an interval.
+_TIMES = re.compile(r"DATE|TIME|INTERVAL")
 _F32 = struct.Struct("<f")
 
 
@@ -56,10 +55,9 @@ def answer(
                 return 1
             lost = 0
             for statement in statements:
-                result = database.execute(statement)
+                result = database.execute(_times_as_text(database, statement))
                 if not database.answers(statement):
                     continue
-                result = _times_as_text(database, statement, result)
                 if form == "csv":
                     _print_csv(result)
                 elif form == "json":
@@ -131,35 +129,41 @@ def _hint(database: Database, failure: duckdb.Error) -> None:
 
 
 def _times_as_text(
-    database: Database,
-    statement: duckdb.Statement,
-    result: duckdb.DuckDBPyConnection,
-) -> duckdb.DuckDBPyConnection:
-    """Casts the columns of _AS_TEXT to text: runs the statement once more."""
-    kinds = [str(column[1]) for column in result.description or ()]
-    if statement.type != duckdb.StatementType.SELECT or not any(
-        kind in _AS_TEXT for kind in kinds
-    ):
-        return result
-    names = [f"c{at}" for at in range(len(kinds))]
-    columns = (
-        f"{name}::VARCHAR" if kind in _AS_TEXT else name
-        for name, kind in zip(names, kinds, strict=True)
+    database: Database, statement: duckdb.Statement
+) -> duckdb.Statement | str:
+    """Returns the statement with its times cast to text."""
+    if statement.type != duckdb.StatementType.SELECT:
+        return statement
+    query = _before_semicolon(statement.query)
+    try:
+        described = database.execute(f"DESCRIBE {query}").fetchall()
+    except duckdb.Error:
+        return statement  # which says what is wrong with it
+    if not any(_TIMES.search(kind) for _, kind, *_ in described):
+        return statement
+    names = [f"c{at}" for at in range(len(described))]
+    wanted = ", ".join(
+        f"{name}::VARCHAR AS {_identifier(head)}"
+        if _TIMES.search(kind)
+        else f"{name} AS {_identifier(head)}"
+        for name, (head, kind, *_) in zip(names, described, strict=True)
     )
-    heads = ('"' + head.replace('"', '""') + '"' for head in _heads(result))
-    wanted = ", ".join(map(" AS ".join, zip(columns, heads, strict=True)))
-    text = statement.query.encode()  # tokens have places in bytes
-    for start, kind in duckdb.tokenize(statement.query):
+    return f"SELECT {wanted} FROM (\n{query}\n) AS answer({', '.join(names)})"
+
+
+def _before_semicolon(query: str) -> str:
+    text = query.encode()  # tokens have places in bytes
+    for start, kind in duckdb.tokenize(query):
         if (
             kind == duckdb.token_type.operator
             and text[start : start + 1] == b";"
         ):
-            text = text[:start]
-            break
-    query = text.decode()
-    return database.execute(
-        f"SELECT {wanted} FROM (\n{query}\n) AS answer({', '.join(names)})"
-    )
+            return text[:start].decode()
+    return query
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _heads(result: duckdb.DuckDBPyConnection) -> list[str]:
@@ -197,27 +201,8 @@ def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
 def _batches(
     result: duckdb.DuckDBPyConnection,
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Yields lists of rows. Times with a zone are read through Arrow, which
-    uses the standard library's zones: DuckDB would need the package pytz."""
-    kinds = [str(column[1]) for column in result.description or ()]
-    if not any("WITH TIME ZONE" in kind for kind in kinds):
-        while batch := result.fetchmany(_FETCH_ROWS):
-            yield batch
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        open_reader = getattr(result, "to_arrow_reader", None)
-        reader = (open_reader or result.fetch_record_batch)(_FETCH_ROWS)
-    for batch in reader:
-        columns = [map(_plain, column.to_pylist()) for column in batch.columns]
-        yield list(zip(*columns, strict=True))
-
-
-def _plain(value: Any) -> Any:
-    """Returns an int for a number that Arrow uses for an integer type."""
-    if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
-        return int(value)
-    return value
+    while batch := result.fetchmany(_FETCH_ROWS):
+        yield batch
 
 
 def _shortest(value: Any) -> Any:
@@ -236,7 +221,7 @@ def _shortest(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Returns a cell's text; bytes that are not ASCII text are escaped."""
+    """Returns a cell's text; different bytes have different texts."""
     if value is None:
         return ""
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -247,13 +232,11 @@ def _text(value: Any) -> str:
 def _bytes_text(value: bytes) -> str:
     try:
         text = value.decode()
-        if text.isprintable():
+        if text.isprintable() and "\\" not in text:
             return text
     except UnicodeDecodeError:
         pass
-    return "".join(
-        chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02X}" for byte in value
-    )
+    return "\\x" + value.hex()
 
 
 def print_table(
