@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import error, schema_error, status_text
+from eskerdb.errors import error, schema_error
 from eskerdb.schema import (
     STORES,
     TYPE_NAMES,
@@ -45,6 +45,25 @@ _COLUMN_FAULTS = {
     lib.ESK_FAULT_UNIT,
     lib.ESK_FAULT_KEY_TYPE,
     lib.ESK_FAULT_VAR_COUNT,
+}
+# What to do about a fault.
+_REMEDIES = {
+    lib.ESK_FAULT_TABLE_NAME: "choose a name of 1 to 31 bytes",
+    lib.ESK_FAULT_COLUMN_NAME: "choose a name of 1 to 31 bytes",
+    lib.ESK_FAULT_UNIT: "choose a unit of at most 31 bytes",
+    lib.ESK_FAULT_NO_COLUMNS: "give it 1 to 64 columns",
+    lib.ESK_FAULT_KEY_TYPE: (
+        "make an integer column the key: of times with fractions, count "
+        "milliseconds"
+    ),
+    lib.ESK_FAULT_VAR_COUNT: (
+        "give all but one a width: bytes:N or text:N in the command"
+    ),
+    lib.ESK_FAULT_ROW_TOO_WIDE: "use larger pages, or narrower columns",
+    lib.ESK_FAULT_INDEX_COLUMN: "index a column of numbers, not the key",
+    lib.ESK_FAULT_INDEX_DUPLICATE: "index it once",
+    lib.ESK_FAULT_INDEX_TOO_WIDE: "use larger pages, or fewer indexes",
+    lib.ESK_FAULT_REGION: "ask for more blocks",
 }
 
 
@@ -158,12 +177,12 @@ def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
     return array
 
 
-def position_of(columns: Sequence[Column], name: str, table: str) -> int:
+def position_of(columns: Sequence[Column], name: str, what: str) -> int:
     for position, column in enumerate(columns):
         if column.name == name:
             return position
     raise schema_error(
-        f"table '{table}': no column '{name}'; there are "
+        f"{what}: no column '{name}'; the table has "
         f"{', '.join(column.name for column in columns)}",
         name,
     )
@@ -175,7 +194,7 @@ def indexes_of(
     array = ffi.new("struct esk_index_spec[]", max(len(indexes), 1))
     kept.append(array)
     for target, index in zip(array, indexes, strict=False):
-        position = position_of(columns, index.column, "index")
+        position = position_of(columns, index.column, f"index {index.column}")
         fill(target, column=position, bitmap_bits=index.bitmap)
         if index.edges is not None:
             column = columns[position]
@@ -205,8 +224,7 @@ def fault_error(
         at = columns[fault.column].name
         where = f"column '{at}'"
     else:
-        where = "the table"
-    return schema_error(
-        f"{doing}: {where}: {text} ({status_text(lib.ESK_E_SCHEMA)})",
-        at,
-    )
+        where = ""
+    told = ": ".join(part for part in (doing, where, text) if part)
+    remedy = _REMEDIES.get(fault.kind, "")
+    return schema_error(f"{told}; {remedy}" if remedy else told, at)

@@ -174,7 +174,8 @@ def probe(path: str | os.PathLike[str]) -> Geometry:
         raise error(
             status,
             f"image {path}",
-            "read the whole device again, from its first page on",
+            "read the whole device again, from its first page on; or take "
+            "what is left with `esker salvage`",
             "it has a superblock, but no valid one",
         )
     check(status, f"image {path}")
@@ -194,7 +195,12 @@ def _check_size(path: str, geometry: Geometry) -> Geometry:
     raise error(
         lib.ESK_E_GEOMETRY,
         f"image {path}",
-        "read the whole device again, without spare areas",
+        "read the whole device again, without spare areas"
+        + (
+            "; or take what is there with `esker salvage`"
+            if size < geometry.bytes
+            else ""
+        ),
         f"{truncated}: it has {size:,} bytes, the device {geometry.bytes:,} "
         f"({geometry.block_count} blocks of {geometry.block_pages} pages of "
         f"{geometry.page_bytes} bytes)",

@@ -123,8 +123,9 @@ def _geometry(image: str) -> Geometry:
         raise error(
             status,
             f"image {image}",
-            "state the device's geometry; if the device's first bytes are "
-            "missing, put as many others before the file",
+            "state the device's geometry with --size, --page and --block; if "
+            "the device's first bytes are missing from the file, put as many "
+            "zeros in front of it",
             "no superblock is left where it belongs",
         )
     return Geometry.take(found)

@@ -532,7 +532,12 @@ class Volume(Mount):
         fault = ffi.new("struct esk_fault *")
         status = create(self._handle, self._mount, spec, fault)
         if status == lib.ESK_E_SCHEMA:
-            raise fault_error(f"create table '{name}'", columns, indexes, fault)
+            raise fault_error(
+                f"{self.device.name}: create table '{name}'",
+                columns,
+                indexes,
+                fault,
+            )
         if status == lib.ESK_E_UNSUPPORTED and unsupported:
             raise error(
                 status,
@@ -592,7 +597,9 @@ class Volume(Mount):
         """Checks a call that searched for table `name`."""
         if status == lib.ESK_NOT_FOUND:
             names = [table.name for table in self.tables()]
-            have = f"there are {', '.join(names)}" if names else "it has none"
+            have = (
+                f"the image has {', '.join(names)}" if names else "it has none"
+            )
             raise error(
                 status,
                 self.device.name,
@@ -740,7 +747,7 @@ def _fill_table(
     fill(
         spec,
         column_count=len(columns),
-        key_column=position_of(columns, key, name) if key else 0,
+        key_column=position_of(columns, key, f"key of '{name}'") if key else 0,
         version=version,
     )
     spec.row_bytes = lib.esk_row_bytes(spec.columns, spec.column_count)

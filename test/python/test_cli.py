@@ -152,7 +152,7 @@ def test_import_into_a_missing_image_or_table(esker, image, tmp_path, file):
     assert "no.img: No such file" in done.err
     done = esker("import", image, "humid", file(GOOD))
     assert done.status == 1
-    assert "no table 'humid'; there are temp" in done.err
+    assert "no table 'humid'; the image has temp; --create" in done.err
 
 
 def test_import_does_not_create_twice(esker, image, file):

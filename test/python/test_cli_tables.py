@@ -106,7 +106,7 @@ def test_drop_frees_the_blocks(esker, two):
     assert esker("create", two, "more", "t=i64", "--blocks", "16").status == 0
     done = esker("drop", two, "log")
     assert done.status == 1
-    assert "no table 'log'; there are part, more" in done.err
+    assert "no table 'log'; the image has part, more" in done.err
 
 
 def test_delete_takes_rows_from_a_tree(esker, two):

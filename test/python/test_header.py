@@ -308,7 +308,7 @@ def test_header_refuses_what_cannot_be_attached(esker, tmp_path):
         chip.save(image)
     for name, message in (
         ("values", "value indexes (air), which a shape does not allow; create"),
-        ("nil", "no table 'nil'; there are values"),
+        ("nil", "no table 'nil'; the image has values"),
     ):
         done = esker("header", image, name)
         assert done.status == 1

@@ -82,7 +82,7 @@ def test_a_missing_table_is_named_with_those_there(volume):
     with pytest.raises(NotFound, match="no table 'x'; it has none"):
         volume.open("x")
     volume.create("temp", TEMP)
-    with pytest.raises(NotFound, match="no table 'x'; there are temp"):
+    with pytest.raises(NotFound, match="no table 'x'; the image has temp"):
         volume.open("x")
     with pytest.raises(NotFound):
         volume.drop("x")

@@ -28,7 +28,13 @@ _FETCH_ROWS = 4096
 _SPECIAL = re.compile(r'[",\r\n\0]')
 # Types that DuckDB prints and Python lacks: infinite times, years above 9999,
 # zones, months of an interval.
-_TIMES = re.compile(r"DATE|TIME|INTERVAL")
+_TIMES = re.compile(
+    r"\b(DATE|TIMESTAMP(_\w+)?( WITH TIME ZONE)?|TIME( WITH TIME ZONE)?"
+    r"|INTERVAL)\b"
+)
+_CHANGE = re.compile(
+    r"\s*(drop|delete|insert|update|alter|truncate)\b", re.IGNORECASE
+)
 _F32 = struct.Struct("<f")
 
 
@@ -66,7 +72,7 @@ def answer(
                     print_table(console(), result, rows)
         except duckdb.Error as failure:
             complain(f"query: {failure}")
-            _hint(database, failure)
+            _hint(database, failure, sql)
             return 1
         if lost:
             warn(
@@ -110,12 +116,17 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _hint(database: Database, failure: duckdb.Error) -> None:
+def _hint(database: Database, failure: duckdb.Error, sql: str) -> None:
     """Names the tables and columns when the query named unknown ones."""
     if not isinstance(
         failure, (duckdb.CatalogException, duckdb.BinderException)
     ):
         return
+    if _CHANGE.match(sql):
+        warn(
+            "a query only reads the image: `esker drop`, `esker delete`, "
+            "`esker create` and `esker import` change it"
+        )
     names = [
         f"{table.name} ({', '.join(table.codec.names)})"
         for table in database.tables.values()
@@ -143,7 +154,7 @@ def _times_as_text(
         return statement
     names = [f"c{at}" for at in range(len(described))]
     wanted = ", ".join(
-        f"{name}::VARCHAR AS {_identifier(head)}"
+        f"{name}::{_TIMES.sub('VARCHAR', kind)} AS {_identifier(head)}"
         if _TIMES.search(kind)
         else f"{name} AS {_identifier(head)}"
         for name, (head, kind, *_) in zip(names, described, strict=True)

@@ -52,7 +52,7 @@ from eskerdb.cli.make import (
     refuse_existing,
 )
 from eskerdb.cli.output import complain, console, count
-from eskerdb.errors import EskerError, Exists, Invalid, OutOfOrder
+from eskerdb.errors import EskerError, Exists, Invalid, NotFound, OutOfOrder
 from eskerdb.series import Series
 from eskerdb.tree import Tree
 from eskerdb.volume import Volume
@@ -179,7 +179,11 @@ def _check_options(
 def _open(volume: Volume, table: str) -> Series | Tree:
     """Opens a table to write many rows: with a write cache, if the store has
     one."""
-    if volume.table(table).store not in MOVING_STORES:
+    try:
+        found = volume.table(table)
+    except NotFound as failure:
+        raise Refused(f"{failure}; --create makes the table") from None
+    if found.store not in MOVING_STORES:
         return volume.open_table(table)
     return volume.open_tree(table, frames=_FRAMES, write_frames=_FRAMES - 2)
 
@@ -381,7 +385,8 @@ class _Import:
         name = self.table.key.name
         newest = self.table.newest()
         last = newest[name] if newest else None
-        what, once = "not above", " and keep one row of each key"
+        what = "not above"
+        once = " and keep one row of each key, or --create with --keys-repeat"
         if self.table.table.keys_repeat:
             what, once = "below", ""
         return (

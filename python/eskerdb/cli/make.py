@@ -322,7 +322,7 @@ def _column(name: str, type: str, wanted: Create) -> Column:
         colon and not (kind in ("bytes", "text") and is_width)
     ):
         raise typer.BadParameter(
-            f"--type {name}={type}: choose one of {', '.join(TYPES)}; bytes "
+            f"column {name}={type}: choose one of {', '.join(TYPES)}; bytes "
             "needs a width, text may have one: bytes:6, text:16"
         )
     return Column(name, kind, wanted.units.get(name, ""), int(width or 0))

@@ -60,7 +60,8 @@ def catalog_verdict(report: VolumeReport) -> str:
     if report.pages_lost:
         return (
             f"catalog: {report.pages_lost:,} of {pages} not valid in either "
-            "copy; the tables described there are lost"
+            "copy; the tables described there are lost: `esker salvage` finds "
+            "what is left"
         )
     what = f"catalog: {report.pages_single:,} of {pages} valid in one copy only"
     if report.halves_lost:
@@ -94,7 +95,7 @@ def verdict(report: Report | TreeReport) -> str:
             "read: torn by a power cut, or damaged, which loses synced rows"
         )
     if report.ok:
-        return f"nothing is missing; {torn} pages are torn, as by a power cut"
+        return f"nothing is missing; {count(torn, 'page')} torn by a power cut"
     return (
         f"damaged: {report.rows_missing:,} rows missing, "
         f"{report.pages_damaged:,} data pages, "
