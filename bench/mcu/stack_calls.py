@@ -20,7 +20,7 @@ NAMED = re.compile(r"\.(\w+) = &?(\w+)")
 ASSIGNED = re.compile(r"(?:->|\.)(\w+) = (\w+)[;,]")
 MEMBER_CALL = re.compile(r"(\w+)(?:->|\.)(\w+)\(")
 # Asks for a member: esk_tree_store(tree) for tree->store.
-ACCESSOR = re.compile(r"\besk_(?:pool|tree)_(\w+)\([^()]*\)(?=->)")
+ACCESSOR = re.compile(r"\besk_(?:envelope|pool|tree)_(\w+)\([^()]*\)(?=->)")
 DEFINED = re.compile(r"^\w[\w \*]*?(\w+)\(([^;{}]*)\) \{", re.MULTILINE)
 SOURCE_LINES = 3  # of a statement that a call may be on another line of
 

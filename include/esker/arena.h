@@ -54,14 +54,14 @@
                     ESK_ARENA_PIECE((uint32_t)(frames) * (page_bytes)) +       \
                     ESK_ARENA_PIECE(6u * ((frames) - 1u)) + (parts_bytes))
 #define ESK_SERIES_HANDLE_BYTES                                                \
-    (ESK_BY_POINTER(191, 240, 360) +                                           \
+    (ESK_BY_POINTER(193, 248, 368) +                                           \
      ESK_BY_POINTER(2, 3, 2) * (uint32_t)sizeof(esk_key))
 
 /// One of: esk_series_part_keys with esk_series_part_log, esk_series_part_keys
 /// alone, esk_series_part_samples.
 /// key_index_bytes  config.key_index_bytes, not 0: 256.
 #define ESK_SERIES_LOG_BYTES(key_index_bytes)                                  \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(165, 184, 248) +                           \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(167, 188, 256) +                           \
                      ESK_BY_POINTER(4, 8, 6) * (uint32_t)sizeof(esk_key)) +    \
      ESK_ARENA_PIECE(key_index_bytes))
 #define ESK_SERIES_KEYS_BYTES(key_index_bytes)                                 \
@@ -77,7 +77,7 @@
     ESK_ARENA_PIECE(ESK_BY_POINTER(65, 72, 88) + (row_bytes))
 
 /// A variable column, and a sync journal.
-#define ESK_SERIES_VAR_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(66, 84, 112))
+#define ESK_SERIES_VAR_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(68, 88, 120))
 #define ESK_SERIES_SYNC_BYTES ESK_SERIES_VAR_BYTES
 
 /// `columns` value indexes.
@@ -112,17 +112,17 @@
 
 /// esk_store_inplace and esk_store_journaled.
 #define ESK_TREE_INPLACE_BYTES                                                 \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(322, 392, 516)) +                          \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(324, 396, 524)) +                          \
      ESK_ARENA_PIECE(ESK_BY_POINTER(70, 72, 72)))
 /// The same with batches, or merging.
 /// batch_pages  config.batch_pages, not 0: 16
 #define ESK_TREE_BATCHES_BYTES(batch_pages)                                    \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(351, 424, 548)) +                          \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(353, 428, 556)) +                          \
      ESK_ARENA_PIECE(ESK_BY_POINTER(70, 72, 72)) +                             \
      ESK_ARENA_PIECE(ESK_BY_POINTER(17, 20, 20) +                              \
                      UINT32_C(4) * (batch_pages)))
 /// esk_store_wandering and esk_store_mu.
-#define ESK_TREE_MOVING_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(371, 448, 572))
+#define ESK_TREE_MOVING_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(373, 452, 580))
 /// The write cache, added to that.
 #define ESK_TREE_WRITE_CACHE_BYTES(frames)                                     \
     ESK_ARENA_PIECE(ESK_BY_POINTER(14, 16, 16) + 2u * (frames))
@@ -136,8 +136,29 @@
 #define ESK_TREE_READER_ARENA_BYTES(page_bytes, frames, key_bytes,             \
                                     lru_n_bytes)                               \
     ESK_ARENA_ROUND(                                                           \
-        ESK_ARENA_PIECE(ESK_BY_POINTER(429, 540, 728)) +                       \
+        ESK_ARENA_PIECE(ESK_BY_POINTER(431, 544, 736)) +                       \
         ESK_ARENA_PIECE((uint32_t)(frames) * ((page_bytes) + 6u)) +            \
         ESK_ARENA_PIECE(2u * (key_bytes)) + (lru_n_bytes))
+
+/* Kv tables. */
+
+/// An open kv table.
+///
+/// keys          config.keys
+/// region_bytes  of the table's blocks
+#define ESK_KV_ARENA_BYTES(page_bytes, keys, region_bytes)                     \
+    ESK_ARENA_ROUND(ESK_ARENA_PIECE(ESK_BY_POINTER(192, 228, 304)) +           \
+                    ESK_ARENA_PIECE(page_bytes) +                              \
+                    ESK_ARENA_PIECE(page_bytes) +                              \
+                    ESK_ARENA_PIECE(((keys) + (keys) / 8u + 1u) *              \
+                                    ESK_KV_SLOT_BYTES(region_bytes)))
+/// A bare store, of a device of `device_bytes` bytes.
+#define ESK_KV_BARE_ARENA_BYTES(page_bytes, keys, device_bytes)                \
+    (ESK_KV_ARENA_BYTES(page_bytes, keys, device_bytes) + 32u)
+#define ESK_KV_SLOT_BYTES(region_bytes)                                        \
+    ((region_bytes) < 65535u      ? 4u                                         \
+     : (region_bytes) < 262144u   ? 5u                                         \
+     : (region_bytes) < 16777215u ? 7u                                         \
+                                  : 8u)
 
 #endif

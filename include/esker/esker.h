@@ -8,6 +8,7 @@
 #include "esker/arena.h"
 #include "esker/assert.h"
 #include "esker/device.h"
+#include "esker/kv.h"
 #include "esker/row.h"
 #include "esker/salvage.h"
 #include "esker/schema.h"

@@ -11,7 +11,7 @@
 enum {
     PAGE_BYTES_MAX = 16384,
     BLOCK_PAGES_MAX = 4096,
-    BLOCK_COUNT_MIN = 4,
+    BLOCK_COUNT_MIN = 3, ///< a bare kv store; a volume needs more
 };
 
 int esk_geometry_check(const struct esk_geometry *geometry) {

@@ -144,6 +144,9 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
 /// without gaps. Returns as esk_envelope_check.
 static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
                                             uint8_t *page) {
+    if (esk_envelope_running(envelope) != NULL) {
+        return esk_envelope_running(envelope)->prove(envelope, page);
+    }
     uint16_t unit = esk_envelope_unit(envelope, page);
     uint16_t best = 0;
     bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,

@@ -56,9 +56,22 @@ struct esk_breaks {
     struct esk_break at[ESK_BREAKS_MAX]; ///< the oldest first
 };
 
+struct esk_envelope;
+
+/// Seals that stand right behind the elements that they cover, flash/running.h.
+/// A program without such pages does not link them.
+struct esk_seals {
+    /// As esk_envelope_check, of a page whose closing part is not valid.
+    uint16_t (*prove)(const struct esk_envelope *envelope, uint8_t *page);
+    /// Writes the seal that is the last of the first `count` elements.
+    void (*write)(const struct esk_envelope *envelope, uint8_t *page,
+                  uint16_t count);
+};
+
 /// What a valid page must have, and its layout.
 struct esk_envelope {
     const struct esk_breaks *breaks; ///< of the log; NULL: none
+    const struct esk_seals *running; ///< NULL: seals are at the page's end
     uint32_t seed;                   ///< start value of the checksum
     uint16_t page_bytes;
     uint16_t unit;    ///< bytes an element, for seals
@@ -75,6 +88,12 @@ const struct esk_break *esk_envelope_break(const struct esk_envelope *envelope,
 /// Bytes of an element of `page`, by its sequence number.
 uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
                            const uint8_t *page);
+
+/// Seals behind the elements; NULL: at the page's end.
+static inline const struct esk_seals *
+esk_envelope_running(const struct esk_envelope *envelope) {
+    return ESK_SHAPED(NULL, envelope->running);
+}
 
 static inline uint16_t
 esk_envelope_page_bytes(const struct esk_envelope *envelope) {

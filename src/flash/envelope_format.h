@@ -19,7 +19,8 @@ enum esk_envelope_offset {
     ESK_SEAL_BYTES = 8,        ///< a seal: a closing part for fewer elements
 };
 
-/// TREE: of a copy-on-write tree. NODE plus its level: a node in place.
+/// TREE: of a copy-on-write tree. LOG: of a kv table. NODE plus its level: a
+/// node in place.
 enum esk_page_kind {
     ESK_PAGE_SUPERBLOCK = 0x51,
     ESK_PAGE_CATALOG = 0x52,
@@ -28,6 +29,7 @@ enum esk_page_kind {
     ESK_PAGE_VAR = 0x55,
     ESK_PAGE_TREE = 0x56,
     ESK_PAGE_SYNC = 0x57,
+    ESK_PAGE_LOG = 0x59,
     ESK_PAGE_NODE = 0x60,
 };
 

@@ -477,12 +477,18 @@ static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
 /// Programs the rest of the page's elements and a seal.
 static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
                                uint16_t count) {
+    const struct esk_envelope *envelope = &ring->region.envelope;
     uint16_t used = elements_end(ring, count);
     uint16_t from =
         ring->open_bytes == 0 ? ESK_ENVELOPE_OPENING : ring->open_bytes;
+    if (esk_envelope_running(envelope) != NULL) {
+        esk_envelope_running(envelope)->write(envelope, page, count);
+        ESK_TRY(page_program(ring, page, from, used));
+        ring->open_bytes = used;
+        return ESK_OK;
+    }
     uint8_t number = (uint8_t)(ring->open_seals + 1);
-    uint16_t seal =
-        esk_envelope_seal(&ring->region.envelope, page, number, count);
+    uint16_t seal = esk_envelope_seal(envelope, page, number, count);
 
     ESK_TRY(page_program(ring, page, from, used));
     ESK_TRY(page_program(ring, page, seal, (uint16_t)(seal + ESK_SEAL_BYTES)));
@@ -531,11 +537,19 @@ int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
     return ESK_OK;
 }
 
+void esk_ring_next(struct esk_ring *ring) {
+    ESK_ASSERT(ring->open_bytes != 0);
+    esk_ring_open_none(ring);
+    ring->head++;
+}
+
 bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
     const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint16_t used = elements_end(ring, count);
     uint16_t seals = (uint16_t)((ring->open_seals + 1u) * ESK_SEAL_BYTES);
-
+    if (esk_envelope_running(&ring->region.envelope) != NULL) {
+        seals = 0;
+    }
     if (geometry->program_bytes > ESK_SEAL_BYTES ||
         (unsigned)ESK_SEAL_BYTES % geometry->program_bytes != 0 ||
         (unsigned)used % geometry->program_bytes != 0 ||

@@ -79,6 +79,7 @@ struct esk_ring_config {
     uint32_t tail_hint;              ///< positions below are dropped
     uint16_t unit;                   ///< bytes an element, for seals
     const struct esk_breaks *breaks; ///< of the log, borrowed; NULL: none
+    const struct esk_seals *running; ///< as in struct esk_envelope
     uint8_t kind;                    ///< enum esk_page_kind
     uint8_t table;
     uint8_t ahead;
@@ -245,7 +246,8 @@ void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
 /// of the mark of each block that was not checked before.
 bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages);
 
-/// Whether `count` elements can be sealed at head, leaving the page open.
+/// Whether `count` elements can be sealed at head, leaving the page open. A
+/// running seal is the last 8 of them.
 bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count);
 
 /// Seals `page` with `count` elements at head; the page stays open.
@@ -257,6 +259,9 @@ int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
 static inline uint16_t esk_ring_room(const struct esk_ring *ring) {
     return ring->room;
 }
+
+/// Leaves the page at head as its last seal closed it: head is the next page.
+void esk_ring_next(struct esk_ring *ring);
 
 /// Drops the positions below `position`.
 void esk_ring_drop(struct esk_ring *ring, uint32_t position);

@@ -237,7 +237,8 @@ static int change_write(struct esk_volume *old, struct esk_volume *volume,
 
 /// Reads back whether half `half` is that of commit `next` all the same, after
 /// its write ended in ESK_E_IO: a transfer that failed may have been complete.
-/// Returns  ESK_OK: it is, and it is durable; ESK_E_CORRUPT: it is not; ESK_E_IO.
+/// Returns  ESK_OK: it is, and it is durable; ESK_E_CORRUPT: it is not;
+///          ESK_E_IO.
 static int half_took(struct esk_volume *next, uint8_t half, uint8_t *page) {
     struct esk_meta meta;
     esk_page_id id = 0;

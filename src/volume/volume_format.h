@@ -96,6 +96,12 @@ enum esk_option_tag {
     ESK_OPTION_TAIL = 2,   ///< flags u8, data position u32, floor key u64
     ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
     ESK_OPTION_BREAKS = 4, ///< places where a series was broken off
+    ESK_OPTION_KV = 5,     ///< flags u8, most percent of live bytes u8
+};
+
+/// Flags of option ESK_OPTION_KV.
+enum esk_option_kv_flag {
+    ESK_OPTION_KV_WIDE = 1u << 0, ///< hashes have 32 bits, else 16
 };
 
 /// Flags of option ESK_OPTION_SERIES.

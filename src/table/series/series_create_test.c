@@ -90,51 +90,53 @@ ESK_TEST(series_is_created_once_and_opened_at_each_later_boot) {
     fixture_end(&fixture);
 }
 
+/// A table that differs from log_spec, and how.
+static const struct {
+    uint8_t column; ///< to be changed; 255: none
+    struct esk_column to;
+    uint8_t count, key, row_bytes;
+    struct esk_fault fault;
+} differences[] = {
+    {255, {.name = NULL}, 4, 0, 0, {ESK_FAULT_OTHER_COUNT, 0, 4, 5}},
+    {255, {.name = NULL}, 5, 1, 0, {ESK_FAULT_OTHER_KEY, 1, 1, 0}},
+    {255, {.name = NULL}, 5, 0, 24, {ESK_FAULT_ROW_STRUCT, 0, 24, 20}},
+    {1,
+     {.name = "depth", .type = ESK_TYPE_I16},
+     5,
+     0,
+     0,
+     {ESK_FAULT_OTHER_NAME, 1, 0, 0}},
+    {1,
+     {.name = "level", .type = ESK_TYPE_U16},
+     5,
+     0,
+     0,
+     {ESK_FAULT_OTHER_TYPE, 1, ESK_TYPE_U16, ESK_TYPE_I16}},
+    {2,
+     {.name = "mac", .type = ESK_TYPE_BYTES, .bytes = 6},
+     5,
+     0,
+     0,
+     {ESK_FAULT_OTHER_WIDTH, 2, 6, 3}},
+    {2,
+     {.name = "mac",
+      .type = ESK_TYPE_BYTES,
+      .bytes = 3,
+      .flags = ESK_COLUMN_TEXT},
+     5,
+     0,
+     0,
+     {ESK_FAULT_OTHER_FLAGS, 2, ESK_COLUMN_TEXT, 0}},
+    {1,
+     {.name = "level", .type = ESK_TYPE_I16, .unit = "furlong"},
+     5,
+     0,
+     0,
+     {ESK_FAULT_OTHER_UNIT, 1, 0, 0}},
+};
+
 ESK_TEST(series_that_differs_is_reported_with_both_sides) {
-    static const struct {
-        uint8_t column; ///< to be changed; 255: none
-        struct esk_column to;
-        uint8_t count, key, row_bytes;
-        struct esk_fault fault;
-    } cases[] = {
-        {255, {.name = NULL}, 4, 0, 0, {ESK_FAULT_OTHER_COUNT, 0, 4, 5}},
-        {255, {.name = NULL}, 5, 1, 0, {ESK_FAULT_OTHER_KEY, 1, 1, 0}},
-        {255, {.name = NULL}, 5, 0, 24, {ESK_FAULT_ROW_STRUCT, 0, 24, 20}},
-        {1,
-         {.name = "depth", .type = ESK_TYPE_I16},
-         5,
-         0,
-         0,
-         {ESK_FAULT_OTHER_NAME, 1, 0, 0}},
-        {1,
-         {.name = "level", .type = ESK_TYPE_U16},
-         5,
-         0,
-         0,
-         {ESK_FAULT_OTHER_TYPE, 1, ESK_TYPE_U16, ESK_TYPE_I16}},
-        {2,
-         {.name = "mac", .type = ESK_TYPE_BYTES, .bytes = 6},
-         5,
-         0,
-         0,
-         {ESK_FAULT_OTHER_WIDTH, 2, 6, 3}},
-        {2,
-         {.name = "mac",
-          .type = ESK_TYPE_BYTES,
-          .bytes = 3,
-          .flags = ESK_COLUMN_TEXT},
-         5,
-         0,
-         0,
-         {ESK_FAULT_OTHER_FLAGS, 2, ESK_COLUMN_TEXT, 0}},
-        {1,
-         {.name = "level", .type = ESK_TYPE_I16, .unit = "furlong"},
-         5,
-         0,
-         0,
-         {ESK_FAULT_OTHER_UNIT, 1, 0, 0}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof differences / sizeof differences[0]; i++) {
         struct esk_fixture fixture;
         struct esk_series *series = NULL;
         struct esk_fault fault = {.kind = 0};
@@ -145,21 +147,21 @@ ESK_TEST(series_that_differs_is_reported_with_both_sides) {
         ESK_CHECK_INT(use(&fixture, &spec, &series, NULL), ESK_OK);
         esk_series_close(series);
         memcpy(columns, log_row_columns, sizeof columns);
-        if (cases[i].column != 255) {
-            columns[cases[i].column] = cases[i].to;
+        if (differences[i].column != 255) {
+            columns[differences[i].column] = differences[i].to;
         }
         spec.table.columns = columns;
-        table_columns(&spec.table, cases[i].count);
-        spec.table.key_column = cases[i].key;
-        if (cases[i].row_bytes != 0) {
-            spec.table.row_bytes = cases[i].row_bytes;
+        table_columns(&spec.table, differences[i].count);
+        spec.table.key_column = differences[i].key;
+        if (differences[i].row_bytes != 0) {
+            spec.table.row_bytes = differences[i].row_bytes;
         }
         uint64_t operations = esk_sim_op_count(fixture.sim);
         ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
-        ESK_CHECK_INT(fault.kind, cases[i].fault.kind);
-        ESK_CHECK_INT(fault.column, cases[i].fault.column);
-        ESK_CHECK_INT(fault.wanted, cases[i].fault.wanted);
-        ESK_CHECK_INT(fault.found, cases[i].fault.found);
+        ESK_CHECK_INT(fault.kind, differences[i].fault.kind);
+        ESK_CHECK_INT(fault.column, differences[i].fault.column);
+        ESK_CHECK_INT(fault.wanted, differences[i].fault.wanted);
+        ESK_CHECK_INT(fault.found, differences[i].fault.found);
         ESK_CHECK(strlen(esk_fault_text(fault.kind)) > 20);
         ESK_CHECK_INT(esk_sim_op_count(fixture.sim), operations);
         fixture_end(&fixture);

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The kv table: values of any length by keys of any length.
+///
+///     struct esk_kv *kv;
+///     static const struct esk_kv_spec spec = {.name = "settings",
+///                                             .blocks = 4};
+///     static const struct esk_kv_config config = {.keys = 64};
+///     esk_kv_open_or_create(&kv, &volume, &spec, &config, NULL);
+///     esk_kv_put_u32(kv, "boots", boots + 1);
+///     esk_kv_sync(kv);
+///
+/// Records are in one log, a ring of pages. An open table has 4 to 8 bytes of
+/// RAM a key, where the key's newest record is; an open reads the log once.
+/// When the log is full, records that count are moved from its oldest block to
+/// its head, and the block is erased: the *collector*.
+///
+/// A put is accepted in RAM and programmed with its page; esk_kv_sync makes
+/// all that was accepted durable: where the medium programs parts of pages, in
+/// one program of 9 bytes and the records. After power loss the table has every
+/// record that a sync acknowledged, then a prefix in order of the later ones.
+#ifndef ESKER_KV_H
+#define ESKER_KV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/schema.h"
+#include "esker/status.h"
+#include "esker/volume.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum esk_kv_limits {
+    ESK_KV_KEY_BYTES_MAX = 253,
+    ESK_KV_BLOCKS_MIN = 3, ///< of a table
+    ESK_KV_BARE_BLOCKS_MAX = 64,
+};
+
+/// What a value's bytes are. On flash.
+enum esk_kv_type {
+    ESK_KV_BYTES = 0,
+    ESK_KV_TEXT = 1,     ///< UTF-8
+    ESK_KV_UNSIGNED = 2, ///< little-endian, 0 to 8 bytes, the last one not 0
+    ESK_KV_SIGNED = 3,   ///< as UNSIGNED, of 2 * n, or of -2 * n - 1 if n < 0
+    ESK_KV_FLOAT = 4,    ///< IEEE 754, 4 or 8 bytes
+    ESK_KV_BOOL = 5,     ///< 1 byte, 0 or 1
+};
+
+/// A kv table to be created.
+struct esk_kv_spec {
+    const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique in the volume
+    uint32_t blocks;  ///< at least ESK_KV_BLOCKS_MIN; 0: the longest free run
+    /// Most bytes that the newest records may take, in percent of all blocks
+    /// but one; 0: 75, at most 95. Above 75 each update moves many others.
+    uint8_t live_percent;
+    uint32_t version; ///< the program's own number; opens ignore it
+};
+
+/// How a table is opened. Nothing here is stored.
+struct esk_kv_config {
+    uint32_t keys; ///< most keys of the table, at least 1
+};
+
+struct esk_kv;
+
+/// Creates a table.
+/// fault    out, may be NULL: why the specification cannot be stored.
+/// Needs    a free page in the arena.
+/// Returns  ESK_OK; ESK_E_EXISTS; ESK_E_SCHEMA, see fault; ESK_E_NO_SPACE, with
+///          the blocks wanted and found in fault; ESK_E_READ_ONLY;
+///          ESK_E_INVALID; ESK_E_NO_MEMORY; ESK_E_CORRUPT; ESK_E_IO.
+int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
+                  struct esk_fault *fault);
+
+/// Opens a table: reads its log.
+///
+/// kv       out: NULL on failure. Valid until esk_kv_close.
+/// Needs    ESK_KV_ARENA_BYTES of the arena.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_BUSY: open already; ESK_E_UNSUPPORTED:
+///          of another kind, or of a newer version; ESK_E_READ_ONLY: may only
+///          be read; ESK_E_LIMIT: the table has more than config.keys keys;
+///          ESK_E_INVALID; ESK_E_NO_MEMORY; ESK_E_CORRUPT; ESK_E_IO.
+/// Costs    a mount of the log, as in esk_series_open, and a read of each of
+///          its pages and of 3 bytes of each record that was replaced.
+int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
+                const struct esk_kv_config *config);
+
+/// Opens the table of `spec`; creates it first if the volume has none of that
+/// name. A firmware calls this after each reset. Returns as both.
+int esk_kv_open_or_create(struct esk_kv **kv, struct esk_volume *volume,
+                          const struct esk_kv_spec *spec,
+                          const struct esk_kv_config *config,
+                          struct esk_fault *fault);
+
+/// A store without a volume, on a device of its own.
+struct esk_kv_bare {
+    uint32_t id;          ///< of the store, any number: its checksums' start
+    uint8_t checksum;     ///< enum esk_checksum
+    uint8_t live_percent; ///< as in struct esk_kv_spec
+};
+
+/// Opens the store that has the whole of `device`, of 3 to 64 blocks; a blank
+/// device becomes an empty store. A firmware calls this after each reset,
+/// instead of mounting a volume.
+///
+/// kv, config  as for esk_kv_open.
+/// volume      out, not a mounted one: for esk_volume_step and
+///             esk_volume_unmount, and with an empty catalog.
+/// flags       enum esk_mount_flags.
+/// bare        of a new store; a store that is there keeps its own values.
+/// arena       as for esk_volume_mount: ESK_KV_BARE_ARENA_BYTES.
+/// Returns     as esk_kv_open; ESK_E_FOREIGN: the device has other data;
+///             ESK_E_CORRUPT: a store of which no head is valid;
+///             ESK_E_GEOMETRY; ESK_E_VERSION. Nothing is erased then.
+/// Costs       a read of 52 bytes and one of a page, then as esk_kv_open; of a
+///             blank device a read of 52 bytes a page.
+int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
+                     const struct esk_device *device, uint8_t flags,
+                     const struct esk_kv_bare *bare,
+                     const struct esk_kv_config *config, void *arena,
+                     uint32_t arena_bytes);
+
+/// Makes what was accepted durable, as far as it can be, and closes the table;
+/// its memory is the arena's again. NULL: nothing.
+void esk_kv_close(struct esk_kv *kv);
+
+/// Reads the value of a key.
+///
+/// room      bytes of `value`, which may be NULL for 0.
+/// bytes     out, may be NULL: the length of the value. The first `room` bytes
+///           of a longer one are in `value`.
+/// type      out, may be NULL: enum esk_kv_type.
+/// Returns   ESK_OK; ESK_NOT_FOUND; ESK_E_INVALID: key_bytes is 0 or more than
+///           ESK_KV_KEY_BYTES_MAX; ESK_E_CORRUPT: the record is damaged;
+///           ESK_E_IO.
+/// Costs     1 page read, and one more for each further page of the record.
+int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
+               void *value, uint32_t room, uint32_t *bytes, uint8_t *type);
+
+/// Sets the value of a key.
+///
+/// type      enum esk_kv_type.
+/// Returns   ESK_OK; ESK_FULL: the table has config.keys keys, or its newest
+///           records take all that they may (a value that is not longer than
+///           the one before it always goes, and so does a delete);
+///           ESK_E_LIMIT: the record does not fit a block; ESK_E_INVALID: the
+///           key, or a type's length; ESK_E_READ_ONLY; ESK_E_WORN;
+///           ESK_E_CORRUPT; ESK_E_IO. Nothing was stored then.
+/// Costs     1 page read if the key is there; for each page that it fills 1
+///           program, or 2 of a page that was synced before. The collector:
+///           up to 4 pages of the log are read and moved; where the table has
+///           less than 8 blocks, all pages of one block at a time.
+int esk_kv_put(struct esk_kv *kv, const void *key, uint8_t key_bytes,
+               const void *value, uint32_t bytes, uint8_t type);
+
+/// Removes a key. Returns as esk_kv_put; ESK_NOT_FOUND: it was not there.
+int esk_kv_delete(struct esk_kv *kv, const void *key, uint8_t key_bytes);
+
+/// Makes all that was accepted durable.
+/// Returns   ESK_OK; as esk_kv_put.
+/// Costs     1 program; where pages are programmed once, or have no room for a
+///           seal, that of the whole page, or 2.
+int esk_kv_sync(struct esk_kv *kv);
+
+/// Copies the next key of an unordered walk: set *cursor to 0, call until
+/// ESK_END. A put or a delete meanwhile may hide a key or return it twice.
+///
+/// key        out: ESK_KV_KEY_BYTES_MAX bytes.
+/// key_bytes  out.
+/// Returns    ESK_OK; ESK_END; as esk_kv_get. After ESK_E_CORRUPT, which is
+///            one key's, the walk can go on.
+/// Costs      1 page read.
+int esk_kv_next(struct esk_kv *kv, uint32_t *cursor, void *key,
+                uint8_t *key_bytes);
+
+/* Values of one type, by keys that are texts ending with a zero byte. A get
+   leaves `value` as it is unless it returns ESK_OK: set it to the default
+   before. It returns ESK_E_SCHEMA for a value of another type, or one that does
+   not fit. */
+
+int esk_kv_get_u32(struct esk_kv *kv, const char *key, uint32_t *value);
+int esk_kv_put_u32(struct esk_kv *kv, const char *key, uint32_t value);
+int esk_kv_get_i32(struct esk_kv *kv, const char *key, int32_t *value);
+int esk_kv_put_i32(struct esk_kv *kv, const char *key, int32_t value);
+int esk_kv_get_bool(struct esk_kv *kv, const char *key, bool *value);
+int esk_kv_put_bool(struct esk_kv *kv, const char *key, bool value);
+/// room  of `text`, with its zero byte.
+int esk_kv_get_text(struct esk_kv *kv, const char *key, char *text,
+                    uint16_t room);
+int esk_kv_put_text(struct esk_kv *kv, const char *key, const char *text);
+
+/// A float, by a pointer to it: the core has no floating point.
+int esk_kv_get_f32_bits(struct esk_kv *kv, const char *key, void *value);
+int esk_kv_put_f32_bits(struct esk_kv *kv, const char *key, const void *value);
+
+static inline int esk_kv_get_f32(struct esk_kv *kv, const char *key,
+                                 float *value) {
+    return esk_kv_get_f32_bits(kv, key, value);
+}
+
+static inline int esk_kv_put_f32(struct esk_kv *kv, const char *key,
+                                 float value) {
+    return esk_kv_put_f32_bits(kv, key, &value);
+}
+
+/// Counts since the open, and what the table holds.
+struct esk_kv_stats {
+    uint32_t keys;
+    uint32_t keys_max;   ///< config.keys
+    uint32_t live_bytes; ///< of the newest records
+    uint32_t live_max;   ///< what they may take
+    uint32_t pages_lost; ///< damaged pages that the open met: their records are
+                         ///< lost, and older values may be back
+    uint32_t newest_unread; ///< newest pages that the open could not read, or
+        ///< not to their end: torn by power loss, or damaged
+    uint32_t records_lost; ///< of keys, that could not be read
+    uint32_t page_reads;
+    uint32_t programs;
+    uint32_t erases;
+    uint32_t pages_moved; ///< by the collector
+};
+
+/// Fills in `stats`; zeros if `kv` is closed.
+void esk_kv_stats(const struct esk_kv *kv, struct esk_kv_stats *stats);
+
+/// Room and wear of the table's blocks.
+/// Returns ESK_OK; ESK_E_INVALID.
+int esk_kv_space(const struct esk_kv *kv, struct esk_space *space);
+
+/// What esk_kv_check found.
+struct esk_kv_report {
+    uint32_t pages;         ///< of the log
+    uint32_t pages_lost;    ///< not valid: their records are lost
+    uint32_t newest_unread; ///< as in struct esk_kv_stats
+    uint32_t records;       ///< complete ones, replaced ones included
+    uint32_t records_torn;  ///< that do not go on where they should
+    uint32_t keys;          ///< whose newest record is readable
+    uint32_t keys_lost;     ///< whose newest record is not
+};
+
+/// Reads the whole log.
+/// report   out.
+/// Returns  ESK_OK when every record can be read; ESK_E_CORRUPT; ESK_E_INVALID;
+///          ESK_E_IO.
+/// Costs    a read of each page.
+int esk_kv_check(struct esk_kv *kv, struct esk_kv_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

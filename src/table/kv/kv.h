@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// An open kv table.
+///
+/// The log is a stream of bytes over the pages of a ring. A *place* is a byte
+/// of it: the position of its page, and the offset in the page's payload. An
+/// *address* is a place as a number: its byte in the region. The pending table
+/// maps a key's hash to the address of the key's newest record.
+///
+/// Invariants
+///  1. The hashes of the table's keys differ: a new key with the hash of
+///     another gets a *salt*, which its records store. So records with equal
+///     hashes have the same key, and an open compares no keys.
+///  2. When the tail passes a block, everything that counts in it is durable
+///     elsewhere, and so is a tail mark that says that the block is passed: a
+///     block that is half erased brings nothing back.
+///  3. A block is free while no block is collected, and no record goes on from
+///     one block to the next. So the records of the tail's block always have
+///     room.
+#ifndef ESK_TABLE_KV_KV_H
+#define ESK_TABLE_KV_KV_H
+
+#include "base/bytes.h"
+#include "esker/kv.h"
+#include "flash/ring.h"
+#include "table/kv/record_format.h"
+#include "volume/table.h"
+
+#define ESK_KV_NOWHERE UINT32_MAX
+enum { ESK_KV_NO_RECORD = ESK_KV_AUX_FIRST }; ///< none begins in the page
+
+/// A place in the log, and the stream offset that it must have.
+struct esk_kv_place {
+    uint32_t position;
+    uint16_t offset; ///< in the payload
+    uint16_t stream; ///< low half
+};
+
+struct esk_kv {
+    struct esk_table table;
+    struct esk_ring log;
+    struct esk_region_stats stats;
+    uint8_t *page;  ///< the page that is being filled
+    uint8_t *frame; ///< the page that was read last
+    uint8_t *slots; ///< the pending table
+    uint8_t *head;  ///< of a bare store, for each block; NULL: in a volume
+    uint32_t slot_count;
+    uint32_t keys;
+    uint32_t keys_max;
+    uint32_t frame_at;  ///< position of `frame`, or ESK_KV_NOWHERE
+    uint32_t page_at;   ///< position that `page` gets
+    uint32_t passed;    ///< the collector is here: pages below are moved, and
+                        ///< dropped when what was moved is durable
+    uint32_t head_at;   ///< block of the log that has a head already
+    uint32_t record_at; ///< address of the record that is being written
+    uint32_t live;      ///< bytes of the newest records
+    uint32_t live_max;
+    uint32_t pages_lost;
+    uint32_t newest_unread;
+    uint32_t records_lost;
+    uint32_t pages_moved;
+    uint16_t passed_stream; ///< low half, behind the last page passed
+    uint16_t start;  ///< of the stream in `page`'s payload, behind a head
+    uint16_t used;   ///< bytes of `page`'s payload
+    uint16_t sealed; ///< of these, programmed and covered by a seal
+    uint16_t first;  ///< offset of the first record that begins in `page`
+    uint16_t stream; ///< low half of the stream offset at `start`
+    uint8_t salt_max;
+    uint8_t hash_bytes;    ///< 2 or 4
+    uint8_t address_bytes; ///< 2, 3 or 4
+    bool dirty;            ///< something was programmed since the last sync
+};
+
+/// A record's head.
+struct esk_kv_record {
+    struct esk_kv_place key;   ///< where the key begins
+    struct esk_kv_place value; ///< where the value begins
+    uint32_t value_bytes;
+    uint32_t bytes; ///< of the record
+    uint32_t hash;  ///< of key and salt
+    uint8_t key_bytes;
+    uint8_t salt;
+    uint8_t type;
+};
+
+static inline uint16_t esk_kv_page_room(const struct esk_kv *kv) {
+    return (uint16_t)(esk_envelope_page_bytes(&kv->log.region.envelope) -
+                      ESK_ENVELOPE_BYTES);
+}
+
+/* kv_hash.c */
+
+/// The hash of no bytes, and of one byte more.
+uint32_t esk_kv_hash_begin(uint8_t salt);
+uint32_t esk_kv_hash_add(uint32_t hash, const uint8_t *bytes, uint16_t count);
+/// Its value as the table stores it.
+uint32_t esk_kv_hash_end(const struct esk_kv *kv, uint32_t hash);
+
+/* kv_slots.c */
+
+static inline uint8_t esk_kv_slot_bytes(const struct esk_kv *kv) {
+    return (uint8_t)(kv->hash_bytes + kv->address_bytes);
+}
+
+/// Empties the table.
+void esk_kv_slots_clear(struct esk_kv *kv);
+/// Whether a key has that hash. slot: out, its slot, or the one that it gets.
+bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
+/// The address in a slot; ESK_KV_NOWHERE: free.
+uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot);
+void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
+                     uint32_t address);
+void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot);
+/// Frees the slots whose records begin at positions from .. to - 1. Returns how
+/// many.
+uint32_t esk_kv_slots_drop(struct esk_kv *kv, uint32_t from, uint32_t to);
+/// The slot of the oldest record, and its position.
+uint32_t esk_kv_slots_oldest(const struct esk_kv *kv, uint32_t *position);
+/// Gives the records that begin in page `from` of the region page `to`.
+void esk_kv_slots_move(struct esk_kv *kv, uint32_t from, uint32_t to);
+
+/* kv_log.c */
+
+/// Address of a place.
+uint32_t esk_kv_address(const struct esk_kv *kv, uint32_t position,
+                        uint16_t offset);
+/// The position of an address.
+uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address);
+/// Bytes of a record that fit in the block of the head, behind what it has.
+uint32_t esk_kv_block_rest(const struct esk_kv *kv);
+/// Begins a record of `bytes` bytes, in the next block if it does not fit in
+/// this one; kv->record_at is its address. As esk_kv_put.
+int esk_kv_record_begin(struct esk_kv *kv, uint32_t bytes);
+/// Gives up the page in RAM, and what is programmed of it.
+void esk_kv_page_forget(struct esk_kv *kv);
+/// Writes a tail mark. As esk_kv_put.
+int esk_kv_tail_write(struct esk_kv *kv, uint32_t position, uint16_t stream);
+/// Appends to the record that was begun.
+int esk_kv_write(struct esk_kv *kv, const uint8_t *bytes, uint32_t count);
+/// Takes back the record that was begun at `mark`, kv->used before.
+void esk_kv_record_abort(struct esk_kv *kv, uint16_t mark);
+/// Programs what was accepted, with a seal.
+int esk_kv_flush(struct esk_kv *kv);
+/// Whether that leaves the rest of the page for later.
+bool esk_kv_flush_seals(const struct esk_kv *kv);
+/// Where the stream begins in the payload of a page with that aux.
+static inline uint16_t esk_kv_start(uint32_t aux) {
+    return (aux & ESK_KV_AUX_HEAD) != 0 ? ESK_KV_HEAD_BYTES : 0;
+}
+
+/* kv_read.c */
+
+/// The place of `address`, of which the stream offset is read.
+int esk_kv_place(struct esk_kv *kv, uint32_t address,
+                 struct esk_kv_place *place);
+/// Finds the bytes at `place`, at most to the end of their page, and moves it
+/// to that page.
+/// Returns  ESK_OK; ESK_END: behind the log; ESK_E_CORRUPT: the page is
+///          damaged, or does not go on where it should;
+///          ESK_E_IO.
+int esk_kv_bytes_at(struct esk_kv *kv, struct esk_kv_place *place,
+                    const uint8_t **bytes, uint16_t *count);
+/// Moves `place` by `count` bytes; out: NULL, or where they are copied.
+int esk_kv_take(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *out,
+                uint32_t count);
+/// Reads a record's head and key, and leaves `place` behind its value if
+/// `whole`, else at the value.
+/// Returns  also ESK_E_CORRUPT for a record that no table has.
+int esk_kv_record_read(struct esk_kv *kv, struct esk_kv_place *place,
+                       struct esk_kv_record *record, bool whole);
+/// The place of the first record that begins in the page at `position`.
+/// Returns ESK_OK; ESK_END: none does; ESK_NOT_FOUND, ESK_E_CORRUPT: the page
+/// is not valid; ESK_E_IO.
+int esk_kv_first(struct esk_kv *kv, uint32_t position,
+                 struct esk_kv_place *place);
+/// Moves `place` to the next record at or behind it in its page, over all else.
+/// tail     out: the last tail mark on the way; NULL: skipped.
+/// Returns  ESK_OK; ESK_END: there is none; as esk_kv_bytes_at.
+int esk_kv_lead(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *tail);
+/// Finds the record of a key: its slot, and its head.
+/// Returns  ESK_OK; ESK_NOT_FOUND: salt and slot are those of a new key;
+///          ESK_E_LIMIT: no salt is free; ESK_E_CORRUPT; ESK_E_IO.
+int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
+                uint32_t *slot, struct esk_kv_record *record);
+
+/// Bytes of the record at `address`, of which only the head is read, and not
+/// into the frame. As esk_kv_record_read.
+int esk_kv_record_bytes(struct esk_kv *kv, uint32_t address, uint32_t *bytes);
+/// Counts the bytes of all newest records again. Returns ESK_OK; ESK_E_IO.
+int esk_kv_live_count(struct esk_kv *kv);
+
+/* kv_collect.c */
+
+/// Makes room for a record of `bytes` bytes. As esk_kv_put.
+int esk_kv_room(struct esk_kv *kv, uint32_t bytes);
+/// For struct esk_ring.
+int esk_kv_collect(void *owner, bool *done);
+
+#endif

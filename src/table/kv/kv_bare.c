@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A bare store: a kv table that has a whole small device, without a catalog.
+///
+///     | head, log .. | log .. | .. |  | head, log .. | .. |  ..
+///     | block 0                    |  | block 1           |
+///
+/// The first valid page of each block begins with a *head*: the geometry, the
+/// checksum's seed and the options. So any block with a page says what the
+/// store is. An empty store has no page at all; its first page is written by
+/// the first sync.
+#include "table/kv/kv_open.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
+
+enum { BARE_TABLE = 1, BARE_VERSION = 1, PROBE_BYTES = 52 };
+
+_Static_assert(PROBE_BYTES >= ESK_ENVELOPE_BYTES + ESK_KV_HEAD_BYTES,
+               "a probe reads the head");
+
+static const uint8_t magic[8] = {'E', 's', 'k', 'e', 'r', 'K', 'V', 0};
+
+/// Makes the head of a new store.
+static void head_make(const struct esk_geometry *geometry,
+                      const struct esk_kv_bare *bare, uint8_t *head) {
+    uint32_t bytes = (uint32_t)geometry->block_count * geometry->block_pages *
+                     geometry->page_bytes;
+    memset(head, 0, ESK_KV_HEAD_BYTES);
+    memcpy(head + ESK_KV_HEAD_MAGIC, magic, sizeof magic);
+    esk_store_u16(head + ESK_KV_HEAD_VERSION, BARE_VERSION);
+    head[ESK_KV_HEAD_CHECKSUM] = bare->checksum;
+    head[ESK_KV_HEAD_OPTIONS] =
+        bytes >= ESK_KV_WIDE_BYTES ? ESK_OPTION_KV_WIDE : 0;
+    head[ESK_KV_HEAD_OPTIONS + 1] = bare->live_percent != 0
+                                        ? bare->live_percent
+                                        : (uint8_t)ESK_KV_LIVE_DEFAULT;
+    head[ESK_KV_HEAD_ERASED_VALUE] = geometry->erased_value;
+    esk_store_u16(head + ESK_KV_HEAD_PAGE_BYTES, geometry->page_bytes);
+    esk_store_u16(head + ESK_KV_HEAD_BLOCK_PAGES, geometry->block_pages);
+    esk_store_u16(head + ESK_KV_HEAD_BLOCK_COUNT,
+                  (uint16_t)geometry->block_count);
+    esk_store_u32(head + ESK_KV_HEAD_SEED, bare->id);
+}
+
+/// Takes what a head says. Returns ESK_OK; ESK_E_VERSION; ESK_E_UNSUPPORTED;
+/// ESK_E_READ_ONLY; ESK_E_GEOMETRY; ESK_E_CORRUPT.
+static int head_read(struct esk_volume *volume, const uint8_t *head,
+                     struct esk_kv_entry *entry) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    if (esk_load_u16(head + ESK_KV_HEAD_VERSION) != BARE_VERSION) {
+        return ESK_E_VERSION;
+    }
+    if (esk_load_u16(head + ESK_KV_HEAD_INCOMPATIBLE) != 0 ||
+        head[ESK_KV_HEAD_CHECKSUM] > ESK_CHECKSUM_NONE) {
+        return ESK_E_UNSUPPORTED;
+    }
+    if (head[ESK_KV_HEAD_ERASED_VALUE] != geometry->erased_value ||
+        esk_load_u16(head + ESK_KV_HEAD_PAGE_BYTES) != geometry->page_bytes ||
+        esk_load_u16(head + ESK_KV_HEAD_BLOCK_PAGES) != geometry->block_pages ||
+        esk_load_u16(head + ESK_KV_HEAD_BLOCK_COUNT) != geometry->block_count) {
+        return ESK_E_GEOMETRY;
+    }
+    if (esk_load_u16(head + ESK_KV_HEAD_READ_ONLY) != 0 &&
+        (volume->flags & ESK_MOUNT_READ_ONLY) == 0) {
+        return ESK_E_READ_ONLY;
+    }
+    volume->checksum = head[ESK_KV_HEAD_CHECKSUM];
+    entry->seed = esk_load_u32(head + ESK_KV_HEAD_SEED);
+    entry->options.flags = head[ESK_KV_HEAD_OPTIONS];
+    entry->options.live_percent = head[ESK_KV_HEAD_OPTIONS + 1];
+    return esk_kv_options_check(&entry->options);
+}
+
+/// A search for the head of a store.
+struct search {
+    struct esk_volume *volume;
+    struct esk_kv_entry *entry;
+    const uint8_t *wanted; ///< the head of a new store
+    uint8_t *page;         ///< scratch
+    bool has_other;        ///< a page that is neither blank nor torn
+    bool has_head;         ///< a page that looks like one with a head
+};
+
+/// Whether `bytes` were programmed as `wanted`, completely or until power loss.
+static bool is_torn(const uint8_t *bytes, const uint8_t *wanted, uint16_t count,
+                    uint8_t erased) {
+    uint8_t odd = 0;
+    for (uint16_t i = 0; i < count; i++) {
+        odd |= (uint8_t)((bytes[i] ^ wanted[i]) & (bytes[i] ^ erased));
+    }
+    return odd == 0;
+}
+
+/// Whether page `id` was the first program of a new store, or a later try of
+/// it, which power loss cut.
+static bool is_first_torn(const struct search *search, esk_page_id id,
+                          const uint8_t *bytes) {
+    const struct esk_geometry *geometry = esk_volume_geometry(search->volume);
+    uint8_t opening[ESK_ENVELOPE_OPENING];
+    uint8_t erased = geometry->erased_value;
+    esk_store_u32(opening, id);
+    esk_store_u32(opening + 4, ESK_KV_AUX_HEAD | ESK_KV_HEAD_BYTES |
+                                   (uint32_t)ESK_KV_GAP << 16);
+    return id < geometry->block_pages &&
+           is_torn(bytes + ESK_ENVELOPE_OPENING, opening, sizeof opening,
+                   erased) &&
+           is_torn(bytes + ESK_ENVELOPE_BYTES, search->wanted,
+                   ESK_KV_HEAD_BYTES, erased);
+}
+
+/// Looks at page `id`. Returns ESK_OK: it has a valid head, which is in
+/// search->page; ESK_NOT_FOUND; ESK_E_IO; as head_read.
+static int page_look(struct search *search, esk_page_id id) {
+    struct esk_volume *volume = search->volume;
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    struct esk_region_stats stats;
+    struct esk_ring_config config;
+    struct esk_ring ring;
+    memset(&stats, 0, sizeof stats);
+    esk_kv_ring_config(search->entry, &config);
+    esk_ring_init(&ring, volume, &config, &stats);
+    uint8_t *bytes = search->page;
+    int status = esk_region_peek(&ring.region, id, 0, bytes, PROBE_BYTES);
+    if (status == ESK_E_IO) {
+        return status;
+    }
+    if (status == ESK_OK &&
+        esk_bytes_are(bytes, PROBE_BYTES, geometry->erased_value)) {
+        return ESK_NOT_FOUND;
+    }
+    uint8_t *head = bytes + ESK_ENVELOPE_BYTES;
+    if (status != ESK_OK || !esk_bytes_equal(head, magic, sizeof magic)) {
+        search->has_other =
+            search->has_other || !is_first_torn(search, id, bytes);
+        return ESK_NOT_FOUND;
+    }
+    search->has_head = true;
+    ESK_TRY(head_read(volume, head, search->entry));
+    ring.region.envelope.seed = search->entry->seed;
+    ring.region.envelope.checksum = volume->checksum;
+    status = esk_region_read(&ring.region, id, ESK_SEQUENCE_ANY, bytes, true);
+    if (status == ESK_OK && (esk_page_aux(bytes) & ESK_KV_AUX_HEAD) != 0) {
+        return ESK_OK;
+    }
+    return status == ESK_E_IO ? status : ESK_NOT_FOUND;
+}
+
+/// Finds a head: in the first page of a block, then in the second ones, and so
+/// on. Returns ESK_OK; ESK_NOT_FOUND: the device is blank; ESK_E_FOREIGN;
+/// ESK_E_CORRUPT; as page_look.
+static int head_find(struct search *search) {
+    const struct esk_geometry *geometry = esk_volume_geometry(search->volume);
+    int refused = ESK_NOT_FOUND;
+    for (uint16_t index = 0; index < geometry->block_pages; index++) {
+        for (uint32_t block = 0; block < geometry->block_count; block++) {
+            int status =
+                page_look(search, block * geometry->block_pages + index);
+            if (status == ESK_OK || status == ESK_E_IO) {
+                return status;
+            }
+            refused = status != ESK_NOT_FOUND ? status : refused;
+        }
+    }
+    if (refused != ESK_NOT_FOUND) {
+        return refused;
+    }
+    if (search->has_head) {
+        return ESK_E_CORRUPT;
+    }
+    return search->has_other ? ESK_E_FOREIGN : ESK_NOT_FOUND;
+}
+
+int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
+                     const struct esk_device *device, uint8_t flags,
+                     const struct esk_kv_bare *bare,
+                     const struct esk_kv_config *config, void *arena,
+                     uint32_t arena_bytes) {
+    ESK_ASSERT(kv != NULL && volume != NULL && device != NULL && bare != NULL &&
+               config != NULL);
+    const struct esk_geometry *geometry = &device->geometry;
+    uint8_t head[ESK_KV_HEAD_BYTES];
+    struct esk_kv_entry entry;
+    struct esk_arena memory;
+    *kv = NULL;
+    ESK_TRY(esk_geometry_check(geometry));
+    if (geometry->block_count < ESK_KV_BLOCKS_MIN ||
+        geometry->block_count > ESK_KV_BARE_BLOCKS_MAX) {
+        return ESK_E_GEOMETRY;
+    }
+    if (bare->checksum > ESK_CHECKSUM_NONE ||
+        bare->live_percent > ESK_KV_LIVE_MAX) {
+        return ESK_E_INVALID;
+    }
+    ESK_TRY(esk_volume_begin(volume, device, flags, arena, arena_bytes));
+    memset(&entry, 0, sizeof entry);
+    entry.blocks = geometry->block_count;
+    entry.id = BARE_TABLE;
+    entry.head = head;
+    head_make(geometry, bare, head);
+    struct search search = {.volume = volume,
+                            .entry = &entry,
+                            .wanted = head,
+                            .page = esk_volume_scratch(volume)};
+    int status = head_find(&search);
+    if (status == ESK_OK) {
+        memcpy(head, search.page + ESK_ENVELOPE_BYTES, sizeof head);
+    } else if (status == ESK_NOT_FOUND && (flags & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    } else if (status != ESK_NOT_FOUND) {
+        return status;
+    }
+    ESK_TRY(head_read(volume, head, &entry));
+    volume->half_valid = 3; /* mounted, with an empty catalog */
+    ESK_TRY(esk_volume_memory(volume, &memory));
+    status = esk_kv_take_up(kv, volume, &memory, &entry, config);
+    if (status != ESK_OK) {
+        volume->half_valid = 0;
+    }
+    return status;
+}

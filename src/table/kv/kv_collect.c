@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The collector: takes pages from the tail of the log. A record there that is
+/// its key's newest is written again at the head; all else is dropped. It
+/// begins a block early and moves a few pages a call; a table of few blocks
+/// cannot spare one, and there a call takes a whole block.
+#include "table/kv/kv.h"
+#include "volume/volume.h"
+
+enum {
+    PAGES_A_CALL = 4,
+    EARLY_BLOCKS = 8, ///< a table of fewer begins when a block is left
+};
+
+/// Copies `bytes` bytes of the log from `place` on to its head.
+static int copy(struct esk_kv *kv, struct esk_kv_place *place, uint32_t bytes) {
+    while (bytes > 0) {
+        const uint8_t *from = NULL;
+        uint16_t part = 0;
+        ESK_TRY(esk_kv_bytes_at(kv, place, &from, &part));
+        part = part < bytes ? part : (uint16_t)bytes;
+        ESK_TRY(esk_kv_write(kv, from, part));
+        place->offset = (uint16_t)(place->offset + part);
+        place->stream = (uint16_t)(place->stream + part);
+        bytes -= part;
+    }
+    return ESK_OK;
+}
+
+/// Writes the record at `place` again. If it cannot be read, its key is lost.
+static int record_move(struct esk_kv *kv, struct esk_kv_place place,
+                       const struct esk_kv_record *record) {
+    uint32_t slot = 0;
+    ESK_TRY(esk_kv_record_begin(kv, record->bytes));
+    uint16_t mark = kv->used;
+    int status = copy(kv, &place, record->bytes);
+    (void)esk_kv_slot_find(kv, record->hash, &slot);
+    if (status == ESK_OK) {
+        esk_kv_slot_set(kv, slot, record->hash, kv->record_at);
+        return ESK_OK;
+    }
+    esk_kv_record_abort(kv, mark);
+    if (status != ESK_E_CORRUPT && status != ESK_END) {
+        return status;
+    }
+    esk_kv_slot_free(kv, slot);
+    kv->keys--;
+    kv->live -= record->bytes;
+    kv->records_lost++;
+    return ESK_OK;
+}
+
+/// Moves what counts of the records that begin in the page at `position`.
+/// clean    out: all its records can be read.
+static int page_move(struct esk_kv *kv, uint32_t position, bool *clean) {
+    struct esk_kv_place place;
+    int status = esk_kv_first(kv, position, &place);
+    while (status == ESK_OK && place.position == position) {
+        struct esk_kv_record record;
+        uint32_t slot = 0;
+        status = esk_kv_lead(kv, &place, NULL);
+        if (status != ESK_OK) {
+            break;
+        }
+        struct esk_kv_place start = place;
+        uint32_t at = esk_kv_address(kv, position, place.offset);
+        status = esk_kv_record_read(kv, &place, &record, false);
+        if (status == ESK_OK && esk_kv_slot_find(kv, record.hash, &slot) &&
+            esk_kv_slot_address(kv, slot) == at) {
+            ESK_TRY(record_move(kv, start, &record));
+        }
+        if (status == ESK_OK) {
+            status = esk_kv_take(kv, &place, NULL, record.value_bytes);
+        }
+        *clean = *clean && status == ESK_OK;
+    }
+    return status == ESK_E_IO ? status : ESK_OK;
+}
+
+/// Whether what was moved is to be made durable at the end of a block, so that
+/// the block is free: where that costs no page, when the page is half full, or
+/// when it has to be.
+static bool is_due(struct esk_kv *kv) {
+    return kv->used == kv->sealed || kv->passed >= kv->log.head ||
+           esk_kv_flush_seals(kv) || kv->used >= esk_kv_page_room(kv) / 2u ||
+           !esk_ring_has_room(
+               &kv->log, esk_volume_geometry(kv->table.volume)->block_pages);
+}
+
+/// Takes the next page of the tail. Returns ESK_END when there is none.
+static int page_collect(struct esk_kv *kv) {
+    struct esk_ring *ring = &kv->log;
+    struct esk_kv_place place;
+    uint32_t position = kv->passed > ring->tail ? kv->passed : ring->tail;
+    uint32_t next = position + 1;
+    bool clean = true;
+    if (position >= ring->head) {
+        return ESK_END;
+    }
+    int status = esk_kv_first(kv, position, &place);
+    if (status == ESK_E_IO) {
+        return status;
+    }
+    if (status == ESK_OK || status == ESK_END) {
+        uint32_t aux = esk_page_aux(kv->frame);
+        kv->passed_stream = (uint16_t)((aux >> 16) + esk_page_count(kv->frame) -
+                                       esk_kv_start(aux));
+        ESK_TRY(page_move(kv, position, &clean));
+    } else {
+        next = esk_ring_skip(ring, position);
+        clean = false;
+    }
+    if (!clean) {
+        uint32_t lost = esk_kv_slots_drop(kv, position, next);
+        kv->records_lost += lost;
+        if (lost > 0) {
+            ESK_TRY(esk_kv_live_count(kv));
+        }
+    }
+    kv->pages_moved++;
+    if (esk_ring_rest(ring, next) != 0) {
+        kv->passed = next;
+        return ESK_OK;
+    }
+    ESK_TRY(esk_kv_tail_write(kv, next, kv->passed_stream));
+    kv->passed = next;
+    return is_due(kv) ? esk_kv_flush(kv) : ESK_OK;
+}
+
+/// Whether the `bytes` bytes at two places are equal.
+static bool bytes_match(struct esk_kv *kv, struct esk_kv_place a,
+                        struct esk_kv_place b, uint32_t bytes) {
+    uint8_t piece[2][16];
+    while (bytes > 0) {
+        uint16_t part = bytes < sizeof piece[0] ? (uint16_t)bytes
+                                                : (uint16_t)sizeof piece[0];
+        if (esk_kv_take(kv, &a, piece[0], part) != ESK_OK ||
+            esk_kv_take(kv, &b, piece[1], part) != ESK_OK ||
+            !esk_bytes_equal(piece[0], piece[1], part)) {
+            return false;
+        }
+        bytes -= part;
+    }
+    return true;
+}
+
+/// Finds the records of the page at `position` that are copied at positions
+/// from `copies` on, and makes them the newest of their keys again.
+static void originals_take(struct esk_kv *kv, uint32_t position,
+                           uint32_t copies) {
+    struct esk_kv_place place;
+    int status = esk_kv_first(kv, position, &place);
+    while (status == ESK_OK && place.position == position) {
+        struct esk_kv_record record;
+        struct esk_kv_place copy;
+        uint32_t slot = 0;
+        if (esk_kv_lead(kv, &place, NULL) != ESK_OK) {
+            return;
+        }
+        struct esk_kv_place start = place;
+        status = esk_kv_record_read(kv, &place, &record, true);
+        if (status == ESK_OK && esk_kv_slot_find(kv, record.hash, &slot)) {
+            uint32_t address = esk_kv_slot_address(kv, slot);
+            if (esk_kv_position(kv, address) >= copies &&
+                esk_kv_place(kv, address, &copy) == ESK_OK &&
+                bytes_match(kv, start, copy, record.bytes)) {
+                esk_kv_slot_set(
+                    kv, slot, record.hash,
+                    esk_kv_address(kv, start.position, start.offset));
+            }
+        }
+    }
+}
+
+/// Takes back what was moved when there is no room to go on: power cuts in the
+/// collector have filled the block that it moves to. That block has only
+/// copies, so it is erased if each of them has its original in the tail's
+/// block.
+/// Returns ESK_OK; ESK_FULL when that is not so.
+static int copies_erase(struct esk_kv *kv) {
+    struct esk_ring *ring = &kv->log;
+    uint16_t block = esk_volume_geometry(kv->table.volume)->block_pages;
+    uint16_t begun = esk_ring_rest(ring, ring->head);
+    bool is_begun = begun != 0 || kv->used > 0;
+    uint32_t copies = ring->head - (is_begun ? begun : block);
+    uint32_t end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
+    if (ring->head < block || copies < end) {
+        return ESK_FULL;
+    }
+    ring->tail = end - block; /* nothing of it is erased yet */
+    for (uint32_t position = ring->tail; position < end; position++) {
+        originals_take(kv, position, copies);
+    }
+    for (uint32_t slot = 0; slot < kv->slot_count; slot++) {
+        uint32_t address = esk_kv_slot_address(kv, slot);
+        if (address != ESK_KV_NOWHERE &&
+            esk_kv_position(kv, address) >= copies) {
+            return ESK_FULL;
+        }
+    }
+    esk_kv_page_forget(kv);
+    kv->frame_at = ESK_KV_NOWHERE;
+    esk_ring_take_back(ring, copies, kv->frame);
+    kv->passed = ring->tail;
+    return ring->head == copies ? ESK_OK : ESK_FULL;
+}
+
+/// Pages that have to be free before a record of `bytes` bytes is written, with
+/// `spare` blocks beside: the rest of the head's block, and another block if
+/// the record does not fit there.
+static uint32_t pages_wanted(const struct esk_kv *kv, uint32_t bytes,
+                             uint32_t spare) {
+    const struct esk_ring *ring = &kv->log;
+    uint16_t block = esk_volume_geometry(kv->table.volume)->block_pages;
+    uint16_t begun = esk_ring_rest(ring, ring->head);
+    bool is_begun = begun != 0 || kv->used > 0;
+    uint32_t rest = is_begun ? (uint32_t)(block - begun) : 0;
+    /* A sync may need a page of its own. */
+    bool fits =
+        is_begun && bytes + esk_kv_page_room(kv) <= esk_kv_block_rest(kv);
+    return rest + (spare + (fits ? 0 : 1)) * block;
+}
+
+/// Whether the collector would find more than it has to move.
+static bool is_worth(const struct esk_kv *kv) {
+    const struct esk_ring *ring = &kv->log;
+    uint32_t block = esk_volume_geometry(kv->table.volume)->block_pages;
+    uint32_t from = kv->passed > ring->tail ? kv->passed : ring->tail;
+    return ring->head > from &&
+           ring->head - from > kv->live / esk_kv_page_room(kv) + block + 2;
+}
+
+int esk_kv_room(struct esk_kv *kv, uint32_t bytes) {
+    struct esk_ring *ring = &kv->log;
+    uint32_t block = esk_volume_geometry(kv->table.volume)->block_pages;
+    uint32_t pages = esk_ring_pages(ring);
+    uint32_t taken = 0;
+    if (pages >= EARLY_BLOCKS * block) {
+        while (taken < PAGES_A_CALL && is_worth(kv) &&
+               !esk_ring_has_room(ring, pages_wanted(kv, bytes, 2))) {
+            int status = page_collect(kv);
+            if (status == ESK_FULL) {
+                break;
+            }
+            ESK_TRY(status);
+            taken++;
+        }
+    }
+    bool is_first = true;
+    while (!esk_ring_has_room(ring, pages_wanted(kv, bytes, 1))) {
+        int status = taken > pages + block ? ESK_END : page_collect(kv);
+        if (status == ESK_FULL && is_first) {
+            is_first = false;
+            status = copies_erase(kv);
+        }
+        if (status != ESK_OK) {
+            return status == ESK_END ? ESK_FULL : status;
+        }
+        taken++;
+    }
+    return ESK_OK;
+}
+
+int esk_kv_collect(void *owner, bool *done) {
+    struct esk_kv *kv = owner;
+    *done = false;
+    if (!is_worth(kv) || esk_ring_has_room(&kv->log, pages_wanted(kv, 0, 2))) {
+        return ESK_OK;
+    }
+    int status = page_collect(kv);
+    *done = status == ESK_OK;
+    return status == ESK_END || status == ESK_FULL ? ESK_OK : status;
+}

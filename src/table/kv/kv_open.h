@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What opens of tables in a volume and of bare stores share.
+#ifndef ESK_TABLE_KV_KV_OPEN_H
+#define ESK_TABLE_KV_KV_OPEN_H
+
+#include "table/kv/kv.h"
+#include "table/kv/kv_spec.h"
+
+/// What an open knows of its table.
+struct esk_kv_entry {
+    uint32_t block;
+    uint32_t blocks;
+    uint32_t seed;
+    const uint8_t *head; ///< of a bare store, copied; else NULL
+    uint8_t id;
+    struct esk_kv_options options;
+};
+
+/// Carves the table from `memory`, mounts its log and replays it.
+/// kv       out: NULL on failure.
+/// Returns  as esk_kv_open.
+int esk_kv_take_up(struct esk_kv **kv, struct esk_volume *volume,
+                   struct esk_arena *memory, const struct esk_kv_entry *entry,
+                   const struct esk_kv_config *config);
+
+/// Pages that the newest records may take.
+uint32_t esk_kv_pages_max(const struct esk_geometry *geometry, uint32_t blocks,
+                          uint8_t percent);
+
+/// The parameters of a table's log.
+void esk_kv_ring_config(const struct esk_kv_entry *entry,
+                        struct esk_ring_config *config);
+
+/// Whether options and percent are known.
+/// Returns ESK_OK; ESK_E_UNSUPPORTED; ESK_E_CORRUPT.
+int esk_kv_options_check(const struct esk_kv_options *options);
+
+#endif

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The reading side of the log: records as a stream over pages.
+///
+/// A page's aux has the offset of the first record that begins in it, and the
+/// low half of its stream offset. So a reader notices that a page was lost
+/// inside a record, and finds the next record behind it.
+#include "table/kv/kv.h"
+
+static uint16_t page_stream(const uint8_t *page) {
+    return (uint16_t)(esk_page_aux(page) >> 16);
+}
+
+static uint16_t page_first(const uint8_t *page) {
+    return (uint16_t)(esk_page_aux(page) & ESK_KV_AUX_FIRST);
+}
+
+/// Reads the page at `position` into the frame, unless it is there.
+static int frame_read(struct esk_kv *kv, uint32_t position) {
+    if (kv->frame_at == position) {
+        return ESK_OK;
+    }
+    kv->frame_at = ESK_KV_NOWHERE;
+    ESK_TRY(esk_ring_read(&kv->log, position, kv->frame, true));
+    kv->frame_at = position;
+    return ESK_OK;
+}
+
+/// A page of the log, in RAM or in the frame.
+struct view {
+    const uint8_t *bytes; ///< its payload
+    uint16_t count;
+    uint16_t start;  ///< of the stream
+    uint16_t stream; ///< offset there
+    uint16_t first;
+};
+
+/// The stream offset of byte `offset` of the page.
+static uint16_t view_stream(const struct view *view, uint16_t offset) {
+    return (uint16_t)(view->stream + offset - view->start);
+}
+
+/// The page at `position`. Returns ESK_OK; ESK_END; as esk_ring_read.
+static int view_get(struct esk_kv *kv, uint32_t position, struct view *view) {
+    if (kv->used > 0 && position == kv->page_at) {
+        view->bytes = kv->page + ESK_ENVELOPE_BYTES;
+        view->count = kv->used;
+        view->start = kv->start;
+        view->stream = kv->stream;
+        view->first = kv->first;
+        return ESK_OK;
+    }
+    if (position >= kv->log.head) {
+        return ESK_END;
+    }
+    ESK_TRY(frame_read(kv, position));
+    view->bytes = kv->frame + ESK_ENVELOPE_BYTES;
+    view->count = esk_page_count(kv->frame);
+    view->start = esk_kv_start(esk_page_aux(kv->frame));
+    view->stream = page_stream(kv->frame);
+    view->first = page_first(kv->frame);
+    return ESK_OK;
+}
+
+/// The position to try after `position`, whose page is not valid; behind the
+/// log: that of the page in RAM.
+static uint32_t position_after(const struct esk_kv *kv, uint32_t position) {
+    uint32_t next = esk_ring_skip(&kv->log, position);
+    return next >= kv->log.head && kv->used > 0 && position < kv->page_at
+               ? kv->page_at
+               : next;
+}
+
+int esk_kv_bytes_at(struct esk_kv *kv, struct esk_kv_place *place,
+                    const uint8_t **bytes, uint16_t *count) {
+    for (;;) {
+        struct view view;
+        int status = view_get(kv, place->position, &view);
+        if (status == ESK_E_IO || status == ESK_END) {
+            return status;
+        }
+        if (status != ESK_OK) {
+            if (place->offset != 0) {
+                return ESK_E_CORRUPT;
+            }
+            place->position = position_after(kv, place->position);
+            continue;
+        }
+        if (place->offset == 0) {
+            place->offset = view.start;
+        }
+        if (view_stream(&view, place->offset) != place->stream) {
+            return ESK_E_CORRUPT;
+        }
+        if (place->offset < view.count) {
+            *bytes = view.bytes + place->offset;
+            *count = (uint16_t)(view.count - place->offset);
+            return ESK_OK;
+        }
+        place->position = place->position + 1 < kv->log.head || kv->used == 0
+                              ? place->position + 1
+                              : kv->page_at;
+        place->offset = 0;
+    }
+}
+
+static void place_move(struct esk_kv_place *place, uint16_t count) {
+    place->offset = (uint16_t)(place->offset + count);
+    place->stream = (uint16_t)(place->stream + count);
+}
+
+int esk_kv_take(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *out,
+                uint32_t count) {
+    while (count > 0) {
+        const uint8_t *bytes = NULL;
+        uint16_t part = 0;
+        ESK_TRY(esk_kv_bytes_at(kv, place, &bytes, &part));
+        part = part < count ? part : (uint16_t)count;
+        if (out != NULL) {
+            memcpy(out, bytes, part);
+            out += part;
+        }
+        place_move(place, part);
+        count -= part;
+    }
+    return ESK_OK;
+}
+
+uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address) {
+    const struct esk_ring *ring = &kv->log;
+    uint32_t pages = esk_ring_pages(ring);
+    uint32_t page = address / esk_envelope_page_bytes(&ring->region.envelope);
+    uint32_t tail = esk_ring_page(ring, ring->tail) - ring->region.first_page;
+    return ring->tail + (page >= tail ? page - tail : page + pages - tail);
+}
+
+int esk_kv_place(struct esk_kv *kv, uint32_t address,
+                 struct esk_kv_place *place) {
+    uint16_t page_bytes = esk_envelope_page_bytes(&kv->log.region.envelope);
+    struct view view;
+    place->position = esk_kv_position(kv, address);
+    place->offset = (uint16_t)(address % page_bytes - ESK_ENVELOPE_BYTES);
+    int status = view_get(kv, place->position, &view);
+    if (status != ESK_OK) {
+        return status == ESK_E_IO ? status : ESK_E_CORRUPT;
+    }
+    place->stream = view_stream(&view, place->offset);
+    return ESK_OK;
+}
+
+/// Adds the `count` bytes at `place` to `hash`.
+static int hash_take(struct esk_kv *kv, struct esk_kv_place *place,
+                     uint8_t count, uint32_t *hash) {
+    while (count > 0) {
+        const uint8_t *bytes = NULL;
+        uint16_t part = 0;
+        ESK_TRY(esk_kv_bytes_at(kv, place, &bytes, &part));
+        part = part < count ? part : count;
+        *hash = esk_kv_hash_add(*hash, bytes, part);
+        place_move(place, part);
+        count = (uint8_t)(count - part);
+    }
+    return ESK_OK;
+}
+
+int esk_kv_record_read(struct esk_kv *kv, struct esk_kv_place *place,
+                       struct esk_kv_record *record, bool whole) {
+    uint8_t head[ESK_KV_RECORD_HEAD];
+    ESK_TRY(esk_kv_take(kv, place, head, sizeof head));
+    uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
+    record->key_bytes = head[ESK_KV_RECORD_KEY_BYTES];
+    record->type = (uint8_t)(word >> ESK_KV_WORD_TYPE & 7u);
+    record->value_bytes = word & ESK_KV_WORD_LONG;
+    record->bytes = ESK_KV_RECORD_HEAD + (uint32_t)record->key_bytes;
+    record->salt = 0;
+    if (record->key_bytes == 0 || record->key_bytes > ESK_KV_KEY_BYTES_MAX) {
+        return ESK_E_CORRUPT;
+    }
+    if ((word & ESK_KV_WORD_SALTED) != 0) {
+        ESK_TRY(esk_kv_take(kv, place, &record->salt, 1));
+        record->bytes++;
+    }
+    record->key = *place;
+    uint32_t hash = esk_kv_hash_begin(record->salt);
+    ESK_TRY(hash_take(kv, place, record->key_bytes, &hash));
+    record->hash = esk_kv_hash_end(kv, hash);
+    if (record->value_bytes == ESK_KV_WORD_LONG) {
+        uint8_t bytes[4];
+        ESK_TRY(esk_kv_take(kv, place, bytes, sizeof bytes));
+        record->value_bytes = esk_load_u32(bytes);
+        record->bytes += sizeof bytes;
+    }
+    if (record->value_bytes > kv->live_max) {
+        return ESK_E_CORRUPT;
+    }
+    record->bytes += record->value_bytes;
+    record->value = *place;
+    return whole ? esk_kv_take(kv, place, NULL, record->value_bytes) : ESK_OK;
+}
+
+int esk_kv_first(struct esk_kv *kv, uint32_t position,
+                 struct esk_kv_place *place) {
+    struct view view;
+    ESK_TRY(view_get(kv, position, &view));
+    place->position = position;
+    place->offset = view.first;
+    place->stream = view_stream(&view, view.first);
+    return view.first < view.count ? ESK_OK : ESK_END;
+}
+
+int esk_kv_lead(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *tail) {
+    uint32_t position = place->position;
+    for (;;) {
+        const uint8_t *bytes = NULL;
+        uint16_t count = 0;
+        struct view view;
+        ESK_TRY(view_get(kv, position, &view));
+        if (place->position != position || place->offset >= view.count) {
+            return ESK_END;
+        }
+        ESK_TRY(esk_kv_bytes_at(kv, place, &bytes, &count));
+        uint16_t skip = 1 + ESK_SEAL_BYTES;
+        if (bytes[0] == ESK_KV_TAIL) {
+            uint8_t mark[ESK_KV_TAIL_BYTES];
+            ESK_TRY(esk_kv_take(kv, place, mark, sizeof mark));
+            if (tail != NULL) {
+                memcpy(tail, mark, sizeof mark);
+            }
+            continue;
+        }
+        if (bytes[0] == ESK_KV_PAD) {
+            skip = 1;
+        } else if (bytes[0] != ESK_KV_SEAL) {
+            return ESK_OK;
+        }
+        place_move(place, skip < count ? skip : count);
+    }
+}
+
+int esk_kv_record_bytes(struct esk_kv *kv, uint32_t address, uint32_t *bytes) {
+    const struct esk_region *region = &kv->log.region;
+    uint16_t page_bytes = esk_envelope_page_bytes(&region->envelope);
+    uint16_t at = (uint16_t)(address % page_bytes);
+    uint8_t head[ESK_KV_RECORD_HEAD];
+    bool in_ram = kv->page_at != ESK_KV_NOWHERE &&
+                  esk_kv_position(kv, address) == kv->page_at;
+    if (at + sizeof head <= page_bytes && !in_ram) {
+        int status =
+            esk_region_peek(region, region->first_page + address / page_bytes,
+                            at, head, sizeof head);
+        uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
+        uint16_t value = word & ESK_KV_WORD_LONG;
+        if (status == ESK_OK && value != ESK_KV_WORD_LONG) {
+            *bytes = ESK_KV_RECORD_HEAD + (uint32_t)value +
+                     head[ESK_KV_RECORD_KEY_BYTES] +
+                     ((word & ESK_KV_WORD_SALTED) != 0 ? 1u : 0u);
+            return ESK_OK;
+        }
+        if (status == ESK_E_IO) {
+            return status;
+        }
+    }
+    struct esk_kv_place place;
+    struct esk_kv_record record;
+    ESK_TRY(esk_kv_place(kv, address, &place));
+    ESK_TRY(esk_kv_record_read(kv, &place, &record, false));
+    *bytes = record.bytes;
+    return ESK_OK;
+}
+
+int esk_kv_live_count(struct esk_kv *kv) {
+    kv->live = 0;
+    for (uint32_t slot = 0; slot < kv->slot_count; slot++) {
+        uint32_t address = esk_kv_slot_address(kv, slot);
+        uint32_t bytes = 0;
+        int status = address == ESK_KV_NOWHERE
+                         ? ESK_OK
+                         : esk_kv_record_bytes(kv, address, &bytes);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        kv->live += status == ESK_OK ? bytes : 0;
+    }
+    return ESK_OK;
+}
+
+/// Whether the key of `record` is `key`. Returns ESK_OK; ESK_NOT_FOUND.
+static int key_compare(struct esk_kv *kv, const struct esk_kv_record *record,
+                       const uint8_t *key, uint8_t key_bytes) {
+    struct esk_kv_place place = record->key;
+    if (record->key_bytes != key_bytes) {
+        return ESK_NOT_FOUND;
+    }
+    while (key_bytes > 0) {
+        const uint8_t *bytes = NULL;
+        uint16_t part = 0;
+        ESK_TRY(esk_kv_bytes_at(kv, &place, &bytes, &part));
+        part = part < key_bytes ? part : key_bytes;
+        if (!esk_bytes_equal(bytes, key, part)) {
+            return ESK_NOT_FOUND;
+        }
+        place_move(&place, part);
+        key += part;
+        key_bytes = (uint8_t)(key_bytes - part);
+    }
+    return ESK_OK;
+}
+
+int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
+                uint32_t *slot, struct esk_kv_record *record) {
+    uint8_t free_salt = 0;
+    uint32_t free_hash = 0;
+    bool has_free = false;
+    for (uint16_t salt = 0; salt <= UINT8_MAX; salt++) {
+        uint32_t hash = esk_kv_hash_begin((uint8_t)salt);
+        hash = esk_kv_hash_end(kv, esk_kv_hash_add(hash, key, key_bytes));
+        if (esk_kv_slot_find(kv, hash, slot)) {
+            struct esk_kv_place place;
+            int status =
+                esk_kv_place(kv, esk_kv_slot_address(kv, *slot), &place);
+            if (status == ESK_OK) {
+                status = esk_kv_record_read(kv, &place, record, false);
+            }
+            if (status == ESK_OK) {
+                status = key_compare(kv, record, key, key_bytes);
+            }
+            if (status != ESK_NOT_FOUND) {
+                record->hash = hash;
+                record->salt = (uint8_t)salt;
+                return status == ESK_END ? ESK_E_CORRUPT : status;
+            }
+        } else if (!has_free) {
+            has_free = true;
+            free_salt = (uint8_t)salt;
+            free_hash = hash;
+        }
+        if (has_free && salt >= kv->salt_max) {
+            record->salt = free_salt;
+            record->hash = free_hash;
+            return ESK_NOT_FOUND;
+        }
+    }
+    return ESK_E_LIMIT;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the catalog stores for a kv table, beside its region.
+#ifndef ESK_TABLE_KV_KV_SPEC_H
+#define ESK_TABLE_KV_KV_SPEC_H
+
+#include "esker/volume.h"
+
+enum {
+    ESK_KV_LIVE_DEFAULT = 75,
+    ESK_KV_LIVE_MAX = 95,
+    /// Regions from this many bytes on have hashes of 4 bytes.
+    ESK_KV_WIDE_BYTES = 262144,
+};
+
+struct esk_kv_options {
+    uint8_t flags; ///< ESK_OPTION_KV_WIDE
+    uint8_t live_percent;
+};
+
+/// Decodes the options of a table of kind kv.
+/// Returns ESK_OK; ESK_E_UNSUPPORTED: an unknown flag; ESK_E_CORRUPT.
+int esk_kv_options(const struct esk_table_info *info,
+                   struct esk_kv_options *options);
+
+#endif

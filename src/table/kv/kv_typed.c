@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Values of one type. Integers take as many bytes as they need.
+#include "table/kv/kv.h"
+
+static int text_bytes(const char *text, uint8_t *bytes) {
+    ESK_ASSERT(text != NULL);
+    size_t length = strlen(text);
+    *bytes = (uint8_t)length;
+    return length > 0 && length <= ESK_KV_KEY_BYTES_MAX ? ESK_OK
+                                                        : ESK_E_INVALID;
+}
+
+/// Reads at most `room` bytes of a value of type `type`. Returns ESK_E_SCHEMA
+/// for a longer one, or another type.
+static int typed_get(struct esk_kv *kv, const char *key, uint8_t type,
+                     void *value, uint32_t room, uint32_t *bytes) {
+    uint8_t key_bytes = 0;
+    uint8_t found = 0;
+    ESK_TRY(text_bytes(key, &key_bytes));
+    ESK_TRY(esk_kv_get(kv, key, key_bytes, value, room, bytes, &found));
+    return found == type && *bytes <= room ? ESK_OK : ESK_E_SCHEMA;
+}
+
+static int typed_put(struct esk_kv *kv, const char *key, uint8_t type,
+                     const void *value, uint32_t bytes) {
+    uint8_t key_bytes = 0;
+    ESK_TRY(text_bytes(key, &key_bytes));
+    return esk_kv_put(kv, key, key_bytes, value, bytes, type);
+}
+
+static int number_get(struct esk_kv *kv, const char *key, uint8_t type,
+                      uint32_t *value) {
+    uint8_t number[4];
+    uint32_t bytes = 0;
+    memset(number, 0, sizeof number);
+    ESK_TRY(typed_get(kv, key, type, number, sizeof number, &bytes));
+    *value = esk_load_u32(number);
+    return ESK_OK;
+}
+
+static int number_put(struct esk_kv *kv, const char *key, uint8_t type,
+                      uint32_t value) {
+    uint8_t number[4];
+    uint8_t bytes = sizeof number;
+    esk_store_u32(number, value);
+    while (bytes > 0 && number[bytes - 1] == 0) {
+        bytes--;
+    }
+    return typed_put(kv, key, type, number, bytes);
+}
+
+int esk_kv_get_u32(struct esk_kv *kv, const char *key, uint32_t *value) {
+    return number_get(kv, key, ESK_KV_UNSIGNED, value);
+}
+
+int esk_kv_put_u32(struct esk_kv *kv, const char *key, uint32_t value) {
+    return number_put(kv, key, ESK_KV_UNSIGNED, value);
+}
+
+int esk_kv_get_i32(struct esk_kv *kv, const char *key, int32_t *value) {
+    uint32_t folded = 0;
+    ESK_TRY(number_get(kv, key, ESK_KV_SIGNED, &folded));
+    uint32_t half = folded >> 1;
+    *value = (folded & 1u) != 0 ? -(int32_t)half - 1 : (int32_t)half;
+    return ESK_OK;
+}
+
+int esk_kv_put_i32(struct esk_kv *kv, const char *key, int32_t value) {
+    uint32_t half = value < 0 ? (uint32_t)(-(value + 1)) : (uint32_t)value;
+    return number_put(kv, key, ESK_KV_SIGNED,
+                      half << 1 | (value < 0 ? 1u : 0u));
+}
+
+int esk_kv_get_f32_bits(struct esk_kv *kv, const char *key, void *value) {
+    uint8_t bits[4];
+    uint32_t bytes = 0;
+    ESK_TRY(typed_get(kv, key, ESK_KV_FLOAT, bits, sizeof bits, &bytes));
+    uint32_t word = esk_load_u32(bits);
+    memcpy(value, &word, sizeof word);
+    return ESK_OK;
+}
+
+int esk_kv_put_f32_bits(struct esk_kv *kv, const char *key, const void *value) {
+    uint8_t bits[4];
+    uint32_t word;
+    memcpy(&word, value, sizeof word);
+    esk_store_u32(bits, word);
+    return typed_put(kv, key, ESK_KV_FLOAT, bits, sizeof bits);
+}
+
+int esk_kv_get_bool(struct esk_kv *kv, const char *key, bool *value) {
+    uint8_t byte = 0;
+    uint32_t bytes = 0;
+    ESK_TRY(typed_get(kv, key, ESK_KV_BOOL, &byte, 1, &bytes));
+    *value = byte != 0;
+    return ESK_OK;
+}
+
+int esk_kv_put_bool(struct esk_kv *kv, const char *key, bool value) {
+    uint8_t byte = value ? 1 : 0;
+    return typed_put(kv, key, ESK_KV_BOOL, &byte, 1);
+}
+
+int esk_kv_get_text(struct esk_kv *kv, const char *key, char *text,
+                    uint16_t room) {
+    uint8_t key_bytes = 0;
+    uint8_t type = 0;
+    uint32_t bytes = 0;
+    ESK_TRY(text_bytes(key, &key_bytes));
+    /* The length first: `text` keeps a default unless all of it fits. */
+    ESK_TRY(esk_kv_get(kv, key, key_bytes, NULL, 0, &bytes, &type));
+    if (type != ESK_KV_TEXT || bytes >= room) {
+        return ESK_E_SCHEMA;
+    }
+    ESK_TRY(esk_kv_get(kv, key, key_bytes, text, bytes, NULL, NULL));
+    text[bytes] = '\0';
+    return ESK_OK;
+}
+
+int esk_kv_put_text(struct esk_kv *kv, const char *key, const char *text) {
+    ESK_ASSERT(text != NULL);
+    return typed_put(kv, key, ESK_KV_TEXT, text, (uint32_t)strlen(text));
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The walk over a log.
+///
+/// A page that is not valid is a hole, whose program failed or was cut, if the
+/// next valid page goes on where the one before it ended, or further by
+/// ESK_KV_GAP; or if it is a copy of the page before, which failed while it was
+/// being filled. Else the page had records, and is lost. Behind the newest valid
+/// page nothing shows what it was.
+#include "table/kv/kv_replay.h"
+
+/// Reads the records that begin in the page at `position`.
+static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
+                        uint32_t position) {
+    struct esk_kv_place place;
+    int status = esk_kv_first(kv, position, &place);
+    while (status == ESK_OK && place.position == position) {
+        struct esk_kv_record record;
+        uint8_t mark[ESK_KV_TAIL_BYTES] = {0};
+        status = esk_kv_lead(kv, &place, mark);
+        if (mark[0] == ESK_KV_TAIL &&
+            esk_load_u32(mark + ESK_KV_TAIL_POSITION) <= position) {
+            walk->tail = esk_load_u32(mark + ESK_KV_TAIL_POSITION);
+            walk->tail_stream = esk_load_u16(mark + ESK_KV_TAIL_STREAM);
+        }
+        if (status != ESK_OK) {
+            break;
+        }
+        uint32_t address = esk_kv_address(kv, position, place.offset);
+        status = esk_kv_record_read(kv, &place, &record, true);
+        if (status == ESK_E_CORRUPT || status == ESK_END) {
+            walk->records_torn++;
+            return ESK_OK;
+        }
+        if (status == ESK_OK) {
+            walk->records++;
+            status = walk->record(kv, walk, &record, address);
+        }
+    }
+    return status == ESK_END || status == ESK_E_CORRUPT ? ESK_OK : status;
+}
+
+/// Whether a page whose stream begins at `stream` follows one that had the
+/// bytes from `start` up to `end`.
+static bool follows(uint16_t stream, uint16_t start, uint16_t end) {
+    uint16_t gap = (uint16_t)(stream - end);
+    return gap == 0 || gap == ESK_KV_GAP || stream == start;
+}
+
+int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
+    const struct esk_ring *ring = &kv->log;
+    uint32_t position = ring->tail;
+    uint32_t odd = 0; /* pages that are not valid, since the last that was */
+    uint32_t partial = kv->stats.partial;
+    uint16_t start = 0;
+    bool has_before = position == 0;
+    walk->first = ring->head;
+    while (position < ring->head) {
+        struct esk_kv_place place;
+        if (kv->used > 0 && position == kv->page_at) {
+            break; /* it is in RAM: its program is in doubt */
+        }
+        partial = kv->stats.partial;
+        int status = esk_kv_first(kv, position, &place);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status != ESK_OK && status != ESK_END) {
+            odd += status == ESK_E_CORRUPT ? 1 : 0;
+            position = esk_ring_skip(ring, position);
+            continue;
+        }
+        uint32_t aux = esk_page_aux(kv->frame);
+        uint16_t stream = (uint16_t)(aux >> 16);
+        if (has_before && !follows(stream, start, walk->stream)) {
+            walk->pages_lost += odd > 0 ? odd : 1;
+        }
+        if (walk->pages == 0) {
+            walk->first = position;
+        }
+        odd = 0;
+        has_before = true;
+        start = stream;
+        walk->stream =
+            (uint16_t)(stream + esk_page_count(kv->frame) - esk_kv_start(aux));
+        walk->pages++;
+        bool is_whole = partial == kv->stats.partial;
+        status = page_records(kv, walk, position);
+        if (status != ESK_OK) {
+            return status;
+        }
+        walk->newest_unread = is_whole ? 0 : 1;
+        position++;
+    }
+    walk->newest_unread += odd;
+    return kv->used > 0 ? page_records(kv, walk, kv->page_at) : ESK_OK;
+}
+
+uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
+                                const struct esk_kv_walk *walk) {
+    struct esk_kv_place place;
+    if (walk->tail == 0 || walk->first <= walk->tail ||
+        walk->first >= kv->log.head ||
+        esk_kv_first(kv, walk->first, &place) == ESK_E_IO) {
+        return 0;
+    }
+    uint16_t stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
+    return follows(stream, walk->tail_stream, walk->tail_stream)
+               ? 0
+               : walk->first - walk->tail;
+}

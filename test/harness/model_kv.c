@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+#include "test/harness/model_kv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t mixed(uint64_t value) {
+    value = (value ^ value >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    value = (value ^ value >> 27) * UINT64_C(0x94D049BB133111EB);
+    return value ^ value >> 31;
+}
+
+uint32_t esk_model_kv_random(struct esk_model_kv *model, uint32_t bound) {
+    model->random += UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(mixed(model->random) % bound);
+}
+
+static uint8_t key_make(const struct esk_model_kv *model, uint16_t key,
+                        uint8_t *bytes) {
+    uint32_t room = model->table.key_max - 2u;
+    uint8_t count = (uint8_t)(2u + mixed(key + 1u) % room);
+    for (uint8_t i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)('a' + mixed(key * 251u + i) % 26);
+    }
+    bytes[0] = (uint8_t)key;
+    bytes[1] = (uint8_t)(key >> 8);
+    return count;
+}
+
+static uint32_t value_make(const struct esk_model_kv *model, uint16_t key,
+                           uint32_t version, uint8_t *bytes) {
+    uint64_t seed = mixed((uint64_t)version << 16 | key);
+    /* Mostly short ones. */
+    uint32_t most = model->table.value_max;
+    uint32_t bound = seed % 8 == 0 ? most : most / 4;
+    uint32_t count = (uint32_t)(seed >> 8) % (bound + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)mixed(seed + i);
+    }
+    return count;
+}
+
+static int model_open(struct esk_model_kv *model) {
+    const struct esk_kv_config config = {.keys = model->table.keys};
+    const struct esk_kv_bare bare = {.id = 0x6B76,
+                                     .checksum = model->table.checksum,
+                                     .live_percent = model->table.live_percent};
+    model->kv = NULL;
+    if (model->table.bare) {
+        return esk_kv_open_bare(&model->kv, &model->volume, model->device, 0,
+                                &bare, &config, model->arena,
+                                sizeof model->arena);
+    }
+    int status = esk_volume_mount(&model->volume, model->device, 0,
+                                  model->arena, sizeof model->arena);
+    return status != ESK_OK
+               ? status
+               : esk_kv_open(&model->kv, &model->volume, "kv", &config);
+}
+
+int esk_model_kv_make(struct esk_model_kv *model,
+                      const struct esk_model_kv_table *table,
+                      const struct esk_sim_config *config) {
+    struct esk_volume_config volume = {.uuid = {7},
+                                       .checksum = table->checksum,
+                                       .tables_max = 1,
+                                       .overwrite = true};
+    const struct esk_kv_spec spec = {.name = "kv",
+                                     .blocks = table->blocks,
+                                     .live_percent = table->live_percent};
+    esk_sim_destroy(model->sim);
+    memset(model, 0, sizeof *model);
+    model->table = *table;
+    model->random = config->seed;
+    ESK_TRY(esk_sim_create(&model->sim, config));
+    model->device = esk_sim_device(model->sim);
+    if (table->bare) {
+        return model_open(model);
+    }
+    ESK_TRY(esk_volume_format(model->device, &volume, model->arena,
+                              sizeof model->arena));
+    ESK_TRY(esk_volume_mount(&model->volume, model->device, 0, model->arena,
+                             sizeof model->arena));
+    ESK_TRY(esk_kv_create(&model->volume, &spec, NULL));
+    return model_open(model);
+}
+
+void esk_model_kv_free(struct esk_model_kv *model) {
+    esk_sim_destroy(model->sim);
+    model->sim = NULL;
+}
+
+/// Records a change that the table accepted, or may have accepted.
+static void op_add(struct esk_model_kv *model, uint16_t key, uint32_t version) {
+    model->op[model->ops].key = key;
+    model->op[model->ops].version = version;
+    model->ops++;
+}
+
+int esk_model_kv_put(struct esk_model_kv *model, uint16_t key) {
+    static uint8_t value[ESK_MODEL_KV_VALUE_MAX];
+    uint8_t name[ESK_KV_KEY_BYTES_MAX];
+    uint8_t name_bytes = key_make(model, key, name);
+    uint32_t version = model->version + 1;
+    uint32_t bytes = value_make(model, key, version, value);
+    model->version = version;
+    int status =
+        esk_kv_put(model->kv, name, name_bytes, value, bytes, ESK_KV_BYTES);
+    if (status == ESK_FULL) {
+        model->full++;
+        return ESK_OK;
+    }
+    op_add(model, key, version);
+    if (status == ESK_OK) {
+        model->now[key] = version;
+    }
+    return status;
+}
+
+int esk_model_kv_delete(struct esk_model_kv *model, uint16_t key) {
+    uint8_t name[ESK_KV_KEY_BYTES_MAX];
+    uint8_t name_bytes = key_make(model, key, name);
+    int status = esk_kv_delete(model->kv, name, name_bytes);
+    if (status == ESK_NOT_FOUND) {
+        return model->now[key] == 0 ? ESK_OK : ESK_E_CORRUPT;
+    }
+    op_add(model, key, 0);
+    if (status == ESK_OK) {
+        model->now[key] = 0;
+    }
+    return status;
+}
+
+int esk_model_kv_sync(struct esk_model_kv *model) {
+    ESK_TRY(esk_kv_sync(model->kv));
+    memcpy(model->synced, model->now, sizeof model->synced);
+    model->ops = 0;
+    return ESK_OK;
+}
+
+int esk_model_kv_step(struct esk_model_kv *model) {
+    uint8_t one_in = model->table.sync_one_in;
+    uint16_t key = (uint16_t)esk_model_kv_random(model, model->table.keys);
+    if (model->ops + 2 >= ESK_MODEL_KV_OPS_MAX ||
+        esk_model_kv_random(model, one_in != 0 ? one_in : 4) == 0) {
+        return esk_model_kv_sync(model);
+    }
+    if (esk_model_kv_random(model, 8) == 0) {
+        return esk_model_kv_delete(model, key);
+    }
+    return esk_model_kv_put(model, key);
+}
+
+/// Whether `key` has its value of `version`. status: of the get.
+static bool value_is(struct esk_model_kv *model, uint16_t key, uint32_t version,
+                     int *status) {
+    static uint8_t wanted[ESK_MODEL_KV_VALUE_MAX];
+    static uint8_t found[ESK_MODEL_KV_VALUE_MAX];
+    uint8_t name[ESK_KV_KEY_BYTES_MAX];
+    uint8_t name_bytes = key_make(model, key, name);
+    uint32_t bytes = 0;
+    *status = esk_kv_get(model->kv, name, name_bytes, found, sizeof found,
+                         &bytes, NULL);
+    if (version == 0) {
+        return *status == ESK_NOT_FOUND;
+    }
+    return *status == ESK_OK &&
+           bytes == value_make(model, key, version, wanted) &&
+           memcmp(found, wanted, bytes) == 0;
+}
+
+bool esk_model_kv_verify(struct esk_model_kv *model) {
+    uint32_t there = 0;
+    uint32_t walked = 0;
+    uint32_t cursor = 0;
+    uint8_t name[ESK_KV_KEY_BYTES_MAX];
+    uint8_t name_bytes = 0;
+    int status = ESK_OK;
+    for (uint16_t key = 0; key < model->table.keys; key++) {
+        if (!value_is(model, key, model->now[key], &status)) {
+            snprintf(model->why, sizeof model->why,
+                     "key %u is not of version %lu: status %d", key,
+                     (unsigned long)model->now[key], status);
+            return false;
+        }
+        there += model->now[key] != 0 ? 1 : 0;
+    }
+    while ((status = esk_kv_next(model->kv, &cursor, name, &name_bytes)) ==
+           ESK_OK) {
+        walked++;
+    }
+    struct esk_kv_report report;
+    struct esk_kv_stats stats;
+    int checked = esk_kv_check(model->kv, &report);
+    esk_kv_stats(model->kv, &stats);
+    if (status != ESK_END || walked != there || checked != ESK_OK ||
+        report.keys != there || stats.keys != there) {
+        snprintf(model->why, sizeof model->why,
+                 "%lu keys: walked %lu, status %d; check %d, %lu keys, "
+                 "%lu pages lost, %lu keys lost",
+                 (unsigned long)there, (unsigned long)walked, status, checked,
+                 (unsigned long)report.keys, (unsigned long)report.pages_lost,
+                 (unsigned long)report.keys_lost);
+        return false;
+    }
+    return true;
+}
+
+bool esk_model_kv_recover(struct esk_model_kv *model) {
+    int status = ESK_OK;
+    esk_sim_power_on(model->sim);
+    status = model_open(model);
+    if (status != ESK_OK) {
+        snprintf(model->why, sizeof model->why, "open: status %d", status);
+        return false;
+    }
+    memcpy(model->now, model->synced, sizeof model->now);
+    for (uint16_t prefix = 0;; prefix++) {
+        uint16_t key = 0;
+        while (key < model->table.keys &&
+               value_is(model, key, model->now[key], &status)) {
+            key++;
+        }
+        if (key == model->table.keys) {
+            break;
+        }
+        if (prefix == model->ops) {
+            snprintf(model->why, sizeof model->why,
+                     "no prefix of %u changes: key %u, status %d", model->ops,
+                     key, status);
+            return false;
+        }
+        model->now[model->op[prefix].key] = model->op[prefix].version;
+    }
+    memcpy(model->synced, model->now, sizeof model->synced);
+    model->ops = 0;
+    return true;
+}

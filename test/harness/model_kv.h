@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A model: a kv table on a simulated medium beside its expected values. A
+/// value's length and bytes follow from its key's number and a version that
+/// rises with every put, so an old value never looks like a new one.
+#ifndef ESK_TEST_MODEL_KV_H
+#define ESK_TEST_MODEL_KV_H
+
+#include "esker/esker.h"
+#include "port/sim/sim.h"
+
+enum {
+    ESK_MODEL_KV_KEYS_MAX = 512,
+    ESK_MODEL_KV_OPS_MAX = 256,
+    ESK_MODEL_KV_VALUE_MAX = 4096,
+    ESK_MODEL_KV_ARENA = 65536,
+};
+
+struct esk_model_kv_table {
+    uint32_t blocks;
+    uint16_t keys;      ///< different ones
+    uint16_t value_max; ///< bytes
+    uint8_t key_max;    ///< bytes of a key; at least 3
+    uint8_t checksum;
+    uint8_t live_percent;
+    uint8_t sync_one_in; ///< changes; 0: 4
+    bool bare;           ///< a store of the whole device
+};
+
+/// A change that no sync acknowledged. version 0: a delete.
+struct esk_model_kv_op {
+    uint16_t key;
+    uint32_t version;
+};
+
+struct esk_model_kv {
+    struct esk_sim *sim;
+    const struct esk_device *device;
+    struct esk_model_kv_table table;
+    struct esk_volume volume;
+    struct esk_kv *kv; ///< NULL while closed
+    uint64_t random;
+    uint32_t version;
+    uint32_t full; ///< puts that were refused
+    uint16_t ops;
+    struct esk_model_kv_op op[ESK_MODEL_KV_OPS_MAX];
+    uint32_t synced[ESK_MODEL_KV_KEYS_MAX]; ///< versions; 0: not there
+    uint32_t now[ESK_MODEL_KV_KEYS_MAX];
+    uint64_t arena[ESK_MODEL_KV_ARENA / 8];
+    char why[200];
+};
+
+/// Formats the medium and opens a new table. Returns a status.
+int esk_model_kv_make(struct esk_model_kv *model,
+                      const struct esk_model_kv_table *table,
+                      const struct esk_sim_config *config);
+void esk_model_kv_free(struct esk_model_kv *model);
+
+uint32_t esk_model_kv_random(struct esk_model_kv *model, uint32_t bound);
+
+/// Puts, deletes or syncs at random. Returns the call's status; ESK_OK for a
+/// refusal that was due.
+int esk_model_kv_step(struct esk_model_kv *model);
+int esk_model_kv_put(struct esk_model_kv *model, uint16_t key);
+int esk_model_kv_delete(struct esk_model_kv *model, uint16_t key);
+int esk_model_kv_sync(struct esk_model_kv *model);
+
+/// Whether every key has its expected value; else `why` says which.
+bool esk_model_kv_verify(struct esk_model_kv *model);
+
+/// Power on, mount, open. Then the table must have what was synced and a
+/// prefix of the later changes, which become the expected values.
+bool esk_model_kv_recover(struct esk_model_kv *model);
+
+#endif
