@@ -9,8 +9,8 @@
         series.scan(where={"temp_c": (20, None)}).arrow()
 
 The C core of the firmware does the work; none of it is written again in
-Python. Names: Device (ImageFile, Simulator), Volume, Series, Tree, Scan, and
-the exceptions, all of which are an EskerError.
+Python. Names: Device (ImageFile, Simulator), Volume, Series, Tree, Kv, Scan,
+and the exceptions, all of which are an EskerError.
 """
 
 from eskerdb.catalog import Table, VolumeReport
@@ -47,6 +47,7 @@ from eskerdb.errors import (
     VersionError,
     Worn,
 )
+from eskerdb.kv import Kv, KvReport, KvStats
 from eskerdb.opened import Space
 from eskerdb.plan import TreePlan, plan
 from eskerdb.scan import Scan
@@ -87,6 +88,9 @@ __all__ = [
     "ImageFile",
     "Index",
     "Invalid",
+    "Kv",
+    "KvReport",
+    "KvStats",
     "Limit",
     "NoMemory",
     "NoSpace",

@@ -38,6 +38,7 @@ from eskerdb.errors import (
     schema_error,
 )
 from eskerdb.handle import Mount
+from eskerdb.kv import Kv
 from eskerdb.schema import STORES, Column, Index, RowCodec, bytes_of
 from eskerdb.series import Series
 from eskerdb.structs import counts_of, fill
@@ -309,6 +310,34 @@ class Volume(Mount):
             "the medium cannot overwrite pages: use the store wandering or mu",
         )
 
+    def create_kv(
+        self,
+        name: str,
+        blocks: int = 0,
+        live_percent: int = 0,
+        version: int = 0,
+    ) -> Table:
+        """Creates a kv table and returns its catalog entry.
+
+        blocks        at least 3; 0: the longest free run
+        live_percent  most bytes that the newest values may take, in percent of
+                      all blocks but one, at most 95; 0: 75. Above 75 each
+                      update moves many others
+        version       your own number for what the keys mean
+
+        Raises SchemaError, Exists, NoSpace, ReadOnly, DeviceError.
+        """
+        if 0 < blocks < lib.ESK_KV_BLOCKS_MIN:
+            raise schema_error(
+                f"create table '{name}': a kv table of {count_blocks(blocks)}; "
+                f"ask for at least {lib.ESK_KV_BLOCKS_MIN}"
+            )
+        kept: list[Any] = []
+        spec = ffi.new("struct esk_kv_spec *")
+        spec.name = text_of(kept, name)
+        fill(spec, blocks=blocks, live_percent=live_percent, version=version)
+        return self._create(lib.esk_py_kv_create, spec, name, (), ())
+
     def drop(self, name: str) -> None:
         """Drops a table; its blocks can be used again at once.
 
@@ -402,11 +431,40 @@ class Volume(Mount):
         )
         return Tree(self, table, out[0])
 
-    def open_table(self, name: str) -> Series | Tree:
-        """Opens a table of either kind. Raises as open() and open_tree()."""
-        if self.table(name).kind == "tree":
+    def open_kv(self, name: str, keys: int = 0) -> Kv:
+        """Opens a kv table; a mapping.
+
+        keys   that it gets room for, 4 to 8 bytes of RAM each; 0: as many as
+               fit the table's blocks, or 2^20 if that is less; always for
+               those that it has
+
+        Raises NotFound, Busy, Limit when the table has more keys, Corrupt,
+        Unsupported, NoMemory, DeviceError. Costs a read of its log.
+        """
+        table = self._table_of_kind(name, "kv")
+        config = ffi.new("struct esk_kv_config *")
+        fill(config, keys=keys)
+        out = ffi.new("struct esk_py_table **")
+        status = lib.esk_py_kv_open(
+            self._handle, self._mount, name.encode(), config, out
+        )
+        if status == lib.ESK_E_LIMIT:
+            raise error(
+                status,
+                f"{self.device.name}: table '{name}'",
+                "open it with more keys, or with keys=0",
+                f"it has more than {keys:,} keys",
+            )
+        self._check_name(status, name)
+        return Kv(self, table, out[0])
+
+    def open_table(self, name: str) -> Series | Tree | Kv:
+        """Opens a table of any kind. Raises as open(), open_tree() and
+        open_kv()."""
+        kind = self.table(name).kind
+        if kind == "tree":
             return self.open_tree(name, frames=_TOOL_FRAMES)
-        return self.open(name)
+        return self.open_kv(name) if kind == "kv" else self.open(name)
 
     def tables(self) -> list[Table]:
         """Lists the tables, also those of a newer version that this version
@@ -561,7 +619,11 @@ class Volume(Mount):
         """Finds a table, and says how to open it when it is of another."""
         table = self.table(name)
         if table.kind != kind:
-            calls = {"series": "open()", "tree": "open_tree()"}
+            calls = {
+                "series": "open()",
+                "tree": "open_tree()",
+                "kv": "open_kv()",
+            }
             call = calls.get(table.kind)
             raise error(
                 lib.ESK_E_UNSUPPORTED,
@@ -612,23 +674,12 @@ class Volume(Mount):
         try:
             return self._described(info)
         except (Unsupported, Corrupt) as failure:
-            return Table(
-                name=string(info.name),
-                kind=KINDS.get(info.kind, f"kind {info.kind}"),
-                key="",
-                columns=(),
-                offsets=(),
-                indexes=(),
-                row_bytes=info.row_bytes,
-                full="",
-                blocks=tuple(info.blocks),
-                first_block=tuple(info.block),
-                version=info.version,
-                problem=str(failure),
-            )
+            return _without_columns(info, problem=str(failure))
 
     def _described(self, info: Any) -> Table:
         options = self._options(info)
+        if info.kind == lib.ESK_TABLE_KV:
+            return _without_columns(info, full="refuse")
         columns, offsets = [], []
         for index in range(info.column_count):
             column = ffi.new("struct esk_column_info *")
@@ -680,6 +731,8 @@ class Volume(Mount):
             series = ffi.new("struct esk_series_options *")
             self._check(lib.esk_series_options(info, series), "its options")
             return series
+        if info.kind == lib.ESK_TABLE_KV and not newer:
+            return None  # the core reads them when it opens the table
         raise error(
             lib.ESK_E_UNSUPPORTED,
             f"table '{string(info.name)}'",
@@ -709,6 +762,24 @@ class Volume(Mount):
             typed = ffi.cast(f"{kind} *", edges)
             given = tuple(typed[i] for i in range(spec.edge_count))
         return Index(column.name, spec.bitmap_bits, given)
+
+
+def _without_columns(info: Any, full: str = "", problem: str = "") -> Table:
+    """Describes a table of which no columns are known."""
+    return Table(
+        name=string(info.name),
+        kind=KINDS.get(info.kind, f"kind {info.kind}"),
+        key="",
+        columns=(),
+        offsets=(),
+        indexes=(),
+        row_bytes=info.row_bytes,
+        full=full,
+        blocks=tuple(info.blocks),
+        first_block=tuple(info.block),
+        version=info.version,
+        problem=problem,
+    )
 
 
 def open(

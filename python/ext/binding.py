@@ -295,6 +295,40 @@ struct esk_tree_walk {
     ...;
 };
 
+struct esk_kv_spec {
+    const char *name;
+    uint32_t blocks;
+    uint8_t live_percent;
+    uint32_t version;
+    ...;
+};
+struct esk_kv_config {
+    uint32_t keys;
+    ...;
+};
+struct esk_kv_stats {
+    uint32_t keys;
+    uint32_t keys_max;
+    uint32_t live_bytes;
+    uint32_t live_max;
+    uint32_t pages_lost;
+    uint32_t records_lost;
+    uint32_t page_reads;
+    uint32_t programs;
+    uint32_t erases;
+    uint32_t pages_moved;
+    ...;
+};
+struct esk_kv_report {
+    uint32_t pages;
+    uint32_t pages_lost;
+    uint32_t records;
+    uint32_t records_torn;
+    uint32_t keys;
+    uint32_t keys_lost;
+    ...;
+};
+
 struct esk_tree_need {
     uint32_t rows;
     uint32_t updates_a_day;
@@ -430,6 +464,7 @@ def constants(folder: Path) -> str:
         "series.h",
         "tree.h",
         "tree_plan.h",
+        "kv.h",
     ):
         text = (folder / header).read_text(encoding="utf-8")
         for body in text.split("\nenum ")[1:]:

@@ -34,8 +34,9 @@ struct esk_py_table {
     struct esk_py_table *next;
     uint32_t references; ///< guarded by the device's lock
     bool open;
-    struct esk_series *series;   ///< in the arena; NULL: a tree
-    struct esk_tree *tree;       ///< in the arena; NULL: a series
+    struct esk_series *series;   ///< in the arena; NULL: of another kind
+    struct esk_tree *tree;       ///< the same
+    struct esk_kv *kv;           ///< the same
     struct esk_py_table *writer; ///< a reader's tree, of which it holds a
                                  ///< reference; else NULL
     void *arena;

@@ -138,17 +138,18 @@ int esk_py_volume_step(struct esk_py_device *device, uint32_t mount,
                        uint16_t budget, uint16_t *done);
 
 // Open tables (table.c) -----------------------------------------------------
-// A call for the other kind of table returns ESK_E_UNSUPPORTED.
+// A call for another kind of table returns ESK_E_UNSUPPORTED.
 
 /// Forgets the handle, and a tree's readers; rows of a series that are not
 /// synced, and an open batch of a tree, are lost. What waits in a tree's write
-/// cache is written; esk_py_table_sync before tells whether it could be.
+/// cache, or in a kv table, is written; esk_py_table_sync before reports
+/// whether it could be.
 int esk_py_table_close(struct esk_py_table *table);
 void esk_py_table_release(struct esk_py_table *table);
 int esk_py_table_sync(struct esk_py_table *table);
 /// Rows of a series that can be read, or of a tree.
 int esk_py_table_count(struct esk_py_table *table, uint32_t *count);
-/// role     of a series' region; a tree has one.
+/// role     of a series' region; a tree and a kv table have one.
 int esk_py_table_space(struct esk_py_table *table, uint8_t role,
                        struct esk_space *space);
 /// Bytes of RAM the open table holds: its arena.
@@ -248,6 +249,28 @@ int esk_py_tree_walk_next(struct esk_py_table *table,
 int esk_py_tree_cursor_open(struct esk_py_table *table, const void *key_min,
                             const void *key_max, bool backward,
                             struct esk_py_cursor **out);
+
+// Kv tables (kv.c) ----------------------------------------------------------
+
+int esk_py_kv_create(struct esk_py_device *device, uint32_t mount,
+                     const struct esk_kv_spec *spec, struct esk_fault *fault);
+/// config    keys 0: as many as the region can have, at first up to 2^20, and
+///           more where the table has more.
+int esk_py_kv_open(struct esk_py_device *device, uint32_t mount,
+                   const char *name, const struct esk_kv_config *config,
+                   struct esk_py_table **out);
+int esk_py_kv_get(struct esk_py_table *table, const void *key,
+                  uint8_t key_bytes, void *value, uint32_t room,
+                  uint32_t *bytes, uint8_t *type);
+int esk_py_kv_put(struct esk_py_table *table, const void *key,
+                  uint8_t key_bytes, const void *value, uint32_t bytes,
+                  uint8_t type);
+int esk_py_kv_delete(struct esk_py_table *table, const void *key,
+                     uint8_t key_bytes);
+int esk_py_kv_next(struct esk_py_table *table, uint32_t *cursor, void *key,
+                   uint8_t *key_bytes);
+int esk_py_kv_stats(struct esk_py_table *table, struct esk_kv_stats *stats);
+int esk_py_kv_check(struct esk_py_table *table, struct esk_kv_report *report);
 
 // Copies of damaged tables (salvage.c) --------------------------------------
 

@@ -27,8 +27,10 @@ static void table_close_one(struct esk_py_table **link) {
     *link = table->next;
     if (table->series != NULL) {
         esk_series_close(table->series);
-    } else {
+    } else if (table->tree != NULL) {
         esk_tree_close(table->tree);
+    } else {
+        esk_kv_close(table->kv);
     }
     table->open = false;
 }
@@ -207,7 +209,25 @@ void esk_py_table_leave(struct esk_py_table *table) {
     esk_py_device_leave(table->device);
 }
 
-/// Reads the columns and opens the table; the lock is held.
+/// Reads the columns; the lock is held.
+static int columns_fill(struct esk_py_table *table,
+                        const struct esk_table_info *info) {
+    if (info->column_count > ESK_COLUMN_COUNT_MAX ||
+        info->key_column >= info->column_count) {
+        return ESK_E_CORRUPT;
+    }
+    for (uint8_t i = 0; i < info->column_count; i++) {
+        ESK_TRY(esk_volume_column(&table->device->volume, info, i,
+                                  &table->columns[i]));
+        if ((uint32_t)table->columns[i].offset + table->columns[i].bytes >
+            info->row_bytes) {
+            return ESK_E_CORRUPT;
+        }
+    }
+    return ESK_OK;
+}
+
+/// Reads what the catalog has and opens the table; the lock is held.
 static int table_fill(struct esk_py_table *table, const char *name,
                       uint8_t kind, esk_py_table_open_core *open,
                       const void *config) {
@@ -220,17 +240,8 @@ static int table_fill(struct esk_py_table *table, const char *name,
     if (table_is_open(device, info.id)) {
         return ESK_PY_TABLE_OPEN;
     }
-    if (info.column_count > ESK_COLUMN_COUNT_MAX ||
-        info.key_column >= info.column_count) {
-        return ESK_E_CORRUPT;
-    }
-    for (uint8_t i = 0; i < info.column_count; i++) {
-        ESK_TRY(
-            esk_volume_column(&device->volume, &info, i, &table->columns[i]));
-        if ((uint32_t)table->columns[i].offset + table->columns[i].bytes >
-            info.row_bytes) {
-            return ESK_E_CORRUPT;
-        }
+    if (kind != ESK_TABLE_KV) { /* which has no columns */
+        ESK_TRY(columns_fill(table, &info));
     }
     table->table_id = info.id;
     table->row_bytes = info.row_bytes;
@@ -337,7 +348,8 @@ uint32_t esk_py_table_arena_bytes(const struct esk_py_table *table) {
 int esk_py_table_sync(struct esk_py_table *table) {
     ESK_TRY(esk_py_table_enter(table));
     int status = table->series != NULL ? esk_series_sync(table->series)
-                                       : esk_tree_sync(table->tree);
+                 : table->tree != NULL ? esk_tree_sync(table->tree)
+                                       : esk_kv_sync(table->kv);
     esk_py_table_leave(table);
     return status;
 }
@@ -345,7 +357,8 @@ int esk_py_table_sync(struct esk_py_table *table) {
 int esk_py_table_count(struct esk_py_table *table, uint32_t *count) {
     ESK_TRY(esk_py_table_enter(table));
     int status = table->series != NULL ? esk_series_count(table->series, count)
-                                       : esk_tree_count(table->tree, count);
+                 : table->tree != NULL ? esk_tree_count(table->tree, count)
+                                       : ESK_E_UNSUPPORTED;
     esk_py_table_leave(table);
     return status;
 }
@@ -567,8 +580,10 @@ int esk_py_table_space(struct esk_py_table *table, uint8_t role,
     ESK_TRY(esk_py_table_enter(table));
     if (table->series != NULL) {
         esk_series_space(table->series, role, space);
-    } else {
+    } else if (table->tree != NULL) {
         esk_tree_space(table->tree, space);
+    } else {
+        (void)esk_kv_space(table->kv, space);
     }
     esk_py_table_leave(table);
     return ESK_OK;

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Kv tables: values of several types by keys of text or bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eskerdb._esker import ffi, lib
+from eskerdb.catalog import Table
+from eskerdb.errors import Closed, EskerError, check, error, schema_error
+from eskerdb.handle import Mount
+from eskerdb.kv_value import (
+    Stored,
+    ValueType,
+    decode_key,
+    encode,
+    encode_key,
+    key_text,
+)
+from eskerdb.opened import Space
+from eskerdb.structs import counts_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_ROOM = 512  # of a first read
+Key = str | bytes
+
+
+@dataclass(frozen=True)
+class KvStats:
+    """What a kv table holds, and what happened since it was opened.
+
+    keys_max      that this handle has room for
+    live_bytes    of the newest records
+    live_max      that they may take
+    pages_lost    damaged pages that the open met: their records are lost, and
+                  older values may be back
+    records_lost  that the collector could not move
+    pages_moved   by the collector
+    """
+
+    keys: int
+    keys_max: int
+    live_bytes: int
+    live_max: int
+    pages_lost: int
+    records_lost: int
+    page_reads: int
+    programs: int
+    erases: int
+    pages_moved: int
+
+
+@dataclass(frozen=True)
+class KvReport:
+    """What check() found; `ok`: nothing is wrong.
+
+    pages         of the log; pages_lost: those whose records are lost
+    records       complete ones, replaced ones included
+    records_torn  that do not go on where they should
+    keys          whose newest record is readable; keys_lost: whose is not
+    """
+
+    ok: bool
+    pages: int
+    pages_lost: int
+    records: int
+    records_torn: int
+    keys: int
+    keys_lost: int
+
+
+@dataclass(frozen=True)
+class KvEntry:
+    """A key and its value, for tools: as text, and as Python has it."""
+
+    raw_key: bytes
+    stored: Stored
+
+    @property
+    def key(self) -> Key:
+        return decode_key(self.raw_key)
+
+    def texts(self) -> tuple[str, str, str]:
+        """Key, value and type as `esker import` reads them."""
+        return key_text(self.raw_key), *self.stored.written()
+
+
+class Kv(MutableMapping[Key, Any]):
+    """An open kv table, as a mapping. Made by Volume.open_kv(); a context
+    manager.
+
+    A key is str (stored as UTF-8) or bytes; "a" and b"a" are the same key.
+    Iteration is in the order of the keys' bytes, and has str where a key is
+    UTF-8. A value is bytes, str, bool, int of 64 bits, or float. A change is
+    durable after sync(), close(), or the end of a `with` block.
+    """
+
+    def __init__(self, volume: Mount, table: Table, handle: Any) -> None:
+        self.volume = volume
+        self.table = table
+        self.name = table.name
+        self._read_only = volume.read_only
+        self._handle = ffi.gc(handle, lib.esk_py_table_release)
+
+    # Reading ----------------------------------------------------------------
+
+    def __getitem__(self, key: Key) -> Any:
+        """Returns the value. Raises NotFound, Corrupt, DeviceError."""
+        return self.stored(key).value
+
+    def stored(self, key: Key) -> Stored:
+        """Returns the value with its type. Raises as kv[key]."""
+        raw = encode_key(key)
+        room = _ROOM
+        size, kind = ffi.new("uint32_t *"), ffi.new("uint8_t *")
+        while True:
+            buffer = ffi.new("uint8_t[]", room)
+            status = lib.esk_py_kv_get(
+                self._handle, raw, len(raw), buffer, room, size, kind
+            )
+            self._check(status, f"key {_shown(raw)}")
+            if size[0] <= room:
+                return Stored(kind[0], bytes(ffi.buffer(buffer, size[0])))
+            room = size[0]
+
+    def __iter__(self) -> Iterator[Key]:
+        """Yields the keys. Raises Corrupt when one cannot be read: scan()
+        returns the others."""
+        keys, lost = self._keys()
+        if lost:
+            raise error(
+                lib.ESK_E_CORRUPT,
+                f"table '{self.name}': {lost} of its keys",
+                "call scan() for the others",
+            )
+        return map(decode_key, keys)
+
+    def scan(self) -> tuple[list[KvEntry], int]:
+        """Returns what can be read, sorted by key, and how many keys have a
+        record that cannot be read. Raises DeviceError."""
+        keys, lost = self._keys()
+        entries = []
+        for raw in keys:
+            try:
+                entries.append(KvEntry(raw, self.stored(raw)))
+            except EskerError as failure:
+                if failure.status != lib.ESK_E_CORRUPT:
+                    raise
+                lost += 1
+        return entries, lost
+
+    def __len__(self) -> int:
+        return self.stats().keys
+
+    # Changes ----------------------------------------------------------------
+
+    def __setitem__(self, key: Key, value: Any) -> None:
+        """Sets a value. Raises as put()."""
+        self.put(key, value)
+
+    def put(self, key: Key, value: Any, type: ValueType | None = None) -> None:
+        """Sets a value.
+
+        type   "bytes", "text", "int" (unsigned, or signed if below 0),
+               "signed", "float" (8 bytes), "float32", "bool"; None: that of
+               the value. Firmware reads "signed" with esk_kv_get_i32, "int"
+               with esk_kv_get_u32, "float32" with esk_kv_get_f32
+
+        Raises SchemaError for what is no key or no such value, Full, Limit
+        for a value longer than a block, ReadOnly, Worn, Corrupt, DeviceError.
+        """
+        try:
+            raw, stored = encode_key(key), encode(value, type)
+        except EskerError as fault:
+            raise schema_error(f"table '{self.name}': {fault}") from None
+        status = lib.esk_py_kv_put(
+            self._handle, raw, len(raw), stored.raw, len(stored.raw),
+            stored.type,
+        )  # fmt: skip
+        if status in (lib.ESK_FULL, lib.ESK_E_LIMIT):
+            raise self._no_room(status, raw, len(stored.raw))
+        self._check(status, f"set key {_shown(raw)}")
+
+    def __delitem__(self, key: Key) -> None:
+        """Removes a key. Raises NotFound, and as put()."""
+        raw = encode_key(key)
+        status = lib.esk_py_kv_delete(self._handle, raw, len(raw))
+        self._check(status, f"delete key {_shown(raw)}")
+
+    def sync(self) -> None:
+        """Makes all changes survive any later power cut.
+
+        Raises DeviceError, Worn: call again.
+        """
+        self._check(lib.esk_py_table_sync(self._handle), "sync")
+
+    # State ------------------------------------------------------------------
+
+    def stats(self) -> KvStats:
+        """Returns what it holds, and counts since the open. Costs nothing."""
+        stats = ffi.new("struct esk_kv_stats *")
+        self._check(lib.esk_py_kv_stats(self._handle, stats), "stats")
+        return counts_of(KvStats, stats)
+
+    def space(self) -> Space:
+        """Returns the room and the wear of the table's blocks."""
+        space = ffi.new("struct esk_space *")
+        self._check(lib.esk_py_table_space(self._handle, 0, space), "space")
+        return counts_of(Space, space)
+
+    def check(self) -> KvReport:
+        """Reads the whole log.
+
+        Returns what was found, damage included; raises DeviceError.
+        """
+        report = ffi.new("struct esk_kv_report *")
+        status = lib.esk_py_kv_check(self._handle, report)
+        if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
+            self._check(status, "check")
+        return counts_of(KvReport, report, ok=status == lib.ESK_OK)
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of RAM it holds on this host: of each key it has room for."""
+        return lib.esk_py_table_arena_bytes(self._handle)
+
+    def close(self, *, sync: bool = True) -> None:
+        """Makes all changes durable and closes; a second close does nothing.
+
+        sync   False: a failure to write them is not reported
+
+        Raises what sync() raises; the handle is closed in any case. The end
+        of a `with` block does the same.
+        """
+        try:
+            if sync and not self._read_only:
+                self.sync()
+        except Closed:
+            pass
+        finally:
+            lib.esk_py_table_close(self._handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        *rest: object,
+    ) -> None:
+        try:
+            self.close()
+        except EskerError as failure:
+            if value is None:
+                raise
+            if sys.version_info >= (3, 11):  # what ended the block goes on
+                value.add_note(f"and then {failure}")
+
+    def __repr__(self) -> str:
+        return f"<Kv '{self.name}' on {self.volume.device.name}>"
+
+    # Inside -----------------------------------------------------------------
+
+    def _check(self, status: int, doing: str) -> None:
+        full = "make a table with more blocks"
+        advice = full if status == lib.ESK_FULL else None
+        check(status, f"table '{self.name}': {doing}", advice)
+
+    def _keys(self) -> tuple[list[bytes], int]:
+        """Returns the sorted keys, and how many cannot be read."""
+        cursor = ffi.new("uint32_t *")
+        key = ffi.new("uint8_t[]", lib.ESK_KV_KEY_BYTES_MAX)
+        size = ffi.new("uint8_t *")
+        keys, lost = [], 0
+        while True:
+            status = lib.esk_py_kv_next(self._handle, cursor, key, size)
+            if status == lib.ESK_END:
+                return sorted(keys), lost
+            if status == lib.ESK_E_CORRUPT:
+                lost += 1
+                continue
+            self._check(status, "read the keys")
+            keys.append(bytes(ffi.buffer(key, size[0])))
+
+    def _no_room(self, status: int, raw: bytes, size: int) -> EskerError:
+        """Makes the error for a value that has no room."""
+        doing = f"table '{self.name}': set key {_shown(raw)}"
+        stats = self.stats()
+        if status == lib.ESK_E_LIMIT:
+            block = self.volume.geometry.block_bytes
+            return error(
+                status,
+                doing,
+                "store it in several keys",
+                f"a value of {size:,} bytes and its key do not fit a block of "
+                f"{block:,} bytes",
+            )
+        if stats.keys == stats.keys_max:
+            return error(
+                status,
+                doing,
+                f"open it with more: open_kv('{self.name}', "
+                f"keys={2 * stats.keys_max})",
+                f"it was opened for {stats.keys_max:,} keys, and has them",
+            )
+        return error(
+            status,
+            doing,
+            "delete keys, or make the table with more blocks",
+            f"no room for a value of {size:,} bytes: the newest values take "
+            f"{stats.live_bytes:,} of at most {stats.live_max:,} bytes",
+        )
+
+
+def _shown(raw: bytes) -> str:
+    return repr(decode_key(raw))

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Kv tables as counted handles: see host.h's invariants.
+///
+/// Each function is the C API's call of that name between enter and leave.
+
+#include <stdlib.h>
+
+#include "handle.h"
+#include "table/kv/kv.h"
+
+enum {
+    RECORD_BYTES_MIN = 4,  ///< head, a key of 1 byte, no value
+    KEYS_START = 1u << 20, ///< tried first where the caller does not say
+    KEYS_MOST = 1u << 28,  ///< so that the arena's size is a uint32_t
+    SLOT_BYTES = 8,        ///< at most
+};
+
+/// Takes the lock when `table` is an open kv table.
+static int kv_enter(struct esk_py_table *table) {
+    ESK_TRY(esk_py_table_enter(table));
+    if (table->kv == NULL) {
+        esk_py_table_leave(table);
+        return ESK_E_UNSUPPORTED;
+    }
+    return ESK_OK;
+}
+
+/// Returns `status` after giving the lock back.
+static int kv_leave(struct esk_py_table *table, int status) {
+    esk_py_table_leave(table);
+    return status;
+}
+
+int esk_py_kv_create(struct esk_py_device *device, uint32_t mount,
+                     const struct esk_kv_spec *spec, struct esk_fault *fault) {
+    ESK_TRY(esk_py_volume_enter(device, mount));
+    int status = esk_kv_create(&device->volume, spec, fault);
+    esk_py_device_leave(device);
+    return status;
+}
+
+/// Bytes of an arena for a table of `keys` keys.
+static uint32_t arena_bytes(const struct esk_geometry *geometry,
+                            uint32_t keys) {
+    return ESK_ARENA_ROUND(sizeof(struct esk_kv)) +
+           2 * ESK_ARENA_ROUND(geometry->page_bytes) +
+           SLOT_BYTES * (keys + keys / 8 + 1) +
+           ESK_ARENA_ROUND(sizeof(struct esk_table_info));
+}
+
+/// Most keys that a region of `blocks` blocks can have.
+static uint32_t keys_that_fit(const struct esk_geometry *geometry,
+                              uint32_t blocks) {
+    uint64_t bytes =
+        (uint64_t)blocks * geometry->block_pages * geometry->page_bytes;
+    uint64_t keys = bytes / RECORD_BYTES_MIN;
+    return keys < KEYS_MOST ? (uint32_t)keys : (uint32_t)KEYS_MOST;
+}
+
+/// Opens the core's table for `keys` keys; the lock is held.
+static int kv_open_with(struct esk_py_table *table,
+                        const struct esk_table_info *info, uint32_t keys) {
+    struct esk_py_device *device = table->device;
+    const struct esk_kv_config config = {.keys = keys};
+    if (keys > KEYS_MOST) {
+        return ESK_E_NO_MEMORY;
+    }
+    free(table->arena);
+    table->arena = NULL;
+    ESK_TRY(
+        esk_py_table_arena(table, arena_bytes(&device->device.geometry, keys)));
+    return esk_kv_open(&table->kv, &device->volume, info->name, &config);
+}
+
+/// Opens the core's table; the lock is held. Without a number of keys there is
+/// room for as many as the region can have, up to KEYS_START; for more where
+/// the table has more.
+static int kv_open_core(struct esk_py_table *table,
+                        const struct esk_table_info *info, const void *given) {
+    const struct esk_kv_config *config = given;
+    uint32_t fit =
+        keys_that_fit(&table->device->device.geometry, info->blocks[0]);
+    if (config->keys != 0) {
+        return kv_open_with(table, info, config->keys);
+    }
+    uint32_t keys = fit < KEYS_START ? fit : (uint32_t)KEYS_START;
+    int status = kv_open_with(table, info, keys);
+    while (status == ESK_E_LIMIT && keys < fit) {
+        keys = keys < fit / 2 ? 2 * keys : fit;
+        status = kv_open_with(table, info, keys);
+    }
+    return status;
+}
+
+int esk_py_kv_open(struct esk_py_device *device, uint32_t mount,
+                   const char *name, const struct esk_kv_config *config,
+                   struct esk_py_table **out) {
+    return esk_py_table_open(device, mount, name, ESK_TABLE_KV, kv_open_core,
+                             config, out);
+}
+
+int esk_py_kv_get(struct esk_py_table *table, const void *key,
+                  uint8_t key_bytes, void *value, uint32_t room,
+                  uint32_t *bytes, uint8_t *type) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(
+        table, esk_kv_get(table->kv, key, key_bytes, value, room, bytes, type));
+}
+
+int esk_py_kv_put(struct esk_py_table *table, const void *key,
+                  uint8_t key_bytes, const void *value, uint32_t bytes,
+                  uint8_t type) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table,
+                    esk_kv_put(table->kv, key, key_bytes, value, bytes, type));
+}
+
+int esk_py_kv_delete(struct esk_py_table *table, const void *key,
+                     uint8_t key_bytes) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table, esk_kv_delete(table->kv, key, key_bytes));
+}
+
+int esk_py_kv_next(struct esk_py_table *table, uint32_t *cursor, void *key,
+                   uint8_t *key_bytes) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table, esk_kv_next(table->kv, cursor, key, key_bytes));
+}
+
+int esk_py_kv_stats(struct esk_py_table *table, struct esk_kv_stats *stats) {
+    ESK_TRY(kv_enter(table));
+    esk_kv_stats(table->kv, stats);
+    return kv_leave(table, ESK_OK);
+}
+
+int esk_py_kv_check(struct esk_py_table *table, struct esk_kv_report *report) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table, esk_kv_check(table->kv, report));
+}
