@@ -19,6 +19,8 @@ import duckdb
 
 from eskerdb._esker import lib
 from eskerdb.errors import EskerError, error
+from eskerdb.kv import Kv
+from eskerdb.kv_value import COLUMNS
 from eskerdb.scan import Scan
 from eskerdb.series import Series
 from eskerdb.tree import OpenTree
@@ -154,6 +156,36 @@ def _source(table: Series | OpenTree) -> Any:
     return Source(table)
 
 
+class _KvRows:
+    """A kv table's keys, values and types as texts, read anew by each query.
+
+    lost   keys that the last query could not read
+    """
+
+    def __init__(self, kv: Kv) -> None:
+        self.kv = kv
+        self.lost = 0
+
+    def arrow(self) -> Any:
+        import pyarrow
+
+        entries, self.lost = self.kv.scan()
+        columns = zip(*(entry.texts() for entry in entries), strict=True)
+        arrays = list(columns) if entries else [()] * len(COLUMNS)
+        return pyarrow.table(
+            [pyarrow.array(a, pyarrow.string()) for a in arrays],
+            schema=pyarrow.schema([(n, pyarrow.string()) for n in COLUMNS]),
+        )
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> object:
+        return self.arrow().__arrow_c_stream__(requested_schema)
+
+
+def names_of(table: Series | OpenTree | Kv) -> tuple[str, ...]:
+    """Returns the columns that a table has in SQL."""
+    return COLUMNS if isinstance(table, Kv) else table.codec.names
+
+
 def _leaves(predicate: Any) -> list[Any]:
     """Takes a predicate of DuckDB apart at its ANDs."""
     todo, leaves = [predicate], []
@@ -234,7 +266,7 @@ class Database:
     """
 
     def __init__(
-        self, volume: Volume, opened: Iterable[Series | OpenTree] = ()
+        self, volume: Volume, opened: Iterable[Series | OpenTree | Kv] = ()
     ) -> None:
         """Opens the tables of `volume`.
 
@@ -242,9 +274,10 @@ class Database:
                  queried as they are, and stay open
         """
         self.skipped: dict[str, EskerError] = {}
-        self.tables: dict[str, Series | OpenTree] = {}
+        self.tables: dict[str, Series | OpenTree | Kv] = {}
         self.connection = duckdb.connect()
-        self._own: list[Series | Tree] = []
+        self._own: list[Series | Tree | Kv] = []
+        self._kv_rows: list[_KvRows] = []
         given = {table.name: table for table in opened}
         folded: dict[str, str] = {}
         for entry in volume.tables():
@@ -266,7 +299,14 @@ class Database:
                     continue
                 self._own.append(table)
             self.tables[entry.name] = table
-            self.connection.register(entry.name, _source(table))
+            self.connection.register(entry.name, self._source(table))
+
+    def _source(self, table: Series | OpenTree | Kv) -> Any:
+        if not isinstance(table, Kv):
+            return _source(table)
+        rows = _KvRows(table)
+        self._kv_rows.append(rows)
+        return rows
 
     def execute(self, sql: str | duckdb.Statement) -> duckdb.DuckDBPyConnection:
         """Runs SQL; None when there is no statement. Raises duckdb.Error.
@@ -293,8 +333,14 @@ class Database:
 
     @property
     def pages_damaged(self) -> int:
-        """Pages that were not valid, whose rows are missing."""
-        return sum(t.stats().pages_damaged for t in self.tables.values())
+        """Pages that were not valid, whose rows are missing; and keys of kv
+        tables that the last query of each could not read."""
+        return sum(rows.lost for rows in self._kv_rows) + sum(
+            t.stats().pages_lost
+            if isinstance(t, Kv)
+            else t.stats().pages_damaged
+            for t in self.tables.values()
+        )
 
     def close(self) -> None:
         """Closes the connection, and the tables that it opened."""

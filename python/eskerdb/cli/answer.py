@@ -9,7 +9,6 @@ import math
 import os
 import re
 import signal
-import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 import eskerdb
-from eskerdb.cli.output import complain, console, count, sheet, warn
-from eskerdb.sql import Database
+from eskerdb.cli.output import complain, console, count, quoted, sheet, warn
+from eskerdb.kv_value import shortest
+from eskerdb.sql import Database, names_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _FETCH_ROWS = 4096
-_SPECIAL = re.compile(r'[",\r\n\0]')
 # Types that DuckDB prints and Python lacks: infinite times, years above 9999,
 # zones, months of an interval.
 _TIMES = re.compile(
@@ -35,7 +34,6 @@ _TIMES = re.compile(
 _CHANGE = re.compile(
     r"\s*(drop|delete|insert|update|alter|truncate)\b", re.IGNORECASE
 )
-_F32 = struct.Struct("<f")
 
 
 def answer(
@@ -92,7 +90,7 @@ def _warn_of_names(database: Database) -> None:
     """Warns of columns that SQL renames, because SQL ignores case."""
     for table in database.tables.values():
         seen: set[str] = set()
-        for name in table.codec.names:
+        for name in names_of(table):
             if name.casefold() in seen:
                 warn(
                     f"table '{table.name}': SQL ignores case and renames "
@@ -128,7 +126,7 @@ def _hint(database: Database, failure: duckdb.Error, sql: str) -> None:
             "`esker create` and `esker import` change it"
         )
     names = [
-        f"{table.name} ({', '.join(table.codec.names)})"
+        f"{table.name} ({', '.join(names_of(table))})"
         for table in database.tables.values()
     ]
     warn(f"the image has {', '.join(names) if names else 'no tables'}")
@@ -204,7 +202,8 @@ def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
             if short:
                 cells = list(row)
                 for column in short:
-                    cells[column] = _shortest(cells[column])
+                    if isinstance(cells[column], float):
+                        cells[column] = shortest(cells[column])
                 row = tuple(cells)
             yield row
 
@@ -214,21 +213,6 @@ def _batches(
 ) -> Iterator[list[tuple[Any, ...]]]:
     while batch := result.fetchmany(_FETCH_ROWS):
         yield batch
-
-
-def _shortest(value: Any) -> Any:
-    """Returns the shortest number that rounds to the f32 `value`."""
-    if not isinstance(value, float) or not math.isfinite(value):
-        return value
-    packed = _F32.pack(value)
-    for digits in range(6, 10):
-        number = float(f"{value:.{digits}g}")
-        try:
-            if _F32.pack(number) == packed:
-                return number
-        except OverflowError:
-            continue
-    return value
 
 
 def _text(value: Any) -> str:
@@ -277,7 +261,7 @@ def print_table(
 def _print_csv(result: duckdb.DuckDBPyConnection) -> None:
     """Prints CSV that `esker import` reads without a change of value."""
     write = sys.stdout.write
-    write(",".join(map(_quoted, _heads(result))) + "\n")
+    write(",".join(map(quoted, _heads(result))) + "\n")
     for row in _rows(result):
         write(",".join(map(_cell, row)) + "\n")
 
@@ -288,14 +272,7 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "\\x" + bytes(value).hex()
-    return _quoted(str(value))
-
-
-def _quoted(text: str) -> str:
-    """Quotes text that is empty or cannot be read back without quotes."""
-    if text and text == text.strip() and not _SPECIAL.search(text):
-        return text
-    return '"' + text.replace('"', '""') + '"'
+    return quoted(str(value))
 
 
 def _json(value: Any) -> Any:

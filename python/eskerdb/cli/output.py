@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 PLAIN_WIDTH = 100
+_SPECIAL = re.compile(r'[",\r\n\0]')
+
+
+def quoted(text: str) -> str:
+    """Returns a cell of CSV: quoted if it is empty or cannot be read back
+    without quotes."""
+    if text and text == text.strip() and not _SPECIAL.search(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def console() -> Console:
