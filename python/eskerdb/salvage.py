@@ -49,6 +49,8 @@ class SalvagedTable:
     gaps            where rows of a series are lost
     problem         why none or not all of the readable rows were copied; "":
                     all were
+    is_skipped      salvage does not copy tables of this kind: `problem` says
+                    what does
     """
 
     name: str
@@ -59,6 +61,7 @@ class SalvagedTable:
     values_missing: int = 0
     gaps: tuple[Gap, ...] = ()
     problem: str = ""
+    is_skipped: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,14 @@ def _copy_table(volume: Volume, new: Volume, table: Table) -> SalvagedTable:
     """Copies the readable rows of one table; returns a failure in `problem`."""
     found: dict[str, Any] = {}
     problem = table.problem
+    if table.kind == "kv":
+        return SalvagedTable(
+            table.name,
+            table.kind,
+            problem="salvage does not copy kv tables; `esker list --csv` of "
+            "the damaged image and `esker import` do",
+            is_skipped=True,
+        )
     if not problem:
         try:
             with (

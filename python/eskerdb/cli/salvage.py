@@ -35,6 +35,7 @@ def salvage(
 
     If the image has no superblock, give --page and --block of the device, and
     also --size if the image is too short. Status 1 when something was lost.
+    Kv tables are skipped with a warning.
     """
     geometry = None
     if page is not None and block is not None:
@@ -55,19 +56,25 @@ def salvage(
     lines = sheet("table", "kind", "rows", "lost", right=("rows",))
     for table in found.tables:
         lines.add_row(
-            table.name, table.kind, f"{table.rows:,}", _lost(table) or "nothing"
+            table.name,
+            table.kind,
+            "" if table.is_skipped else f"{table.rows:,}",
+            "skipped" if table.is_skipped else _lost(table) or "nothing",
         )
     out_console = console()
     out_console.print(lines)
-    out_console.print(f"{count(len(found.tables), 'table')} written to {out}")
+    copied = [table for table in found.tables if not table.is_skipped]
+    out_console.print(f"{count(len(copied), 'table')} written to {out}")
     for table in found.tables:
+        if table.is_skipped:
+            warn(f"table '{table.name}': skipped: {table.problem}")
         for gap in table.gaps[:_GAPS_SHOWN]:
             warn(f"table '{table.name}': rows are lost {_where(gap)}")
         if len(table.gaps) > _GAPS_SHOWN:
             rest = len(table.gaps) - _GAPS_SHOWN
             warn(f"table '{table.name}': and in {count(rest, 'more place')}")
     lost = found.bytes_missing or found.pages_lost
-    if lost or any(_lost(table) for table in found.tables):
+    if lost or any(_lost(table) for table in copied):
         raise typer.Exit(1)
 
 
