@@ -140,7 +140,10 @@ def test_delete_takes_the_newest_rows_of_a_series(esker, image):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("part",), "give the keys of a tree, or --before KEY or --after KEY"),
+        (
+            ("part",),
+            "give the keys of a tree or a kv table, or --before KEY or",
+        ),
         (("log", "--before", "1", "--after", "9"), "or --before KEY or"),
         (("part", "ffff", "--before", "1"), "give the keys of a tree"),
         (("part", "--before", "1"), "is a tree: give the keys"),

@@ -29,13 +29,14 @@ def test_the_readme_s_code_runs(tmp_path, monkeypatch):
     counts = []
     for tree in trees:
         said = re.sub(
-            r"\b((?:part|snapshot)\..*?)  # (\{.*\}|\d+)",
+            r"\b((?:(?:part|snapshot)\.|(?:len\()?settings\b).*?)"
+            r"  # (\{.*\}|\d+)",
             r"assert \1 == \2 #",
             tree,
         )
         counts.append(said.count("assert"))
         exec(compile(said, "README.md", "exec"), names)  # noqa: S102
-    assert counts == [3, 2]
+    assert counts == [3, 2, 2]
 
 
 def imports(path: Path) -> set[str]:

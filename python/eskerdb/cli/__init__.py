@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
 """The command `esker`, one file a command: demo, create, import, query, info,
-verify, salvage, inspect, plan, header; drop and delete share one.
+verify, salvage, inspect, plan, header; drop and delete share one, and so do
+get, set and list.
 
 Exit status: 0 done, 1 something was refused or failed (stderr says what, and
 what to do), 2 the command line is wrong.
@@ -28,6 +29,9 @@ _COMMANDS = {  # in the order of the help: the module, and its function
     "import": ("import_csv", "import_csv"),
     "delete": ("delete", "delete"),
     "drop": ("delete", "drop"),
+    "get": ("kv", "get"),
+    "set": ("kv", "set"),
+    "list": ("kv", "list"),
     "query": ("query", "query"),
     "info": ("info", "info"),
     "verify": ("verify", "verify"),
@@ -71,7 +75,9 @@ def _app(first: str) -> typer.Typer:
     for name in (first,) if first in _COMMANDS else _COMMANDS:
         module, function = _COMMANDS[name]
         found = import_module(f"eskerdb.cli.{module}")
-        app.command(name)(getattr(found, function))
+        # A value may be a number below zero.
+        loose = {"ignore_unknown_options": True} if name == "set" else None
+        app.command(name, context_settings=loose)(getattr(found, function))
     return app
 
 

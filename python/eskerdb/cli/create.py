@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""`esker create IMAGE TABLE COL=TYPE ...`: a table without rows."""
+"""`esker create IMAGE TABLE COL=TYPE ...`: a table without rows; of kind kv
+without columns, too."""
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ from eskerdb.cli.make import (
     StoreOf,
     Units,
     check_kind,
+    check_no_columns,
     kept_if_made,
     make_table,
     mount,
@@ -42,13 +44,13 @@ def create(
     image: Image,
     table: Annotated[str, typer.Argument(metavar="TABLE")],
     columns: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="COL=TYPE...",
             help="Columns in order: i8..i64, u8..u64, f32, f64, text, "
-            "text:N, bytes:N, var.",
+            "text:N, bytes:N, var. A kv table has none.",
         ),
-    ],
+    ] = None,
     key: Key = None,
     units: Units = None,
     indexes: Indexes = None,
@@ -65,8 +67,11 @@ def create(
 ) -> None:
     """Make an empty table, and the image if there is none."""
     check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
+    check_no_columns(kind or Kind.series, columns, key, units)
     types = pairs("column", columns)
-    if len(types) < len(columns):
+    if not types and kind is not Kind.kv:
+        raise typer.BadParameter("give the table's columns as COL=TYPE")
+    if len(types) < len(columns or ()):
         raise typer.BadParameter(
             "a column is named twice; name each column once"
         )
@@ -95,6 +100,5 @@ def create(
         volume = mount(device, True)
         refuse_existing(volume, table)
         make_table(volume, table, types, wanted)
-    console().print(
-        f"table {table} of {count(len(types), 'column')} made in {image}"
-    )
+    what = f" of {count(len(types), 'column')}" if types else ""
+    console().print(f"table {table}{what} made in {image}")

@@ -161,6 +161,13 @@ class CsvFile:
                 if fields:
                     yield self._odd(order, codec, fields)
 
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yields each record's line and fields. Raises Fault."""
+        self._rewind()
+        while (fields := self._record()) is not None:
+            if fields:
+                yield self._line, fields
+
     def kinds(self, wanted: Mapping[str, str], advice: str) -> dict[str, str]:
         """Returns the type of each column not in `wanted`, seen in all rows.
 

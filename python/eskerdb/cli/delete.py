@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
 """`esker drop IMAGE TABLE` and `esker delete IMAGE TABLE`: remove a table, or
-rows."""
+rows, or keys of a kv table."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import typer
 import eskerdb
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.output import complain, console, count
+from eskerdb.errors import NotFound
+from eskerdb.kv import Kv
+from eskerdb.kv_value import read_key
 from eskerdb.schema import Column
 from eskerdb.series import Series
 from eskerdb.tree import Tree
@@ -33,7 +36,8 @@ def delete(
         list[str] | None,
         typer.Argument(
             metavar="[KEY...]",
-            help="Keys of a tree's rows; write -- before keys below zero.",
+            help="Keys of a tree's rows, or of a kv table; write -- before keys "
+            "below zero.",
         ),
     ] = None,
     before: Annotated[
@@ -49,15 +53,16 @@ def delete(
         ),
     ] = None,
 ) -> None:
-    """Delete rows: of a tree by their keys, of a series at one end.
+    """Delete rows: of a tree or a kv table by keys, of a series at one end.
 
-    Status 1 when the tree has no row with one of the keys; the others are
+    Status 1 when there is no row with one of the keys; the others are
     deleted.
     """
     given = [bool(keys), before is not None, after is not None]
     if sum(given) != 1:
         raise typer.BadParameter(
-            "give the keys of a tree, or --before KEY or --after KEY"
+            "give the keys of a tree or a kv table, or --before KEY or "
+            "--after KEY"
         )
     with (
         eskerdb.open(image, read_only=False) as volume,
@@ -74,9 +79,14 @@ def delete(
         else:
             if not keys:
                 raise typer.BadParameter(
-                    f"'{table}' is a tree: give the keys to delete"
+                    f"'{table}' is a {opened.table.kind}: give the keys to "
+                    "delete"
                 )
-            gone, missing = _delete_keys(opened, keys)
+            gone, missing = (
+                _delete_of_kv(opened, keys)
+                if isinstance(opened, Kv)
+                else _delete_keys(opened, keys)
+            )
     console().print(f"{count(gone, 'row')} deleted from {image}, table {table}")
     for key in missing:
         complain(f"table '{table}': no row with key '{key}'")
@@ -97,6 +107,17 @@ def _delete_keys(tree: Tree, keys: list[str]) -> tuple[int, list[str]]:
     """Deletes rows; returns how many, and the keys without a row."""
     wanted = [(text, _key(tree.key, text)) for text in keys]
     missing = [text for text, key in wanted if not tree.delete(key)]
+    return len(keys) - len(missing), missing
+
+
+def _delete_of_kv(kv: Kv, keys: list[str]) -> tuple[int, list[str]]:
+    """As _delete_keys; a damaged value can be deleted, too."""
+    missing = []
+    for text in keys:
+        try:
+            del kv[read_key(text)]
+        except NotFound:
+            missing.append(text)
     return len(keys) - len(missing), missing
 
 

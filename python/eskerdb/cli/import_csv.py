@@ -3,7 +3,8 @@
 """`esker import IMAGE TABLE CSV`: rows of a CSV file into a table.
 
 Rows are written one by one in the file's order; a tree takes keys in any order.
-A wandering or mu tree is written through a write cache. The first line that
+A wandering or mu tree is written through a write cache. Kv tables are written
+by import_kv.py. The first line that
 cannot be imported ends the import: the rows before it are synced, and the
 message names file, line and column, the text, and what to do.
 """
@@ -24,6 +25,7 @@ from eskerdb._esker import ffi
 from eskerdb.catalog import MOVING_STORES
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.csv_file import Batch, CsvFile, Fault, Refused
+from eskerdb.cli.import_kv import check_header, import_kv
 from eskerdb.cli.make import (
     Block,
     Blocks,
@@ -44,6 +46,7 @@ from eskerdb.cli.make import (
     Types,
     Units,
     check_kind,
+    check_no_columns,
     kept_if_made,
     make_table,
     mount,
@@ -53,6 +56,7 @@ from eskerdb.cli.make import (
 )
 from eskerdb.cli.output import complain, console, count
 from eskerdb.errors import EskerError, Exists, Invalid, NotFound, OutOfOrder
+from eskerdb.kv import Kv
 from eskerdb.series import Series
 from eskerdb.tree import Tree
 from eskerdb.volume import Volume
@@ -117,7 +121,11 @@ def import_csv(
     keys_repeat: Repeat = False,
     schema_version: SchemaVersion = 0,
 ) -> None:
-    """Put the rows of a CSV file into a table of an image."""
+    """Put the rows of a CSV file into a table of an image.
+
+    Of a kv table: key, value and type (bytes, text, int, signed, float,
+    float32, bool); without a type a value is text.
+    """
     given = key is not None or types or units or indexes or kind or store or k
     given = given or blocks or keys_repeat or schema_version
     if given and not create:
@@ -126,6 +134,7 @@ def import_csv(
             "--keys-repeat and --schema-version need --create"
         )
     check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
+    check_no_columns(kind or Kind.series, key, types, units)
     wanted = Create(
         kind or Kind.series,
         store or Store.mu,
@@ -149,9 +158,7 @@ def import_csv(
                     _make(volume, table, source, wanted)
             made = _Made(volume, table, create, image if new else None)
             with made.or_nothing(), _open(volume, table) as opened:
-                _check_options(opened, resume, duplicates)
-                refuse = duplicates is Duplicates.refuse
-                done = _Import(opened, source, resume, refuse, create).run()
+                done = _fill(opened, source, resume, duplicates, create)
     except Fault as fault:
         complain(str(fault))
         raise typer.Exit(1) from None
@@ -160,14 +167,34 @@ def import_csv(
     )
 
 
+def _fill(
+    opened: Series | Tree | Kv,
+    source: CsvFile,
+    resume: bool,
+    duplicates: Duplicates | None,
+    made: bool,
+) -> int:
+    """Imports into an open table; returns the rows imported. Raises Fault."""
+    _check_options(opened, resume, duplicates)
+    if isinstance(opened, Kv):
+        return import_kv(opened, source)
+    refuse = duplicates is Duplicates.refuse
+    return _Import(opened, source, resume, refuse, made).run()
+
+
 def _check_options(
-    table: Series | Tree, resume: bool, duplicates: Duplicates | None
+    table: Series | Tree | Kv, resume: bool, duplicates: Duplicates | None
 ) -> None:
     """Raises BadParameter when the table is of the other kind."""
     if isinstance(table, Tree) and resume:
         raise typer.BadParameter(
             f"--resume is for series; import the rows into tree "
             f"'{table.name}' again without it"
+        )
+    if isinstance(table, Kv) and (resume or duplicates):
+        raise typer.BadParameter(
+            f"'{table.name}' is a kv table, whose keys are replaced; leave "
+            "--resume and --duplicates out"
         )
     if isinstance(table, Series) and duplicates:
         raise typer.BadParameter(
@@ -176,7 +203,7 @@ def _check_options(
         )
 
 
-def _open(volume: Volume, table: str) -> Series | Tree:
+def _open(volume: Volume, table: str) -> Series | Tree | Kv:
     """Opens a table to write many rows: with a write cache, if the store has
     one."""
     try:
@@ -222,6 +249,10 @@ class _Made:
 def _make(volume: Volume, table: str, source: CsvFile, wanted: Create) -> None:
     """Creates the table that the header and the options describe."""
     refuse_existing(volume, table)
+    if wanted.kind is Kind.kv:
+        check_header(source)
+        make_table(volume, table, {}, wanted)
+        return
     named = [*wanted.types, *wanted.units, *wanted.indexes]
     for name in named + ([wanted.key] if wanted.key else []):
         if name not in source.header:

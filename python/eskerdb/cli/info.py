@@ -28,6 +28,7 @@ from eskerdb.cli.output import (
 )
 from eskerdb.cli.verify import catalog_verdict, verdict
 from eskerdb.errors import EskerError
+from eskerdb.kv import Kv
 from eskerdb.opened import REGIONS, OpenTable, Space
 from eskerdb.series import Series
 from eskerdb.tree import Tree
@@ -105,8 +106,11 @@ def _table(
         return False
     try:
         with volume.open_table(table.name) as opened:
-            facts.add_row("rows", f"{opened.count():,}")
-            if isinstance(opened, Tree):
+            if not isinstance(opened, Kv):
+                facts.add_row("rows", f"{opened.count():,}")
+            if isinstance(opened, Kv):
+                _kv_facts(facts, opened)
+            elif isinstance(opened, Tree):
                 _tree_facts(facts, opened)
             else:
                 _series_facts(facts, opened)
@@ -121,7 +125,8 @@ def _table(
     except EskerError as failure:
         warn(str(failure))
         healthy = False
-    facts.add_row("row", f"{table.row_bytes} bytes")
+    if table.kind != "kv":
+        facts.add_row("row", f"{table.row_bytes} bytes")
     facts.add_row(
         "blocks",
         ", ".join(
@@ -134,7 +139,7 @@ def _table(
             if count
         ),
     )
-    new = "new rows" if table.kind == "tree" else "appends"
+    new = {"tree": "new rows", "kv": "new values"}.get(table.kind, "appends")
     full = {
         "drop_oldest": "the oldest block is dropped",
         "refuse": f"{new} are refused",
@@ -145,7 +150,8 @@ def _table(
     if table.version:
         facts.add_row("schema version", str(table.version))
     out.print(facts)
-    out.print(_columns(table))
+    if table.kind != "kv":
+        out.print(_columns(table))
     return healthy
 
 
@@ -163,12 +169,31 @@ def _room_facts(facts: Grid, table: Table, page: int, space: Space) -> None:
     facts.add_row("room", f"{count(rows, 'row')}, then new ones {until}")
 
 
-def _wear_facts(facts: Grid, opened: OpenTable, endurance: int) -> None:
-    spaces = [opened.space(region) for region in _regions(opened)]
+def _kv_facts(facts: Grid, kv: Kv) -> None:
+    stats = kv.stats()
+    facts.add_row("keys", f"{stats.keys:,}")
+    facts.add_row(
+        "live",
+        f"{stats.live_bytes:,} of at most {stats.live_max:,} bytes of keys "
+        "and values",
+    )
+    if stats.pages_lost:
+        facts.add_row(
+            "lost",
+            f"{count(stats.pages_lost, 'page')}; `esker verify` shows the "
+            "damage",
+        )
+
+
+def _wear_facts(facts: Grid, opened: OpenTable | Kv, endurance: int) -> None:
+    if isinstance(opened, Kv):
+        spaces = [opened.space()]
+    else:
+        spaces = [opened.space(region) for region in _regions(opened)]
     most = max(space.erases_max for space in spaces)
     total = sum(space.erases for space in spaces)
     text = f"{total:,} so far, at most {most:,} of a block"
-    seconds = _seconds(opened)
+    seconds = 0 if isinstance(opened, Kv) else _seconds(opened)
     if seconds and total:
         years = min(
             _years_left(spaces[0], s, seconds, endurance) for s in spaces

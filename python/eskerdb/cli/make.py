@@ -28,6 +28,7 @@ class Kind(str, Enum):
 
     series = "series"
     tree = "tree"
+    kv = "kv"
 
 
 class Store(str, Enum):
@@ -84,8 +85,8 @@ KindOf = Annotated[
     Kind | None,
     typer.Option(
         "--kind",
-        help="series: keys rise; tree: any order, each key once. Default: "
-        "series.",
+        help="series: keys rise; tree: any order, each key once; kv: values "
+        "by keys of text, no columns. Default: series.",
     ),
 ]
 StoreOf = Annotated[
@@ -173,11 +174,13 @@ def check_kind(
     keys_repeat: bool,
 ) -> None:
     """Raises BadParameter when options of one kind are given for another."""
-    if kind is Kind.series and (store or k):
+    if kind is not Kind.tree and (store or k):
         raise typer.BadParameter("--store and --k need --kind tree")
-    if kind is Kind.tree and indexes:
-        raise typer.BadParameter("--index is for series; a tree has its key")
-    if kind is Kind.tree and keys_repeat:
+    if kind is not Kind.series and indexes:
+        raise typer.BadParameter(
+            f"--index is for series; a {kind.value} has its key"
+        )
+    if kind is not Kind.series and keys_repeat:
         raise typer.BadParameter("--keys-repeat is for series")
     if k and store not in (None, Store.mu):
         raise typer.BadParameter("--k is for --store mu")
@@ -279,6 +282,16 @@ def refuse_existing(volume: Volume, table: str) -> None:
         )
 
 
+def check_no_columns(kind: Kind, *given: object) -> None:
+    """Raises BadParameter when a kv table is given columns, or what is of
+    columns."""
+    if kind is Kind.kv and any(given):
+        raise typer.BadParameter(
+            "a kv table has no columns: leave them, --key, --type and --unit "
+            "out"
+        )
+
+
 def make_table(
     volume: Volume, table: str, types: Mapping[str, str], wanted: Create
 ) -> None:
@@ -287,6 +300,9 @@ def make_table(
     Raises SchemaError naming the column, BadParameter, NoSpace.
     """
     columns = [_column(name, kind, wanted) for name, kind in types.items()]
+    if wanted.kind is Kind.kv:
+        volume.create_kv(table, wanted.blocks, version=wanted.version)
+        return
     if wanted.kind is Kind.tree:
         volume.create_tree(
             table,

@@ -12,6 +12,7 @@ from eskerdb.catalog import Table, VolumeReport
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.output import console, count, sheet, warn
 from eskerdb.errors import EskerError
+from eskerdb.kv import KvReport
 from eskerdb.series import Report
 from eskerdb.tree import TreeReport
 from eskerdb.volume import Volume
@@ -79,11 +80,14 @@ def _check(volume: Volume, table: Table) -> tuple[bool, str, str]:
             report = opened.check()
     except EskerError as failure:
         return False, "", str(failure)
-    return report.ok, f"{report.rows:,}", verdict(report)
+    rows = report.keys if isinstance(report, KvReport) else report.rows
+    return report.ok, f"{rows:,}", verdict(report)
 
 
-def verdict(report: Report | TreeReport) -> str:
+def verdict(report: Report | TreeReport | KvReport) -> str:
     """Says what a check found, in a sentence."""
+    if isinstance(report, KvReport):
+        return _kv_verdict(report)
     if isinstance(report, TreeReport):
         return _tree_verdict(report)
     torn = report.pages_torn + report.index_damaged
@@ -101,6 +105,20 @@ def verdict(report: Report | TreeReport) -> str:
         f"{report.pages_damaged:,} data pages, "
         f"{report.index_damaged + report.index_wrong:,} index faults, "
         f"{report.values_missing:,} values"
+    )
+
+
+def _kv_verdict(report: KvReport) -> str:
+    if report.ok:
+        return (
+            f"all {report.pages:,} pages of the log are valid, "
+            f"{count(report.records, 'record')}"
+        )
+    return (
+        f"damaged: {count(report.pages_lost, 'page')} lost with the records "
+        f"there, or torn by a power cut, {count(report.keys_lost, 'key')} whose value cannot be read, "
+        f"{count(report.records_torn, 'record')} cut short; older values may "
+        "be back"
     )
 
 
