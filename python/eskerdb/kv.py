@@ -40,7 +40,9 @@ class KvStats:
     live_max      that they may take
     pages_lost    damaged pages that the open met: their records are lost, and
                   older values may be back
-    records_lost  that the collector could not move
+    newest_unread newest pages that the open could not read, or not to their
+                  end: torn by a power cut, or damaged
+    records_lost  of keys, that could not be read
     pages_moved   by the collector
     """
 
@@ -49,6 +51,7 @@ class KvStats:
     live_bytes: int
     live_max: int
     pages_lost: int
+    newest_unread: int
     records_lost: int
     page_reads: int
     programs: int
@@ -61,6 +64,7 @@ class KvReport:
     """What check() found; `ok`: nothing is wrong.
 
     pages         of the log; pages_lost: those whose records are lost
+    newest_unread as in KvStats
     records       complete ones, replaced ones included
     records_torn  that do not go on where they should
     keys          whose newest record is readable; keys_lost: whose is not
@@ -69,6 +73,7 @@ class KvReport:
     ok: bool
     pages: int
     pages_lost: int
+    newest_unread: int
     records: int
     records_torn: int
     keys: int

@@ -312,6 +312,7 @@ struct esk_kv_stats {
     uint32_t live_bytes;
     uint32_t live_max;
     uint32_t pages_lost;
+    uint32_t newest_unread;
     uint32_t records_lost;
     uint32_t page_reads;
     uint32_t programs;
@@ -322,6 +323,7 @@ struct esk_kv_stats {
 struct esk_kv_report {
     uint32_t pages;
     uint32_t pages_lost;
+    uint32_t newest_unread;
     uint32_t records;
     uint32_t records_torn;
     uint32_t keys;

@@ -8,13 +8,11 @@
 #include <stdlib.h>
 
 #include "handle.h"
-#include "table/kv/kv.h"
 
 enum {
     RECORD_BYTES_MIN = 4,  ///< head, a key of 1 byte, no value
     KEYS_START = 1u << 20, ///< tried first where the caller does not say
     KEYS_MOST = 1u << 28,  ///< so that the arena's size is a uint32_t
-    SLOT_BYTES = 8,        ///< at most
 };
 
 /// Takes the lock when `table` is an open kv table.
@@ -44,9 +42,7 @@ int esk_py_kv_create(struct esk_py_device *device, uint32_t mount,
 /// Bytes of an arena for a table of `keys` keys.
 static uint32_t arena_bytes(const struct esk_geometry *geometry,
                             uint32_t keys) {
-    return ESK_ARENA_ROUND(sizeof(struct esk_kv)) +
-           2 * ESK_ARENA_ROUND(geometry->page_bytes) +
-           SLOT_BYTES * (keys + keys / 8 + 1) +
+    return ESK_KV_ARENA_BYTES(geometry->page_bytes, keys, UINT32_MAX) +
            ESK_ARENA_ROUND(sizeof(struct esk_table_info));
 }
 

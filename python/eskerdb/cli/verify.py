@@ -109,6 +109,12 @@ def verdict(report: Report | TreeReport | KvReport) -> str:
 
 
 def _kv_verdict(report: KvReport) -> str:
+    if report.ok and report.newest_unread:
+        return (
+            f"the newest {count(report.newest_unread, 'page')} cannot be read "
+            "to the end: torn by a power cut, or damaged, which loses synced "
+            "values"
+        )
     if report.ok:
         return (
             f"all {report.pages:,} pages of the log are valid, "
@@ -116,9 +122,8 @@ def _kv_verdict(report: KvReport) -> str:
         )
     return (
         f"damaged: {count(report.pages_lost, 'page')} lost with the records "
-        f"there, or torn by a power cut, {count(report.keys_lost, 'key')} whose value cannot be read, "
-        f"{count(report.records_torn, 'record')} cut short; older values may "
-        "be back"
+        f"there, {count(report.keys_lost, 'key')} whose value cannot be read; "
+        "older values may be back"
     )
 
 
