@@ -123,8 +123,10 @@ ESK_TEST(a_kv_table_returns_what_was_put) {
 
 ESK_TEST(a_kv_table_has_what_was_synced_after_every_power_cut) {
     unsigned cuts = esk_test_is_deep() ? 1500 : 150;
+    const char *given = getenv("ESK_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : 100;
     for (unsigned run = 0; run < RUNS; run++) {
-        run_make(run, (getenv("KVSEED") ? strtoul(getenv("KVSEED"), NULL, 10) : 100) + run);
+        run_make(run, seed + run);
         for (unsigned i = 0; i < 400; i++) {
             ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
         }

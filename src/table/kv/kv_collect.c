@@ -96,7 +96,10 @@ static int page_collect(struct esk_kv *kv) {
     uint32_t next = position + 1;
     bool clean = true;
     if (position >= ring->head) {
-        return ESK_END;
+        /* All that counts may be in RAM. */
+        return ring->tail < kv->passed && kv->used > kv->sealed
+                   ? esk_kv_flush(kv)
+                   : ESK_END;
     }
     int status = esk_kv_first(kv, position, &place);
     if (status == ESK_E_IO) {

@@ -196,6 +196,20 @@ static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
     return ESK_OK;
 }
 
+/// Whether a block behind the head, which should be erased or from a lap ago,
+/// begins with neither: the newest pages may have been there.
+static int next_block_look(struct esk_kv *kv) {
+    const struct esk_ring *ring = &kv->log;
+    if (esk_ring_rest(ring, ring->head) != 0) {
+        return ESK_OK;
+    }
+    int status = esk_region_read(&ring->region, esk_ring_page(ring, ring->head),
+                                 ESK_SEQUENCE_ANY, kv->frame, true);
+    kv->frame_at = ESK_KV_NOWHERE;
+    kv->newest_unread += status == ESK_E_CORRUPT ? 1 : 0;
+    return status == ESK_E_IO ? status : ESK_OK;
+}
+
 static int kv_replay(struct esk_kv *kv) {
     struct esk_kv_walk walk;
     memset(&walk, 0, sizeof walk);
@@ -205,6 +219,7 @@ static int kv_replay(struct esk_kv *kv) {
     kv->stream = (uint16_t)(walk.stream + ESK_KV_GAP);
     kv->pages_lost = walk.pages_lost + esk_kv_walk_lost_first(kv, &walk);
     kv->newest_unread = walk.newest_unread;
+    ESK_TRY(next_block_look(kv));
     bool is_stale = walk.tail > kv->log.tail &&
                     esk_kv_slots_drop(kv, kv->log.tail, walk.tail) > 0;
     if (walk.evicted_end > walk.tail) {

@@ -6,8 +6,8 @@
 /// A page that is not valid is a hole, whose program failed or was cut, if the
 /// next valid page goes on where the one before it ended, or further by
 /// ESK_KV_GAP; or if it is a copy of the page before, which failed while it was
-/// being filled. Else the page had records, and is lost. Behind the newest valid
-/// page nothing shows what it was.
+/// being filled. Else the page had records, and is lost. Behind the newest
+/// valid page nothing shows what it was.
 #include "table/kv/kv_replay.h"
 
 /// Reads the records that begin in the page at `position`.
@@ -99,14 +99,20 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
 
 uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
                                 const struct esk_kv_walk *walk) {
+    const struct esk_ring *ring = &kv->log;
+    uint16_t begun = esk_ring_rest(ring, walk->first);
+    uint32_t start = walk->first - begun;
     struct esk_kv_place place;
-    if (walk->tail == 0 || walk->first <= walk->tail ||
-        walk->first >= kv->log.head ||
-        esk_kv_first(kv, walk->first, &place) == ESK_E_IO) {
+    if (ring->tail == 0 || walk->first >= ring->head ||
+        walk->first < walk->tail) {
+        return 0; /* the walk knows, or these pages do not count */
+    }
+    if (walk->tail != start) {
+        return walk->tail != 0 ? walk->first - walk->tail : begun;
+    }
+    if (begun == 0 || esk_kv_first(kv, walk->first, &place) == ESK_E_IO) {
         return 0;
     }
     uint16_t stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
-    return follows(stream, walk->tail_stream, walk->tail_stream)
-               ? 0
-               : walk->first - walk->tail;
+    return follows(stream, walk->tail_stream, walk->tail_stream) ? 0 : begun;
 }

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A kv table at its limits: full, with equal hashes, with wrong arguments.
+#include "test/harness/esk_test.h"
+#include "test/harness/media.h"
+
+#include "esker/esker.h"
+#include "port/sim/sim.h"
+#include "table/kv/kv.h"
+
+enum { VALUE = 40, KEYS = 2000, CHANGES = 600, EQUAL = 24 };
+
+static struct esk_sim *sim;
+static struct esk_volume volume;
+static struct esk_kv *kv;
+static uint64_t arena[16384];
+
+static int reopen(uint32_t keys) {
+    const struct esk_kv_config config = {.keys = keys};
+    ESK_CHECK_INT(
+        esk_volume_mount(&volume, esk_sim_device(sim), 0, arena, sizeof arena),
+        ESK_OK);
+    return esk_kv_open(&kv, &volume, "kv", &config);
+}
+
+/// Returns the status of the create.
+static int start(const struct esk_geometry *geometry, uint32_t blocks,
+                 uint8_t percent) {
+    static const struct esk_volume_config format = {.uuid = {9},
+                                                    .tables_max = 1};
+    const struct esk_sim_config config = {.geometry = *geometry, .seed = 4};
+    const struct esk_kv_spec spec = {
+        .name = "kv", .blocks = blocks, .live_percent = percent};
+    esk_sim_destroy(sim);
+    ESK_CHECK_INT(esk_sim_create(&sim, &config), ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_format(esk_sim_device(sim), &format, arena, sizeof arena),
+        ESK_OK);
+    ESK_CHECK_INT(
+        esk_volume_mount(&volume, esk_sim_device(sim), 0, arena, sizeof arena),
+        ESK_OK);
+    ESK_TRY(esk_kv_create(&volume, &spec, NULL));
+    return reopen(KEYS);
+}
+
+static int put(uint32_t key, uint8_t byte, uint32_t bytes) {
+    uint8_t value[VALUE * 2];
+    memset(value, byte, sizeof value);
+    ESK_TRY(esk_kv_put(kv, &key, sizeof key, value, bytes, ESK_KV_BYTES));
+    return esk_kv_sync(kv);
+}
+
+/// Puts keys until one is refused. Returns how many there are.
+static uint32_t fill(void) {
+    uint32_t keys = 0;
+    int status = ESK_OK;
+    while (status == ESK_OK) {
+        status = put(keys, 1, VALUE);
+        keys += status == ESK_OK ? 1 : 0;
+    }
+    ESK_CHECK_INT(status, ESK_FULL);
+    return keys;
+}
+
+/// Every change that needs no more room goes, for as long as it is asked.
+static void full_table_check(void) {
+    uint32_t keys = fill();
+    uint16_t steps = 1;
+    uint32_t work = 0;
+    for (uint32_t i = 0; i < CHANGES; i++) {
+        ESK_CHECK_INT(put(i % keys, (uint8_t)i, VALUE), ESK_OK);
+    }
+    while (steps != 0) {
+        ESK_CHECK_INT(esk_volume_step(&volume, 1, &steps), ESK_OK);
+        ESK_CHECK(work++ < 4096); /* steps end */
+    }
+    ESK_CHECK_INT(put(0, 3, VALUE - 1), ESK_OK);
+    for (uint32_t key = 1; key < keys; key++) {
+        ESK_CHECK_INT(esk_kv_delete(kv, &key, sizeof key), ESK_OK);
+        ESK_CHECK_INT(esk_kv_sync(kv), ESK_OK);
+    }
+    for (uint32_t key = 1; key < keys; key++) {
+        ESK_CHECK_INT(put(key, 4, VALUE), ESK_OK);
+    }
+    struct esk_kv_report report;
+    ESK_CHECK_INT(esk_kv_check(kv, &report), ESK_OK);
+    ESK_CHECK_INT(report.keys, keys);
+}
+
+ESK_TEST(a_full_kv_table_takes_changes_that_need_no_more_room) {
+    static const struct esk_geometry media[] = {
+        ESK_NOR(24, 16, 256), ESK_NOR(24, 4, 256), ESK_NAND(24, 4, 512),
+        ESK_NAND(24, 16, 256), ESK_CARD(24, 8, 512)};
+    for (unsigned i = 0; i < sizeof media / sizeof media[0]; i++) {
+        unsigned made = 0;
+        for (uint32_t blocks = ESK_KV_BLOCKS_MIN; blocks <= 12; blocks++) {
+            for (uint8_t percent = 75; percent <= 95; percent += 20) {
+                ESK_CONTEXT("medium %u, %lu blocks, %u %%", i,
+                            (unsigned long)blocks, percent);
+                int status = start(&media[i], blocks, percent);
+                if (status == ESK_E_NO_SPACE) {
+                    continue;
+                }
+                ESK_CHECK_INT(status, ESK_OK);
+                full_table_check();
+                made++;
+            }
+        }
+        ESK_CHECK(made > 10);
+    }
+}
+
+ESK_TEST(a_kv_table_that_is_too_small_to_work_is_refused) {
+    static const struct esk_geometry geometry = ESK_NAND(60, 1, 512);
+    struct esk_fault fault;
+    ESK_CHECK_INT(start(&geometry, 3, 75), ESK_E_NO_SPACE);
+    const struct esk_kv_spec spec = {.name = "kv", .blocks = 3};
+    ESK_CHECK_INT(esk_kv_create(&volume, &spec, &fault), ESK_E_NO_SPACE);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_NO_ROOM);
+    ESK_CHECK_INT(fault.found, 3);
+    ESK_CHECK_INT(start(&geometry, fault.wanted, 75), ESK_OK);
+    ESK_CHECK_INT(put(1, 1, VALUE), ESK_OK);
+}
+
+ESK_TEST(keys_with_equal_hashes_are_told_apart) {
+    static const struct esk_geometry geometry = ESK_NOR(12, 16, 256);
+    uint32_t equal[EQUAL];
+    uint32_t found = 0;
+    uint32_t wanted = 0;
+    ESK_CHECK_INT(start(&geometry, 4, 75), ESK_OK);
+    for (uint32_t key = 0; found < EQUAL; key++) {
+        uint32_t hash = esk_kv_hash_begin(0);
+        hash = esk_kv_hash_add(hash, (const uint8_t *)&key, sizeof key);
+        hash = esk_kv_hash_end(kv, hash);
+        if (found == 0 || hash == wanted) {
+            wanted = hash;
+            equal[found++] = key;
+        }
+    }
+    for (uint32_t round = 0; round < 200; round++) {
+        uint32_t key = equal[round * 7 % EQUAL];
+        uint8_t value[VALUE];
+        if (round % 5 == 4) {
+            int status = esk_kv_delete(kv, &key, sizeof key);
+            ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
+            ESK_CHECK_INT(
+                esk_kv_get(kv, &key, sizeof key, value, VALUE, NULL, NULL),
+                ESK_NOT_FOUND);
+        } else {
+            ESK_CHECK_INT(put(key, (uint8_t)key, VALUE), ESK_OK);
+        }
+        if (round % 20 == 19) {
+            esk_kv_close(kv);
+            ESK_CHECK_INT(reopen(KEYS), ESK_OK);
+        }
+        for (uint32_t i = 0; i < EQUAL; i++) {
+            int status = esk_kv_get(kv, &equal[i], sizeof equal[i], value,
+                                    VALUE, NULL, NULL);
+            ESK_CHECK(status == ESK_NOT_FOUND ||
+                      (status == ESK_OK && value[0] == (uint8_t)equal[i] &&
+                       value[VALUE - 1] == (uint8_t)equal[i]));
+        }
+    }
+}
+
+ESK_TEST(wrong_arguments_change_nothing) {
+    static const struct esk_geometry geometry = ESK_NOR(12, 16, 256);
+    static uint8_t value[8192];
+    uint8_t key[255] = {1};
+    uint32_t bytes = 0;
+    ESK_CHECK_INT(start(&geometry, 4, 75), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put(kv, key, 0, value, 1, ESK_KV_BYTES),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put(kv, key, 254, value, 1, ESK_KV_BYTES),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put(kv, key, 253, value, 1, ESK_KV_BYTES), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put(kv, key, 1, value, 1, 6), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put(kv, key, 1, value, 1, ESK_KV_DELETED),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put(kv, key, 1, value, 9, ESK_KV_UNSIGNED),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put(kv, key, 1, value, 1, ESK_KV_UNSIGNED),
+                  ESK_E_INVALID); /* a zero at its end */
+    ESK_CHECK_INT(esk_kv_put(kv, key, 1, value, 3, ESK_KV_FLOAT),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put(kv, key, 1, value, sizeof value, ESK_KV_BYTES),
+                  ESK_E_LIMIT);
+    ESK_CHECK_INT(esk_kv_delete(kv, key, 1), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_kv_get(kv, key, 253, NULL, 0, &bytes, NULL), ESK_OK);
+    ESK_CHECK_INT(bytes, 1);
+    struct esk_kv_stats stats;
+    esk_kv_stats(kv, &stats);
+    ESK_CHECK_INT(stats.keys, 1);
+    struct esk_kv *closed = kv;
+    esk_kv_close(kv);
+    ESK_CHECK_INT(esk_kv_put(closed, key, 1, value, 1, 0), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_sync(closed), ESK_E_INVALID);
+    esk_kv_close(NULL);
+    ESK_CHECK_INT(reopen(1), ESK_OK);
+    ESK_CHECK_INT(put(5, 5, 5), ESK_FULL); /* a second key */
+    esk_kv_close(kv);
+    ESK_CHECK_INT(reopen(2), ESK_OK);
+    ESK_CHECK_INT(put(5, 5, 5), ESK_OK);
+    esk_kv_close(kv);
+    ESK_CHECK_INT(reopen(1), ESK_E_LIMIT);
+    ESK_CHECK(kv == NULL);
+    ESK_CHECK_INT(reopen(0), ESK_E_INVALID);
+}
+
+ESK_TEST(typed_values_keep_their_type) {
+    static const struct esk_geometry geometry = ESK_NOR(12, 16, 256);
+    static const int32_t numbers[] = {0,    1,         -1,       255,
+                                      -256, INT32_MAX, INT32_MIN};
+    uint32_t u = 7;
+    int32_t i = 7;
+    float f = 7;
+    bool b = true;
+    char text[6] = "seven";
+    ESK_CHECK_INT(start(&geometry, 4, 75), ESK_OK);
+    ESK_CHECK_INT(esk_kv_get_u32(kv, "u", &u), ESK_NOT_FOUND);
+    ESK_CHECK_INT(u, 7);
+    for (unsigned n = 0; n < sizeof numbers / sizeof numbers[0]; n++) {
+        ESK_CHECK_INT(esk_kv_put_i32(kv, "i", numbers[n]), ESK_OK);
+        ESK_CHECK_INT(esk_kv_get_i32(kv, "i", &i), ESK_OK);
+        ESK_CHECK_INT(i, numbers[n]);
+        ESK_CHECK_INT(esk_kv_put_u32(kv, "u", (uint32_t)numbers[n]), ESK_OK);
+        ESK_CHECK_INT(esk_kv_get_u32(kv, "u", &u), ESK_OK);
+        ESK_CHECK_INT(u, (uint32_t)numbers[n]);
+    }
+    ESK_CHECK_INT(esk_kv_put_f32(kv, "f", -2.5f), ESK_OK);
+    ESK_CHECK_INT(esk_kv_get_f32(kv, "f", &f), ESK_OK);
+    ESK_CHECK(f == -2.5f);
+    ESK_CHECK_INT(esk_kv_put_bool(kv, "b", false), ESK_OK);
+    ESK_CHECK_INT(esk_kv_get_bool(kv, "b", &b), ESK_OK);
+    ESK_CHECK(!b);
+    ESK_CHECK_INT(esk_kv_put_text(kv, "t", "esker"), ESK_OK);
+    ESK_CHECK_INT(esk_kv_get_text(kv, "t", text, 5), ESK_E_SCHEMA);
+    ESK_CHECK_TEXT(text, "seven");
+    ESK_CHECK_INT(esk_kv_get_text(kv, "t", text, 6), ESK_OK);
+    ESK_CHECK_TEXT(text, "esker");
+    ESK_CHECK_INT(esk_kv_get_u32(kv, "t", &u), ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_kv_get_text(kv, "u", text, 6), ESK_E_SCHEMA);
+    ESK_CHECK_INT(esk_kv_get_u32(kv, "", &u), ESK_E_INVALID);
+}
+
+ESK_TEST_MAIN()
