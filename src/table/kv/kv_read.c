@@ -88,6 +88,12 @@ int esk_kv_bytes_at(struct esk_kv *kv, struct esk_kv_place *place,
             continue;
         }
         if (place->offset == 0) {
+            if (view.count > view.start &&
+                view_stream(&view, view.count) == place->stream) {
+                /* A copy of the page before, whose transfer seemed to fail. */
+                place->position++;
+                continue;
+            }
             place->offset = view.start;
         }
         if (view_stream(&view, place->offset) != place->stream) {
