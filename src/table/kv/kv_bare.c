@@ -48,11 +48,16 @@ static void head_make(const struct esk_geometry *geometry,
 static int head_read(struct esk_volume *volume, const uint8_t *head,
                      struct esk_kv_entry *entry) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    volume->checksum = head[ESK_KV_HEAD_CHECKSUM];
+    entry->seed = esk_load_u32(head + ESK_KV_HEAD_SEED);
+    entry->options.flags = head[ESK_KV_HEAD_OPTIONS];
+    entry->options.live_percent = head[ESK_KV_HEAD_OPTIONS + 1];
     if (esk_load_u16(head + ESK_KV_HEAD_VERSION) != BARE_VERSION) {
         return ESK_E_VERSION;
     }
     if (esk_load_u16(head + ESK_KV_HEAD_INCOMPATIBLE) != 0 ||
-        head[ESK_KV_HEAD_CHECKSUM] > ESK_CHECKSUM_NONE) {
+        volume->checksum > ESK_CHECKSUM_NONE) {
+        volume->checksum = ESK_CHECKSUM_NONE;
         return ESK_E_UNSUPPORTED;
     }
     if (head[ESK_KV_HEAD_ERASED_VALUE] != geometry->erased_value ||
@@ -65,10 +70,6 @@ static int head_read(struct esk_volume *volume, const uint8_t *head,
         (volume->flags & ESK_MOUNT_READ_ONLY) == 0) {
         return ESK_E_READ_ONLY;
     }
-    volume->checksum = head[ESK_KV_HEAD_CHECKSUM];
-    entry->seed = esk_load_u32(head + ESK_KV_HEAD_SEED);
-    entry->options.flags = head[ESK_KV_HEAD_OPTIONS];
-    entry->options.live_percent = head[ESK_KV_HEAD_OPTIONS + 1];
     return esk_kv_options_check(&entry->options);
 }
 
@@ -129,21 +130,27 @@ static int page_look(struct search *search, esk_page_id id) {
         esk_bytes_are(bytes, PROBE_BYTES, geometry->erased_value)) {
         return ESK_NOT_FOUND;
     }
-    uint8_t *head = bytes + ESK_ENVELOPE_BYTES;
-    if (status != ESK_OK || !esk_bytes_equal(head, magic, sizeof magic)) {
-        search->has_other =
-            search->has_other || !is_first_torn(search, id, bytes);
-        return ESK_NOT_FOUND;
+    bool other = status != ESK_OK || !is_first_torn(search, id, bytes);
+    bool has_head =
+        status == ESK_OK &&
+        esk_bytes_equal(bytes + ESK_ENVELOPE_BYTES, magic, sizeof magic);
+    if (has_head) {
+        int refused =
+            head_read(volume, bytes + ESK_ENVELOPE_BYTES, search->entry);
+        ring.region.envelope.seed = search->entry->seed;
+        ring.region.envelope.checksum = volume->checksum;
+        status =
+            esk_region_read(&ring.region, id, ESK_SEQUENCE_ANY, bytes, true);
+        if (status == ESK_OK || status == ESK_E_IO) {
+            return status == ESK_OK ? refused : status;
+        }
+        if (other && refused != ESK_OK) {
+            return refused; /* as if written with other pages, or newer */
+        }
     }
-    search->has_head = true;
-    ESK_TRY(head_read(volume, head, search->entry));
-    ring.region.envelope.seed = search->entry->seed;
-    ring.region.envelope.checksum = volume->checksum;
-    status = esk_region_read(&ring.region, id, ESK_SEQUENCE_ANY, bytes, true);
-    if (status == ESK_OK && (esk_page_aux(bytes) & ESK_KV_AUX_HEAD) != 0) {
-        return ESK_OK;
-    }
-    return status == ESK_E_IO ? status : ESK_NOT_FOUND;
+    search->has_head = search->has_head || has_head;
+    search->has_other = search->has_other || other;
+    return ESK_NOT_FOUND;
 }
 
 /// Finds a head: in the first page of a block, then in the second ones, and so
@@ -165,10 +172,10 @@ static int head_find(struct search *search) {
     if (refused != ESK_NOT_FOUND) {
         return refused;
     }
-    if (search->has_head) {
-        return ESK_E_CORRUPT;
+    if (!search->has_other) {
+        return ESK_NOT_FOUND;
     }
-    return search->has_other ? ESK_E_FOREIGN : ESK_NOT_FOUND;
+    return search->has_head ? ESK_E_CORRUPT : ESK_E_FOREIGN;
 }
 
 int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
