@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Damage in a kv table's log: every byte of it with a changed bit, every run of
-/// pages zeroed, blank or random. What was synced is returned, or its loss is
-/// told; and the table can be written again.
+/// Damage in a kv table's log: every byte of it with a changed bit, every run
+/// of pages zeroed, blank or random. What was synced is returned, or its loss
+/// is told; and the table can be written again.
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
 

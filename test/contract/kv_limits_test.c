@@ -244,4 +244,108 @@ ESK_TEST(typed_values_keep_their_type) {
     ESK_CHECK_INT(esk_kv_get_u32(kv, "", &u), ESK_E_INVALID);
 }
 
+ESK_TEST(values_of_several_pages_are_kept) {
+    static const struct esk_geometry geometry = ESK_NOR(20, 16, 512);
+    static uint8_t value[6000];
+    static uint8_t found[6000];
+    static const uint16_t lengths[] = {2046, 2047, 2048, 5000, 6000, 10, 3000};
+    uint32_t bytes = 0;
+    struct esk_kv_stats stats;
+    ESK_CHECK_INT(start(&geometry, 12, 75), ESK_OK);
+    for (uint32_t i = 0; i < 70; i++) {
+        uint16_t length = lengths[i % 7];
+        memset(value, (int)i, sizeof value);
+        ESK_CONTEXT("put %lu", (unsigned long)i);
+        ESK_CHECK_INT(esk_kv_put(kv, "k", 1, value, length, ESK_KV_BYTES),
+                      ESK_OK);
+        ESK_CHECK_INT(put(i, 1, VALUE), ESK_OK);
+        esk_kv_stats(kv, &stats);
+        uint32_t live = stats.live_bytes;
+        if (i % 3 == 0) {
+            esk_kv_close(kv);
+            ESK_CHECK_INT(reopen(KEYS), ESK_OK);
+        }
+        ESK_CHECK_INT(esk_kv_get(kv, "k", 1, found, sizeof found, &bytes, NULL),
+                      ESK_OK);
+        ESK_CHECK_INT(bytes, length);
+        ESK_CHECK(memcmp(value, found, length) == 0);
+        esk_kv_stats(kv, &stats);
+        ESK_CHECK_INT(stats.live_bytes, live);
+    }
+    ESK_CHECK_INT(esk_kv_delete(kv, "k", 1), ESK_OK);
+}
+
+/// The first page of a value is there, and the second is damaged.
+ESK_TEST(a_value_that_is_damaged_is_not_returned) {
+    static const struct esk_geometry geometry = ESK_NAND(20, 16, 256);
+    static uint8_t value[900];
+    struct esk_kv_place place;
+    uint32_t slot = 0;
+    struct esk_kv_record record;
+    ESK_CHECK_INT(start(&geometry, 8, 75), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put_u32(kv, "before", 1), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put(kv, "k", 1, value, sizeof value, ESK_KV_BYTES),
+                  ESK_OK);
+    ESK_CHECK_INT(put(1, 1, VALUE), ESK_OK);
+    ESK_CHECK_INT(esk_kv_find(kv, (const uint8_t *)"k", 1, &slot, &record),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_place(kv, esk_kv_slot_address(kv, slot), &place),
+                  ESK_OK);
+    esk_page_id page = esk_ring_page(&kv->log, place.position);
+    ESK_CHECK_INT(esk_sim_flip(sim, page + 1, 500), ESK_OK);
+    kv->frame_at = ESK_KV_NOWHERE;
+    ESK_CHECK_INT(esk_kv_get(kv, "k", 1, value, 10, NULL, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_kv_get(kv, "k", 1, value, sizeof value, NULL, NULL),
+                  ESK_E_CORRUPT);
+    /* A page that is damaged while it is read. */
+    ESK_CHECK_INT(esk_sim_flip_random(sim, page, 90), ESK_OK);
+    kv->frame_at = ESK_KV_NOWHERE;
+    ESK_CHECK_INT(esk_kv_take(kv, &place, value, 5), ESK_E_CORRUPT);
+    ESK_CHECK_INT(esk_kv_put(kv, "k", 1, "new", 3, ESK_KV_TEXT), ESK_OK);
+    ESK_CHECK_INT(esk_kv_get(kv, "k", 1, value, 10, NULL, NULL), ESK_OK);
+}
+
+/// The page that says that a key is gone is lost, so the table has a key more
+/// than the memory has room for.
+ESK_TEST(a_key_too_many_because_of_damage_is_given_up) {
+    static const struct esk_geometry geometry = ESK_NAND(20, 16, 256);
+    struct esk_kv_stats stats;
+    uint32_t key = 1;
+    ESK_CHECK_INT(start(&geometry, 8, 75), ESK_OK);
+    ESK_CHECK_INT(put(1, 1, VALUE), ESK_OK);
+    ESK_CHECK_INT(put(2, 1, VALUE), ESK_OK);
+    ESK_CHECK_INT(esk_kv_delete(kv, &key, sizeof key), ESK_OK);
+    ESK_CHECK_INT(esk_kv_sync(kv), ESK_OK);
+    esk_page_id page = esk_ring_page(&kv->log, kv->log.head - 1);
+    ESK_CHECK_INT(put(3, 1, VALUE), ESK_OK);
+    esk_kv_close(kv);
+    ESK_CHECK_INT(esk_sim_flip_random(sim, page, 90), ESK_OK);
+    ESK_CHECK_INT(reopen(2), ESK_OK);
+    esk_kv_stats(kv, &stats);
+    ESK_CHECK_INT(stats.keys, 2);
+    ESK_CHECK_INT(stats.pages_lost, 1);
+    ESK_CHECK_INT(stats.records_lost, 1);
+}
+
+/// As if 256 other keys had all the hashes that a key can get.
+ESK_TEST(a_key_without_a_free_salt_is_refused) {
+    static const struct esk_geometry geometry = ESK_NOR(12, 16, 256);
+    uint32_t slot = 0;
+    uint32_t key = 7;
+    ESK_CHECK_INT(start(&geometry, 4, 75), ESK_OK);
+    ESK_CHECK_INT(put(1, 1, VALUE), ESK_OK);
+    uint32_t address = kv->record_at;
+    for (uint16_t salt = 0; salt <= UINT8_MAX; salt++) {
+        uint32_t hash = esk_kv_hash_begin((uint8_t)salt);
+        hash = esk_kv_hash_add(hash, (const uint8_t *)&key, sizeof key);
+        hash = esk_kv_hash_end(kv, hash);
+        if (!esk_kv_slot_find(kv, hash, &slot)) {
+            esk_kv_slot_set(kv, slot, hash, address);
+        }
+    }
+    ESK_CHECK_INT(put(key, 2, VALUE), ESK_E_LIMIT);
+    ESK_CHECK_INT(esk_kv_get(kv, &key, sizeof key, NULL, 0, NULL, NULL),
+                  ESK_E_LIMIT);
+}
+
 ESK_TEST_MAIN()

@@ -188,19 +188,20 @@ static int copies_erase(struct esk_kv *kv) {
     bool is_begun = begun != 0 || kv->used > 0;
     uint32_t copies = ring->head - (is_begun ? begun : block);
     uint32_t end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
-    if (ring->head < block || copies < end) {
-        return ESK_FULL;
-    }
-    ring->tail = end - block; /* nothing of it is erased yet */
-    for (uint32_t position = ring->tail; position < end; position++) {
-        originals_take(kv, position, copies);
-    }
-    for (uint32_t slot = 0; slot < kv->slot_count; slot++) {
-        uint32_t address = esk_kv_slot_address(kv, slot);
-        if (address != ESK_KV_NOWHERE &&
-            esk_kv_position(kv, address) >= copies) {
-            return ESK_FULL;
+    bool is_known = ring->head >= block && copies >= end;
+    if (is_known) {
+        ring->tail = end - block; /* nothing of it is erased yet */
+        for (uint32_t at = ring->tail; at < end; at++) {
+            originals_take(kv, at, copies);
         }
+    }
+    for (uint32_t slot = 0; slot < kv->slot_count && is_known; slot++) {
+        uint32_t address = esk_kv_slot_address(kv, slot);
+        is_known =
+            address == ESK_KV_NOWHERE || esk_kv_position(kv, address) < copies;
+    }
+    if (!is_known) {
+        return ESK_FULL;
     }
     esk_kv_page_forget(kv);
     kv->frame_at = ESK_KV_NOWHERE;
@@ -239,16 +240,14 @@ int esk_kv_room(struct esk_kv *kv, uint32_t bytes) {
     uint32_t block = esk_volume_geometry(kv->table.volume)->block_pages;
     uint32_t pages = esk_ring_pages(ring);
     uint32_t taken = 0;
-    if (pages >= EARLY_BLOCKS * block) {
-        while (taken < PAGES_A_CALL && is_worth(kv) &&
-               !esk_ring_has_room(ring, pages_wanted(kv, bytes, 2))) {
-            int status = page_collect(kv);
-            if (status == ESK_FULL) {
-                break;
-            }
-            ESK_TRY(status);
-            taken++;
-        }
+    int early = pages >= EARLY_BLOCKS * block ? ESK_OK : ESK_FULL;
+    while (early == ESK_OK && taken < PAGES_A_CALL && is_worth(kv) &&
+           !esk_ring_has_room(ring, pages_wanted(kv, bytes, 2))) {
+        early = page_collect(kv);
+        taken++;
+    }
+    if (early != ESK_OK && early != ESK_FULL) {
+        return early;
     }
     bool is_first = true;
     while (!esk_ring_has_room(ring, pages_wanted(kv, bytes, 1))) {
