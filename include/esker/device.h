@@ -58,7 +58,7 @@ enum esk_medium_flags {
 
 /// The shape of a medium. Stored in the superblock and checked at mount.
 struct esk_geometry {
-    uint32_t block_count;   ///< blocks, 4 .. 2^32 / block_pages
+    uint32_t block_count;   ///< blocks, 3 .. 2^32 / block_pages
     uint16_t block_pages;   ///< pages a block, 1 .. 4096
     uint16_t page_bytes;    ///< bytes a page, 128 .. 16384, a multiple of 8
     uint16_t spare_bytes;   ///< spare area a page; EskerDB does not use it

@@ -108,7 +108,7 @@ ESK_TEST(arduino_file_refuses_geometries_that_do_not_fit) {
         uint16_t page_bytes;
         uint16_t block_pages;
     } wrong[] = {
-        {0, 0, 0},          {BYTES + PAGE, 0, 0}, {3 * BLOCK, 0, 0},
+        {0, 0, 0},          {BYTES + PAGE, 0, 0}, {2 * BLOCK, 0, 0},
         {BYTES, 100, 16},   {BYTES, 32768, 1},    {BYTES, 384, 16},
         {BYTES, 512, 8192},
     };

@@ -174,7 +174,7 @@ ESK_TEST(zephyr_flash_area_refuses_areas_that_are_not_of_equal_sectors) {
         {{{64, 4 * KB}}, 4 * KB, 63 * KB, ESK_E_GEOMETRY},
         {{{64, 4 * KB}}, 128 * KB, 256 * KB, ESK_E_GEOMETRY},
         {{{64, 4 * KB}}, 512 * KB, 64 * KB, ESK_E_GEOMETRY},
-        {{{64, 4 * KB}}, 0, 12 * KB, ESK_E_GEOMETRY},
+        {{{64, 4 * KB}}, 0, 8 * KB, ESK_E_GEOMETRY},
         {{{64, 4 * KB}}, 0, 0, ESK_E_GEOMETRY},
         {{{4, 1024 * KB}}, 0, 4096 * KB, ESK_OK},
         {{{4, 2048 * KB}}, 0, 8192 * KB, ESK_E_GEOMETRY},

@@ -35,7 +35,7 @@ static const struct esk_geometry bad[] = {
      .block_pages = 4097,
      .page_bytes = 128,
      .program_bytes = 1},
-    {.block_count = 3, .block_pages = 1, .page_bytes = 128, .program_bytes = 1},
+    {.block_count = 2, .block_pages = 1, .page_bytes = 128, .program_bytes = 1},
     {.block_count = UINT32_MAX / 4096 + 1,
      .block_pages = 4096,
      .page_bytes = 128,

@@ -98,7 +98,7 @@ static const struct esk_geometry geometries_refused[] = {
     GEOMETRY(120, 8, 16392, 1),    GEOMETRY(120, 8, 65535, 1),
     GEOMETRY(120, 0, 256, 1),      GEOMETRY(120, 4097, 256, 1),
     GEOMETRY(120, 65535, 256, 1),  GEOMETRY(0, 8, 256, 1),
-    GEOMETRY(1, 8, 256, 1),        GEOMETRY(3, 8, 256, 1),
+    GEOMETRY(1, 8, 256, 1),        GEOMETRY(2, 8, 256, 1),
     GEOMETRY(1u << 29, 8, 256, 1), GEOMETRY(UINT32_MAX, 2, 256, 1),
     GEOMETRY(120, 8, 256, 0),      GEOMETRY(120, 8, 256, 3),
     GEOMETRY(120, 8, 256, 512),    GEOMETRY(120, 8, 256, 65535),
@@ -127,6 +127,20 @@ ESK_TEST(volume_refuses_a_geometry_that_cannot_be) {
         tables_open();
         tables_work();
     }
+}
+
+/// Three blocks are enough for a bare kv store.
+ESK_TEST(volume_refuses_three_blocks) {
+    static const struct esk_geometry three = GEOMETRY(3, 8, 256, 1);
+    struct esk_volume volume;
+    struct esk_device *device = &misuse_ram.device;
+    start();
+    device->geometry = three;
+    MISUSE(esk_geometry_check(&device->geometry), ESK_OK);
+    MISUSE(esk_volume_format(device, &misuse_config, MISUSE_ARENA),
+           ESK_E_NO_SPACE);
+    MISUSE(esk_volume_mount(&volume, device, 0, MISUSE_ARENA), ESK_E_FOREIGN);
+    device->geometry = misuse_nor;
 }
 
 ESK_TEST(volume_takes_pages_that_are_no_power_of_two) {
