@@ -210,6 +210,65 @@ ESK_TEST(arena_constants_of_a_tree_are_what_its_open_takes) {
     }
 }
 
+/// The least arena with which `open` succeeds, found from `bytes` down.
+static uint32_t least_arena(int (*open)(uint32_t blocks, uint32_t keys,
+                                        uint32_t bytes),
+                            uint32_t blocks, uint32_t keys, uint32_t bytes) {
+    while (open(blocks, keys, bytes - 8) == ESK_OK) {
+        bytes -= 8;
+    }
+    ESK_CHECK_INT(open(blocks, keys, bytes - 8), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(open(blocks, keys, bytes), ESK_OK);
+    return bytes;
+}
+
+static int kv_open(uint32_t blocks, uint32_t keys, uint32_t bytes) {
+    const struct esk_kv_config open = {.keys = keys};
+    struct esk_kv *kv = NULL;
+    (void)blocks;
+    ESK_CHECK_INT(esk_volume_arena_set(&volume, arena, bytes), ESK_OK);
+    int status = esk_kv_open(&kv, &volume, "kv", &open);
+    esk_kv_close(kv);
+    return status;
+}
+
+static int kv_open_bare(uint32_t blocks, uint32_t keys, uint32_t bytes) {
+    static const struct esk_kv_bare bare = {.id = 4};
+    const struct esk_kv_config open = {.keys = keys};
+    struct esk_volume device;
+    struct esk_device part = ram.device;
+    struct esk_kv *kv = NULL;
+    part.geometry.block_count = blocks;
+    int status =
+        esk_kv_open_bare(&kv, &device, &part, 0, &bare, &open, arena, bytes);
+    esk_kv_close(kv);
+    return status;
+}
+
+ESK_TEST(arena_constants_of_a_kv_table_are_what_its_open_takes) {
+    static const uint32_t blocks[] = {4, 20, 60, 130};
+    static const uint32_t keys[] = {1, 60, 800};
+    for (unsigned i = 0; i < 4 * 3 * 2; i++) {
+        uint16_t page = i % 2 == 0 ? 512 : PAGE_BYTES_MAX;
+        uint32_t count = blocks[i / 2 % 4];
+        uint32_t most = keys[i / 8];
+        uint32_t region = count * BLOCK_PAGES * page;
+        const struct esk_kv_spec spec = {.name = "kv", .blocks = count};
+        ESK_CONTEXT("pages of %u, %lu blocks, %lu keys", page,
+                    (unsigned long)count, (unsigned long)most);
+        start(page, 0, sizeof arena);
+        ESK_CHECK_INT(esk_kv_create(&volume, &spec, NULL), ESK_OK);
+        uint32_t bytes = ESK_KV_ARENA_BYTES(page, most, region);
+        fits(bytes, least_arena(kv_open, count, most, bytes), 0);
+        if (count <= 64) {
+            start(page, 0, sizeof arena);
+            memset(chip, 0xFF, sizeof chip);
+            bytes = ESK_KV_BARE_ARENA_BYTES(page, most, region);
+            fits(bytes, least_arena(kv_open_bare, count, most, bytes), 0);
+        }
+    }
+}
+
 ESK_TEST(arena_is_free_from_the_last_open_table_on) {
     const struct esk_series_spec specs[] = {
         spec_of("a", 2, 0), spec_of("b", 2, 0), spec_of("c", 2, 0)};
