@@ -17,9 +17,9 @@ int short_logger(const struct esk_device *flash, uint32_t time);
 
 /// Opens the settings.
 int short_settings_start(const struct esk_device *flash);
-/// The value of a name of 12 bytes; `otherwise` if it was never set.
-uint32_t short_setting(const char name[12], uint32_t otherwise);
+/// The value of a name; `otherwise` if it was never set.
+uint32_t short_setting(const char *name, uint32_t otherwise);
 /// Sets it durably.
-int short_setting_set(const char name[12], uint32_t value);
+int short_setting_set(const char *name, uint32_t value);
 
 #endif
