@@ -38,12 +38,11 @@ static int run(void) {
     uint32_t boots = 0;
     ESK_TRY(esk_volume_mount(&volume, &device, 0, arena, sizeof arena));
     ESK_TRY(esk_kv_open(&kv, &volume, "set", &config));
-    int status = esk_kv_get(kv, "boots", 5, &boots, sizeof boots, NULL, NULL);
+    int status = esk_kv_get_u32(kv, "boots", &boots);
     if (status != ESK_OK && status != ESK_NOT_FOUND) {
         return status;
     }
-    boots++;
-    ESK_TRY(esk_kv_put(kv, "boots", 5, &boots, sizeof boots, ESK_KV_UNSIGNED));
+    ESK_TRY(esk_kv_put_u32(kv, "boots", boots + 1));
     return esk_kv_sync(kv);
 }
 
