@@ -246,12 +246,13 @@ static int kv_open_bare(uint32_t blocks, uint32_t keys, uint32_t bytes) {
 }
 
 ESK_TEST(arena_constants_of_a_kv_table_are_what_its_open_takes) {
-    static const uint32_t blocks[] = {4, 20, 60, 130};
+    static const uint32_t blocks[] = {4, 20, 62, 130};
     static const uint32_t keys[] = {1, 60, 800};
-    for (unsigned i = 0; i < 4 * 3 * 2; i++) {
-        uint16_t page = i % 2 == 0 ? 512 : PAGE_BYTES_MAX;
-        uint32_t count = blocks[i / 2 % 4];
-        uint32_t most = keys[i / 8];
+    static const uint16_t pages[] = {512, 528, PAGE_BYTES_MAX};
+    for (unsigned i = 0; i < 4 * 3 * 3; i++) {
+        uint16_t page = pages[i % 3];
+        uint32_t count = blocks[i / 3 % 4];
+        uint32_t most = keys[i / 12];
         uint32_t region = count * BLOCK_PAGES * page;
         const struct esk_kv_spec spec = {.name = "kv", .blocks = count};
         ESK_CONTEXT("pages of %u, %lu blocks, %lu keys", page,

@@ -62,6 +62,34 @@ ESK_TEST(a_kv_specification_that_cannot_be_stored_is_refused) {
     ESK_CHECK_INT(esk_kv_create(&volume, &cases[0].spec, NULL), ESK_E_SCHEMA);
 }
 
+/// Addresses in a table have 32 bits.
+ESK_TEST(a_kv_table_takes_less_than_4_gib) {
+    static const struct esk_geometry large = ESK_NAND(8256, 32, 16384);
+    static const struct esk_volume_config format = {.uuid = {1}};
+    static uint64_t memory[32768];
+    struct esk_kv_spec spec = {.name = "kv", .blocks = 8192};
+    struct esk_fault fault;
+    struct esk_space space;
+    sim_make(&large);
+    ESK_CHECK_INT(
+        esk_volume_format(esk_sim_device(sim), &format, memory, sizeof memory),
+        ESK_OK);
+    ESK_CHECK_INT(esk_volume_mount(&volume, esk_sim_device(sim), 0, memory,
+                                   sizeof memory),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_create(&volume, &spec, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_REGION);
+    ESK_CHECK_INT(fault.wanted, 8191);
+    spec.blocks = 0;
+    ESK_CHECK_INT(esk_kv_open_or_create(&kv, &volume, &spec, &config, NULL),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_space(kv, &space), ESK_OK);
+    ESK_CHECK_INT(space.pages, 8191 * 32);
+    ESK_CHECK_INT(esk_kv_put_u32(kv, "a", 1), ESK_OK);
+    esk_kv_close(kv);
+    ESK_CHECK_INT(esk_volume_unmount(&volume), ESK_OK);
+}
+
 ESK_TEST(a_kv_table_is_opened_or_created) {
     static const struct esk_kv_spec spec = {.name = "set", .blocks = 4};
     struct esk_fault fault;

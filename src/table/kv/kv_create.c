@@ -58,6 +58,13 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
     ESK_TRY(esk_catalog_place(volume, blocks, &info.block[ESK_REGION_DATA],
                               fault, page));
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t most = UINT32_MAX / geometry->page_bytes / geometry->block_pages;
+    if (*blocks > most && spec->blocks != 0) {
+        fault->kind = ESK_FAULT_REGION;
+        fault->wanted = most;
+        return ESK_E_SCHEMA;
+    }
+    *blocks = *blocks < most ? *blocks : most;
     uint8_t percent = spec->live_percent != 0 ? spec->live_percent
                                               : (uint8_t)ESK_KV_LIVE_DEFAULT;
     uint32_t least = ESK_KV_BLOCKS_MIN;
@@ -71,7 +78,7 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
         return ESK_E_NO_SPACE;
     }
     uint32_t pages = *blocks * geometry->block_pages;
-    bool is_wide = pages >= ESK_KV_WIDE_BYTES / geometry->page_bytes;
+    bool is_wide = pages > (ESK_KV_WIDE_BYTES - 1u) / geometry->page_bytes;
     const uint8_t options[] = {is_wide ? ESK_OPTION_KV_WIDE : 0,
                                spec->live_percent != 0
                                    ? spec->live_percent

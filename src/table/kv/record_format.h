@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Bytes of a kv table's log; FORMAT.md, "Log page of a kv table".
+/// Bytes of a kv table's log; FORMAT.md, "Kv tables".
 #ifndef ESK_TABLE_KV_RECORD_FORMAT_H
 #define ESK_TABLE_KV_RECORD_FORMAT_H
 
