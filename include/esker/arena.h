@@ -147,7 +147,7 @@
 /// keys          config.keys
 /// region_bytes  of the table's blocks
 #define ESK_KV_ARENA_BYTES(page_bytes, keys, region_bytes)                     \
-    ESK_ARENA_ROUND(ESK_ARENA_PIECE(ESK_BY_POINTER(192, 228, 304)) +           \
+    ESK_ARENA_ROUND(ESK_ARENA_PIECE(ESK_BY_POINTER(200, 236, 312)) +           \
                     ESK_ARENA_PIECE(page_bytes) +                              \
                     ESK_ARENA_PIECE(page_bytes) +                              \
                     ESK_ARENA_PIECE(((keys) + (keys) / 8u + 1u) *              \

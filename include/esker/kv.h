@@ -147,13 +147,15 @@ int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
 /// Returns   ESK_OK; ESK_FULL: the table has config.keys keys, or its newest
 ///           records take all that they may (a value that is not longer than
 ///           the one before it always goes, and so does a delete);
-///           ESK_E_LIMIT: the record does not fit a block; ESK_E_INVALID: the
+///           ESK_E_LIMIT: the record does not fit a block, or 256 keys have
+///           all hashes that the key can get; ESK_E_INVALID: the
 ///           key, or a type's length; ESK_E_READ_ONLY; ESK_E_WORN;
 ///           ESK_E_CORRUPT; ESK_E_IO. Nothing was stored then.
 /// Costs     1 page read if the key is there; for each page that it fills 1
 ///           program, or 2 of a page that was synced before. The collector:
-///           up to 4 pages of the log are read and moved; where the table has
-///           less than 8 blocks, all pages of one block at a time.
+///           mostly up to 4 pages of the log are read and moved; where the
+///           table has less than 8 blocks or little room, whole blocks, at
+///           most each once. An erase for each block that the log goes on to.
 int esk_kv_put(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                const void *value, uint32_t bytes, uint8_t type);
 

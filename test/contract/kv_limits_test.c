@@ -9,7 +9,9 @@
 #include "port/sim/sim.h"
 #include "table/kv/kv.h"
 
-enum { VALUE = 40, KEYS = 2000, CHANGES = 600, EQUAL = 24 };
+enum { VALUE = 40, KEYS = 2000, CHANGES = 600, EQUAL = 24, LONG = 4000 };
+
+static uint32_t value_bytes = VALUE;
 
 static struct esk_sim *sim;
 static struct esk_volume volume;
@@ -45,8 +47,8 @@ static int start(const struct esk_geometry *geometry, uint32_t blocks,
 }
 
 static int put(uint32_t key, uint8_t byte, uint32_t bytes) {
-    uint8_t value[VALUE * 2];
-    memset(value, byte, sizeof value);
+    static uint8_t value[LONG];
+    memset(value, byte, bytes);
     ESK_TRY(esk_kv_put(kv, &key, sizeof key, value, bytes, ESK_KV_BYTES));
     return esk_kv_sync(kv);
 }
@@ -56,7 +58,7 @@ static uint32_t fill(void) {
     uint32_t keys = 0;
     int status = ESK_OK;
     while (status == ESK_OK) {
-        status = put(keys, 1, VALUE);
+        status = put(keys, 1, value_bytes);
         keys += status == ESK_OK ? 1 : 0;
     }
     ESK_CHECK_INT(status, ESK_FULL);
@@ -68,20 +70,21 @@ static void full_table_check(void) {
     uint32_t keys = fill();
     uint16_t steps = 1;
     uint32_t work = 0;
+    ESK_CHECK(keys > 0);
     for (uint32_t i = 0; i < CHANGES; i++) {
-        ESK_CHECK_INT(put(i % keys, (uint8_t)i, VALUE), ESK_OK);
+        ESK_CHECK_INT(put(i % keys, (uint8_t)i, value_bytes), ESK_OK);
     }
     while (steps != 0) {
         ESK_CHECK_INT(esk_volume_step(&volume, 1, &steps), ESK_OK);
         ESK_CHECK(work++ < 4096); /* steps end */
     }
-    ESK_CHECK_INT(put(0, 3, VALUE - 1), ESK_OK);
+    ESK_CHECK_INT(put(0, 3, value_bytes - 1), ESK_OK);
     for (uint32_t key = 1; key < keys; key++) {
         ESK_CHECK_INT(esk_kv_delete(kv, &key, sizeof key), ESK_OK);
         ESK_CHECK_INT(esk_kv_sync(kv), ESK_OK);
     }
     for (uint32_t key = 1; key < keys; key++) {
-        ESK_CHECK_INT(put(key, 4, VALUE), ESK_OK);
+        ESK_CHECK_INT(put(key, 4, value_bytes), ESK_OK);
     }
     struct esk_kv_report report;
     ESK_CHECK_INT(esk_kv_check(kv, &report), ESK_OK);
@@ -109,6 +112,29 @@ ESK_TEST(a_full_kv_table_takes_changes_that_need_no_more_room) {
         }
         ESK_CHECK(made > 10);
     }
+}
+
+/// A record that does not fit the rest of a block leaves it.
+ESK_TEST(a_full_kv_table_of_long_values_takes_them_too) {
+    static const struct esk_geometry media[] = {
+        ESK_NOR(40, 16, 256), ESK_NAND(40, 8, 512), ESK_CARD(40, 8, 512)};
+    static const uint16_t lengths[] = {200,  500,  1000, 1250, 1300,
+                                       1500, 1900, 2000, 2100, 2500};
+    unsigned made = 0;
+    for (unsigned i = 0; i < 3 * 10; i++) {
+        for (uint32_t blocks = ESK_KV_BLOCKS_MIN; blocks <= 16; blocks++) {
+            value_bytes = lengths[i / 3];
+            ESK_CONTEXT("medium %u, %lu blocks, %lu B", i % 3,
+                        (unsigned long)blocks, (unsigned long)value_bytes);
+            ESK_CHECK_INT(start(&media[i % 3], blocks, 95), ESK_OK);
+            if (put(0, 1, value_bytes) == ESK_OK) {
+                full_table_check();
+                made++;
+            }
+        }
+    }
+    value_bytes = VALUE;
+    ESK_CHECK(made > 350);
 }
 
 ESK_TEST(a_kv_table_that_is_too_small_to_work_is_refused) {

@@ -52,9 +52,7 @@ int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
 static int record_admit(const struct esk_kv *kv,
                         const struct esk_kv_record *record, bool is_there,
                         uint32_t before) {
-    uint32_t block = (uint32_t)esk_kv_page_room(kv) *
-                     esk_volume_geometry(kv->table.volume)->block_pages;
-    block -= kv->head != NULL ? ESK_KV_HEAD_BYTES : 0;
+    uint32_t block = esk_kv_block_room(kv);
     if (record->value_bytes > block || record->bytes > block) {
         return ESK_E_LIMIT;
     }
@@ -62,9 +60,10 @@ static int record_admit(const struct esk_kv *kv,
         (is_there && record->bytes <= before)) {
         return ESK_OK;
     }
-    uint32_t others = kv->live - before;
-    bool has_room =
-        others <= kv->live_max && record->bytes <= kv->live_max - others;
+    uint32_t longest =
+        record->bytes > kv->longest ? record->bytes : kv->longest;
+    uint32_t live = kv->live - before + record->bytes;
+    bool has_room = live <= esk_kv_live_most(kv, longest);
     return has_room && (is_there || kv->keys < kv->keys_max) ? ESK_OK
                                                              : ESK_FULL;
 }
@@ -142,6 +141,7 @@ static int kv_change(struct esk_kv *kv, const void *key, uint8_t key_bytes,
     esk_kv_slot_set(kv, slot, record.hash, kv->record_at);
     kv->keys += is_there ? 0 : 1;
     kv->live += record.bytes - (is_there ? before : 0);
+    kv->longest = record.bytes > kv->longest ? record.bytes : kv->longest;
     if (record.salt > kv->salt_max) {
         kv->salt_max = record.salt;
     }

@@ -56,6 +56,9 @@ struct esk_kv {
     uint32_t record_at; ///< address of the record that is being written
     uint32_t live;      ///< bytes of the newest records
     uint32_t live_max;
+    uint32_t room;    ///< bytes of records beside a block that is collected, if
+                      ///< no block has a rest
+    uint32_t longest; ///< bytes of the longest record in the log, or more
     uint32_t pages_lost;
     uint32_t newest_unread;
     uint32_t records_lost;
@@ -129,6 +132,15 @@ uint32_t esk_kv_address(const struct esk_kv *kv, uint32_t position,
 uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address);
 /// Bytes of a record that fit in the block of the head, behind what it has.
 uint32_t esk_kv_block_rest(const struct esk_kv *kv);
+/// Bytes of records that fit in a block.
+uint32_t esk_kv_block_room(const struct esk_kv *kv);
+/// Bytes that the rests of blocks may take, and one record beside the one that
+/// it replaces, if the longest record has `longest` bytes. What is left of a
+/// block is shorter than the record that did not fit there, and two blocks in a
+/// row have more than a block of records.
+uint32_t esk_kv_rests_max(const struct esk_kv *kv, uint32_t longest);
+/// Bytes that the newest records may take, if the longest has `longest` bytes.
+uint32_t esk_kv_live_most(const struct esk_kv *kv, uint32_t longest);
 /// Begins a record of `bytes` bytes, in the next block if it does not fit in
 /// this one; kv->record_at is its address. As esk_kv_put.
 int esk_kv_record_begin(struct esk_kv *kv, uint32_t bytes);

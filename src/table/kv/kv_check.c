@@ -14,7 +14,7 @@ void esk_kv_stats(const struct esk_kv *kv, struct esk_kv_stats *stats) {
     stats->keys = kv->keys;
     stats->keys_max = kv->keys_max;
     stats->live_bytes = kv->live;
-    stats->live_max = kv->live_max;
+    stats->live_max = esk_kv_live_most(kv, kv->longest);
     stats->pages_lost = kv->pages_lost;
     stats->newest_unread = kv->newest_unread;
     stats->records_lost = kv->records_lost;

@@ -231,8 +231,9 @@ static bool is_worth(const struct esk_kv *kv) {
     const struct esk_ring *ring = &kv->log;
     uint32_t block = esk_volume_geometry(kv->table.volume)->block_pages;
     uint32_t from = kv->passed > ring->tail ? kv->passed : ring->tail;
+    uint32_t bytes = kv->live + esk_kv_rests_max(kv, kv->longest);
     return ring->head > from &&
-           ring->head - from > kv->live / esk_kv_page_room(kv) + block + 2;
+           ring->head - from > bytes / esk_kv_page_room(kv) + block + 2;
 }
 
 int esk_kv_room(struct esk_kv *kv, uint32_t bytes) {

@@ -10,7 +10,7 @@
 #include "volume/volume_format.h"
 
 /* The constant of esker/arena.h. */
-_Static_assert(sizeof(struct esk_kv) <= ESK_BY_POINTER(192, 228, 304),
+_Static_assert(sizeof(struct esk_kv) <= ESK_BY_POINTER(200, 236, 312),
                "constants of a kv table's memory");
 
 static int entry_read(struct esk_volume *volume, const char *name,
@@ -141,6 +141,8 @@ static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     kv->live_max =
         esk_kv_pages_max(geometry, entry->blocks, entry->options.live_percent) *
         esk_kv_page_room(kv);
+    kv->room =
+        esk_kv_pages_max(geometry, entry->blocks, 100) * esk_kv_page_room(kv);
     kv->log.collect = esk_kv_collect;
     kv->log.owner = kv;
     esk_table_ring_add(&kv->table, &kv->log);
@@ -193,6 +195,7 @@ static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
     }
     esk_kv_slot_set(kv, slot, record->hash, address);
     kv->live += record->bytes;
+    kv->longest = record->bytes > kv->longest ? record->bytes : kv->longest;
     return ESK_OK;
 }
 
