@@ -22,7 +22,7 @@ enum esk_status {
     ESK_NOT_FOUND = 1,    ///< no such row, table, page or value
     ESK_END = 2,          ///< the cursor has no further row
     ESK_OUT_OF_ORDER = 3, ///< key not above the newest; nothing was stored
-    ESK_FULL = 4,   ///< no room for the row: a tree, or a series that refuses
+    ESK_FULL = 4,   ///< no room: a tree, a kv table, or a series that refuses
     ESK_EXISTS = 5, ///< a row with that key is there already
 
     ESK_E_FOREIGN = -1,     ///< the medium has data that is no volume

@@ -96,7 +96,7 @@ struct esk_volume {
 
 /// What a region of a table is for. On flash.
 enum esk_region_role {
-    ESK_REGION_DATA = 0,  ///< rows, or the pages of a tree
+    ESK_REGION_DATA = 0,  ///< rows, the pages of a tree, or a kv log
     ESK_REGION_INDEX = 1, ///< index pages
     ESK_REGION_VAR = 2,   ///< values of a variable column
     ESK_REGION_SYNC = 3,  ///< sync journal
@@ -346,7 +346,8 @@ int esk_volume_check(struct esk_volume *volume,
 /// done     out, may be NULL: steps done; fewer than budget when none is due.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY.
 /// Costs    a step: an erase and 2 reads of a few bytes; or, of a copy-on-write
-///          tree, one call of its collector, as in esk_tree_put.
+///          tree, one call of its collector, as in esk_tree_put; or, of a kv
+///          table, one page of its log, which the collector moves.
 int esk_volume_step(struct esk_volume *volume, uint16_t budget, uint16_t *done);
 
 /// Unmounts the volume; the arena is the caller's again.
