@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Fuzzes all code that reads an image with kv tables (test/fuzz/hostile.h).
+///
+///     byte 2   most keys
+#include "test/fuzz/hostile.h"
+
+enum { VALUE_BYTES_MAX = 300, KEYS = 40 };
+
+static uint8_t value[VALUE_BYTES_MAX];
+
+static uint8_t key_make(uint32_t i, uint8_t *key) {
+    uint8_t bytes = (uint8_t)(1 + i * 7 % 30);
+    memset(key, (int)('a' + i % 20), bytes);
+    key[0] = (uint8_t)i;
+    return bytes;
+}
+
+/* ------------------------------------------------------- the valid image */
+
+static void records_put(struct esk_kv *kv, uint32_t count) {
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = i * 29 % KEYS;
+        uint8_t bytes = key_make(number, key);
+        if (i % 7 == 6) {
+            (void)esk_kv_delete(kv, key, bytes);
+        } else {
+            memset(value, (int)i, sizeof value);
+            uint32_t length = i % 13 == 0 ? VALUE_BYTES_MAX : i * 11 % 50;
+            (void)esk_kv_put(kv, key, bytes, value, length, ESK_KV_BYTES);
+        }
+        if (i % 3 == 0) {
+            (void)esk_kv_sync(kv);
+        }
+    }
+    (void)esk_kv_put_u32(kv, "boots", count);
+    (void)esk_kv_put_text(kv, "name", "esker");
+    (void)esk_kv_sync(kv);
+}
+
+static void table_make(struct esk_volume *volume, bool second, uint32_t count) {
+    const struct esk_kv_config config = {.keys = KEYS + 2};
+    const struct esk_kv_spec spec = {.name = second ? "second" : "first",
+                                     .blocks = second ? 4 : 5};
+    struct esk_kv *kv = NULL;
+    if (esk_volume_arena_set(volume, arena, sizeof arena) == ESK_OK &&
+        esk_kv_create(volume, &spec, NULL) == ESK_OK &&
+        esk_kv_open(&kv, volume, spec.name, &config) == ESK_OK) {
+        records_put(kv, count);
+        esk_kv_close(kv);
+    }
+}
+
+static void tables_make(struct esk_volume *volume, bool few) {
+    table_make(volume, false, few ? 30 : 400);
+    table_make(volume, true, few ? 10 : 250);
+}
+
+static void tables_renew(struct esk_volume *volume) {
+    (void)esk_volume_drop(volume, "first");
+    table_make(volume, false, 20);
+}
+
+/* ---------------------------------------------------------- what is called */
+
+static void kv_read(struct esk_kv *kv) {
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t bytes = 0;
+    uint32_t cursor = 0;
+    uint32_t number = 0;
+    char text[8];
+    struct esk_kv_report report;
+    uint32_t left = IMAGE_BYTES_MAX;
+    int status = ESK_OK;
+    while (status != ESK_END) {
+        scan_bound(&left);
+        status = esk_kv_next(kv, &cursor, key, &bytes);
+        if (status == ESK_OK) {
+            (void)esk_kv_get(kv, key, bytes, value, sizeof value, NULL, NULL);
+        }
+    }
+    (void)esk_kv_get_u32(kv, "boots", &number);
+    (void)esk_kv_get_text(kv, "name", text, sizeof text);
+    (void)esk_kv_check(kv, &report);
+}
+
+static void table_use(struct esk_volume *volume,
+                      const struct esk_table_info *info, uint8_t how) {
+    const struct esk_kv_config config = {.keys = 1u + how % 64u};
+    struct esk_kv *kv = NULL;
+    uint16_t done = 0;
+    if (info->kind != ESK_TABLE_KV ||
+        esk_volume_arena_set(volume, arena, sizeof arena) != ESK_OK ||
+        esk_kv_open(&kv, volume, info->name, &config) != ESK_OK) {
+        return;
+    }
+    kv_read(kv);
+    records_put(kv, 150);
+    (void)esk_volume_step(volume, 20, &done);
+    kv_read(kv);
+    esk_kv_close(kv);
+}
