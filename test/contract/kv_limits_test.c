@@ -137,6 +137,36 @@ ESK_TEST(a_full_kv_table_of_long_values_takes_them_too) {
     ESK_CHECK(made > 350);
 }
 
+/// With steps between the calls no put, delete or sync waits for an erase.
+ESK_TEST(steps_take_the_erases_of_a_kv_table) {
+    static const struct esk_geometry media[] = {ESK_NOR(24, 16, 256),
+                                                ESK_NAND(24, 8, 512)};
+    for (unsigned i = 0; i < 2 * 2; i++) {
+        const struct esk_sim_counters *counters = NULL;
+        ESK_CHECK_INT(start(&media[i % 2], i < 2 ? 12 : 8, 75), ESK_OK);
+        counters = esk_sim_counters(sim);
+        uint64_t stepped = 0;
+        for (uint32_t change = 0; change < 4000; change++) {
+            uint16_t steps = 1;
+            uint64_t erases = counters->erases;
+            while (steps != 0) {
+                ESK_CHECK_INT(esk_volume_step(&volume, 1, &steps), ESK_OK);
+            }
+            stepped += counters->erases - erases;
+            erases = counters->erases;
+            uint32_t key = change % 40;
+            if (change % 9 == 8) {
+                int status = esk_kv_delete(kv, &key, sizeof key);
+                ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
+            } else {
+                ESK_CHECK_INT(put(key, (uint8_t)change, VALUE), ESK_OK);
+            }
+            ESK_CHECK_INT(counters->erases, erases);
+        }
+        ESK_CHECK(stepped > 20);
+    }
+}
+
 ESK_TEST(a_kv_table_that_is_too_small_to_work_is_refused) {
     static const struct esk_geometry geometry = ESK_NAND(60, 1, 512);
     struct esk_fault fault;

@@ -116,6 +116,22 @@ ESK_TEST(a_kv_table_is_opened_or_created) {
     ESK_CHECK_INT(esk_kv_open(&kv, &volume, "set", &more), ESK_E_NO_MEMORY);
 }
 
+ESK_TEST(a_volume_with_an_open_kv_table_stays_mounted) {
+    static const struct esk_kv_spec spec = {.name = "set", .blocks = 4};
+    uint32_t boots = 0;
+    volume_make();
+    ESK_CHECK_INT(esk_kv_open_or_create(&kv, &volume, &spec, &config, NULL),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_volume_drop(&volume, "set"), ESK_E_BUSY);
+    ESK_CHECK_INT(esk_volume_unmount(&volume), ESK_E_BUSY);
+    ESK_CHECK_INT(esk_kv_put_u32(kv, "boots", 1), ESK_OK);
+    esk_kv_close(kv);
+    ESK_CHECK_INT(esk_kv_get_u32(kv, "boots", &boots), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_volume_drop(&volume, "set"), ESK_OK);
+    ESK_CHECK_INT(esk_kv_open(&kv, &volume, "set", &config), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_volume_unmount(&volume), ESK_OK);
+}
+
 #define ROW(C)                                                                 \
     C(U32, key, "")                                                            \
     C(U32, value, "")
