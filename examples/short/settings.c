@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Settings with defaults: from reset to the first value.
+#include <stddef.h>
+
 #include "examples/short/short.h"
 
 enum { KEYS = 32, BLOCKS = 4, BYTES = BLOCKS * 8 * SHORT_PAGE_BYTES };

@@ -78,7 +78,7 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
         return ESK_E_NO_SPACE;
     }
     uint32_t pages = *blocks * geometry->block_pages;
-    bool is_wide = pages > (ESK_KV_WIDE_BYTES - 1u) / geometry->page_bytes;
+    bool is_wide = pages > (ESK_KV_WIDE_BYTES - 1) / geometry->page_bytes;
     const uint8_t options[] = {is_wide ? ESK_OPTION_KV_WIDE : 0,
                                spec->live_percent != 0
                                    ? spec->live_percent

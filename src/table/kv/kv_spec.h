@@ -10,9 +10,9 @@
 enum {
     ESK_KV_LIVE_DEFAULT = 75,
     ESK_KV_LIVE_MAX = 95,
-    /// Regions from this many bytes on have hashes of 4 bytes.
-    ESK_KV_WIDE_BYTES = 262144,
 };
+/// Regions from this many bytes on have hashes of 4 bytes.
+#define ESK_KV_WIDE_BYTES 262144u
 
 struct esk_kv_options {
     uint8_t flags; ///< ESK_OPTION_KV_WIDE

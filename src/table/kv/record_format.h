@@ -22,7 +22,7 @@ enum esk_kv_tail_offset {
 
 /// What the stream offset rises by when the log goes on after an open, or after
 /// a record that was given up.
-enum { ESK_KV_GAP = 0x8000 };
+#define ESK_KV_GAP 0x8000u
 
 /// A record: head, salt if it has one, key, length if it is long, value.
 enum esk_kv_record_offset {
@@ -35,16 +35,16 @@ enum esk_kv_word {
     ESK_KV_WORD_LONG = 0x07FF, ///< bytes of the value; this: a u32 has them
     ESK_KV_WORD_TYPE = 11,     ///< 3 bits from here: enum esk_kv_type
     ESK_KV_WORD_SALTED = 0x4000,
-    ESK_KV_WORD_MORE = 0x8000, ///< reserved for batches
 };
+#define ESK_KV_WORD_MORE 0x8000u ///< reserved for batches
 
 enum { ESK_KV_DELETED = 7 }; ///< a type: the key is not there any more
 
 /// The low half of a log page's aux.
 enum esk_kv_aux {
     ESK_KV_AUX_FIRST = 0x3FFF, ///< where the first item begins; this: none
-    ESK_KV_AUX_HEAD = 0x8000,  ///< the payload begins with a head
 };
+#define ESK_KV_AUX_HEAD 0x8000u ///< the payload begins with a head
 
 /// The head of a bare store.
 enum esk_kv_head_offset {
