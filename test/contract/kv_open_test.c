@@ -357,6 +357,20 @@ ESK_TEST(a_bare_store_that_was_never_written_begins_anew) {
     }
 }
 
+/// A byte of other data anywhere but in the heads of the first block, where it
+/// may be what a cut left of a new store.
+ESK_TEST(a_device_with_other_data_is_no_bare_store) {
+    static const uint8_t byte = 0;
+    for (esk_page_id page = 0; page < 24; page++) {
+        for (uint16_t at = page < 8 ? 52 : 0; at < 128; at++) {
+            ESK_CONTEXT("page %lu, byte %u", (unsigned long)page, at);
+            sim_make(&small);
+            ESK_CHECK_INT(esk_sim_poke(sim, page, at, &byte, 1), ESK_OK);
+            ESK_CHECK_INT(bare_open(0, &bare), ESK_E_FOREIGN);
+        }
+    }
+}
+
 /// Records that no table writes, in a page without a checksum.
 ESK_TEST(records_that_cannot_be_are_skipped) {
     static const struct esk_kv_bare unchecked = {.id = 5,

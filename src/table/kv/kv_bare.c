@@ -128,7 +128,10 @@ static int page_look(struct search *search, esk_page_id id) {
     }
     if (status == ESK_OK &&
         esk_bytes_are(bytes, PROBE_BYTES, geometry->erased_value)) {
-        return ESK_NOT_FOUND;
+        status = esk_region_is_erased(&ring.region, id, PROBE_BYTES,
+                                      geometry->page_bytes);
+        search->has_other = search->has_other || status == ESK_NOT_FOUND;
+        return status == ESK_OK ? ESK_NOT_FOUND : status;
     }
     bool other = status != ESK_OK || !is_first_torn(search, id, bytes);
     bool has_head =
