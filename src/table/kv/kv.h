@@ -123,15 +123,13 @@ uint32_t esk_kv_slots_oldest(const struct esk_kv *kv, uint32_t *position);
 /// Gives the records that begin in page `from` of the region page `to`.
 void esk_kv_slots_move(struct esk_kv *kv, uint32_t from, uint32_t to);
 
-/* kv_log.c */
+/* kv_room.c */
 
-/// Address of a place.
-uint32_t esk_kv_address(const struct esk_kv *kv, uint32_t position,
-                        uint16_t offset);
-/// The position of an address.
-uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address);
-/// Bytes of a record that fit in the block of the head, behind what it has.
-uint32_t esk_kv_block_rest(const struct esk_kv *kv);
+/// Blocks of the longest table: its addresses have 32 bits.
+uint32_t esk_kv_blocks_max(const struct esk_geometry *geometry);
+/// Pages that the newest records may take, if blocks have no rests.
+uint32_t esk_kv_pages_max(const struct esk_geometry *geometry, uint32_t blocks,
+                          uint8_t percent);
 /// Bytes of records that fit in a block.
 uint32_t esk_kv_block_room(const struct esk_kv *kv);
 /// Bytes that the rests of blocks may take, and one record beside the one that
@@ -141,6 +139,14 @@ uint32_t esk_kv_block_room(const struct esk_kv *kv);
 uint32_t esk_kv_rests_max(const struct esk_kv *kv, uint32_t longest);
 /// Bytes that the newest records may take, if the longest has `longest` bytes.
 uint32_t esk_kv_live_most(const struct esk_kv *kv, uint32_t longest);
+
+/* kv_log.c */
+
+/// Address of a place.
+uint32_t esk_kv_address(const struct esk_kv *kv, uint32_t position,
+                        uint16_t offset);
+/// Bytes of a record that fit in the block of the head, behind what it has.
+uint32_t esk_kv_block_rest(const struct esk_kv *kv);
 /// Begins a record of `bytes` bytes, in the next block if it does not fit in
 /// this one; kv->record_at is its address. As esk_kv_put.
 int esk_kv_record_begin(struct esk_kv *kv, uint32_t bytes);
@@ -163,6 +169,8 @@ static inline uint16_t esk_kv_start(uint32_t aux) {
 
 /* kv_read.c */
 
+/// The position of an address.
+uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address);
 /// The place of `address`, of which the stream offset is read.
 int esk_kv_place(struct esk_kv *kv, uint32_t address,
                  struct esk_kv_place *place);

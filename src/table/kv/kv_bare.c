@@ -24,17 +24,15 @@ static const uint8_t magic[8] = {'E', 's', 'k', 'e', 'r', 'K', 'V', 0};
 /// Makes the head of a new store.
 static void head_make(const struct esk_geometry *geometry,
                       const struct esk_kv_bare *bare, uint8_t *head) {
-    uint32_t bytes = (uint32_t)geometry->block_count * geometry->block_pages *
-                     geometry->page_bytes;
+    struct esk_kv_options options;
+    esk_kv_options_make(geometry, geometry->block_count, bare->live_percent,
+                        &options);
     memset(head, 0, ESK_KV_HEAD_BYTES);
     memcpy(head + ESK_KV_HEAD_MAGIC, magic, sizeof magic);
     esk_store_u16(head + ESK_KV_HEAD_VERSION, BARE_VERSION);
     head[ESK_KV_HEAD_CHECKSUM] = bare->checksum;
-    head[ESK_KV_HEAD_OPTIONS] =
-        bytes >= ESK_KV_WIDE_BYTES ? ESK_OPTION_KV_WIDE : 0;
-    head[ESK_KV_HEAD_OPTIONS + 1] = bare->live_percent != 0
-                                        ? bare->live_percent
-                                        : (uint8_t)ESK_KV_LIVE_DEFAULT;
+    head[ESK_KV_HEAD_OPTIONS] = options.flags;
+    head[ESK_KV_HEAD_OPTIONS + 1] = options.live_percent;
     head[ESK_KV_HEAD_ERASED_VALUE] = geometry->erased_value;
     esk_store_u16(head + ESK_KV_HEAD_PAGE_BYTES, geometry->page_bytes);
     esk_store_u16(head + ESK_KV_HEAD_BLOCK_PAGES, geometry->block_pages);

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Creating a kv table: its blocks, and its options in the catalog.
+/// Creating a kv table.
 #include "table/kv/kv.h"
 #include "table/kv/kv_open.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
-
-int esk_kv_options(const struct esk_table_info *info,
-                   struct esk_kv_options *options) {
-    ESK_ASSERT(info != NULL && options != NULL);
-    if (info->options_bytes > sizeof info->options) {
-        return ESK_E_UNSUPPORTED;
-    }
-    const uint8_t *own =
-        esk_option_find(info->options, info->options_bytes, ESK_OPTION_KV, 2);
-    if (own == NULL) {
-        return ESK_E_CORRUPT;
-    }
-    options->flags = own[0];
-    options->live_percent = own[1];
-    return esk_kv_options_check(options);
-}
 
 static uint8_t spec_fault(const struct esk_kv_spec *spec) {
     size_t bytes = spec->name == NULL ? 0 : strlen(spec->name);
@@ -58,17 +42,17 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
     ESK_TRY(esk_catalog_place(volume, blocks, &info.block[ESK_REGION_DATA],
                               fault, page));
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    uint32_t most = UINT32_MAX / geometry->page_bytes / geometry->block_pages;
+    uint32_t most = esk_kv_blocks_max(geometry);
     if (*blocks > most && spec->blocks != 0) {
         fault->kind = ESK_FAULT_REGION;
         fault->wanted = most;
         return ESK_E_SCHEMA;
     }
     *blocks = *blocks < most ? *blocks : most;
-    uint8_t percent = spec->live_percent != 0 ? spec->live_percent
-                                              : (uint8_t)ESK_KV_LIVE_DEFAULT;
+    struct esk_kv_options options;
+    esk_kv_options_make(geometry, *blocks, spec->live_percent, &options);
     uint32_t least = ESK_KV_BLOCKS_MIN;
-    while (esk_kv_pages_max(geometry, least, percent) == 0) {
+    while (esk_kv_pages_max(geometry, least, options.live_percent) == 0) {
         least++;
     }
     if (*blocks < least) {
@@ -77,13 +61,8 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
         fault->found = *blocks;
         return ESK_E_NO_SPACE;
     }
-    uint32_t pages = *blocks * geometry->block_pages;
-    bool is_wide = pages > (ESK_KV_WIDE_BYTES - 1) / geometry->page_bytes;
-    const uint8_t options[] = {is_wide ? ESK_OPTION_KV_WIDE : 0,
-                               spec->live_percent != 0
-                                   ? spec->live_percent
-                                   : (uint8_t)ESK_KV_LIVE_DEFAULT};
-    esk_option_add(&info, ESK_OPTION_KV, options, sizeof options);
+    const uint8_t stored[] = {options.flags, options.live_percent};
+    esk_option_add(&info, ESK_OPTION_KV, stored, sizeof stored);
     return esk_catalog_add(volume, &table, NULL, &info, fault, page);
 }
 

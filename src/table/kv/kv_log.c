@@ -114,29 +114,6 @@ uint32_t esk_kv_block_rest(const struct esk_kv *kv) {
     return kv->head != NULL ? rest - ESK_KV_HEAD_BYTES : rest;
 }
 
-uint32_t esk_kv_block_room(const struct esk_kv *kv) {
-    uint32_t pages = esk_volume_geometry(kv->table.volume)->block_pages;
-    return pages * esk_kv_page_room(kv) -
-           (kv->head != NULL ? (uint32_t)ESK_KV_HEAD_BYTES : 0);
-}
-
-uint32_t esk_kv_rests_max(const struct esk_kv *kv, uint32_t longest) {
-    uint16_t pages = esk_volume_geometry(kv->table.volume)->block_pages;
-    /* One is collected, and the last one's rest is free. */
-    uint32_t blocks = esk_ring_pages(&kv->log) / pages - 2;
-    uint32_t half = (blocks + 1) / 2 * esk_kv_block_room(kv);
-    if (pages == 1) {
-        return longest; /* kv->room has the rests */
-    }
-    return longest + (longest < half / blocks ? longest * blocks : half);
-}
-
-uint32_t esk_kv_live_most(const struct esk_kv *kv, uint32_t longest) {
-    uint32_t rests = esk_kv_rests_max(kv, longest);
-    uint32_t most = kv->room > rests ? kv->room - rests : 0;
-    return most < kv->live_max ? most : kv->live_max;
-}
-
 /// Skips what is left of the head's block.
 static int block_leave(struct esk_kv *kv) {
     if (kv->used > kv->start) {

@@ -35,31 +35,6 @@ static int entry_read(struct esk_volume *volume, const char *name,
                : ESK_E_CORRUPT;
 }
 
-uint32_t esk_kv_pages_max(const struct esk_geometry *geometry, uint32_t blocks,
-                          uint8_t percent) {
-    uint32_t block = geometry->block_pages;
-    uint32_t pages = blocks * block;
-    uint32_t taken = block + 3;
-    bool seals = geometry->program_bytes <= ESK_SEAL_BYTES &&
-                 geometry->programs_per_page_max == 0;
-    if (!seals) {
-        /* The collector leaves the rest of a page in each block; of blocks of
-           one page, less than half. */
-        taken += (block > 1 ? blocks : blocks / 2) + 1;
-    }
-    uint32_t share =
-        (pages - block) / 100 * percent + (pages - block) % 100 * percent / 100;
-    uint32_t most = pages > taken ? pages - taken : 0;
-    return share < most ? share : most;
-}
-
-int esk_kv_options_check(const struct esk_kv_options *options) {
-    if (options->live_percent == 0 || options->live_percent > 100) {
-        return ESK_E_CORRUPT;
-    }
-    return options->flags > ESK_OPTION_KV_WIDE ? ESK_E_UNSUPPORTED : ESK_OK;
-}
-
 /// Bytes of an address in a region of `bytes` bytes; all ones is none.
 static uint8_t address_bytes(uint32_t bytes) {
     if (bytes < UINT16_MAX) {
@@ -75,7 +50,7 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint32_t pages = entry->blocks * geometry->block_pages;
     uint8_t hash = (entry->options.flags & ESK_OPTION_KV_WIDE) != 0 ? 4 : 2;
-    if (pages > UINT32_MAX / geometry->page_bytes) {
+    if (entry->blocks > esk_kv_blocks_max(geometry)) {
         return ESK_E_UNSUPPORTED;
     }
     uint8_t address = address_bytes(pages * geometry->page_bytes);

@@ -25,16 +25,8 @@ int esk_kv_take_up(struct esk_kv **kv, struct esk_volume *volume,
                    struct esk_arena *memory, const struct esk_kv_entry *entry,
                    const struct esk_kv_config *config);
 
-/// Pages that the newest records may take.
-uint32_t esk_kv_pages_max(const struct esk_geometry *geometry, uint32_t blocks,
-                          uint8_t percent);
-
 /// The parameters of a table's log.
 void esk_kv_ring_config(const struct esk_kv_entry *entry,
                         struct esk_ring_config *config);
-
-/// Whether options and percent are known.
-/// Returns ESK_OK; ESK_E_UNSUPPORTED; ESK_E_CORRUPT.
-int esk_kv_options_check(const struct esk_kv_options *options);
 
 #endif

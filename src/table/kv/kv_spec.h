@@ -19,8 +19,16 @@ struct esk_kv_options {
     uint8_t live_percent;
 };
 
-/// Decodes the options of a table of kind kv.
+/// The options of a new table; live_percent: 0 for the default.
+void esk_kv_options_make(const struct esk_geometry *geometry, uint32_t blocks,
+                         uint8_t live_percent, struct esk_kv_options *options);
+
+/// Whether a table with these options can be opened.
 /// Returns ESK_OK; ESK_E_UNSUPPORTED: an unknown flag; ESK_E_CORRUPT.
+int esk_kv_options_check(const struct esk_kv_options *options);
+
+/// Decodes the options of a table of kind kv.
+/// Returns as esk_kv_options_check.
 int esk_kv_options(const struct esk_table_info *info,
                    struct esk_kv_options *options);
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A table's options, which the catalog has, or the heads of a bare store.
+#include "esker/assert.h"
+#include "table/kv/kv_spec.h"
+#include "volume/volume.h"
+#include "volume/volume_format.h"
+
+void esk_kv_options_make(const struct esk_geometry *geometry, uint32_t blocks,
+                         uint8_t live_percent, struct esk_kv_options *options) {
+    uint32_t pages = blocks * geometry->block_pages;
+    bool is_wide = pages > (ESK_KV_WIDE_BYTES - 1) / geometry->page_bytes;
+    options->flags = is_wide ? ESK_OPTION_KV_WIDE : 0;
+    options->live_percent =
+        live_percent != 0 ? live_percent : (uint8_t)ESK_KV_LIVE_DEFAULT;
+}
+
+int esk_kv_options_check(const struct esk_kv_options *options) {
+    if (options->live_percent == 0 || options->live_percent > 100) {
+        return ESK_E_CORRUPT;
+    }
+    return options->flags > ESK_OPTION_KV_WIDE ? ESK_E_UNSUPPORTED : ESK_OK;
+}
+
+int esk_kv_options(const struct esk_table_info *info,
+                   struct esk_kv_options *options) {
+    ESK_ASSERT(info != NULL && options != NULL);
+    if (info->options_bytes > sizeof info->options) {
+        return ESK_E_UNSUPPORTED;
+    }
+    const uint8_t *own =
+        esk_option_find(info->options, info->options_bytes, ESK_OPTION_KV, 2);
+    if (own == NULL) {
+        return ESK_E_CORRUPT;
+    }
+    options->flags = own[0];
+    options->live_percent = own[1];
+    return esk_kv_options_check(options);
+}
