@@ -90,7 +90,9 @@ int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
                 const struct esk_kv_config *config);
 
 /// Opens the table of `spec`; creates it first if the volume has none of that
-/// name. A firmware calls this after each reset. Returns as both.
+/// name. A firmware calls this after each reset. A table that is there keeps
+/// its blocks and its live_percent. Returns as both; ESK_E_SCHEMA: it is of
+/// another kind.
 int esk_kv_open_or_create(struct esk_kv **kv, struct esk_volume *volume,
                           const struct esk_kv_spec *spec,
                           const struct esk_kv_config *config,
@@ -116,8 +118,8 @@ struct esk_kv_bare {
 /// Returns     as esk_kv_open; ESK_E_FOREIGN: the device has other data;
 ///             ESK_E_CORRUPT: a store of which no head is valid;
 ///             ESK_E_GEOMETRY; ESK_E_VERSION. Nothing is erased then.
-/// Costs       a read of 52 bytes and one of a page, then as esk_kv_open; of a
-///             blank device a read of 52 bytes a page.
+/// Costs       a read of a page, and for each blank one before it; then as
+///             esk_kv_open. Of a blank device a read of every page.
 int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
                      const struct esk_device *device, uint8_t flags,
                      const struct esk_kv_bare *bare,
@@ -136,8 +138,9 @@ void esk_kv_close(struct esk_kv *kv);
 /// type      out, may be NULL: enum esk_kv_type.
 /// Returns   ESK_OK; ESK_NOT_FOUND; ESK_E_INVALID: key_bytes is 0 or more than
 ///           ESK_KV_KEY_BYTES_MAX; ESK_E_CORRUPT: the record is damaged;
-///           ESK_E_IO.
-/// Costs     1 page read, and one more for each further page of the record.
+///           ESK_E_LIMIT: as esk_kv_put; ESK_E_IO.
+/// Costs     1 page read, and one more for each further page of the record, and
+///           for each other key that has one of the key's hashes.
 int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                void *value, uint32_t room, uint32_t *bytes, uint8_t *type);
 
@@ -148,9 +151,9 @@ int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
 ///           records take all that they may (a value that is not longer than
 ///           the one before it always goes, and so does a delete);
 ///           ESK_E_LIMIT: the record does not fit a block, or 256 keys have
-///           all hashes that the key can get; ESK_E_INVALID: the
-///           key, or a type's length; ESK_E_READ_ONLY; ESK_E_WORN;
-///           ESK_E_CORRUPT; ESK_E_IO. Nothing was stored then.
+///           all hashes that the key can get; ESK_E_INVALID: the key, or a
+///           type's length; ESK_E_READ_ONLY; ESK_E_WORN; ESK_E_CORRUPT;
+///           ESK_E_IO. Nothing was stored then.
 /// Costs     1 page read if the key is there; for each page that it fills 1
 ///           program, or 2 of a page that was synced before. The collector:
 ///           mostly up to 4 pages of the log are read and moved; where the
@@ -246,8 +249,9 @@ struct esk_kv_report {
 
 /// Reads the whole log.
 /// report   out.
-/// Returns  ESK_OK when every record can be read; ESK_E_CORRUPT; ESK_E_INVALID;
-///          ESK_E_IO.
+/// Returns  ESK_OK when no page is lost and the newest record of each key can
+///          be read; newest_unread may be what power loss tore, or damage;
+///          ESK_E_CORRUPT; ESK_E_INVALID; ESK_E_IO.
 /// Costs    a read of each page.
 int esk_kv_check(struct esk_kv *kv, struct esk_kv_report *report);
 
