@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eskerdb._esker import ffi, lib
-from eskerdb.catalog import Table
-from eskerdb.errors import Closed, EskerError, check, error, schema_error
-from eskerdb.handle import Mount
+from eskerdb.errors import EskerError, check, error, schema_error
+from eskerdb.handle import WritableHandle
 from eskerdb.kv_value import (
     Stored,
     ValueType,
@@ -23,9 +21,6 @@ from eskerdb.kv_value import (
 )
 from eskerdb.opened import Space
 from eskerdb.structs import counts_of
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _ROOM = 512  # of a first read
 Key = str | bytes
@@ -96,7 +91,7 @@ class KvEntry:
         return key_text(self.raw_key), *self.stored.written()
 
 
-class Kv(MutableMapping[Key, Any]):
+class Kv(WritableHandle, MutableMapping[Key, Any]):
     """An open kv table, as a mapping. Made by Volume.open_kv(); a context
     manager.
 
@@ -105,13 +100,6 @@ class Kv(MutableMapping[Key, Any]):
     UTF-8. A value is bytes, str, bool, int of 64 bits, or float. A change is
     durable after sync(), close(), or the end of a `with` block.
     """
-
-    def __init__(self, volume: Mount, table: Table, handle: Any) -> None:
-        self.volume = volume
-        self.table = table
-        self.name = table.name
-        self._read_only = volume.read_only
-        self._handle = ffi.gc(handle, lib.esk_py_table_release)
 
     # Reading ----------------------------------------------------------------
 
@@ -198,13 +186,6 @@ class Kv(MutableMapping[Key, Any]):
         status = lib.esk_py_kv_delete(self._handle, raw, len(raw))
         self._check(status, f"delete key {_shown(raw)}")
 
-    def sync(self) -> None:
-        """Makes all changes survive any later power cut.
-
-        Raises DeviceError, Worn: call again.
-        """
-        self._check(lib.esk_py_table_sync(self._handle), "sync")
-
     # State ------------------------------------------------------------------
 
     def stats(self) -> KvStats:
@@ -226,50 +207,7 @@ class Kv(MutableMapping[Key, Any]):
         """
         report = ffi.new("struct esk_kv_report *")
         status = lib.esk_py_kv_check(self._handle, report)
-        if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
-            self._check(status, "check")
-        return counts_of(KvReport, report, ok=status == lib.ESK_OK)
-
-    @property
-    def arena_bytes(self) -> int:
-        """Bytes of RAM it holds on this host: of each key it has room for."""
-        return lib.esk_py_table_arena_bytes(self._handle)
-
-    def close(self, *, sync: bool = True) -> None:
-        """Makes all changes durable and closes; a second close does nothing.
-
-        sync   False: a failure to write them is not reported
-
-        Raises what sync() raises; the handle is closed in any case. The end
-        of a `with` block does the same.
-        """
-        try:
-            if sync and not self._read_only:
-                self.sync()
-        except Closed:
-            pass
-        finally:
-            lib.esk_py_table_close(self._handle)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        *rest: object,
-    ) -> None:
-        try:
-            self.close()
-        except EskerError as failure:
-            if value is None:
-                raise
-            if sys.version_info >= (3, 11):  # what ended the block goes on
-                value.add_note(f"and then {failure}")
-
-    def __repr__(self) -> str:
-        return f"<Kv '{self.name}' on {self.volume.device.name}>"
+        return self._report(KvReport, report, status)
 
     # Inside -----------------------------------------------------------------
 

@@ -5,27 +5,21 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from eskerdb import arrow
 from eskerdb._esker import ffi, lib
-from eskerdb.catalog import Table
-from eskerdb.errors import Closed, EskerError, error, schema_error
-from eskerdb.handle import Mount, TableHandle
+from eskerdb.errors import EskerError, error, schema_error
+from eskerdb.handle import TableHandle, WritableHandle
 from eskerdb.scan import Scan
 from eskerdb.structs import counts_of
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # What a table's regions are for, by their roles on flash.
 REGIONS = ("rows", "indexes", "values", "syncs")
 _BATCH_ROWS = 4096
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,7 @@ class Space:
 
 
 class OpenTable(TableHandle, ABC):
-    """What reads: an open table, or a reader on one; a context manager.
+    """What reads: an open table, or a reader on one.
 
     Rows are dicts by column name. A kind of table owes get() and scan().
     """
@@ -107,96 +101,21 @@ class OpenTable(TableHandle, ABC):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.scan().__arrow_c_stream__(requested_schema)
 
-    @property
-    def arena_bytes(self) -> int:
-        """Bytes of RAM it holds, page frames and all, on this host."""
-        return lib.esk_py_table_arena_bytes(self._handle)
-
-    def close(self) -> None:
-        """Closes; a second close does nothing."""
-        lib.esk_py_table_close(self._handle)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        *rest: object,
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        kind = type(self).__name__
-        return f"<{kind} '{self.name}' on {self.volume.device.name}>"
-
     # Inside ------------------------------------------------------------------
-
-    def _report(self, kind: type[_T], report: Any, status: int) -> _T:
-        """Makes what check() returns; raises what is not damage."""
-        if status not in (lib.ESK_OK, lib.ESK_E_CORRUPT):
-            self._check(status, "check")
-        return counts_of(kind, report, ok=status == lib.ESK_OK)
 
     def _row(self, row: Any) -> dict[str, Any] | None:
         """Makes a dict of a row's bytes."""
         return None if row is None else self.codec.unpack(ffi.buffer(row))
 
 
-class WritableTable(OpenTable):
+class WritableTable(WritableHandle, OpenTable):
     """An open table that takes rows. A kind of table owes _write() too."""
-
-    def __init__(self, volume: Mount, table: Table, handle: Any) -> None:
-        super().__init__(volume, table, handle)
-        self._read_only = volume.read_only
 
     @abstractmethod
     def _write(
         self, packed: Any, count: int, values: Any, ends: Any, before: int
     ) -> int:
         """Writes packed rows; `before` is how many went ahead of them."""
-
-    def sync(self) -> None:
-        """Makes every accepted row survive any later power cut.
-
-        Raises DeviceError, Worn: call again. Costs the driver's sync, and of
-        a series at most 2 programs, of a tree what waits in its write cache.
-        """
-        self._check(lib.esk_py_table_sync(self._handle), "sync")
-
-    def close(self, *, sync: bool = True) -> None:
-        """Syncs and closes; a second close does nothing.
-
-        sync   False: rows of a series that are not synced are lost; what
-               waits in a tree's write cache is written, but a failure is
-               not reported
-
-        Raises what sync() raises; the handle is closed in any case. The end
-        of a `with` block does the same; an exception that ended the block is
-        raised instead, with a note about the failed sync (Python 3.11).
-        """
-        try:
-            if sync and not self._read_only:
-                self.sync()
-        except Closed:
-            pass
-        finally:
-            lib.esk_py_table_close(self._handle)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        *rest: object,
-    ) -> None:
-        try:
-            self.close()
-        except EskerError as failure:
-            if value is None:
-                raise
-            if sys.version_info >= (3, 11):  # what ended the block goes on
-                value.add_note(f"and then {failure}")
 
     # Inside ------------------------------------------------------------------
 

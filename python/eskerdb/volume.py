@@ -10,29 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eskerdb._esker import ffi, lib
 from eskerdb.catalog import (
-    EDGES_BYTES,
     FULL,
-    KINDS,
     MOVING_STORES,
-    STORE_NAMES,
     FullPolicy,
     Store,
     Table,
     VolumeReport,
-    column_of,
     columns_of,
     count_blocks,
     fault_error,
     indexes_of,
     position_of,
-    string,
     text_of,
 )
+from eskerdb.descriptor import table_of
 from eskerdb.device import Device, Geometry, ImageFile
 from eskerdb.errors import (
-    Corrupt,
     NotFound,
-    Unsupported,
     check,
     error,
     schema_error,
@@ -484,7 +478,7 @@ class Volume(Mount):
             if status == lib.ESK_E_CORRUPT:
                 continue
             self._check(status, "list tables")
-            result.append(self._table(info))
+            result.append(table_of(self, info))
 
     def check(self) -> VolumeReport:
         """Reads both copies of the catalog.
@@ -506,7 +500,7 @@ class Volume(Mount):
             ),
             name,
         )
-        return self._table(info)
+        return table_of(self, info)
 
     def __contains__(self, name: object) -> bool:
         try:
@@ -669,117 +663,6 @@ class Volume(Mount):
                 f"no table '{name}'",
             )
         self._check(status, f"table '{name}'")
-
-    def _table(self, info: Any) -> Table:
-        try:
-            return self._described(info)
-        except (Unsupported, Corrupt) as failure:
-            return _without_columns(info, problem=str(failure))
-
-    def _described(self, info: Any) -> Table:
-        options = self._options(info)
-        if info.kind == lib.ESK_TABLE_KV:
-            return _without_columns(info, full="refuse")
-        columns, offsets = [], []
-        for index in range(info.column_count):
-            column = ffi.new("struct esk_column_info *")
-            self._check(
-                lib.esk_py_volume_column(
-                    self._handle, self._mount, info, index, column
-                ),
-                f"column {index}",
-            )
-            columns.append(column_of(column))
-            offsets.append(column.offset)
-        indexes = [
-            self._index(info, index, columns)
-            for index in range(info.index_count)
-        ]
-        if info.key_column >= len(columns):
-            raise error(lib.ESK_E_CORRUPT, "the key column's number")
-        full = {value: name for name, value in FULL.items()}
-        tree = info.kind == lib.ESK_TABLE_TREE
-        mu = tree and options.store == lib.ESK_STORE_MU
-        return Table(
-            name=string(info.name),
-            kind=KINDS.get(info.kind, f"kind {info.kind}"),
-            key=columns[info.key_column].name,
-            columns=tuple(columns),
-            offsets=tuple(offsets),
-            indexes=tuple(indexes),
-            row_bytes=info.row_bytes,
-            full="refuse" if tree else full[options.full_policy],
-            blocks=tuple(info.blocks),
-            first_block=tuple(info.block),
-            store=STORE_NAMES[options.store] if tree else "",
-            k_percent=options.k_percent if mu else 0,
-            keys_repeat=not tree and options.keys_repeat,
-            version=info.version,
-        )
-
-    def _options(self, info: Any) -> Any:
-        """The options that the catalog has for the table's kind.
-
-        Raises Unsupported when a newer version made it; Corrupt.
-        """
-        newer = info.incompatible_features or info.codec
-        if info.kind == lib.ESK_TABLE_TREE and not newer:
-            tree = ffi.new("struct esk_tree_options *")
-            self._check(lib.esk_tree_options(info, tree), "its options")
-            return tree
-        if info.kind == lib.ESK_TABLE_SERIES and not newer:
-            series = ffi.new("struct esk_series_options *")
-            self._check(lib.esk_series_options(info, series), "its options")
-            return series
-        if info.kind == lib.ESK_TABLE_KV and not newer:
-            return None  # the core reads them when it opens the table
-        raise error(
-            lib.ESK_E_UNSUPPORTED,
-            f"table '{string(info.name)}'",
-            "read it with a newer EskerDB",
-            f"kind {info.kind}, codec {info.codec}, features "
-            f"0x{info.incompatible_features:04X}: a newer version made it",
-        )
-
-    def _index(self, info: Any, index: int, columns: list[Column]) -> Index:
-        spec = ffi.new("struct esk_index_spec *")
-        edges = ffi.new("uint8_t[]", EDGES_BYTES)
-        self._check(
-            lib.esk_py_volume_index(
-                self._handle, self._mount, info, index, spec, edges,
-                EDGES_BYTES,
-            ),
-            f"index {index}",
-        )  # fmt: skip
-        column = columns[spec.column]
-        given = None
-        if spec.edge_count:
-            kinds = {"f32": "float", "f64": "double"}
-            kind = kinds.get(
-                column.type,
-                f"{'u' if column.type[0] == 'u' else ''}int{column.type[1:]}_t",
-            )
-            typed = ffi.cast(f"{kind} *", edges)
-            given = tuple(typed[i] for i in range(spec.edge_count))
-        return Index(column.name, spec.bitmap_bits, given)
-
-
-def _without_columns(info: Any, full: str = "", problem: str = "") -> Table:
-    """Describes a table of which no columns are known."""
-    return Table(
-        name=string(info.name),
-        kind=KINDS.get(info.kind, f"kind {info.kind}"),
-        key="",
-        columns=(),
-        offsets=(),
-        indexes=(),
-        row_bytes=info.row_bytes,
-        full=full,
-        blocks=tuple(info.blocks),
-        first_block=tuple(info.block),
-        version=info.version,
-        problem=problem,
-    )
 
 
 def open(
