@@ -11,11 +11,7 @@
 
 static struct esk_model_kv model;
 
-static const struct {
-    const char *name;
-    struct esk_sim_config config;
-    struct esk_model_kv_table table;
-} runs[] = {
+static const struct esk_model_kv_run runs[] = {
     {"NOR, 3 blocks",
      {.geometry = ESK_NOR(12, 8, 128)},
      {.blocks = 3, .keys = 200, .value_max = 60, .key_max = 12}},
@@ -36,10 +32,8 @@ static const struct {
 enum { RUNS = sizeof runs / sizeof runs[0] };
 
 static void run_start(unsigned run, uint64_t seed) {
-    struct esk_sim_config config = runs[run].config;
     ESK_CONTEXT("%s, seed %lu", runs[run].name, (unsigned long)seed);
-    config.seed = seed;
-    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run].table, &config), ESK_OK);
+    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run], seed), ESK_OK);
 }
 
 /// Puts until the table has refused some keys.

@@ -14,11 +14,7 @@
 static struct esk_model_kv model;
 static struct esk_device front;
 
-static const struct {
-    const char *name;
-    struct esk_sim_config config;
-    struct esk_model_kv_table table;
-} runs[] = {
+static const struct esk_model_kv_run runs[] = {
     {"NOR",
      {.geometry = ESK_NOR(20, 8, 256)},
      {.blocks = 12, .keys = 60, .value_max = 200, .key_max = 40}},
@@ -36,10 +32,8 @@ static const struct {
 enum { RUNS = sizeof runs / sizeof runs[0] };
 
 static void start(unsigned run, uint64_t seed) {
-    struct esk_sim_config config = runs[run].config;
     ESK_CONTEXT("%s, seed %lu", runs[run].name, (unsigned long)seed);
-    config.seed = seed;
-    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run].table, &config), ESK_OK);
+    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run], seed), ESK_OK);
 }
 
 /// The changes that were accepted are there, before and after a reset.

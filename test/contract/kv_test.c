@@ -9,11 +9,7 @@
 static struct esk_model_kv model;
 
 /// Media, and tables that fill them several times over.
-static const struct {
-    const char *name;
-    struct esk_sim_config config;
-    struct esk_model_kv_table table;
-} runs[] = {
+static const struct esk_model_kv_run runs[] = {
     {"NOR, 4 blocks",
      {.geometry = ESK_NOR(12, 16, 256)},
      {.blocks = 4, .keys = 60, .value_max = 200, .key_max = 16}},
@@ -94,10 +90,8 @@ static const struct {
 enum { RUNS = sizeof runs / sizeof runs[0] };
 
 static void run_make(unsigned run, uint64_t seed) {
-    struct esk_sim_config config = runs[run].config;
     ESK_CONTEXT("%s, seed %lu", runs[run].name, (unsigned long)seed);
-    config.seed = seed;
-    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run].table, &config), ESK_OK);
+    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run], seed), ESK_OK);
 }
 
 ESK_TEST(a_kv_table_returns_what_was_put) {

@@ -61,8 +61,9 @@ static int model_open(struct esk_model_kv *model) {
 }
 
 int esk_model_kv_make(struct esk_model_kv *model,
-                      const struct esk_model_kv_table *table,
-                      const struct esk_sim_config *config) {
+                      const struct esk_model_kv_run *run, uint64_t seed) {
+    const struct esk_model_kv_table *table = &run->table;
+    struct esk_sim_config config = run->config;
     struct esk_volume_config volume = {.uuid = {7},
                                        .checksum = table->checksum,
                                        .tables_max = 1,
@@ -73,8 +74,9 @@ int esk_model_kv_make(struct esk_model_kv *model,
     esk_sim_destroy(model->sim);
     memset(model, 0, sizeof *model);
     model->table = *table;
-    model->random = config->seed;
-    ESK_TRY(esk_sim_create(&model->sim, config));
+    model->random = seed;
+    config.seed = seed;
+    ESK_TRY(esk_sim_create(&model->sim, &config));
     model->device = esk_sim_device(model->sim);
     if (table->bare) {
         return model_open(model);

@@ -28,6 +28,13 @@ struct esk_model_kv_table {
     bool bare;           ///< a store of the whole device
 };
 
+/// A medium with a table.
+struct esk_model_kv_run {
+    const char *name;
+    struct esk_sim_config config;
+    struct esk_model_kv_table table;
+};
+
 /// A change that no sync acknowledged. version 0: a delete.
 struct esk_model_kv_op {
     uint16_t key;
@@ -51,10 +58,10 @@ struct esk_model_kv {
     char why[200];
 };
 
-/// Formats the medium and opens a new table. Returns a status.
+/// Formats the medium and opens a new table. seed: of the medium, and of the
+/// random changes. Returns a status.
 int esk_model_kv_make(struct esk_model_kv *model,
-                      const struct esk_model_kv_table *table,
-                      const struct esk_sim_config *config);
+                      const struct esk_model_kv_run *run, uint64_t seed);
 void esk_model_kv_free(struct esk_model_kv *model);
 
 uint32_t esk_model_kv_random(struct esk_model_kv *model, uint32_t bound);
