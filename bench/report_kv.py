@@ -26,7 +26,8 @@ are longer than on a chip.
 - store: 10,000 keys of 8 characters with 32 bytes, in 214, 154 or 128 sectors:
   50, 70 and 85 % of the log are live
 
-Reference: FlashDB 2.2 in as many sectors.
+Reference: FlashDB 2.2 in as many sectors of a simulated NOR, measured apart; no
+command here runs it.
 
 """
 TAIL = """
