@@ -56,8 +56,9 @@ struct esk_kv {
     uint32_t record_at; ///< address of the record that is being written
     uint32_t live;      ///< bytes of the newest records
     uint32_t live_max;
-    uint32_t room;    ///< bytes of records beside a block that is collected, if
-                      ///< no block has a rest
+    uint32_t
+        capacity;     ///< bytes of records beside a block that is collected, if
+                      ///< blocks have no rests
     uint32_t longest; ///< bytes of the longest record in the log, or more
     uint32_t pages_lost;
     uint32_t newest_unread;

@@ -116,7 +116,7 @@ static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     kv->live_max =
         esk_kv_pages_max(geometry, entry->blocks, entry->options.live_percent) *
         esk_kv_page_room(kv);
-    kv->room =
+    kv->capacity =
         esk_kv_pages_max(geometry, entry->blocks, 100) * esk_kv_page_room(kv);
     kv->log.collect = esk_kv_collect;
     kv->log.owner = kv;

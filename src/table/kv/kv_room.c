@@ -40,13 +40,13 @@ uint32_t esk_kv_rests_max(const struct esk_kv *kv, uint32_t longest) {
     uint32_t blocks = esk_ring_pages(&kv->log) / pages - 2;
     uint32_t half = (blocks + 1) / 2 * esk_kv_block_room(kv);
     if (pages == 1) {
-        return longest; /* kv->room has the rests */
+        return longest; /* kv->capacity has the rests */
     }
     return longest + (longest < half / blocks ? longest * blocks : half);
 }
 
 uint32_t esk_kv_live_most(const struct esk_kv *kv, uint32_t longest) {
     uint32_t rests = esk_kv_rests_max(kv, longest);
-    uint32_t most = kv->room > rests ? kv->room - rests : 0;
+    uint32_t most = kv->capacity > rests ? kv->capacity - rests : 0;
     return most < kv->live_max ? most : kv->live_max;
 }
