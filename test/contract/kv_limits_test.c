@@ -12,6 +12,7 @@
 enum { VALUE = 40, KEYS = 2000, CHANGES = 600, EQUAL = 24, LONG = 4000 };
 
 static uint32_t value_bytes = VALUE;
+static uint32_t table_blocks;
 
 static struct esk_sim *sim;
 static struct esk_volume volume;
@@ -43,14 +44,24 @@ static int start(const struct esk_geometry *geometry, uint32_t blocks,
         esk_volume_mount(&volume, esk_sim_device(sim), 0, arena, sizeof arena),
         ESK_OK);
     ESK_TRY(esk_kv_create(&volume, &spec, NULL));
+    table_blocks = blocks;
     return reopen(KEYS);
 }
 
 static int put(uint32_t key, uint8_t byte, uint32_t bytes) {
     static uint8_t value[LONG];
+    struct esk_kv_stats before;
+    struct esk_kv_stats after;
     memset(value, byte, bytes);
-    ESK_TRY(esk_kv_put(kv, &key, sizeof key, value, bytes, ESK_KV_BYTES));
-    return esk_kv_sync(kv);
+    esk_kv_stats(kv, &before);
+    int status = esk_kv_put(kv, &key, sizeof key, value, bytes, ESK_KV_BYTES);
+    esk_kv_stats(kv, &after);
+    /* The worst call: every page once, or, refused, none. */
+    ESK_CHECK(after.pages_moved - before.pages_moved <=
+              (status == ESK_OK ? esk_ring_pages(&kv->log) : 0));
+    ESK_CHECK(after.erases - before.erases <=
+              (status == ESK_OK ? table_blocks : 0));
+    return status != ESK_OK ? status : esk_kv_sync(kv);
 }
 
 /// Puts keys until one is refused. Returns how many there are.
