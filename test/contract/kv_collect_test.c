@@ -115,6 +115,36 @@ ESK_TEST(the_collector_tells_the_keys_that_it_loses) {
     ESK_CHECK(lost > 50);
 }
 
+/// A block fails while the collector needs it: a delete that is synced stays.
+ESK_TEST(deletes_stay_when_the_collector_loses_its_block) {
+    for (unsigned run = 0; run < RUNS; run++) {
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+            run_start(run, seed);
+            fill();
+            for (unsigned i = 0; i < 60; i++) {
+                uint16_t key =
+                    (uint16_t)esk_model_kv_random(&model, model.table.keys);
+                int status = esk_model_kv_random(&model, 2) == 0
+                                 ? esk_model_kv_put(&model, key)
+                                 : esk_model_kv_delete(&model, key);
+                ESK_CHECK(status == ESK_OK || status == ESK_FULL ||
+                          status == ESK_E_WORN || status == ESK_E_IO);
+                if (status == ESK_OK) {
+                    (void)esk_model_kv_sync(&model);
+                }
+                if (i == 20 + seed % 8) {
+                    const struct esk_ring *ring = &model.kv->log;
+                    esk_sim_block_fail(
+                        model.sim, esk_ring_page(ring, ring->ready) /
+                                       runs[run].config.geometry.block_pages);
+                }
+            }
+            ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+            ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+        }
+    }
+}
+
 /// Damage where power cuts stopped the collector, too.
 ESK_TEST(damage_between_power_cuts_ends_no_call_badly) {
     for (unsigned run = 0; run < RUNS; run++) {

@@ -5,7 +5,7 @@
 /// its key's newest is written again at the head; all else is dropped. It
 /// begins a block early and moves a few pages a call; a table of few blocks
 /// cannot spare one, and there a call takes a whole block.
-#include "table/kv/kv.h"
+#include "table/kv/kv_replay.h"
 #include "volume/volume.h"
 
 enum {
@@ -131,83 +131,98 @@ static int page_collect(struct esk_kv *kv) {
     return is_due(kv) ? esk_kv_flush(kv) : ESK_OK;
 }
 
-/// Whether the `bytes` bytes at two places are equal.
-static bool bytes_match(struct esk_kv *kv, struct esk_kv_place a,
-                        struct esk_kv_place b, uint32_t bytes) {
+/// Compares the `bytes` bytes at two places.
+/// Returns ESK_OK; ESK_NOT_FOUND: they differ; as esk_kv_take.
+static int bytes_compare(struct esk_kv *kv, struct esk_kv_place a,
+                         struct esk_kv_place b, uint32_t bytes) {
     uint8_t piece[2][16];
     while (bytes > 0) {
         uint16_t part = bytes < sizeof piece[0] ? (uint16_t)bytes
                                                 : (uint16_t)sizeof piece[0];
-        if (esk_kv_take(kv, &a, piece[0], part) != ESK_OK ||
-            esk_kv_take(kv, &b, piece[1], part) != ESK_OK ||
-            !esk_bytes_equal(piece[0], piece[1], part)) {
-            return false;
+        ESK_TRY(esk_kv_take(kv, &a, piece[0], part));
+        ESK_TRY(esk_kv_take(kv, &b, piece[1], part));
+        if (!esk_bytes_equal(piece[0], piece[1], part)) {
+            return ESK_NOT_FOUND;
         }
         bytes -= part;
     }
-    return true;
+    return ESK_OK;
 }
 
-/// Finds the records of the page at `position` that are copied at positions
-/// from `copies` on, and makes them the newest of their keys again.
-static void originals_take(struct esk_kv *kv, uint32_t position,
-                           uint32_t copies) {
-    struct esk_kv_place place;
-    int status = esk_kv_first(kv, position, &place);
-    while (status == ESK_OK && place.position == position) {
-        struct esk_kv_record record;
-        struct esk_kv_place copy;
-        uint32_t slot = 0;
-        if (esk_kv_lead(kv, &place, NULL) != ESK_OK) {
-            return;
-        }
-        struct esk_kv_place start = place;
-        status = esk_kv_record_read(kv, &place, &record, true);
-        if (status == ESK_OK && esk_kv_slot_find(kv, record.hash, &slot)) {
-            uint32_t address = esk_kv_slot_address(kv, slot);
-            if (esk_kv_position(kv, address) >= copies &&
-                esk_kv_place(kv, address, &copy) == ESK_OK &&
-                bytes_match(kv, start, copy, record.bytes)) {
-                esk_kv_slot_set(
-                    kv, slot, record.hash,
-                    esk_kv_address(kv, start.position, start.offset));
-            }
-        }
+/// The walk that takes copies back.
+struct originals {
+    struct esk_kv_walk walk;
+    uint32_t end;    ///< behind the tail's block
+    uint32_t copies; ///< where the copies begin
+};
+
+/// Makes a record of the tail's block the newest of its key again, if that one
+/// is a copy of it. Returns ESK_OK; ESK_FULL: a delete stands among the copies;
+/// ESK_E_IO.
+static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
+                         const struct esk_kv_record *record, uint32_t address) {
+    const struct originals *originals = (const struct originals *)walk;
+    uint32_t position = esk_kv_position(kv, address);
+    struct esk_kv_place original;
+    struct esk_kv_place copy;
+    uint32_t slot = 0;
+    if (position >= originals->copies) {
+        return record->type == ESK_KV_DELETED ? ESK_FULL : ESK_OK;
     }
+    if (position >= originals->end ||
+        !esk_kv_slot_find(kv, record->hash, &slot)) {
+        return ESK_OK;
+    }
+    uint32_t newest = esk_kv_slot_address(kv, slot);
+    if (esk_kv_position(kv, newest) < originals->copies) {
+        return ESK_OK;
+    }
+    int status = esk_kv_place(kv, address, &original);
+    if (status == ESK_OK) {
+        status = esk_kv_place(kv, newest, &copy);
+    }
+    if (status == ESK_OK) {
+        status = bytes_compare(kv, original, copy, record->bytes);
+    }
+    if (status == ESK_OK) {
+        esk_kv_slot_set(kv, slot, record->hash, address);
+    }
+    return status == ESK_E_IO ? status : ESK_OK;
 }
 
 /// Takes back what was moved when there is no room to go on: power cuts in the
-/// collector have filled the block that it moves to. That block has only
-/// copies, so it is erased if each of them has its original in the tail's
-/// block.
-/// Returns ESK_OK; ESK_FULL when that is not so.
+/// collector have filled the block that it moves to. If that block has only
+/// copies, and each of them has its original in the tail's block, it is erased.
+/// Returns ESK_OK; ESK_FULL when that is not so; ESK_E_IO, also when the block
+/// cannot be erased.
 static int copies_erase(struct esk_kv *kv) {
     struct esk_ring *ring = &kv->log;
     uint16_t block = esk_volume_geometry(kv->table.volume)->block_pages;
-    uint16_t begun = esk_ring_rest(ring, ring->head);
-    bool is_begun = begun != 0 || kv->used > 0;
-    uint32_t copies = ring->head - (is_begun ? begun : block);
-    uint32_t end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
-    bool is_known = ring->head >= block && copies >= end;
+    struct originals originals;
+    memset(&originals, 0, sizeof originals);
+    originals.walk.record = original_take;
+    originals.copies = ring->head - block;
+    originals.end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
+    bool is_known = kv->used == 0 && esk_ring_rest(ring, ring->head) == 0 &&
+                    ring->head >= block && originals.copies >= originals.end;
     if (is_known) {
-        ring->tail = end - block; /* nothing of it is erased yet */
-        for (uint32_t at = ring->tail; at < end; at++) {
-            originals_take(kv, at, copies);
-        }
+        /* Nothing of the tail's block is erased yet. */
+        ring->tail = originals.end - block;
+        kv->passed = ring->tail;
+        ESK_TRY(esk_kv_walk(kv, &originals.walk));
     }
     for (uint32_t slot = 0; slot < kv->slot_count && is_known; slot++) {
         uint32_t address = esk_kv_slot_address(kv, slot);
-        is_known =
-            address == ESK_KV_NOWHERE || esk_kv_position(kv, address) < copies;
+        is_known = address == ESK_KV_NOWHERE ||
+                   esk_kv_position(kv, address) < originals.copies;
     }
     if (!is_known) {
         return ESK_FULL;
     }
     esk_kv_page_forget(kv);
     kv->frame_at = ESK_KV_NOWHERE;
-    esk_ring_take_back(ring, copies, kv->frame);
-    kv->passed = ring->tail;
-    return ring->head == copies ? ESK_OK : ESK_FULL;
+    esk_ring_take_back(ring, originals.copies, kv->frame);
+    return ring->head == originals.copies ? ESK_OK : ESK_E_IO;
 }
 
 /// Pages that have to be free before a record of `bytes` bytes is written, with
