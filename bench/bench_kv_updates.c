@@ -37,7 +37,18 @@ struct kv_set {
     uint32_t blocks;
     uint16_t page_bytes;
     uint8_t live_percent;
+    uint32_t table_bytes;  ///< of the pending table; 0: no index
+    uint32_t replay_pages; ///< as in struct esk_kv_config
 };
+
+enum { INDEX_SLOT_BYTES = 6 };
+
+/// Keys of which a pending table of so many bytes has the slots.
+static uint32_t pending_keys(const struct kv_set *set) {
+    return set->table_bytes == 0
+               ? set->keys
+               : (set->table_bytes / INDEX_SLOT_BYTES - 1) * 8 / 9;
+}
 
 static struct esk_sim *sim;
 static struct esk_volume volume;
@@ -96,7 +107,10 @@ static void put(const struct kv_set *set, uint32_t key) {
 }
 
 static void table_open(const struct kv_set *set) {
-    const struct esk_kv_config config = {.keys = set->keys};
+    const struct esk_kv_config config = {
+        .keys = pending_keys(set),
+        .part = set->table_bytes != 0 ? &esk_kv_part_index : NULL,
+        .replay_pages = set->replay_pages};
     BENCH_DO(
         esk_volume_mount(&volume, esk_sim_device(sim), 0, arena, sizeof arena));
     BENCH_DO(esk_kv_open(&kv, &volume, set->name, &config));
@@ -104,7 +118,7 @@ static void table_open(const struct kv_set *set) {
 
 static void table_make(const struct kv_set *set) {
     const struct esk_sim_config config = {
-        .geometry = {.block_count = set->blocks + 10,
+        .geometry = {.block_count = set->blocks + 60,
                      .block_pages = (uint16_t)(SECTOR_PAGES * PAGE_BYTES /
                                                set->page_bytes),
                      .page_bytes = set->page_bytes,
@@ -114,7 +128,9 @@ static void table_make(const struct kv_set *set) {
     const struct esk_volume_config format = {.uuid = {3}, .tables_max = 1};
     const struct esk_kv_spec spec = {.name = set->name,
                                      .blocks = set->blocks,
-                                     .live_percent = set->live_percent};
+                                     .live_percent = set->live_percent,
+                                     .index_keys =
+                                         set->table_bytes != 0 ? set->keys : 0};
     BENCH_DO(esk_sim_create(&sim, &config));
     BENCH_DO(
         esk_volume_format(esk_sim_device(sim), &format, arena, sizeof arena));
@@ -195,9 +211,12 @@ static void open_measure(const struct kv_set *set, enum load load) {
     figure("page reads a get", (stats.page_reads - reads) / (double)GETS, "");
     esk_sim_wear(sim, 3, set->blocks, &wear);
     figure("wear, max over mean", wear.max * 1000.0 / wear.mean_milli, "");
+    uint32_t log_bytes = set->blocks * SECTOR_PAGES * PAGE_BYTES;
     figure("RAM, arena",
-           ESK_KV_ARENA_BYTES(set->page_bytes, set->keys,
-                              set->blocks * SECTOR_PAGES * PAGE_BYTES),
+           set->table_bytes == 0
+               ? ESK_KV_ARENA_BYTES(set->page_bytes, set->keys, log_bytes)
+               : ESK_KV_INDEX_ARENA_BYTES(set->page_bytes, pending_keys(set),
+                                          log_bytes, set->keys),
            "B");
     esk_kv_close(kv);
 }
@@ -213,22 +232,34 @@ static void set_measure(const struct kv_set *set, enum load load) {
 int main(void) {
     static const uint16_t values[] = {8, 32, 64};
     static const uint32_t shares[] = {214, 154, 128};
+    static const struct table {
+        const char *name;
+        uint32_t bytes; ///< of the pending table; 0: all keys
+        uint32_t replay_pages;
+        enum load loads;
+    } tables[] = {{"store", 0, 0, LOADS},
+                  {"store, 16 KB", 16384, 0, LOADS},
+                  {"store, 16 KB, short opens", 16384, 384, ZIPF},
+                  {"store, 4 KB", 4096, 0, LOADS}};
     for (uint32_t blocks = 4; blocks >= 3; blocks--) {
         for (unsigned i = 0; i < 3; i++) {
-            const struct kv_set set = {"settings", 60,  10, values[i],
-                                       blocks,     256, 95};
+            const struct kv_set set = {"settings", 60, 10, values[i], blocks,
+                                       256,        95, 0,  0};
             zipf_make(set.keys);
             for (enum load load = UNIFORM; load < LOADS; load++) {
                 set_measure(&set, load);
             }
         }
     }
-    const struct kv_set small = {"settings", 60, 10, 32, 4, 128, 95};
+    const struct kv_set small = {"settings", 60, 10, 32, 4, 128, 95, 0, 0};
     set_measure(&small, UNIFORM);
-    for (unsigned i = 0; i < 3; i++) {
-        const struct kv_set set = {"store", 10000, 8, 32, shares[i], 256, 95};
+    for (unsigned i = 0; i < 3 * sizeof tables / sizeof tables[0]; i++) {
+        const struct table *table = &tables[i / 3];
+        const struct kv_set set = {table->name,        10000, 8,  32,
+                                   shares[i % 3],      256,   95, table->bytes,
+                                   table->replay_pages};
         zipf_make(set.keys);
-        for (enum load load = UNIFORM; load < LOADS; load++) {
+        for (enum load load = UNIFORM; load < table->loads; load++) {
             set_measure(&set, load);
         }
     }

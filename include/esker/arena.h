@@ -147,7 +147,7 @@
 /// keys          config.keys
 /// region_bytes  of the table's blocks
 #define ESK_KV_ARENA_BYTES(page_bytes, keys, region_bytes)                     \
-    ESK_ARENA_ROUND(ESK_ARENA_PIECE(ESK_BY_POINTER(200, 236, 312)) +           \
+    ESK_ARENA_ROUND(ESK_ARENA_PIECE(ESK_BY_POINTER(204, 240, 312)) +           \
                     ESK_ARENA_PIECE(page_bytes) +                              \
                     ESK_ARENA_PIECE(page_bytes) +                              \
                     ESK_ARENA_PIECE(((keys) + (keys) / 8u + 1u) *              \
@@ -155,6 +155,27 @@
 /// A bare store, of a device of `device_bytes` bytes.
 #define ESK_KV_BARE_ARENA_BYTES(page_bytes, keys, device_bytes)                \
     (ESK_KV_ARENA_BYTES(page_bytes, keys, device_bytes) + 32u)
+
+/// An open kv table with an index.
+///
+/// index_keys  of struct esk_kv_spec
+#define ESK_KV_INDEX_ARENA_BYTES(page_bytes, keys, region_bytes, index_keys)   \
+    ESK_ARENA_ROUND(                                                           \
+        ESK_ARENA_PIECE(ESK_BY_POINTER(204, 240, 312)) +                       \
+        ESK_ARENA_PIECE(page_bytes) + ESK_ARENA_PIECE(page_bytes) +            \
+        ESK_ARENA_PIECE(((keys) + (keys) / 8u + 1u) *                          \
+                        (3u + ESK_KV_ADDRESS_BYTES(region_bytes))) +           \
+        ESK_ARENA_PIECE(ESK_BY_POINTER(194, 220, 272) + (page_bytes) +         \
+                        ESK_KV_REFS_BYTES(page_bytes, index_keys)))
+/// References of inner nodes, of at most 4 bytes: a leaf has an entry for every
+/// 10 bytes of its page or more, and a node one for every 4.
+#define ESK_KV_REFS_BYTES(page_bytes, index_keys)                              \
+    (4u * ((index_keys) / (((page_bytes) - 26u) / 10u) /                       \
+               (((page_bytes) - 16u) / 4u - 7u) +                              \
+           2u))
+#define ESK_KV_ADDRESS_BYTES(region_bytes)                                     \
+    ((region_bytes) < 65535u ? 2u : (region_bytes) < 16777215u ? 3u : 4u)
+
 #define ESK_KV_SLOT_BYTES(region_bytes)                                        \
     ((region_bytes) < 65535u      ? 4u                                         \
      : (region_bytes) < 262144u   ? 5u                                         \

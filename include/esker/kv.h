@@ -58,11 +58,27 @@ struct esk_kv_spec {
     /// but one; 0: 75, at most 95. Above 75 each update moves many others.
     uint8_t live_percent;
     uint32_t version; ///< the program's own number; opens ignore it
+    /// 0: each open table has all its keys in RAM. Else it gets an index, and
+    /// has at most so many keys: only the newest changes are in RAM. The index
+    /// has blocks beside those above.
+    uint32_t index_keys;
 };
+
+/// The index of tables that have one: a program without such tables does not
+/// link it.
+struct esk_kv_part;
+extern const struct esk_kv_part esk_kv_part_index;
 
 /// How a table is opened. Nothing here is stored.
 struct esk_kv_config {
-    uint32_t keys; ///< most keys of the table, at least 1
+    /// Most keys in RAM, at least 1: those of the table; with an index, those
+    /// that changed since their share of it was written.
+    uint32_t keys;
+    /// esk_kv_part_index, for tables with an index; else it may be NULL.
+    const struct esk_kv_part *part;
+    /// With an index: most pages of the log that a later open has to read,
+    /// about; 0: as follows from `keys`. Fewer cost more programs.
+    uint32_t replay_pages;
 };
 
 struct esk_kv;
@@ -245,14 +261,16 @@ struct esk_kv_report {
     uint32_t records_torn;  ///< that do not go on where they should
     uint32_t keys;          ///< whose newest record is readable
     uint32_t keys_lost;     ///< whose newest record is not
+    uint32_t index_lost; ///< pages of the index that cannot be read: nothing is
+                         ///< lost, their keys are found in the log, slowly
 };
 
-/// Reads the whole log.
+/// Reads the whole log, and the index.
 /// report   out.
 /// Returns  ESK_OK when no page is lost and the newest record of each key can
 ///          be read; newest_unread may be what power loss tore, or damage;
 ///          ESK_E_CORRUPT; ESK_E_INVALID; ESK_E_IO.
-/// Costs    a read of each page.
+/// Costs    a read of each page; with an index up to 4 more for each record.
 int esk_kv_check(struct esk_kv *kv, struct esk_kv_report *report);
 
 #ifdef __cplusplus

@@ -96,12 +96,22 @@ enum esk_option_tag {
     ESK_OPTION_TAIL = 2,   ///< flags u8, data position u32, floor key u64
     ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
     ESK_OPTION_BREAKS = 4, ///< places where a series was broken off
-    ESK_OPTION_KV = 5,     ///< flags u8, most percent of live bytes u8
+    ESK_OPTION_KV = 5,     ///< of a kv table, enum esk_option_kv_offset
+};
+
+enum esk_option_kv_offset {
+    ESK_OPTION_KV_FLAGS = 0,
+    ESK_OPTION_KV_PERCENT = 1, ///< u8, most percent of live bytes
+    ESK_OPTION_KV_BYTES = 2,
+    ESK_OPTION_KV_KEYS = 2,   ///< u32, most keys, with an index
+    ESK_OPTION_KV_LEAVES = 6, ///< u32, of the index
+    ESK_OPTION_KV_INDEX_BYTES = 10,
 };
 
 /// Flags of option ESK_OPTION_KV.
 enum esk_option_kv_flag {
-    ESK_OPTION_KV_WIDE = 1u << 0, ///< hashes have 32 bits, else 16
+    ESK_OPTION_KV_WIDE = 1u << 0,  ///< hashes have 32 bits, else 16
+    ESK_OPTION_KV_INDEX = 1u << 1, ///< there is an index: they have 24
 };
 
 /// Flags of option ESK_OPTION_SERIES.

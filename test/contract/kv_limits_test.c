@@ -347,17 +347,16 @@ ESK_TEST(a_value_that_is_damaged_is_not_returned) {
     static const struct esk_geometry geometry = ESK_NAND(20, 16, 256);
     static uint8_t value[900];
     struct esk_kv_place place;
-    uint32_t slot = 0;
+    uint32_t address = 0;
     struct esk_kv_record record;
     ESK_CHECK_INT(start(&geometry, 8, 75), ESK_OK);
     ESK_CHECK_INT(esk_kv_put_u32(kv, "before", 1), ESK_OK);
     ESK_CHECK_INT(esk_kv_put(kv, "k", 1, value, sizeof value, ESK_KV_BYTES),
                   ESK_OK);
     ESK_CHECK_INT(put(1, 1, VALUE), ESK_OK);
-    ESK_CHECK_INT(esk_kv_find(kv, (const uint8_t *)"k", 1, &slot, &record),
-                  ESK_OK);
-    ESK_CHECK_INT(esk_kv_place(kv, esk_kv_slot_address(kv, slot), &place),
-                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_find(kv, (const uint8_t *)"k", 1, &record), ESK_OK);
+    ESK_CHECK_INT(esk_kv_newest(kv, record.hash, &address), ESK_OK);
+    ESK_CHECK_INT(esk_kv_place(kv, address, &place), ESK_OK);
     esk_page_id page = esk_ring_page(&kv->log, place.position);
     ESK_CHECK_INT(esk_sim_flip(sim, page + 1, 500), ESK_OK);
     kv->frame_at = ESK_KV_NOWHERE;

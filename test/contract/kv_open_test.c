@@ -165,8 +165,10 @@ ESK_TEST(options_that_are_unknown_are_refused) {
     memcpy(info.options, good, sizeof good);
     ESK_CHECK_INT(esk_kv_options(&info, &options), ESK_OK);
     ESK_CHECK_INT(options.live_percent, 75);
-    info.options[2] = 2;
+    info.options[2] = 4;
     ESK_CHECK_INT(esk_kv_options(&info, &options), ESK_E_UNSUPPORTED);
+    info.options[2] = 2; /* an index, of which nothing is said */
+    ESK_CHECK_INT(esk_kv_options(&info, &options), ESK_E_CORRUPT);
     info.options[2] = 0;
     info.options[3] = 0;
     ESK_CHECK_INT(esk_kv_options(&info, &options), ESK_E_CORRUPT);

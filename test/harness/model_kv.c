@@ -43,7 +43,11 @@ static uint32_t value_make(const struct esk_model_kv *model, uint16_t key,
 }
 
 static int model_open(struct esk_model_kv *model) {
-    const struct esk_kv_config config = {.keys = model->table.keys};
+    const struct esk_model_kv_table *table = &model->table;
+    const struct esk_kv_config config = {
+        .keys = table->pending != 0 ? table->pending : table->keys,
+        .part = table->pending != 0 ? &esk_kv_part_index : NULL,
+        .replay_pages = table->replay_pages};
     const struct esk_kv_bare bare = {.id = 0x6B76,
                                      .checksum = model->table.checksum,
                                      .live_percent = model->table.live_percent};
@@ -68,9 +72,11 @@ int esk_model_kv_make(struct esk_model_kv *model,
                                        .checksum = table->checksum,
                                        .tables_max = 1,
                                        .overwrite = true};
-    const struct esk_kv_spec spec = {.name = "kv",
-                                     .blocks = table->blocks,
-                                     .live_percent = table->live_percent};
+    const struct esk_kv_spec spec = {
+        .name = "kv",
+        .blocks = table->blocks,
+        .live_percent = table->live_percent,
+        .index_keys = table->pending != 0 ? table->keys : 0};
     esk_sim_destroy(model->sim);
     memset(model, 0, sizeof *model);
     model->table = *table;

@@ -11,7 +11,7 @@
 #include "port/sim/sim.h"
 
 enum {
-    ESK_MODEL_KV_KEYS_MAX = 512,
+    ESK_MODEL_KV_KEYS_MAX = 1024,
     ESK_MODEL_KV_OPS_MAX = 256,
     ESK_MODEL_KV_VALUE_MAX = 4096,
     ESK_MODEL_KV_ARENA = 65536,
@@ -25,6 +25,8 @@ struct esk_model_kv_table {
     uint8_t checksum;
     uint8_t live_percent;
     uint8_t sync_one_in; ///< changes; 0: 4
+    uint16_t pending;      ///< with an index: most keys in RAM; 0: no index
+    uint16_t replay_pages; ///< as in struct esk_kv_config
     bool bare;           ///< a store of the whole device
 };
 

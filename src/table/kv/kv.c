@@ -30,10 +30,9 @@ static bool type_suits(uint8_t type, const uint8_t *value, uint32_t bytes) {
 int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                void *value, uint32_t room, uint32_t *bytes, uint8_t *type) {
     struct esk_kv_record record;
-    uint32_t slot = 0;
     ESK_ASSERT(value != NULL || room == 0);
     ESK_TRY(key_check(kv, key, key_bytes));
-    ESK_TRY(esk_kv_find(kv, key, key_bytes, &slot, &record));
+    ESK_TRY(esk_kv_find(kv, key, key_bytes, &record));
     uint32_t count = record.value_bytes < room ? record.value_bytes : room;
     int status = esk_kv_take(kv, &record.value, value, count);
     if (status != ESK_OK) {
@@ -64,8 +63,8 @@ static int record_admit(const struct esk_kv *kv,
         record->bytes > kv->longest ? record->bytes : kv->longest;
     uint32_t live = kv->live - before + record->bytes;
     bool has_room = live <= esk_kv_live_most(kv, longest);
-    return has_room && (is_there || kv->keys < kv->keys_max) ? ESK_OK
-                                                             : ESK_FULL;
+    return has_room && (is_there || kv->keys < esk_kv_keys_max(kv)) ? ESK_OK
+                                                                    : ESK_FULL;
 }
 
 /// Writes a record's bytes.
@@ -92,7 +91,12 @@ static int record_write(struct esk_kv *kv, const struct esk_kv_record *record,
 
 static int record_append(struct esk_kv *kv, const struct esk_kv_record *record,
                          const void *key, const void *value) {
+    uint32_t moved = kv->pages_moved;
     ESK_TRY(esk_kv_room(kv, record->bytes));
+    if (kv->index != NULL) {
+        ESK_TRY(esk_kv_part(kv)->room(
+            kv, moved == kv->pages_moved ? ESK_KV_DUE_PUT : ESK_KV_DUE_BUSY));
+    }
     ESK_TRY(esk_kv_record_begin(kv, record->bytes));
     uint16_t mark = kv->used;
     int status = record_write(kv, record, key, value);
@@ -102,16 +106,26 @@ static int record_append(struct esk_kv *kv, const struct esk_kv_record *record,
     return status;
 }
 
+/// Makes the record that was appended the newest of its key.
+static void record_take(struct esk_kv *kv, const struct esk_kv_record *record) {
+    uint32_t slot = 0;
+    bool is_there = esk_kv_slot_find(kv, record->hash, &slot);
+    if (record->type != ESK_KV_DELETED || kv->index != NULL) {
+        esk_kv_slot_set(kv, slot, record->hash, kv->record_at);
+    } else if (is_there) {
+        esk_kv_slot_free(kv, slot);
+    }
+}
+
 /// Sets or deletes a key.
 static int kv_change(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                      const void *value, uint32_t bytes, uint8_t type) {
     struct esk_kv_record record;
-    uint32_t slot = 0;
     if ((esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
     record.bytes = 0;
-    int status = esk_kv_find(kv, key, key_bytes, &slot, &record);
+    int status = esk_kv_find(kv, key, key_bytes, &record);
     bool is_there = status == ESK_OK || status == ESK_E_CORRUPT;
     if (!is_there && (status != ESK_NOT_FOUND || type == ESK_KV_DELETED)) {
         return status;
@@ -127,20 +141,21 @@ static int kv_change(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                    (record.salt != 0 ? 1u : 0u) +
                    (bytes >= ESK_KV_WORD_LONG ? 4u : 0u);
     ESK_TRY(record_admit(kv, &record, is_there, before));
+    uint32_t lost = kv->records_lost;
     ESK_TRY(record_append(kv, &record, key, value));
-    /* The collector may have moved the slot. */
-    is_there = esk_kv_slot_find(kv, record.hash, &slot);
+    if (lost != kv->records_lost && is_there) {
+        /* The collector may have lost this key's record. */
+        uint32_t address = 0;
+        is_there = esk_kv_newest(kv, record.hash, &address) == ESK_OK;
+    }
+    record_take(kv, &record);
+    kv->keys -= is_there ? 1 : 0;
+    kv->live -= is_there ? before : 0;
     if (type == ESK_KV_DELETED) {
-        if (is_there) {
-            esk_kv_slot_free(kv, slot);
-            kv->keys--;
-            kv->live -= before;
-        }
         return ESK_OK;
     }
-    esk_kv_slot_set(kv, slot, record.hash, kv->record_at);
-    kv->keys += is_there ? 0 : 1;
-    kv->live += record.bytes - (is_there ? before : 0);
+    kv->keys++;
+    kv->live += record.bytes;
     kv->longest = record.bytes > kv->longest ? record.bytes : kv->longest;
     if (record.salt > kv->salt_max) {
         kv->salt_max = record.salt;
@@ -175,26 +190,46 @@ int esk_kv_sync(struct esk_kv *kv) {
     return ESK_OK;
 }
 
+/// Finds the record with the smallest hash from *hash on.
+/// Returns ESK_OK; ESK_END; as esk_kv_newest.
+static int record_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
+    uint32_t slot = 0;
+    uint32_t index_hash = *hash;
+    int status = ESK_END;
+    if (kv->index != NULL) {
+        status = esk_kv_part(kv)->next(kv, &index_hash, address);
+    }
+    if (esk_kv_slot_next(kv, *hash, &slot)) {
+        *hash = esk_kv_slot_hash(kv, slot);
+        if (status == ESK_END || *hash <= index_hash) {
+            *address = esk_kv_slot_address(kv, slot);
+            return ESK_OK;
+        }
+    }
+    *hash = index_hash;
+    return status;
+}
+
 int esk_kv_next(struct esk_kv *kv, uint32_t *cursor, void *key,
                 uint8_t *key_bytes) {
     struct esk_kv_place place;
     struct esk_kv_record record;
-    uint32_t address = ESK_KV_NOWHERE;
+    uint32_t address = 0;
     ESK_ASSERT(cursor != NULL && key != NULL && key_bytes != NULL);
     ESK_TRY(esk_table_live(kv));
-    while (*cursor < kv->slot_count && address == ESK_KV_NOWHERE) {
-        address = esk_kv_slot_address(kv, (*cursor)++);
-    }
-    if (address == ESK_KV_NOWHERE) {
-        return ESK_END;
-    }
-    int status = esk_kv_place(kv, address, &place);
-    if (status == ESK_OK) {
-        status = esk_kv_record_read(kv, &place, &record, false);
-    }
-    if (status == ESK_OK) {
-        *key_bytes = record.key_bytes;
-        status = esk_kv_take(kv, &record.key, key, record.key_bytes);
-    }
+    do {
+        uint32_t hash = *cursor;
+        ESK_TRY(record_next(kv, &hash, &address));
+        *cursor = hash + 1;
+        int status = esk_kv_place(kv, address, &place);
+        if (status == ESK_OK) {
+            status = esk_kv_record_read(kv, &place, &record, false);
+        }
+        if (status != ESK_OK) {
+            return status == ESK_END ? ESK_E_CORRUPT : status;
+        }
+    } while (record.type == ESK_KV_DELETED);
+    *key_bytes = record.key_bytes;
+    int status = esk_kv_take(kv, &record.key, key, record.key_bytes);
     return status == ESK_END ? ESK_E_CORRUPT : status;
 }

@@ -6,7 +6,8 @@
 /// The log is a stream of bytes over the pages of a ring. A *place* is a byte
 /// of it: the position of its page, and the offset in the page's payload. An
 /// *address* is a place as a number: its byte in the region. The pending table
-/// maps a key's hash to the address of the key's newest record.
+/// maps a key's hash to the address of the key's newest record; in a table with
+/// an index, kv_index.h, that of the keys that the index does not know yet.
 ///
 /// Invariants
 ///  1. The hashes of the table's keys differ: a new key with the hash of
@@ -37,19 +38,24 @@ struct esk_kv_place {
     uint16_t stream; ///< low half
 };
 
+struct esk_kv_entry;
+struct esk_kv_index;
+struct esk_kv_walk;
+
 struct esk_kv {
     struct esk_table table;
     struct esk_ring log;
     struct esk_region_stats stats;
+    uint32_t slot_count;
     uint8_t *page;  ///< the page that is being filled
     uint8_t *frame; ///< the page that was read last
-    uint8_t *slots; ///< the pending table
-    uint8_t *head;  ///< of a bare store, for each block; NULL: in a volume
-    uint32_t slot_count;
-    uint32_t keys;
-    uint32_t keys_max;
-    uint32_t frame_at;  ///< position of `frame`, or ESK_KV_NOWHERE
-    uint32_t page_at;   ///< position that `page` gets
+    uint8_t *slots; ///< the pending table; behind it a bare store's head
+    struct esk_kv_index *index; ///< NULL: the pending table has all keys
+    uint32_t pending;           ///< slots that are taken
+    uint32_t pending_max;       ///< of these, at most
+    uint32_t keys;              ///< of the table
+    uint32_t frame_at;          ///< position of `frame`, or ESK_KV_NOWHERE
+    uint32_t page_at;           ///< position that `page` gets
     uint32_t passed;    ///< the collector is here: pages below are moved, and
                         ///< dropped when what was moved is durable
     uint32_t head_at;   ///< block of the log that has a head already
@@ -71,9 +77,10 @@ struct esk_kv {
     uint16_t first;  ///< offset of the first record that begins in `page`
     uint16_t stream; ///< low half of the stream offset at `start`
     uint8_t salt_max;
-    uint8_t hash_bytes;    ///< 2 or 4
+    uint8_t hash_bytes;    ///< 2; 3: with an index; 4
     uint8_t address_bytes; ///< 2, 3 or 4
-    bool dirty;            ///< something was programmed since the last sync
+    bool dirty : 1;        ///< something was programmed since the last sync
+    bool is_bare : 1;      ///< each block begins with a head
 };
 
 /// A record's head.
@@ -87,6 +94,60 @@ struct esk_kv_record {
     uint8_t salt;
     uint8_t type;
 };
+
+/// When a step is due: at which share of the pending table.
+enum esk_kv_due {
+    ESK_KV_DUE_IDLE = 4,  ///< half
+    ESK_KV_DUE_PUT = 6,   ///< three quarters
+    ESK_KV_DUE_BUSY = 7,  ///< seven eighths: the call has other work
+    ESK_KV_DUE_NEVER = 8, ///< only when it is full
+};
+
+/// What an index does for its table: a program without one does not link it.
+/// Declared in esker/kv.h.
+struct esk_kv_part {
+    /// Bytes of a table's index in RAM.
+    uint32_t (*bytes)(const struct esk_geometry *geometry,
+                      const struct esk_kv_entry *entry);
+    /// Makes and mounts it; walk: out, where the replay begins, and the tail.
+    int (*mount)(struct esk_kv *kv, const struct esk_kv_entry *entry,
+                 struct esk_kv_walk *walk);
+    /// Whether a record with that hash, and its mark, may be newer than what
+    /// the index has.
+    bool (*replays)(const struct esk_kv *kv, uint32_t hash, uint32_t mark);
+    /// Makes room in the pending table during a replay. As esk_kv_open.
+    int (*prune)(struct esk_kv *kv);
+    /// As esk_kv_newest, of a hash that the pending table does not have.
+    int (*find)(struct esk_kv *kv, uint32_t hash, uint32_t *address);
+    /// The smallest hash from *hash on, and its record's address.
+    /// Returns ESK_OK; ESK_END; ESK_E_CORRUPT; ESK_E_IO.
+    int (*next)(struct esk_kv *kv, uint32_t *hash, uint32_t *address);
+    /// Takes a step if one is due; and others until the pending table has room
+    /// for a key. As esk_kv_put.
+    int (*room)(struct esk_kv *kv, enum esk_kv_due due);
+    /// Counts the pages that the root and its nodes name and that cannot be
+    /// read. Returns ESK_OK; ESK_E_IO.
+    int (*check)(struct esk_kv *kv, uint32_t *lost);
+    /// Whether copies that begin at `position` may be taken back.
+    bool (*forgets)(const struct esk_kv *kv, uint32_t position);
+};
+
+/// The head of an index, index/kv_index.h.
+struct esk_kv_index {
+    const struct esk_kv_part *part;
+    uint32_t keys_max;     ///< of the table
+    uint32_t replay_pages; ///< of struct esk_kv_config
+    uint32_t replayed;     ///< mark of the record that is replayed, ...
+    bool is_replaying;     ///< while the table is opened
+};
+
+static inline const struct esk_kv_part *esk_kv_part(const struct esk_kv *kv) {
+    return kv->index->part;
+}
+
+static inline uint32_t esk_kv_keys_max(const struct esk_kv *kv) {
+    return kv->index != NULL ? kv->index->keys_max : kv->pending_max;
+}
 
 static inline uint16_t esk_kv_page_room(const struct esk_kv *kv) {
     return (uint16_t)(esk_envelope_page_bytes(&kv->log.region.envelope) -
@@ -107,12 +168,30 @@ static inline uint8_t esk_kv_slot_bytes(const struct esk_kv *kv) {
     return (uint8_t)(kv->hash_bytes + kv->address_bytes);
 }
 
+enum { ESK_KV_INDEX_HASH_BYTES = 3 }; ///< of a table with an index
+
+/// Bytes of a number below `bound`, where all ones is none.
+uint8_t esk_kv_number_bytes(uint32_t bound);
+/// A number of `count` little-endian bytes.
+uint32_t esk_kv_number(const uint8_t *bytes, uint8_t count);
+void esk_kv_number_store(uint8_t *bytes, uint8_t count, uint32_t value);
+
+/// The head of a bare store.
+static inline uint8_t *esk_kv_head(const struct esk_kv *kv) {
+    return kv->slots + (size_t)kv->slot_count * esk_kv_slot_bytes(kv);
+}
+
 /// Empties the table.
 void esk_kv_slots_clear(struct esk_kv *kv);
 /// Whether a key has that hash. slot: out, its slot, or the one that it gets.
 bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
+/// Finds the slot with the smallest hash from `hash` on. Returns whether there
+/// is one.
+bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
 /// The address in a slot; ESK_KV_NOWHERE: free.
 uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot);
+/// The hash in a slot that is taken.
+uint32_t esk_kv_slot_hash(const struct esk_kv *kv, uint32_t slot);
 void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
                      uint32_t address);
 void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot);
@@ -142,6 +221,18 @@ uint32_t esk_kv_rests_max(const struct esk_kv *kv, uint32_t longest);
 uint32_t esk_kv_live_most(const struct esk_kv *kv, uint32_t longest);
 
 /* kv_log.c */
+
+/// A *mark* orders what the log has, modulo 2^32: a log is shorter than half of
+/// that where marks are compared. That of the next record to be appended.
+uint32_t esk_kv_mark_next(const struct esk_kv *kv);
+/// The mark of the record at `address`.
+uint32_t esk_kv_mark(const struct esk_kv *kv, uint32_t address);
+/// The mark of byte `offset` of a page's payload.
+uint32_t esk_kv_mark_at(const struct esk_kv *kv, uint32_t position,
+                        uint16_t offset);
+static inline bool esk_kv_mark_before(uint32_t a, uint32_t b) {
+    return (a - b) >> 31 != 0;
+}
 
 /// Address of a place.
 uint32_t esk_kv_address(const struct esk_kv *kv, uint32_t position,
@@ -199,15 +290,23 @@ int esk_kv_first(struct esk_kv *kv, uint32_t position,
 /// tail     out: the last tail mark on the way; NULL: skipped.
 /// Returns  ESK_OK; ESK_END: there is none; as esk_kv_bytes_at.
 int esk_kv_lead(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *tail);
-/// Finds the record of a key: its slot, and its head.
-/// Returns  ESK_OK; ESK_NOT_FOUND: salt and slot are those of a new key;
+/// Finds the newest record with a hash, which may be a delete.
+/// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT: the index is damaged;
+///          ESK_E_IO.
+int esk_kv_newest(struct esk_kv *kv, uint32_t hash, uint32_t *address);
+/// Whether the record at `address` is the newest of its hash. Returns as
+/// esk_kv_newest.
+int esk_kv_is_newest(struct esk_kv *kv, uint32_t hash, uint32_t address);
+/// Finds the newest record of a key: its head.
+/// Returns  ESK_OK; ESK_NOT_FOUND: salt and hash are those of a new key;
 ///          ESK_E_LIMIT: no salt is free; ESK_E_CORRUPT; ESK_E_IO.
 int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
-                uint32_t *slot, struct esk_kv_record *record);
+                struct esk_kv_record *record);
 
-/// Bytes of the record at `address`, of which only the head is read, and not
-/// into the frame. As esk_kv_record_read.
-int esk_kv_record_bytes(struct esk_kv *kv, uint32_t address, uint32_t *bytes);
+/// Bytes and type of the record at `address`, of which only the head is read,
+/// and not into the frame. As esk_kv_record_read.
+int esk_kv_record_head(struct esk_kv *kv, uint32_t address, uint32_t *bytes,
+                       uint8_t *type);
 /// Counts the bytes of all newest records again. Returns ESK_OK; ESK_E_IO.
 int esk_kv_live_count(struct esk_kv *kv);
 

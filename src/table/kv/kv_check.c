@@ -12,7 +12,7 @@ void esk_kv_stats(const struct esk_kv *kv, struct esk_kv_stats *stats) {
         return;
     }
     stats->keys = kv->keys;
-    stats->keys_max = kv->keys_max;
+    stats->keys_max = esk_kv_keys_max(kv);
     stats->live_bytes = kv->live;
     stats->live_max = esk_kv_live_most(kv, kv->longest);
     stats->pages_lost = kv->pages_lost;
@@ -34,12 +34,11 @@ int esk_kv_space(const struct esk_kv *kv, struct esk_space *space) {
 /// Counts a record that is its key's newest.
 static int record_count(struct esk_kv *kv, struct esk_kv_walk *walk,
                         const struct esk_kv_record *record, uint32_t address) {
-    uint32_t slot = 0;
-    if (esk_kv_slot_find(kv, record->hash, &slot) &&
-        esk_kv_slot_address(kv, slot) == address) {
-        walk->keys_seen++;
-    }
-    return ESK_OK;
+    int status = record->type == ESK_KV_DELETED
+                     ? ESK_NOT_FOUND
+                     : esk_kv_is_newest(kv, record->hash, address);
+    walk->keys_seen += status == ESK_OK ? 1 : 0;
+    return status == ESK_E_IO ? status : ESK_OK;
 }
 
 int esk_kv_check(struct esk_kv *kv, struct esk_kv_report *report) {
@@ -51,6 +50,9 @@ int esk_kv_check(struct esk_kv *kv, struct esk_kv_report *report) {
     walk.record = record_count;
     kv->frame_at = ESK_KV_NOWHERE;
     ESK_TRY(esk_kv_walk(kv, &walk));
+    if (kv->index != NULL) {
+        ESK_TRY(esk_kv_part(kv)->check(kv, &report->index_lost));
+    }
     report->pages = walk.pages;
     report->pages_lost = walk.pages_lost;
     report->newest_unread = kv->newest_unread;

@@ -32,10 +32,13 @@ static int copy(struct esk_kv *kv, struct esk_kv_place *place, uint32_t bytes) {
 static int record_move(struct esk_kv *kv, struct esk_kv_place place,
                        const struct esk_kv_record *record) {
     uint32_t slot = 0;
+    if (kv->index != NULL) {
+        ESK_TRY(esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER));
+    }
     ESK_TRY(esk_kv_record_begin(kv, record->bytes));
     uint16_t mark = kv->used;
     int status = copy(kv, &place, record->bytes);
-    (void)esk_kv_slot_find(kv, record->hash, &slot);
+    bool is_pending = esk_kv_slot_find(kv, record->hash, &slot);
     if (status == ESK_OK) {
         esk_kv_slot_set(kv, slot, record->hash, kv->record_at);
         return ESK_OK;
@@ -44,11 +47,25 @@ static int record_move(struct esk_kv *kv, struct esk_kv_place place,
     if (status != ESK_E_CORRUPT && status != ESK_END) {
         return status;
     }
-    esk_kv_slot_free(kv, slot);
-    kv->keys--;
-    kv->live -= record->bytes;
+    if (is_pending) {
+        esk_kv_slot_free(kv, slot);
+    }
+    if (record->type != ESK_KV_DELETED) {
+        kv->keys--;
+        kv->live -= record->bytes;
+    }
     kv->records_lost++;
     return ESK_OK;
+}
+
+/// Moves the record at `place` and `address` if it is its key's newest.
+static int record_keep(struct esk_kv *kv, struct esk_kv_place place,
+                       uint32_t address, const struct esk_kv_record *record) {
+    int status = esk_kv_is_newest(kv, record->hash, address);
+    if (status == ESK_OK) {
+        return record_move(kv, place, record);
+    }
+    return status == ESK_NOT_FOUND ? ESK_OK : status;
 }
 
 /// Moves what counts of the records that begin in the page at `position`.
@@ -58,7 +75,6 @@ static int page_move(struct esk_kv *kv, uint32_t position, bool *clean) {
     int status = esk_kv_first(kv, position, &place);
     while (status == ESK_OK && place.position == position) {
         struct esk_kv_record record;
-        uint32_t slot = 0;
         status = esk_kv_lead(kv, &place, NULL);
         if (status != ESK_OK) {
             break;
@@ -66,9 +82,8 @@ static int page_move(struct esk_kv *kv, uint32_t position, bool *clean) {
         struct esk_kv_place start = place;
         uint32_t at = esk_kv_address(kv, position, place.offset);
         status = esk_kv_record_read(kv, &place, &record, false);
-        if (status == ESK_OK && esk_kv_slot_find(kv, record.hash, &slot) &&
-            esk_kv_slot_address(kv, slot) == at) {
-            ESK_TRY(record_move(kv, start, &record));
+        if (status == ESK_OK) {
+            ESK_TRY(record_keep(kv, start, at, &record));
         }
         if (status == ESK_OK) {
             status = esk_kv_take(kv, &place, NULL, record.value_bytes);
@@ -117,7 +132,8 @@ static int page_collect(struct esk_kv *kv) {
     if (!clean) {
         uint32_t lost = esk_kv_slots_drop(kv, position, next);
         kv->records_lost += lost;
-        if (lost > 0) {
+        kv->keys -= lost < kv->keys ? lost : kv->keys;
+        if (lost > 0 && kv->index == NULL) {
             ESK_TRY(esk_kv_live_count(kv));
         }
     }
@@ -203,8 +219,10 @@ static int copies_erase(struct esk_kv *kv) {
     originals.walk.record = original_take;
     originals.copies = ring->head - block;
     originals.end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
-    bool is_known = kv->used == 0 && esk_ring_rest(ring, ring->head) == 0 &&
-                    ring->head >= block && originals.copies >= originals.end;
+    bool is_known =
+        kv->used == 0 && esk_ring_rest(ring, ring->head) == 0 &&
+        ring->head >= block && originals.copies >= originals.end &&
+        (kv->index == NULL || esk_kv_part(kv)->forgets(kv, originals.copies));
     if (is_known) {
         /* Nothing of the tail's block is erased yet. */
         ring->tail = originals.end - block;
@@ -284,7 +302,12 @@ int esk_kv_collect(void *owner, bool *done) {
     struct esk_kv *kv = owner;
     *done = false;
     if (!is_worth(kv) || esk_ring_has_room(&kv->log, pages_wanted(kv, 0, 2))) {
-        return ESK_OK;
+        uint32_t pending = kv->pending;
+        int status = kv->index != NULL
+                         ? esk_kv_part(kv)->room(kv, ESK_KV_DUE_IDLE)
+                         : ESK_OK;
+        *done = kv->pending < pending;
+        return status == ESK_FULL ? ESK_OK : status;
     }
     int status = page_collect(kv);
     *done = status == ESK_OK;

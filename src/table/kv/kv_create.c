@@ -15,8 +15,23 @@ static uint8_t spec_fault(const struct esk_kv_spec *spec) {
     if (spec->blocks != 0 && spec->blocks < ESK_KV_BLOCKS_MIN) {
         return ESK_FAULT_REGION;
     }
+    if (spec->index_keys != 0 && spec->blocks == 0) {
+        return ESK_FAULT_REGION;
+    }
     return spec->live_percent > ESK_KV_LIVE_MAX ? ESK_FAULT_OPTION
                                                 : ESK_FAULT_NONE;
+}
+
+static void options_add(struct esk_table_info *info,
+                        const struct esk_kv_options *options) {
+    uint8_t stored[ESK_OPTION_KV_INDEX_BYTES];
+    stored[ESK_OPTION_KV_FLAGS] = options->flags;
+    stored[ESK_OPTION_KV_PERCENT] = options->live_percent;
+    esk_store_u32(stored + ESK_OPTION_KV_KEYS, options->keys);
+    esk_store_u32(stored + ESK_OPTION_KV_LEAVES, options->leaves);
+    esk_option_add(info, ESK_OPTION_KV, stored,
+                   options->keys != 0 ? ESK_OPTION_KV_INDEX_BYTES
+                                      : ESK_OPTION_KV_BYTES);
 }
 
 int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
@@ -35,22 +50,37 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
     const struct esk_table_spec table = {.name = spec->name,
                                          .version = spec->version};
     ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_KV, &table, &info, page));
-    uint32_t *blocks = &info.blocks[ESK_REGION_DATA];
-    *blocks = spec->blocks;
-    fault->wanted =
-        spec->blocks != 0 ? spec->blocks : (uint32_t)ESK_KV_BLOCKS_MIN;
-    ESK_TRY(esk_catalog_place(volume, blocks, &info.block[ESK_REGION_DATA],
-                              fault, page));
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint32_t *blocks = &info.blocks[ESK_REGION_DATA];
+    uint32_t *index = &info.blocks[ESK_REGION_INDEX];
     uint32_t most = esk_kv_blocks_max(geometry);
-    if (*blocks > most && spec->blocks != 0) {
+    if (spec->blocks > most) {
         fault->kind = ESK_FAULT_REGION;
         fault->wanted = most;
         return ESK_E_SCHEMA;
     }
-    *blocks = *blocks < most ? *blocks : most;
     struct esk_kv_options options;
+    uint32_t leaves = 0;
+    if (spec->index_keys != 0 &&
+        !esk_kv_index_plan(geometry, spec->blocks, spec->index_keys, &leaves,
+                           index)) {
+        fault->kind = ESK_FAULT_OPTION;
+        return ESK_E_SCHEMA;
+    }
+    uint32_t all = spec->blocks + *index;
+    fault->wanted = all != 0 ? all : (uint32_t)ESK_KV_BLOCKS_MIN;
+    ESK_TRY(esk_catalog_place(volume, &all, &info.block[ESK_REGION_DATA], fault,
+                              page));
+    *blocks = all - *index;
+    *blocks = *blocks < most ? *blocks : most;
+    info.block[ESK_REGION_INDEX] =
+        *index != 0 ? info.block[ESK_REGION_DATA] + *blocks : 0;
     esk_kv_options_make(geometry, *blocks, spec->live_percent, &options);
+    if (*index != 0) {
+        options.flags = ESK_OPTION_KV_INDEX;
+        options.keys = spec->index_keys;
+        options.leaves = leaves;
+    }
     uint32_t least = ESK_KV_BLOCKS_MIN;
     while (esk_kv_pages_max(geometry, least, options.live_percent) == 0) {
         least++;
@@ -61,8 +91,7 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
         fault->found = *blocks;
         return ESK_E_NO_SPACE;
     }
-    const uint8_t stored[] = {options.flags, options.live_percent};
-    esk_option_add(&info, ESK_OPTION_KV, stored, sizeof stored);
+    options_add(&info, &options);
     return esk_catalog_add(volume, &table, NULL, &info, fault, page);
 }
 

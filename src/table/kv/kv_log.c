@@ -19,6 +19,22 @@ uint32_t esk_kv_address(const struct esk_kv *kv, uint32_t position,
     return region_page(kv, position) * page_bytes + ESK_ENVELOPE_BYTES + offset;
 }
 
+uint32_t esk_kv_mark_at(const struct esk_kv *kv, uint32_t position,
+                        uint16_t offset) {
+    uint32_t page_bytes = esk_envelope_page_bytes(&kv->log.region.envelope);
+    return position * page_bytes + ESK_ENVELOPE_BYTES + offset;
+}
+
+uint32_t esk_kv_mark(const struct esk_kv *kv, uint32_t address) {
+    uint32_t page_bytes = esk_envelope_page_bytes(&kv->log.region.envelope);
+    return esk_kv_position(kv, address) * page_bytes + address % page_bytes;
+}
+
+uint32_t esk_kv_mark_next(const struct esk_kv *kv) {
+    return kv->used > 0 ? esk_kv_mark_at(kv, kv->page_at, kv->used)
+                        : esk_kv_mark_at(kv, kv->log.head, 0);
+}
+
 /// Records where the page in RAM was programmed: further on than expected when
 /// pages failed.
 static void page_settle(struct esk_kv *kv, uint32_t position) {
@@ -85,9 +101,10 @@ static int page_ready(struct esk_kv *kv) {
         ESK_TRY(esk_region_barrier(&kv->log.region));
         ESK_TRY(esk_ring_reserve(&kv->log));
         kv->page_at = kv->log.head;
-        if (kv->head != NULL &&
+        if (kv->is_bare &&
             kv->head_at != esk_ring_block_from(&kv->log, kv->page_at + 1u)) {
-            memcpy(kv->page + ESK_ENVELOPE_BYTES, kv->head, ESK_KV_HEAD_BYTES);
+            memcpy(kv->page + ESK_ENVELOPE_BYTES, esk_kv_head(kv),
+                   ESK_KV_HEAD_BYTES);
             kv->start = ESK_KV_HEAD_BYTES;
             kv->used = kv->start;
             kv->sealed = kv->start;
@@ -111,7 +128,7 @@ uint32_t esk_kv_block_rest(const struct esk_kv *kv) {
     if (kv->used > 0) {
         return rest - kv->used;
     }
-    return kv->head != NULL ? rest - ESK_KV_HEAD_BYTES : rest;
+    return kv->is_bare ? rest - ESK_KV_HEAD_BYTES : rest;
 }
 
 /// Skips what is left of the head's block.
@@ -149,6 +166,9 @@ int esk_kv_tail_write(struct esk_kv *kv, uint32_t position, uint16_t stream) {
     mark[0] = ESK_KV_TAIL;
     esk_store_u32(mark + ESK_KV_TAIL_POSITION, position);
     esk_store_u16(mark + ESK_KV_TAIL_STREAM, stream);
+    esk_store_u32(mark + ESK_KV_TAIL_KEYS, kv->keys);
+    esk_store_u32(mark + ESK_KV_TAIL_LIVE, kv->live);
+    esk_store_u32(mark + ESK_KV_TAIL_LONGEST, kv->longest);
     ESK_TRY(esk_kv_record_begin(kv, sizeof mark));
     uint16_t before = kv->used;
     int status = esk_kv_write(kv, mark, sizeof mark);

@@ -10,8 +10,14 @@
 #include "volume/volume_format.h"
 
 /* The constant of esker/arena.h. */
-_Static_assert(sizeof(struct esk_kv) <= ESK_BY_POINTER(200, 236, 312),
+_Static_assert(sizeof(struct esk_kv) <= ESK_BY_POINTER(204, 240, 312),
                "constants of a kv table's memory");
+
+static bool region_is_sound(const struct esk_geometry *geometry, uint32_t block,
+                            uint32_t blocks, uint32_t least) {
+    return block < geometry->block_count &&
+           blocks <= geometry->block_count - block && blocks >= least;
+}
 
 static int entry_read(struct esk_volume *volume, const char *name,
                       struct esk_arena *memory, struct esk_kv_entry *entry) {
@@ -25,22 +31,20 @@ static int entry_read(struct esk_volume *volume, const char *name,
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     entry->block = info->block[ESK_REGION_DATA];
     entry->blocks = info->blocks[ESK_REGION_DATA];
+    entry->index_block = info->block[ESK_REGION_INDEX];
+    entry->index_blocks = info->blocks[ESK_REGION_INDEX];
     entry->seed = info->seed;
     entry->id = info->id;
     entry->head = NULL;
-    return entry->block < geometry->block_count &&
-                   entry->blocks <= geometry->block_count - entry->block &&
-                   entry->blocks >= ESK_KV_BLOCKS_MIN
+    bool has_index = entry->options.keys != 0;
+    return region_is_sound(geometry, entry->block, entry->blocks,
+                           ESK_KV_BLOCKS_MIN) &&
+                   has_index == (entry->index_blocks != 0) &&
+                   (!has_index ||
+                    region_is_sound(geometry, entry->index_block,
+                                    entry->index_blocks, ESK_KV_BLOCKS_MIN))
                ? ESK_OK
                : ESK_E_CORRUPT;
-}
-
-/// Bytes of an address in a region of `bytes` bytes; all ones is none.
-static uint8_t address_bytes(uint32_t bytes) {
-    if (bytes < UINT16_MAX) {
-        return 2;
-    }
-    return bytes < 0xFFFFFF ? 3 : 4;
 }
 
 /// Carves the arena and fills in the handle.
@@ -53,7 +57,15 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     if (entry->blocks > esk_kv_blocks_max(geometry)) {
         return ESK_E_UNSUPPORTED;
     }
-    uint8_t address = address_bytes(pages * geometry->page_bytes);
+    uint8_t address = esk_kv_number_bytes(pages * geometry->page_bytes);
+    const struct esk_kv_part *part = NULL;
+    if (entry->options.keys != 0) {
+        part = config->part;
+        hash = ESK_KV_INDEX_HASH_BYTES;
+        if (part == NULL) {
+            return ESK_E_UNSUPPORTED;
+        }
+    }
     uint32_t slots = config->keys + config->keys / 8 + 1;
     if (config->keys == 0) {
         return ESK_E_INVALID;
@@ -64,10 +76,12 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     struct esk_kv *made = esk_arena_take(memory, sizeof *made);
     uint8_t *page = esk_arena_take(memory, geometry->page_bytes);
     uint8_t *frame = esk_arena_take(memory, geometry->page_bytes);
-    uint8_t *table = esk_arena_take(memory, slots * (uint32_t)(hash + address));
-    uint8_t *head = NULL;
-    if (entry->head != NULL) {
-        head = esk_arena_take(memory, ESK_KV_HEAD_BYTES);
+    uint32_t head = entry->head != NULL ? ESK_KV_HEAD_BYTES : 0;
+    uint8_t *table =
+        esk_arena_take(memory, slots * (uint32_t)(hash + address) + head);
+    struct esk_kv_index *index = NULL;
+    if (part != NULL) {
+        index = esk_arena_take(memory, part->bytes(geometry, entry));
     }
     if (!esk_arena_fits(memory)) {
         return ESK_E_NO_MEMORY;
@@ -77,18 +91,25 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     made->page = page;
     made->frame = frame;
     made->slots = table;
-    if (head != NULL) {
-        memcpy(head, entry->head, ESK_KV_HEAD_BYTES);
-        made->head = head;
-    }
     made->slot_count = slots;
-    made->keys_max = config->keys;
+    made->pending_max = config->keys;
+    if (part != NULL) {
+        made->index = index;
+        index->part = part;
+        index->keys_max = entry->options.keys;
+        index->is_replaying = true;
+        index->replay_pages = config->replay_pages;
+    }
     made->frame_at = ESK_KV_NOWHERE;
     made->page_at = ESK_KV_NOWHERE;
     made->head_at = ESK_KV_NOWHERE;
     made->first = ESK_KV_NO_RECORD;
     made->hash_bytes = hash;
     made->address_bytes = address;
+    if (entry->head != NULL) {
+        made->is_bare = true;
+        memcpy(esk_kv_head(made), entry->head, ESK_KV_HEAD_BYTES);
+    }
     *kv = made;
     return ESK_OK;
 }
@@ -130,47 +151,78 @@ static void oldest_evict(struct esk_kv *kv, struct esk_kv_walk *walk) {
     uint32_t position = 0;
     uint32_t slot = esk_kv_slots_oldest(kv, &position);
     esk_kv_slot_free(kv, slot);
-    kv->keys--;
     walk->evicted++;
     if (position >= walk->evicted_end) {
         walk->evicted_end = position + 1;
     }
 }
 
+/// Adds the record to the table's counts, in place of the one before it.
+static int record_weigh(struct esk_kv *kv, const struct esk_kv_record *record) {
+    uint32_t address = 0;
+    uint32_t before = 0;
+    uint8_t type = ESK_KV_DELETED;
+    int status = esk_kv_newest(kv, record->hash, &address);
+    if (status == ESK_OK) {
+        status = esk_kv_record_head(kv, address, &before, &type);
+    }
+    if (status == ESK_E_IO) {
+        return status;
+    }
+    if (status == ESK_E_CORRUPT ||
+        (status == ESK_OK && type != ESK_KV_DELETED)) {
+        kv->live -= before < kv->live ? before : kv->live;
+        kv->keys -= kv->keys > 0 ? 1 : 0;
+    }
+    if (record->type != ESK_KV_DELETED) {
+        kv->keys++;
+        kv->live += record->bytes;
+        kv->longest = record->bytes > kv->longest ? record->bytes : kv->longest;
+    }
+    return ESK_OK;
+}
+
+/// Makes room for a hash in the pending table.
+static int slot_make(struct esk_kv *kv, struct esk_kv_walk *walk,
+                     uint32_t hash) {
+    uint32_t slot = 0;
+    if (kv->pending < kv->pending_max || esk_kv_slot_find(kv, hash, &slot)) {
+        return ESK_OK;
+    }
+    if (kv->index != NULL) {
+        return esk_kv_part(kv)->prune(kv);
+    }
+    oldest_evict(kv, walk);
+    return ESK_OK;
+}
+
 /// Makes `record` the newest of its key.
 static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
                         const struct esk_kv_record *record, uint32_t address) {
+    uint32_t mark = esk_kv_mark(kv, address);
+    bool has_index = kv->index != NULL;
     uint32_t slot = 0;
-    uint32_t before = 0;
-    bool is_there = esk_kv_slot_find(kv, record->hash, &slot);
     if (record->salt > kv->salt_max) {
         kv->salt_max = record->salt;
     }
-    if (is_there) {
-        int status =
-            esk_kv_record_bytes(kv, esk_kv_slot_address(kv, slot), &before);
-        if (status == ESK_E_IO) {
-            return status;
-        }
-        kv->live -= before < kv->live ? before : kv->live;
-    }
-    if (record->type == ESK_KV_DELETED) {
-        if (is_there) {
-            esk_kv_slot_free(kv, slot);
-            kv->keys--;
-        }
+    if (has_index && !esk_kv_part(kv)->replays(kv, record->hash, mark)) {
         return ESK_OK;
     }
-    if (!is_there) {
-        if (kv->keys == kv->keys_max) {
-            oldest_evict(kv, walk);
-            (void)esk_kv_slot_find(kv, record->hash, &slot);
-        }
-        kv->keys++;
+    if (has_index) {
+        kv->index->replayed = mark;
     }
-    esk_kv_slot_set(kv, slot, record->hash, address);
-    kv->live += record->bytes;
-    kv->longest = record->bytes > kv->longest ? record->bytes : kv->longest;
+    if (record->type != ESK_KV_DELETED || has_index) {
+        ESK_TRY(slot_make(kv, walk, record->hash));
+    }
+    if (!has_index || !esk_kv_mark_before(mark, walk->counted)) {
+        ESK_TRY(record_weigh(kv, record));
+    }
+    bool is_there = esk_kv_slot_find(kv, record->hash, &slot);
+    if (record->type != ESK_KV_DELETED || has_index) {
+        esk_kv_slot_set(kv, slot, record->hash, address);
+    } else if (is_there) {
+        esk_kv_slot_free(kv, slot);
+    }
     return ESK_OK;
 }
 
@@ -188,11 +240,14 @@ static int next_block_look(struct esk_kv *kv) {
     return status == ESK_E_IO ? status : ESK_OK;
 }
 
-static int kv_replay(struct esk_kv *kv) {
+static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     struct esk_kv_walk walk;
     memset(&walk, 0, sizeof walk);
     walk.record = record_apply;
     esk_kv_slots_clear(kv);
+    if (kv->index != NULL) {
+        ESK_TRY(esk_kv_part(kv)->mount(kv, entry, &walk));
+    }
     ESK_TRY(esk_kv_walk(kv, &walk));
     kv->stream = (uint16_t)(walk.stream + ESK_KV_GAP);
     kv->pages_lost = walk.pages_lost + esk_kv_walk_lost_first(kv, &walk);
@@ -209,6 +264,11 @@ static int kv_replay(struct esk_kv *kv) {
     esk_ring_drop(&kv->log, walk.tail);
     kv->passed = kv->log.tail;
     kv->passed_stream = walk.tail_stream;
+    if (kv->index != NULL) {
+        kv->index->is_replaying = false;
+        return ESK_OK;
+    }
+    kv->keys = kv->pending;
     return is_stale || walk.evicted > 0 ? esk_kv_live_count(kv) : ESK_OK;
 }
 
@@ -220,7 +280,7 @@ int esk_kv_take_up(struct esk_kv **kv, struct esk_volume *volume,
     ESK_TRY(kv_make(&made, volume, memory, entry, config));
     int status = log_mount(made, entry);
     if (status == ESK_OK) {
-        status = kv_replay(made);
+        status = kv_replay(made, entry);
     }
     *kv = esk_table_opened(made, status);
     return status;

@@ -12,6 +12,8 @@
 struct esk_kv_entry {
     uint32_t block;
     uint32_t blocks;
+    uint32_t index_block;
+    uint32_t index_blocks; ///< 0: no index
     uint32_t seed;
     const uint8_t *head; ///< of a bare store, copied; else NULL
     uint8_t id;

@@ -11,6 +11,7 @@ void esk_kv_options_make(const struct esk_geometry *geometry, uint32_t blocks,
                          uint8_t live_percent, struct esk_kv_options *options) {
     uint32_t pages = blocks * geometry->block_pages;
     bool is_wide = pages > (ESK_KV_WIDE_BYTES - 1) / geometry->page_bytes;
+    memset(options, 0, sizeof *options);
     options->flags = is_wide ? ESK_OPTION_KV_WIDE : 0;
     options->live_percent =
         live_percent != 0 ? live_percent : (uint8_t)ESK_KV_LIVE_DEFAULT;
@@ -20,7 +21,8 @@ int esk_kv_options_check(const struct esk_kv_options *options) {
     if (options->live_percent == 0 || options->live_percent > 100) {
         return ESK_E_CORRUPT;
     }
-    return options->flags > ESK_OPTION_KV_WIDE ? ESK_E_UNSUPPORTED : ESK_OK;
+    uint8_t known = ESK_OPTION_KV_WIDE | ESK_OPTION_KV_INDEX;
+    return (options->flags & ~known) != 0 ? ESK_E_UNSUPPORTED : ESK_OK;
 }
 
 int esk_kv_options(const struct esk_table_info *info,
@@ -34,7 +36,19 @@ int esk_kv_options(const struct esk_table_info *info,
     if (own == NULL) {
         return ESK_E_CORRUPT;
     }
+    memset(options, 0, sizeof *options);
     options->flags = own[0];
     options->live_percent = own[1];
-    return esk_kv_options_check(options);
+    ESK_TRY(esk_kv_options_check(options));
+    if ((options->flags & ESK_OPTION_KV_INDEX) == 0) {
+        return ESK_OK;
+    }
+    own = esk_option_find(info->options, info->options_bytes, ESK_OPTION_KV,
+                          ESK_OPTION_KV_INDEX_BYTES);
+    if (own == NULL) {
+        return ESK_E_CORRUPT;
+    }
+    options->keys = esk_load_u32(own + ESK_OPTION_KV_KEYS);
+    options->leaves = esk_load_u32(own + ESK_OPTION_KV_LEAVES);
+    return options->keys != 0 && options->leaves != 0 ? ESK_OK : ESK_E_CORRUPT;
 }

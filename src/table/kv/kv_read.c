@@ -244,7 +244,8 @@ int esk_kv_lead(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *tail) {
     }
 }
 
-int esk_kv_record_bytes(struct esk_kv *kv, uint32_t address, uint32_t *bytes) {
+int esk_kv_record_head(struct esk_kv *kv, uint32_t address, uint32_t *bytes,
+                       uint8_t *type) {
     const struct esk_region *region = &kv->log.region;
     uint16_t page_bytes = esk_envelope_page_bytes(&region->envelope);
     uint16_t at = (uint16_t)(address % page_bytes);
@@ -261,6 +262,7 @@ int esk_kv_record_bytes(struct esk_kv *kv, uint32_t address, uint32_t *bytes) {
             *bytes = ESK_KV_RECORD_HEAD + (uint32_t)value +
                      head[ESK_KV_RECORD_KEY_BYTES] +
                      ((word & ESK_KV_WORD_SALTED) != 0 ? 1u : 0u);
+            *type = (uint8_t)(word >> ESK_KV_WORD_TYPE & 7u);
             return ESK_OK;
         }
         if (status == ESK_E_IO) {
@@ -272,6 +274,7 @@ int esk_kv_record_bytes(struct esk_kv *kv, uint32_t address, uint32_t *bytes) {
     ESK_TRY(esk_kv_place(kv, address, &place));
     ESK_TRY(esk_kv_record_read(kv, &place, &record, false));
     *bytes = record.bytes;
+    *type = record.type;
     return ESK_OK;
 }
 
@@ -280,9 +283,10 @@ int esk_kv_live_count(struct esk_kv *kv) {
     for (uint32_t slot = 0; slot < kv->slot_count; slot++) {
         uint32_t address = esk_kv_slot_address(kv, slot);
         uint32_t bytes = 0;
+        uint8_t type = 0;
         int status = address == ESK_KV_NOWHERE
                          ? ESK_OK
-                         : esk_kv_record_bytes(kv, address, &bytes);
+                         : esk_kv_record_head(kv, address, &bytes, &type);
         if (status == ESK_E_IO) {
             return status;
         }
@@ -313,33 +317,65 @@ static int key_compare(struct esk_kv *kv, const struct esk_kv_record *record,
     return ESK_OK;
 }
 
+int esk_kv_newest(struct esk_kv *kv, uint32_t hash, uint32_t *address) {
+    uint32_t slot = 0;
+    if (esk_kv_slot_find(kv, hash, &slot)) {
+        *address = esk_kv_slot_address(kv, slot);
+        return ESK_OK;
+    }
+    return kv->index == NULL ? ESK_NOT_FOUND
+                             : esk_kv_part(kv)->find(kv, hash, address);
+}
+
+int esk_kv_is_newest(struct esk_kv *kv, uint32_t hash, uint32_t address) {
+    uint32_t newest = 0;
+    ESK_TRY(esk_kv_newest(kv, hash, &newest));
+    return newest == address ? ESK_OK : ESK_NOT_FOUND;
+}
+
+/// Reads the newest record with a hash, and compares its key.
+/// Returns  ESK_OK; ESK_END: there is none; ESK_NOT_FOUND: it has another key;
+///          ESK_E_CORRUPT; ESK_E_IO.
+static int newest_compare(struct esk_kv *kv, const uint8_t *key,
+                          uint8_t key_bytes, struct esk_kv_record *record) {
+    uint32_t address = 0;
+    struct esk_kv_place place;
+    int status = esk_kv_newest(kv, record->hash, &address);
+    if (status != ESK_OK) {
+        return status == ESK_NOT_FOUND ? ESK_END : status;
+    }
+    uint32_t hash = record->hash;
+    uint8_t salt = record->salt;
+    ESK_TRY(esk_kv_place(kv, address, &place));
+    status = esk_kv_record_read(kv, &place, record, false);
+    if (status == ESK_OK) {
+        status = key_compare(kv, record, key, key_bytes);
+    }
+    record->hash = hash;
+    record->salt = salt;
+    return status == ESK_END ? ESK_E_CORRUPT : status;
+}
+
 int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
-                uint32_t *slot, struct esk_kv_record *record) {
+                struct esk_kv_record *record) {
     uint8_t free_salt = 0;
     uint32_t free_hash = 0;
     bool has_free = false;
     for (uint16_t salt = 0; salt <= UINT8_MAX; salt++) {
         uint32_t hash = esk_kv_hash_begin((uint8_t)salt);
-        hash = esk_kv_hash_end(kv, esk_kv_hash_add(hash, key, key_bytes));
-        if (esk_kv_slot_find(kv, hash, slot)) {
-            struct esk_kv_place place;
-            int status =
-                esk_kv_place(kv, esk_kv_slot_address(kv, *slot), &place);
-            if (status == ESK_OK) {
-                status = esk_kv_record_read(kv, &place, record, false);
-            }
-            if (status == ESK_OK) {
-                status = key_compare(kv, record, key, key_bytes);
-            }
-            if (status != ESK_NOT_FOUND) {
-                record->hash = hash;
-                record->salt = (uint8_t)salt;
-                return status == ESK_END ? ESK_E_CORRUPT : status;
-            }
-        } else if (!has_free) {
+        record->salt = (uint8_t)salt;
+        record->hash =
+            esk_kv_hash_end(kv, esk_kv_hash_add(hash, key, key_bytes));
+        int status = newest_compare(kv, key, key_bytes, record);
+        if (status == ESK_OK && record->type == ESK_KV_DELETED) {
+            return ESK_NOT_FOUND;
+        }
+        if (status == ESK_END && !has_free) {
             has_free = true;
-            free_salt = (uint8_t)salt;
-            free_hash = hash;
+            free_salt = record->salt;
+            free_hash = record->hash;
+        } else if (status != ESK_END && status != ESK_NOT_FOUND) {
+            return status;
         }
         if (has_free && salt >= kv->salt_max) {
             record->salt = free_salt;

@@ -15,9 +15,16 @@ enum {
 #define ESK_KV_WIDE_BYTES 262144u
 
 struct esk_kv_options {
-    uint8_t flags; ///< ESK_OPTION_KV_WIDE
+    uint8_t flags; ///< ESK_OPTION_KV_WIDE, ESK_OPTION_KV_INDEX
     uint8_t live_percent;
+    uint32_t keys;   ///< of a table with an index, at most; else 0
+    uint32_t leaves; ///< of its index
 };
+
+/// Leaves and blocks of an index for `keys` keys.
+/// Returns whether there can be one.
+bool esk_kv_index_plan(const struct esk_geometry *geometry, uint32_t log_blocks,
+                       uint32_t keys, uint32_t *leaves, uint32_t *blocks);
 
 /// The options of a new table; live_percent: 0 for the default.
 void esk_kv_options_make(const struct esk_geometry *geometry, uint32_t blocks,

@@ -10,6 +10,25 @@
 /// valid page nothing shows what it was.
 #include "table/kv/kv_replay.h"
 
+/// Takes what a tail mark says, which stands in the page at `position`.
+/// next: what comes behind it.
+static void mark_take(struct esk_kv *kv, struct esk_kv_walk *walk,
+                      uint32_t position, const uint8_t *mark,
+                      const struct esk_kv_place *next) {
+    if (mark[0] != ESK_KV_TAIL ||
+        esk_load_u32(mark + ESK_KV_TAIL_POSITION) > position) {
+        return;
+    }
+    walk->tail = esk_load_u32(mark + ESK_KV_TAIL_POSITION);
+    walk->tail_stream = esk_load_u16(mark + ESK_KV_TAIL_STREAM);
+    uint32_t behind = esk_kv_mark_at(kv, next->position, next->offset);
+    if (walk->counts && esk_kv_mark_before(walk->counted, behind)) {
+        kv->keys = esk_load_u32(mark + ESK_KV_TAIL_KEYS);
+        kv->live = esk_load_u32(mark + ESK_KV_TAIL_LIVE);
+        kv->longest = esk_load_u32(mark + ESK_KV_TAIL_LONGEST);
+    }
+}
+
 /// Reads the records that begin in the page at `position`.
 static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
                         uint32_t position) {
@@ -19,11 +38,7 @@ static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
         struct esk_kv_record record;
         uint8_t mark[ESK_KV_TAIL_BYTES] = {0};
         status = esk_kv_lead(kv, &place, mark);
-        if (mark[0] == ESK_KV_TAIL &&
-            esk_load_u32(mark + ESK_KV_TAIL_POSITION) <= position) {
-            walk->tail = esk_load_u32(mark + ESK_KV_TAIL_POSITION);
-            walk->tail_stream = esk_load_u16(mark + ESK_KV_TAIL_STREAM);
-        }
+        mark_take(kv, walk, position, mark, &place);
         if (status != ESK_OK) {
             break;
         }
@@ -50,7 +65,7 @@ static bool follows(uint16_t stream, uint16_t start, uint16_t end) {
 
 int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
     const struct esk_ring *ring = &kv->log;
-    uint32_t position = ring->tail;
+    uint32_t position = walk->from > ring->tail ? walk->from : ring->tail;
     uint32_t odd = 0; /* pages that are not valid, since the last that was */
     uint32_t partial = kv->stats.partial;
     uint16_t start = 0;
@@ -103,7 +118,7 @@ uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
     uint16_t begun = esk_ring_rest(ring, walk->first);
     uint32_t start = walk->first - begun;
     struct esk_kv_place place;
-    if (ring->tail == 0 || walk->first >= ring->head ||
+    if (kv->index != NULL || ring->tail == 0 || walk->first >= ring->head ||
         walk->first < walk->tail) {
         return 0; /* the walk knows, or these pages do not count */
     }

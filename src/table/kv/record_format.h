@@ -17,7 +17,10 @@ enum esk_kv_lead {
 enum esk_kv_tail_offset {
     ESK_KV_TAIL_POSITION = 1, ///< u32, of the first page that counts
     ESK_KV_TAIL_STREAM = 5,   ///< u16, low half of its stream offset
-    ESK_KV_TAIL_BYTES = 7,
+    ESK_KV_TAIL_KEYS = 7,     ///< u32, keys of the table
+    ESK_KV_TAIL_LIVE = 11,    ///< u32, bytes of their newest records
+    ESK_KV_TAIL_LONGEST = 15, ///< u32, bytes of the longest record, or more
+    ESK_KV_TAIL_BYTES = 19,
 };
 
 /// What the stream offset rises by when the log goes on after an open, or after

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Reading an index: mount, lookup, walk.
+#include "table/kv/index/kv_index.h"
+#include "flash/running.h"
+#include "table/kv/kv_open.h"
+#include "table/kv/kv_replay.h"
+#include "volume/volume.h"
+
+/* The constant of esker/arena.h. */
+_Static_assert(sizeof(struct esk_kv_index_open) <=
+                   ESK_BY_POINTER(194, 220, 272),
+               "constants of a kv index's memory");
+
+static bool entry_lay(const struct esk_geometry *geometry,
+                      const struct esk_kv_entry *entry,
+                      struct esk_kv_index_layout *layout) {
+    return esk_kv_index_lay(geometry, entry->options.leaves,
+                            entry->index_blocks, entry->blocks, layout);
+}
+
+static uint32_t index_bytes(const struct esk_geometry *geometry,
+                            const struct esk_kv_entry *entry) {
+    struct esk_kv_index_layout layout;
+    (void)entry_lay(geometry, entry, &layout);
+    return (uint32_t)sizeof(struct esk_kv_index_open) + geometry->page_bytes +
+           layout.inners * layout.ref_bytes;
+}
+
+/// The position of a page that the root or a node names.
+uint32_t esk_kv_ref_position(const struct esk_kv_index_open *index,
+                             uint32_t ref) {
+    const struct esk_ring *ring = &index->ring;
+    uint32_t pages = esk_ring_pages(ring);
+    uint32_t tail = esk_ring_page(ring, ring->tail) - ring->region.first_page;
+    return ring->tail + (ref >= tail ? ref - tail : ref + pages - tail);
+}
+
+int esk_kv_index_read(struct esk_kv *kv, uint32_t ref, uint32_t aux,
+                      uint8_t *page) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    if (ref >= esk_ring_pages(&index->ring)) {
+        return ESK_E_CORRUPT;
+    }
+    int status = esk_ring_read(&index->ring, esk_kv_ref_position(index, ref),
+                               page, true);
+    if (status == ESK_OK && esk_page_aux(page) == aux) {
+        return ESK_OK;
+    }
+    return status == ESK_E_IO ? status : ESK_E_CORRUPT;
+}
+
+uint32_t esk_kv_ref_load(const struct esk_kv_index_open *index,
+                         const uint8_t *refs, uint32_t number) {
+    uint8_t bytes = index->layout.ref_bytes;
+    uint32_t ref = esk_kv_number(refs + (size_t)number * bytes, bytes);
+    uint32_t none = UINT32_MAX >> (32u - 8u * bytes);
+    return ref >= none - 1 ? UINT32_MAX - (none - ref) : ref;
+}
+
+int esk_kv_inner_read(struct esk_kv *kv, uint32_t inner) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    if (index->node_inner == inner) {
+        return ESK_OK;
+    }
+    index->node_inner = ESK_KV_NOWHERE;
+    uint32_t ref = esk_kv_ref_load(index, index->refs, inner);
+    if (ref == ESK_KV_REF_NONE) {
+        return ESK_NOT_FOUND;
+    }
+    uint32_t aux = (uint32_t)ESK_KV_LEVEL_INNER << ESK_KV_LEVEL_SHIFT | inner;
+    ESK_TRY(esk_kv_index_read(kv, ref, aux, index->node));
+    index->node_inner = inner;
+    return ESK_OK;
+}
+
+int esk_kv_leaf_ref(struct esk_kv *kv, uint32_t leaf, uint32_t *ref) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint16_t many = index->layout.inner_leaves;
+    ESK_TRY(esk_kv_inner_read(kv, leaf / many));
+    *ref =
+        esk_kv_ref_load(index, index->node + ESK_ENVELOPE_BYTES, leaf % many);
+    if (*ref == ESK_KV_REF_LOST) {
+        return ESK_E_CORRUPT;
+    }
+    return *ref == ESK_KV_REF_NONE ? ESK_NOT_FOUND : ESK_OK;
+}
+
+int esk_kv_leaf_read(struct esk_kv *kv, uint32_t leaf, uint32_t ref,
+                     struct esk_kv_leaf *out) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    kv->frame_at = ESK_KV_NOWHERE;
+    ESK_TRY(esk_kv_index_read(kv, ref, leaf, kv->frame));
+    const uint8_t *payload = kv->frame + ESK_ENVELOPE_BYTES;
+    out->entries = payload + ESK_KV_LEAF_HEAD;
+    out->base = esk_kv_leaf_hash(index, leaf);
+    out->settled = esk_load_u32(payload + ESK_KV_LEAF_SETTLED);
+    out->more = esk_load_u32(payload + ESK_KV_LEAF_MORE);
+    out->count = esk_load_u16(payload + ESK_KV_LEAF_COUNT);
+    return out->count <= index->layout.leaf_entries ? ESK_OK : ESK_E_CORRUPT;
+}
+
+uint32_t esk_kv_leaf_entry(const struct esk_kv *kv,
+                           const struct esk_kv_leaf *leaf, uint16_t entry,
+                           uint32_t *address) {
+    const struct esk_kv_index_layout *layout = &esk_kv_index(kv)->layout;
+    uint8_t suffix = layout->suffix_bytes;
+    const uint8_t *at =
+        leaf->entries + (size_t)entry * (suffix + layout->address_bytes);
+    *address = esk_kv_number(at + suffix, layout->address_bytes);
+    uint32_t above = esk_kv_number(at, suffix) - leaf->base;
+    return leaf->base + (above & (UINT32_MAX >> (32u - 8u * suffix)));
+}
+
+void esk_kv_leaf_store(const struct esk_kv *kv, uint32_t entry, uint32_t hash,
+                       uint32_t address) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    const struct esk_kv_index_layout *layout = &index->layout;
+    uint8_t suffix = layout->suffix_bytes;
+    uint8_t *at = index->node + ESK_ENVELOPE_BYTES + ESK_KV_LEAF_HEAD +
+                  (size_t)entry * (suffix + layout->address_bytes);
+    esk_kv_number_store(at, suffix, hash);
+    esk_kv_number_store(at + suffix, layout->address_bytes, address);
+}
+
+/// What a search in a leaf wants and found.
+struct search {
+    uint32_t from; ///< hashes from here on
+    uint32_t best; ///< the smallest of them; UINT32_MAX: none
+    uint32_t address;
+    bool is_stale;
+};
+
+/// Searches all pages of a leaf. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
+static int pages_search(struct esk_kv *kv, uint32_t number,
+                        struct search *search) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t pages = esk_ring_pages(&index->ring);
+    uint32_t ref = 0;
+    int status = esk_kv_leaf_ref(kv, number, &ref);
+    if (status != ESK_OK) {
+        return status == ESK_NOT_FOUND ? ESK_OK : status;
+    }
+    while (ref != ESK_KV_REF_NONE) {
+        struct esk_kv_leaf leaf;
+        ESK_TRY(esk_kv_leaf_read(kv, number, ref, &leaf));
+        for (uint16_t i = 0; i < leaf.count; i++) {
+            uint32_t address = 0;
+            uint32_t hash = esk_kv_leaf_entry(kv, &leaf, i, &address);
+            if (hash >= search->from && hash < search->best) {
+                search->best = hash;
+                search->address = address;
+                search->is_stale = esk_kv_leaf_is_stale(kv, &leaf, address);
+            }
+        }
+        ref = leaf.more;
+        if (pages-- == 0) {
+            return ESK_E_CORRUPT;
+        }
+    }
+    return ESK_OK;
+}
+
+/// The same; a leaf that cannot be read is searched in the log.
+/// Returns ESK_OK; ESK_E_IO.
+static int leaf_search(struct esk_kv *kv, uint32_t number,
+                       struct search *search) {
+    struct search found = *search;
+    int status = pages_search(kv, number, &found);
+    if (status == ESK_E_CORRUPT) {
+        return esk_kv_leaf_first(kv, number, &search->best, search->from,
+                                 &search->address);
+    }
+    *search = found;
+    return status;
+}
+
+static int index_find(struct esk_kv *kv, uint32_t hash, uint32_t *address) {
+    struct search search = {.from = hash, .best = UINT32_MAX};
+    ESK_TRY(leaf_search(kv, esk_kv_leaf_of(esk_kv_index(kv), hash), &search));
+    if (search.best != hash) {
+        return ESK_NOT_FOUND;
+    }
+    *address = search.address;
+    return search.is_stale ? ESK_E_CORRUPT : ESK_OK;
+}
+
+static int index_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t leaf = esk_kv_leaf_of(index, *hash);
+    struct search search = {.from = *hash, .best = UINT32_MAX};
+    while (leaf < index->layout.leaves) {
+        ESK_TRY(leaf_search(kv, leaf, &search));
+        if (search.best != UINT32_MAX) {
+            *hash = search.best;
+            *address = search.address;
+            return search.is_stale ? ESK_E_CORRUPT : ESK_OK;
+        }
+        leaf++;
+    }
+    return ESK_END;
+}
+
+static bool index_replays(const struct esk_kv *kv, uint32_t hash,
+                          uint32_t mark) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t leaf = esk_kv_leaf_of(index, hash);
+    return !esk_kv_mark_before(mark, index->from[esk_kv_segment(index, leaf)]);
+}
+
+/// Frees the slots of records that their leaves have: a segment's mark is a
+/// little before some of its leaves'. Where that is not enough, as when the
+/// newest root is damaged and an older one has to do, the steps are made that
+/// were made then.
+static int index_prune(struct esk_kv *kv) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t number = ESK_KV_NOWHERE;
+    struct esk_kv_leaf leaf;
+    bool is_read = false;
+    uint32_t hash = 0;
+    uint32_t slot = 0;
+    while (esk_kv_slot_next(kv, hash, &slot)) {
+        hash = esk_kv_slot_hash(kv, slot) + 1;
+        uint32_t is = esk_kv_leaf_of(index, hash - 1);
+        if (is != number) {
+            uint32_t ref = 0;
+            int status = esk_kv_leaf_ref(kv, is, &ref);
+            if (status == ESK_OK) {
+                status = esk_kv_leaf_read(kv, is, ref, &leaf);
+            }
+            if (status == ESK_E_IO) {
+                return status;
+            }
+            number = is;
+            is_read = status == ESK_OK;
+        }
+        if (is_read &&
+            !esk_kv_leaf_is_stale(kv, &leaf, esk_kv_slot_address(kv, slot))) {
+            esk_kv_slot_free(kv, slot);
+        }
+    }
+    if (kv->pending < kv->pending_max) {
+        return ESK_OK;
+    }
+    return (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) != 0
+               ? ESK_E_LIMIT
+               : esk_kv_index_room(kv, ESK_KV_DUE_NEVER);
+}
+
+/// Takes what a root says. Returns whether it can be one of this table.
+static bool root_take(struct esk_kv *kv, struct esk_kv_walk *walk) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    const uint8_t *root = index->node + ESK_ENVELOPE_BYTES;
+    const struct esk_kv_index_layout *layout = &index->layout;
+    uint32_t hand = esk_load_u32(root + ESK_KV_ROOT_HAND);
+    if (hand >= layout->leaves) {
+        return false;
+    }
+    index->hand = hand;
+    index->settled = esk_load_u32(root + ESK_KV_ROOT_SETTLED);
+    index->entered = esk_load_u32(root + ESK_KV_ROOT_ENTERED);
+    for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
+        index->from[i] = esk_load_u32(root + ESK_KV_ROOT_FROM + 4u * i);
+    }
+    memcpy(index->refs, root + ESK_KV_ROOT_HEAD,
+           layout->inners * layout->ref_bytes);
+    kv->keys = esk_load_u32(root + ESK_KV_ROOT_KEYS);
+    kv->live = esk_load_u32(root + ESK_KV_ROOT_LIVE);
+    kv->longest = esk_load_u32(root + ESK_KV_ROOT_LONGEST);
+    kv->salt_max = root[ESK_KV_ROOT_SALT_MAX];
+    walk->tail = esk_load_u32(root + ESK_KV_ROOT_TAIL);
+    walk->counted = index->settled;
+    return true;
+}
+
+/// Finds the newest root.
+static int root_find(struct esk_kv *kv, struct esk_kv_walk *walk) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    const struct esk_ring *ring = &index->ring;
+    uint32_t aux = (uint32_t)ESK_KV_LEVEL_ROOT << ESK_KV_LEVEL_SHIFT;
+    uint32_t position = ring->head;
+    while (position > ring->tail) {
+        position--;
+        int status = esk_ring_read(ring, position, index->node, true);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status == ESK_OK && esk_page_aux(index->node) == aux &&
+            root_take(kv, walk)) {
+            index->root = position;
+            return ESK_OK;
+        }
+    }
+    return ESK_OK;
+}
+
+/// The log position from which on an open replays, at least the tail.
+static uint32_t replay_from(const struct esk_kv *kv, uint32_t tail) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    const struct esk_ring *log = &kv->log;
+    uint32_t end = esk_kv_mark_at(kv, log->head, 0);
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < ESK_KV_SEGMENTS; i++) {
+        /* Few leaves leave segments without one. */
+        uint32_t leaf =
+            (i * index->layout.leaves + ESK_KV_SEGMENTS - 1) / ESK_KV_SEGMENTS;
+        if (leaf < index->layout.leaves && esk_kv_segment(index, leaf) == i &&
+            !esk_kv_mark_before(end, index->from[i]) &&
+            end - index->from[i] > most) {
+            most = end - index->from[i];
+        }
+    }
+    uint16_t page_bytes = esk_envelope_page_bytes(&log->region.envelope);
+    uint32_t pages = most / page_bytes + 1;
+    tail = tail > log->tail ? tail : log->tail;
+    return log->head - tail > pages ? log->head - pages : tail;
+}
+
+static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
+                       struct esk_kv_walk *walk) {
+    struct esk_volume *volume = kv->table.volume;
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    struct esk_kv_index head = index->head;
+    struct esk_ring_config config;
+    memset(index, 0, sizeof *index);
+    index->head = head;
+    if (!entry_lay(geometry, entry, &index->layout)) {
+        return ESK_E_CORRUPT;
+    }
+    index->node = (uint8_t *)(index + 1);
+    index->refs = index->node + geometry->page_bytes;
+    memset(index->refs, 0xFF, index->layout.inners * index->layout.ref_bytes);
+    index->node_inner = ESK_KV_NOWHERE;
+    index->root = ESK_KV_NOWHERE;
+    esk_kv_ring_config(entry, &config);
+    config.block = entry->index_block;
+    config.blocks = entry->index_blocks;
+    config.kind = ESK_PAGE_INDEX;
+    ESK_TRY(
+        esk_ring_mount(&index->ring, volume, &config, &kv->stats, index->node));
+    walk->counts = true;
+    walk->counted = esk_kv_mark_at(kv, kv->log.tail, 0);
+    for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
+        index->from[i] = walk->counted;
+    }
+    index->entered = walk->counted;
+    index->settled = walk->counted;
+    ESK_TRY(root_find(kv, walk));
+    walk->from = replay_from(kv, walk->tail);
+    index->paced = esk_kv_segment(index, index->hand) == 0 ? index->entered
+                                                           : index->from[0];
+    esk_table_ring_add(&kv->table, &index->ring);
+    return ESK_OK;
+}
+
+static int index_check(struct esk_kv *kv, uint32_t *lost) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    struct search search = {.from = 0, .best = 0};
+    uint32_t leaf = 0;
+    while (leaf < index->layout.leaves) {
+        uint32_t inner = leaf / index->layout.inner_leaves;
+        int status = esk_kv_inner_read(kv, inner);
+        bool has_node = status == ESK_OK;
+        if (has_node) {
+            status = pages_search(kv, leaf, &search);
+        }
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        *lost += status == ESK_E_CORRUPT ? 1 : 0;
+        leaf = has_node ? leaf + 1 : (inner + 1) * index->layout.inner_leaves;
+    }
+    return ESK_OK;
+}
+
+/// Copies that leaves name cannot be taken back.
+static bool index_forgets(const struct esk_kv *kv, uint32_t position) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    return !esk_kv_mark_before(esk_kv_mark_at(kv, position, 0), index->settled);
+}
+
+const struct esk_kv_part esk_kv_part_index = {
+    .bytes = index_bytes,
+    .mount = index_mount,
+    .replays = index_replays,
+    .prune = index_prune,
+    .find = index_find,
+    .next = index_next,
+    .room = esk_kv_index_room,
+    .check = index_check,
+    .forgets = index_forgets,
+};

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Writing an index: a step puts what the pending table has of the next leaves
+/// into them.
+#include "flash/running.h"
+#include "table/kv/index/kv_index.h"
+#include "volume/volume.h"
+
+/// A step that is being made.
+struct step {
+    uint32_t settled; ///< mark: what is before it is in the leaves then
+    uint32_t counted; ///< mark: what is before it is in the table's counts
+    uint32_t stale;   ///< entries of records that are lost
+    uint32_t first;   ///< leaf
+    uint32_t count;
+    uint32_t ref[ESK_KV_STEP_LEAVES];
+    uint32_t hand;
+    uint32_t entered;
+    uint32_t from[ESK_KV_SEGMENTS];
+};
+
+/// Programs the page in `node`, of which `used` bytes of payload count: where
+/// the medium allows it, only these and a seal.
+/// ref  out: the page's reference.
+static int page_write(struct esk_kv *kv, uint16_t used, uint32_t aux,
+                      uint32_t *ref) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    struct esk_ring *ring = &index->ring;
+    uint16_t unit = esk_volume_geometry(kv->table.volume)->program_bytes;
+    uint32_t end = (uint32_t)used + ESK_ENVELOPE_BYTES + unit - 1u;
+    uint32_t position = 0;
+    end = end / unit * unit - ESK_ENVELOPE_BYTES;
+    index->node_inner = ESK_KV_NOWHERE;
+    ESK_TRY(esk_ring_reserve(ring));
+    if (end + ESK_SEAL_BYTES <= esk_kv_page_room(kv) &&
+        esk_ring_can_seal(ring, (uint16_t)(end + ESK_SEAL_BYTES))) {
+        memset(index->node + ESK_ENVELOPE_BYTES + used, 0, end - used);
+        ESK_TRY(esk_ring_seal(ring, index->node,
+                              (uint16_t)(end + ESK_SEAL_BYTES), aux));
+        position = ring->head;
+        esk_ring_next(ring);
+    } else {
+        ESK_TRY(esk_ring_append(ring, index->node, used, aux, &position));
+    }
+    *ref = esk_ring_page(ring, position) - ring->region.first_page;
+    return ESK_OK;
+}
+
+/// A leaf that is made: its entries, of which those of one page are kept.
+struct gather {
+    uint32_t skip;  ///< entries before the page's
+    uint32_t count; ///< of all pages
+    uint32_t stale; ///< entries of records that are lost
+};
+
+static void entry_add(struct esk_kv *kv, struct gather *gather, uint32_t hash,
+                      uint32_t address) {
+    uint32_t entry = gather->count - gather->skip;
+    if (gather->count >= gather->skip &&
+        entry < esk_kv_index(kv)->layout.leaf_entries) {
+        esk_kv_leaf_store(kv, entry, hash, address);
+    }
+    gather->count++;
+}
+
+/// Adds the entries that a leaf has, but those that the pending table replaces.
+static int gather_old(struct esk_kv *kv, uint32_t number, uint32_t ref,
+                      struct gather *gather) {
+    while (ref != ESK_KV_REF_NONE) {
+        struct esk_kv_leaf leaf;
+        ESK_TRY(esk_kv_leaf_read(kv, number, ref, &leaf));
+        for (uint16_t i = 0; i < leaf.count; i++) {
+            uint32_t address = 0;
+            uint32_t slot = 0;
+            uint32_t hash = esk_kv_leaf_entry(kv, &leaf, i, &address);
+            if (esk_kv_slot_find(kv, hash, &slot)) {
+                continue;
+            }
+            if (esk_kv_leaf_is_stale(kv, &leaf, address)) {
+                gather->stale++;
+                continue;
+            }
+            entry_add(kv, gather, hash, address);
+        }
+        ref = leaf.more;
+    }
+    return ESK_OK;
+}
+
+/// Adds what the pending table has of a leaf.
+static int gather_new(struct esk_kv *kv, uint32_t number,
+                      struct gather *gather) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t hash = esk_kv_leaf_hash(index, number);
+    uint32_t end = esk_kv_leaf_hash(index, number + 1);
+    uint32_t slot = 0;
+    while (esk_kv_slot_next(kv, hash, &slot)) {
+        uint32_t is = esk_kv_slot_hash(kv, slot);
+        if (is >= end) {
+            break;
+        }
+        hash = is + 1;
+        uint32_t address = esk_kv_slot_address(kv, slot);
+        uint32_t bytes = 0;
+        uint8_t type = 0;
+        int status = esk_kv_record_head(kv, address, &bytes, &type);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        if (status != ESK_OK || type != ESK_KV_DELETED) {
+            entry_add(kv, gather, is, address);
+        }
+    }
+    return ESK_OK;
+}
+
+/// Makes page `skip` / leaf_entries of a leaf in `node`.
+static int leaf_gather(struct esk_kv *kv, uint32_t number, uint32_t ref,
+                       struct gather *gather) {
+    gather->count = 0;
+    gather->stale = 0;
+    ESK_TRY(gather_old(kv, number, ref, gather));
+    return gather_new(kv, number, gather);
+}
+
+/// Completes the page of `count` entries in `node`, and writes it.
+/// more  in and out: reference of a page with more entries, and of this one.
+static int leaf_end(struct esk_kv *kv, const struct step *step, uint32_t number,
+                    uint16_t count, uint32_t *more) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    const struct esk_kv_index_layout *layout = &index->layout;
+    uint8_t *payload = index->node + ESK_ENVELOPE_BYTES;
+    uint16_t bytes = (uint16_t)(layout->suffix_bytes + layout->address_bytes);
+    esk_store_u32(payload + ESK_KV_LEAF_SETTLED, step->settled);
+    esk_store_u32(payload + ESK_KV_LEAF_MORE, *more);
+    esk_store_u16(payload + ESK_KV_LEAF_COUNT, count);
+    return page_write(kv, (uint16_t)(ESK_KV_LEAF_HEAD + count * bytes), number,
+                      more);
+}
+
+/// Writes the pages of a leaf of which a page cannot be read, from the log.
+static int leaf_repair(struct esk_kv *kv, struct step *step, uint32_t at) {
+    uint32_t from = 0;
+    step->ref[at] = ESK_KV_REF_NONE;
+    while (from != UINT32_MAX) {
+        uint16_t count = 0;
+        ESK_TRY(esk_kv_leaf_remake(kv, step->first + at, &from, &count));
+        ESK_TRY(leaf_end(kv, step, step->first + at, count, &step->ref[at]));
+    }
+    return ESK_OK;
+}
+
+/// Writes the pages of leaf `step->first + at`, the last one first, and gives
+/// the step its reference.
+static int leaf_write(struct esk_kv *kv, struct step *step, uint32_t at) {
+    uint16_t many = esk_kv_index(kv)->layout.leaf_entries;
+    uint32_t number = step->first + at;
+    uint32_t old = step->ref[at];
+    struct gather gather = {.skip = 0};
+    int status = old == ESK_KV_REF_LOST ? ESK_E_CORRUPT
+                                        : leaf_gather(kv, number, old, &gather);
+    if (status == ESK_E_CORRUPT) {
+        return leaf_repair(kv, step, at);
+    }
+    ESK_TRY(status);
+    step->ref[at] = ESK_KV_REF_NONE;
+    step->stale += gather.stale;
+    if (gather.count > many) {
+        gather.skip = (gather.count - 1) / many * many;
+        ESK_TRY(leaf_gather(kv, number, old, &gather));
+    }
+    uint32_t end = gather.count;
+    for (;;) {
+        ESK_TRY(leaf_end(kv, step, number, (uint16_t)(end - gather.skip),
+                         &step->ref[at]));
+        if (gather.skip == 0) {
+            return ESK_OK;
+        }
+        end = gather.skip;
+        gather.skip -= many;
+        ESK_TRY(leaf_gather(kv, number, old, &gather));
+    }
+}
+
+static void ref_store(const struct esk_kv_index_open *index, uint8_t *refs,
+                      uint32_t number, uint32_t ref) {
+    uint8_t bytes = index->layout.ref_bytes;
+    esk_kv_number_store(refs + (size_t)number * bytes, bytes, ref);
+}
+
+/// Makes the inner node in `node`, lost or new ones too.
+static int inner_load(struct esk_kv *kv, uint32_t inner) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    int status = esk_kv_inner_read(kv, inner);
+    if (status == ESK_NOT_FOUND || status == ESK_E_CORRUPT) {
+        uint32_t ref =
+            status == ESK_NOT_FOUND ? ESK_KV_REF_NONE : ESK_KV_REF_LOST;
+        for (uint16_t i = 0; i < index->layout.inner_leaves; i++) {
+            ref_store(index, index->node + ESK_ENVELOPE_BYTES, i, ref);
+        }
+        return ESK_OK;
+    }
+    return status;
+}
+
+/// Writes the inner node of the step's leaves.
+static int inner_write(struct esk_kv *kv, const struct step *step,
+                       uint32_t *ref) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint16_t many = index->layout.inner_leaves;
+    uint32_t inner = step->first / many;
+    uint32_t leaves = index->layout.leaves - inner * many;
+    uint16_t used =
+        (uint16_t)((leaves < many ? leaves : many) * index->layout.ref_bytes);
+    ESK_TRY(inner_load(kv, inner));
+    for (uint32_t i = 0; i < step->count; i++) {
+        ref_store(index, index->node + ESK_ENVELOPE_BYTES,
+                  step->first % many + i, step->ref[i]);
+    }
+    uint32_t aux = (uint32_t)ESK_KV_LEVEL_INNER << ESK_KV_LEVEL_SHIFT | inner;
+    return page_write(kv, used, aux, ref);
+}
+
+/// Writes the root of what is in RAM: the step takes effect.
+static int root_write(struct esk_kv *kv, const struct step *step) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint8_t *root = index->node + ESK_ENVELOPE_BYTES;
+    uint16_t refs = (uint16_t)(index->layout.inners * index->layout.ref_bytes);
+    uint32_t ref = 0;
+    esk_store_u32(root + ESK_KV_ROOT_SETTLED, step->counted);
+    esk_store_u32(root + ESK_KV_ROOT_KEYS, kv->keys);
+    esk_store_u32(root + ESK_KV_ROOT_LIVE, kv->live);
+    esk_store_u32(root + ESK_KV_ROOT_LONGEST, kv->longest);
+    esk_store_u32(root + ESK_KV_ROOT_TAIL, kv->log.tail);
+    root[ESK_KV_ROOT_SALT_MAX] = kv->salt_max;
+    esk_store_u32(root + ESK_KV_ROOT_HAND, step->hand);
+    esk_store_u32(root + ESK_KV_ROOT_ENTERED, step->entered);
+    for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
+        esk_store_u32(root + ESK_KV_ROOT_FROM + 4u * i, step->from[i]);
+    }
+    memcpy(root + ESK_KV_ROOT_HEAD, index->refs, refs);
+    /* The records and pages that it names are durable before it is. */
+    ESK_TRY(esk_region_barrier(&index->ring.region));
+    return page_write(kv, (uint16_t)(ESK_KV_ROOT_HEAD + refs),
+                      (uint32_t)ESK_KV_LEVEL_ROOT << ESK_KV_LEVEL_SHIFT, &ref);
+}
+
+/// Moves the hand over the step's leaves.
+static void hand_move(const struct esk_kv_index_open *index,
+                      struct step *step) {
+    uint32_t leaves = index->layout.leaves;
+    for (uint32_t leaf = step->first; leaf < step->first + step->count;
+         leaf++) {
+        uint32_t segment = esk_kv_segment(index, leaf);
+        bool is_first = leaf == 0 || esk_kv_segment(index, leaf - 1) != segment;
+        bool is_last =
+            leaf + 1 == leaves || esk_kv_segment(index, leaf + 1) != segment;
+        if (is_first) {
+            step->entered = step->settled;
+        }
+        if (is_last) {
+            step->from[segment] = step->entered;
+        }
+    }
+    step->hand = step->first + step->count;
+    step->hand = step->hand == leaves ? 0 : step->hand;
+}
+
+/// Frees the slots of what the step wrote.
+static void slots_free(struct esk_kv *kv, const struct step *step) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t hash = esk_kv_leaf_hash(index, step->first);
+    uint32_t end = esk_kv_leaf_hash(index, step->first + step->count);
+    uint32_t slot = 0;
+    while (esk_kv_slot_next(kv, hash, &slot)) {
+        uint32_t is = esk_kv_slot_hash(kv, slot);
+        if (is >= end) {
+            break;
+        }
+        hash = is + 1;
+        esk_kv_slot_free(kv, slot);
+    }
+}
+
+/// The position of the oldest page of a leaf that can be read.
+static int leaf_oldest(struct esk_kv *kv, uint32_t leaf, uint32_t ref,
+                       uint32_t *position) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    int status = ESK_OK;
+    while (status == ESK_OK && ref < ESK_KV_REF_LOST) {
+        struct esk_kv_leaf page = {.more = ESK_KV_REF_NONE};
+        *position = esk_kv_ref_position(index, ref);
+        status = esk_kv_leaf_read(kv, leaf, ref, &page);
+        ref = page.more;
+    }
+    return status == ESK_E_IO ? status : ESK_OK;
+}
+
+/// Drops the pages before those of the leaf at the hand: its oldest page is
+/// the oldest one that is needed. If that is lost, it is the next leaf's.
+static int tail_drop(struct esk_kv *kv) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint16_t many = index->layout.inner_leaves;
+    uint32_t leaf = index->hand;
+    uint32_t position = index->root;
+    /* Leaves from the hand to the last, then from the first to the hand. */
+    uint32_t end = index->layout.leaves;
+    while (leaf < end) {
+        uint32_t ref = 0;
+        int status = esk_kv_leaf_ref(kv, leaf, &ref);
+        if (status == ESK_OK) {
+            ESK_TRY(leaf_oldest(kv, leaf, ref, &position));
+            break;
+        }
+        if (status != ESK_E_CORRUPT) {
+            return status == ESK_NOT_FOUND ? ESK_OK : status;
+        }
+        bool has_node = index->node_inner == leaf / many;
+        leaf = has_node ? leaf + 1 : (leaf / many + 1) * many;
+        if (leaf >= end && end > index->hand) {
+            leaf = 0;
+            end = index->hand;
+        }
+    }
+    esk_ring_drop(&index->ring, position);
+    return ESK_OK;
+}
+
+/// Gives up what a step that was cut, or failed, has written behind the newest
+/// root.
+static void junk_erase(struct esk_kv *kv) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    if (!index->is_begun && index->root != ESK_KV_NOWHERE) {
+        index->node_inner = ESK_KV_NOWHERE;
+        esk_ring_take_back(&index->ring, index->root + 1, index->node);
+    }
+}
+
+/// What the step's leaves get: all that there is, or, in a replay, all before
+/// the record that is replayed.
+static int step_settle(struct esk_kv *kv, struct step *step) {
+    uint32_t counted = esk_kv_index(kv)->settled;
+    if (kv->index->is_replaying) {
+        step->settled = kv->index->replayed;
+        step->counted = esk_kv_mark_before(step->settled, counted)
+                            ? counted
+                            : step->settled;
+        return ESK_OK;
+    }
+    /* What leaves name is programmed before them. */
+    ESK_TRY(esk_kv_flush(kv));
+    step->settled = esk_kv_mark_next(kv);
+    step->counted = step->settled;
+    return ESK_OK;
+}
+
+static int leaves_write(struct esk_kv *kv) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    const struct esk_kv_index_layout *layout = &index->layout;
+    struct step step;
+    uint32_t left = layout->leaves - index->hand;
+    ESK_TRY(step_settle(kv, &step));
+    step.stale = 0;
+    step.first = index->hand;
+    step.count = left < ESK_KV_STEP_LEAVES ? left : ESK_KV_STEP_LEAVES;
+    step.entered = index->entered;
+    memcpy(step.from, index->from, sizeof step.from);
+    hand_move(index, &step);
+    ESK_TRY(tail_drop(kv));
+    ESK_TRY(inner_load(kv, step.first / layout->inner_leaves));
+    for (uint32_t i = 0; i < step.count; i++) {
+        step.ref[i] = esk_kv_ref_load(index, index->node + ESK_ENVELOPE_BYTES,
+                                      step.first % layout->inner_leaves + i);
+    }
+    for (uint32_t i = 0; i < step.count; i++) {
+        ESK_TRY(leaf_write(kv, &step, i));
+    }
+    uint32_t inner = step.first / layout->inner_leaves;
+    uint32_t before = esk_kv_ref_load(index, index->refs, inner);
+    uint32_t ref = 0;
+    ESK_TRY(inner_write(kv, &step, &ref));
+    ref_store(index, index->refs, inner, ref);
+    int status = root_write(kv, &step);
+    if (status != ESK_OK) {
+        ref_store(index, index->refs, inner, before);
+        return status;
+    }
+    index->root = index->ring.head - 1;
+    index->settled = step.counted;
+    index->hand = step.hand;
+    index->entered = step.entered;
+    memcpy(index->from, step.from, sizeof step.from);
+    if (step.hand == 0) {
+        index->paced = step.settled;
+    }
+    kv->records_lost += step.stale;
+    kv->keys -= step.stale < kv->keys ? step.stale : kv->keys;
+    slots_free(kv, &step);
+    return ESK_OK;
+}
+
+static int step_make(struct esk_kv *kv) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    junk_erase(kv);
+    index->is_begun = true;
+    int status = leaves_write(kv);
+    index->is_begun = status == ESK_OK;
+    /* A round's pages always fit in blocks that are good. */
+    return status == ESK_FULL ? ESK_E_WORN : status;
+}
+
+/// Whether the round is behind what keeps an open within its pages.
+static bool is_late(const struct esk_kv *kv) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t page_bytes = esk_envelope_page_bytes(&kv->log.region.envelope);
+    uint32_t gone = (esk_kv_mark_next(kv) - index->paced) / page_bytes;
+    uint32_t leaves = index->layout.leaves;
+    uint32_t pages = index->head.replay_pages;
+    if (pages == 0 || pages > esk_ring_pages(&kv->log)) {
+        pages = esk_ring_pages(&kv->log);
+    }
+    /* The round's share of the leaves is its share of the pages. */
+    return gone >= pages || gone > index->hand * (pages / leaves) +
+                                       index->hand * (pages % leaves) / leaves;
+}
+
+/// Whether a step can be made now at no cost beside its pages: no page of the
+/// log has to be closed for it. Nor is it the last block that is filled, whose
+/// copies may have to be taken back: no leaf should name them.
+static bool is_free(const struct esk_kv *kv) {
+    uint32_t block = esk_volume_geometry(kv->table.volume)->block_pages;
+    return (kv->used == kv->sealed || esk_kv_flush_seals(kv)) &&
+           esk_ring_has_room((struct esk_ring *)&kv->log, 2 * block);
+}
+
+int esk_kv_index_room(struct esk_kv *kv, enum esk_kv_due due) {
+    uint32_t most = kv->pending_max;
+    bool is_due =
+        kv->pending > most / 8 * due || (due <= ESK_KV_DUE_PUT && is_late(kv));
+    if (due != ESK_KV_DUE_NEVER && is_due && is_free(kv)) {
+        ESK_TRY(step_make(kv));
+    }
+    while (kv->pending >= most) {
+        ESK_TRY(step_make(kv));
+    }
+    return ESK_OK;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The index of kv tables: damage to its pages, leaves of many pages, little
+/// RAM, full tables, rounds that go on after cuts.
+#include "test/harness/esk_test.h"
+#include "test/harness/media.h"
+#include "test/harness/model_kv.h"
+
+#include "table/kv/index/kv_index.h"
+
+static struct esk_model_kv model;
+
+static const struct esk_model_kv_run nor = {"NOR",
+                                            {.geometry = ESK_NOR(60, 16, 256)},
+                                            {.blocks = 24,
+                                             .keys = 600,
+                                             .value_max = 60,
+                                             .key_max = 12,
+                                             .pending = 120}};
+static const struct esk_model_kv_run nand = {"NAND",
+                                             {.geometry = ESK_NAND(60, 8, 512)},
+                                             {.blocks = 24,
+                                              .keys = 600,
+                                              .value_max = 100,
+                                              .key_max = 16,
+                                              .pending = 200}};
+
+static struct esk_kv_index_open *index_of(void) {
+    return (struct esk_kv_index_open *)model.kv->index;
+}
+
+static void steps_make(unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+}
+
+static void model_start(const struct esk_model_kv_run *run, uint64_t seed,
+                        unsigned steps) {
+    ESK_CHECK_INT(esk_model_kv_make(&model, run, seed), ESK_OK);
+    steps_make(steps);
+}
+
+static uint32_t index_lost(void) {
+    struct esk_kv_report report;
+    ESK_CHECK_INT(esk_kv_check(model.kv, &report), ESK_OK);
+    return report.index_lost;
+}
+
+/// One damaged page of the index, any one: every value is there, and stays.
+ESK_TEST(a_damaged_page_of_an_index_loses_nothing) {
+    const struct esk_model_kv_run *runs[] = {&nor, &nand};
+    for (unsigned run = 0; run < 2; run++) {
+        model_start(runs[run], 5 + run, 4000);
+        uint32_t position = index_of()->ring.tail;
+        uint32_t told = 0;
+        ESK_CHECK(index_of()->ring.head - position > 20);
+        for (; position < index_of()->ring.head; position++) {
+            ESK_CONTEXT("%s, page %lu", runs[run]->name,
+                        (unsigned long)position);
+            esk_page_id page = esk_ring_page(&index_of()->ring, position);
+            ESK_CHECK_INT(esk_sim_flip(model.sim, page, 777), ESK_OK);
+            ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+            ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+            told += index_lost();
+            ESK_CHECK_INT(esk_sim_flip(model.sim, page, 777), ESK_OK);
+        }
+        ESK_CHECK(told > 10);
+        ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+        ESK_CHECK_INT(index_lost(), 0);
+        esk_model_kv_free(&model);
+    }
+}
+
+ESK_TEST(a_damaged_page_of_an_index_is_written_again) {
+    for (unsigned i = 0; i < 24; i++) {
+        model_start(i % 2 == 0 ? &nor : &nand, 40 + i, 3000);
+        struct esk_ring *ring = &index_of()->ring;
+        uint32_t pages = ring->head - ring->tail;
+        for (unsigned flips = 0; flips <= i % 3; flips++) {
+            uint32_t position = ring->tail + esk_model_kv_random(&model, pages);
+            ESK_CHECK_INT(
+                esk_sim_flip(model.sim, esk_ring_page(ring, position), 500),
+                ESK_OK);
+        }
+        ESK_CONTEXT("seed %u", 40 + i);
+        ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+        steps_make(3000);
+        ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+        ESK_CHECK_INT(index_lost(), 0);
+        ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+        ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+        esk_model_kv_free(&model);
+    }
+}
+
+/// All of the index is lost: the log has everything.
+ESK_TEST(an_index_that_is_lost_is_made_again) {
+    model_start(&nor, 9, 1200);
+    const struct esk_region *region = &index_of()->ring.region;
+    for (uint32_t page = 0; page < region->pages; page++) {
+        ESK_CHECK_INT(esk_sim_flip(model.sim, region->first_page + page, 100),
+                      ESK_OK);
+    }
+    ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+    ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+    steps_make(3000);
+    ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+    ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+    esk_model_kv_free(&model);
+}
+
+/// Keys with hashes of one leaf: it gets pages until they are all there.
+ESK_TEST(a_leaf_has_as_many_pages_as_it_needs) {
+    enum { WANTED = 150 };
+    static uint32_t keys[WANTED];
+    uint32_t found = 0;
+    model_start(&nor, 3, 0);
+    const struct esk_kv_index_open *index = index_of();
+    for (uint32_t key = 0; found < WANTED; key++) {
+        uint32_t hash = esk_kv_hash_begin(0);
+        hash = esk_kv_hash_add(hash, (const uint8_t *)&key, sizeof key);
+        hash = esk_kv_hash_end(model.kv, hash);
+        if (esk_kv_leaf_of(index, hash) == 2) {
+            keys[found++] = key;
+        }
+    }
+    for (uint32_t round = 0; round < 6; round++) {
+        for (uint32_t i = 0; i < WANTED; i++) {
+            ESK_CHECK_INT(esk_kv_put(model.kv, &keys[i], sizeof keys[i], &round,
+                                     sizeof round, ESK_KV_BYTES),
+                          ESK_OK);
+        }
+        ESK_CHECK_INT(esk_kv_sync(model.kv), ESK_OK);
+        ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+        for (uint32_t i = 0; i < WANTED; i++) {
+            uint32_t value = 0;
+            ESK_CHECK_INT(esk_kv_get(model.kv, &keys[i], sizeof keys[i], &value,
+                                     sizeof value, NULL, NULL),
+                          ESK_OK);
+            ESK_CHECK_INT(value, round);
+        }
+        ESK_CHECK_INT(index_lost(), 0);
+    }
+    struct esk_kv_stats stats;
+    esk_kv_stats(model.kv, &stats);
+    ESK_CHECK_INT(stats.keys, WANTED);
+    esk_model_kv_free(&model);
+}
+
+/// Fewer keys in RAM than before: the open makes the steps that it takes, if it
+/// may write.
+ESK_TEST(an_open_with_less_room_makes_steps) {
+    model_start(&nor, 12, 4000);
+    uint32_t pending = model.kv->pending;
+    ESK_CHECK(pending > 20);
+    for (uint16_t room = 130; room >= 2; room--) {
+        const struct esk_kv_config config = {.keys = room,
+                                             .part = &esk_kv_part_index};
+        ESK_CONTEXT("room %u", room);
+        ESK_CHECK_INT(esk_volume_mount(&model.volume, model.device,
+                                       ESK_MOUNT_READ_ONLY, model.arena,
+                                       sizeof model.arena),
+                      ESK_OK);
+        int status = esk_kv_open(&model.kv, &model.volume, "kv", &config);
+        ESK_CHECK(status == ESK_OK ||
+                  (room < pending && status == ESK_E_LIMIT));
+        model.table.pending = room;
+        ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+        pending = model.kv->pending;
+        if (room % 10 == 0) {
+            ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+        }
+    }
+    steps_make(2000);
+    ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+    const struct esk_kv_config none = {.keys = 130};
+    esk_kv_close(model.kv);
+    ESK_CHECK_INT(esk_kv_open(&model.kv, &model.volume, "kv", &none),
+                  ESK_E_UNSUPPORTED);
+    esk_model_kv_free(&model);
+}
+
+static int put(uint32_t key, uint8_t byte, uint32_t bytes) {
+    uint8_t value[64];
+    memset(value, byte, sizeof value);
+    int status =
+        esk_kv_put(model.kv, &key, sizeof key, value, bytes, ESK_KV_BYTES);
+    return status != ESK_OK ? status : esk_kv_sync(model.kv);
+}
+
+/// Full by bytes, then full by keys: changes that need no room go on.
+ESK_TEST(a_full_table_with_an_index_takes_changes) {
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct esk_model_kv_run run = kind == 0 ? nor : nand;
+        run.table.keys = 1000;
+        run.table.live_percent = 95;
+        run.table.blocks = kind == 0 ? 8 : 30;
+        ESK_CHECK_INT(esk_model_kv_make(&model, &run, 1), ESK_OK);
+        uint32_t keys = 0;
+        int status = ESK_OK;
+        while ((status = put(keys, 1, 40)) == ESK_OK) {
+            keys++;
+        }
+        ESK_CHECK_INT(status, ESK_FULL);
+        ESK_CHECK(kind == 0 ? keys > 300 && keys < 1000 : keys == 1000);
+        for (uint32_t i = 0; i < 3000; i++) {
+            ESK_CONTEXT("change %lu", (unsigned long)i);
+            ESK_CHECK_INT(put(i * 7 % keys, (uint8_t)i, 40), ESK_OK);
+        }
+        for (uint32_t key = 0; key < keys; key += 2) {
+            ESK_CHECK_INT(esk_kv_delete(model.kv, &key, sizeof key), ESK_OK);
+        }
+        ESK_CHECK_HELD(esk_model_kv_sync(&model) == ESK_OK, "sync");
+        for (uint32_t key = 0; key < keys; key += 2) {
+            ESK_CHECK_INT(put(key, 3, 40), ESK_OK);
+        }
+        struct esk_kv_report report;
+        ESK_CHECK_INT(esk_kv_check(model.kv, &report), ESK_OK);
+        ESK_CHECK_INT(report.keys, keys);
+        esk_model_kv_free(&model);
+    }
+}
+
+/// No call's work grows with the table.
+ESK_TEST(a_put_programs_a_bounded_number_of_pages) {
+    struct esk_model_kv_run run = nor;
+    run.config.geometry.block_count = 200;
+    run.table.blocks = 100;
+    run.table.keys = 1000;
+    run.table.value_max = 40;
+    ESK_CHECK_INT(esk_model_kv_make(&model, &run, 77), ESK_OK);
+    uint32_t most = 0;
+    for (unsigned i = 0; i < 20000; i++) {
+        struct esk_kv_stats before;
+        struct esk_kv_stats after;
+        esk_kv_stats(model.kv, &before);
+        ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
+        esk_kv_stats(model.kv, &after);
+        uint32_t programs = after.programs - before.programs;
+        most = programs > most ? programs : most;
+    }
+    ESK_CHECK(most <= 24);
+    esk_model_kv_free(&model);
+}
+
+ESK_TEST(specifications_without_room_for_an_index_are_refused) {
+    struct esk_fault fault;
+    model_start(&nor, 1, 0);
+    struct esk_kv_spec spec = {
+        .name = "other", .blocks = 4, .index_keys = 4000000};
+    ESK_CHECK_INT(esk_kv_create(&model.volume, &spec, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OPTION);
+    spec.index_keys = UINT32_MAX;
+    ESK_CHECK_INT(esk_kv_create(&model.volume, &spec, &fault), ESK_E_SCHEMA);
+    spec.index_keys = 60000;
+    ESK_CHECK_INT(esk_kv_create(&model.volume, &spec, &fault), ESK_E_NO_SPACE);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_NO_ROOM);
+    ESK_CHECK(fault.wanted > fault.found);
+    spec.index_keys = 100;
+    spec.blocks = 0;
+    ESK_CHECK_INT(esk_kv_create(&model.volume, &spec, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_REGION);
+    esk_model_kv_free(&model);
+}
+
+ESK_TEST_MAIN()
