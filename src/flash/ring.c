@@ -184,6 +184,17 @@ static int block_clear(struct esk_ring *ring, uint32_t position,
     return ESK_OK;
 }
 
+/// Whether the block of `position` has no valid page, once it is cleared. A
+/// block that is marked bad cannot be, but may never have had any.
+static bool block_empty(struct esk_ring *ring, uint32_t position,
+                        uint8_t *page) {
+    if (!esk_ring_block_is_bad(ring, position)) {
+        return block_clear(ring, position, page) == ESK_OK;
+    }
+    ring->good = 0;
+    return esk_ring_skip(ring, position) == position + block_pages(ring);
+}
+
 void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
                         uint8_t *page) {
     uint16_t pages = block_pages(ring);
@@ -194,8 +205,7 @@ void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
     while (at > from) {
         ring->head = at; /* power loss may have cut this block's erase */
         if (held - at >= esk_ring_window(ring) * pages ||
-            esk_ring_block_is_bad(ring, at - pages) ||
-            block_clear(ring, at - pages, page) != ESK_OK) {
+            !block_empty(ring, at - pages, page)) {
             return;
         }
         at -= pages;
