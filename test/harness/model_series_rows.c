@@ -115,17 +115,26 @@ bool esk_model_series_row_find(const struct esk_model_series *model,
     return false;
 }
 
-/// Sets the position of the rows that were in the page in RAM.
-static void rows_place(struct esk_model_series *model, uint32_t before) {
+/// Sets the position of the rows that were in the page in RAM. A card may lose
+/// that page in its cache and keep one before it, whose program was reported as
+/// failed: then these rows are there, so the position of the append stays.
+static void position_set(struct esk_model_series *model, uint32_t position) {
     struct esk_model_series_expected *expected = model->expected;
+    for (; expected->placed < expected->count; expected->placed++) {
+        if (!model->caches) {
+            expected->rows[expected->placed].position = position;
+        }
+    }
+}
+
+/// The same, after a sync.
+static void rows_place(struct esk_model_series *model, uint32_t before) {
     uint32_t head = model->series->data.head;
     if (head == before || model->series->data.open_bytes != 0 ||
         model->series->write_count > 0) {
         return;
     }
-    for (; expected->placed < expected->count; expected->placed++) {
-        expected->rows[expected->placed].position = head - 1;
-    }
+    position_set(model, head - 1);
 }
 
 /// Removes rows from the model's front that no page can have any more.
@@ -193,10 +202,7 @@ int esk_model_series_append(struct esk_model_series *model) {
     if (model->series->ordinal != ordinal && power_is_on(model)) {
         /* The page in RAM was programmed to make room for this row. */
         uint32_t head = model->series->data.head;
-        for (; expected->placed < expected->count; expected->placed++) {
-            expected->rows[expected->placed].position =
-                head > before ? head - 1 : before;
-        }
+        position_set(model, head > before ? head - 1 : before);
     }
     if (status == ESK_OK) {
         expected->rows[expected->count] = row;
