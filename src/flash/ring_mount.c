@@ -357,6 +357,18 @@ static void head_find(struct search *search, uint32_t start) {
     ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
+/// Finds the head from the origin; without one, in the block at head, if that
+/// was begun.
+static void head_search(struct search *search, bool has_origin) {
+    uint32_t start = search->ring->head;
+    if (has_origin) {
+        start = head_block(search);
+    } else if (!block_is_begun(search, start)) {
+        return;
+    }
+    head_find(search, start);
+}
+
 /// What the block at `at` holds of this lap. Returns ESK_HEADER_PAGE, a valid
 /// page; ESK_HEADER_BLANK, nothing, or pages of another lap; ESK_HEADER_OTHER,
 /// no page, but other bytes.
@@ -454,15 +466,12 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     esk_ring_open_none(ring);
     search_make(&search, ring, page);
     ring_empty(ring, hint);
-    if (origin_find(&search, hint, false)) {
-        head_find(&search, head_block(&search));
-        if (ring->head < hint) { /* only dropped pages are left */
-            ring_empty(ring, hint);
-        } else {
-            ring->tail = tail_find(&search, hint);
-        }
-    } else if (block_is_begun(&search, ring->head)) {
-        head_find(&search, ring->head);
+    bool found = origin_find(&search, hint, false);
+    head_search(&search, found);
+    if (ring->head < hint) { /* only dropped pages are left */
+        ring_empty(ring, hint);
+    } else if (found) {
+        ring->tail = tail_find(&search, hint);
     }
     return search.failed ? ESK_E_IO : ESK_OK;
 }
@@ -489,21 +498,18 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
         (!is_sure && holds_older(&search, position))) {
         return search.failed ? ESK_E_IO : ESK_OK;
     }
+    uint32_t tail = ring->tail;
     search.origin = position - esk_ring_rest(ring, position);
-    ring->head = esk_ring_block_from(ring, position);
-    ring->ready = ring->head;
-    if (block_position(&search, search.origin, VALID, LOOK_WHOLE) ==
-            search.origin ||
-        origin_find(&search, search.origin + block_pages(&search), true)) {
-        head_find(&search, head_block(&search));
-    } else if (block_is_begun(&search, ring->head)) {
-        head_find(&search, ring->head);
-    }
+    ring_empty(ring, position);
+    head_search(
+        &search,
+        block_position(&search, search.origin, VALID, LOOK_WHOLE) ==
+                search.origin ||
+            origin_find(&search, search.origin + block_pages(&search), true));
     if (ring->head < position) {
         /* The log does not go on inside a block. */
-        ring->head = esk_ring_block_from(ring, position);
-        ring->ready = ring->head;
+        ring_empty(ring, position);
     }
-    ring->tail = tail_find(&search, ring->tail);
+    ring->tail = tail_find(&search, tail);
     return search.failed ? ESK_E_IO : ESK_OK;
 }
