@@ -37,7 +37,10 @@ enum {
 
 /// How many of the first pages of a block are read, besides the last.
 enum look {
-    LOOK_ENDS = 1, ///< enough for a block that is full, or erased
+    /// Enough for a block that is full, or erased. Of one that begins with other
+    /// bytes a mount reads the pages that an append reads before it erases the
+    /// block: else it may miss a page for which every append is refused.
+    LOOK_ENDS = 1,
     LOOK_FEW = ESK_RING_PROBES - 2, ///< some that follow may be damaged, too
     /// The first one twice; all of the block if the first is not valid and the
     /// others have no page: the newest may be between them.
@@ -56,7 +59,7 @@ struct search {
     uint8_t *page;   ///< scratch
     uint32_t origin; ///< first position of the block where the count starts
     bool failed;     ///< a transfer failed: no result may be used
-    bool odd;        ///< a page that was read is neither valid nor blank
+    bool odd; ///< a page that block_position read is neither valid nor blank
 };
 
 static ESK_APART_OR_INLINE uint16_t block_pages(const struct search *search) {
@@ -114,10 +117,12 @@ static uint32_t block_position(struct search *search, uint32_t at,
     uint32_t best = POSITION_NONE;
     const uint16_t last = (uint16_t)(block_pages(search) - 1u);
     bool torn = false;
+    search->odd = false;
     for (uint16_t index = 0; index <= last; index++) {
         uint32_t found = 0;
         bool alone = false;
-        if (index == look && !torn) {
+        bool is_odd = search->odd && trust == VALID;
+        if (index == (is_odd ? LOOK_WHOLE : look) && !torn) {
             index = last;
             alone = best == POSITION_NONE && last > look;
         }
@@ -374,7 +379,6 @@ static void head_search(struct search *search, bool has_origin) {
 /// no page, but other bytes.
 static enum esk_header block_holds(struct search *search, uint32_t at,
                                    enum look look) {
-    search->odd = false;
     if (block_position(search, at, VALID, look) == at) {
         return ESK_HEADER_PAGE;
     }

@@ -346,6 +346,45 @@ ESK_TEST(ring_mount_finds_all_around_a_run_of_damaged_blocks) {
     }
 }
 
+/// Fills a block, then blocks that are bad or damaged, `run` of them, and some
+/// pages of the next one, of which the first `lost` are damaged.
+static void head_hide(struct ring_fixture *fixture, bool bad, uint32_t run,
+                      uint32_t lost) {
+    const struct esk_device *device = fixture->volume.device;
+    ring_fixture_append_many(fixture, PAGES);
+    for (uint32_t i = 1; bad && i <= run; i++) {
+        ESK_CHECK_INT(device->ops->block_mark_bad(device, FIRST + i), ESK_OK);
+    }
+    ring_fixture_append_many(fixture, (bad ? 0 : run * PAGES) + lost + 1);
+    if (!bad) {
+        run_damage(fixture, 1, run, RUN_RANDOM);
+    }
+    pages_damage(fixture, (1 + run) * PAGES, lost, RUN_RANDOM);
+}
+
+/// The append that would erase such a block finds its page: it was refused for
+/// good.
+ESK_TEST(ring_mount_finds_the_newest_page_behind_lost_ones_after_a_run) {
+    const struct esk_geometry geometry = ESK_NOR(WIDE + FIRST, PAGES, 1024);
+    for (uint32_t i = 0; i < 2 * PAGES * (ESK_RING_WINDOW_BLOCKS + 1); i++) {
+        struct ring_fixture fixture;
+        bool bad = i % 2 == 1;
+        uint32_t lost = i / 2 % PAGES;
+        uint32_t run = i / 2 / PAGES;
+        ESK_CONTEXT("%u blocks %s, %u pages lost", (unsigned)run,
+                    bad ? "bad" : "damaged", (unsigned)lost);
+        ring_fixture_start(&fixture, &geometry);
+        fixture.config.blocks = WIDE;
+        ring_fixture_mount(&fixture);
+        head_hide(&fixture, bad, run, lost);
+        uint32_t head = fixture.ring.head;
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, head);
+        ring_fixture_append_many(&fixture, 2 * PAGES);
+        ring_fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(ring_append_stops_at_newer_pages_that_a_longer_run_hid) {
     struct ring_fixture fixture;
     struct esk_geometry wide = ESK_NOR(2 * WIDE + FIRST, PAGES, WIDE_PAGE);
