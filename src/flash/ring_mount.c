@@ -387,31 +387,33 @@ static enum esk_header block_holds(struct search *search, uint32_t at,
 
 /// Oldest position that can still have a page: a lap before the end of head's
 /// block, past the blocks that were erased ahead. A block of other bytes before
-/// an erased block was dropped with it: its erase failed, or was cut.
+/// an erased block was dropped with it: its erase failed, or was cut. A bad
+/// block is skipped before the one behind it is erased, and nothing shows how
+/// far that came: where its turn may have come, it is dropped with its pages.
 static uint32_t tail_find(struct search *search, uint32_t hint) {
     const struct esk_ring *ring = search->ring;
-    uint32_t next = esk_ring_block_from(ring, ring->head);
-    uint32_t oldest =
-        next > esk_ring_pages(ring) ? next - esk_ring_pages(ring) : 0;
+    uint32_t pages = esk_ring_pages(ring);
+    uint32_t at = ring->ready > pages ? ring->ready - pages : 0;
+    bool drops =
+        !esk_ring_refuses(ring) &&
+        ring->ready + (uint32_t)ring->ahead * block_pages(search) > pages;
     uint16_t window = esk_ring_window(ring);
-
-    if (oldest < hint) {
-        oldest = hint;
-    }
-    uint32_t at = oldest - esk_ring_rest(ring, oldest);
     uint32_t tail = at;
+    uint32_t oldest = at;
+
     for (uint16_t i = 0; i <= window && at < ring->head; i++) {
         enum esk_header holds = block_holds(search, at, look_at(i, LOOK_FEW));
-        if (holds == ESK_HEADER_PAGE) {
-            return tail > oldest ? tail : oldest;
+        bool bad = esk_ring_block_is_bad(ring, at);
+        if (holds == ESK_HEADER_PAGE && !(bad && drops)) {
+            oldest = tail;
+            break;
         }
         at += block_pages(search);
-        if (holds == ESK_HEADER_BLANK ||
-            esk_ring_block_is_bad(ring, at - block_pages(search))) {
+        if (holds == ESK_HEADER_BLANK || bad) {
             tail = at;
         }
     }
-    return oldest;
+    return oldest > hint ? oldest : hint;
 }
 
 static void search_make(struct search *search, struct esk_ring *ring,
