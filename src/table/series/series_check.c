@@ -14,6 +14,7 @@ struct check {
     struct esk_series_report *report;
     esk_key last;
     uint32_t ordinal;  ///< expected ordinal of the next page's first row
+    uint32_t most;     ///< the highest one that shows no loss
     uint32_t kept;     ///< data positions below may be erased already
     uint32_t due;      ///< data positions from here on have to be there
     uint32_t values;   ///< value positions below may be erased already
@@ -124,17 +125,15 @@ static bool begins_at_first(const struct esk_series *series) {
 /// lost. If the ring begins with such pages and earlier rows were dropped, the
 /// ordinal is unknown: nothing on the medium says where the remaining rows
 /// began. Then the pages count as torn: a failed program is far more likely
-/// than decay of the one page that is the oldest.
+/// than decay of the one page that is the oldest. The same after a page of the
+/// block that is dropped next, for as many rows as the rest of that block can
+/// have had: they may be erased.
 static void ordinal_check(struct check *check, uint32_t first) {
-    uint32_t missing = esk_ordinals(check->ordinal, first);
-    bool lost = check->known && missing > 0;
-    if (!lost) {
-        check->report->pages_torn += check->unread;
-    } else {
+    if (check->known && esk_ordinals(check->most, first) > 0) {
         check->report->pages_damaged += check->unread;
-    }
-    if (lost && check->previous >= check->kept) {
-        check->report->rows_missing += missing;
+        check->report->rows_missing += esk_ordinals(check->ordinal, first);
+    } else {
+        check->report->pages_torn += check->unread;
     }
     check->unread = 0;
 }
@@ -208,6 +207,12 @@ static void page_check(struct esk_series *series, uint8_t *page,
     ordinal_check(check, first);
     rows_check(series, page, count, first, again, check);
     check->ordinal = first + count;
+    check->most = check->ordinal;
+    if (at < check->kept) {
+        uint32_t room = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
+        check->most =
+            first + (check->kept - at) * (room / esk_rows_width(series, page));
+    }
     check->previous = at;
     check->known = true;
     check->report->pages++;

@@ -156,6 +156,71 @@ ESK_TEST(check_reports_oldest_blocks_that_are_missing) {
     }
 }
 
+enum { OLDEST = 16, KEPT = OLDEST + 8, PLAIN_ROWS = (256 - 16) / 6 };
+
+/// Appends rows until the head of the data ring is at `position`, or a row is
+/// refused.
+static void plain_append(struct esk_fixture *fixture, uint32_t *key,
+                         uint32_t position) {
+    int status = ESK_OK;
+    while (status == ESK_OK && fixture->series->data.head < position) {
+        uint8_t row[6] = {0};
+        esk_store_u32(row, ++*key);
+        status = esk_series_append(fixture->series, row);
+    }
+}
+
+/// A ring of 8 blocks that drops the block at OLDEST next. Power loss tore the
+/// page at KEPT before it had rows.
+static void oldest_start(struct esk_fixture *fixture) {
+    struct esk_series_spec plain = spec;
+    uint32_t key = 0;
+    table_columns(&plain.table, 2);
+    plain.var_blocks = 0;
+    fixture_start(fixture, &fixture_nor, NULL);
+    fixture_create(fixture, &plain);
+    fixture_open(fixture, "log", NULL);
+    plain_append(fixture, &key, KEPT);
+    esk_sim_cut_at(fixture->sim, esk_sim_op_count(fixture->sim) + 1,
+                   ESK_SIM_CUT_ALL_BUT_ONE);
+    plain_append(fixture, &key, KEPT + 1);
+    fixture_reboot(fixture);
+    plain_append(fixture, &key, KEPT + 8 * 6 + 3);
+    struct esk_ring *ring = &fixture->series->data;
+    ESK_CHECK_INT(ring->tail, OLDEST);
+    ESK_CHECK_INT(esk_ring_read(ring, KEPT, fixture->page, true),
+                  ESK_E_CORRUPT);
+}
+
+ESK_TEST(check_takes_the_rest_of_the_oldest_block_for_erased) {
+    struct esk_fixture fixture;
+    struct esk_series_report report;
+    oldest_start(&fixture);
+    for (uint32_t at = KEPT - 1; at > OLDEST; at--) {
+        damage(&fixture, &fixture.series->data, at);
+        ESK_CHECK_INT(check(&fixture, &report), ESK_OK);
+        ESK_CHECK_INT(report.pages_torn, KEPT - at + 1);
+        ESK_CHECK_INT(report.pages_damaged + report.rows_missing, 0);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(check_counts_rows_missing_behind_the_oldest_block) {
+    struct esk_fixture fixture;
+    struct esk_series_report report;
+    oldest_start(&fixture);
+    memset(fixture.page, 0xFF, 256);
+    for (uint32_t at = KEPT; at < KEPT + 8; at++) {
+        esk_page_id page = esk_ring_page(&fixture.series->data, at);
+        ESK_CHECK_INT(esk_sim_poke(fixture.sim, page, 0, fixture.page, 256),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(report.rows_missing, 7 * PLAIN_ROWS);
+    ESK_CHECK_INT(report.pages_damaged, 0);
+    fixture_end(&fixture);
+}
+
 ESK_TEST(check_counts_a_damaged_data_page_and_its_rows) {
     static const uint32_t positions[] = {3, 20};
     for (int i = 0; i < 2; i++) {
