@@ -213,7 +213,7 @@ mcu-budgets: setup-tools ## makes the budgets of make mcu again
 	@scripts/mcu --renew
 
 .PHONY: bench
-bench: bench-series bench-tree bench-kv bench-command ## every benchmark
+bench: bench-series bench-tree bench-kv bench-tnc bench-command ## every benchmark
 
 .PHONY: bench-series
 bench-series: setup-check ## the series table's figures; OUT=file.json
@@ -229,6 +229,11 @@ bench-tree: setup-check ## the tree table's figures; OUT=file.json
 bench-kv: setup-check ## the kv table's figures; OUT=file.json
 	@$(MAKE) FLAVOUR=release benches
 	@scripts/bench kv $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-tnc
+bench-tnc: setup-check ## the tree node cache's figures; OUT=file.json
+	@$(MAKE) FLAVOUR=release benches
+	@scripts/bench tnc $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-command
 bench-command: setup-check ## the command's import and start; OUT=file.json
@@ -247,6 +252,8 @@ results: ## makes docs/results again: bench, size and mcu
 	@.venv/bin/python bench/report_tree.py build/check/tree.json
 	@$(MAKE) bench-kv OUT=build/check/kv.json
 	@.venv/bin/python bench/report_kv.py build/check/kv.json
+	@$(MAKE) bench-tnc OUT=build/check/tnc.json
+	@.venv/bin/python bench/report_tnc.py build/check/tnc.json
 	@$(MAKE) bench-command OUT=build/check/command.json
 	@.venv/bin/python bench/report_command.py build/check/command.json
 
