@@ -174,6 +174,13 @@ static inline uint64_t key_number(const uint8_t *key) {
     return number;
 }
 
+/// Stores a key so that its bytes sort as the number.
+static inline void key_store(uint8_t *key, uint64_t number) {
+    for (unsigned i = 0; i < KEY_BYTES; i++) {
+        key[KEY_BYTES - 1 - i] = (uint8_t)(number >> (8 * i));
+    }
+}
+
 /// Whether both keys are of data of one file.
 static inline bool keys_of_one_file(const uint8_t *a, const uint8_t *b) {
     uint64_t one = key_number(a) >> 29;
@@ -232,9 +239,7 @@ static inline int operation_run(struct esk_tnc *tnc, uint64_t op,
     uint8_t found[ROW_BYTES];
     uint64_t key = op & TRACE_KEY_MASK;
     uint32_t kind = (uint32_t)(op >> 60);
-    for (unsigned i = 0; i < KEY_BYTES; i++) {
-        row[KEY_BYTES - 1 - i] = (uint8_t)(key >> (8 * i));
-    }
+    key_store(row, key);
     if (kind == TRACE_LOOKUP) {
         int status = esk_tnc_get(tnc, row, found);
         return status == ESK_NOT_FOUND ? ESK_OK : status;
