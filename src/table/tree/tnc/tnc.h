@@ -81,7 +81,8 @@ uint16_t esk_tnc_split_edge(const struct esk_tnc_full *full);
 /// Always halves the node.
 uint16_t esk_tnc_split_half(const struct esk_tnc_full *full);
 
-/// How a TNC is made; zero means the default. Nothing here is stored.
+/// How a TNC is made; zero means the default. Nothing here is stored. In a
+/// program with a tree's shape, row and key are those of the shape.
 struct esk_tnc_config {
     const struct esk_tnc_io *io;
     void *context;        ///< passed to io
