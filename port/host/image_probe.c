@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Finds superblocks without the page size.
+/// Finds superblocks, or heads of a bare kv store, without the page size.
 ///
-/// A superblock has its magic at a fixed offset of its page, and a page starts
-/// at a multiple of 8: so the search tests every eighth byte for the magic. The
-/// geometry there must agree with its place (the last page of one of the first
-/// or last blocks), and the envelope must be valid. Until then every byte of
-/// the file may be hostile.
+/// Both have their magic at a fixed offset of their page, and a page starts at
+/// a multiple of 8: so the search tests every eighth byte for the magic. The
+/// geometry there must agree with its place (of a superblock the last page of
+/// one of the first or last blocks), and the envelope must be valid. Until then
+/// every byte of the file may be hostile.
 ///
 /// A medium may still have superblocks of an older volume with another
 /// geometry: one that fits the file's length is preferred to the first.
@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "esker/status.h"
-#include "esker/volume.h"
-#include "flash/envelope.h"
+#include "esker/kv.h"
+#include "flash/running.h"
 #include "port/host/image_probe.h"
+#include "table/kv/record_format.h"
 #include "volume/volume_format.h"
 
 enum {
@@ -30,7 +30,23 @@ enum {
     PROBE_STEP_BYTES = 8,  ///< every page size is a multiple of it
 };
 
+/// What is searched for.
+struct target {
+    const char *magic;    ///< 8 bytes
+    uint16_t magic_at;    ///< their offset in the page
+    uint16_t probe_bytes; ///< up to the end of its fields
+    /// Decodes the geometry in the first probe_bytes bytes of a page at
+    /// `address`. Returns whether it can be there.
+    bool (*decode)(const uint8_t *page, uint64_t address,
+                   struct esk_geometry *geometry);
+    /// Whether the page, of that geometry, is valid.
+    bool (*is_valid)(uint8_t *page, const struct esk_geometry *geometry);
+    uint16_t version_at;
+    uint16_t version;
+};
+
 struct probe {
+    const struct target *target;
     FILE *file;
     uint64_t file_bytes;
     int status; ///< the most specific status so far
@@ -44,8 +60,16 @@ static bool probe_read(struct probe *probe, uint64_t address, uint8_t *buffer,
            fread(buffer, 1, bytes, probe->file) == bytes;
 }
 
-static void geometry_decode(const uint8_t *page,
-                            struct esk_geometry *geometry) {
+/// Whether a page of a device of `geometry` can be at `address`.
+static bool page_agrees(const struct esk_geometry *geometry, uint64_t address) {
+    return esk_geometry_check(geometry) == ESK_OK &&
+           address % geometry->page_bytes == 0 &&
+           address / geometry->page_bytes / geometry->block_pages <
+               geometry->block_count;
+}
+
+static bool super_decode(const uint8_t *page, uint64_t address,
+                         struct esk_geometry *geometry) {
     *geometry = (struct esk_geometry){
         .block_count = esk_load_u32(page + ESK_SUPER_BLOCK_COUNT),
         .block_pages = esk_load_u16(page + ESK_SUPER_BLOCK_PAGES),
@@ -56,22 +80,77 @@ static void geometry_decode(const uint8_t *page,
         .erased_value = page[ESK_SUPER_ERASED_VALUE],
         .flags = page[ESK_SUPER_MEDIUM_FLAGS],
     };
-}
-
-/// Whether a superblock of `geometry` can be at `address`.
-static bool geometry_agrees(const struct esk_geometry *geometry,
-                            uint64_t address) {
-    if (esk_geometry_check(geometry) != ESK_OK ||
-        address % geometry->page_bytes != 0) {
+    if (!page_agrees(geometry, address)) {
         return false;
     }
-    uint64_t page = address / geometry->page_bytes;
-    uint64_t block = page / geometry->block_pages;
-    return (page + 1) % geometry->block_pages == 0 &&
-           block < geometry->block_count &&
+    uint64_t number = address / geometry->page_bytes;
+    uint64_t block = number / geometry->block_pages;
+    return (number + 1) % geometry->block_pages == 0 &&
            (block < PROBE_BLOCKS_MAX ||
             geometry->block_count - block <= PROBE_BLOCKS_MAX);
 }
+
+static bool super_is_valid(uint8_t *page, const struct esk_geometry *geometry) {
+    const struct esk_envelope envelope = {
+        .page_bytes = geometry->page_bytes,
+        .unit = 1,
+        .checksum = ESK_CHECKSUM_CRC32C,
+        .kind = ESK_PAGE_SUPERBLOCK,
+        .erased_value = geometry->erased_value,
+    };
+    return esk_envelope_check(&envelope, page, false) != 0;
+}
+
+static const struct target superblock = {
+    .magic = ESK_SUPER_MAGIC_TEXT,
+    .magic_at = ESK_SUPER_MAGIC,
+    .probe_bytes = ESK_SUPER_END,
+    .decode = super_decode,
+    .is_valid = super_is_valid,
+    .version_at = ESK_SUPER_VERSION,
+    .version = ESK_FORMAT_VERSION,
+};
+
+static bool head_decode(const uint8_t *page, uint64_t address,
+                        struct esk_geometry *geometry) {
+    const uint8_t *head = page + ESK_ENVELOPE_BYTES;
+    *geometry = (struct esk_geometry){
+        .block_count = esk_load_u16(head + ESK_KV_HEAD_BLOCK_COUNT),
+        .block_pages = esk_load_u16(head + ESK_KV_HEAD_BLOCK_PAGES),
+        .page_bytes = esk_load_u16(head + ESK_KV_HEAD_PAGE_BYTES),
+        .program_bytes = 1,
+        .programs_per_page_max = 1,
+        .erased_value = head[ESK_KV_HEAD_ERASED_VALUE],
+    };
+    return page_agrees(geometry, address) &&
+           geometry->block_count <= ESK_KV_BARE_BLOCKS_MAX &&
+           head[ESK_KV_HEAD_CHECKSUM] <= ESK_CHECKSUM_NONE;
+}
+
+static bool head_is_valid(uint8_t *page, const struct esk_geometry *geometry) {
+    const uint8_t *head = page + ESK_ENVELOPE_BYTES;
+    const struct esk_envelope envelope = {
+        .running = &esk_seals_running,
+        .page_bytes = geometry->page_bytes,
+        .unit = 1,
+        .checksum = head[ESK_KV_HEAD_CHECKSUM],
+        .kind = ESK_PAGE_LOG,
+        .table = 1,
+        .seed = esk_load_u32(head + ESK_KV_HEAD_SEED),
+        .erased_value = geometry->erased_value,
+    };
+    return esk_envelope_check(&envelope, page, false) != 0;
+}
+
+static const struct target bare_head = {
+    .magic = "EskerKV",
+    .magic_at = ESK_ENVELOPE_BYTES + ESK_KV_HEAD_MAGIC,
+    .probe_bytes = ESK_ENVELOPE_BYTES + ESK_KV_HEAD_BYTES,
+    .decode = head_decode,
+    .is_valid = head_is_valid,
+    .version_at = ESK_ENVELOPE_BYTES + ESK_KV_HEAD_VERSION,
+    .version = 1,
+};
 
 static uint64_t geometry_bytes(const struct esk_geometry *geometry) {
     return (uint64_t)geometry->block_count * geometry->block_pages *
@@ -92,29 +171,18 @@ static int status_rank(int status) {
     }
 }
 
-/// Tests a possible superblock whose page starts at `address`.
+/// Tests what may be the target, in the page that starts at `address`.
 /// Returns ESK_OK with `geometry` set; ESK_E_CORRUPT; ESK_E_VERSION.
 static int probe_judge(struct probe *probe, uint64_t address,
                        struct esk_geometry *geometry) {
-    if (!probe_read(probe, address, probe->page, ESK_SUPER_END)) {
+    const struct target *target = probe->target;
+    if (!probe_read(probe, address, probe->page, target->probe_bytes) ||
+        !target->decode(probe->page, address, geometry) ||
+        !probe_read(probe, address, probe->page, geometry->page_bytes) ||
+        !target->is_valid(probe->page, geometry)) {
         return ESK_E_CORRUPT;
     }
-    geometry_decode(probe->page, geometry);
-    if (!geometry_agrees(geometry, address) ||
-        !probe_read(probe, address, probe->page, geometry->page_bytes)) {
-        return ESK_E_CORRUPT;
-    }
-    const struct esk_envelope envelope = {
-        .page_bytes = geometry->page_bytes,
-        .unit = 1,
-        .checksum = ESK_CHECKSUM_CRC32C,
-        .kind = ESK_PAGE_SUPERBLOCK,
-        .erased_value = geometry->erased_value,
-    };
-    if (!esk_envelope_check(&envelope, probe->page, false)) {
-        return ESK_E_CORRUPT;
-    }
-    return esk_load_u16(probe->page + ESK_SUPER_VERSION) == ESK_FORMAT_VERSION
+    return esk_load_u16(probe->page + target->version_at) == target->version
                ? ESK_OK
                : ESK_E_VERSION;
 }
@@ -135,11 +203,11 @@ static bool probe_take(struct probe *probe, uint64_t address) {
 /// Tries every place of `chunk`, which starts at `address` of the file.
 static bool probe_chunk(struct probe *probe, const uint8_t *chunk, size_t bytes,
                         uint64_t address) {
+    const struct target *target = probe->target;
     for (size_t i = 0; i + PROBE_STEP_BYTES <= bytes; i += PROBE_STEP_BYTES) {
-        if (memcmp(chunk + i, ESK_SUPER_MAGIC_TEXT,
-                   sizeof ESK_SUPER_MAGIC_TEXT) == 0 &&
-            address + i >= ESK_SUPER_MAGIC &&
-            probe_take(probe, address + i - ESK_SUPER_MAGIC)) {
+        if (memcmp(chunk + i, target->magic, PROBE_STEP_BYTES) == 0 &&
+            address + i >= target->magic_at &&
+            probe_take(probe, address + i - target->magic_at)) {
             return true;
         }
     }
@@ -172,8 +240,9 @@ static int probe_file(struct probe *probe) {
     return probe->status;
 }
 
-int esk_image_probe(const char *path, struct esk_geometry *geometry) {
-    struct probe probe = {.status = ESK_NOT_FOUND};
+static int image_probe(const char *path, const struct target *target,
+                       struct esk_geometry *geometry) {
+    struct probe probe = {.target = target, .status = ESK_NOT_FOUND};
     probe.file = fopen(path, "rb");
     if (probe.file == NULL) {
         return ESK_E_IO;
@@ -184,4 +253,12 @@ int esk_image_probe(const char *path, struct esk_geometry *geometry) {
         *geometry = probe.geometry;
     }
     return status;
+}
+
+int esk_image_probe(const char *path, struct esk_geometry *geometry) {
+    return image_probe(path, &superblock, geometry);
+}
+
+int esk_image_probe_bare(const char *path, struct esk_geometry *geometry) {
+    return image_probe(path, &bare_head, geometry);
 }

@@ -26,6 +26,15 @@ extern "C" {
 ///           the whole file when there is none.
 int esk_image_probe(const char *path, struct esk_geometry *geometry);
 
+/// Reads the geometry in a head of the bare kv store that the image has.
+/// Returns as esk_image_probe.
+///
+/// geometry  out, as far as a head has it: block count, pages, page bytes and
+///           erased value. Each page is to be programmed once, in units of a
+///           byte: what is written so is read on every medium.
+/// Costs     as esk_image_probe.
+int esk_image_probe_bare(const char *path, struct esk_geometry *geometry);
+
 #ifdef __cplusplus
 }
 #endif

@@ -152,16 +152,17 @@ class Device:
 
 
 def probe(path: str | os.PathLike[str]) -> Geometry:
-    """Reads an image's geometry from its own superblock.
+    """Reads an image's geometry from its own superblock, or from a head of the
+    bare kv store that it has. A head does not say how pages are programmed: of
+    a bare store each is programmed once, which is read on every medium.
 
-    Raises NotFound when the file holds no volume, VersionError, Corrupt
-    when no superblock is valid, GeometryError when the file is
+    Raises NotFound when the file holds neither, VersionError, Corrupt
+    when no superblock or head is valid, GeometryError when the file is
     shorter or longer than they say, DeviceError when it cannot be read.
     """
-    geometry = ffi.new("struct esk_geometry *")
     path = os.fspath(path)
     _check_file(path)
-    status = lib.esk_image_probe(os.fsencode(path), geometry)
+    status, found, has = probe_any(path)
     if status == lib.ESK_NOT_FOUND:
         raise error(
             status,
@@ -176,10 +177,26 @@ def probe(path: str | os.PathLike[str]) -> Geometry:
             f"image {path}",
             "read the whole device again, from its first page on; or take "
             "what is left with `esker salvage`",
-            "it has a superblock, but no valid one",
+            f"it has {has}, but no valid one",
         )
     check(status, f"image {path}")
-    return _check_size(path, Geometry.take(geometry))
+    return _check_size(path, Geometry.take(found))
+
+
+def probe_any(path: str) -> tuple[int, Any, str]:
+    """Searches for a superblock, and if there is no valid one for a head.
+
+    Returns the core's status of the search that found more, the C geometry,
+    and what was found.
+    """
+    geometry = ffi.new("struct esk_geometry *")
+    name = os.fsencode(path)
+    status = lib.esk_image_probe(name, geometry)
+    if status != lib.ESK_OK:
+        bare = lib.esk_image_probe_bare(name, geometry)
+        if bare == lib.ESK_OK or status == lib.ESK_NOT_FOUND:
+            return bare, geometry, "a head of a bare kv store"
+    return status, geometry, "a superblock"
 
 
 def _check_size(path: str, geometry: Geometry) -> Geometry:

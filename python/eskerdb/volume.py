@@ -47,6 +47,7 @@ _CHECKSUMS = {
     "crc16": lib.ESK_CHECKSUM_CRC16,
     "none": lib.ESK_CHECKSUM_NONE,
 }
+_NO_VOLUME = (lib.ESK_NOT_FOUND, lib.ESK_E_FOREIGN)
 _TOOL_FRAMES = 64  # of a tree that a tool opens
 
 
@@ -56,13 +57,22 @@ class Volume(Mount):
     Closing it closes its tables. Close the tables first: their close() syncs
     and reports failures. Otherwise rows of a series that are not synced are
     lost, and a failure to write a tree's write cache is not reported.
+
+    is_bare   it is a bare kv store: a kv table that has the whole device,
+              without a catalog. It is one table here, named "kv"
     """
 
     def __init__(
-        self, device: Device, mount: int, geometry: Geometry, owns: bool
+        self,
+        device: Device,
+        mount: int,
+        geometry: Geometry,
+        owns: bool,
+        is_bare: bool = False,
     ) -> None:
         super().__init__(device, mount, geometry)
         self._owns = owns
+        self.is_bare = is_bare
 
     @classmethod
     def format(
@@ -92,16 +102,9 @@ class Volume(Mount):
         if len(given) != 16:
             raise ValueError(f"a uuid has 16 bytes, not {len(given)}")
         ffi.memmove(config.uuid, given, 16)
-        if checksum not in _CHECKSUMS:
-            raise error(
-                lib.ESK_E_INVALID,
-                f"{device.name}: format",
-                f"choose one of {', '.join(_CHECKSUMS)}",
-                f"unknown checksum '{checksum}'",
-            )
         fill(
             config,
-            checksum=_CHECKSUMS[checksum],
+            checksum=_checksum_of(device, checksum, "format"),
             tables_max=tables_max,
             overwrite=overwrite,
         )
@@ -127,20 +130,30 @@ class Volume(Mount):
         trust_loads: bool = False,
         owns: bool = False,
     ) -> Volume:
-        """Mounts the volume on `device`. It never formats.
+        """Mounts the volume, or the bare kv store, on `device`. It never
+        formats.
 
         read_only    nothing is ever programmed or erased
         trust_loads  page loads after mount are not verified
         owns         closing the volume closes the device too
 
-        Raises NotFound on a blank medium, Corrupt, VersionError,
+        Raises NotFound on a blank medium, Foreign, Corrupt, VersionError,
         GeometryError, DeviceError, Busy.
-        Costs 2 page reads; on damage at most one a block of the first 64.
+        Costs 2 page reads; on damage at most one a block of the first 64. Of
+        a bare store a read of each page.
         """
         flags = lib.ESK_MOUNT_READ_ONLY if read_only else 0
         flags |= lib.ESK_MOUNT_TRUST_LOADS if trust_loads else 0
         number = ffi.new("uint32_t *")
         status = lib.esk_py_volume_mount(device._handle, flags, number)
+        few = device.geometry.block_count <= lib.ESK_KV_BARE_BLOCKS_MAX
+        if status in _NO_VOLUME and few:
+            bare = lib.esk_py_bare_mount(
+                device._handle, flags, ffi.NULL, number
+            )
+            if bare not in _NO_VOLUME:
+                check(bare, f"{device.name}: mount a bare kv store")
+                return cls(device, number[0], device.geometry, owns, True)
         if status == lib.ESK_NOT_FOUND:
             raise error(
                 status,
@@ -150,6 +163,37 @@ class Volume(Mount):
             )
         check(status, f"{device.name}: mount")
         return cls(device, number[0], device.geometry, owns)
+
+    @classmethod
+    def make_bare(
+        cls,
+        device: Device,
+        *,
+        id: int = 0,
+        checksum: Checksum = "crc32c",
+        live_percent: int = 0,
+    ) -> Volume:
+        """Makes a blank device a bare kv store, and mounts it; mounts the one
+        that is there. Nothing is on the medium before the first sync.
+
+        id            any number: its checksums start from it
+        live_percent  as in create_kv()
+
+        Raises Foreign when the medium has other data, Invalid, Corrupt,
+        VersionError, GeometryError for a device of less than 3 or more than 64
+        blocks, DeviceError, Busy. Costs a read of each page.
+        """
+        bare = ffi.new("struct esk_kv_bare *")
+        fill(
+            bare,
+            id=id,
+            checksum=_checksum_of(device, checksum, "make a bare kv store"),
+            live_percent=live_percent,
+        )
+        number = ffi.new("uint32_t *")
+        status = lib.esk_py_bare_mount(device._handle, 0, bare, number)
+        check(status, f"{device.name}: make a bare kv store")
+        return cls(device, number[0], device.geometry, False, True)
 
     @classmethod
     def salvage(cls, device: Device, *, owns: bool = False) -> Volume:
@@ -335,8 +379,10 @@ class Volume(Mount):
     def drop(self, name: str) -> None:
         """Drops a table; its blocks can be used again at once.
 
-        Raises NotFound, Busy when it is open, ReadOnly, DeviceError.
+        Raises NotFound, Busy when it is open, ReadOnly, Unsupported for a bare
+        store, DeviceError.
         """
+        self._check_catalog(f"drop table '{name}'")
         self._check_name(
             lib.esk_py_volume_drop(self._handle, self._mount, name.encode()),
             name,
@@ -577,6 +623,7 @@ class Volume(Mount):
 
         unsupported  what to do about ESK_E_UNSUPPORTED
         """
+        self._check_catalog(f"create table '{name}'")
         if name in self:
             raise error(
                 lib.ESK_E_EXISTS, f"{self.device.name}: create table '{name}'"
@@ -608,6 +655,16 @@ class Volume(Mount):
             )
         _check_fault(status, doing, fault)
         return self.table(name)
+
+    def _check_catalog(self, doing: str) -> None:
+        """Raises Unsupported when there is none: on a bare kv store."""
+        if self.is_bare:
+            raise error(
+                lib.ESK_E_UNSUPPORTED,
+                f"{self.device.name}: {doing}",
+                "make a volume on another device",
+                "it is a bare kv store, whose one table has all blocks",
+            )
 
     def _table_of_kind(self, name: str, kind: str) -> Table:
         """Finds a table, and says how to open it when it is of another."""
@@ -671,7 +728,8 @@ def open(
     read_only: bool = True,
     geometry: Geometry | None = None,
 ) -> Volume:
-    """Opens an image file and mounts its volume; closing closes both.
+    """Opens an image file and mounts its volume, or its bare kv store, which
+    is a volume of one kv table named "kv"; closing closes both.
 
     read_only   the default: the file is never written
     geometry    None: read from the image itself
@@ -705,6 +763,18 @@ def _fill_table(
         version=version,
     )
     spec.row_bytes = lib.esk_row_bytes(spec.columns, spec.column_count)
+
+
+def _checksum_of(device: Device, name: str, doing: str) -> int:
+    """Returns the core's number of a checksum. Raises Invalid."""
+    if name not in _CHECKSUMS:
+        raise error(
+            lib.ESK_E_INVALID,
+            f"{device.name}: {doing}",
+            f"choose one of {', '.join(_CHECKSUMS)}",
+            f"unknown checksum '{name}'",
+        )
+    return _CHECKSUMS[name]
 
 
 def _row_of(

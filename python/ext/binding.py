@@ -302,6 +302,12 @@ struct esk_kv_spec {
     uint32_t version;
     ...;
 };
+struct esk_kv_bare {
+    uint32_t id;
+    uint8_t checksum;
+    uint8_t live_percent;
+    ...;
+};
 struct esk_kv_config {
     uint32_t keys;
     ...;
@@ -436,6 +442,7 @@ uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
 int esk_tree_plan(const struct esk_tree_need *need, struct esk_tree_plan *plan);
 const struct esk_sim_part *esk_sim_part_find(const char *name);
 int esk_image_probe(const char *path, struct esk_geometry *geometry);
+int esk_image_probe_bare(const char *path, struct esk_geometry *geometry);
 void esk_py_capsule_free(void *capsule);
 """
 

@@ -25,6 +25,9 @@ struct esk_py_device {
     struct esk_volume volume;
     uint32_t mount; ///< number of the newest mount
     bool mounted;
+    bool is_bare;                ///< what is mounted is a bare kv store: kv.c
+    uint8_t flags;               ///< of a bare store's opens
+    struct esk_kv_bare bare;     ///< of a new bare store
     struct esk_py_table *tables; ///< open ones, a list through `next`
     uint8_t *page; ///< the volume's arena while no table is opened
 };
@@ -74,6 +77,20 @@ void esk_py_device_retain(struct esk_py_device *device);
 
 /// Takes the lock when `mount` is the mount that is alive.
 int esk_py_volume_enter(struct esk_py_device *device, uint32_t mount);
+
+/// Takes a mount of the device that succeeded; the lock is held.
+/// mount  out: its number.
+void esk_py_device_mounted(struct esk_py_device *device, bool is_bare,
+                           uint32_t *mount);
+
+/// Finds a table's catalog entry; of a bare store, which has none, what one
+/// would say. The lock is held.
+int esk_py_volume_entry(struct esk_py_device *device, const char *name,
+                        struct esk_table_info *info);
+
+/// The entry of a bare store (kv.c).
+void esk_py_bare_entry(const struct esk_py_device *device,
+                       struct esk_table_info *info);
 
 /// Takes the lock when `table` is open.
 int esk_py_table_enter(struct esk_py_table *table);

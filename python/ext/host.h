@@ -26,6 +26,9 @@
 
 #include "esker/esker.h"
 
+/// The name that the table of a bare kv store has here.
+#define ESK_PY_BARE_NAME "kv"
+
 /// Outcomes of the binding itself, beside enum esk_status.
 enum esk_py_status {
     ESK_PY_CLOSED = -100,     ///< the handle, or what it stands on, is closed
@@ -109,6 +112,14 @@ int esk_py_volume_format(struct esk_py_device *device,
                          const struct esk_volume_config *config);
 int esk_py_volume_mount(struct esk_py_device *device, uint8_t flags,
                         uint32_t *mount);
+/// Mounts the bare kv store that has the whole device, as a volume of one
+/// table, ESK_PY_BARE_NAME (kv.c).
+///
+/// bare     of a new store, which a blank device becomes; NULL: none is made.
+/// Returns  as esk_kv_open_bare; ESK_NOT_FOUND: the device is blank, and `bare`
+///          NULL.
+int esk_py_bare_mount(struct esk_py_device *device, uint8_t flags,
+                      const struct esk_kv_bare *bare, uint32_t *mount);
 /// Mounts a volume of which no superblock is left: esk_volume_salvage.
 int esk_py_volume_salvage(struct esk_py_device *device, uint32_t *mount);
 /// Closes the volume's open tables first. Nothing is synced.

@@ -6,6 +6,7 @@
 /// Each function is the C API's call of that name between enter and leave.
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "handle.h"
 
@@ -13,6 +14,7 @@ enum {
     RECORD_BYTES_MIN = 4,  ///< head, a key of 1 byte, no value
     KEYS_START = 1u << 20, ///< tried first where the caller does not say
     KEYS_MOST = 1u << 28,  ///< so that the arena's size is a uint32_t
+    BARE_BYTES = 32,       ///< that a bare store's arena has more
 };
 
 /// Takes the lock when `table` is an open kv table.
@@ -55,7 +57,8 @@ static uint32_t keys_that_fit(const struct esk_geometry *geometry,
     return keys < KEYS_MOST ? (uint32_t)keys : (uint32_t)KEYS_MOST;
 }
 
-/// Opens the core's table for `keys` keys; the lock is held.
+/// Opens the core's table for `keys` keys; the lock is held. A bare store's is
+/// opened with its volume.
 static int kv_open_with(struct esk_py_table *table,
                         const struct esk_table_info *info, uint32_t keys) {
     struct esk_py_device *device = table->device;
@@ -65,9 +68,20 @@ static int kv_open_with(struct esk_py_table *table,
     }
     free(table->arena);
     table->arena = NULL;
-    ESK_TRY(
-        esk_py_table_arena(table, arena_bytes(&device->device.geometry, keys)));
-    return esk_kv_open(&table->kv, &device->volume, info->name, &config);
+    uint32_t bytes = arena_bytes(&device->device.geometry, keys);
+    if (!device->is_bare) {
+        ESK_TRY(esk_py_table_arena(table, bytes));
+        return esk_kv_open(&table->kv, &device->volume, info->name, &config);
+    }
+    table->arena_bytes = bytes + BARE_BYTES;
+    table->arena = malloc(table->arena_bytes);
+    if (table->arena == NULL) {
+        return ESK_PY_NO_HEAP;
+    }
+    (void)esk_volume_unmount(&device->volume);
+    return esk_kv_open_bare(&table->kv, &device->volume, &device->device,
+                            device->flags, &device->bare, &config, table->arena,
+                            table->arena_bytes);
 }
 
 /// Opens the core's table; the lock is held. Without a number of keys there is
@@ -87,6 +101,55 @@ static int kv_open_core(struct esk_py_table *table,
         keys = keys < fit / 2 ? 2 * keys : fit;
         status = kv_open_with(table, info, keys);
     }
+    return status;
+}
+
+void esk_py_bare_entry(const struct esk_py_device *device,
+                       struct esk_table_info *info) {
+    memset(info, 0, sizeof *info);
+    info->id = 1;
+    info->kind = ESK_TABLE_KV;
+    info->blocks[0] = device->device.geometry.block_count;
+    memcpy(info->name, ESK_PY_BARE_NAME, sizeof ESK_PY_BARE_NAME);
+}
+
+/// Opens the core's store and closes it, so that its volume stays mounted; the
+/// lock is held. Returns as esk_kv_open_bare.
+static int bare_take(struct esk_py_device *device, uint8_t flags,
+                     const struct esk_kv_bare *bare) {
+    const struct esk_kv_config config = {.keys = 0};
+    struct esk_py_table table = {.device = device};
+    struct esk_table_info info;
+    device->is_bare = true;
+    device->flags = flags;
+    device->bare = *bare;
+    esk_py_bare_entry(device, &info);
+    int status = kv_open_core(&table, &info, &config);
+    esk_kv_close(table.kv);
+    esk_py_volume_scratch(device);
+    free(table.arena);
+    return status;
+}
+
+int esk_py_bare_mount(struct esk_py_device *device, uint8_t flags,
+                      const struct esk_kv_bare *bare, uint32_t *mount) {
+    static const struct esk_kv_bare none = {.id = 0};
+    uint8_t looking = flags | ESK_MOUNT_READ_ONLY;
+    ESK_TRY(esk_py_device_enter(device));
+    int status = ESK_PY_BUSY;
+    if (!device->mounted) {
+        status = bare_take(device, bare == NULL ? looking : flags,
+                           bare == NULL ? &none : bare);
+        if (bare == NULL && status == ESK_E_READ_ONLY) {
+            status = ESK_NOT_FOUND;
+        } else if (bare == NULL && flags != looking && status == ESK_OK) {
+            status = bare_take(device, flags, &none);
+        }
+        if (status == ESK_OK) {
+            esk_py_device_mounted(device, true, mount);
+        }
+    }
+    esk_py_device_leave(device);
     return status;
 }
 

@@ -14,9 +14,7 @@ int esk_py_volume_salvage(struct esk_py_device *device, uint32_t *mount) {
             esk_volume_salvage(&device->volume, &device->device, device->page,
                                device->device.geometry.page_bytes);
         if (status == ESK_OK) {
-            device->mounted = true;
-            device->mount++;
-            *mount = device->mount;
+            esk_py_device_mounted(device, false, mount);
         }
     }
     esk_py_device_leave(device);

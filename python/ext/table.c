@@ -63,6 +63,14 @@ void esk_py_device_unmount(struct esk_py_device *device) {
     device->mounted = false;
 }
 
+void esk_py_device_mounted(struct esk_py_device *device, bool is_bare,
+                           uint32_t *mount) {
+    device->mounted = true;
+    device->is_bare = is_bare;
+    device->mount++;
+    *mount = device->mount;
+}
+
 int esk_py_volume_format(struct esk_py_device *device,
                          const struct esk_volume_config *config) {
     ESK_TRY(esk_py_device_enter(device));
@@ -83,9 +91,7 @@ int esk_py_volume_mount(struct esk_py_device *device, uint8_t flags,
             esk_volume_mount(&device->volume, &device->device, flags,
                              device->page, device->device.geometry.page_bytes);
         if (status == ESK_OK) {
-            device->mounted = true;
-            device->mount++;
-            *mount = device->mount;
+            esk_py_device_mounted(device, false, mount);
         }
     }
     esk_py_device_leave(device);
@@ -145,7 +151,14 @@ int esk_py_volume_drop(struct esk_py_device *device, uint32_t mount,
 int esk_py_volume_list(struct esk_py_device *device, uint32_t mount,
                        uint16_t *cursor, struct esk_table_info *info) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_volume_list(&device->volume, cursor, info);
+    int status = ESK_END;
+    if (!device->is_bare) {
+        status = esk_volume_list(&device->volume, cursor, info);
+    } else if (*cursor == 0) {
+        (*cursor)++;
+        esk_py_bare_entry(device, info);
+        status = ESK_OK;
+    }
     esk_py_device_leave(device);
     return status;
 }
@@ -153,15 +166,29 @@ int esk_py_volume_list(struct esk_py_device *device, uint32_t mount,
 int esk_py_volume_check(struct esk_py_device *device, uint32_t mount,
                         struct esk_volume_report *report) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_volume_check(&device->volume, report);
+    int status = ESK_OK;
+    if (device->is_bare) { /* it has no catalog */
+        memset(report, 0, sizeof *report);
+    } else {
+        status = esk_volume_check(&device->volume, report);
+    }
     esk_py_device_leave(device);
     return status;
+}
+
+int esk_py_volume_entry(struct esk_py_device *device, const char *name,
+                        struct esk_table_info *info) {
+    if (!device->is_bare) {
+        return esk_volume_find(&device->volume, name, info);
+    }
+    esk_py_bare_entry(device, info);
+    return strcmp(name, info->name) == 0 ? ESK_OK : ESK_NOT_FOUND;
 }
 
 int esk_py_volume_find(struct esk_py_device *device, uint32_t mount,
                        const char *name, struct esk_table_info *info) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_volume_find(&device->volume, name, info);
+    int status = esk_py_volume_entry(device, name, info);
     esk_py_device_leave(device);
     return status;
 }
@@ -233,7 +260,7 @@ static int table_fill(struct esk_py_table *table, const char *name,
                       const void *config) {
     struct esk_py_device *device = table->device;
     struct esk_table_info info;
-    ESK_TRY(esk_volume_find(&device->volume, name, &info));
+    ESK_TRY(esk_py_volume_entry(device, name, &info));
     if (info.kind != kind) {
         return ESK_E_UNSUPPORTED;
     }

@@ -71,12 +71,17 @@ def info(
 
 def _volume(out: Console, image: Path, volume: Volume) -> None:
     geometry = volume.geometry
-    table = grid(f"volume {image}")
+    what = "bare kv store" if volume.is_bare else "volume"
+    table = grid(f"{what} {image}")
     table.add_row(
         "size",
         f"{size(geometry.bytes)}: {geometry.block_count:,} blocks of "
         f"{geometry.block_pages} pages of {geometry.page_bytes:,} bytes",
     )
+    if volume.is_bare:  # it has neither how pages are programmed nor a catalog
+        table.add_row("checksum", volume.checksum)
+        out.print(table)
+        return
     table.add_row(
         "programs",
         f"{geometry.program_bytes} byte units, "
