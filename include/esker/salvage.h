@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Salvage: the rows of a damaged volume that can still be read, copied into
-/// another one.
+/// Salvage: the rows and keys of a damaged volume that can still be read,
+/// copied into another.
 ///
 ///     status = esk_volume_mount(&old, &device, ESK_MOUNT_READ_ONLY, arena, n);
 ///     if (status == ESK_E_CORRUPT || status == ESK_E_FOREIGN ||
@@ -21,10 +21,12 @@
 ///         status = esk_series_sync(to);
 ///     }
 ///
-/// How many rows are lost esk_series_check of `from` reports.
+/// How many rows are lost esk_series_check of `from` reports. A bare kv store
+/// is opened with ESK_MOUNT_READ_ONLY, and copied like a kv table.
 #ifndef ESKER_SALVAGE_H
 #define ESKER_SALVAGE_H
 
+#include "esker/kv.h"
 #include "esker/series.h"
 #include "esker/tree.h"
 
@@ -89,6 +91,38 @@ int esk_tree_copy_open(struct esk_tree_copy *copy, struct esk_tree *from);
 /// Costs    of each row a step of a cursor and a put.
 int esk_tree_copy_step(struct esk_tree_copy *copy, struct esk_tree *from,
                        struct esk_tree *to, void *row, uint32_t rows);
+
+/// A copy of a kv table that is under way. The caller owns it, and only reads
+/// it.
+struct esk_kv_copy {
+    uint32_t cursor;
+    uint32_t keys;      ///< copied
+    uint32_t keys_lost; ///< that cannot be read, or their values
+    uint32_t bytes;     ///< of the value that was read last
+    uint8_t type;       ///< and its enum esk_kv_type
+    uint8_t key_bytes;  ///< of the key that was read last; 0: it is not known
+    bool is_long;       ///< its value does not fit the buffer, or `to`
+    bool pending;       ///< it is to be put yet
+    bool failed;        ///< a read failed; it is tried again
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+};
+
+/// Starts a copy of all keys of `from`. Returns ESK_OK; ESK_E_INVALID: it is
+/// closed.
+int esk_kv_copy_open(struct esk_kv_copy *copy, struct esk_kv *from);
+
+/// Copies the next `keys` keys from `from` to `to`, which may have other ones.
+///
+/// value    scratch of value_bytes bytes, the same at each call; NULL for 0.
+/// Returns  ESK_OK: there may be more; ESK_END; ESK_NOT_FOUND: a key is lost,
+///          copy->key, unless copy->key_bytes is 0; as esk_kv_put of `to`, and
+///          as esk_kv_get. Call again after any of these but ESK_END: a key is
+///          lost only if its record is damaged, if its value does not fit the
+///          buffer or a block of `to`, or if two reads in a row failed.
+/// Costs    of each key a step of a walk, a get and a put.
+int esk_kv_copy_step(struct esk_kv_copy *copy, struct esk_kv *from,
+                     struct esk_kv *to, void *value, uint32_t value_bytes,
+                     uint32_t keys);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,7 @@
 ///     equal. Else the copy with more pages is used: the other one seems to
 ///     begin at a later page, where it lost its first ones.
 #include "base/crc.h"
+#include "flash/running.h"
 #include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
@@ -157,6 +158,10 @@ static bool page_is_valid(struct esk_volume *volume,
         .table = info->id,
         .erased_value = geometry->erased_value,
     };
+    if (info->kind == ESK_TABLE_KV) {
+        envelope.kind = ESK_PAGE_LOG;
+        envelope.running = &esk_seals_running;
+    }
     if (esk_envelope_check(&envelope, page, false) != 0) {
         return true;
     }
