@@ -107,6 +107,7 @@ class Table:
     keys_repeat  whether rows in a row of a series may have the same key
     store        of a tree: where its nodes live; else ""
     k_percent    of a mu tree: a leaf's share of a page; else 0
+    live_percent of a kv table: the share of its blocks that values may take
     blocks       block counts of its data, index, variable and sync regions
     first_block  the regions' first blocks
     version      of the schema, as its creator numbered it
@@ -128,6 +129,7 @@ class Table:
     keys_repeat: bool = False
     version: int = 0
     problem: str = ""
+    live_percent: int = 0
 
 
 def count_blocks(blocks: int) -> str:

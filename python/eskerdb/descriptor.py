@@ -32,7 +32,9 @@ def table_of(mount: Mount, info: Any) -> Table:
 def _described(mount: Mount, info: Any) -> Table:
     options = _options(mount, info)
     if info.kind == lib.ESK_TABLE_KV:
-        return _without_columns(info, full="refuse")
+        return _without_columns(
+            info, full="refuse", live_percent=options.live_percent
+        )
     columns, offsets = [], []
     for index in range(info.column_count):
         column = ffi.new("struct esk_column_info *")
@@ -85,7 +87,9 @@ def _options(mount: Mount, info: Any) -> Any:
         mount._check(lib.esk_series_options(info, series), "its options")
         return series
     if info.kind == lib.ESK_TABLE_KV and not newer:
-        return None  # the core reads them when it opens the table
+        kv = ffi.new("struct esk_kv_options *")
+        mount._check(lib.esk_kv_options(info, kv), "its options")
+        return kv
     raise error(
         lib.ESK_E_UNSUPPORTED,
         f"table '{string(info.name)}'",
@@ -118,7 +122,9 @@ def _index(mount: Mount, info: Any, index: int, columns: list[Column]) -> Index:
     return Index(column.name, spec.bitmap_bits, given)
 
 
-def _without_columns(info: Any, full: str = "", problem: str = "") -> Table:
+def _without_columns(
+    info: Any, full: str = "", problem: str = "", live_percent: int = 0
+) -> Table:
     """Describes a table of which no columns are known."""
     return Table(
         name=string(info.name),
@@ -133,4 +139,5 @@ def _without_columns(info: Any, full: str = "", problem: str = "") -> Table:
         first_block=tuple(info.block),
         version=info.version,
         problem=problem,
+        live_percent=live_percent,
     )

@@ -577,6 +577,15 @@ class Volume(Mount):
         return names.get(number, f"unknown ({number})")
 
     @property
+    def bare_id(self) -> int:
+        """The number that the checksums of a bare store start from."""
+        bare = ffi.new("struct esk_kv_bare *")
+        self._check(
+            lib.esk_py_bare_state(self._handle, self._mount, bare), "state"
+        )
+        return bare.id
+
+    @property
     def commit(self) -> int:
         """Number of the newest catalog."""
         return self._state().commit

@@ -137,6 +137,10 @@ struct esk_tree_options {
     uint8_t k_percent;
     ...;
 };
+struct esk_kv_options {
+    uint8_t flags;
+    uint8_t live_percent;
+};
 struct esk_column_info {
     char name[...];
     char unit[...];
@@ -213,6 +217,13 @@ struct esk_series_copy {
 struct esk_tree_copy {
     uint32_t rows;
     uint32_t gaps;
+    ...;
+};
+struct esk_kv_copy {
+    uint32_t keys;
+    uint32_t keys_lost;
+    uint8_t key_bytes;
+    uint8_t key[...];
     ...;
 };
 struct esk_series_value {
@@ -436,6 +447,8 @@ int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options);
 int esk_tree_options(const struct esk_table_info *info,
                      struct esk_tree_options *options);
+int esk_kv_options(const struct esk_table_info *info,
+                   struct esk_kv_options *options);
 void esk_tree_plan_headers(struct esk_tree_need *need);
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks);
@@ -450,6 +463,7 @@ SOURCE = """
 #include "host.h"
 #include "port/host/image_probe.h"
 #include "port/sim/sim.h"
+#include "table/kv/kv_spec.h"
 
 // The one place that meets Python: the destructor of a stream's capsule.
 static void esk_py_capsule_free(void *capsule)

@@ -27,7 +27,8 @@ struct esk_py_device {
     bool mounted;
     bool is_bare;                ///< what is mounted is a bare kv store: kv.c
     uint8_t flags;               ///< of a bare store's opens
-    struct esk_kv_bare bare;     ///< of a new bare store
+    struct esk_kv_bare bare;     ///< what it was made with, or is to be
+    uint8_t bare_options[2];     ///< as option 5 of a catalog
     struct esk_py_table *tables; ///< open ones, a list through `next`
     uint8_t *page; ///< the volume's arena while no table is opened
 };

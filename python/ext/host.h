@@ -120,6 +120,9 @@ int esk_py_volume_mount(struct esk_py_device *device, uint8_t flags,
 ///          NULL.
 int esk_py_bare_mount(struct esk_py_device *device, uint8_t flags,
                       const struct esk_kv_bare *bare, uint32_t *mount);
+/// What the bare store that is mounted was made with.
+int esk_py_bare_state(struct esk_py_device *device, uint32_t mount,
+                      struct esk_kv_bare *bare);
 /// Mounts a volume of which no superblock is left: esk_volume_salvage.
 int esk_py_volume_salvage(struct esk_py_device *device, uint32_t *mount);
 /// Closes the volume's open tables first. Nothing is synced.
@@ -290,6 +293,9 @@ int esk_py_kv_check(struct esk_py_table *table, struct esk_kv_report *report);
 int esk_py_series_copy(struct esk_py_table *from, struct esk_py_table *to,
                        struct esk_series_copy *copy, bool begin, void *row,
                        void *value, uint32_t value_bytes, uint32_t rows);
+int esk_py_kv_copy(struct esk_py_table *from, struct esk_py_table *to,
+                   struct esk_kv_copy *copy, bool begin, void *value,
+                   uint32_t value_bytes, uint32_t keys);
 int esk_py_tree_copy(struct esk_py_table *from, struct esk_py_table *to,
                      struct esk_tree_copy *copy, bool begin, void *row,
                      uint32_t rows);

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "handle.h"
+#include "table/kv/kv.h"
+#include "volume/volume_format.h"
 
 enum {
     RECORD_BYTES_MIN = 4,  ///< head, a key of 1 byte, no value
@@ -111,6 +113,20 @@ void esk_py_bare_entry(const struct esk_py_device *device,
     info->kind = ESK_TABLE_KV;
     info->blocks[0] = device->device.geometry.block_count;
     memcpy(info->name, ESK_PY_BARE_NAME, sizeof ESK_PY_BARE_NAME);
+    info->options[0] = ESK_OPTION_KV;
+    info->options[1] = sizeof device->bare_options;
+    memcpy(info->options + ESK_OPTION_HEAD, device->bare_options,
+           sizeof device->bare_options);
+    info->options_bytes = ESK_OPTION_HEAD + sizeof device->bare_options;
+}
+
+/// Keeps what the head of a store says.
+static void head_keep(struct esk_py_device *device, const uint8_t *head) {
+    memcpy(device->bare_options, head + ESK_KV_HEAD_OPTIONS,
+           sizeof device->bare_options);
+    device->bare.id = esk_load_u32(head + ESK_KV_HEAD_SEED);
+    device->bare.checksum = head[ESK_KV_HEAD_CHECKSUM];
+    device->bare.live_percent = device->bare_options[1];
 }
 
 /// Opens the core's store and closes it, so that its volume stays mounted; the
@@ -125,6 +141,9 @@ static int bare_take(struct esk_py_device *device, uint8_t flags,
     device->bare = *bare;
     esk_py_bare_entry(device, &info);
     int status = kv_open_core(&table, &info, &config);
+    if (status == ESK_OK) {
+        head_keep(device, table.kv->head);
+    }
     esk_kv_close(table.kv);
     esk_py_volume_scratch(device);
     free(table.arena);
@@ -151,6 +170,14 @@ int esk_py_bare_mount(struct esk_py_device *device, uint8_t flags,
     }
     esk_py_device_leave(device);
     return status;
+}
+
+int esk_py_bare_state(struct esk_py_device *device, uint32_t mount,
+                      struct esk_kv_bare *bare) {
+    ESK_TRY(esk_py_volume_enter(device, mount));
+    *bare = device->bare;
+    esk_py_device_leave(device);
+    return ESK_OK;
 }
 
 int esk_py_kv_open(struct esk_py_device *device, uint32_t mount,

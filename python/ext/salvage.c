@@ -52,6 +52,19 @@ int esk_py_series_copy(struct esk_py_table *from, struct esk_py_table *to,
     return status;
 }
 
+int esk_py_kv_copy(struct esk_py_table *from, struct esk_py_table *to,
+                   struct esk_kv_copy *copy, bool begin, void *value,
+                   uint32_t value_bytes, uint32_t keys) {
+    ESK_TRY(both_enter(from, to));
+    int status = begin ? esk_kv_copy_open(copy, from->kv) : ESK_OK;
+    if (status == ESK_OK) {
+        status =
+            esk_kv_copy_step(copy, from->kv, to->kv, value, value_bytes, keys);
+    }
+    both_leave(from, to);
+    return status;
+}
+
 int esk_py_tree_copy(struct esk_py_table *from, struct esk_py_table *to,
                      struct esk_tree_copy *copy, bool begin, void *row,
                      uint32_t rows) {

@@ -288,13 +288,3 @@ def test_verify_and_list_report_a_damaged_page(esker, image):
     queried = esker("query", path, "SELECT count(*) AS n FROM settings")
     assert queried.status == 0 and "left out" in queried.err
     assert esker("info", path).status == 0
-
-
-def test_salvage_skips_a_kv_table_with_a_warning(esker, image, tmp_path):
-    out = tmp_path / "out.img"
-    done = esker("salvage", image(), out)
-    assert done.status == 0, done
-    assert "table 'settings': skipped" in done.err
-    assert "1 table written" in done.out
-    with eskerdb.open(out) as volume, volume.open("temp") as temp:
-        assert temp.count() == 20 and "settings" not in volume

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""`esker salvage IMAGE OUT`: the readable rows of a damaged image."""
+"""`esker salvage IMAGE OUT`: the readable rows and keys of a damaged image."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def salvage(
         typer.Option(help="Size of the device. Default: the file's."),
     ] = None,
 ) -> None:
-    """Write the readable rows of a damaged or truncated image to a new one.
+    """Write the readable rows and keys of a damaged or truncated image to a new
+    one.
 
     If the image has no superblock, give --page and --block of the device, and
     also --size if the image is too short. Status 1 when something was lost.
-    Kv tables are skipped with a warning.
     """
     geometry = None
     if page is not None and block is not None:
@@ -51,30 +51,32 @@ def salvage(
     if found.pages_lost:
         pages = count(found.pages_lost, "catalog page")
         warn(f"{pages} lost: tables may be missing")
-    if found.catalog != "whole":
+    if found.catalog not in ("whole", "none"):
         warn(f"catalog: {found.catalog}")
     lines = sheet("table", "kind", "rows", "lost", right=("rows",))
     for table in found.tables:
         lines.add_row(
             table.name,
             table.kind,
-            "" if table.is_skipped else f"{table.rows:,}",
-            "skipped" if table.is_skipped else _lost(table) or "nothing",
+            f"{table.rows:,}",
+            _lost(table) or "nothing",
         )
     out_console = console()
     out_console.print(lines)
-    copied = [table for table in found.tables if not table.is_skipped]
-    out_console.print(f"{count(len(copied), 'table')} written to {out}")
+    out_console.print(f"{count(len(found.tables), 'table')} written to {out}")
     for table in found.tables:
-        if table.is_skipped:
-            warn(f"table '{table.name}': skipped: {table.problem}")
         for gap in table.gaps[:_GAPS_SHOWN]:
             warn(f"table '{table.name}': rows are lost {_where(gap)}")
         if len(table.gaps) > _GAPS_SHOWN:
             rest = len(table.gaps) - _GAPS_SHOWN
             warn(f"table '{table.name}': and in {count(rest, 'more place')}")
+        for key in table.keys_missing[:_GAPS_SHOWN]:
+            warn(f"table '{table.name}': key {key!r} is lost")
+        if len(table.keys_missing) > _GAPS_SHOWN:
+            rest = len(table.keys_missing) - _GAPS_SHOWN
+            warn(f"table '{table.name}': and {count(rest, 'more key')}")
     lost = found.bytes_missing or found.pages_lost
-    if lost or any(_lost(table) for table in copied):
+    if lost or any(_lost(table) for table in found.tables):
         raise typer.Exit(1)
 
 
@@ -94,7 +96,7 @@ def _lost(table: SalvagedTable) -> str:
     parts = [
         f"{number:,} {what}"
         for number, what in (
-            (table.rows_missing, "rows"),
+            (table.rows_missing, "keys" if table.kind == "kv" else "rows"),
             (table.pages_damaged, "pages"),
             (table.values_missing, "values"),
         )
