@@ -17,8 +17,9 @@ from image import (
 )
 
 SUPERBLOCK, CATALOG = 0x51, 0x52
-SERIES, TREE = 1, 2
+SERIES, TREE, KV = 1, 2, 3
 OPTION_SERIES, OPTION_TAIL, OPTION_TREE, OPTION_BREAKS = 1, 2, 3, 4
+OPTION_KV = 5
 BREAKS_HEAD, BREAK_BYTES = 12, 12
 KEYS_REPEAT = 1
 VARIABLE = 12
@@ -216,6 +217,9 @@ def _why_not(table, codec, incompatible):
     if table.kind == TREE:
         store = table.options[OPTION_TREE][0]
         return "" if 1 <= store <= 4 else f"store {store}"
+    if table.kind == KV:
+        flags = table.options[OPTION_KV][0]
+        return f"flags {flags:#x}" if flags > 1 else ""
     return f"kind {table.kind}"
 
 

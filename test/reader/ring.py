@@ -5,11 +5,12 @@
 from image import number, sealed_page, whole_page
 
 
-def ring_pages(volume, table, role, kind, element_at=None):
+def ring_pages(volume, table, role, kind, element_at=None, by_seal=None):
     """Valid pages from the tail to the head by position.
 
     element_at  bytes of an element of the page at a position, where seals may
                 count them; None: pages are whole.
+    by_seal     instead: what finds the part of a page that its seals count.
     """
     image, region = volume.image, table.regions.get(role)
     found = {}
@@ -17,7 +18,9 @@ def ring_pages(volume, table, role, kind, element_at=None):
     for at in range(size):
         data = image.region_page(region, at)
         page = whole_page(data, volume.checksum, table.seed)
-        if page is None and element_at:
+        if page is None and by_seal:
+            page = by_seal(data)
+        elif page is None and element_at:
             element = element_at(number(data, 8, 4))
             page = sealed_page(
                 data, volume.checksum, table.seed, image.erased, element

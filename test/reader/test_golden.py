@@ -15,6 +15,7 @@ from tree import tree_rows
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "test/golden"
 TREES = [f"v1_tree_{store}.img" for store in ("inplace", "mu", "wandering")]
+KV_IMAGES = ["v1_kv.img", "v1_kv_bare.img"]  # test_kv.py
 PAGE = 256
 
 
@@ -63,7 +64,7 @@ def test_checksums_give_the_values_of_the_document():
 
 def test_every_golden_image_is_read():
     names = {path.name for path in GOLDEN.glob("*.img")}
-    assert names == {"v1_series.img", *TREES}
+    assert names == {"v1_series.img", *KV_IMAGES, *TREES}
 
 
 def test_series_is_read_row_by_row():
@@ -143,7 +144,7 @@ def test_a_flipped_byte_of_any_used_page_is_noticed(name):
     assert noticed >= 3
 
 
-@pytest.mark.parametrize("name", ["v1_series.img", *TREES])
+@pytest.mark.parametrize("name", ["v1_series.img", KV_IMAGES[0], *TREES])
 def test_an_image_of_an_unknown_version_is_refused(name):
     data = image_of(name)
     at = data.find(b"EskerDB\0") - 16
