@@ -196,7 +196,8 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
         geometry->block_count > ESK_KV_BARE_BLOCKS_MAX) {
         return ESK_E_GEOMETRY;
     }
-    if (bare->checksum > ESK_CHECKSUM_NONE ||
+    if (flags >= 2u * ESK_MOUNT_READ_BACK ||
+        bare->checksum > ESK_CHECKSUM_NONE ||
         bare->live_percent > ESK_KV_LIVE_MAX) {
         return ESK_E_INVALID;
     }
