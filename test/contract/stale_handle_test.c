@@ -38,7 +38,9 @@ static const struct esk_tree_spec tree_spec = {.table = {.name = "map",
                                                .blocks = 20};
 static const struct esk_tree_config tree_config = {.store =
                                                        &esk_store_wandering};
-static const struct esk_volume_config volume_config = {.tables_max = 2};
+static const struct esk_kv_spec kv_spec = {.name = "set", .blocks = 6};
+static const struct esk_kv_config kv_config = {.keys = 20};
+static const struct esk_volume_config volume_config = {.tables_max = 3};
 
 static uint8_t chip[BLOCKS * BLOCK_PAGES * PAGE_BYTES];
 static uint8_t before[sizeof chip];
@@ -48,6 +50,7 @@ static struct esk_volume volume;
 static struct esk_series *series;
 static struct esk_tree *tree;
 static struct esk_tree *reader;
+static struct esk_kv *kv;
 static struct esk_series_cursor cursor;
 static struct esk_tree_cursor tree_cursor;
 static struct esk_tree_walk walk;
@@ -68,6 +71,11 @@ static void start(void) {
     ESK_CHECK_INT(
         esk_tree_open_or_create(&tree, &volume, &tree_spec, &tree_config, NULL),
         ESK_OK);
+    ESK_CHECK_INT(
+        esk_kv_open_or_create(&kv, &volume, &kv_spec, &kv_config, NULL),
+        ESK_OK);
+    /* In RAM only. */
+    ESK_CHECK_INT(esk_kv_put_u32(kv, "key", 5), ESK_OK);
     for (uint8_t i = 1; i < 40; i++) {
         row[0] = i;
         ESK_CHECK_INT(esk_series_append_var(series, row, "note", 4), ESK_OK);
@@ -183,6 +191,49 @@ static void tree_refused(struct esk_tree *stale) {
     esk_tree_close(stale);
 }
 
+/// Every call of a kv table, on a handle that is refused.
+static void kv_refused(struct esk_kv *stale) {
+    struct esk_kv_report report;
+    struct esk_kv_stats stats;
+    struct esk_kv_copy copy;
+    struct esk_space space;
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t key_bytes = 0;
+    uint32_t number = 7;
+    int32_t integer = 7;
+    bool on = true;
+    char text[8] = "7";
+    ESK_CHECK_INT(esk_kv_get(stale, "key", 3, row, 9, &number, &key_bytes),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put(stale, "key", 3, row, 9, ESK_KV_BYTES),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_delete(stale, "key", 3), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_sync(stale), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_get_u32(stale, "key", &number), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put_u32(stale, "key", 1), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_get_i32(stale, "key", &integer), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put_i32(stale, "key", 1), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_get_bool(stale, "key", &on), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put_bool(stale, "key", true), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_get_text(stale, "key", text, 8), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put_text(stale, "key", "a"), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_get_f32_bits(stale, "key", &number), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_put_f32_bits(stale, "key", &number), ESK_E_INVALID);
+    ESK_CHECK(number == 7 && integer == 7 && on && text[0] == '7');
+    number = 0;
+    ESK_CHECK_INT(esk_kv_next(stale, &number, key, &key_bytes), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_copy_open(&copy, stale), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_copy_step(&copy, stale, stale, NULL, 0, 1),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_check(stale, &report), ESK_E_INVALID);
+    ESK_CHECK(is_zero(&report, sizeof report));
+    memset(&stats, 0xA5, sizeof stats);
+    esk_kv_stats(stale, &stats);
+    ESK_CHECK(is_zero(&stats, sizeof stats));
+    ESK_CHECK_INT(esk_kv_space(stale, &space), ESK_E_INVALID);
+    esk_kv_close(stale);
+}
+
 /// Every call with a volume.
 static void volume_refused(struct esk_volume *stale) {
     struct esk_table_info info;
@@ -191,6 +242,7 @@ static void volume_refused(struct esk_volume *stale) {
     struct esk_volume_report report;
     struct esk_series *of_series = NULL;
     struct esk_tree *of_tree = NULL;
+    struct esk_kv *of_kv = NULL;
     uint16_t place = 0;
     uint8_t edges[64];
     memset(&info, 0, sizeof info);
@@ -221,7 +273,12 @@ static void volume_refused(struct esk_volume *stale) {
     ESK_CHECK_INT(esk_tree_open_or_create(&of_tree, stale, &tree_spec,
                                           &tree_config, NULL),
                   ESK_E_INVALID);
-    ESK_CHECK(of_series == NULL && of_tree == NULL);
+    ESK_CHECK_INT(esk_kv_create(stale, &kv_spec, NULL), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_open(&of_kv, stale, "set", &kv_config), ESK_E_INVALID);
+    ESK_CHECK_INT(
+        esk_kv_open_or_create(&of_kv, stale, &kv_spec, &kv_config, NULL),
+        ESK_E_INVALID);
+    ESK_CHECK(of_series == NULL && of_tree == NULL && of_kv == NULL);
 }
 
 ESK_TEST(series_that_was_closed_is_refused) {
@@ -246,6 +303,49 @@ ESK_TEST(tree_and_reader_that_were_closed_are_refused) {
     ESK_CHECK_INT(esk_series_append(series, row), ESK_OK);
 }
 
+/// A close makes durable what was accepted.
+ESK_TEST(kv_that_was_closed_is_refused) {
+    start();
+    memcpy(before, chip, sizeof chip);
+    kv_refused(NULL);
+    ESK_CHECK(memcmp(before, chip, sizeof chip) == 0);
+    esk_kv_close(kv);
+    ESK_CHECK(memcmp(before, chip, sizeof chip) != 0);
+    memcpy(before, chip, sizeof chip);
+    kv_refused(kv);
+    ESK_CHECK(memcmp(before, chip, sizeof chip) == 0);
+    /* The other table is open. */
+    ESK_CHECK_INT(esk_series_append(series, row), ESK_OK);
+}
+
+ESK_TEST(kv_of_a_bare_store_that_was_closed_is_refused) {
+    static const struct esk_kv_bare bare = {.id = 1};
+    struct esk_geometry few = geometry;
+    few.block_count = 4;
+    memset(chip, 0xFF, sizeof chip);
+    ESK_CHECK_INT(esk_ram_device_init(&ram, &few, chip, sizeof chip), ESK_OK);
+    ESK_CHECK_INT(esk_kv_open_bare(&kv, &volume, &ram.device, 0, &bare,
+                                   &kv_config, arena, sizeof arena),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_put_u32(kv, "key", 5), ESK_OK);
+    ESK_CHECK_INT(esk_volume_unmount(&volume), ESK_E_BUSY);
+    esk_kv_close(kv);
+    memcpy(before, chip, sizeof chip);
+    kv_refused(kv);
+    ESK_CHECK_INT(esk_volume_unmount(&volume), ESK_OK);
+    volume_refused(&volume);
+    kv_refused(kv);
+    ESK_CHECK(memcmp(before, chip, sizeof chip) == 0);
+    few.block_count = 5;
+    ESK_CHECK_INT(esk_ram_device_init(&ram, &few, chip, sizeof chip), ESK_OK);
+    ESK_CHECK_INT(esk_kv_open_bare(&kv, &volume, &ram.device, 0, &bare,
+                                   &kv_config, arena, sizeof arena),
+                  ESK_E_GEOMETRY);
+    ESK_CHECK(kv == NULL);
+    volume_refused(&volume);
+    ESK_CHECK(memcmp(before, chip, sizeof chip) == 0);
+}
+
 ESK_TEST(open_that_fails_leaves_no_handle) {
     start();
     struct esk_series *again = series;
@@ -255,6 +355,10 @@ ESK_TEST(open_that_fails_leaves_no_handle) {
     ESK_CHECK_INT(esk_tree_open(&tree_again, &volume, "map", &tree_config),
                   ESK_E_BUSY);
     ESK_CHECK(tree_again == NULL);
+    struct esk_kv *kv_again = kv;
+    ESK_CHECK_INT(esk_kv_open(&kv_again, &volume, "set", &kv_config),
+                  ESK_E_BUSY);
+    ESK_CHECK(kv_again == NULL);
 }
 
 ESK_TEST(volume_that_was_unmounted_is_refused) {
@@ -263,12 +367,15 @@ ESK_TEST(volume_that_was_unmounted_is_refused) {
     esk_tree_close(reader);
     esk_tree_close(tree);
     ESK_CHECK_INT(esk_volume_unmount(&volume), ESK_E_BUSY);
+    esk_kv_close(kv);
+    ESK_CHECK_INT(esk_volume_unmount(&volume), ESK_E_BUSY);
     esk_series_close(series);
     ESK_CHECK_INT(esk_volume_unmount(&volume), ESK_OK);
     memcpy(before, chip, sizeof chip);
     volume_refused(&volume);
     series_refused(series);
     tree_refused(tree);
+    kv_refused(kv);
     ESK_CHECK(memcmp(before, chip, sizeof chip) == 0);
 }
 
