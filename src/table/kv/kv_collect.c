@@ -206,9 +206,28 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     return status == ESK_E_IO ? status : ESK_OK;
 }
 
+/// Finds where the stream begins in the first page from `position` on that can
+/// be read. stream: as it was if there is none. Returns ESK_OK; ESK_E_IO.
+static int stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
+    struct esk_kv_place place;
+    int status = ESK_E_CORRUPT;
+    while (position < kv->log.head && status != ESK_OK && status != ESK_END) {
+        status = esk_kv_first(kv, position, &place);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        position = esk_ring_skip(&kv->log, position);
+    }
+    if (status == ESK_OK || status == ESK_END) {
+        *stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
+    }
+    return ESK_OK;
+}
+
 /// Takes back what was moved when there is no room to go on: power cuts in the
 /// collector have filled the block that it moves to. If that block has only
-/// copies, and each of them has its original in the tail's block, it is erased.
+/// copies, and each of them has its original in the tail's block, it is erased,
+/// and the stream goes on where it did there: no page seems to be missing.
 /// Returns ESK_OK; ESK_FULL when that is not so; ESK_E_IO, also when the block
 /// cannot be erased.
 static int copies_erase(struct esk_kv *kv) {
@@ -237,10 +256,16 @@ static int copies_erase(struct esk_kv *kv) {
     if (!is_known) {
         return ESK_FULL;
     }
+    uint16_t stream = kv->stream;
+    ESK_TRY(stream_find(kv, originals.copies, &stream));
     esk_kv_page_forget(kv);
     kv->frame_at = ESK_KV_NOWHERE;
     esk_ring_take_back(ring, originals.copies, kv->frame);
-    return ring->head == originals.copies ? ESK_OK : ESK_E_IO;
+    if (ring->head != originals.copies) {
+        return ESK_E_IO;
+    }
+    kv->stream = stream;
+    return ESK_OK;
 }
 
 /// Pages that have to be free before a record of `bytes` bytes is written, with
