@@ -240,6 +240,34 @@ static int next_block_look(struct esk_kv *kv) {
     return status == ESK_E_IO ? status : ESK_OK;
 }
 
+static int record_pass(struct esk_kv *kv, struct esk_kv_walk *walk,
+                       const struct esk_kv_record *record, uint32_t address) {
+    (void)kv;
+    (void)walk;
+    (void)record;
+    (void)address;
+    return ESK_OK;
+}
+
+/// Drops what is before the last tail mark, and counts the pages that are lost.
+/// Where the mark passed a block whose erase was cut, pages seem to be lost that
+/// do not count any more: the walk is repeated without them.
+static int tail_drop(struct esk_kv *kv, const struct esk_kv_walk *walk) {
+    struct esk_kv_walk again;
+    uint32_t lost = walk->pages_lost + esk_kv_walk_lost_first(kv, walk);
+    bool is_passed = walk->tail > kv->log.tail;
+    esk_ring_drop(&kv->log, walk->tail);
+    if (lost > 0 && is_passed) {
+        memset(&again, 0, sizeof again);
+        again.record = record_pass;
+        again.from = walk->from;
+        ESK_TRY(esk_kv_walk(kv, &again));
+        lost = again.pages_lost + esk_kv_walk_lost_first(kv, &again);
+    }
+    kv->pages_lost = lost;
+    return ESK_OK;
+}
+
 static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     struct esk_kv_walk walk;
     memset(&walk, 0, sizeof walk);
@@ -250,18 +278,17 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     }
     ESK_TRY(esk_kv_walk(kv, &walk));
     kv->stream = (uint16_t)(walk.stream + ESK_KV_GAP);
-    kv->pages_lost = walk.pages_lost + esk_kv_walk_lost_first(kv, &walk);
     kv->newest_unread = walk.newest_unread;
     ESK_TRY(next_block_look(kv));
     bool is_stale = walk.tail > kv->log.tail &&
                     esk_kv_slots_drop(kv, kv->log.tail, walk.tail) > 0;
+    ESK_TRY(tail_drop(kv, &walk));
     if (walk.evicted_end > walk.tail) {
         if (kv->pages_lost == 0) {
             return ESK_E_LIMIT;
         }
         kv->records_lost += walk.evicted;
     }
-    esk_ring_drop(&kv->log, walk.tail);
     kv->passed = kv->log.tail;
     kv->passed_stream = walk.tail_stream;
     if (kv->index != NULL) {
