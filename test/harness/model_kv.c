@@ -224,6 +224,15 @@ bool esk_model_kv_recover(struct esk_model_kv *model) {
         snprintf(model->why, sizeof model->why, "open: status %d", status);
         return false;
     }
+    struct esk_kv_stats stats;
+    esk_kv_stats(model->kv, &stats);
+    if (stats.pages_lost > 0 || stats.records_lost > 0) {
+        snprintf(model->why, sizeof model->why,
+                 "the open told of %lu pages and %lu records lost",
+                 (unsigned long)stats.pages_lost,
+                 (unsigned long)stats.records_lost);
+        return false;
+    }
     memcpy(model->now, model->synced, sizeof model->now);
     for (uint16_t prefix = 0;; prefix++) {
         uint16_t key = 0;

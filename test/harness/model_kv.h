@@ -78,8 +78,9 @@ int esk_model_kv_sync(struct esk_model_kv *model);
 /// Whether every key has its expected value; else `why` says which.
 bool esk_model_kv_verify(struct esk_model_kv *model);
 
-/// Power on, mount, open. Then the table must have what was synced and a
-/// prefix of the later changes, which become the expected values.
+/// Power on, mount, open, which must tell of no loss. Then the table must have
+/// what was synced and a prefix of the later changes, which become the expected
+/// values.
 bool esk_model_kv_recover(struct esk_model_kv *model);
 
 #endif
