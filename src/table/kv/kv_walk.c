@@ -76,6 +76,9 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
         if (kv->used > 0 && position == kv->page_at) {
             break; /* it is in RAM: its program is in doubt */
         }
+        if (position + 1 == ring->head) {
+            kv->frame_at = ESK_KV_NOWHERE; /* is it whole? */
+        }
         partial = kv->stats.partial;
         int status = esk_kv_first(kv, position, &place);
         if (status == ESK_E_IO) {
@@ -122,12 +125,14 @@ uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
         walk->first < walk->tail) {
         return 0; /* the walk knows, or these pages do not count */
     }
-    if (walk->tail != start) {
-        return walk->tail != 0 ? walk->first - walk->tail : begun;
+    if (walk->tail != start && walk->tail != 0) {
+        return walk->first - walk->tail;
     }
-    if (begun == 0 || esk_kv_first(kv, walk->first, &place) == ESK_E_IO) {
+    /* A log without a tail mark has its first block yet. */
+    uint32_t lost = begun == 0 && walk->tail == 0 ? 1 : begun;
+    if (lost == 0 || esk_kv_first(kv, walk->first, &place) == ESK_E_IO) {
         return 0;
     }
     uint16_t stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
-    return follows(stream, walk->tail_stream, walk->tail_stream) ? 0 : begun;
+    return follows(stream, walk->tail_stream, walk->tail_stream) ? 0 : lost;
 }
