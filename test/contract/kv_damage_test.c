@@ -287,4 +287,65 @@ ESK_TEST(no_run_of_damaged_pages_of_a_kv_log_is_silent) {
     }
 }
 
+/// Only one block is left, which may have no tail mark.
+ESK_TEST(no_block_of_a_kv_log_that_is_left_alone_is_silent) {
+    for (unsigned medium = 0; medium < MEDIA; medium++) {
+        esk_page_id first = 0;
+        uint32_t count = 0;
+        uint32_t pages = media[medium].geometry.block_pages;
+        medium_make(medium);
+        pages_of(medium, &first, &count);
+        for (uint32_t n = 0; n < 40 * count / pages; n++) {
+            struct esk_sim *snapshot = NULL;
+            uint32_t left = n % (count / pages);
+            ESK_CONTEXT("medium %u, change %lu, block %lu", medium,
+                        (unsigned long)n, (unsigned long)left);
+            ESK_CHECK_INT(esk_sim_clone(&snapshot, sim), ESK_OK);
+            for (uint32_t page = 0; page < count; page++) {
+                if (page / pages != left) {
+                    damage(first + page, n, RANDOM);
+                }
+            }
+            (void)table_check(medium, false);
+            esk_sim_restore(sim, snapshot);
+            esk_sim_destroy(snapshot);
+            ESK_CHECK_INT(table_open(medium), ESK_OK);
+            ESK_CHECK_INT(put(n * n % KEYS), ESK_OK);
+            esk_kv_close(kv);
+        }
+    }
+}
+
+/// The newest page begins with the rest of a record, and its last seal is
+/// damaged: what is before it is valid.
+ESK_TEST(a_damaged_end_of_the_newest_page_is_told) {
+    static const struct esk_sim_config config = {.geometry = ESK_NOR(3, 8, 256),
+                                                 .seed = 1};
+    static const struct esk_kv_bare bare = {.id = 1};
+    static const struct esk_kv_config keys = {.keys = 4};
+    const uint8_t value[150] = {1};
+    struct esk_kv_report report;
+    esk_sim_destroy(sim);
+    ESK_CHECK_INT(esk_sim_create(&sim, &config), ESK_OK);
+    ESK_CHECK_INT(esk_kv_open_bare(&kv, &volume, esk_sim_device(sim), 0, &bare,
+                                   &keys, arena, sizeof arena),
+                  ESK_OK);
+    for (uint8_t key = 1; key <= 3; key++) {
+        uint32_t bytes = key < 3 ? sizeof value : 20;
+        ESK_CHECK_INT(esk_kv_put(kv, &key, 1, value, bytes, ESK_KV_BYTES),
+                      ESK_OK);
+        ESK_CHECK_INT(key > 1 ? esk_kv_sync(kv) : ESK_OK, ESK_OK);
+    }
+    esk_kv_close(kv);
+    ESK_CHECK_INT(esk_sim_poke(sim, 1, 16 + 96 + 9 + 10, "x", 1), ESK_OK);
+    ESK_CHECK_INT(esk_kv_open_bare(&kv, &volume, esk_sim_device(sim), 0, &bare,
+                                   &keys, arena, sizeof arena),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_get(kv, "\x02", 1, NULL, 0, NULL, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_kv_get(kv, "\x03", 1, NULL, 0, NULL, NULL),
+                  ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_kv_check(kv, &report), ESK_OK);
+    ESK_CHECK_INT(report.newest_unread, 1);
+}
+
 ESK_TEST_MAIN()

@@ -43,6 +43,9 @@ static const struct table_shape shapes[] = {
      .store = ESK_STORE_MU,
      .has_batches = true,
      .merges = true},
+    {.name = "kv", .kv = true},
+    {.name = "kv-small", .kv = true, .blocks = 4},
+    {.name = "kv-bare", .kv = true, .bare = true, .blocks = 12},
 };
 
 enum { SHAPES = sizeof shapes / sizeof shapes[0], CASES_MAX = 200 };
@@ -80,8 +83,8 @@ const struct damage_case *damage_cases(uint32_t *count) {
             struct damage_case *next = &cases[made++];
             next->shape = &shapes[s];
             next->kind = &medium_classes[k];
-            next->data_blocks = 40;
-            next->blocks = 60;
+            next->data_blocks = shapes[s].blocks != 0 ? shapes[s].blocks : 40;
+            next->blocks = shapes[s].bare ? shapes[s].blocks : 60;
             snprintf(next->name, sizeof next->name, "%s/%s", shapes[s].name,
                      medium_classes[k].name);
         }

@@ -152,6 +152,7 @@ static bool stage_run(struct table *table, int stage, struct trial *trial) {
         return false;
     }
     going = table->of->shape->tree ? tree_stage(table, stage, trial)
+            : table->of->shape->kv ? kv_stage(table, stage, trial)
                                    : series_stage(table, stage, trial);
     return going;
 }
@@ -179,8 +180,10 @@ static void trial_run(struct table *table, const struct damage *damage,
 static int table_made(struct table *table, const struct table_kind *kind) {
     const struct esk_volume_config config = {.tables_max = 2};
     const struct esk_device *device = &table->medium->device;
-    ESK_TRY(esk_volume_format(device, &config, TEST_SCRATCH));
-    ESK_TRY(esk_volume_mount(&table->volume, device, 0, TEST_SCRATCH));
+    if (!table->of->shape->bare) {
+        ESK_TRY(esk_volume_format(device, &config, TEST_SCRATCH));
+        ESK_TRY(esk_volume_mount(&table->volume, device, 0, TEST_SCRATCH));
+    }
     ESK_TRY(kind->create(table));
     ESK_TRY(kind->open(table));
     return kind->fill(table);
@@ -209,7 +212,9 @@ static bool table_make(struct table *table, const struct damage_case *of) {
     table->medium = medium_make(of->kind, of->blocks);
     table->base = medium_make(of->kind, of->blocks);
     table->page = malloc(of->kind->geometry.page_bytes);
-    return of->shape->tree ? tree_make(table) : series_make(table);
+    return of->shape->tree ? tree_make(table)
+           : of->shape->kv ? kv_make(table)
+                           : series_make(table);
 }
 
 static void case_run(const struct damage_case *of, uint32_t first) {

@@ -42,6 +42,8 @@ extern const char *const finding_names[FINDING_COUNT];
 struct table_shape {
     const char *name;
     bool tree;
+    bool kv;
+    bool bare;        ///< kv: a store without a volume
     bool drops;       ///< series: drops its oldest block
     bool has_var;     ///< series: variable values
     bool has_indexes; ///< series: value indexes
@@ -54,6 +56,7 @@ struct table_shape {
     bool has_cache;   ///< tree: a write cache
     bool merges;      ///< tree
     uint8_t store;    ///< tree: enum esk_tree_store
+    uint32_t blocks;  ///< of rows; 0: the usual number. bare: of the medium
 };
 
 struct damage_case {
@@ -74,15 +77,15 @@ struct trial {
     bool unopened;    ///< the table could not be opened any more
 };
 
-/// State of a row number (series), or of a key (tree).
+/// State of a row number (series), or of a key (tree, kv).
 struct row_log {
     uint8_t state;     ///< series: enum row_state
     uint8_t stage;     ///< stage of the write; 0: before the damage
     bool told;         ///< it was missing when a loss was reported
-    uint16_t version;  ///< tree: of the last change tried
-    uint16_t accepted; ///< tree: of the last that returned ESK_OK
-    uint16_t synced;   ///< tree: of the last change synced
-    uint32_t when;     ///< tree: programs of the medium at that sync
+    uint16_t version;  ///< tree, kv: of the last change tried
+    uint16_t accepted; ///< tree, kv: of the last that returned ESK_OK
+    uint16_t synced;   ///< tree, kv: of the last change synced
+    uint32_t when;     ///< tree, kv: programs of the medium at that sync
 };
 
 /// A case's table, what was written to it, and the medium it is on.
@@ -102,8 +105,8 @@ struct table {
                                 ///< still has
     uint32_t *row_page;         ///< series: page of each row, in base
     uint32_t row_count;         ///< of row_page
-    uint32_t region_first;      ///< tree: first page of its region
-    uint32_t region_pages;      ///< tree: pages of that region
+    uint32_t region_first;      ///< tree, kv: first page of its region
+    uint32_t region_pages;      ///< tree, kv: pages of that region
     uint32_t var_first;         ///< series: first page of the values' region
     uint32_t vars;              ///< pages of that region
     uint32_t damage_blocks;     ///< of this trial, the longest run
@@ -127,11 +130,13 @@ bool table_prepare(struct table *table, const struct table_kind *kind,
 /// Fills in the table, and the other state of its kind.
 bool series_make(struct table *table);
 bool tree_make(struct table *table);
+bool kv_make(struct table *table);
 
 /// Opens, reads everything, adds rows, syncs and closes; `stage` from 0.
 /// Returns false when the trial cannot continue.
 bool series_stage(struct table *table, int stage, struct trial *trial);
 bool tree_stage(struct table *table, int stage, struct trial *trial);
+bool kv_stage(struct table *table, int stage, struct trial *trial);
 
 /// Records a finding; of each kind the first text is stored.
 void found(struct trial *trial, enum finding finding, const char *format, ...)

@@ -9,37 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/damage/damage.h"
+#include "test/damage/versions.h"
 
 enum {
     TREE_BODY_BYTES = 34,
     TREE_ROW_BYTES = 4 + 2 + TREE_BODY_BYTES,
-    KEYS_MAX = 600,
-    NOT_SEEN = 0xFFFF,
     BATCH_CHANGES = 6,
 };
 
-struct tree_run {
-    struct table *table;
-    struct trial *trial;
-    struct esk_tree *tree;
-    int stage;
-    uint32_t keys;
-    uint32_t seen_count;
-    uint16_t seen[KEYS_MAX]; ///< version; NOT_SEEN: no row
-};
-
-static struct tree_run run;
+static struct esk_tree *run_tree;
 
 // ------------------------------------------------------------------- rows
 
 static uint32_t key_of(uint32_t k) {
     return 100 + k * 7;
-}
-
-// Whether version `v` of key `k` is no row. Version 0 is.
-static bool version_deletes(uint32_t k, uint32_t v) {
-    return v == 0 || (v > 1 && mix64((uint64_t)k * 70001 + v) % 5 == 0);
 }
 
 static void tree_row_make(uint32_t k, uint32_t v, uint8_t *row) {
@@ -66,33 +49,20 @@ static uint32_t tree_row_check(const uint8_t *row, const char *by,
     }
     uint32_t k = (key - 100) / 7;
     *version = (uint16_t)(row[4] | row[5] << 8);
-    if (key < 100 || k >= run.keys || key_of(k) != key) {
-        found(run.trial, FINDING_WRONG, "%s: key %u that nobody wrote", by,
+    if (key < 100 || k >= versions.keys || key_of(k) != key) {
+        found(versions.trial, FINDING_WRONG, "%s: key %u that nobody wrote", by,
               (unsigned)key);
         return KEYS_MAX;
     }
     tree_row_make(k, *version, wanted);
     if (memcmp(row, wanted, sizeof wanted) != 0 ||
-        *version > run.table->log[k].version || version_deletes(k, *version)) {
-        found(run.trial, FINDING_WRONG, "%s: key %u: row that nobody wrote", by,
-              (unsigned)k);
+        *version > versions.table->log[k].version ||
+        version_deletes(k, *version)) {
+        found(versions.trial, FINDING_WRONG,
+              "%s: key %u: row that nobody wrote", by, (unsigned)k);
         return KEYS_MAX;
     }
     return k;
-}
-
-// Whether the version of key `k` that was read is at least the synced one.
-static bool version_is_due(uint32_t k, uint16_t seen) {
-    const struct row_log *log = &run.table->log[k];
-    if (seen != NOT_SEEN) {
-        return seen >= log->synced && seen <= log->version;
-    }
-    for (uint32_t v = log->synced; v <= log->version; v++) {
-        if (version_deletes(k, v)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // ------------------------------------------------------- table and volume
@@ -146,7 +116,7 @@ static int tree_open(struct table *table) {
         config.write_cache = &esk_write_cache;
         config.frames = 16;
     }
-    run.tree = NULL;
+    run_tree = NULL;
     ESK_TRY(esk_volume_mount(&table->volume, &table->medium->device, 0,
                              TEST_SCRATCH));
     ESK_TRY(esk_volume_find(&table->volume, "rows", &info));
@@ -158,14 +128,14 @@ static int tree_open(struct table *table) {
         return ESK_E_CORRUPT;
     }
     table->arena = malloc(bytes); // exact, so that a sanitizer finds an overrun
-    return test_tree_open(&run.tree, &table->volume, "rows", &config,
+    return test_tree_open(&run_tree, &table->volume, "rows", &config,
                           table->arena, bytes);
 }
 
 static void tree_close(struct table *table) {
-    if (run.tree != NULL) {
-        esk_tree_close(run.tree);
-        run.tree = NULL;
+    if (run_tree != NULL) {
+        esk_tree_close(run_tree);
+        run_tree = NULL;
     }
     esk_volume_unmount(&table->volume);
     free(table->arena);
@@ -176,16 +146,16 @@ static void tree_close(struct table *table) {
 // Puts or deletes the next version of a random key.
 static int tree_change(struct table *table) {
     uint8_t row[TREE_ROW_BYTES];
-    uint32_t k = (uint32_t)(mix64((uint64_t)table->rows++ + 5) % run.keys);
+    uint32_t k = (uint32_t)(mix64((uint64_t)table->rows++ + 5) % versions.keys);
     struct row_log *log = &table->log[k];
     uint16_t v = ++log->version;
     int status;
     tree_row_make(k, v, row);
     if (version_deletes(k, v)) {
-        status = esk_tree_delete(run.tree, row);
+        status = esk_tree_delete(run_tree, row);
         status = status == ESK_NOT_FOUND ? ESK_OK : status;
     } else {
-        status = esk_tree_put(run.tree, row);
+        status = esk_tree_put(run_tree, row);
     }
     if (status == ESK_OK) {
         log->accepted = v;
@@ -194,15 +164,9 @@ static int tree_change(struct table *table) {
 }
 
 static int tree_sync(struct table *table, uint8_t stage) {
-    int status = esk_tree_sync(run.tree);
-    for (uint32_t k = 0; status == ESK_OK && k < run.keys; k++) {
-        struct row_log *log = &table->log[k];
-        if (log->accepted != log->synced) {
-            log->synced = log->accepted;
-            log->stage = stage;
-            log->told = false;
-            log->when = table->medium->programs;
-        }
+    int status = esk_tree_sync(run_tree);
+    if (status == ESK_OK) {
+        versions_sync(table, stage);
     }
     return status;
 }
@@ -210,20 +174,20 @@ static int tree_sync(struct table *table, uint8_t stage) {
 // A few changes that take effect together, or separate ones without batches.
 static int tree_batch(struct table *table) {
     uint16_t accepted[KEYS_MAX];
-    int status = esk_tree_begin(run.tree, 8);
+    int status = esk_tree_begin(run_tree, 8);
     if (status != ESK_OK) {
         return status == ESK_FULL ? tree_change(table) : status;
     }
-    for (uint32_t k = 0; k < run.keys; k++) {
+    for (uint32_t k = 0; k < versions.keys; k++) {
         accepted[k] = table->log[k].accepted;
     }
     for (int n = 0; n < BATCH_CHANGES && status == ESK_OK; n++) {
         status = tree_change(table);
     }
-    int commit = esk_tree_commit(run.tree);
+    int commit = esk_tree_commit(run_tree);
     if (commit != ESK_OK) {
-        (void)esk_tree_abort(run.tree);
-        for (uint32_t k = 0; k < run.keys; k++) {
+        (void)esk_tree_abort(run_tree);
+        for (uint32_t k = 0; k < versions.keys; k++) {
             table->log[k].accepted = accepted[k];
         }
     }
@@ -239,11 +203,12 @@ static void tree_scan(bool backward) {
     uint32_t last = backward ? UINT32_MAX : 0;
     uint32_t count = 0;
     bool said = false;
-    int status = esk_tree_cursor_open(run.tree, &cursor, &query);
+    int status = esk_tree_cursor_open(run_tree, &cursor, &query);
     for (uint32_t n = 0; n < KEYS_MAX * 8 && status != ESK_END; n++) {
-        status = esk_tree_cursor_next(run.tree, &cursor, row);
+        status = esk_tree_cursor_next(run_tree, &cursor, row);
         if (status < 0) {
-            told(run.trial, "%s: %d", backward ? "backward" : "scan", status);
+            told(versions.trial, "%s: %d", backward ? "backward" : "scan",
+                 status);
             said = true;
         }
         if (status != ESK_OK) {
@@ -256,49 +221,49 @@ static void tree_scan(bool backward) {
             continue;
         }
         if (count != 0 && (backward ? k >= last : k <= last)) {
-            found(run.trial, FINDING_WRONG, "scan: key %u after %u",
+            found(versions.trial, FINDING_WRONG, "scan: key %u after %u",
                   (unsigned)k, (unsigned)last);
         }
         last = k;
         count++;
         if (!backward) {
-            run.seen[k] = version;
-        } else if (run.seen[k] != version) {
-            found(run.trial, FINDING_INDEX, "key %u backward, not forward",
+            versions.seen[k] = version;
+        } else if (versions.seen[k] != version) {
+            found(versions.trial, FINDING_INDEX, "key %u backward, not forward",
                   (unsigned)k);
         }
     }
     if (status != ESK_END) {
-        found(run.trial, FINDING_HANG, "scan: no end");
+        found(versions.trial, FINDING_HANG, "scan: no end");
     }
     if (!backward) {
-        run.seen_count = count;
-    } else if (!said && count != run.seen_count) {
-        found(run.trial, FINDING_INDEX, "%u rows forward, %u backward",
-              (unsigned)run.seen_count, (unsigned)count);
+        versions.seen_count = count;
+    } else if (!said && count != versions.seen_count) {
+        found(versions.trial, FINDING_INDEX, "%u rows forward, %u backward",
+              (unsigned)versions.seen_count, (unsigned)count);
     }
 }
 
 static void tree_gets(void) {
     uint8_t row[TREE_ROW_BYTES];
     uint8_t wanted[TREE_ROW_BYTES];
-    for (uint32_t k = 0; k < run.keys; k++) {
+    for (uint32_t k = 0; k < versions.keys; k++) {
         uint16_t version = NOT_SEEN;
-        if (k % 3 != 0 && version_is_due(k, run.seen[k])) {
+        if (k % 3 != 0 && version_is_due(k, versions.seen[k])) {
             continue;
         }
         tree_row_make(k, 0, wanted);
-        int status = esk_tree_get(run.tree, wanted, row);
+        int status = esk_tree_get(run_tree, wanted, row);
         if (status < 0) {
-            told(run.trial, "get of key %u: %d", (unsigned)k, status);
+            told(versions.trial, "get of key %u: %d", (unsigned)k, status);
             continue;
         }
         if (status == ESK_OK && tree_row_check(row, "get", &version) != k) {
-            found(run.trial, FINDING_WRONG, "get of key %u: another row",
+            found(versions.trial, FINDING_WRONG, "get of key %u: another row",
                   (unsigned)k);
-        } else if (version != run.seen[k]) {
-            found(run.trial, FINDING_INDEX, "key %u: get %u, scan %u",
-                  (unsigned)k, (unsigned)version, (unsigned)run.seen[k]);
+        } else if (version != versions.seen[k]) {
+            found(versions.trial, FINDING_INDEX, "key %u: get %u, scan %u",
+                  (unsigned)k, (unsigned)version, (unsigned)versions.seen[k]);
         }
     }
 }
@@ -307,123 +272,41 @@ static void tree_reports(void) {
     struct esk_tree_report report;
     struct esk_tree_stats stats;
     uint32_t count = 0;
-    int status = esk_tree_count(run.tree, &count);
+    int status = esk_tree_count(run_tree, &count);
     if (status < 0) {
-        told(run.trial, "count: %d", status);
-    } else if (count != run.seen_count) {
-        told(run.trial, "count: %u, scan: %u", (unsigned)count,
-             (unsigned)run.seen_count);
+        told(versions.trial, "count: %d", status);
+    } else if (count != versions.seen_count) {
+        told(versions.trial, "count: %u, scan: %u", (unsigned)count,
+             (unsigned)versions.seen_count);
     }
-    status = esk_tree_check(run.tree, &report);
+    status = esk_tree_check(run_tree, &report);
     if (status != ESK_OK ||
         report.pages_damaged + report.order_wrong + report.nodes_wrong != 0) {
-        told(run.trial, "check: %d, damaged %u order %u nodes %u", status,
+        told(versions.trial, "check: %d, damaged %u order %u nodes %u", status,
              (unsigned)report.pages_damaged, (unsigned)report.order_wrong,
              (unsigned)report.nodes_wrong);
     }
     if (report.newest_unread != 0) {
-        told(run.trial, "check: newest unread %u",
+        told(versions.trial, "check: newest unread %u",
              (unsigned)report.newest_unread);
     }
-    esk_tree_stats(run.tree, &stats);
+    esk_tree_stats(run_tree, &stats);
     if (stats.pages_damaged != 0) {
-        told(run.trial, "stats: damaged %u", (unsigned)stats.pages_damaged);
+        told(versions.trial, "stats: damaged %u",
+             (unsigned)stats.pages_damaged);
     }
-}
-
-// ------------------------------------------------------------- judging
-
-// The last program of the table's remaining pages, when newer ones are lost as
-// if never made; UINT32_MAX: they are not.
-static uint32_t shorter_since(const struct table *table) {
-    uint32_t left = 0;
-    uint32_t gone = 0;
-    for (uint32_t i = 0; i < table->region_pages; i++) {
-        uint32_t page = table->region_first + i;
-        uint32_t when = table->base->when[page];
-        if (table->medium->state[page] < PAGE_DAMAGED ||
-            !medium_page_is_gone(table->medium, page)) {
-            left = when > left ? when : left;
-        } else {
-            gone = when > gone ? when : gone;
-        }
-    }
-    if (!shape_moves(table->of->shape) && left > 0) {
-        return UINT32_MAX; // a tree in place is lost completely or not
-    }
-    return gone > left ? left : UINT32_MAX;
-}
-
-// Classifies the losses when the tree looks like an older state.
-static bool tree_looks_older(void) {
-    struct table *table = run.table;
-    uint32_t since = run.stage == 0 ? shorter_since(table) : UINT32_MAX;
-    for (uint32_t k = 0; k < run.keys; k++) {
-        if (!version_is_due(k, run.seen[k]) &&
-            (since == UINT32_MAX || table->log[k].when <= since)) {
-            return false;
-        }
-    }
-    for (uint32_t k = 0; k < run.keys; k++) {
-        if (!version_is_due(k, run.seen[k])) {
-            table->log[k].synced = 0;
-            table->log[k].accepted = 0;
-        }
-    }
-    return true;
-}
-
-static void tree_judge(void) {
-    struct table *table = run.table;
-    uint32_t missing = 0;
-    uint32_t forgotten = 0;
-    uint32_t first = 0;
-    for (uint32_t k = 0; k < run.keys; k++) {
-        struct row_log *log = &table->log[k];
-        if (version_is_due(k, run.seen[k])) {
-            continue;
-        }
-        first = missing++ == 0 ? k : first;
-        forgotten += log->told ? 1 : 0;
-        log->told = log->told || run.trial->told;
-        if (log->stage > 0) {
-            found(run.trial, FINDING_LATER, "stage %d: key %u of stage %u",
-                  run.stage, (unsigned)k, (unsigned)log->stage);
-        }
-    }
-    run.trial->missing =
-        missing > run.trial->missing ? missing : run.trial->missing;
-    if (missing == 0 || run.trial->told) {
-        return;
-    }
-    uint16_t seen = run.seen[first];
-    uint16_t synced = table->log[first].synced;
-    enum finding finding = FINDING_SHORTER;
-    if (!tree_looks_older()) {
-        finding = forgotten == missing ? FINDING_FORGOTTEN : FINDING_SILENT;
-    }
-    found(run.trial, finding,
-          "stage %d: %u keys, the first %u: version %d of %u", run.stage,
-          (unsigned)missing, (unsigned)first, seen == NOT_SEEN ? -1 : (int)seen,
-          (unsigned)synced);
 }
 
 static void tree_read_all(struct table *table, int stage, struct trial *trial) {
-    run.table = table;
-    run.trial = trial;
-    run.stage = stage;
-    run.seen_count = 0;
-    memset(run.seen, 0xFF, sizeof run.seen);
-    trial->told = false;
-    trial->told_by[0] = 0;
+    versions_begin(table, stage, trial);
     tree_scan(false);
     tree_scan(true);
     tree_gets();
     tree_reports();
-    tree_judge();
+    versions_judge();
     if (table->verbose) {
         printf("  stage %d: %u rows, told by %s\n", stage,
-               (unsigned)run.seen_count,
+               (unsigned)versions.seen_count,
                trial->told ? trial->told_by : "nobody");
     }
 }
@@ -479,9 +362,9 @@ static uint32_t keys_plan(const struct table *table) {
 }
 
 static int tree_fill(struct table *table) {
-    run.keys = keys_plan(table);
+    versions.keys = keys_plan(table);
     return tree_add(table, 0,
-                    run.keys * (shape_moves(table->of->shape) ? 5 : 3));
+                    versions.keys * (shape_moves(table->of->shape) ? 5 : 3));
 }
 
 bool tree_make(struct table *table) {
