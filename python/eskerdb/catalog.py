@@ -108,6 +108,7 @@ class Table:
     store        of a tree: where its nodes live; else ""
     k_percent    of a mu tree: a leaf's share of a page; else 0
     live_percent of a kv table: the share of its blocks that values may take
+    index_keys   of a kv table with an index: most keys; else 0
     blocks       block counts of its data, index, variable and sync regions
     first_block  the regions' first blocks
     version      of the schema, as its creator numbered it
@@ -130,6 +131,7 @@ class Table:
     version: int = 0
     problem: str = ""
     live_percent: int = 0
+    index_keys: int = 0
 
 
 def count_blocks(blocks: int) -> str:

@@ -33,7 +33,10 @@ def _described(mount: Mount, info: Any) -> Table:
     options = _options(mount, info)
     if info.kind == lib.ESK_TABLE_KV:
         return _without_columns(
-            info, full="refuse", live_percent=options.live_percent
+            info,
+            full="refuse",
+            live_percent=options.live_percent,
+            index_keys=options.keys,
         )
     columns, offsets = [], []
     for index in range(info.column_count):
@@ -123,7 +126,11 @@ def _index(mount: Mount, info: Any, index: int, columns: list[Column]) -> Index:
 
 
 def _without_columns(
-    info: Any, full: str = "", problem: str = "", live_percent: int = 0
+    info: Any,
+    full: str = "",
+    problem: str = "",
+    live_percent: int = 0,
+    index_keys: int = 0,
 ) -> Table:
     """Describes a table of which no columns are known."""
     return Table(
@@ -140,4 +147,5 @@ def _without_columns(
         version=info.version,
         problem=problem,
         live_percent=live_percent,
+        index_keys=index_keys,
     )

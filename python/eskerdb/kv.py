@@ -30,7 +30,7 @@ Key = str | bytes
 class KvStats:
     """What a kv table holds, and what happened since it was opened.
 
-    keys_max      that this handle has room for
+    keys_max      that this handle has room for; with an index, of the table
     live_bytes    of the newest records
     live_max      that they may take
     pages_lost    damaged pages that the open met: their records are lost, and
@@ -63,6 +63,8 @@ class KvReport:
     records       complete ones, replaced ones included
     records_torn  that do not go on where they should
     keys          whose newest record is readable; keys_lost: whose is not
+    index_lost    pages of the index that cannot be read: nothing is lost, their
+                  keys are found in the log, slowly
     """
 
     ok: bool
@@ -73,6 +75,7 @@ class KvReport:
     records_torn: int
     keys: int
     keys_lost: int
+    index_lost: int
 
 
 @dataclass(frozen=True)
@@ -244,6 +247,13 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
                 "store it in several keys",
                 f"a value of {size:,} bytes and its key do not fit a block of "
                 f"{block:,} bytes",
+            )
+        if stats.keys == stats.keys_max and self.table.index_keys:
+            return error(
+                status,
+                doing,
+                "delete keys, or make the table with more index_keys",
+                f"it was made for {stats.keys_max:,} keys, and has them",
             )
         if stats.keys == stats.keys_max:
             return error(

@@ -229,6 +229,7 @@ def _created(new: Volume, table: Table) -> Any:
                 data,
                 live_percent=table.live_percent,
                 version=table.version,
+                index_keys=table.index_keys,
             )
     elif table.kind == "tree":
         new.create_tree(

@@ -354,6 +354,7 @@ class Volume(Mount):
         blocks: int = 0,
         live_percent: int = 0,
         version: int = 0,
+        index_keys: int = 0,
     ) -> Table:
         """Creates a kv table and returns its catalog entry.
 
@@ -362,6 +363,8 @@ class Volume(Mount):
                       all blocks but one, at most 95; 0: 75. Above 75 each
                       update moves many others
         version       your own number for what the keys mean
+        index_keys    0: an open table has all its keys in RAM. Else it gets an
+                      index, in blocks beside `blocks`, and has at most so many
 
         Raises SchemaError, Exists, NoSpace, ReadOnly, DeviceError.
         """
@@ -373,7 +376,13 @@ class Volume(Mount):
         kept: list[Any] = []
         spec = ffi.new("struct esk_kv_spec *")
         spec.name = text_of(kept, name)
-        fill(spec, blocks=blocks, live_percent=live_percent, version=version)
+        fill(
+            spec,
+            blocks=blocks,
+            live_percent=live_percent,
+            version=version,
+            index_keys=index_keys,
+        )
         return self._create(lib.esk_py_kv_create, spec, name, (), ())
 
     def drop(self, name: str) -> None:
@@ -476,7 +485,8 @@ class Volume(Mount):
 
         keys   that it gets room for, 4 to 8 bytes of RAM each; 0: as many as
                fit the table's blocks, or 2^20 if that is less; always for
-               those that it has
+               those that it has. Of a table with an index: changes in RAM;
+               0: 1024
 
         Raises NotFound, Busy, Limit when the table has more keys, Corrupt,
         Unsupported, NoMemory, DeviceError. Costs a read of its log.

@@ -140,6 +140,8 @@ struct esk_tree_options {
 struct esk_kv_options {
     uint8_t flags;
     uint8_t live_percent;
+    uint32_t keys;
+    uint32_t leaves;
 };
 struct esk_column_info {
     char name[...];
@@ -311,6 +313,7 @@ struct esk_kv_spec {
     uint32_t blocks;
     uint8_t live_percent;
     uint32_t version;
+    uint32_t index_keys;
     ...;
 };
 struct esk_kv_bare {
@@ -345,6 +348,7 @@ struct esk_kv_report {
     uint32_t records_torn;
     uint32_t keys;
     uint32_t keys_lost;
+    uint32_t index_lost;
     ...;
 };
 

@@ -10,12 +10,15 @@
 
 #include "handle.h"
 #include "table/kv/kv.h"
+#include "table/kv/kv_spec.h"
 #include "volume/volume_format.h"
 
 enum {
     RECORD_BYTES_MIN = 4,  ///< head, a key of 1 byte, no value
     KEYS_START = 1u << 20, ///< tried first where the caller does not say
     KEYS_MOST = 1u << 28,  ///< so that the arena's size is a uint32_t
+    PENDING_START = 1024,  ///< of a table with an index: its next open may be
+                           ///< that of a chip
     BARE_BYTES = 32,       ///< that a bare store's arena has more
 };
 
@@ -43,11 +46,22 @@ int esk_py_kv_create(struct esk_py_device *device, uint32_t mount,
     return status;
 }
 
-/// Bytes of an arena for a table of `keys` keys.
-static uint32_t arena_bytes(const struct esk_geometry *geometry,
-                            uint32_t keys) {
-    return ESK_KV_ARENA_BYTES(geometry->page_bytes, keys, UINT32_MAX) +
-           ESK_ARENA_ROUND(sizeof(struct esk_table_info));
+/// Bytes of an arena for a table of `keys` keys in RAM. index_keys: of a table
+/// with an index, else 0.
+static uint32_t arena_bytes(const struct esk_geometry *geometry, uint32_t keys,
+                            uint32_t index_keys) {
+    uint32_t bytes =
+        index_keys != 0
+            ? ESK_KV_INDEX_ARENA_BYTES(geometry->page_bytes, keys, UINT32_MAX,
+                                       index_keys)
+            : ESK_KV_ARENA_BYTES(geometry->page_bytes, keys, UINT32_MAX);
+    return bytes + ESK_ARENA_ROUND(sizeof(struct esk_table_info));
+}
+
+/// Most keys of a table with an index; 0: it has none.
+static uint32_t index_keys(const struct esk_table_info *info) {
+    struct esk_kv_options options;
+    return esk_kv_options(info, &options) == ESK_OK ? options.keys : 0;
 }
 
 /// Most keys that a region of `blocks` blocks can have.
@@ -64,13 +78,15 @@ static uint32_t keys_that_fit(const struct esk_geometry *geometry,
 static int kv_open_with(struct esk_py_table *table,
                         const struct esk_table_info *info, uint32_t keys) {
     struct esk_py_device *device = table->device;
-    const struct esk_kv_config config = {.keys = keys};
+    const struct esk_kv_config config = {.keys = keys,
+                                         .part = &esk_kv_part_index};
     if (keys > KEYS_MOST) {
         return ESK_E_NO_MEMORY;
     }
     free(table->arena);
     table->arena = NULL;
-    uint32_t bytes = arena_bytes(&device->device.geometry, keys);
+    uint32_t bytes =
+        arena_bytes(&device->device.geometry, keys, index_keys(info));
     if (!device->is_bare) {
         ESK_TRY(esk_py_table_arena(table, bytes));
         return esk_kv_open(&table->kv, &device->volume, info->name, &config);
@@ -97,7 +113,9 @@ static int kv_open_core(struct esk_py_table *table,
     if (config->keys != 0) {
         return kv_open_with(table, info, config->keys);
     }
-    uint32_t keys = fit < KEYS_START ? fit : (uint32_t)KEYS_START;
+    uint32_t first = index_keys(info) != 0 ? (uint32_t)PENDING_START
+                                           : (uint32_t)KEYS_START;
+    uint32_t keys = fit < first ? fit : first;
     int status = kv_open_with(table, info, keys);
     while (status == ESK_E_LIMIT && keys < fit) {
         keys = keys < fit / 2 ? 2 * keys : fit;
@@ -142,7 +160,7 @@ static int bare_take(struct esk_py_device *device, uint8_t flags,
     esk_py_bare_entry(device, &info);
     int status = kv_open_core(&table, &info, &config);
     if (status == ESK_OK) {
-        head_keep(device, table.kv->head);
+        head_keep(device, esk_kv_head(table.kv));
     }
     esk_kv_close(table.kv);
     esk_py_volume_scratch(device);

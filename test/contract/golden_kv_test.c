@@ -18,7 +18,7 @@
 enum {
     PAGE_BYTES = 256,
     BLOCK_PAGES = 16,
-    BLOCKS_MAX = 16,
+    BLOCKS_MAX = 20,
     IMAGE_BYTES_MAX = BLOCKS_MAX * BLOCK_PAGES * PAGE_BYTES,
     NAMES = 16,
     LONG_BYTES = 2100, ///< its length has 32 bits
@@ -30,15 +30,20 @@ static const struct image {
     struct esk_geometry geometry;
     uint32_t rounds;
     bool is_bare;
+    uint32_t index_keys;
 } images[] = {
     /* Of several laps: with tail marks. */
-    {"test/golden/v1_kv.img", ESK_NOR(16, BLOCK_PAGES, PAGE_BYTES), 600, false},
+    {"test/golden/v1_kv.img", ESK_NOR(16, BLOCK_PAGES, PAGE_BYTES), 600, false,
+     0},
+    /* Several rounds of steps. */
+    {"test/golden/v1_kv_index.img", ESK_NOR(20, BLOCK_PAGES, PAGE_BYTES), 600,
+     false, 40},
     /* Of less than one: its first page stays the first of the log. */
     {"test/golden/v1_kv_bare.img", ESK_NOR(4, BLOCK_PAGES, PAGE_BYTES), 120,
-     true},
+     true, 0},
 };
 
-static const struct esk_kv_config config = {.keys = 64};
+static struct esk_kv_config config = {.keys = 64, .part = &esk_kv_part_index};
 static uint8_t memory[IMAGE_BYTES_MAX];
 static uint64_t arena[2048];
 
@@ -84,8 +89,8 @@ static void table_fill(struct esk_kv *kv, uint32_t rounds) {
     ESK_CHECK_INT(esk_kv_put_i32(kv, "minus", -5), ESK_OK);
     ESK_CHECK_INT(esk_kv_put_f32_bits(kv, "ratio", &ratio), ESK_OK);
     ESK_CHECK_INT(esk_kv_put_bool(kv, "on", true), ESK_OK);
-    ESK_CHECK_INT(esk_kv_put_text(kv, "salt 8", "first"), ESK_OK);
-    ESK_CHECK_INT(esk_kv_put_text(kv, "salt 120", "second"), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put_text(kv, "salt 383", "first"), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put_text(kv, "salt 404", "second"), ESK_OK);
     ESK_CHECK_INT(esk_kv_sync(kv), ESK_OK);
 }
 
@@ -93,6 +98,7 @@ static int image_open(const struct image *image, struct esk_kv **kv,
                       struct esk_volume *volume,
                       const struct esk_device *device, uint8_t flags) {
     static const struct esk_kv_bare bare = {.id = 0x6B76};
+    config.keys = image->index_keys != 0 ? 12 : 64;
     if (image->is_bare) {
         return esk_kv_open_bare(kv, volume, device, flags, &bare, &config,
                                 arena, sizeof arena);
@@ -105,8 +111,10 @@ static int image_open(const struct image *image, struct esk_kv **kv,
 static void image_make(const struct image *image,
                        const struct esk_device *device) {
     static const struct esk_volume_config format = {.uuid = {0x6B, 0x76}};
-    static const struct esk_kv_spec spec = {
-        .name = "golden", .blocks = 4, .version = 7};
+    const struct esk_kv_spec spec = {.name = "golden",
+                                     .blocks = 4,
+                                     .version = 7,
+                                     .index_keys = image->index_keys};
     struct esk_volume volume;
     struct esk_kv *kv = NULL;
     if (!image->is_bare) {
@@ -173,8 +181,8 @@ static void table_check(struct esk_kv *kv, uint32_t rounds) {
     ESK_CHECK_INT(ratio, 0x3FC00000);
     ESK_CHECK_INT(esk_kv_get_bool(kv, "on", &on), ESK_OK);
     ESK_CHECK(on);
-    text_check(kv, "salt 8", "first");
-    text_check(kv, "salt 120", "second");
+    text_check(kv, "salt 383", "first");
+    text_check(kv, "salt 404", "second");
     long_make(expected);
     ESK_CHECK_INT(esk_kv_get(kv, "long", 4, found, LONG_BYTES, &bytes, &type),
                   ESK_OK);

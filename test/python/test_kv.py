@@ -275,3 +275,32 @@ def test_a_closed_table_and_one_of_another_kind_say_so(volume, kv):
         assert isinstance(opened, eskerdb.Kv)
     volume.drop("settings")
     assert "settings" not in volume
+
+
+def test_a_table_with_an_index_keeps_few_keys_in_ram(volume):
+    made = volume.create_kv("many", blocks=24, index_keys=2000)
+    assert made.index_keys == 2000
+    assert made.blocks[1] > 0
+    for times in range(3):
+        with volume.open_kv("many", keys=200) as kv:
+            for i in range(1500):
+                kv[f"key {i}"] = i * (times + 1)
+            assert len(kv) == 1500
+            assert kv["key 1499"] == 1499 * (times + 1)
+    with volume.open_kv("many", keys=100) as kv:
+        assert len(list(kv)) == 1500
+        del kv["key 7"]
+        assert "key 7" not in kv
+        report = kv.check()
+        assert report.ok
+        assert (report.keys, report.index_lost) == (1499, 0)
+
+
+def test_a_table_with_an_index_says_that_it_has_its_keys(volume):
+    volume.create_kv("few", blocks=8, index_keys=10)
+    with volume.open_kv("few") as kv:
+        for i in range(10):
+            kv[f"{i}"] = i
+        with pytest.raises(Full, match="it was made for 10 keys"):
+            kv["one more"] = 1
+        kv["0"] = 5

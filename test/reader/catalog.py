@@ -219,7 +219,7 @@ def _why_not(table, codec, incompatible):
         return "" if 1 <= store <= 4 else f"store {store}"
     if table.kind == KV:
         flags = table.options[OPTION_KV][0]
-        return f"flags {flags:#x}" if flags > 1 else ""
+        return f"flags {flags:#x}" if flags > 3 else ""
     return f"kind {table.kind}"
 
 

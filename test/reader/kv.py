@@ -24,26 +24,26 @@ HEAD_BYTES = 28
 BARE_TABLE = 1
 NO_FIRST, HAS_HEAD = 0x3FFF, 0x8000
 PAD, TAIL, SEAL = 0, 254, 255
-TAIL_BYTES = 7
+TAIL_BYTES = 19
 LONG, SALTED = 0x7FF, 0x4000
 DELETED = 7
 SPREAD = 0x9E3779B1
 
 
-def running_page(data, checksum, seed, table):
+def running_page(data, checksum, seed, table, kind=LOG_KIND):
     """The page as its running seal with the largest count says, or None."""
     last = len(data) - SEAL_BYTES
     for offset in range(last, ENVELOPE_BYTES, -1):
         seal = data[offset : offset + SEAL_BYTES]
         count = offset - ENVELOPE_BYTES
-        if (number(seal, 4, 2), seal[6], seal[7]) != (count, LOG_KIND, table):
+        if (number(seal, 4, 2), seal[6], seal[7]) != (count, kind, table):
             continue
         value = checksum(seed, seal[4:] + data[8:offset])
         if value * SPREAD & 0xFFFFFFFF == number(seal, 0, 4):
             return Page(
                 data=data,
                 count=count + SEAL_BYTES,
-                kind=LOG_KIND,
+                kind=kind,
                 table=table,
                 sequence=number(data, 8, 4),
                 aux=number(data, 12, 4),
@@ -121,16 +121,15 @@ class Cursor:
         raise End
 
 
-def _record(cursor, key_bytes):
-    """(key, type, value) of the record whose first byte was taken."""
+def record_at(cursor, key_bytes):
+    """(salt, key, type, value) of the record whose first byte was taken."""
     word = number(cursor.take(2), 0, 2)
-    if word & SALTED:
-        cursor.take(1)
+    salt = cursor.take(1)[0] if word & SALTED else 0
     key = cursor.take(key_bytes)
     size = word & LONG
     if size == LONG:
         size = number(cursor.take(4), 0, 4)
-    return key, word >> 11 & 7, cursor.take(size)
+    return salt, key, word >> 11 & 7, cursor.take(size)
 
 
 def kv_items(volume, table):
@@ -151,7 +150,7 @@ def kv_items(volume, table):
                     if position <= part.position:
                         tail = position
                 elif lead != PAD:
-                    key, kind, value = _record(cursor, lead)
+                    _, key, kind, value = record_at(cursor, lead)
                     found[key] = part.position, kind, value
         except End:
             continue

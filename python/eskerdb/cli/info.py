@@ -176,7 +176,9 @@ def _room_facts(facts: Grid, table: Table, page: int, space: Space) -> None:
 
 def _kv_facts(facts: Grid, kv: Kv) -> None:
     stats = kv.stats()
-    facts.add_row("keys", f"{stats.keys:,}")
+    has_index = kv.table.index_keys != 0
+    most = f" of at most {stats.keys_max:,}, with an index" if has_index else ""
+    facts.add_row("keys", f"{stats.keys:,}{most}")
     facts.add_row(
         "live",
         f"{stats.live_bytes:,} of at most {stats.live_max:,} bytes of keys "

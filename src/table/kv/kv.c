@@ -219,9 +219,14 @@ int esk_kv_next(struct esk_kv *kv, uint32_t *cursor, void *key,
     ESK_TRY(esk_table_live(kv));
     do {
         uint32_t hash = *cursor;
-        ESK_TRY(record_next(kv, &hash, &address));
+        int status = record_next(kv, &hash, &address);
+        if (status == ESK_END || status == ESK_E_IO) {
+            return status;
+        }
         *cursor = hash + 1;
-        int status = esk_kv_place(kv, address, &place);
+        if (status == ESK_OK) {
+            status = esk_kv_place(kv, address, &place);
+        }
         if (status == ESK_OK) {
             status = esk_kv_record_read(kv, &place, &record, false);
         }
