@@ -189,7 +189,7 @@ int esk_kv_delete(struct esk_kv *kv, const void *key, uint8_t key_bytes);
 int esk_kv_sync(struct esk_kv *kv);
 
 /// Copies the next key of an unordered walk: set *cursor to 0, call until
-/// ESK_END. A put or a delete meanwhile may hide a key or return it twice.
+/// ESK_END. A key that is there all the time is returned once.
 ///
 /// key        out: ESK_KV_KEY_BYTES_MAX bytes.
 /// key_bytes  out.

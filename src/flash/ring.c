@@ -204,6 +204,8 @@ void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
     held -= esk_ring_rest(ring, held);
     while (at > from) {
         ring->head = at; /* power loss may have cut this block's erase */
+        ring->in_doubt = false;
+        esk_ring_open_none(ring);
         if (held - at >= esk_ring_window(ring) * pages ||
             !block_empty(ring, at - pages, page)) {
             return;

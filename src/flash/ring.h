@@ -235,7 +235,7 @@ int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
 /// far as blocks can be erased and a mount can search past them. No page from
 /// `position` on is needed. The last block is erased first, so power loss
 /// leaves the pages of now or a first part of them. For the first change after
-/// a mount.
+/// a mount, or after one that failed.
 /// page     scratch, one page.
 /// Costs    an erase a block, at most esk_ring_window; where erases leave old
 ///          bytes in place, a program and a sync a page.

@@ -27,6 +27,27 @@ static const struct esk_model_kv_run runs[] = {
     {"card",
      {.geometry = ESK_CARD(20, 8, 512)},
      {.blocks = 10, .keys = 60, .value_max = 600, .key_max = 40}},
+    {"index, NOR",
+     {.geometry = ESK_NOR(60, 8, 256)},
+     {.blocks = 24,
+      .keys = 300,
+      .value_max = 60,
+      .key_max = 20,
+      .pending = 60}},
+    {"index, NAND",
+     {.geometry = ESK_NAND(60, 8, 512)},
+     {.blocks = 24,
+      .keys = 300,
+      .value_max = 150,
+      .key_max = 20,
+      .pending = 60}},
+    {"index, card",
+     {.geometry = ESK_CARD(60, 8, 512)},
+     {.blocks = 20,
+      .keys = 300,
+      .value_max = 100,
+      .key_max = 20,
+      .pending = 100}},
 };
 
 enum { RUNS = sizeof runs / sizeof runs[0] };
@@ -113,7 +134,10 @@ static int call_make(enum call call) {
     struct esk_kv_report report;
     switch (call) {
     case OPEN: {
-        const struct esk_kv_config config = {.keys = model.table.keys};
+        const struct esk_kv_config config = {.keys = model.table.pending != 0
+                                                         ? model.table.pending
+                                                         : model.table.keys,
+                                             .part = &esk_kv_part_index};
         static const struct esk_kv_bare bare = {.id = 0x6B76};
         if (model.table.bare) {
             return esk_kv_open_bare(&model.kv, &model.volume, &front, 0, &bare,

@@ -183,6 +183,51 @@ ESK_TEST(an_open_with_less_room_makes_steps) {
     esk_model_kv_free(&model);
 }
 
+static int damaged_open(void) {
+    const struct esk_kv_config config = {.keys = model.table.pending,
+                                         .part = &esk_kv_part_index};
+    ESK_CHECK_INT(esk_volume_mount(&model.volume, model.device, 0, model.arena,
+                                   sizeof model.arena),
+                  ESK_OK);
+    return esk_kv_open(&model.kv, &model.volume, "kv", &config);
+}
+
+/// A page of the log is damaged: each value is what it was, or its loss is told
+/// by a get, or by the open or a check.
+ESK_TEST(no_damaged_page_of_a_log_with_an_index_is_silent) {
+    const struct esk_model_kv_run *runs[] = {&nor, &nand};
+    for (unsigned run = 0; run < 2; run++) {
+        model_start(runs[run], 21 + run, 14000);
+        uint32_t tail = model.kv->log.tail;
+        uint32_t head = model.kv->log.head;
+        uint32_t told = 0;
+        ESK_CHECK(tail > 0);
+        for (uint32_t position = tail; position <= head; position++) {
+            ESK_CONTEXT("%s, page %lu of %lu to %lu", runs[run]->name,
+                        (unsigned long)position, (unsigned long)tail,
+                        (unsigned long)head);
+            esk_page_id page = esk_ring_page(&model.kv->log, position);
+            ESK_CHECK_INT(esk_sim_flip(model.sim, page, 400), ESK_OK);
+            ESK_CHECK_INT(damaged_open(), ESK_OK);
+            unsigned wrong = 0;
+            unsigned corrupt = 0;
+            esk_model_kv_compare(&model, &wrong, &corrupt);
+            struct esk_kv_report report;
+            struct esk_kv_stats stats;
+            int checked = esk_kv_check(model.kv, &report);
+            esk_kv_stats(model.kv, &stats);
+            bool is_told = checked != ESK_OK || stats.pages_lost > 0 ||
+                           stats.newest_unread > 0 || stats.records_lost > 0;
+            ESK_CHECK(wrong == 0 || is_told);
+            ESK_CHECK(corrupt == 0 || checked != ESK_OK);
+            told += is_told ? 1 : 0;
+            ESK_CHECK_INT(esk_sim_flip(model.sim, page, 400), ESK_OK);
+        }
+        ESK_CHECK(told > 20);
+        esk_model_kv_free(&model);
+    }
+}
+
 static int put(uint32_t key, uint8_t byte, uint32_t bytes) {
     uint8_t value[64];
     memset(value, byte, sizeof value);

@@ -212,8 +212,7 @@ ESK_TEST(kv_gets_no_value_of_another_type_and_keeps_the_default) {
 }
 
 ESK_TEST(kv_walk_from_anywhere_ends) {
-    static const uint32_t cursors[] = {KEYS_MAX + KEYS_MAX / 8 + 1,
-                                       UINT32_MAX - 1, UINT32_MAX};
+    static const uint32_t cursors[] = {1u << 24, UINT32_MAX - 1, UINT32_MAX};
     uint8_t key[ESK_KV_KEY_BYTES_MAX];
     uint8_t key_bytes = 0;
     start();

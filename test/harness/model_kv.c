@@ -72,11 +72,11 @@ int esk_model_kv_make(struct esk_model_kv *model,
                                        .checksum = table->checksum,
                                        .tables_max = 1,
                                        .overwrite = true};
-    const struct esk_kv_spec spec = {
-        .name = "kv",
-        .blocks = table->blocks,
-        .live_percent = table->live_percent,
-        .index_keys = table->pending != 0 ? table->keys : 0};
+    const struct esk_kv_spec spec = {.name = "kv",
+                                     .blocks = table->blocks,
+                                     .live_percent = table->live_percent,
+                                     .index_keys =
+                                         table->pending != 0 ? table->keys : 0};
     esk_sim_destroy(model->sim);
     memset(model, 0, sizeof *model);
     model->table = *table;
@@ -214,6 +214,16 @@ bool esk_model_kv_verify(struct esk_model_kv *model) {
         return false;
     }
     return true;
+}
+
+void esk_model_kv_compare(struct esk_model_kv *model, unsigned *wrong,
+                          unsigned *corrupt) {
+    for (uint16_t key = 0; key < model->table.keys; key++) {
+        int status = ESK_OK;
+        bool is_right = value_is(model, key, model->synced[key], &status);
+        *corrupt += status == ESK_E_CORRUPT ? 1 : 0;
+        *wrong += !is_right && status != ESK_E_CORRUPT ? 1 : 0;
+    }
 }
 
 bool esk_model_kv_recover(struct esk_model_kv *model) {

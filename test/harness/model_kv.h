@@ -24,10 +24,10 @@ struct esk_model_kv_table {
     uint8_t key_max;    ///< bytes of a key; at least 3
     uint8_t checksum;
     uint8_t live_percent;
-    uint8_t sync_one_in; ///< changes; 0: 4
+    uint8_t sync_one_in;   ///< changes; 0: 4
     uint16_t pending;      ///< with an index: most keys in RAM; 0: no index
     uint16_t replay_pages; ///< as in struct esk_kv_config
-    bool bare;           ///< a store of the whole device
+    bool bare;             ///< a store of the whole device
 };
 
 /// A medium with a table.
@@ -77,6 +77,11 @@ int esk_model_kv_sync(struct esk_model_kv *model);
 
 /// Whether every key has its expected value; else `why` says which.
 bool esk_model_kv_verify(struct esk_model_kv *model);
+
+/// Counts the keys whose get returns something else than was synced, and those
+/// of which it says that they are damaged.
+void esk_model_kv_compare(struct esk_model_kv *model, unsigned *wrong,
+                          unsigned *corrupt);
 
 /// Power on, mount, open, which must tell of no loss. Then the table must have
 /// what was synced and a prefix of the later changes, which become the expected

@@ -219,6 +219,9 @@ int esk_kv_next(struct esk_kv *kv, uint32_t *cursor, void *key,
     ESK_TRY(esk_table_live(kv));
     do {
         uint32_t hash = *cursor;
+        if (kv->hash_bytes < 4 && hash >> 8u * kv->hash_bytes != 0) {
+            return ESK_END;
+        }
         int status = record_next(kv, &hash, &address);
         if (status == ESK_END || status == ESK_E_IO) {
             return status;

@@ -54,14 +54,10 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
     uint32_t *blocks = &info.blocks[ESK_REGION_DATA];
     uint32_t *index = &info.blocks[ESK_REGION_INDEX];
     uint32_t most = esk_kv_blocks_max(geometry);
-    if (spec->blocks > most) {
-        fault->kind = ESK_FAULT_REGION;
-        fault->wanted = most;
-        return ESK_E_SCHEMA;
-    }
+    bool is_long = spec->blocks > most;
     struct esk_kv_options options;
     uint32_t leaves = 0;
-    if (spec->index_keys != 0 &&
+    if (spec->index_keys != 0 && !is_long &&
         !esk_kv_index_plan(geometry, spec->blocks, spec->index_keys, &leaves,
                            index)) {
         fault->kind = ESK_FAULT_OPTION;
@@ -71,6 +67,11 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
     fault->wanted = all != 0 ? all : (uint32_t)ESK_KV_BLOCKS_MIN;
     ESK_TRY(esk_catalog_place(volume, &all, &info.block[ESK_REGION_DATA], fault,
                               page));
+    if (is_long) {
+        fault->kind = ESK_FAULT_REGION;
+        fault->wanted = most;
+        return ESK_E_SCHEMA;
+    }
     *blocks = all - *index;
     *blocks = *blocks < most ? *blocks : most;
     info.block[ESK_REGION_INDEX] =
