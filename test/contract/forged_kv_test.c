@@ -12,7 +12,13 @@
 #include "test/harness/forge.h"
 #include "volume/volume_format.h"
 
-enum { KEYS = 30, KEYS_MAX = 40, VALUE_MAX = 400, STEPS_MAX = 4000 };
+enum {
+    KEYS = 30,
+    KEYS_MAX = 40,
+    INDEX_KEYS = 1000,
+    VALUE_MAX = 400,
+    STEPS_MAX = 4000
+};
 
 static const uint8_t values[] = {0, 1, 0x7F, 0x80, 0xFF};
 enum { VALUES = sizeof values };
@@ -117,7 +123,8 @@ static void kv_change(uint32_t changes) {
 
 /* The descriptor. */
 
-static const struct esk_kv_config config = {.keys = KEYS_MAX};
+static const struct esk_kv_config config = {.keys = KEYS_MAX,
+                                            .part = &esk_kv_part_index};
 static uint64_t other_arena[512];
 
 /// Opens table `name` in an arena of its own.
@@ -136,12 +143,14 @@ static void other_verify(void) {
     esk_kv_close(kv);
 }
 
-static void volume_make(void) {
+static void volume_make(uint32_t index_keys) {
     static const struct esk_volume_config three = {.tables_max = 4};
     static const char *const names[] = {"other", "it"};
     fixture_start(&fixture, &fixture_nor, &three);
     for (size_t i = 0; i < 2; i++) {
-        const struct esk_kv_spec spec = {.name = names[i], .blocks = 8};
+        const struct esk_kv_spec spec = {.name = names[i],
+                                         .blocks = 8,
+                                         .index_keys = i == 0 ? 0 : index_keys};
         ESK_CHECK_INT(esk_kv_create(&fixture.volume, &spec, NULL), ESK_OK);
         ESK_CHECK_INT(table_open(names[i], other_arena, sizeof other_arena),
                       ESK_OK);
@@ -152,15 +161,17 @@ static void volume_make(void) {
 
 /// Opens the forged table in exactly the arena that it takes, and uses it.
 static void table_use(void) {
-    uint32_t bytes = ESK_KV_ARENA_BYTES(256, KEYS_MAX, UINT32_MAX) +
-                     (uint32_t)ESK_ARENA_ROUND(sizeof(struct esk_table_info));
+    uint32_t bytes =
+        ESK_KV_INDEX_ARENA_BYTES(256, KEYS_MAX, UINT32_MAX, INDEX_KEYS) +
+        (uint32_t)ESK_ARENA_ROUND(sizeof(struct esk_table_info));
     struct esk_table_info info;
     bool is_there = esk_volume_find(&fixture.volume, "it", &info) == ESK_OK;
     void *arena = malloc(bytes);
     int status = table_open("it", arena, bytes);
     ESK_CHECK(status == ESK_OK || status == ESK_E_CORRUPT ||
               status == ESK_E_UNSUPPORTED || status == ESK_E_READ_ONLY ||
-              status == ESK_E_LIMIT || (status == ESK_NOT_FOUND && !is_there));
+              status == ESK_E_LIMIT || status == ESK_E_NO_MEMORY ||
+              (status == ESK_NOT_FOUND && !is_there));
     ESK_CHECK((kv != NULL) == (status == ESK_OK));
     if (status == ESK_OK) {
         kv_read();
@@ -180,12 +191,15 @@ static void field_forge(const struct esk_table_info *info, uint16_t at,
                  (uint16_t)(ESK_ENVELOPE_BYTES + at), bytes, width);
 }
 
-ESK_TEST(forged_descriptor_of_a_kv_table_is_refused_or_served) {
+static void descriptor_forge(uint32_t index_keys) {
     static const uint8_t widths[] = {1, 2, 4};
     struct esk_sim *whole = NULL;
     struct esk_table_info info;
-    enum { BYTES = ESK_DESCRIPTOR_NAME + 2 + 4 + ESK_CATALOG_REGION };
-    volume_make();
+    enum {
+        BYTES = ESK_DESCRIPTOR_NAME + 2 + 4 + 2 * ESK_CATALOG_REGION +
+                ESK_OPTION_KV_INDEX_BYTES - ESK_OPTION_KV_BYTES,
+    };
+    volume_make(index_keys);
     ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
     ESK_CHECK_INT(esk_volume_find(&fixture.volume, "it", &info), ESK_OK);
     for (uint32_t n = 0; n < BYTES * 3 * VALUES; n++) {
@@ -202,6 +216,14 @@ ESK_TEST(forged_descriptor_of_a_kv_table_is_refused_or_served) {
     }
     esk_sim_destroy(whole);
     fixture_end(&fixture);
+}
+
+ESK_TEST(forged_descriptor_of_a_kv_table_is_refused_or_served) {
+    descriptor_forge(0);
+}
+
+ESK_TEST(forged_descriptor_of_a_kv_index_is_refused_or_served) {
+    descriptor_forge(INDEX_KEYS);
 }
 
 /* Bare stores. */

@@ -106,7 +106,7 @@ enum esk_kv_due {
 /// What an index does for its table: a program without one does not link it.
 /// Declared in esker/kv.h.
 struct esk_kv_part {
-    /// Bytes of a table's index in RAM.
+    /// Bytes of a table's index in RAM; 0: there is no such index.
     uint32_t (*bytes)(const struct esk_geometry *geometry,
                       const struct esk_kv_entry *entry);
     /// Makes and mounts it; walk: out, where the replay begins, and the tail.
@@ -128,8 +128,9 @@ struct esk_kv_part {
     /// Counts the pages that the root and its nodes name and that cannot be
     /// read. Returns ESK_OK; ESK_E_IO.
     int (*check)(struct esk_kv *kv, uint32_t *lost);
-    /// Whether copies that begin at `position` may be taken back.
-    bool (*forgets)(const struct esk_kv *kv, uint32_t position);
+    /// Makes all leaves anew, so that none has to do with what the log has from
+    /// `position` on: it is taken back. As esk_kv_put. Costs a round.
+    int (*forget)(struct esk_kv *kv, uint32_t position);
 };
 
 /// The head of an index, index/kv_index.h.

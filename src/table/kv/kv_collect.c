@@ -172,38 +172,56 @@ struct originals {
     uint32_t copies; ///< where the copies begin
 };
 
+/// Whether a record among the copies forbids to erase them: it is the newest of
+/// its hash yet, or a delete that only the log has.
+/// Returns ESK_OK: it does not; ESK_FULL; ESK_E_IO.
+static int copy_judge(struct esk_kv *kv, const struct esk_kv_record *record,
+                      uint32_t address) {
+    if (record->type == ESK_KV_DELETED && kv->index == NULL) {
+        return ESK_FULL;
+    }
+    int status = esk_kv_is_newest(kv, record->hash, address);
+    return status == ESK_OK ? ESK_FULL : (status == ESK_E_IO ? status : ESK_OK);
+}
+
 /// Makes a record of the tail's block the newest of its key again, if that one
-/// is a copy of it. Returns ESK_OK; ESK_FULL: a delete stands among the copies;
-/// ESK_E_IO.
+/// is a copy of it. Returns ESK_OK; ESK_FULL: not all is a copy; ESK_E_IO.
 static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
                          const struct esk_kv_record *record, uint32_t address) {
     const struct originals *originals = (const struct originals *)walk;
     uint32_t position = esk_kv_position(kv, address);
     struct esk_kv_place original;
     struct esk_kv_place copy;
+    uint32_t newest = 0;
     uint32_t slot = 0;
     if (position >= originals->copies) {
-        return record->type == ESK_KV_DELETED ? ESK_FULL : ESK_OK;
+        return copy_judge(kv, record, address);
     }
-    if (position >= originals->end ||
-        !esk_kv_slot_find(kv, record->hash, &slot)) {
+    if (position >= originals->end) {
         return ESK_OK;
     }
-    uint32_t newest = esk_kv_slot_address(kv, slot);
-    if (esk_kv_position(kv, newest) < originals->copies) {
+    int status = esk_kv_newest(kv, record->hash, &newest);
+    if (status == ESK_OK && esk_kv_position(kv, newest) < originals->copies) {
         return ESK_OK;
     }
-    int status = esk_kv_place(kv, address, &original);
+    if (status == ESK_OK) {
+        status = esk_kv_place(kv, address, &original);
+    }
     if (status == ESK_OK) {
         status = esk_kv_place(kv, newest, &copy);
     }
     if (status == ESK_OK) {
         status = bytes_compare(kv, original, copy, record->bytes);
     }
-    if (status == ESK_OK) {
-        esk_kv_slot_set(kv, slot, record->hash, address);
+    if (status != ESK_OK) {
+        return status == ESK_E_IO ? status : ESK_OK;
     }
-    return status == ESK_E_IO ? status : ESK_OK;
+    if (!esk_kv_slot_find(kv, record->hash, &slot) &&
+        kv->pending + 2 > kv->slot_count) {
+        return ESK_FULL;
+    }
+    esk_kv_slot_set(kv, slot, record->hash, address);
+    return ESK_OK;
 }
 
 /// Finds where the stream begins in the first page from `position` on that can
@@ -238,10 +256,8 @@ static int copies_erase(struct esk_kv *kv) {
     originals.walk.record = original_take;
     originals.copies = ring->head - block;
     originals.end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
-    bool is_known =
-        kv->used == 0 && esk_ring_rest(ring, ring->head) == 0 &&
-        ring->head >= block && originals.copies >= originals.end &&
-        (kv->index == NULL || esk_kv_part(kv)->forgets(kv, originals.copies));
+    bool is_known = kv->used == 0 && esk_ring_rest(ring, ring->head) == 0 &&
+                    ring->head >= block && originals.copies >= originals.end;
     if (is_known) {
         /* Nothing of the tail's block is erased yet. */
         ring->tail = originals.end - block;
@@ -257,6 +273,9 @@ static int copies_erase(struct esk_kv *kv) {
         return ESK_FULL;
     }
     uint16_t stream = kv->stream;
+    if (kv->index != NULL) {
+        ESK_TRY(esk_kv_part(kv)->forget(kv, originals.copies));
+    }
     ESK_TRY(stream_find(kv, originals.copies, &stream));
     esk_kv_page_forget(kv);
     kv->frame_at = ESK_KV_NOWHERE;

@@ -81,7 +81,11 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
         esk_arena_take(memory, slots * (uint32_t)(hash + address) + head);
     struct esk_kv_index *index = NULL;
     if (part != NULL) {
-        index = esk_arena_take(memory, part->bytes(geometry, entry));
+        uint32_t bytes = part->bytes(geometry, entry);
+        if (bytes == 0) {
+            return ESK_E_CORRUPT;
+        }
+        index = esk_arena_take(memory, bytes);
     }
     if (!esk_arena_fits(memory)) {
         return ESK_E_NO_MEMORY;

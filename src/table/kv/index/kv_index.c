@@ -23,9 +23,10 @@ static bool entry_lay(const struct esk_geometry *geometry,
 static uint32_t index_bytes(const struct esk_geometry *geometry,
                             const struct esk_kv_entry *entry) {
     struct esk_kv_index_layout layout;
-    (void)entry_lay(geometry, entry, &layout);
-    return (uint32_t)sizeof(struct esk_kv_index_open) + geometry->page_bytes +
-           layout.inners * layout.ref_bytes;
+    return entry_lay(geometry, entry, &layout)
+               ? (uint32_t)sizeof(struct esk_kv_index_open) +
+                     geometry->page_bytes + layout.inners * layout.ref_bytes
+               : 0;
 }
 
 /// The position of a page that the root or a node names.
@@ -326,9 +327,7 @@ static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
     struct esk_ring_config config;
     memset(index, 0, sizeof *index);
     index->head = head;
-    if (!entry_lay(geometry, entry, &index->layout)) {
-        return ESK_E_CORRUPT;
-    }
+    (void)entry_lay(geometry, entry, &index->layout);
     index->node = (uint8_t *)(index + 1);
     index->refs = index->node + geometry->page_bytes;
     memset(index->refs, 0xFF, index->layout.inners * index->layout.ref_bytes);
@@ -375,12 +374,6 @@ static int index_check(struct esk_kv *kv, uint32_t *lost) {
     return ESK_OK;
 }
 
-/// Copies that leaves name cannot be taken back.
-static bool index_forgets(const struct esk_kv *kv, uint32_t position) {
-    const struct esk_kv_index_open *index = esk_kv_index(kv);
-    return !esk_kv_mark_before(esk_kv_mark_at(kv, position, 0), index->settled);
-}
-
 const struct esk_kv_part esk_kv_part_index = {
     .bytes = index_bytes,
     .mount = index_mount,
@@ -390,5 +383,5 @@ const struct esk_kv_part esk_kv_part_index = {
     .next = index_next,
     .room = esk_kv_index_room,
     .check = index_check,
-    .forgets = index_forgets,
+    .forget = esk_kv_index_forget,
 };

@@ -25,6 +25,9 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
     uint16_t room = (uint16_t)(geometry->page_bytes - ESK_ENVELOPE_BYTES);
     uint32_t pages = blocks * geometry->block_pages;
     uint32_t log_pages = log_blocks * geometry->block_pages;
+    if (leaves > ESK_KV_LEAVES_MAX) {
+        return false;
+    }
     layout->leaves = leaves;
     layout->address_bytes =
         esk_kv_number_bytes(log_pages * geometry->page_bytes);

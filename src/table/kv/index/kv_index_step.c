@@ -355,6 +355,10 @@ static int step_settle(struct esk_kv *kv, struct step *step) {
     return ESK_OK;
 }
 
+static uint32_t mark_min(uint32_t a, uint32_t b) {
+    return esk_kv_mark_before(a, b) ? a : b;
+}
+
 static int leaves_write(struct esk_kv *kv) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
     const struct esk_kv_index_layout *layout = &index->layout;
@@ -408,6 +412,36 @@ static int step_make(struct esk_kv *kv) {
     index->is_begun = status == ESK_OK;
     /* A round's pages always fit in blocks that are good. */
     return status == ESK_FULL ? ESK_E_WORN : status;
+}
+
+int esk_kv_index_forget(struct esk_kv *kv, uint32_t position) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t mark = esk_kv_mark_at(kv, position, 0);
+    uint32_t settled = index->settled;
+    uint32_t leaf = 0;
+    if (!esk_kv_mark_before(mark, settled)) {
+        return ESK_OK;
+    }
+    for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
+        index->from[i] = mark_min(index->from[i], mark);
+    }
+    index->entered = mark_min(index->entered, mark);
+    kv->index->replayed = mark;
+    kv->index->is_replaying = true;
+    int status = ESK_OK;
+    while (status == ESK_OK && leaf < index->layout.leaves) {
+        uint32_t left = index->layout.leaves - index->hand;
+        leaf += left < ESK_KV_STEP_LEAVES ? left : ESK_KV_STEP_LEAVES;
+        if (leaf >= index->layout.leaves) {
+            /* The last root says that no leaf names what comes behind. Copies
+               change no counts. */
+            index->settled = mark;
+        }
+        status = step_make(kv);
+    }
+    kv->index->is_replaying = false;
+    index->settled = status == ESK_OK ? mark : settled;
+    return status;
 }
 
 /// Whether the round is behind what keeps an open within its pages.
