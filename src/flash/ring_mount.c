@@ -37,9 +37,10 @@ enum {
 
 /// How many of the first pages of a block are read, besides the last.
 enum look {
-    /// Enough for a block that is full, or erased. Of one that begins with other
-    /// bytes a mount reads the pages that an append reads before it erases the
-    /// block: else it may miss a page for which every append is refused.
+    /// Enough for a block that is full, or erased. Of one that begins with
+    /// other bytes a mount reads the pages that an append reads before it
+    /// erases the block: a page that only the append finds would stop it for
+    /// good.
     LOOK_ENDS = 1,
     LOOK_FEW = ESK_RING_PROBES - 2, ///< some that follow may be damaged, too
     /// The first one twice; all of the block if the first is not valid and the
@@ -121,8 +122,8 @@ static uint32_t block_position(struct search *search, uint32_t at,
     for (uint16_t index = 0; index <= last; index++) {
         uint32_t found = 0;
         bool alone = false;
-        bool is_odd = search->odd && trust == VALID;
-        if (index == (is_odd ? LOOK_WHOLE : look) && !torn) {
+        if (index == (search->odd && trust == VALID ? LOOK_WHOLE : look) &&
+            !torn) {
             index = last;
             alone = best == POSITION_NONE && last > look;
         }
@@ -359,7 +360,6 @@ static void head_find(struct search *search, uint32_t start) {
     ring->head = block_end(search, start);
     head_settle(search, start + block_pages(search));
     ring->ready = esk_ring_block_from(ring, ring->head);
-    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
 /// Finds the head from the origin; without one, in the block at head, if that
@@ -459,7 +459,6 @@ static ESK_APART void ring_empty(struct esk_ring *ring, uint32_t position) {
     ring->head = esk_ring_block_from(ring, position);
     ring->tail = ring->head;
     ring->ready = ring->head;
-    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
 }
 
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
@@ -479,6 +478,7 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     } else if (found) {
         ring->tail = tail_find(&search, hint);
     }
+    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
     return search.failed ? ESK_E_IO : ESK_OK;
 }
 
@@ -517,5 +517,6 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
         ring_empty(ring, position);
     }
     ring->tail = tail_find(&search, tail);
+    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
     return search.failed ? ESK_E_IO : ESK_OK;
 }
