@@ -49,7 +49,10 @@ static uint32_t kv_value_make(uint32_t k, uint32_t v, uint8_t *value) {
 static uint16_t value_check(uint32_t k, const uint8_t *value, uint32_t bytes,
                             const char *by) {
     uint8_t wanted[VALUE_BYTES_MAX + 1];
-    uint16_t version = bytes < 2 ? 0 : (uint16_t)(value[0] | value[1] << 8);
+    uint16_t version = 0;
+    if (bytes >= 2) {
+        version = (uint16_t)(value[0] | value[1] << 8);
+    }
     if (version == 0 || version > versions.table->log[k].version ||
         version_deletes(k, version) ||
         bytes != kv_value_make(k, version, wanted) ||

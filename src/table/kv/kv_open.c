@@ -254,8 +254,8 @@ static int record_pass(struct esk_kv *kv, struct esk_kv_walk *walk,
 }
 
 /// Drops what is before the last tail mark, and counts the pages that are lost.
-/// Where the mark passed a block whose erase was cut, pages seem to be lost that
-/// do not count any more: the walk is repeated without them.
+/// Where the mark passed a block whose erase was cut, pages seem to be lost
+/// that do not count any more: the walk is repeated without them.
 static int tail_drop(struct esk_kv *kv, const struct esk_kv_walk *walk) {
     struct esk_kv_walk again;
     uint32_t lost = walk->pages_lost + esk_kv_walk_lost_first(kv, walk);
