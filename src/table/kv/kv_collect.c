@@ -229,17 +229,15 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
 static int stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
     struct esk_kv_place place;
     int status = ESK_E_CORRUPT;
-    while (position < kv->log.head && status != ESK_OK && status != ESK_END) {
+    while (position < kv->log.head &&
+           (status == ESK_E_CORRUPT || status == ESK_NOT_FOUND)) {
         status = esk_kv_first(kv, position, &place);
-        if (status == ESK_E_IO) {
-            return status;
-        }
         position = esk_ring_skip(&kv->log, position);
     }
     if (status == ESK_OK || status == ESK_END) {
         *stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
     }
-    return ESK_OK;
+    return status == ESK_E_IO ? status : ESK_OK;
 }
 
 /// Takes back what was moved when there is no room to go on: power cuts in the
