@@ -147,7 +147,60 @@ ESK_TEST(a_leaf_has_as_many_pages_as_it_needs) {
     struct esk_kv_stats stats;
     esk_kv_stats(model.kv, &stats);
     ESK_CHECK_INT(stats.keys, WANTED);
+    /* Its newest page is damaged: all of them are made again. */
+    uint32_t ref = 0;
+    ESK_CHECK_INT(esk_kv_leaf_ref(model.kv, 2, &ref), ESK_OK);
+    ESK_CHECK_INT(
+        esk_sim_flip(model.sim, index_of()->ring.region.first_page + ref, 700),
+        ESK_OK);
+    ESK_CHECK_INT(index_lost(), 1);
+    for (uint32_t i = 0; i < 2 * WANTED; i++) {
+        ESK_CHECK_INT(esk_kv_put(model.kv, &keys[i % 5], sizeof keys[0], &i,
+                                 sizeof i, ESK_KV_BYTES),
+                      ESK_OK);
+        ESK_CHECK_INT(esk_kv_put(model.kv, &i, sizeof i, "", 0, ESK_KV_BYTES),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(index_lost(), 0);
+    for (uint32_t i = 5; i < WANTED; i++) {
+        uint32_t value = 0;
+        ESK_CHECK_INT(esk_kv_get(model.kv, &keys[i], sizeof keys[i], &value,
+                                 sizeof value, NULL, NULL),
+                      ESK_OK);
+        ESK_CHECK(value == 5 || keys[i] < 2 * WANTED);
+    }
     esk_model_kv_free(&model);
+}
+
+/// Pages that no step wrote are passed over.
+ESK_TEST(a_root_of_no_table_is_passed_over) {
+    model_start(&nor, 8, 2500);
+    struct esk_kv_index_open *index = index_of();
+    uint32_t aux = (uint32_t)ESK_KV_LEVEL_ROOT << ESK_KV_LEVEL_SHIFT;
+    memset(index->node, 0xEE, 256);
+    ESK_CHECK_INT(esk_ring_append(&index->ring, index->node, 200, aux, NULL),
+                  ESK_OK);
+    ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+    steps_make(1000);
+    ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+    esk_model_kv_free(&model);
+}
+
+ESK_TEST(an_index_is_planned_for_any_number_of_keys) {
+    static const struct esk_geometry geometry = ESK_NOR(2000, 16, 256);
+    bool has_least = false;
+    for (uint32_t keys = 1; keys < 40000; keys++) {
+        struct esk_kv_index_layout layout;
+        uint32_t leaves = 0;
+        uint32_t blocks = 0;
+        ESK_CONTEXT("%lu keys", (unsigned long)keys);
+        ESK_CHECK(esk_kv_index_plan(&geometry, 200, keys, &leaves, &blocks));
+        ESK_CHECK(esk_kv_index_lay(&geometry, leaves, blocks, 200, &layout));
+        ESK_CHECK(leaves * layout.leaf_entries >= keys);
+        ESK_CHECK(blocks * 16 >= leaves + leaves / 4);
+        has_least = has_least || leaves == 256;
+    }
+    ESK_CHECK(has_least);
 }
 
 /// Fewer keys in RAM than before: the open makes the steps that it takes, if it

@@ -99,7 +99,13 @@ int esk_kv_leaf_read(struct esk_kv *kv, uint32_t leaf, uint32_t ref,
     out->settled = esk_load_u32(payload + ESK_KV_LEAF_SETTLED);
     out->more = esk_load_u32(payload + ESK_KV_LEAF_MORE);
     out->count = esk_load_u16(payload + ESK_KV_LEAF_COUNT);
-    return out->count <= index->layout.leaf_entries ? ESK_OK : ESK_E_CORRUPT;
+    /* A page with more entries was written before this one. */
+    bool is_last = out->more == ESK_KV_REF_NONE;
+    return out->count <= index->layout.leaf_entries &&
+                   (is_last || esk_kv_ref_position(index, out->more) <
+                                   esk_kv_ref_position(index, ref))
+               ? ESK_OK
+               : ESK_E_CORRUPT;
 }
 
 uint32_t esk_kv_leaf_entry(const struct esk_kv *kv,
@@ -136,8 +142,6 @@ struct search {
 /// Searches all pages of a leaf. Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
 static int pages_search(struct esk_kv *kv, uint32_t number,
                         struct search *search) {
-    const struct esk_kv_index_open *index = esk_kv_index(kv);
-    uint32_t pages = esk_ring_pages(&index->ring);
     uint32_t ref = 0;
     int status = esk_kv_leaf_ref(kv, number, &ref);
     if (status != ESK_OK) {
@@ -156,9 +160,6 @@ static int pages_search(struct esk_kv *kv, uint32_t number,
             }
         }
         ref = leaf.more;
-        if (pages-- == 0) {
-            return ESK_E_CORRUPT;
-        }
     }
     return ESK_OK;
 }
@@ -229,9 +230,6 @@ static int index_prune(struct esk_kv *kv) {
             int status = esk_kv_leaf_ref(kv, is, &ref);
             if (status == ESK_OK) {
                 status = esk_kv_leaf_read(kv, is, ref, &leaf);
-            }
-            if (status == ESK_E_IO) {
-                return status;
             }
             number = is;
             is_read = status == ESK_OK;
@@ -365,9 +363,7 @@ static int index_check(struct esk_kv *kv, uint32_t *lost) {
         if (has_node) {
             status = pages_search(kv, leaf, &search);
         }
-        if (status == ESK_E_IO) {
-            return status;
-        }
+        ESK_TRY(status == ESK_E_IO ? status : ESK_OK);
         *lost += status == ESK_E_CORRUPT ? 1 : 0;
         leaf = has_node ? leaf + 1 : (inner + 1) * index->layout.inner_leaves;
     }
