@@ -192,7 +192,7 @@ int esk_kv_sync(struct esk_kv *kv) {
 
 /// Finds the record with the smallest hash from *hash on.
 /// Returns ESK_OK; ESK_END; as esk_kv_newest.
-static int record_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
+static int newest_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
     uint32_t slot = 0;
     uint32_t index_hash = *hash;
     int status = ESK_END;
@@ -210,34 +210,42 @@ static int record_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
     return status;
 }
 
+int esk_kv_record_next(struct esk_kv *kv, uint32_t *hash,
+                       struct esk_kv_record *record, uint8_t *key) {
+    struct esk_kv_place place;
+    uint32_t found = *hash;
+    uint32_t address = 0;
+    if (kv->hash_bytes < 4 && found >> 8u * kv->hash_bytes != 0) {
+        return ESK_END;
+    }
+    int status = newest_next(kv, &found, &address);
+    if (status == ESK_END || status == ESK_E_IO) {
+        return status;
+    }
+    *hash = found + 1;
+    if (status == ESK_OK) {
+        status = esk_kv_place(kv, address, &place);
+    }
+    if (status == ESK_OK) {
+        status = esk_kv_record_copy(kv, &place, record, false, key);
+    }
+    if (status != ESK_OK) {
+        return status == ESK_END ? ESK_E_CORRUPT : status;
+    }
+    return record->type == ESK_KV_DELETED ? ESK_NOT_FOUND : ESK_OK;
+}
+
 int esk_kv_next(struct esk_kv *kv, uint32_t *cursor, void *key,
                 uint8_t *key_bytes) {
-    struct esk_kv_place place;
     struct esk_kv_record record;
-    uint32_t address = 0;
+    int status = ESK_NOT_FOUND;
     ESK_ASSERT(cursor != NULL && key != NULL && key_bytes != NULL);
     ESK_TRY(esk_table_live(kv));
-    do {
-        uint32_t hash = *cursor;
-        if (kv->hash_bytes < 4 && hash >> 8u * kv->hash_bytes != 0) {
-            return ESK_END;
-        }
-        int status = record_next(kv, &hash, &address);
-        if (status == ESK_END || status == ESK_E_IO) {
-            return status;
-        }
-        *cursor = hash + 1;
-        if (status == ESK_OK) {
-            status = esk_kv_place(kv, address, &place);
-        }
-        if (status == ESK_OK) {
-            status = esk_kv_record_read(kv, &place, &record, false);
-        }
-        if (status != ESK_OK) {
-            return status == ESK_END ? ESK_E_CORRUPT : status;
-        }
-    } while (record.type == ESK_KV_DELETED);
+    while (status == ESK_NOT_FOUND) {
+        status = esk_kv_record_next(kv, cursor, &record, NULL);
+    }
+    ESK_TRY(status);
     *key_bytes = record.key_bytes;
-    int status = esk_kv_take(kv, &record.key, key, record.key_bytes);
+    status = esk_kv_take(kv, &record.key, key, record.key_bytes);
     return status == ESK_END ? ESK_E_CORRUPT : status;
 }

@@ -155,6 +155,16 @@ static inline uint16_t esk_kv_page_room(const struct esk_kv *kv) {
                       ESK_ENVELOPE_BYTES);
 }
 
+/* kv.c */
+
+/// Reads the head of the newest record with the smallest hash from *hash on,
+/// and copies its key.
+/// hash     out: where to go on, also where a record cannot be read.
+/// key      NULL, or as for esk_kv_record_copy.
+/// Returns  ESK_OK; ESK_NOT_FOUND: it is a delete; ESK_END; as esk_kv_newest.
+int esk_kv_record_next(struct esk_kv *kv, uint32_t *hash,
+                       struct esk_kv_record *record, uint8_t *key);
+
 /* kv_hash.c */
 
 /// The hash of no bytes, and of one byte more.
@@ -279,9 +289,15 @@ int esk_kv_take(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *out,
                 uint32_t count);
 /// Reads a record's head and key, and leaves `place` behind its value if
 /// `whole`, else at the value.
+/// key      NULL, or ESK_KV_KEY_BYTES_MAX bytes where the key is copied.
 /// Returns  also ESK_E_CORRUPT for a record that no table has.
-int esk_kv_record_read(struct esk_kv *kv, struct esk_kv_place *place,
-                       struct esk_kv_record *record, bool whole);
+int esk_kv_record_copy(struct esk_kv *kv, struct esk_kv_place *place,
+                       struct esk_kv_record *record, bool whole, uint8_t *key);
+static inline int esk_kv_record_read(struct esk_kv *kv,
+                                     struct esk_kv_place *place,
+                                     struct esk_kv_record *record, bool whole) {
+    return esk_kv_record_copy(kv, place, record, whole, NULL);
+}
 /// The place of the first record that begins in the page at `position`.
 /// Returns ESK_OK; ESK_END: none does; ESK_NOT_FOUND, ESK_E_CORRUPT: the page
 /// is not valid; ESK_E_IO.

@@ -155,23 +155,28 @@ int esk_kv_place(struct esk_kv *kv, uint32_t address,
     return ESK_OK;
 }
 
-/// Adds the `count` bytes at `place` to `hash`.
+/// Adds the `count` bytes at `place` to `hash`. copy: NULL, or where they are
+/// copied.
 static int hash_take(struct esk_kv *kv, struct esk_kv_place *place,
-                     uint8_t count, uint32_t *hash) {
+                     uint8_t count, uint32_t *hash, uint8_t *copy) {
     while (count > 0) {
         const uint8_t *bytes = NULL;
         uint16_t part = 0;
         ESK_TRY(esk_kv_bytes_at(kv, place, &bytes, &part));
         part = part < count ? part : count;
         *hash = esk_kv_hash_add(*hash, bytes, part);
+        if (copy != NULL) {
+            memcpy(copy, bytes, part);
+            copy += part;
+        }
         place_move(place, part);
         count = (uint8_t)(count - part);
     }
     return ESK_OK;
 }
 
-int esk_kv_record_read(struct esk_kv *kv, struct esk_kv_place *place,
-                       struct esk_kv_record *record, bool whole) {
+int esk_kv_record_copy(struct esk_kv *kv, struct esk_kv_place *place,
+                       struct esk_kv_record *record, bool whole, uint8_t *key) {
     uint8_t head[ESK_KV_RECORD_HEAD];
     ESK_TRY(esk_kv_take(kv, place, head, sizeof head));
     uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
@@ -189,7 +194,7 @@ int esk_kv_record_read(struct esk_kv *kv, struct esk_kv_place *place,
     }
     record->key = *place;
     uint32_t hash = esk_kv_hash_begin(record->salt);
-    ESK_TRY(hash_take(kv, place, record->key_bytes, &hash));
+    ESK_TRY(hash_take(kv, place, record->key_bytes, &hash, key));
     record->hash = esk_kv_hash_end(kv, hash);
     if (record->value_bytes == ESK_KV_WORD_LONG) {
         uint8_t bytes[4];

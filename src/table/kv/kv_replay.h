@@ -13,6 +13,8 @@ struct esk_kv_walk {
     /// Returns ESK_OK; anything else ends the walk.
     int (*record)(struct esk_kv *kv, struct esk_kv_walk *walk,
                   const struct esk_kv_record *record, uint32_t address);
+    uint8_t *key;     ///< NULL; or ESK_KV_KEY_BYTES_MAX bytes where each
+                      ///< record's key is copied, and no value is read
     uint32_t from;    ///< where the walk begins, at least the log's tail
     uint32_t counted; ///< mark: tail marks behind it set the table's counts,
     bool counts;      ///< if this is set

@@ -29,6 +29,19 @@ static void mark_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     }
 }
 
+/// Moves `place` over a value of `bytes` bytes that ends in the page at
+/// `position`. Returns ESK_OK; ESK_END: it does not; as esk_kv_bytes_at.
+static int value_skip(struct esk_kv *kv, struct esk_kv_place *place,
+                      uint32_t position, uint32_t bytes) {
+    const uint8_t *at = NULL;
+    uint16_t count = 0;
+    if (bytes == 0 || place->position != position) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_kv_bytes_at(kv, place, &at, &count));
+    return bytes < count ? esk_kv_take(kv, place, NULL, bytes) : ESK_END;
+}
+
 /// Reads the records that begin in the page at `position`.
 static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
                         uint32_t position) {
@@ -43,7 +56,8 @@ static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
             break;
         }
         uint32_t address = esk_kv_address(kv, position, place.offset);
-        status = esk_kv_record_read(kv, &place, &record, true);
+        status = esk_kv_record_copy(kv, &place, &record, walk->key == NULL,
+                                    walk->key);
         if (status == ESK_E_CORRUPT || status == ESK_END) {
             walk->records_torn++;
             return ESK_OK;
@@ -51,6 +65,9 @@ static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
         if (status == ESK_OK) {
             walk->records++;
             status = walk->record(kv, walk, &record, address);
+        }
+        if (status == ESK_OK && walk->key != NULL) {
+            status = value_skip(kv, &place, position, record.value_bytes);
         }
     }
     return status == ESK_END || status == ESK_E_CORRUPT ? ESK_OK : status;
