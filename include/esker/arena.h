@@ -173,6 +173,11 @@
     (4u * ((index_keys) / (((page_bytes) - 26u) / 10u) /                       \
                (((page_bytes) - 16u) / 4u - 7u) +                              \
            2u))
+/// The memory of a cursor that selects `keys` keys of at most `key_bytes` bytes
+/// in a pass: not of the arena.
+#define ESK_KV_CURSOR_BYTES(keys, key_bytes)                                   \
+    (((uint32_t)(keys) + 1u) * ((key_bytes) + 3u))
+
 #define ESK_KV_ADDRESS_BYTES(region_bytes)                                     \
     ((region_bytes) < 65535u ? 2u : (region_bytes) < 16777215u ? 3u : 4u)
 

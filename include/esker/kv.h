@@ -24,6 +24,7 @@
 #define ESKER_KV_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "esker/schema.h"
@@ -161,6 +162,12 @@ void esk_kv_close(struct esk_kv *kv);
 int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                void *value, uint32_t room, uint32_t *bytes, uint8_t *type);
 
+/// Whether a key is there: ESK_OK; as esk_kv_get, of which this reads no value.
+static inline int esk_kv_exists(struct esk_kv *kv, const void *key,
+                                uint8_t key_bytes) {
+    return esk_kv_get(kv, key, key_bytes, NULL, 0, NULL, NULL);
+}
+
 /// Sets the value of a key.
 ///
 /// type      enum esk_kv_type.
@@ -198,6 +205,75 @@ int esk_kv_sync(struct esk_kv *kv);
 /// Costs      1 page read.
 int esk_kv_next(struct esk_kv *kv, uint32_t *cursor, void *key,
                 uint8_t *key_bytes);
+
+/// Which keys a cursor returns: those that meet all of this. Keys are ordered
+/// by their bytes, as memcmp orders them; a key's beginning comes before it.
+struct esk_kv_query {
+    const void *from;    ///< included
+    const void *below;   ///< not included
+    const void *prefix;  ///< what keys begin with
+    uint8_t from_bytes;  ///< 0: from the first key
+    uint8_t below_bytes; ///< 0: to the last key
+    uint8_t prefix_bytes;
+    bool backward; ///< the largest key first
+    /// Most keys that a call reads, which then returns ESK_NOT_FOUND: call
+    /// again. 0: as many as it takes.
+    uint32_t step_keys;
+};
+
+/// A cursor. The caller owns it; it needs no close. The fields are EskerDB's.
+struct esk_kv_cursor {
+    /// What it was opened on; NULL: nothing.
+    const struct esk_kv *kv;
+    uint8_t *memory;
+    struct esk_kv_query query;
+    uint32_t hash;    ///< where a pass by keys goes on
+    uint32_t mark;    ///< end of the log when the pass began
+    uint32_t lost;    ///< keys that the pass could not read
+    uint32_t told;    ///< of these, returned as ESK_E_CORRUPT
+    uint16_t bytes;   ///< of the memory
+    uint16_t keys_at; ///< offset of the last one that was stored
+    uint16_t last_at; ///< of the key before all that the pass selects
+    uint16_t count;   ///< keys in the memory
+    uint16_t taken;   ///< of these, returned or passed over
+    bool passing;     ///< in a pass
+    bool left_out;    ///< the pass met keys behind those in the memory
+    bool in_doubt;    ///< keys in the memory may have been deleted before
+    bool by_keys;     ///< passes read each key's record, not the log
+    bool ended;
+};
+
+/// Starts `cursor` on the keys of `query`, in order; NULL: all keys.
+///
+/// A kv table has no order: a *pass* over all keys selects those that come
+/// next, as many as the memory has room for. So n keys take one pass where all
+/// have room, and about n / m where m have.
+///
+/// query    borrowed for the call; its keys until the last use of the cursor.
+/// memory   the cursor's, ESK_KV_CURSOR_BYTES of any alignment; above 65,535
+///          bytes the rest is not used.
+/// Returns  ESK_OK; ESK_E_INVALID: no memory, or a bound that cannot be one;
+///          ESK_E_NO_MEMORY: less than ESK_KV_CURSOR_BYTES(1, 1).
+/// Costs    nothing.
+int esk_kv_cursor_open(struct esk_kv *kv, struct esk_kv_cursor *cursor,
+                       const struct esk_kv_query *query, void *memory,
+                       uint32_t bytes);
+
+/// Copies the next key; esk_kv_get reads its value.
+/// Puts, deletes and syncs may come between calls: a key that stays is returned
+/// once, one that was deleted is not, a new one may be.
+/// key       out: ESK_KV_KEY_BYTES_MAX bytes.
+/// Returns   ESK_OK; ESK_END; ESK_NOT_FOUND: see step_keys; ESK_E_CORRUPT: a
+///           key cannot be read, call again for the others; ESK_E_NO_MEMORY: a
+///           key of the query takes more than half of the memory; ESK_E_INVALID
+///           when the cursor was not opened on this handle; ESK_E_IO: call
+///           again.
+/// Costs     a lookup as esk_kv_get if the table was changed since the pass,
+///           and of each key that was deleted. A pass: 1 page read a key, 2
+///           with an index; or, if that is less and step_keys is 0, 1 a page of
+///           the log, and of some again: with an index, lookups come to that.
+int esk_kv_cursor_next(struct esk_kv *kv, struct esk_kv_cursor *cursor,
+                       void *key, uint8_t *key_bytes);
 
 /* Values of one type, by keys that are texts ending with a zero byte. A get
    leaves `value` as it is unless it returns ESK_OK: set it to the default

@@ -92,6 +92,9 @@ ESK_TEST(kv_takes_no_key_that_cannot_be) {
         MISUSE(esk_kv_delete(kv, value, lengths[i]), ESK_E_INVALID);
     }
     MISUSE(esk_kv_get(kv, NULL, 3, NULL, 0, NULL, NULL), ESK_E_INVALID);
+    MISUSE(esk_kv_exists(kv, NULL, 3), ESK_E_INVALID);
+    MISUSE(esk_kv_exists(kv, "none", 4), ESK_NOT_FOUND);
+    MISUSE(esk_kv_exists(kv, "name", 4), ESK_OK);
     MISUSE(esk_kv_put(kv, NULL, 3, NULL, 0, ESK_KV_BYTES), ESK_E_INVALID);
     MISUSE(esk_kv_delete(kv, NULL, 3), ESK_E_INVALID);
     MISUSE(esk_kv_get(kv, "none", 4, NULL, 0, NULL, NULL), ESK_NOT_FOUND);
@@ -222,6 +225,95 @@ ESK_TEST(kv_walk_from_anywhere_ends) {
         MISUSE(esk_kv_next(kv, &cursor, key, &key_bytes), ESK_END);
     }
     kv_works();
+}
+
+ESK_TEST(kv_cursor_takes_no_bounds_that_cannot_be) {
+    static const struct esk_kv_query cases[] = {
+        {.from_bytes = 1},
+        {.below_bytes = 1},
+        {.prefix_bytes = 1},
+        {.from = value, .from_bytes = ESK_KV_KEY_BYTES_MAX + 1},
+        {.below = value, .below_bytes = ESK_KV_KEY_BYTES_MAX + 1},
+        {.prefix = value, .prefix_bytes = 255},
+    };
+    struct esk_kv_cursor cursor;
+    uint8_t memory[64];
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t key_bytes = 9;
+    start();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ESK_CONTEXT("case %u", (unsigned)i);
+        MISUSE(
+            esk_kv_cursor_open(kv, &cursor, &cases[i], memory, sizeof memory),
+            ESK_E_INVALID);
+        MISUSE(esk_kv_cursor_next(kv, &cursor, key, &key_bytes), ESK_E_INVALID);
+    }
+    kv_works();
+    kv_verify();
+}
+
+ESK_TEST(kv_cursor_takes_no_memory_without_room_for_a_key) {
+    struct esk_kv_cursor cursor;
+    uint8_t memory[64];
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t key_bytes = 9;
+    start();
+    MISUSE(esk_kv_cursor_open(kv, &cursor, NULL, NULL, sizeof memory),
+           ESK_E_INVALID);
+    for (uint32_t bytes = 0; bytes < 24; bytes++) {
+        bool is_open = bytes >= ESK_KV_CURSOR_BYTES(1, 1);
+        ESK_CONTEXT("%u bytes", bytes);
+        MISUSE(esk_kv_cursor_open(kv, &cursor, NULL, memory, bytes),
+               is_open ? ESK_OK : ESK_E_NO_MEMORY);
+        MISUSE(esk_kv_cursor_next(kv, &cursor, key, &key_bytes),
+               !is_open                            ? ESK_E_INVALID
+               : bytes < ESK_KV_CURSOR_BYTES(1, 5) ? ESK_E_NO_MEMORY
+                                                   : ESK_OK);
+    }
+    kv_works();
+    kv_verify();
+}
+
+ESK_TEST(kv_cursor_works_on_the_handle_that_it_was_opened_on) {
+    static const struct esk_kv_spec other_spec = {.name = "other", .blocks = 4};
+    struct esk_kv_cursor cursor;
+    struct esk_kv *other = NULL;
+    uint8_t memory[64];
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t key_bytes = 9;
+    start();
+    ESK_CHECK_INT(esk_kv_open_or_create(&other, &misuse_volume, &other_spec,
+                                        &config, NULL),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_cursor_open(kv, &cursor, NULL, memory, sizeof memory),
+                  ESK_OK);
+    MISUSE(esk_kv_cursor_next(other, &cursor, key, &key_bytes), ESK_E_INVALID);
+    MISUSE(esk_kv_cursor_next(NULL, &cursor, key, &key_bytes), ESK_E_INVALID);
+    ESK_CHECK_INT(key_bytes, 9);
+    MISUSE(esk_kv_cursor_next(kv, &cursor, key, &key_bytes), ESK_OK);
+    ESK_CHECK(key_bytes == 4 && memcmp(key, "name", 4) == 0);
+    esk_kv_close(other);
+    MISUSE(esk_kv_cursor_next(kv, &cursor, key, &key_bytes), ESK_OK);
+    ESK_CHECK(key_bytes == 5 && memcmp(key, "round", 5) == 0);
+    esk_kv_close(kv);
+    MISUSE(esk_kv_cursor_next(kv, &cursor, key, &key_bytes), ESK_E_INVALID);
+    MISUSE(esk_kv_cursor_open(kv, &cursor, NULL, memory, sizeof memory),
+           ESK_E_INVALID);
+}
+
+ESK_TEST(kv_cursor_calls_assert_their_pointers) {
+    struct esk_kv_cursor cursor;
+    uint8_t memory[64];
+    uint8_t key_bytes = 0;
+    start();
+    MISUSE_ASSERTS(esk_kv_cursor_open(kv, NULL, NULL, memory, sizeof memory));
+    ESK_CHECK_INT(esk_kv_cursor_open(kv, &cursor, NULL, memory, sizeof memory),
+                  ESK_OK);
+    MISUSE_ASSERTS(esk_kv_cursor_next(kv, NULL, value, &key_bytes));
+    MISUSE_ASSERTS(esk_kv_cursor_next(kv, &cursor, NULL, &key_bytes));
+    MISUSE_ASSERTS(esk_kv_cursor_next(kv, &cursor, value, NULL));
+    kv_works();
+    kv_verify();
 }
 
 ESK_TEST(kv_calls_assert_their_pointers) {

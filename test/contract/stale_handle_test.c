@@ -196,6 +196,7 @@ static void kv_refused(struct esk_kv *stale) {
     struct esk_kv_report report;
     struct esk_kv_stats stats;
     struct esk_kv_copy copy;
+    struct esk_kv_cursor kv_cursor;
     struct esk_space space;
     uint8_t key[ESK_KV_KEY_BYTES_MAX];
     uint8_t key_bytes = 0;
@@ -222,6 +223,11 @@ static void kv_refused(struct esk_kv *stale) {
     ESK_CHECK(number == 7 && integer == 7 && on && text[0] == '7');
     number = 0;
     ESK_CHECK_INT(esk_kv_next(stale, &number, key, &key_bytes), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_exists(stale, "key", 3), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_cursor_open(stale, &kv_cursor, NULL, row, sizeof row),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_cursor_next(stale, &kv_cursor, key, &key_bytes),
+                  ESK_E_INVALID);
     ESK_CHECK_INT(esk_kv_copy_open(&copy, stale), ESK_E_INVALID);
     ESK_CHECK_INT(esk_kv_copy_step(&copy, stale, stale, NULL, 0, 1),
                   ESK_E_INVALID);
