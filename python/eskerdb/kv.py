@@ -137,12 +137,31 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
             )
         return map(decode_key, keys)
 
-    def scan(self) -> tuple[list[KvEntry], int]:
+    def scan(
+        self,
+        prefix: Key = b"",
+        start: Key = b"",
+        stop: Key | None = None,
+        reverse: bool = False,
+    ) -> tuple[list[KvEntry], int]:
         """Returns what can be read, sorted by key, and how many keys have a
-        record that cannot be read. Raises DeviceError."""
+        record that cannot be read, whatever they are. Raises DeviceError.
+
+        prefix   what the keys begin with
+        start    the first key, included; stop: not included, None: to the last
+        reverse  the largest key first
+        """
+        begin, first = _raw(prefix), _raw(start)
+        end = None if stop is None else _raw(stop)
         keys, lost = self._keys()
         entries = []
-        for raw in keys:
+        for raw in reversed(keys) if reverse else keys:
+            if (
+                not raw.startswith(begin)
+                or raw < first
+                or (end is not None and raw >= end)
+            ):
+                continue
             try:
                 entries.append(KvEntry(raw, self.stored(raw)))
             except EskerError as failure:
@@ -270,6 +289,11 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
             f"no room for a value of {size:,} bytes: the newest values take "
             f"{stats.live_bytes:,} of at most {stats.live_max:,} bytes",
         )
+
+
+def _raw(key: Key) -> bytes:
+    """Returns the bytes of a bound, which may be empty."""
+    return encode_key(key) if key else b""
 
 
 def _shown(raw: bytes) -> str:

@@ -221,6 +221,27 @@ def test_synced_changes_survive_a_power_cut():
             assert dict(kv) == {"synced": 1}
 
 
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ({}, ["a", "a/1", "a/2", "b", "b/1", "ü"]),
+        ({"prefix": "a/"}, ["a/1", "a/2"]),
+        ({"prefix": "c"}, []),
+        ({"start": "a/2"}, ["a/2", "b", "b/1", "ü"]),
+        ({"start": "a0", "stop": b"b/1"}, ["b"]),
+        ({"stop": "a/2", "reverse": True}, ["a/1", "a"]),
+        ({"prefix": "b", "start": "b/", "reverse": True}, ["b/1"]),
+        ({"stop": ""}, []),
+    ],
+)
+def test_a_scan_returns_the_keys_between_its_bounds(kv, bounds, expected):
+    kv.update({key: key for key in ("b", "ü", "a/2", "a", "b/1", "a/1")})
+    entries, lost = kv.scan(**bounds)
+    assert [entry.key for entry in entries] == expected
+    assert [entry.stored.value for entry in entries] == expected
+    assert lost == 0
+
+
 def test_a_damaged_page_is_reported(image):
     path = image(damaged_page=3)
     with eskerdb.open(path) as volume, volume.open_kv("settings") as kv:
