@@ -113,8 +113,8 @@ static int kv_open_core(struct esk_py_table *table,
     if (config->keys != 0) {
         return kv_open_with(table, info, config->keys);
     }
-    uint32_t first = index_keys(info) != 0 ? (uint32_t)PENDING_START
-                                           : (uint32_t)KEYS_START;
+    uint32_t first =
+        index_keys(info) != 0 ? (uint32_t)PENDING_START : (uint32_t)KEYS_START;
     uint32_t keys = fit < first ? fit : first;
     int status = kv_open_with(table, info, keys);
     while (status == ESK_E_LIMIT && keys < fit) {

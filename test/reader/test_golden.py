@@ -15,7 +15,11 @@ from tree import tree_rows
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "test/golden"
 TREES = [f"v1_tree_{store}.img" for store in ("inplace", "mu", "wandering")]
-KV_IMAGES = ["v1_kv.img", "v1_kv_index.img", "v1_kv_bare.img"]  # test_kv_images.py
+KV_IMAGES = [
+    "v1_kv.img",
+    "v1_kv_index.img",
+    "v1_kv_bare.img",
+]  # test_kv_images.py
 PAGE = 256
 
 

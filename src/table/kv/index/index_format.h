@@ -11,8 +11,8 @@ enum esk_kv_level {
     ESK_KV_LEVEL_LEAF = 0,
     ESK_KV_LEVEL_INNER = 1,
     ESK_KV_LEVEL_ROOT = 2,
+    ESK_KV_LEVEL_SHIFT = 24, ///< where it begins in aux
 };
-enum { ESK_KV_LEVEL_SHIFT = 24 };
 
 /// A page's reference: its number in the region. All ones: there is none; one
 /// less: it was lost, and its entries are only in the log.
@@ -43,7 +43,7 @@ enum esk_kv_root_offset {
     ESK_KV_ROOT_SALT_MAX = 28, ///< u8, of the table's records
     ESK_KV_ROOT_FROM = 29, ///< u32 each segment, mark: what is before it is in
                            ///< the segment's leaves
-    ESK_KV_ROOT_HEAD = 29 + 4 * ESK_KV_SEGMENTS,
+    ESK_KV_ROOT_HEAD = 93, ///< behind ESK_KV_SEGMENTS marks
 };
 
 #endif

@@ -13,6 +13,9 @@ _Static_assert(sizeof(struct esk_kv_index_open) <=
                    ESK_BY_POINTER(194, 220, 272),
                "constants of a kv index's memory");
 
+_Static_assert(ESK_KV_ROOT_HEAD == ESK_KV_ROOT_FROM + 4 * ESK_KV_SEGMENTS,
+               "the marks of all segments");
+
 static bool entry_lay(const struct esk_geometry *geometry,
                       const struct esk_kv_entry *entry,
                       struct esk_kv_index_layout *layout) {
