@@ -49,6 +49,7 @@ enum esk_kv_type {
     ESK_KV_SIGNED = 3,   ///< as UNSIGNED, of 2 * n, or of -2 * n - 1 if n < 0
     ESK_KV_FLOAT = 4,    ///< IEEE 754, 4 or 8 bytes
     ESK_KV_BOOL = 5,     ///< 1 byte, 0 or 1
+    ESK_KV_DELETED = 7,  ///< of a change: the key is removed; no value has it
 };
 
 /// A kv table to be created.
@@ -188,6 +189,38 @@ int esk_kv_put(struct esk_kv *kv, const void *key, uint8_t key_bytes,
 
 /// Removes a key. Returns as esk_kv_put; ESK_NOT_FOUND: it was not there.
 int esk_kv_delete(struct esk_kv *kv, const void *key, uint8_t key_bytes);
+
+/// One change of a batch.
+struct esk_kv_change {
+    const void *key;
+    const void *value; ///< NULL for 0 bytes
+    uint32_t bytes;    ///< of `value`
+    uint8_t key_bytes;
+    uint8_t type; ///< enum esk_kv_type; ESK_KV_DELETED: of 0 bytes
+    /* The library's own, set by the call. */
+    uint8_t salt;
+    bool is_there;
+    uint32_t hash;
+    uint32_t before;
+    uint32_t was;
+};
+
+/// Makes several changes at once: after power loss the table has all of them or
+/// none. Like a put, they are durable with the next sync.
+///
+/// changes   of different keys; borrowed for the call.
+/// refused   out, may be NULL: index of the change that is why; count: not one
+///           change. Untouched if ESK_OK.
+/// Returns   as esk_kv_put, and nothing was changed then; ESK_NOT_FOUND: a
+///           delete of a key that is not there; ESK_E_INVALID: also a key that
+///           is there twice; ESK_E_LIMIT: also if the records, of key, value
+///           and 3 to 8 bytes, do not fit a block together, or, with an index,
+///           are more than config.keys; ESK_FULL: also if the table has room
+///           for the changes one by one, but not for one record as long as all.
+/// Costs     as the puts, with no byte more; and a comparison of hashes for
+///           each two changes.
+int esk_kv_change_many(struct esk_kv *kv, struct esk_kv_change *changes,
+                       uint16_t count, uint16_t *refused);
 
 /// Makes all that was accepted durable.
 /// Returns   ESK_OK; as esk_kv_put.

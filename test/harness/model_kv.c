@@ -103,6 +103,7 @@ void esk_model_kv_free(struct esk_model_kv *model) {
 /// Records a change that the table accepted, or may have accepted.
 static void op_add(struct esk_model_kv *model, uint16_t key, uint32_t version) {
     model->op[model->ops].key = key;
+    model->op[model->ops].more = false;
     model->op[model->ops].version = version;
     model->ops++;
 }
@@ -141,6 +142,66 @@ int esk_model_kv_delete(struct esk_model_kv *model, uint16_t key) {
     return status;
 }
 
+/// Draws `count` changes of different keys. versions: out, 0 of a delete.
+/// Returns how many fit the buffers.
+static uint16_t batch_draw(struct esk_model_kv *model, uint16_t count,
+                           struct esk_kv_change *changes, uint16_t *keys,
+                           uint32_t *versions) {
+    static uint8_t names[ESK_MODEL_KV_BATCH_MAX][ESK_KV_KEY_BYTES_MAX];
+    static uint8_t values[16 * ESK_MODEL_KV_VALUE_MAX];
+    bool drawn[ESK_MODEL_KV_KEYS_MAX] = {false};
+    uint32_t used = 0;
+    uint16_t made = 0;
+    count = count < model->table.keys ? count : model->table.keys;
+    while (made < count &&
+           used + ESK_MODEL_KV_VALUE_MAX <= (uint32_t)sizeof values) {
+        uint16_t key = (uint16_t)esk_model_kv_random(model, model->table.keys);
+        if (drawn[key]) {
+            continue;
+        }
+        drawn[key] = true;
+        struct esk_kv_change *change = &changes[made];
+        memset(change, 0xA5, sizeof *change);
+        bool is_delete =
+            model->now[key] != 0 && esk_model_kv_random(model, 4) == 0;
+        keys[made] = key;
+        versions[made] = is_delete ? 0 : ++model->version;
+        change->key = names[made];
+        change->key_bytes = key_make(model, key, names[made]);
+        change->value = values + used;
+        change->type = is_delete ? ESK_KV_DELETED : ESK_KV_BYTES;
+        change->bytes =
+            is_delete ? 0
+                      : value_make(model, key, versions[made], values + used);
+        used += change->bytes;
+        made++;
+    }
+    return made;
+}
+
+int esk_model_kv_batch(struct esk_model_kv *model, uint16_t count) {
+    struct esk_kv_change changes[ESK_MODEL_KV_BATCH_MAX];
+    uint16_t keys[ESK_MODEL_KV_BATCH_MAX];
+    uint32_t versions[ESK_MODEL_KV_BATCH_MAX];
+    uint16_t refused = UINT16_MAX;
+    count = batch_draw(model, count, changes, keys, versions);
+    int status = esk_kv_change_many(model->kv, changes, count, &refused);
+    if ((refused == UINT16_MAX) != (status == ESK_OK)) {
+        return ESK_E_CORRUPT;
+    }
+    if (status == ESK_FULL || status == ESK_E_LIMIT) {
+        model->full++;
+        return ESK_OK;
+    }
+    for (uint16_t i = 0; i < count && status == ESK_OK; i++) {
+        op_add(model, keys[i], versions[i]);
+        model->op[model->ops - 1].more = i + 1 < count;
+        model->now[keys[i]] = versions[i];
+    }
+    model->batches += status == ESK_OK ? 1 : 0;
+    return status;
+}
+
 int esk_model_kv_sync(struct esk_model_kv *model) {
     ESK_TRY(esk_kv_sync(model->kv));
     memcpy(model->synced, model->now, sizeof model->synced);
@@ -151,9 +212,14 @@ int esk_model_kv_sync(struct esk_model_kv *model) {
 int esk_model_kv_step(struct esk_model_kv *model) {
     uint8_t one_in = model->table.sync_one_in;
     uint16_t key = (uint16_t)esk_model_kv_random(model, model->table.keys);
-    if (model->ops + 2 >= ESK_MODEL_KV_OPS_MAX ||
+    if (model->ops + 2 + model->table.batch_max >= ESK_MODEL_KV_OPS_MAX ||
         esk_model_kv_random(model, one_in != 0 ? one_in : 4) == 0) {
         return esk_model_kv_sync(model);
+    }
+    uint32_t most = model->table.batch_max;
+    if (most > 0 && esk_model_kv_random(model, 2) == 0) {
+        return esk_model_kv_batch(
+            model, (uint16_t)(1 + esk_model_kv_random(model, most)));
     }
     if (esk_model_kv_random(model, 8) == 0) {
         return esk_model_kv_delete(model, key);
@@ -259,7 +325,9 @@ bool esk_model_kv_recover(struct esk_model_kv *model) {
                      key, status);
             return false;
         }
-        model->now[model->op[prefix].key] = model->op[prefix].version;
+        do {
+            model->now[model->op[prefix].key] = model->op[prefix].version;
+        } while (model->op[prefix].more && ++prefix < model->ops);
     }
     memcpy(model->synced, model->now, sizeof model->synced);
     model->ops = 0;

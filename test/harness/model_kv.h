@@ -14,6 +14,7 @@ enum {
     ESK_MODEL_KV_KEYS_MAX = 1024,
     ESK_MODEL_KV_OPS_MAX = 256,
     ESK_MODEL_KV_VALUE_MAX = 4096,
+    ESK_MODEL_KV_BATCH_MAX = 64, ///< changes of a batch
     ESK_MODEL_KV_ARENA = 65536,
 };
 
@@ -25,6 +26,7 @@ struct esk_model_kv_table {
     uint8_t checksum;
     uint8_t live_percent;
     uint8_t sync_one_in;   ///< changes; 0: 4
+    uint8_t batch_max;     ///< changes of a batch; 0: no batches
     uint16_t pending;      ///< with an index: most keys in RAM; 0: no index
     uint16_t replay_pages; ///< as in struct esk_kv_config
     bool bare;             ///< a store of the whole device
@@ -40,6 +42,7 @@ struct esk_model_kv_run {
 /// A change that no sync acknowledged. version 0: a delete.
 struct esk_model_kv_op {
     uint16_t key;
+    bool more; ///< the next one is of the same batch
     uint32_t version;
 };
 
@@ -51,7 +54,8 @@ struct esk_model_kv {
     struct esk_kv *kv; ///< NULL while closed
     uint64_t random;
     uint32_t version;
-    uint32_t full; ///< puts that were refused
+    uint32_t full;    ///< puts and batches that were refused
+    uint32_t batches; ///< that were accepted
     uint16_t ops;
     struct esk_model_kv_op op[ESK_MODEL_KV_OPS_MAX];
     uint32_t synced[ESK_MODEL_KV_KEYS_MAX]; ///< versions; 0: not there
@@ -68,11 +72,14 @@ void esk_model_kv_free(struct esk_model_kv *model);
 
 uint32_t esk_model_kv_random(struct esk_model_kv *model, uint32_t bound);
 
-/// Puts, deletes or syncs at random. Returns the call's status; ESK_OK for a
-/// refusal that was due.
+/// Puts, deletes, syncs or changes a batch at random. Returns the call's
+/// status; ESK_OK for a refusal that was due.
 int esk_model_kv_step(struct esk_model_kv *model);
 int esk_model_kv_put(struct esk_model_kv *model, uint16_t key);
 int esk_model_kv_delete(struct esk_model_kv *model, uint16_t key);
+/// Changes `count` keys at random as a batch. Returns as esk_model_kv_step;
+/// after a failure the table should be as it was.
+int esk_model_kv_batch(struct esk_model_kv *model, uint16_t count);
 int esk_model_kv_sync(struct esk_model_kv *model);
 
 /// Whether every key has its expected value; else `why` says which.
@@ -84,8 +91,8 @@ void esk_model_kv_compare(struct esk_model_kv *model, unsigned *wrong,
                           unsigned *corrupt);
 
 /// Power on, mount, open, which must tell of no loss. Then the table must have
-/// what was synced and a prefix of the later changes, which become the expected
-/// values.
+/// what was synced and a prefix of the later changes, with whole batches, which
+/// become the expected values.
 bool esk_model_kv_recover(struct esk_model_kv *model);
 
 #endif

@@ -5,9 +5,7 @@
 #include "table/kv/kv.h"
 #include "volume/volume.h"
 
-static int key_check(const struct esk_kv *kv, const void *key,
-                     uint8_t key_bytes) {
-    ESK_TRY(esk_table_live(kv));
+static int key_check(const void *key, uint8_t key_bytes) {
     return key != NULL && key_bytes > 0 && key_bytes <= ESK_KV_KEY_BYTES_MAX
                ? ESK_OK
                : ESK_E_INVALID;
@@ -22,6 +20,8 @@ static bool type_suits(uint8_t type, const uint8_t *value, uint32_t bytes) {
         return bytes == 4 || bytes == 8;
     case ESK_KV_BOOL:
         return bytes == 1 && value[0] <= 1;
+    case ESK_KV_DELETED:
+        return bytes == 0;
     default:
         return type <= ESK_KV_TEXT;
     }
@@ -31,7 +31,8 @@ int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                void *value, uint32_t room, uint32_t *bytes, uint8_t *type) {
     struct esk_kv_record record;
     ESK_ASSERT(value != NULL || room == 0);
-    ESK_TRY(key_check(kv, key, key_bytes));
+    ESK_TRY(esk_table_live(kv));
+    ESK_TRY(key_check(key, key_bytes));
     ESK_TRY(esk_kv_find(kv, key, key_bytes, &record));
     uint32_t count = record.value_bytes < room ? record.value_bytes : room;
     int status = esk_kv_take(kv, &record.value, value, count);
@@ -47,134 +48,160 @@ int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
     return ESK_OK;
 }
 
-/// Whether there is room for `record` in place of `before` bytes.
-static int record_admit(const struct esk_kv *kv,
-                        const struct esk_kv_record *record, bool is_there,
-                        uint32_t before) {
+int esk_kv_change_find(struct esk_kv *kv, struct esk_kv_change *change) {
+    struct esk_kv_record record;
+    ESK_ASSERT(change->value != NULL || change->bytes == 0);
+    ESK_TRY(key_check(change->key, change->key_bytes));
+    if (!type_suits(change->type, change->value, change->bytes)) {
+        return ESK_E_INVALID;
+    }
+    if ((esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    int status = esk_kv_find(kv, change->key, change->key_bytes, &record);
+    change->is_there = status == ESK_OK || status == ESK_E_CORRUPT;
+    if (!change->is_there &&
+        (status != ESK_NOT_FOUND || change->type == ESK_KV_DELETED)) {
+        return status;
+    }
+    /* Of a damaged record, which the new one replaces, the length is unknown.
+     */
+    change->before = status == ESK_OK ? record.bytes : 0;
+    change->hash = record.hash;
+    change->salt = record.salt;
+    return ESK_OK;
+}
+
+uint32_t esk_kv_change_bytes(const struct esk_kv_change *change) {
+    return ESK_KV_RECORD_HEAD + (uint32_t)change->key_bytes + change->bytes +
+           (change->salt != 0 ? 1u : 0u) +
+           (change->bytes >= ESK_KV_WORD_LONG ? 4u : 0u);
+}
+
+/// Whether there is room for a record of `bytes` bytes.
+static int change_admit(const struct esk_kv *kv,
+                        const struct esk_kv_change *change, uint32_t bytes) {
     uint32_t block = esk_kv_block_room(kv);
-    if (record->value_bytes > block || record->bytes > block) {
+    if (change->bytes > block || bytes > block) {
         return ESK_E_LIMIT;
     }
-    if (record->type == ESK_KV_DELETED ||
-        (is_there && record->bytes <= before)) {
+    if (change->type == ESK_KV_DELETED ||
+        (change->is_there && bytes <= change->before)) {
         return ESK_OK;
     }
-    uint32_t longest =
-        record->bytes > kv->longest ? record->bytes : kv->longest;
-    uint32_t live = kv->live - before + record->bytes;
+    uint32_t before = change->before < kv->live ? change->before : kv->live;
+    uint32_t longest = bytes > kv->longest ? bytes : kv->longest;
+    uint32_t live = kv->live + bytes - (change->is_there ? before : 0);
     bool has_room = live <= esk_kv_live_most(kv, longest);
-    return has_room && (is_there || kv->keys < esk_kv_keys_max(kv)) ? ESK_OK
-                                                                    : ESK_FULL;
+    return has_room && (change->is_there || kv->keys < esk_kv_keys_max(kv))
+               ? ESK_OK
+               : ESK_FULL;
 }
 
-/// Writes a record's bytes.
-static int record_write(struct esk_kv *kv, const struct esk_kv_record *record,
-                        const void *key, const void *value) {
-    uint8_t head[ESK_KV_RECORD_HEAD + 1];
-    uint8_t length[4];
-    bool is_long = record->value_bytes >= ESK_KV_WORD_LONG;
-    uint32_t word = (uint32_t)record->type << ESK_KV_WORD_TYPE;
-    word |= is_long ? (uint32_t)ESK_KV_WORD_LONG : record->value_bytes;
-    word |= record->salt != 0 ? (uint32_t)ESK_KV_WORD_SALTED : 0;
-    head[ESK_KV_RECORD_KEY_BYTES] = record->key_bytes;
-    esk_store_u16(head + ESK_KV_RECORD_WORD, (uint16_t)word);
-    head[ESK_KV_RECORD_HEAD] = record->salt;
-    ESK_TRY(esk_kv_write(kv, head,
-                         ESK_KV_RECORD_HEAD + (record->salt != 0 ? 1u : 0u)));
-    ESK_TRY(esk_kv_write(kv, key, record->key_bytes));
-    if (is_long) {
-        esk_store_u32(length, record->value_bytes);
-        ESK_TRY(esk_kv_write(kv, length, sizeof length));
-    }
-    return esk_kv_write(kv, value, record->value_bytes);
-}
-
-static int record_append(struct esk_kv *kv, const struct esk_kv_record *record,
-                         const void *key, const void *value) {
+int esk_kv_changes_room(struct esk_kv *kv, struct esk_kv_change *changes,
+                        uint16_t count, uint32_t bytes) {
     uint32_t moved = kv->pages_moved;
-    ESK_TRY(esk_kv_room(kv, record->bytes));
+    uint32_t lost = kv->records_lost;
+    ESK_TRY(esk_kv_room(kv, bytes));
     if (kv->index != NULL) {
         ESK_TRY(esk_kv_part(kv)->room(
-            kv, moved == kv->pages_moved ? ESK_KV_DUE_PUT : ESK_KV_DUE_BUSY));
+            kv, moved == kv->pages_moved ? ESK_KV_DUE_PUT : ESK_KV_DUE_BUSY,
+            count));
     }
-    ESK_TRY(esk_kv_record_begin(kv, record->bytes));
-    uint16_t mark = kv->used;
-    int status = record_write(kv, record, key, value);
-    if (status != ESK_OK) {
-        esk_kv_record_abort(kv, mark);
+    for (uint16_t i = 0; i < count && lost != kv->records_lost; i++) {
+        /* The collector may have lost this key's record. */
+        uint32_t address = 0;
+        changes[i].is_there =
+            changes[i].is_there &&
+            esk_kv_newest(kv, changes[i].hash, &address) == ESK_OK;
     }
-    return status;
+    return ESK_OK;
 }
 
-/// Makes the record that was appended the newest of its key.
-static void record_take(struct esk_kv *kv, const struct esk_kv_record *record) {
+int esk_kv_change_write(struct esk_kv *kv, const struct esk_kv_change *change,
+                        uint16_t more) {
+    uint8_t head[ESK_KV_RECORD_HEAD + 1];
+    uint8_t length[4];
+    bool is_long = change->bytes >= ESK_KV_WORD_LONG;
+    uint32_t word = (uint32_t)change->type << ESK_KV_WORD_TYPE | more;
+    word |= is_long ? (uint32_t)ESK_KV_WORD_LONG : change->bytes;
+    word |= change->salt != 0 ? (uint32_t)ESK_KV_WORD_SALTED : 0;
+    head[ESK_KV_RECORD_KEY_BYTES] = change->key_bytes;
+    esk_store_u16(head + ESK_KV_RECORD_WORD, (uint16_t)word);
+    head[ESK_KV_RECORD_HEAD] = change->salt;
+    ESK_TRY(esk_kv_write(kv, head,
+                         ESK_KV_RECORD_HEAD + (change->salt != 0 ? 1u : 0u)));
+    ESK_TRY(esk_kv_write(kv, change->key, change->key_bytes));
+    if (is_long) {
+        esk_store_u32(length, change->bytes);
+        ESK_TRY(esk_kv_write(kv, length, sizeof length));
+    }
+    return esk_kv_write(kv, change->value, change->bytes);
+}
+
+void esk_kv_change_take(struct esk_kv *kv, const struct esk_kv_change *change,
+                        uint32_t address) {
     uint32_t slot = 0;
-    bool is_there = esk_kv_slot_find(kv, record->hash, &slot);
-    if (record->type != ESK_KV_DELETED || kv->index != NULL) {
-        esk_kv_slot_set(kv, slot, record->hash, kv->record_at);
+    bool is_there = esk_kv_slot_find(kv, change->hash, &slot);
+    if (change->type != ESK_KV_DELETED || kv->index != NULL) {
+        esk_kv_slot_set(kv, slot, change->hash, address);
     } else if (is_there) {
         esk_kv_slot_free(kv, slot);
     }
 }
 
-/// Sets or deletes a key.
-static int kv_change(struct esk_kv *kv, const void *key, uint8_t key_bytes,
-                     const void *value, uint32_t bytes, uint8_t type) {
-    struct esk_kv_record record;
-    if ((esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
-        return ESK_E_READ_ONLY;
+void esk_kv_change_count(struct esk_kv *kv,
+                         const struct esk_kv_change *change) {
+    if (change->is_there) {
+        kv->keys--;
+        kv->live -= change->before < kv->live ? change->before : kv->live;
     }
-    record.bytes = 0;
-    int status = esk_kv_find(kv, key, key_bytes, &record);
-    bool is_there = status == ESK_OK || status == ESK_E_CORRUPT;
-    if (!is_there && (status != ESK_NOT_FOUND || type == ESK_KV_DELETED)) {
+    if (change->type == ESK_KV_DELETED) {
+        return;
+    }
+    uint32_t bytes = esk_kv_change_bytes(change);
+    kv->keys++;
+    kv->live += bytes;
+    kv->longest = bytes > kv->longest ? bytes : kv->longest;
+    if (change->salt > kv->salt_max) {
+        kv->salt_max = change->salt;
+    }
+}
+
+/// Sets or deletes a key.
+static int kv_change(struct esk_kv *kv, struct esk_kv_change *change) {
+    ESK_TRY(esk_kv_change_find(kv, change));
+    uint32_t bytes = esk_kv_change_bytes(change);
+    ESK_TRY(change_admit(kv, change, bytes));
+    ESK_TRY(esk_kv_changes_room(kv, change, 1, bytes));
+    ESK_TRY(esk_kv_record_begin(kv, bytes));
+    uint16_t mark = kv->used;
+    int status = esk_kv_change_write(kv, change, 0);
+    if (status != ESK_OK) {
+        esk_kv_record_abort(kv, mark);
         return status;
     }
-    /* Of a damaged record, which the new one replaces, the length is unknown.
-     */
-    uint32_t before = status == ESK_OK ? record.bytes : 0;
-    before = before < kv->live ? before : kv->live;
-    record.key_bytes = key_bytes;
-    record.type = type;
-    record.value_bytes = bytes;
-    record.bytes = ESK_KV_RECORD_HEAD + (uint32_t)key_bytes + bytes +
-                   (record.salt != 0 ? 1u : 0u) +
-                   (bytes >= ESK_KV_WORD_LONG ? 4u : 0u);
-    ESK_TRY(record_admit(kv, &record, is_there, before));
-    uint32_t lost = kv->records_lost;
-    ESK_TRY(record_append(kv, &record, key, value));
-    if (lost != kv->records_lost && is_there) {
-        /* The collector may have lost this key's record. */
-        uint32_t address = 0;
-        is_there = esk_kv_newest(kv, record.hash, &address) == ESK_OK;
-    }
-    record_take(kv, &record);
-    kv->keys -= is_there ? 1 : 0;
-    kv->live -= is_there ? before : 0;
-    if (type == ESK_KV_DELETED) {
-        return ESK_OK;
-    }
-    kv->keys++;
-    kv->live += record.bytes;
-    kv->longest = record.bytes > kv->longest ? record.bytes : kv->longest;
-    if (record.salt > kv->salt_max) {
-        kv->salt_max = record.salt;
-    }
+    esk_kv_change_take(kv, change, kv->record_at);
+    esk_kv_change_count(kv, change);
     return ESK_OK;
 }
 
 int esk_kv_put(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                const void *value, uint32_t bytes, uint8_t type) {
-    ESK_ASSERT(value != NULL || bytes == 0);
-    ESK_TRY(key_check(kv, key, key_bytes));
-    return type_suits(type, value, bytes)
-               ? kv_change(kv, key, key_bytes, value, bytes, type)
-               : ESK_E_INVALID;
+    struct esk_kv_change change = {.key = key,
+                                   .value = value,
+                                   .bytes = bytes,
+                                   .key_bytes = key_bytes,
+                                   .type = type};
+    ESK_TRY(esk_table_live(kv));
+    return type != ESK_KV_DELETED ? kv_change(kv, &change) : ESK_E_INVALID;
 }
 
 int esk_kv_delete(struct esk_kv *kv, const void *key, uint8_t key_bytes) {
-    ESK_TRY(key_check(kv, key, key_bytes));
-    return kv_change(kv, key, key_bytes, NULL, 0, ESK_KV_DELETED);
+    struct esk_kv_change change = {
+        .key = key, .key_bytes = key_bytes, .type = ESK_KV_DELETED};
+    ESK_TRY(esk_table_live(kv));
+    return kv_change(kv, &change);
 }
 
 int esk_kv_sync(struct esk_kv *kv) {

@@ -93,6 +93,7 @@ struct esk_kv_record {
     uint8_t key_bytes;
     uint8_t salt;
     uint8_t type;
+    bool more; ///< the next one is of the same batch
 };
 
 /// When a step is due: at which share of the pending table.
@@ -123,8 +124,8 @@ struct esk_kv_part {
     /// Returns ESK_OK; ESK_END; ESK_E_CORRUPT; ESK_E_IO.
     int (*next)(struct esk_kv *kv, uint32_t *hash, uint32_t *address);
     /// Takes a step if one is due; and others until the pending table has room
-    /// for a key. As esk_kv_put.
-    int (*room)(struct esk_kv *kv, enum esk_kv_due due);
+    /// for `keys` keys, at most its size. As esk_kv_put.
+    int (*room)(struct esk_kv *kv, enum esk_kv_due due, uint32_t keys);
     /// Counts the pages that the root and its nodes name and that cannot be
     /// read. Returns ESK_OK; ESK_E_IO.
     int (*check)(struct esk_kv *kv, uint32_t *lost);
@@ -164,6 +165,23 @@ static inline uint16_t esk_kv_page_room(const struct esk_kv *kv) {
 /// Returns  ESK_OK; ESK_NOT_FOUND: it is a delete; ESK_END; as esk_kv_newest.
 int esk_kv_record_next(struct esk_kv *kv, uint32_t *hash,
                        struct esk_kv_record *record, uint8_t *key);
+/// Checks a change, and finds what it replaces: sets its own fields.
+/// Returns as esk_kv_put; ESK_NOT_FOUND: a delete of a key that is not there.
+int esk_kv_change_find(struct esk_kv *kv, struct esk_kv_change *change);
+/// Bytes of its record.
+uint32_t esk_kv_change_bytes(const struct esk_kv_change *change);
+/// Makes room for changes whose records have `bytes` bytes together, at most a
+/// block. As esk_kv_put.
+int esk_kv_changes_room(struct esk_kv *kv, struct esk_kv_change *changes,
+                        uint16_t count, uint32_t bytes);
+/// Writes the record of a change. more: 0 or ESK_KV_WORD_MORE.
+int esk_kv_change_write(struct esk_kv *kv, const struct esk_kv_change *change,
+                        uint16_t more);
+/// Makes the record at `address` the newest of the change's key.
+void esk_kv_change_take(struct esk_kv *kv, const struct esk_kv_change *change,
+                        uint32_t address);
+/// Adds a change to the table's counts.
+void esk_kv_change_count(struct esk_kv *kv, const struct esk_kv_change *change);
 
 /* kv_hash.c */
 
@@ -253,13 +271,15 @@ uint32_t esk_kv_block_rest(const struct esk_kv *kv);
 /// Begins a record of `bytes` bytes, in the next block if it does not fit in
 /// this one; kv->record_at is its address. As esk_kv_put.
 int esk_kv_record_begin(struct esk_kv *kv, uint32_t bytes);
+/// Begins a record right behind what was written. address: out.
+int esk_kv_record_append(struct esk_kv *kv, uint32_t *address);
 /// Gives up the page in RAM, and what is programmed of it.
 void esk_kv_page_forget(struct esk_kv *kv);
 /// Writes a tail mark. As esk_kv_put.
 int esk_kv_tail_write(struct esk_kv *kv, uint32_t position, uint16_t stream);
 /// Appends to the record that was begun.
 int esk_kv_write(struct esk_kv *kv, const uint8_t *bytes, uint32_t count);
-/// Takes back the record that was begun at `mark`, kv->used before.
+/// Takes back all since esk_kv_record_begin, after which kv->used was `mark`.
 void esk_kv_record_abort(struct esk_kv *kv, uint16_t mark);
 /// Programs what was accepted, with a seal.
 int esk_kv_flush(struct esk_kv *kv);

@@ -13,8 +13,22 @@ enum {
     EARLY_BLOCKS = 8, ///< a table of fewer begins when a block is left
 };
 
-/// Copies `bytes` bytes of the log from `place` on to its head.
+/// Takes a record's head at `place`, as a copy has it: in no batch.
+static int head_take(struct esk_kv *kv, struct esk_kv_place *place,
+                     uint8_t *head) {
+    ESK_TRY(esk_kv_take(kv, place, head, ESK_KV_RECORD_HEAD));
+    uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
+    word &= (uint16_t)~ESK_KV_WORD_MORE;
+    esk_store_u16(head + ESK_KV_RECORD_WORD, word);
+    return ESK_OK;
+}
+
+/// Copies the record of `bytes` bytes at `place` to the log's head.
 static int copy(struct esk_kv *kv, struct esk_kv_place *place, uint32_t bytes) {
+    uint8_t head[ESK_KV_RECORD_HEAD];
+    ESK_TRY(head_take(kv, place, head));
+    ESK_TRY(esk_kv_write(kv, head, sizeof head));
+    bytes -= (uint32_t)sizeof head;
     while (bytes > 0) {
         const uint8_t *from = NULL;
         uint16_t part = 0;
@@ -33,7 +47,7 @@ static int record_move(struct esk_kv *kv, struct esk_kv_place place,
                        const struct esk_kv_record *record) {
     uint32_t slot = 0;
     if (kv->index != NULL) {
-        ESK_TRY(esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER));
+        ESK_TRY(esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, 1));
     }
     ESK_TRY(esk_kv_record_begin(kv, record->bytes));
     uint16_t mark = kv->used;
@@ -147,11 +161,17 @@ static int page_collect(struct esk_kv *kv) {
     return is_due(kv) ? esk_kv_flush(kv) : ESK_OK;
 }
 
-/// Compares the `bytes` bytes at two places.
+/// Compares the records of `bytes` bytes at two places.
 /// Returns ESK_OK; ESK_NOT_FOUND: they differ; as esk_kv_take.
-static int bytes_compare(struct esk_kv *kv, struct esk_kv_place a,
-                         struct esk_kv_place b, uint32_t bytes) {
+static int records_compare(struct esk_kv *kv, struct esk_kv_place a,
+                           struct esk_kv_place b, uint32_t bytes) {
     uint8_t piece[2][16];
+    ESK_TRY(head_take(kv, &a, piece[0]));
+    ESK_TRY(head_take(kv, &b, piece[1]));
+    if (!esk_bytes_equal(piece[0], piece[1], ESK_KV_RECORD_HEAD)) {
+        return ESK_NOT_FOUND;
+    }
+    bytes -= ESK_KV_RECORD_HEAD;
     while (bytes > 0) {
         uint16_t part = bytes < sizeof piece[0] ? (uint16_t)bytes
                                                 : (uint16_t)sizeof piece[0];
@@ -211,7 +231,7 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
         status = esk_kv_place(kv, newest, &copy);
     }
     if (status == ESK_OK) {
-        status = bytes_compare(kv, original, copy, record->bytes);
+        status = records_compare(kv, original, copy, record->bytes);
     }
     if (status != ESK_OK) {
         return status == ESK_E_IO ? status : ESK_OK;
@@ -222,22 +242,6 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     }
     esk_kv_slot_set(kv, slot, record->hash, address);
     return ESK_OK;
-}
-
-/// Finds where the stream begins in the first page from `position` on that can
-/// be read. stream: as it was if there is none. Returns ESK_OK; ESK_E_IO.
-static int stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
-    struct esk_kv_place place;
-    int status = ESK_E_CORRUPT;
-    while (position < kv->log.head &&
-           (status == ESK_E_CORRUPT || status == ESK_NOT_FOUND)) {
-        status = esk_kv_first(kv, position, &place);
-        position = esk_ring_skip(&kv->log, position);
-    }
-    if (status == ESK_OK || status == ESK_END) {
-        *stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
-    }
-    return status == ESK_E_IO ? status : ESK_OK;
 }
 
 /// Takes back what was moved when there is no room to go on: power cuts in the
@@ -274,7 +278,7 @@ static int copies_erase(struct esk_kv *kv) {
     if (kv->index != NULL) {
         ESK_TRY(esk_kv_part(kv)->forget(kv, originals.copies));
     }
-    ESK_TRY(stream_find(kv, originals.copies, &stream));
+    ESK_TRY(esk_kv_stream_find(kv, originals.copies, &stream));
     esk_kv_page_forget(kv);
     kv->frame_at = ESK_KV_NOWHERE;
     esk_ring_take_back(ring, originals.copies, kv->frame);
@@ -346,7 +350,7 @@ int esk_kv_collect(void *owner, bool *done) {
     if (!is_worth(kv) || esk_ring_has_room(&kv->log, pages_wanted(kv, 0, 2))) {
         uint32_t pending = kv->pending;
         int status = kv->index != NULL
-                         ? esk_kv_part(kv)->room(kv, ESK_KV_DUE_IDLE)
+                         ? esk_kv_part(kv)->room(kv, ESK_KV_DUE_IDLE, 1)
                          : ESK_OK;
         *done = kv->pending < pending;
         return status == ESK_FULL ? ESK_OK : status;

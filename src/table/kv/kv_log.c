@@ -149,9 +149,13 @@ int esk_kv_record_begin(struct esk_kv *kv, uint32_t bytes) {
     if (bytes > esk_kv_block_rest(kv)) {
         ESK_TRY(block_leave(kv));
     }
+    return esk_kv_record_append(kv, &kv->record_at);
+}
+
+int esk_kv_record_append(struct esk_kv *kv, uint32_t *address) {
     ESK_TRY(page_ready(kv));
     first_set(kv);
-    kv->record_at = esk_kv_address(kv, kv->page_at, kv->used);
+    *address = esk_kv_address(kv, kv->page_at, kv->used);
     return ESK_OK;
 }
 

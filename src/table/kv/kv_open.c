@@ -162,7 +162,8 @@ static void oldest_evict(struct esk_kv *kv, struct esk_kv_walk *walk) {
 }
 
 /// Adds the record to the table's counts, in place of the one before it.
-static int record_weigh(struct esk_kv *kv, const struct esk_kv_record *record) {
+static int record_weigh(struct esk_kv *kv, const struct esk_kv_record *record,
+                        uint32_t longest) {
     uint32_t address = 0;
     uint32_t before = 0;
     uint8_t type = ESK_KV_DELETED;
@@ -181,8 +182,10 @@ static int record_weigh(struct esk_kv *kv, const struct esk_kv_record *record) {
     if (record->type != ESK_KV_DELETED) {
         kv->keys++;
         kv->live += record->bytes;
-        kv->longest = record->bytes > kv->longest ? record->bytes : kv->longest;
     }
+    /* A block is left for a batch as for a record. */
+    longest = longest > record->bytes ? longest : record->bytes;
+    kv->longest = longest > kv->longest ? longest : kv->longest;
     return ESK_OK;
 }
 
@@ -219,7 +222,7 @@ static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
         ESK_TRY(slot_make(kv, walk, record->hash));
     }
     if (!has_index || !esk_kv_mark_before(mark, walk->counted)) {
-        ESK_TRY(record_weigh(kv, record));
+        ESK_TRY(record_weigh(kv, record, walk->batch_bytes));
     }
     bool is_there = esk_kv_slot_find(kv, record->hash, &slot);
     if (record->type != ESK_KV_DELETED || has_index) {

@@ -182,6 +182,7 @@ int esk_kv_record_copy(struct esk_kv *kv, struct esk_kv_place *place,
     uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
     record->key_bytes = head[ESK_KV_RECORD_KEY_BYTES];
     record->type = (uint8_t)(word >> ESK_KV_WORD_TYPE & 7u);
+    record->more = (word & ESK_KV_WORD_MORE) != 0;
     record->value_bytes = word & ESK_KV_WORD_LONG;
     record->bytes = ESK_KV_RECORD_HEAD + (uint32_t)record->key_bytes;
     record->salt = 0;

@@ -26,7 +26,11 @@ struct esk_kv_walk {
     uint16_t tail_stream;
     uint32_t records;
     uint32_t records_torn;
-    uint32_t keys_seen;   ///< the caller's
+    uint32_t batch_bytes; ///< of the longest batch
+    uint32_t batch_end;   ///< position and offset behind the batch that was
+    uint16_t batch_end_offset; ///< looked at last; its records before that ...
+    bool batch_is_whole;       ///< ... count, or not
+    uint32_t keys_seen;        ///< the caller's
     uint32_t evicted;     ///< the caller's: keys for which there was no room
     uint32_t evicted_end; ///< behind the newest position of these
     uint16_t stream;      ///< out: of the byte after the last page
@@ -34,6 +38,10 @@ struct esk_kv_walk {
 
 /// Returns ESK_OK; the callback's; ESK_E_IO.
 int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk);
+
+/// Finds where the stream begins in the first page from `position` on that can
+/// be read. stream: as it was if there is none. Returns ESK_OK; ESK_E_IO.
+int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream);
 
 /// Pages that are lost between the newest tail mark and the first valid page.
 uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,

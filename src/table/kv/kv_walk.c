@@ -8,6 +8,13 @@
 /// ESK_KV_GAP; or if it is a copy of the page before, which failed while it was
 /// being filled. Else the page had records, and is lost. Behind the newest
 /// valid page nothing shows what it was.
+///
+/// A record of a batch counts if those behind it do, up to the batch's last: at
+/// the first of them the walk reads ahead.
+///
+/// A record that does not end in its page, of which a copy follows, is taken
+/// from the copy: when the page failed, what it had there may have been given
+/// up.
 #include "table/kv/kv_replay.h"
 
 /// Takes what a tail mark says, which stands in the page at `position`.
@@ -42,6 +49,94 @@ static int value_skip(struct esk_kv *kv, struct esk_kv_place *place,
     return bytes < count ? esk_kv_take(kv, place, NULL, bytes) : ESK_END;
 }
 
+int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
+    struct esk_kv_place place;
+    int status = ESK_E_CORRUPT;
+    while (position < kv->log.head && status != ESK_OK && status != ESK_END) {
+        if (kv->used > 0 && position == kv->page_at) {
+            return ESK_OK; /* it is in RAM */
+        }
+        status = esk_kv_first(kv, position, &place);
+        if (status == ESK_E_IO) {
+            return status;
+        }
+        position = esk_ring_skip(&kv->log, position);
+    }
+    if (status == ESK_OK || status == ESK_END) {
+        *stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
+    }
+    return ESK_OK;
+}
+
+/// Whether a copy of the page at `position` follows. end: position that a
+/// record got to from there.
+static int copy_look(struct esk_kv *kv, uint32_t position, uint32_t end,
+                     bool *is_copied) {
+    uint16_t stream = 0;
+    *is_copied = false;
+    if (end <= position + 1) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_kv_stream_find(kv, position, &stream));
+    uint16_t next = (uint16_t)(stream + 1u);
+    ESK_TRY(esk_kv_stream_find(kv, position + 1, &next));
+    *is_copied = next == stream;
+    return ESK_OK;
+}
+
+/// Reads a batch from behind a record of it on, up to its last record.
+/// position  where that record begins; bytes: of it.
+/// Returns   ESK_OK; ESK_E_IO: else the walk knows whether the batch is whole.
+static int batch_read(struct esk_kv *kv, struct esk_kv_walk *walk,
+                      uint32_t position, struct esk_kv_place place,
+                      uint32_t bytes) {
+    struct esk_kv_record record;
+    struct esk_kv_place next = place;
+    bool is_copied = false;
+    int status = ESK_OK;
+    do {
+        place = next;
+        status = esk_kv_record_read(kv, &next, &record, true);
+        bytes += status == ESK_OK ? record.bytes : 0;
+    } while (status == ESK_OK && record.more);
+    if (status == ESK_E_IO) {
+        return status;
+    }
+    place = status == ESK_OK ? next : place;
+    ESK_TRY(copy_look(kv, position, place.position, &is_copied));
+    walk->batch_is_whole = status == ESK_OK && !is_copied;
+    if (walk->batch_is_whole && bytes > walk->batch_bytes) {
+        walk->batch_bytes = bytes;
+    }
+    walk->batch_end = is_copied ? position + 1 : place.position;
+    walk->batch_end_offset = is_copied ? 0 : place.offset;
+    return ESK_OK;
+}
+
+/// Reads the record at `place`, and goes behind it.
+/// Returns  ESK_OK; ESK_NOT_FOUND: the batch that it is of has no end, so that
+///          it does not count; as esk_kv_record_read.
+static int record_take(struct esk_kv *kv, struct esk_kv_walk *walk,
+                       struct esk_kv_place *place,
+                       struct esk_kv_record *record) {
+    uint32_t position = place->position;
+    uint16_t offset = place->offset;
+    bool is_copied = false;
+    ESK_TRY(esk_kv_record_read(kv, place, record, true));
+    ESK_TRY(copy_look(kv, position, place->position, &is_copied));
+    if (is_copied) {
+        return ESK_E_CORRUPT;
+    }
+    if (!record->more) {
+        return ESK_OK;
+    }
+    if (position > walk->batch_end ||
+        (position == walk->batch_end && offset >= walk->batch_end_offset)) {
+        ESK_TRY(batch_read(kv, walk, position, *place, record->bytes));
+    }
+    return walk->batch_is_whole ? ESK_OK : ESK_NOT_FOUND;
+}
+
 /// Reads the records that begin in the page at `position`.
 static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
                         uint32_t position) {
@@ -56,8 +151,9 @@ static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
             break;
         }
         uint32_t address = esk_kv_address(kv, position, place.offset);
-        status = esk_kv_record_copy(kv, &place, &record, walk->key == NULL,
-                                    walk->key);
+        status = walk->key != NULL
+                     ? esk_kv_record_copy(kv, &place, &record, false, walk->key)
+                     : record_take(kv, walk, &place, &record);
         if (status == ESK_E_CORRUPT || status == ESK_END) {
             walk->records_torn++;
             return ESK_OK;
@@ -65,6 +161,9 @@ static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
         if (status == ESK_OK) {
             walk->records++;
             status = walk->record(kv, walk, &record, address);
+        } else if (status == ESK_NOT_FOUND) {
+            walk->records_torn++;
+            status = ESK_OK;
         }
         if (status == ESK_OK && walk->key != NULL) {
             status = value_skip(kv, &place, position, record.value_bytes);
@@ -74,10 +173,12 @@ static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
 }
 
 /// Whether a page whose stream begins at `stream` follows one that had the
-/// bytes from `start` up to `end`.
+/// bytes from `start` up to `end`. A page whose program seemed to fail may be
+/// there: the next one is a copy, or goes on where a record was given up.
 static bool follows(uint16_t stream, uint16_t start, uint16_t end) {
     uint16_t gap = (uint16_t)(stream - end);
-    return gap == 0 || gap == ESK_KV_GAP || stream == start;
+    uint16_t copied = (uint16_t)(stream - start);
+    return gap == 0 || gap == ESK_KV_GAP || copied == 0 || copied == ESK_KV_GAP;
 }
 
 int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {

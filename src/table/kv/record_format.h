@@ -39,9 +39,7 @@ enum esk_kv_word {
     ESK_KV_WORD_TYPE = 11,     ///< 3 bits from here: enum esk_kv_type
     ESK_KV_WORD_SALTED = 0x4000,
 };
-#define ESK_KV_WORD_MORE 0x8000u ///< reserved for batches
-
-enum { ESK_KV_DELETED = 7 }; ///< a type: the key is not there any more
+#define ESK_KV_WORD_MORE 0x8000u ///< the next record is of the same batch
 
 /// The low half of a log page's aux.
 enum esk_kv_aux {

@@ -247,7 +247,7 @@ static int index_prune(struct esk_kv *kv) {
     }
     return (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) != 0
                ? ESK_E_LIMIT
-               : esk_kv_index_room(kv, ESK_KV_DUE_NEVER);
+               : esk_kv_index_room(kv, ESK_KV_DUE_NEVER, 1);
 }
 
 /// Takes what a root says. Returns whether it can be one of this table.

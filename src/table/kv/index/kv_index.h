@@ -146,6 +146,6 @@ int esk_kv_leaf_remake(struct esk_kv *kv, uint32_t leaf, uint32_t *from,
 /* kv_index_step.c */
 
 int esk_kv_index_forget(struct esk_kv *kv, uint32_t position);
-int esk_kv_index_room(struct esk_kv *kv, enum esk_kv_due due);
+int esk_kv_index_room(struct esk_kv *kv, enum esk_kv_due due, uint32_t keys);
 
 #endif

@@ -468,14 +468,14 @@ static bool is_free(const struct esk_kv *kv) {
            esk_ring_has_room((struct esk_ring *)&kv->log, 2 * block);
 }
 
-int esk_kv_index_room(struct esk_kv *kv, enum esk_kv_due due) {
+int esk_kv_index_room(struct esk_kv *kv, enum esk_kv_due due, uint32_t keys) {
     uint32_t most = kv->pending_max;
     bool is_due =
         kv->pending > most / 8 * due || (due <= ESK_KV_DUE_PUT && is_late(kv));
     if (due != ESK_KV_DUE_NEVER && is_due && is_free(kv)) {
         ESK_TRY(step_make(kv));
     }
-    while (kv->pending >= most) {
+    while (kv->pending > most - keys) {
         ESK_TRY(step_make(kv));
     }
     return ESK_OK;
