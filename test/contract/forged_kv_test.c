@@ -74,6 +74,21 @@ static void status_verify(int status, const char *call) {
     ESK_CHECK_TEXT(esk_status_text(status), call);
 }
 
+/// Reads all keys in order: each once, or its loss.
+static void kv_read_in_order(const struct esk_kv_query *query) {
+    static uint8_t memory[ESK_KV_CURSOR_BYTES(2, ESK_KV_KEY_BYTES_MAX)];
+    struct esk_kv_cursor cursor;
+    uint8_t found[ESK_KV_KEY_BYTES_MAX];
+    uint8_t key_bytes = 0;
+    int status = esk_kv_cursor_open(kv, &cursor, query, memory, sizeof memory);
+    ESK_CHECK_INT(status, ESK_OK);
+    for (uint32_t steps = 0; status != ESK_END; steps++) {
+        ESK_CHECK(steps < 4 * STEPS_MAX);
+        status = esk_kv_cursor_next(kv, &cursor, found, &key_bytes);
+        status_verify(status, "cursor");
+    }
+}
+
 /// Everything that reads a table.
 static void kv_read(void) {
     struct esk_kv_report report;
@@ -96,6 +111,8 @@ static void kv_read(void) {
                           "get");
         }
     }
+    kv_read_in_order(NULL);
+    kv_read_in_order(&(struct esk_kv_query){.backward = true, .step_keys = 5});
     for (uint32_t key = 0; key < KEYS; key++) {
         status_verify(
             esk_kv_get(kv, &key, sizeof key, value, VALUE_MAX, NULL, NULL),

@@ -65,7 +65,23 @@ static void tables_renew(struct esk_volume *volume) {
 
 /* ---------------------------------------------------------- what is called */
 
-static void kv_read(struct esk_kv *kv) {
+/// Reads all keys in order, with room for a few, in one call or in steps.
+static void kv_read_in_order(struct esk_kv *kv, uint8_t how) {
+    const struct esk_kv_query query = {.backward = how % 2 == 0,
+                                       .step_keys = how % 4 == 0 ? 3 : 0};
+    static uint8_t memory[ESK_KV_CURSOR_BYTES(2, ESK_KV_KEY_BYTES_MAX)];
+    struct esk_kv_cursor cursor;
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t bytes = 0;
+    uint32_t left = 4 * IMAGE_BYTES_MAX;
+    int status = esk_kv_cursor_open(kv, &cursor, &query, memory, sizeof memory);
+    while (status != ESK_END) {
+        scan_bound(&left);
+        status = esk_kv_cursor_next(kv, &cursor, key, &bytes);
+    }
+}
+
+static void kv_read(struct esk_kv *kv, uint8_t how) {
     uint8_t key[ESK_KV_KEY_BYTES_MAX];
     uint8_t bytes = 0;
     uint32_t cursor = 0;
@@ -81,6 +97,7 @@ static void kv_read(struct esk_kv *kv) {
             (void)esk_kv_get(kv, key, bytes, value, sizeof value, NULL, NULL);
         }
     }
+    kv_read_in_order(kv, how);
     (void)esk_kv_get_u32(kv, "boots", &number);
     (void)esk_kv_get_text(kv, "name", text, sizeof text);
     (void)esk_kv_check(kv, &report);
@@ -96,9 +113,9 @@ static void table_use(struct esk_volume *volume,
         esk_kv_open(&kv, volume, info->name, &config) != ESK_OK) {
         return;
     }
-    kv_read(kv);
+    kv_read(kv, how);
     records_put(kv, 150);
     (void)esk_volume_step(volume, 20, &done);
-    kv_read(kv);
+    kv_read(kv, how);
     esk_kv_close(kv);
 }
