@@ -308,7 +308,7 @@ static bool has_blocks(unsigned run) {
 
 ESK_TEST(a_batch_that_fails_leaves_the_table_as_it_was) {
     for (unsigned run = 0; run < RUNS; run++) {
-        for (uint32_t rate = 50000; has_blocks(run) && rate <= 320000;
+        for (uint32_t rate = 50000; has_blocks(run) && rate <= 240000;
              rate += 90000) {
             const struct esk_sim_failures failures = {
                 .transfer = {.per_million = rate}};

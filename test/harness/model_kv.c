@@ -186,8 +186,9 @@ int esk_model_kv_batch(struct esk_model_kv *model, uint16_t count) {
     uint16_t refused = UINT16_MAX;
     count = batch_draw(model, count, changes, keys, versions);
     int status = esk_kv_change_many(model->kv, changes, count, &refused);
-    if ((refused == UINT16_MAX) != (status == ESK_OK)) {
-        return ESK_E_CORRUPT;
+    if ((refused == UINT16_MAX) != (status == ESK_OK) ||
+        status == ESK_NOT_FOUND) {
+        return ESK_E_CORRUPT; /* the deletes are of keys that are there */
     }
     if (status == ESK_FULL || status == ESK_E_LIMIT) {
         model->full++;
