@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from eskerdb.opened import Space
 from eskerdb.structs import counts_of
 
 _ROOM = 512  # of a first read
+_CHANGES_MAX = 0xFFFF  # of a batch
 Key = str | bytes
 
 
@@ -207,6 +208,42 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
         raw = encode_key(key)
         status = lib.esk_py_kv_delete(self._handle, raw, len(raw))
         self._check(status, f"delete key {_shown(raw)}")
+
+    def change_many(
+        self, values: Mapping[Key, Any], deletes: Iterable[Key] = ()
+    ) -> None:
+        """Sets values and removes keys at once: after a power cut the table has
+        all of these changes or none.
+
+        Raises as put(), and NotFound for a delete of a key that is not there;
+        then nothing was changed. Limit: together they do not fit a block.
+        """
+        wanted = []
+        try:
+            for key in deletes:
+                gone = Stored(lib.ESK_KV_DELETED, b"")
+                wanted.append((encode_key(key), gone))
+            for key, value in values.items():
+                wanted.append((encode_key(key), encode(value)))
+        except EskerError as fault:
+            raise schema_error(f"table '{self.name}': {fault}") from None
+        changes = ffi.new("struct esk_kv_change[]", len(wanted))
+        held = []  # what the changes point to
+        for change, (raw, stored) in zip(changes, wanted, strict=True):
+            held += ffi.from_buffer(raw), ffi.from_buffer(stored.raw)
+            change.key, change.value = held[-2:]
+            change.key_bytes, change.bytes = len(raw), len(stored.raw)
+            change.type = stored.type
+        doing = f"change {len(wanted):,} keys at once"
+        if len(wanted) > _CHANGES_MAX:
+            self._check(lib.ESK_E_LIMIT, doing)
+        refused = ffi.new("uint16_t *")
+        status = lib.esk_py_kv_change_many(
+            self._handle, changes, len(wanted), refused
+        )
+        if status != lib.ESK_OK and refused[0] < len(wanted):
+            doing += f", for key {_shown(wanted[refused[0]][0])}"
+        self._check(status, doing)
 
     # State ------------------------------------------------------------------
 

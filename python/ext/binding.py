@@ -326,6 +326,14 @@ struct esk_kv_config {
     uint32_t keys;
     ...;
 };
+struct esk_kv_change {
+    const void *key;
+    const void *value;
+    uint32_t bytes;
+    uint8_t key_bytes;
+    uint8_t type;
+    ...;
+};
 struct esk_kv_stats {
     uint32_t keys;
     uint32_t keys_max;

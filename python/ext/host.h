@@ -281,6 +281,9 @@ int esk_py_kv_put(struct esk_py_table *table, const void *key,
                   uint8_t type);
 int esk_py_kv_delete(struct esk_py_table *table, const void *key,
                      uint8_t key_bytes);
+int esk_py_kv_change_many(struct esk_py_table *table,
+                          struct esk_kv_change *changes, uint16_t count,
+                          uint16_t *refused);
 int esk_py_kv_next(struct esk_py_table *table, uint32_t *cursor, void *key,
                    uint8_t *key_bytes);
 int esk_py_kv_stats(struct esk_py_table *table, struct esk_kv_stats *stats);

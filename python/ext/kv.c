@@ -227,6 +227,14 @@ int esk_py_kv_delete(struct esk_py_table *table, const void *key,
     return kv_leave(table, esk_kv_delete(table->kv, key, key_bytes));
 }
 
+int esk_py_kv_change_many(struct esk_py_table *table,
+                          struct esk_kv_change *changes, uint16_t count,
+                          uint16_t *refused) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table,
+                    esk_kv_change_many(table->kv, changes, count, refused));
+}
+
 int esk_py_kv_next(struct esk_py_table *table, uint32_t *cursor, void *key,
                    uint8_t *key_bytes) {
     ESK_TRY(kv_enter(table));

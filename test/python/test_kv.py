@@ -120,6 +120,27 @@ def test_it_is_a_mapping(kv):
         kv["a"]
 
 
+def test_a_batch_changes_all_keys_or_none(kv):
+    kv.update({"old": 1, "mode": "a"})
+    kv.change_many({"ssid": "home", "mode": "b", "empty": b""}, ["old"])
+    assert dict(kv) == {"ssid": "home", "mode": "b", "empty": b""}
+    before = dict(kv)
+    refused = [
+        (NotFound, "'old'", {"ssid": "x"}, ["old"]),
+        (SchemaError, "key", {"ssid": "x", "": 1}, []),
+        (SchemaError, "value", {"ssid": "x", "y": None}, []),
+        (Limit, "'b'", {"ssid": "x", "b": bytes(10**6)}, []),
+        (Limit, "at once", {str(i): 1 for i in range(70000)}, []),
+        (eskerdb.EskerError, "'mode'", {"mode": 1}, ["mode"]),
+    ]
+    for kind, message, values, deletes in refused:
+        with pytest.raises(kind, match=message):
+            kv.change_many(values, deletes)
+        assert dict(kv) == before
+    kv.change_many({})
+    assert dict(kv) == before
+
+
 def test_a_long_value_comes_back(kv):
     value = bytes(range(256)) * 12
     kv["long"] = value

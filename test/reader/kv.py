@@ -25,7 +25,7 @@ BARE_TABLE = 1
 NO_FIRST, HAS_HEAD = 0x3FFF, 0x8000
 PAD, TAIL, SEAL = 0, 254, 255
 TAIL_BYTES = 19
-LONG, SALTED = 0x7FF, 0x4000
+LONG, SALTED, MORE = 0x7FF, 0x4000, 0x8000
 DELETED = 7
 SPREAD = 0x9E3779B1
 
@@ -121,15 +121,41 @@ class Cursor:
         raise End
 
 
+def _is_copied(parts, at):
+    """Whether the part behind `at` is a copy of it."""
+    return at + 1 < len(parts) and parts[at + 1].stream == parts[at].stream
+
+
 def record_at(cursor, key_bytes):
-    """(salt, key, type, value) of the record whose first byte was taken."""
+    """(salt, key, type, value) of the record whose first byte was taken, or
+    None if the records of its batch behind it are not complete. Raises End."""
+    begun = cursor.at
+    more, *record = _record_at(cursor, key_bytes)
+    if cursor.at > begun and _is_copied(cursor.parts, begun):
+        raise End
+    ahead = Cursor(cursor.parts, cursor.at, cursor.offset)
+    try:
+        while more:
+            lead = ahead.take(1)[0]
+            if lead in (PAD, TAIL, SEAL):
+                return None
+            more, *_ = _record_at(ahead, lead)
+    except End:
+        return None
+    if ahead.at > begun and _is_copied(cursor.parts, begun):
+        return None
+    return tuple(record)
+
+
+def _record_at(cursor, key_bytes):
+    """(whether more of its batch follow, salt, key, type, value)."""
     word = number(cursor.take(2), 0, 2)
     salt = cursor.take(1)[0] if word & SALTED else 0
     key = cursor.take(key_bytes)
     size = word & LONG
     if size == LONG:
         size = number(cursor.take(4), 0, 4)
-    return salt, key, word >> 11 & 7, cursor.take(size)
+    return bool(word & MORE), salt, key, word >> 11 & 7, cursor.take(size)
 
 
 def kv_items(volume, table):
@@ -150,8 +176,10 @@ def kv_items(volume, table):
                     if position <= part.position:
                         tail = position
                 elif lead != PAD:
-                    _, key, kind, value = record_at(cursor, lead)
-                    found[key] = part.position, kind, value
+                    record = record_at(cursor, lead)
+                    if record is not None:
+                        _, key, kind, value = record
+                        found[key] = part.position, kind, value
         except End:
             continue
     return {

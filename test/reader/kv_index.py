@@ -129,7 +129,9 @@ def _records(parts, page_bytes):
                 elif lead == TAIL:
                     cursor.take(TAIL_BYTES - 1)
                 elif lead != PAD:
-                    yield (mark % MARKS, *record_at(cursor, lead))
+                    record = record_at(cursor, lead)
+                    if record is not None:
+                        yield (mark % MARKS, *record)
         except End:
             continue
 

@@ -196,8 +196,16 @@ class KvWork:
             size = self.draw.randrange(self.draw.choice([9, self.long_max]))
             with suppress(Limit):
                 self.table[self.key()] = self.draw.randbytes(size)
-        elif choice < 0.8:
+        elif choice < 0.75:
             self.table.pop(self.key(), None)
+        elif choice < 0.85:
+            sizes = range(self.draw.randrange(1, 8))
+            values = {self.key(): self.draw.randbytes(9) for _ in sizes}
+            gone = [k for k in (self.key(),) if k in self.table]
+            with suppress(Limit):
+                self.table.change_many(
+                    {k: v for k, v in values.items() if k not in gone}, gone
+                )
         elif choice < 0.97:
             self.table.sync()
         else:
