@@ -4,6 +4,7 @@
 /// Batches of a kv table: after power loss all changes of a batch are there, or
 /// none; and a batch that is refused or fails leaves the table as it was.
 #include "test/harness/esk_test.h"
+#include "test/harness/failing_device.h"
 #include "test/harness/media.h"
 #include "test/harness/model_kv.h"
 
@@ -555,6 +556,44 @@ ESK_TEST(two_keys_with_the_hash_of_a_damaged_record_are_refused) {
     ESK_CHECK_INT(esk_kv_change_many(kv, changes, 1, NULL), ESK_OK);
     ESK_CHECK_INT(length_of("salt 383"), 1);
     ESK_CHECK_INT(kv->keys, 2);
+}
+
+/// Each read of an open that looks for the end of batches fails once: also
+/// those behind copies of a page, whose program only seemed to fail.
+ESK_TEST(an_open_whose_reads_fail_among_batches_can_be_repeated) {
+    static const struct esk_sim_failures failures = {
+        .transfer = {.per_million = 200000}};
+    static struct esk_device front;
+    const struct esk_kv_config config = {.keys = 100};
+    run_make(1, 9);
+    esk_sim_failures_set(model.sim, &failures);
+    for (unsigned i = 0; i < 200; i++) {
+        (void)esk_model_kv_step(&model);
+    }
+    esk_sim_failures_set(model.sim, NULL);
+    ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+    failing_device_make(&front, model.device);
+    bool has_failed = true;
+    for (uint32_t read = 1; has_failed; read++) {
+        ESK_CONTEXT("read %lu", (unsigned long)read);
+        fail_from(read, 3, READ_BROKEN);
+        int status = esk_volume_mount(&model.volume, &front, 0, model.arena,
+                                      sizeof model.arena);
+        if (status == ESK_OK) {
+            status = esk_kv_open(&model.kv, &model.volume, "kv", &config);
+        }
+        has_failed = fail_end();
+        ESK_CHECK(status == ESK_OK || (has_failed && status == ESK_E_IO));
+        if (has_failed) {
+            ESK_CHECK_INT(esk_volume_mount(&model.volume, &front, 0,
+                                           model.arena, sizeof model.arena),
+                          ESK_OK);
+            ESK_CHECK_INT(esk_kv_open(&model.kv, &model.volume, "kv", &config),
+                          ESK_OK);
+        }
+        table_verify();
+    }
+    esk_model_kv_free(&model);
 }
 
 /// The collector finds a batch, of which it can read but a part.

@@ -52,10 +52,10 @@ static int value_skip(struct esk_kv *kv, struct esk_kv_place *place,
 int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
     struct esk_kv_place place;
     int status = ESK_E_CORRUPT;
-    while (position < kv->log.head && status != ESK_OK && status != ESK_END) {
-        if (kv->used > 0 && position == kv->page_at) {
-            return ESK_OK; /* it is in RAM */
-        }
+    uint32_t end = kv->log.head;
+    /* A page in RAM may be there already: its program is in doubt. */
+    end = kv->used > 0 && kv->page_at < end ? kv->page_at : end;
+    while (position < end && status != ESK_OK && status != ESK_END) {
         status = esk_kv_first(kv, position, &place);
         if (status == ESK_E_IO) {
             return status;
