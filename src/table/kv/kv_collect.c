@@ -197,10 +197,9 @@ struct originals {
 /// Returns ESK_OK: it does not; ESK_FULL; ESK_E_IO.
 static int copy_judge(struct esk_kv *kv, const struct esk_kv_record *record,
                       uint32_t address) {
-    if (record->type == ESK_KV_DELETED && kv->index == NULL) {
-        return ESK_FULL;
-    }
-    int status = esk_kv_is_newest(kv, record->hash, address);
+    bool is_delete = record->type == ESK_KV_DELETED && kv->index == NULL;
+    int status =
+        is_delete ? ESK_OK : esk_kv_is_newest(kv, record->hash, address);
     return status == ESK_OK ? ESK_FULL : (status == ESK_E_IO ? status : ESK_OK);
 }
 
@@ -236,12 +235,12 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     if (status != ESK_OK) {
         return status == ESK_E_IO ? status : ESK_OK;
     }
-    if (!esk_kv_slot_find(kv, record->hash, &slot) &&
-        kv->pending + 2 > kv->slot_count) {
-        return ESK_FULL;
+    bool has_room = esk_kv_slot_find(kv, record->hash, &slot) ||
+                    kv->pending + 2 <= kv->slot_count;
+    if (has_room) {
+        esk_kv_slot_set(kv, slot, record->hash, address);
     }
-    esk_kv_slot_set(kv, slot, record->hash, address);
-    return ESK_OK;
+    return has_room ? ESK_OK : ESK_FULL;
 }
 
 /// Takes back what was moved when there is no room to go on: power cuts in the

@@ -57,9 +57,7 @@ int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
     end = kv->used > 0 && kv->page_at < end ? kv->page_at : end;
     while (position < end && status != ESK_OK && status != ESK_END) {
         status = esk_kv_first(kv, position, &place);
-        if (status == ESK_E_IO) {
-            return status;
-        }
+        ESK_TRY(status == ESK_E_IO ? status : ESK_OK);
         position = esk_ring_skip(&kv->log, position);
     }
     if (status == ESK_OK || status == ESK_END) {
@@ -99,9 +97,7 @@ static int batch_read(struct esk_kv *kv, struct esk_kv_walk *walk,
         status = esk_kv_record_read(kv, &next, &record, true);
         bytes += status == ESK_OK ? record.bytes : 0;
     } while (status == ESK_OK && record.more);
-    if (status == ESK_E_IO) {
-        return status;
-    }
+    ESK_TRY(status == ESK_E_IO ? status : ESK_OK);
     place = status == ESK_OK ? next : place;
     ESK_TRY(copy_look(kv, position, place.position, &is_copied));
     walk->batch_is_whole = status == ESK_OK && !is_copied;
