@@ -28,7 +28,7 @@ static uint32_t index_bytes(const struct esk_geometry *geometry,
     struct esk_kv_index_layout layout;
     return entry_lay(geometry, entry, &layout)
                ? (uint32_t)sizeof(struct esk_kv_index_open) +
-                     geometry->page_bytes + layout.inners * layout.ref_bytes
+                     geometry->page_bytes + esk_kv_refs_bytes(&layout)
                : 0;
 }
 
@@ -117,7 +117,7 @@ uint32_t esk_kv_leaf_entry(const struct esk_kv *kv,
     const struct esk_kv_index_layout *layout = &esk_kv_index(kv)->layout;
     uint8_t suffix = layout->suffix_bytes;
     const uint8_t *at =
-        leaf->entries + (size_t)entry * (suffix + layout->address_bytes);
+        leaf->entries + (size_t)entry * esk_kv_entry_bytes(layout);
     *address = esk_kv_number(at + suffix, layout->address_bytes);
     uint32_t above = esk_kv_number(at, suffix) - leaf->base;
     return leaf->base + (above & (UINT32_MAX >> (32u - 8u * suffix)));
@@ -129,7 +129,7 @@ void esk_kv_leaf_store(const struct esk_kv *kv, uint32_t entry, uint32_t hash,
     const struct esk_kv_index_layout *layout = &index->layout;
     uint8_t suffix = layout->suffix_bytes;
     uint8_t *at = index->node + ESK_ENVELOPE_BYTES + ESK_KV_LEAF_HEAD +
-                  (size_t)entry * (suffix + layout->address_bytes);
+                  (size_t)entry * esk_kv_entry_bytes(layout);
     esk_kv_number_store(at, suffix, hash);
     esk_kv_number_store(at + suffix, layout->address_bytes, address);
 }
@@ -265,8 +265,7 @@ static bool root_take(struct esk_kv *kv, struct esk_kv_walk *walk) {
     for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
         index->from[i] = esk_load_u32(root + ESK_KV_ROOT_FROM + 4u * i);
     }
-    memcpy(index->refs, root + ESK_KV_ROOT_HEAD,
-           layout->inners * layout->ref_bytes);
+    memcpy(index->refs, root + ESK_KV_ROOT_HEAD, esk_kv_refs_bytes(layout));
     kv->keys = esk_load_u32(root + ESK_KV_ROOT_KEYS);
     kv->live = esk_load_u32(root + ESK_KV_ROOT_LIVE);
     kv->longest = esk_load_u32(root + ESK_KV_ROOT_LONGEST);
@@ -331,7 +330,7 @@ static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
     (void)entry_lay(geometry, entry, &index->layout);
     index->node = (uint8_t *)(index + 1);
     index->refs = index->node + geometry->page_bytes;
-    memset(index->refs, 0xFF, index->layout.inners * index->layout.ref_bytes);
+    memset(index->refs, 0xFF, esk_kv_refs_bytes(&index->layout));
     index->node_inner = ESK_KV_NOWHERE;
     index->root = ESK_KV_NOWHERE;
     esk_kv_ring_config(entry, &config);

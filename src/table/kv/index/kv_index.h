@@ -68,6 +68,18 @@ static inline struct esk_kv_index_open *esk_kv_index(const struct esk_kv *kv) {
     return (struct esk_kv_index_open *)kv->index;
 }
 
+/// Bytes of an entry of a leaf.
+static inline uint8_t
+esk_kv_entry_bytes(const struct esk_kv_index_layout *layout) {
+    return (uint8_t)(layout->suffix_bytes + layout->address_bytes);
+}
+
+/// Bytes of the inner nodes' references.
+static inline uint16_t
+esk_kv_refs_bytes(const struct esk_kv_index_layout *layout) {
+    return (uint16_t)(layout->inners * layout->ref_bytes);
+}
+
 static inline uint32_t esk_kv_leaf_of(const struct esk_kv_index_open *index,
                                       uint32_t hash) {
     return (hash >> 8) * index->layout.leaves >> 16;

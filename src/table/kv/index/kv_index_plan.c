@@ -33,9 +33,8 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
         esk_kv_number_bytes(log_pages * geometry->page_bytes);
     layout->suffix_bytes = leaves >= LEAVES_MANY ? 2 : 3;
     layout->ref_bytes = esk_kv_number_bytes(pages + 1);
-    layout->leaf_entries =
-        (uint16_t)((room - ESK_KV_LEAF_HEAD) /
-                   (layout->suffix_bytes + layout->address_bytes));
+    layout->leaf_entries = (uint16_t)((room - (unsigned)ESK_KV_LEAF_HEAD) /
+                                      esk_kv_entry_bytes(layout));
     layout->inner_leaves = (uint16_t)(room / layout->ref_bytes /
                                       ESK_KV_STEP_LEAVES * ESK_KV_STEP_LEAVES);
     layout->inners = divide_up(leaves, layout->inner_leaves);

@@ -35,7 +35,8 @@ static int page_write(struct esk_kv *kv, uint16_t used, uint32_t aux,
     ESK_TRY(esk_ring_reserve(ring));
     if (end + ESK_SEAL_BYTES <= esk_kv_page_room(kv) &&
         esk_ring_can_seal(ring, (uint16_t)(end + ESK_SEAL_BYTES))) {
-        memset(index->node + ESK_ENVELOPE_BYTES + used, 0, end - used);
+        memset(index->node + ESK_ENVELOPE_BYTES + used, 0,
+               (size_t)(end - used));
         ESK_TRY(esk_ring_seal(ring, index->node,
                               (uint16_t)(end + ESK_SEAL_BYTES), aux));
         position = ring->head;
@@ -129,9 +130,8 @@ static int leaf_gather(struct esk_kv *kv, uint32_t number, uint32_t ref,
 static int leaf_end(struct esk_kv *kv, const struct step *step, uint32_t number,
                     uint16_t count, uint32_t *more) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
-    const struct esk_kv_index_layout *layout = &index->layout;
+    uint8_t bytes = esk_kv_entry_bytes(&index->layout);
     uint8_t *payload = index->node + ESK_ENVELOPE_BYTES;
-    uint16_t bytes = (uint16_t)(layout->suffix_bytes + layout->address_bytes);
     esk_store_u32(payload + ESK_KV_LEAF_SETTLED, step->settled);
     esk_store_u32(payload + ESK_KV_LEAF_MORE, *more);
     esk_store_u16(payload + ESK_KV_LEAF_COUNT, count);
@@ -226,7 +226,7 @@ static int inner_write(struct esk_kv *kv, const struct step *step,
 static int root_write(struct esk_kv *kv, const struct step *step) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
     uint8_t *root = index->node + ESK_ENVELOPE_BYTES;
-    uint16_t refs = (uint16_t)(index->layout.inners * index->layout.ref_bytes);
+    uint16_t refs = esk_kv_refs_bytes(&index->layout);
     uint32_t ref = 0;
     esk_store_u32(root + ESK_KV_ROOT_SETTLED, step->counted);
     esk_store_u32(root + ESK_KV_ROOT_KEYS, kv->keys);
