@@ -364,9 +364,9 @@ static int newest_compare(struct esk_kv *kv, const uint8_t *key,
 
 int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
                 struct esk_kv_record *record) {
-    uint8_t free_salt = 0;
-    uint32_t free_hash = 0;
-    bool has_free = false;
+    uint8_t first_salt = 0;
+    uint32_t first_hash = 0;
+    int first = ESK_OK; /* ESK_NOT_FOUND: it is free; ESK_E_CORRUPT */
     for (uint16_t salt = 0; salt <= UINT8_MAX; salt++) {
         uint32_t hash = esk_kv_hash_begin((uint8_t)salt);
         record->salt = (uint8_t)salt;
@@ -376,17 +376,20 @@ int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
         if (status == ESK_OK && record->type == ESK_KV_DELETED) {
             return ESK_NOT_FOUND;
         }
-        if (status == ESK_END && !has_free) {
-            has_free = true;
-            free_salt = record->salt;
-            free_hash = record->hash;
-        } else if (status != ESK_END && status != ESK_NOT_FOUND) {
+        if (status == ESK_OK || status == ESK_E_IO) {
             return status;
         }
-        if (has_free && salt >= kv->salt_max) {
-            record->salt = free_salt;
-            record->hash = free_hash;
-            return ESK_NOT_FOUND;
+        /* What is damaged may be the key's record, or another key's. */
+        bool is_first = first == ESK_OK && status == ESK_END;
+        if (is_first || (first != ESK_E_CORRUPT && status == ESK_E_CORRUPT)) {
+            first = status == ESK_END ? ESK_NOT_FOUND : status;
+            first_salt = record->salt;
+            first_hash = record->hash;
+        }
+        if (first != ESK_OK && salt >= kv->salt_max) {
+            record->salt = first_salt;
+            record->hash = first_hash;
+            return first;
         }
     }
     return ESK_E_LIMIT;

@@ -39,8 +39,8 @@ struct esk_kv_index_layout {
 
 enum {
     ESK_KV_STEP_LEAVES = 8, ///< most leaves that a step writes
-    ESK_KV_LEAVES_MAX = 65535,
 };
+#define ESK_KV_LEAVES_MAX 65535u
 
 /// The layout of an index of `leaves` leaves in `blocks` blocks, for a log of
 /// `log_blocks` blocks. Returns whether its root has room for it.

@@ -29,7 +29,8 @@ enum esk_tnc_commit_offset {
 /// in bits 0 to 7.
 enum esk_tnc_child_bits {
     ESK_TNC_CHILD_SLOT_BITS = 8,
-    ESK_TNC_CHILD_SELF = 0x7FFFFF, ///< as page: the page of the parent
 };
+/// As page of a child: the page that the parent is in.
+#define ESK_TNC_CHILD_SELF 0x7FFFFFu
 
 #endif
