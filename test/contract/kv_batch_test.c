@@ -326,9 +326,8 @@ ESK_TEST(a_batch_that_fails_leaves_the_table_as_it_was) {
             const struct esk_sim_failures failures = {
                 .transfer = {.per_million = rate}};
             run_make(run, rate);
-            full += failures_run(&failures, esk_test_is_deep() ? 800 : 300)
-                        ? 0
-                        : 1;
+            full +=
+                failures_run(&failures, esk_test_is_deep() ? 800 : 300) ? 0 : 1;
         }
     }
     ESK_CHECK(full <= 4);
