@@ -79,7 +79,7 @@ struct esk_kv_config {
     /// esk_kv_part_index, for tables with an index; else it may be NULL.
     const struct esk_kv_part *part;
     /// With an index: most pages of the log that a later open has to read,
-    /// about; 0: as follows from `keys`. Fewer cost more programs.
+    /// about; 0: three quarters of `keys`. Fewer cost more programs.
     uint32_t replay_pages;
 };
 

@@ -451,7 +451,9 @@ static bool is_late(const struct esk_kv *kv) {
     uint32_t gone = (esk_kv_mark_next(kv) - index->paced) / page_bytes;
     uint32_t leaves = index->layout.leaves;
     uint32_t pages = index->head.replay_pages;
-    if (pages == 0 || pages > esk_ring_pages(&kv->log)) {
+    /* Hot keys do not fill the pending table. */
+    pages = pages == 0 ? kv->pending_max - kv->pending_max / 4 : pages;
+    if (pages > esk_ring_pages(&kv->log)) {
         pages = esk_ring_pages(&kv->log);
     }
     /* The round's share of the leaves is its share of the pages. */
