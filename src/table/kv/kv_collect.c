@@ -190,6 +190,7 @@ struct originals {
     struct esk_kv_walk walk;
     uint32_t end;    ///< behind the tail's block
     uint32_t copies; ///< where the copies begin
+    uint32_t left;   ///< originals for which the pending table had no room
 };
 
 /// Whether a record among the copies forbids to erase them: it is the newest of
@@ -207,14 +208,14 @@ static int copy_judge(struct esk_kv *kv, const struct esk_kv_record *record,
 /// is a copy of it. Returns ESK_OK; ESK_FULL: not all is a copy; ESK_E_IO.
 static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
                          const struct esk_kv_record *record, uint32_t address) {
-    const struct originals *originals = (const struct originals *)walk;
+    struct originals *originals = (struct originals *)walk;
     uint32_t position = esk_kv_position(kv, address);
     struct esk_kv_place original;
     struct esk_kv_place copy;
     uint32_t newest = 0;
     uint32_t slot = 0;
     if (position >= originals->copies) {
-        return copy_judge(kv, record, address);
+        return originals->left > 0 ? ESK_OK : copy_judge(kv, record, address);
     }
     if (position >= originals->end) {
         return ESK_OK;
@@ -239,8 +240,28 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
                     kv->pending + 2 <= kv->slot_count;
     if (has_room) {
         esk_kv_slot_set(kv, slot, record->hash, address);
+    } else {
+        originals->left++;
     }
-    return has_room ? ESK_OK : ESK_FULL;
+    return ESK_OK;
+}
+
+/// Makes the originals in the tail's block the newest again, as many at a time
+/// as the pending table has room for: the index takes the others.
+static int originals_take(struct esk_kv *kv, uint32_t end, uint32_t copies) {
+    struct originals originals;
+    do {
+        memset(&originals, 0, sizeof originals);
+        originals.walk.record = original_take;
+        originals.end = end;
+        originals.copies = copies;
+        ESK_TRY(esk_kv_walk(kv, &originals.walk));
+        if (originals.left > 0) {
+            ESK_TRY(
+                esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, kv->pending_max));
+        }
+    } while (originals.left > 0);
+    return ESK_OK;
 }
 
 /// Takes back what was moved when there is no room to go on: power cuts in the
@@ -252,36 +273,34 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
 static int copies_erase(struct esk_kv *kv) {
     struct esk_ring *ring = &kv->log;
     uint16_t block = esk_volume_geometry(kv->table.volume)->block_pages;
-    struct originals originals;
-    memset(&originals, 0, sizeof originals);
-    originals.walk.record = original_take;
-    originals.copies = ring->head - block;
-    originals.end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
+    uint32_t copies = ring->head - block;
+    uint32_t end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
     bool is_known = kv->used == 0 && esk_ring_rest(ring, ring->head) == 0 &&
-                    ring->head >= block && originals.copies >= originals.end;
+                    ring->head >= block && copies >= end;
     if (is_known) {
         /* Nothing of the tail's block is erased yet. */
-        ring->tail = originals.end - block;
+        ring->tail = end - block;
         kv->passed = ring->tail;
-        ESK_TRY(esk_kv_walk(kv, &originals.walk));
+        ESK_TRY(originals_take(kv, end, copies));
     }
     for (uint32_t slot = 0; slot < kv->slot_count && is_known; slot++) {
         uint32_t address = esk_kv_slot_address(kv, slot);
-        is_known = address == ESK_KV_NOWHERE ||
-                   esk_kv_position(kv, address) < originals.copies;
+        is_known =
+            address == ESK_KV_NOWHERE || esk_kv_position(kv, address) < copies;
     }
     if (!is_known) {
         return ESK_FULL;
     }
     uint16_t stream = kv->stream;
     if (kv->index != NULL) {
-        ESK_TRY(esk_kv_part(kv)->forget(kv, originals.copies));
+        ESK_TRY(esk_kv_part(kv)->forget(kv, copies));
+        ESK_TRY(esk_region_barrier(&ring->region));
     }
-    ESK_TRY(esk_kv_stream_find(kv, originals.copies, &stream));
+    ESK_TRY(esk_kv_stream_find(kv, copies, &stream));
     esk_kv_page_forget(kv);
     kv->frame_at = ESK_KV_NOWHERE;
-    esk_ring_take_back(ring, originals.copies, kv->frame);
-    if (ring->head != originals.copies) {
+    esk_ring_take_back(ring, copies, kv->frame);
+    if (ring->head != copies) {
         return ESK_E_IO;
     }
     kv->stream = stream;
