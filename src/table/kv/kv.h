@@ -236,6 +236,11 @@ void esk_kv_slots_move(struct esk_kv *kv, uint32_t from, uint32_t to);
 
 /// Blocks of the longest table: its addresses have 32 bits.
 uint32_t esk_kv_blocks_max(const struct esk_geometry *geometry);
+/// Whether a sync leaves the rest of a page for later.
+static inline bool esk_kv_seals(const struct esk_geometry *geometry) {
+    return geometry->program_bytes <= ESK_SEAL_BYTES &&
+           geometry->programs_per_page_max == 0;
+}
 /// Pages that the newest records may take, if blocks have no rests.
 uint32_t esk_kv_pages_max(const struct esk_geometry *geometry, uint32_t blocks,
                           uint8_t percent);

@@ -143,6 +143,8 @@ static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
         esk_kv_page_room(kv);
     kv->capacity =
         esk_kv_pages_max(geometry, entry->blocks, 100) * esk_kv_page_room(kv);
+    uint32_t marks = entry->blocks * (ESK_KV_TAIL_BYTES + 1u + ESK_SEAL_BYTES);
+    kv->capacity -= marks < kv->capacity ? marks : kv->capacity;
     kv->log.collect = esk_kv_collect;
     kv->log.owner = kv;
     esk_table_ring_add(&kv->table, &kv->log);

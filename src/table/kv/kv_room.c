@@ -15,9 +15,7 @@ uint32_t esk_kv_pages_max(const struct esk_geometry *geometry, uint32_t blocks,
     uint32_t block = geometry->block_pages;
     uint32_t pages = blocks * block;
     uint32_t taken = block + 3;
-    bool seals = geometry->program_bytes <= ESK_SEAL_BYTES &&
-                 geometry->programs_per_page_max == 0;
-    if (!seals) {
+    if (!esk_kv_seals(geometry) || block == 1) {
         /* The collector leaves the rest of a page in each block; of blocks of
            one page, less than half. */
         taken += (block > 1 ? blocks : blocks / 2) + 1;
