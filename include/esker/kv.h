@@ -74,7 +74,8 @@ extern const struct esk_kv_part esk_kv_part_index;
 /// How a table is opened. Nothing here is stored.
 struct esk_kv_config {
     /// Most keys in RAM, at least 1: those of the table; with an index, those
-    /// that changed since their share of it was written.
+    /// that changed since their share of it was written. With an index, and
+    /// where pages are programmed once, at least a quarter of a page's bytes.
     uint32_t keys;
     /// esk_kv_part_index, for tables with an index; else it may be NULL.
     const struct esk_kv_part *part;
@@ -110,8 +111,8 @@ int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
 
 /// Opens the table of `spec`; creates it first if the volume has none of that
 /// name. A firmware calls this after each reset. A table that is there keeps
-/// its blocks and its live_percent. Returns as both; ESK_E_SCHEMA: it is of
-/// another kind.
+/// its blocks, its live_percent, and whether it has an index. Returns as both;
+/// ESK_E_SCHEMA: it is of another kind.
 int esk_kv_open_or_create(struct esk_kv **kv, struct esk_volume *volume,
                           const struct esk_kv_spec *spec,
                           const struct esk_kv_config *config,
@@ -184,6 +185,9 @@ static inline int esk_kv_exists(struct esk_kv *kv, const void *key,
 ///           mostly up to 4 pages of the log are read and moved; where the
 ///           table has less than 8 blocks or little room, whole blocks, at
 ///           most each once. An erase for each block that the log goes on to.
+///           With an index, mostly at most one step: about 10 programs. A
+///           collector that moves more records than the pending table has room
+///           for makes one whenever it is full.
 int esk_kv_put(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                const void *value, uint32_t bytes, uint8_t type);
 

@@ -116,7 +116,7 @@ static const struct esk_model_kv_run runs[] = {
       .value_max = 200,
       .key_max = 30,
       .batch_max = 20,
-      .pending = 60,
+      .pending = 130,
       .replay_pages = 60}},
     {"index, card that caches",
      {.geometry = ESK_CARD(60, 8, 512),
@@ -127,7 +127,7 @@ static const struct esk_model_kv_run runs[] = {
       .value_max = 200,
       .key_max = 30,
       .batch_max = 20,
-      .pending = 60}},
+      .pending = 130}},
 };
 
 enum { RUNS = sizeof runs / sizeof runs[0] };

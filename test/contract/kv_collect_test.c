@@ -33,7 +33,7 @@ static const struct esk_model_kv_run runs[] = {
       .keys = 300,
       .value_max = 400,
       .key_max = 12,
-      .pending = 60}},
+      .pending = 70}},
     {"NOR, 3 blocks, batches",
      {.geometry = ESK_NOR(12, 8, 128)},
      {.blocks = 3,

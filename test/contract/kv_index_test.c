@@ -236,13 +236,14 @@ ESK_TEST(an_open_with_less_room_makes_steps) {
     esk_model_kv_free(&model);
 }
 
-static int damaged_open(void) {
+static int table_open(void) {
     const struct esk_kv_config config = {.keys = model.table.pending,
                                          .part = &esk_kv_part_index};
-    ESK_CHECK_INT(esk_volume_mount(&model.volume, model.device, 0, model.arena,
-                                   sizeof model.arena),
-                  ESK_OK);
-    return esk_kv_open(&model.kv, &model.volume, "kv", &config);
+    int status = esk_volume_mount(&model.volume, model.device, 0, model.arena,
+                                  sizeof model.arena);
+    return status != ESK_OK
+               ? status
+               : esk_kv_open(&model.kv, &model.volume, "kv", &config);
 }
 
 /// A page of the log is damaged: each value is what it was, or its loss is told
@@ -261,7 +262,7 @@ ESK_TEST(no_damaged_page_of_a_log_with_an_index_is_silent) {
                         (unsigned long)head);
             esk_page_id page = esk_ring_page(&model.kv->log, position);
             ESK_CHECK_INT(esk_sim_flip(model.sim, page, 400), ESK_OK);
-            ESK_CHECK_INT(damaged_open(), ESK_OK);
+            ESK_CHECK_INT(table_open(), ESK_OK);
             unsigned wrong = 0;
             unsigned corrupt = 0;
             esk_model_kv_compare(&model, &wrong, &corrupt);
@@ -278,6 +279,52 @@ ESK_TEST(no_damaged_page_of_a_log_with_an_index_is_silent) {
         }
         ESK_CHECK(told > 20);
         esk_model_kv_free(&model);
+    }
+}
+
+/// Opens that have less room than the session before, and are cut while they
+/// make steps.
+static void cuts_survive(const struct esk_model_kv_run *run, uint64_t seed,
+                         unsigned cuts) {
+    model_start(run, seed, 2000);
+    for (unsigned cut = 0; cut < cuts; cut++) {
+        ESK_CONTEXT("%s, seed %lu, cut %u", run->name, (unsigned long)seed,
+                    cut);
+        uint64_t now = esk_sim_op_count(model.sim);
+        esk_sim_cut_at(model.sim, now + esk_model_kv_random(&model, 60),
+                       ESK_SIM_CUT_DRAWN);
+        while (esk_sim_is_on(model.sim)) {
+            int status = esk_model_kv_step(&model);
+            ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+        }
+        /* Where pages are programmed once, those of a page at least. */
+        uint16_t least = run == &nor ? 2 : 128;
+        model.table.pending =
+            (uint16_t)(least + esk_model_kv_random(&model, 120));
+        for (uint32_t opens = esk_model_kv_random(&model, 3); opens > 0;
+             opens--) {
+            esk_sim_power_on(model.sim);
+            now = esk_sim_op_count(model.sim);
+            esk_sim_cut_at(model.sim, now + esk_model_kv_random(&model, 200),
+                           ESK_SIM_CUT_DRAWN);
+            (void)table_open();
+        }
+        ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+        ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+    }
+    esk_model_kv_free(&model);
+}
+
+ESK_TEST(opens_with_less_room_survive_power_cuts) {
+    struct esk_model_kv_run card = {
+        "card", {.geometry = ESK_CARD(80, 8, 512)}, nand.table};
+    const struct esk_model_kv_run *runs[] = {&nor, &nand, &card};
+    static const uint16_t caches[] = {2, 24, 200};
+    for (unsigned seed = 1; seed <= 3; seed++) {
+        card.config.cache_programs = caches[seed - 1];
+        for (unsigned run = 0; run < 3; run++) {
+            cuts_survive(runs[run], seed, esk_test_is_deep() ? 300 : 40);
+        }
     }
 }
 

@@ -122,7 +122,7 @@ static const struct esk_model_kv_run runs[] = {
       .keys = 600,
       .value_max = 150,
       .key_max = 30,
-      .pending = 100}},
+      .pending = 130}},
     {"index, one leaf",
      {.geometry = ESK_NOR(30, 16, 256)},
      {.blocks = 8, .keys = 30, .value_max = 100, .key_max = 16, .pending = 20}},

@@ -116,8 +116,6 @@ struct esk_kv_part {
     /// Whether a record with that hash, and its mark, may be newer than what
     /// the index has.
     bool (*replays)(const struct esk_kv *kv, uint32_t hash, uint32_t mark);
-    /// Makes room in the pending table during a replay. As esk_kv_open.
-    int (*prune)(struct esk_kv *kv);
     /// As esk_kv_newest, of a hash that the pending table does not have.
     int (*find)(struct esk_kv *kv, uint32_t hash, uint32_t *address);
     /// The smallest hash from *hash on, and its record's address.
@@ -126,6 +124,8 @@ struct esk_kv_part {
     /// Takes a step if one is due; and others until the pending table has room
     /// for `keys` keys, at most its size. As esk_kv_put.
     int (*room)(struct esk_kv *kv, enum esk_kv_due due, uint32_t keys);
+    /// A page begins in RAM; is_within: a record that was begun goes on there.
+    void (*page)(struct esk_kv *kv, bool is_within);
     /// Counts the pages that the root and its nodes name and that cannot be
     /// read. Returns ESK_OK; ESK_E_IO.
     int (*check)(struct esk_kv *kv, uint32_t *lost);
@@ -139,8 +139,11 @@ struct esk_kv_index {
     const struct esk_kv_part *part;
     uint32_t keys_max;     ///< of the table
     uint32_t replay_pages; ///< of struct esk_kv_config
-    uint32_t replayed;     ///< mark of the record that is replayed, ...
-    bool is_replaying;     ///< while the table is opened
+    uint32_t limit;        ///< mark: of the record that is replayed, or of what
+                           ///< a step takes
+    uint32_t tail;         ///< of the log, as far as the replay knows
+    bool is_limited;       ///< `limit` counts
+    bool is_replaying;     ///< the table is opened
 };
 
 static inline const struct esk_kv_part *esk_kv_part(const struct esk_kv *kv) {

@@ -91,8 +91,8 @@ enum {
     REST_MIN = 24,
 };
 
-/// Makes room for a byte in the page.
-static int page_ready(struct esk_kv *kv) {
+/// Makes room for a byte in the page. is_within: of a record that was begun.
+static int page_ready(struct esk_kv *kv, bool is_within) {
     if (kv->used == esk_kv_page_room(kv)) {
         ESK_TRY(page_close(kv));
     }
@@ -108,6 +108,9 @@ static int page_ready(struct esk_kv *kv) {
             kv->start = ESK_KV_HEAD_BYTES;
             kv->used = kv->start;
             kv->sealed = kv->start;
+        }
+        if (kv->index != NULL) {
+            esk_kv_part(kv)->page(kv, is_within);
         }
     }
     return ESK_OK;
@@ -141,6 +144,14 @@ static int block_leave(struct esk_kv *kv) {
     return ESK_OK;
 }
 
+/// Begins a record. is_within: of a batch that was begun.
+static int record_append(struct esk_kv *kv, bool is_within, uint32_t *address) {
+    ESK_TRY(page_ready(kv, is_within));
+    first_set(kv);
+    *address = esk_kv_address(kv, kv->page_at, kv->used);
+    return ESK_OK;
+}
+
 int esk_kv_record_begin(struct esk_kv *kv, uint32_t bytes) {
     if (kv->used > kv->start && kv->used == kv->sealed &&
         kv->used + REST_MIN > esk_kv_page_room(kv)) {
@@ -149,14 +160,11 @@ int esk_kv_record_begin(struct esk_kv *kv, uint32_t bytes) {
     if (bytes > esk_kv_block_rest(kv)) {
         ESK_TRY(block_leave(kv));
     }
-    return esk_kv_record_append(kv, &kv->record_at);
+    return record_append(kv, false, &kv->record_at);
 }
 
 int esk_kv_record_append(struct esk_kv *kv, uint32_t *address) {
-    ESK_TRY(page_ready(kv));
-    first_set(kv);
-    *address = esk_kv_address(kv, kv->page_at, kv->used);
-    return ESK_OK;
+    return record_append(kv, true, address);
 }
 
 void esk_kv_page_forget(struct esk_kv *kv) {
@@ -184,7 +192,7 @@ int esk_kv_tail_write(struct esk_kv *kv, uint32_t position, uint16_t stream) {
 
 int esk_kv_write(struct esk_kv *kv, const uint8_t *bytes, uint32_t count) {
     while (count > 0) {
-        ESK_TRY(page_ready(kv));
+        ESK_TRY(page_ready(kv, true));
         uint16_t room = (uint16_t)(esk_kv_page_room(kv) - kv->used);
         uint16_t part = count < room ? (uint16_t)count : room;
         memcpy(kv->page + ESK_ENVELOPE_BYTES + kv->used, bytes, part);

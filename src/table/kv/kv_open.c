@@ -65,6 +65,11 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
         if (part == NULL) {
             return ESK_E_UNSUPPORTED;
         }
+        if (!esk_kv_seals(geometry) &&
+            config->keys < geometry->page_bytes / 4u) {
+            /* What is in the page in RAM can be in no leaf. */
+            return ESK_E_INVALID;
+        }
     }
     uint32_t slots = config->keys + config->keys / 8 + 1;
     if (config->keys == 0) {
@@ -101,6 +106,7 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
         made->index = index;
         index->part = part;
         index->keys_max = entry->options.keys;
+        index->is_limited = true;
         index->is_replaying = true;
         index->replay_pages = config->replay_pages;
     }
@@ -199,7 +205,10 @@ static int slot_make(struct esk_kv *kv, struct esk_kv_walk *walk,
         return ESK_OK;
     }
     if (kv->index != NULL) {
-        return esk_kv_part(kv)->prune(kv);
+        bool may_write =
+            (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0;
+        return may_write ? esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, 1)
+                         : ESK_E_LIMIT;
     }
     oldest_evict(kv, walk);
     return ESK_OK;
@@ -218,7 +227,8 @@ static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
         return ESK_OK;
     }
     if (has_index) {
-        kv->index->replayed = mark;
+        kv->index->limit = mark;
+        kv->index->tail = walk->tail;
     }
     if (record->type != ESK_KV_DELETED || has_index) {
         ESK_TRY(slot_make(kv, walk, record->hash));
@@ -301,6 +311,7 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     kv->passed = kv->log.tail;
     kv->passed_stream = walk.tail_stream;
     if (kv->index != NULL) {
+        kv->index->is_limited = false;
         kv->index->is_replaying = false;
         return ESK_OK;
     }

@@ -10,7 +10,7 @@
 
 /* The constant of esker/arena.h. */
 _Static_assert(sizeof(struct esk_kv_index_open) <=
-                   ESK_BY_POINTER(194, 220, 272),
+                   ESK_BY_POINTER(207, 236, 288),
                "constants of a kv index's memory");
 
 _Static_assert(ESK_KV_ROOT_HEAD == ESK_KV_ROOT_FROM + 4 * ESK_KV_SEGMENTS,
@@ -214,42 +214,6 @@ static bool index_replays(const struct esk_kv *kv, uint32_t hash,
     return !esk_kv_mark_before(mark, index->from[esk_kv_segment(index, leaf)]);
 }
 
-/// Frees the slots of records that their leaves have: a segment's mark is a
-/// little before some of its leaves'. Where that is not enough, as when the
-/// newest root is damaged and an older one has to do, the steps are made that
-/// were made then.
-static int index_prune(struct esk_kv *kv) {
-    const struct esk_kv_index_open *index = esk_kv_index(kv);
-    uint32_t number = ESK_KV_NOWHERE;
-    struct esk_kv_leaf leaf;
-    bool is_read = false;
-    uint32_t hash = 0;
-    uint32_t slot = 0;
-    while (esk_kv_slot_next(kv, hash, &slot)) {
-        hash = esk_kv_slot_hash(kv, slot) + 1;
-        uint32_t is = esk_kv_leaf_of(index, hash - 1);
-        if (is != number) {
-            uint32_t ref = 0;
-            int status = esk_kv_leaf_ref(kv, is, &ref);
-            if (status == ESK_OK) {
-                status = esk_kv_leaf_read(kv, is, ref, &leaf);
-            }
-            number = is;
-            is_read = status == ESK_OK;
-        }
-        if (is_read &&
-            !esk_kv_leaf_is_stale(kv, &leaf, esk_kv_slot_address(kv, slot))) {
-            esk_kv_slot_free(kv, slot);
-        }
-    }
-    if (kv->pending < kv->pending_max) {
-        return ESK_OK;
-    }
-    return (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) != 0
-               ? ESK_E_LIMIT
-               : esk_kv_index_room(kv, ESK_KV_DUE_NEVER, 1);
-}
-
 /// Takes what a root says. Returns whether it can be one of this table.
 static bool root_take(struct esk_kv *kv, struct esk_kv_walk *walk) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
@@ -297,7 +261,7 @@ static int root_find(struct esk_kv *kv, struct esk_kv_walk *walk) {
 }
 
 /// The log position from which on an open replays, at least the tail.
-static uint32_t replay_from(const struct esk_kv *kv, uint32_t tail) {
+static uint32_t replay_from(struct esk_kv *kv, uint32_t tail) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
     const struct esk_ring *log = &kv->log;
     uint32_t end = esk_kv_mark_at(kv, log->head, 0);
@@ -315,7 +279,16 @@ static uint32_t replay_from(const struct esk_kv *kv, uint32_t tail) {
     uint16_t page_bytes = esk_envelope_page_bytes(&log->region.envelope);
     uint32_t pages = most / page_bytes + 1;
     tail = tail > log->tail ? tail : log->tail;
-    return log->head - tail > pages ? log->head - pages : tail;
+    uint32_t from = log->head - tail > pages ? log->head - pages : tail;
+    /* The stream goes on behind a page that can be read. */
+    int status = ESK_E_CORRUPT;
+    while (from > tail &&
+           (status == ESK_E_CORRUPT || status == ESK_NOT_FOUND)) {
+        struct esk_kv_place place;
+        from--;
+        status = esk_kv_first(kv, from, &place);
+    }
+    return from;
 }
 
 static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
@@ -376,7 +349,7 @@ const struct esk_kv_part esk_kv_part_index = {
     .bytes = index_bytes,
     .mount = index_mount,
     .replays = index_replays,
-    .prune = index_prune,
+    .page = esk_kv_index_page,
     .find = index_find,
     .next = index_next,
     .room = esk_kv_index_room,

@@ -48,6 +48,13 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
                       uint32_t blocks, uint32_t log_blocks,
                       struct esk_kv_index_layout *layout);
 
+/// A place in the log, and the table's counts of what is before it.
+struct esk_kv_snapshot {
+    uint32_t mark;
+    uint32_t keys;
+    uint32_t live;
+};
+
 struct esk_kv_index_open {
     struct esk_kv_index head;
     struct esk_ring ring;
@@ -60,8 +67,9 @@ struct esk_kv_index_open {
     uint32_t hand;       ///< the leaf that is written next
     uint32_t entered;    ///< mark, ESK_KV_ROOT_ENTERED
     uint32_t from[ESK_KV_SEGMENTS];
-    uint32_t paced; ///< log position when this round began
-    bool is_begun;  ///< the newest page is the newest root
+    uint32_t paced;                  ///< log position when this round began
+    struct esk_kv_snapshot complete; ///< of the page in RAM
+    bool is_begun;                   ///< the newest page is the newest root
 };
 
 static inline struct esk_kv_index_open *esk_kv_index(const struct esk_kv *kv) {
@@ -157,6 +165,7 @@ int esk_kv_leaf_remake(struct esk_kv *kv, uint32_t leaf, uint32_t *from,
 
 /* kv_index_step.c */
 
+void esk_kv_index_page(struct esk_kv *kv, bool is_within);
 int esk_kv_index_forget(struct esk_kv *kv, uint32_t position);
 int esk_kv_index_room(struct esk_kv *kv, enum esk_kv_due due, uint32_t keys);
 

@@ -15,15 +15,15 @@ struct repair {
     uint16_t count; ///< entries in `node`
 };
 
-/// Whether a record is wanted. In a replay those count that are before the
-/// record that is replayed.
+/// Whether a record is wanted: in a replay and in a step, of those before the
+/// limit.
 static bool repair_wants(const struct esk_kv *kv, const struct repair *repair,
                          const struct esk_kv_record *record, uint32_t address) {
     const struct esk_kv_index *head = kv->index;
     return esk_kv_leaf_of(esk_kv_index(kv), record->hash) == repair->leaf &&
            record->hash >= repair->from && record->hash < repair->bound &&
-           (!head->is_replaying ||
-            esk_kv_mark_before(esk_kv_mark(kv, address), head->replayed));
+           (!head->is_limited ||
+            esk_kv_mark_before(esk_kv_mark(kv, address), head->limit));
 }
 
 /// Takes the smallest hash, and its newest record.

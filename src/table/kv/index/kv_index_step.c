@@ -10,9 +10,10 @@
 /// A step that is being made.
 struct step {
     uint32_t settled; ///< mark: what is before it is in the leaves then
-    uint32_t counted; ///< mark: what is before it is in the table's counts
-    uint32_t stale;   ///< entries of records that are lost
-    uint32_t first;   ///< leaf
+    struct esk_kv_snapshot counted; ///< what is before it is in these counts
+    uint8_t waits;  ///< bits of leaves with records that are not programmed
+    uint32_t stale; ///< entries of records that are lost
+    uint32_t first; ///< leaf
     uint32_t count;
     uint32_t ref[ESK_KV_STEP_LEAVES];
     uint32_t hand;
@@ -48,11 +49,20 @@ static int page_write(struct esk_kv *kv, uint16_t used, uint32_t aux,
     return ESK_OK;
 }
 
+static uint32_t mark_min(uint32_t a, uint32_t b) {
+    return esk_kv_mark_before(a, b) ? a : b;
+}
+
+static uint32_t mark_max(uint32_t a, uint32_t b) {
+    return esk_kv_mark_before(a, b) ? b : a;
+}
+
 /// A leaf that is made: its entries, of which those of one page are kept.
 struct gather {
-    uint32_t skip;  ///< entries before the page's
-    uint32_t count; ///< of all pages
-    uint32_t stale; ///< entries of records that are lost
+    uint32_t skip;    ///< entries before the page's
+    uint32_t count;   ///< of all pages
+    uint32_t stale;   ///< entries of records that are lost
+    uint32_t settled; ///< mark, of the leaf before
 };
 
 static void entry_add(struct esk_kv *kv, struct gather *gather, uint32_t hash,
@@ -65,21 +75,35 @@ static void entry_add(struct esk_kv *kv, struct gather *gather, uint32_t hash,
     gather->count++;
 }
 
+/// Whether a slot's record is before the step's limit: it is programmed.
+static bool slot_goes(const struct esk_kv *kv, uint32_t slot) {
+    uint32_t mark = esk_kv_mark(kv, esk_kv_slot_address(kv, slot));
+    return esk_kv_mark_before(mark, kv->index->limit);
+}
+
+/// Whether a record that is not where its leaf says is nowhere: a replay may
+/// come to it yet.
+static bool is_lost(const struct esk_kv *kv, uint32_t hash) {
+    uint32_t slot = 0;
+    return !kv->index->is_replaying && !esk_kv_slot_find(kv, hash, &slot);
+}
+
 /// Adds the entries that a leaf has, but those that the pending table replaces.
 static int gather_old(struct esk_kv *kv, uint32_t number, uint32_t ref,
                       struct gather *gather) {
     while (ref != ESK_KV_REF_NONE) {
         struct esk_kv_leaf leaf;
         ESK_TRY(esk_kv_leaf_read(kv, number, ref, &leaf));
+        gather->settled = leaf.settled;
         for (uint16_t i = 0; i < leaf.count; i++) {
             uint32_t address = 0;
             uint32_t slot = 0;
             uint32_t hash = esk_kv_leaf_entry(kv, &leaf, i, &address);
-            if (esk_kv_slot_find(kv, hash, &slot)) {
+            if (esk_kv_slot_find(kv, hash, &slot) && slot_goes(kv, slot)) {
                 continue;
             }
             if (esk_kv_leaf_is_stale(kv, &leaf, address)) {
-                gather->stale++;
+                gather->stale += is_lost(kv, hash) ? 1 : 0;
                 continue;
             }
             entry_add(kv, gather, hash, address);
@@ -102,6 +126,9 @@ static int gather_new(struct esk_kv *kv, uint32_t number,
             break;
         }
         hash = is + 1;
+        if (!slot_goes(kv, slot)) {
+            continue;
+        }
         uint32_t address = esk_kv_slot_address(kv, slot);
         uint32_t bytes = 0;
         uint8_t type = 0;
@@ -127,28 +154,50 @@ static int leaf_gather(struct esk_kv *kv, uint32_t number, uint32_t ref,
 
 /// Completes the page of `count` entries in `node`, and writes it.
 /// more  in and out: reference of a page with more entries, and of this one.
-static int leaf_end(struct esk_kv *kv, const struct step *step, uint32_t number,
+static int leaf_end(struct esk_kv *kv, uint32_t settled, uint32_t number,
                     uint16_t count, uint32_t *more) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
     uint8_t bytes = esk_kv_entry_bytes(&index->layout);
     uint8_t *payload = index->node + ESK_ENVELOPE_BYTES;
-    esk_store_u32(payload + ESK_KV_LEAF_SETTLED, step->settled);
+    esk_store_u32(payload + ESK_KV_LEAF_SETTLED, settled);
     esk_store_u32(payload + ESK_KV_LEAF_MORE, *more);
     esk_store_u16(payload + ESK_KV_LEAF_COUNT, count);
     return page_write(kv, (uint16_t)(ESK_KV_LEAF_HEAD + count * bytes), number,
                       more);
 }
 
+/// The mark up to which a leaf has all when the step is made. In a replay that
+/// may be more than the step gives: the leaf was written when the log was
+/// longer, and the replay passes over what it has.
+/// before  of the leaf until now.
+static uint32_t leaf_settled(const struct esk_kv *kv, const struct step *step,
+                             uint32_t number, uint32_t before) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t from = index->from[esk_kv_segment(index, number)];
+    uint32_t settled = step->settled;
+    if (kv->index->is_replaying) {
+        settled = mark_max(settled, mark_max(from, before));
+    }
+    return settled;
+}
+
 /// Writes the pages of a leaf of which a page cannot be read, from the log.
 static int leaf_repair(struct esk_kv *kv, struct step *step, uint32_t at) {
     uint32_t from = 0;
+    uint32_t number = step->first + at;
+    uint32_t settled = leaf_settled(kv, step, number, step->settled);
+    int status = ESK_OK;
     step->ref[at] = ESK_KV_REF_NONE;
-    while (from != UINT32_MAX) {
+    kv->index->limit = settled;
+    while (status == ESK_OK && from != UINT32_MAX) {
         uint16_t count = 0;
-        ESK_TRY(esk_kv_leaf_remake(kv, step->first + at, &from, &count));
-        ESK_TRY(leaf_end(kv, step, step->first + at, count, &step->ref[at]));
+        status = esk_kv_leaf_remake(kv, number, &from, &count);
+        if (status == ESK_OK) {
+            status = leaf_end(kv, settled, number, count, &step->ref[at]);
+        }
     }
-    return ESK_OK;
+    kv->index->limit = step->settled;
+    return status;
 }
 
 /// Writes the pages of leaf `step->first + at`, the last one first, and gives
@@ -157,13 +206,14 @@ static int leaf_write(struct esk_kv *kv, struct step *step, uint32_t at) {
     uint16_t many = esk_kv_index(kv)->layout.leaf_entries;
     uint32_t number = step->first + at;
     uint32_t old = step->ref[at];
-    struct gather gather = {.skip = 0};
+    struct gather gather = {.settled = step->settled};
     int status = old == ESK_KV_REF_LOST ? ESK_E_CORRUPT
                                         : leaf_gather(kv, number, old, &gather);
     if (status == ESK_E_CORRUPT) {
         return leaf_repair(kv, step, at);
     }
     ESK_TRY(status);
+    uint32_t settled = leaf_settled(kv, step, number, gather.settled);
     step->ref[at] = ESK_KV_REF_NONE;
     step->stale += gather.stale;
     if (gather.count > many) {
@@ -172,7 +222,7 @@ static int leaf_write(struct esk_kv *kv, struct step *step, uint32_t at) {
     }
     uint32_t end = gather.count;
     for (;;) {
-        ESK_TRY(leaf_end(kv, step, number, (uint16_t)(end - gather.skip),
+        ESK_TRY(leaf_end(kv, settled, number, (uint16_t)(end - gather.skip),
                          &step->ref[at]));
         if (gather.skip == 0) {
             return ESK_OK;
@@ -228,11 +278,12 @@ static int root_write(struct esk_kv *kv, const struct step *step) {
     uint8_t *root = index->node + ESK_ENVELOPE_BYTES;
     uint16_t refs = esk_kv_refs_bytes(&index->layout);
     uint32_t ref = 0;
-    esk_store_u32(root + ESK_KV_ROOT_SETTLED, step->counted);
-    esk_store_u32(root + ESK_KV_ROOT_KEYS, kv->keys);
-    esk_store_u32(root + ESK_KV_ROOT_LIVE, kv->live);
+    esk_store_u32(root + ESK_KV_ROOT_SETTLED, step->counted.mark);
+    esk_store_u32(root + ESK_KV_ROOT_KEYS, step->counted.keys);
+    esk_store_u32(root + ESK_KV_ROOT_LIVE, step->counted.live);
     esk_store_u32(root + ESK_KV_ROOT_LONGEST, kv->longest);
-    esk_store_u32(root + ESK_KV_ROOT_TAIL, kv->log.tail);
+    uint32_t tail = kv->index->is_replaying ? kv->index->tail : kv->log.tail;
+    esk_store_u32(root + ESK_KV_ROOT_TAIL, tail);
     root[ESK_KV_ROOT_SALT_MAX] = kv->salt_max;
     esk_store_u32(root + ESK_KV_ROOT_HAND, step->hand);
     esk_store_u32(root + ESK_KV_ROOT_ENTERED, step->entered);
@@ -256,11 +307,15 @@ static void hand_move(const struct esk_kv_index_open *index,
         bool is_first = leaf == 0 || esk_kv_segment(index, leaf - 1) != segment;
         bool is_last =
             leaf + 1 == leaves || esk_kv_segment(index, leaf + 1) != segment;
-        if (is_first) {
-            step->entered = step->settled;
+        /* A replay's steps may be of before. */
+        step->entered =
+            is_first ? step->settled : mark_min(step->entered, step->settled);
+        if ((step->waits >> (leaf - step->first) & 1u) != 0) {
+            /* What such a record replaces may be in no leaf: it is replayed. */
+            step->entered = step->from[segment];
         }
         if (is_last) {
-            step->from[segment] = step->entered;
+            step->from[segment] = mark_max(step->from[segment], step->entered);
         }
     }
     step->hand = step->first + step->count;
@@ -279,7 +334,9 @@ static void slots_free(struct esk_kv *kv, const struct step *step) {
             break;
         }
         hash = is + 1;
-        esk_kv_slot_free(kv, slot);
+        if (slot_goes(kv, slot)) {
+            esk_kv_slot_free(kv, slot);
+        }
     }
 }
 
@@ -331,32 +388,67 @@ static int tail_drop(struct esk_kv *kv) {
 /// root.
 static void junk_erase(struct esk_kv *kv) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
-    if (!index->is_begun && index->root != ESK_KV_NOWHERE) {
+    if (index->root == ESK_KV_NOWHERE) {
+        esk_ring_drop(&index->ring, index->ring.head);
+    } else if (!index->is_begun) {
         index->node_inner = ESK_KV_NOWHERE;
         esk_ring_take_back(&index->ring, index->root + 1, index->node);
     }
 }
 
-/// What the step's leaves get: all that there is, or, in a replay, all before
-/// the record that is replayed.
+void esk_kv_index_page(struct esk_kv *kv, bool is_within) {
+    struct esk_kv_snapshot *complete = &esk_kv_index(kv)->complete;
+    complete->mark = is_within ? esk_kv_mark(kv, kv->record_at)
+                               : esk_kv_mark_at(kv, kv->page_at, 0);
+    complete->keys = kv->keys;
+    complete->live = kv->live;
+}
+
+/// What the step's leaves get: in a replay, all before the record that is
+/// replayed; else what is programmed: where that takes no page, all.
 static int step_settle(struct esk_kv *kv, struct step *step) {
-    uint32_t counted = esk_kv_index(kv)->settled;
-    if (kv->index->is_replaying) {
-        step->settled = kv->index->replayed;
-        step->counted = esk_kv_mark_before(step->settled, counted)
-                            ? counted
-                            : step->settled;
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    struct esk_kv_snapshot now = {0, kv->keys, kv->live};
+    if (kv->index->is_limited) {
+        uint32_t limit = kv->index->limit;
+        now.mark =
+            esk_kv_mark_before(limit, index->settled) ? index->settled : limit;
+        step->settled = limit;
+        step->counted = now;
         return ESK_OK;
     }
-    /* What leaves name is programmed before them. */
-    ESK_TRY(esk_kv_flush(kv));
-    step->settled = esk_kv_mark_next(kv);
-    step->counted = step->settled;
+    if (kv->used == 0 || esk_kv_flush_seals(kv)) {
+        ESK_TRY(esk_kv_flush(kv));
+    }
+    if (kv->used == kv->sealed) {
+        index->complete = now;
+        index->complete.mark = esk_kv_mark_next(kv);
+    }
+    step->counted = index->complete;
+    step->settled = step->counted.mark;
+    kv->index->is_limited = true;
+    kv->index->limit = step->settled;
     return ESK_OK;
 }
 
-static uint32_t mark_min(uint32_t a, uint32_t b) {
-    return esk_kv_mark_before(a, b) ? a : b;
+/// Finds the leaves of records that are not programmed yet.
+static void waits_find(const struct esk_kv *kv, struct step *step) {
+    const struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t hash = esk_kv_leaf_hash(index, step->first);
+    uint32_t end = esk_kv_leaf_hash(index, step->first + step->count);
+    uint32_t slot = 0;
+    step->waits = 0;
+    while (esk_kv_slot_next(kv, hash, &slot)) {
+        uint32_t is = esk_kv_slot_hash(kv, slot);
+        if (is >= end) {
+            break;
+        }
+        hash = is + 1;
+        if (!slot_goes(kv, slot)) {
+            uint32_t at = esk_kv_leaf_of(index, is) - step->first;
+            step->waits = (uint8_t)(step->waits | 1u << at);
+        }
+    }
 }
 
 static int leaves_write(struct esk_kv *kv) {
@@ -370,6 +462,7 @@ static int leaves_write(struct esk_kv *kv) {
     step.count = left < ESK_KV_STEP_LEAVES ? left : ESK_KV_STEP_LEAVES;
     step.entered = index->entered;
     memcpy(step.from, index->from, sizeof step.from);
+    waits_find(kv, &step);
     hand_move(index, &step);
     ESK_TRY(tail_drop(kv));
     ESK_TRY(inner_load(kv, step.first / layout->inner_leaves));
@@ -391,7 +484,7 @@ static int leaves_write(struct esk_kv *kv) {
         return status;
     }
     index->root = index->ring.head - 1;
-    index->settled = step.counted;
+    index->settled = step.counted.mark;
     index->hand = step.hand;
     index->entered = step.entered;
     memcpy(index->from, step.from, sizeof step.from);
@@ -406,10 +499,12 @@ static int leaves_write(struct esk_kv *kv) {
 
 static int step_make(struct esk_kv *kv) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
+    bool is_limited = kv->index->is_limited;
     junk_erase(kv);
     index->is_begun = true;
     int status = leaves_write(kv);
     index->is_begun = status == ESK_OK;
+    kv->index->is_limited = is_limited;
     /* A round's pages always fit in blocks that are good. */
     return status == ESK_FULL ? ESK_E_WORN : status;
 }
@@ -426,8 +521,8 @@ int esk_kv_index_forget(struct esk_kv *kv, uint32_t position) {
         index->from[i] = mark_min(index->from[i], mark);
     }
     index->entered = mark_min(index->entered, mark);
-    kv->index->replayed = mark;
-    kv->index->is_replaying = true;
+    kv->index->limit = mark;
+    kv->index->is_limited = true;
     int status = ESK_OK;
     while (status == ESK_OK && leaf < index->layout.leaves) {
         uint32_t left = index->layout.leaves - index->hand;
@@ -439,7 +534,7 @@ int esk_kv_index_forget(struct esk_kv *kv, uint32_t position) {
         }
         status = step_make(kv);
     }
-    kv->index->is_replaying = false;
+    kv->index->is_limited = false;
     index->settled = status == ESK_OK ? mark : settled;
     return status;
 }
@@ -472,12 +567,19 @@ static bool is_free(const struct esk_kv *kv) {
 
 int esk_kv_index_room(struct esk_kv *kv, enum esk_kv_due due, uint32_t keys) {
     uint32_t most = kv->pending_max;
+    uint32_t leaves = esk_kv_index(kv)->layout.leaves;
+    uint32_t round = leaves / ESK_KV_STEP_LEAVES + 1;
+    uint32_t steps = 0;
     bool is_due =
         kv->pending > most / 8 * due || (due <= ESK_KV_DUE_PUT && is_late(kv));
     if (due != ESK_KV_DUE_NEVER && is_due && is_free(kv)) {
         ESK_TRY(step_make(kv));
     }
     while (kv->pending > most - keys) {
+        if (steps++ > round) {
+            /* All that is left is in the page in RAM. */
+            ESK_TRY(esk_kv_flush(kv));
+        }
         ESK_TRY(step_make(kv));
     }
     return ESK_OK;
