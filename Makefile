@@ -99,6 +99,14 @@ CC_shape_tree := gcc
 CFLAGS_shape_tree := -O2 -g -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/tree_shape.h"'
 
+CC_shape_kv := gcc
+CFLAGS_shape_kv := -O2 -g -DESK_ASSERTS=1 \
+    '-DESK_SHAPE="test/shape/kv_shape.h"'
+
+CC_shape_bare := gcc
+CFLAGS_shape_bare := -O2 -g -DESK_ASSERTS=1 \
+    '-DESK_SHAPE="test/shape/bare_shape.h"'
+
 # Without counters: no call of the core may depend on them.
 CC_uncounted := gcc
 CFLAGS_uncounted := -O2 -g -DESK_ASSERTS=1 -DESK_COUNTERS=0

@@ -71,6 +71,14 @@ struct esk_kv_spec {
 struct esk_kv_part;
 extern const struct esk_kv_part esk_kv_part_index;
 
+/// What is stored of a table beside its region, as constants of `esker header`.
+struct esk_kv_options {
+    uint8_t flags; ///< of FORMAT.md
+    uint8_t live_percent;
+    uint32_t keys;   ///< of a table with an index, at most; else 0
+    uint32_t leaves; ///< of its index
+};
+
 /// How a table is opened. Nothing here is stored.
 struct esk_kv_config {
     /// Most keys in RAM, at least 1: those of the table; with an index, those
@@ -117,6 +125,16 @@ int esk_kv_open_or_create(struct esk_kv **kv, struct esk_volume *volume,
                           const struct esk_kv_spec *spec,
                           const struct esk_kv_config *config,
                           struct esk_fault *fault);
+
+/// Opens the table that `info` and `options` describe, without reading the
+/// catalog, as esk_series_attach.
+///
+/// info, options  borrowed for the call.
+/// Returns  as esk_kv_open; the table must not be open.
+int esk_kv_attach(struct esk_kv **kv, struct esk_volume *volume,
+                  const struct esk_table_info *info,
+                  const struct esk_kv_options *options,
+                  const struct esk_kv_config *config);
 
 /// A store without a volume, on a device of its own.
 struct esk_kv_bare {
@@ -180,14 +198,11 @@ static inline int esk_kv_exists(struct esk_kv *kv, const void *key,
 ///           all hashes that the key can get; ESK_E_INVALID: the key, or a
 ///           type's length; ESK_E_READ_ONLY; ESK_E_WORN; ESK_E_CORRUPT;
 ///           ESK_E_IO. Nothing was stored then.
-/// Costs     1 page read if the key is there; for each page that it fills 1
-///           program, or 2 of a page that was synced before. The collector:
-///           mostly up to 4 pages of the log are read and moved; where the
-///           table has less than 8 blocks or little room, whole blocks, at
-///           most each once. An erase for each block that the log goes on to.
-///           With an index, mostly at most one step: about 10 programs. A
-///           collector that moves more records than the pending table has room
-///           for makes one whenever it is full.
+/// Costs     1 page read if the key is there; 1 program a page it fills, 2 if
+///           that was synced before. The collector mostly moves up to 4 pages;
+///           with less than 8 blocks or little room whole blocks, each at most
+///           once; and erases those the log goes on to. An index: a step of 10
+///           programs, and one more each time the pending table is full.
 int esk_kv_put(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                const void *value, uint32_t bytes, uint8_t type);
 

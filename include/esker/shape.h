@@ -20,10 +20,19 @@
 ///
 /// The bytes on the medium are those of any other volume: host tools read them.
 /// Such a program can open only this table, on this geometry.
+///
+/// The shape of a bare kv store is a header of three lines, without an image:
+///
+///     #define ESK_SHAPE_GEOMETRY {.block_count = 4, .block_pages = 16, ...}
+///     #define ESK_SHAPE_KEEPS_MARKS 0
+///     #define ESK_SHAPE_BARE {.id = 0x53455431}
+///
+///     ... esk_kv_open_bare(&kv, &volume, &device, 0, &esk_shape_bare, ...);
 #ifndef ESKER_SHAPE_H
 #define ESKER_SHAPE_H
 
 #include "esker/arena.h"
+#include "esker/kv.h"
 #include "esker/series.h"
 #include "esker/tree.h"
 #include "esker/volume.h"
@@ -46,12 +55,18 @@
 #define ESK_SHAPE_MOUNT 0
 #endif
 static const struct esk_geometry esk_shape_geometry = ESK_SHAPE_GEOMETRY;
-static const struct esk_volume_shape esk_shape_volume = ESK_SHAPE_VOLUME;
+#ifdef ESK_SHAPE_BARE
+#define ESK_SHAPE_KV {.keys = 0}
+/// For esk_kv_open_bare.
+static const struct esk_kv_bare esk_shape_bare = ESK_SHAPE_BARE;
+#else
 static const struct esk_table_info esk_shape_table = ESK_SHAPE_TABLE;
+static const struct esk_volume_shape esk_shape_volume = ESK_SHAPE_VOLUME;
 /// For esk_volume_stamp.
 static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
-/* A header is of a series or of a tree. The pool has the fewest frames that the
-   table can use; -DESK_SHAPE_POOL_FRAMES gives it more. */
+#endif
+/* A header is of a series, of a tree or of a kv table. The pool has the fewest
+   frames that the table can use; -DESK_SHAPE_POOL_FRAMES gives it more. */
 #ifdef ESK_SHAPE_SERIES
 #ifndef ESK_SHAPE_POOL_FRAMES
 #define ESK_SHAPE_POOL_FRAMES 1
@@ -60,6 +75,10 @@ static const struct esk_series_shape esk_shape_series = ESK_SHAPE_SERIES;
 static const struct esk_series_options esk_shape_options = ESK_SHAPE_OPTIONS;
 /// The parts that the program uses; -DESK_SHAPE_PARTS names others.
 static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
+#endif
+#ifdef ESK_SHAPE_KV
+#define ESK_SHAPE_POOL_FRAMES 1
+static const struct esk_kv_options esk_shape_kv = ESK_SHAPE_KV;
 #endif
 #ifdef ESK_SHAPE_TREE
 #ifndef ESK_SHAPE_POOL_FRAMES

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "esker/kv.h"
-#include "flash/running.h"
+#include "flash/envelope.h"
 #include "port/host/image_probe.h"
 #include "table/kv/record_format.h"
 #include "volume/volume_format.h"

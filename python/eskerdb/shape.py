@@ -31,7 +31,11 @@ _CHECKSUMS = {
     lib.ESK_CHECKSUM_CRC16: "ESK_CHECKSUM_CRC16",
     lib.ESK_CHECKSUM_NONE: "ESK_CHECKSUM_NONE",
 }
-_KINDS = {"series": "ESK_TABLE_SERIES", "tree": "ESK_TABLE_TREE"}
+_KINDS = {
+    "series": "ESK_TABLE_SERIES",
+    "tree": "ESK_TABLE_TREE",
+    "kv": "ESK_TABLE_KV",
+}
 _C_WORDS = (
     "auto break case char const continue default do double else enum extern "
     "float for goto if inline int long register restrict return short signed "
@@ -44,7 +48,7 @@ _C_WORDS = (
 def header_text(
     volume: Volume, name: str, command: str, *, keeps_marks: bool = False
 ) -> str:
-    """Returns the header of series or tree `name`, made by `command`.
+    """Returns the header of table `name`, made by `command`.
 
     keeps_marks  the firmware's driver keeps bad-block marks
 
@@ -62,6 +66,7 @@ def header_text(
     )
     state = volume._state()
     guard = f"{_identifier(name, 'table').upper()}_SHAPE_H"
+    of_kind = {"series": _of_series, "tree": _of_tree, "kv": _of_kv}
     parts = [
         _opening(table, command, guard),
         _row(table),
@@ -70,11 +75,7 @@ def header_text(
         f"#define ESK_SHAPE_KEEPS_MARKS {int(keeps_marks)}\n",
         _volume(state),
         _table(table, info),
-        *(
-            _of_tree(volume, table, info)
-            if table.kind == "tree"
-            else _of_series(table, info)
-        ),
+        *of_kind[table.kind](volume, table, info),
         _meta(volume, state),
         "\n#endif\n",
     ]
@@ -84,12 +85,20 @@ def header_text(
 def _refuse(volume: Volume, table: Table) -> None:
     """Raises Unsupported unless a firmware can attach the table."""
     doing = f"{volume.device.name}: table '{table.name}'"
+    if volume.is_bare:
+        raise error(
+            lib.ESK_E_UNSUPPORTED,
+            doing,
+            "write the three lines that include/esker/shape.h shows",
+            "the image of a bare store does not say how its flash is "
+            "programmed",
+        )
     if table.kind not in _KINDS:
         raise error(
             lib.ESK_E_UNSUPPORTED,
             doing,
-            "name a series or a tree",
-            f"it is a {table.kind}: only a series or a tree has a shape",
+            "read it with a newer EskerDB",
+            f"it is of {table.kind}: a newer version made it",
         )
     if table.indexes:
         names = ", ".join(index.column for index in table.indexes)
@@ -122,13 +131,17 @@ def _opening(table: Table, command: str, guard: str) -> str:
     for column, offset in zip(table.columns, table.offsets, strict=True):
         key = ", the key" if column.name == table.key else ""
         lines.append(f"    {offset:4}  {_plain(str(column))}{key}")
-    lines += ["", "clang-format off"]
+    lines += ["", "clang-format off"] if table.columns else ["clang-format off"]
     text = "".join(f"// {line}".rstrip() + "\n" for line in lines)
     return f"{text}#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n"
 
 
 def _row(table: Table) -> str:
-    """Returns a struct for the row; "" when a compiler would pad it."""
+    """Returns a struct for the row; "" when there is none or a compiler would
+    pad it.
+    """
+    if not table.columns:
+        return ""
     least, used = 1, set()
     members = []
     for position, (column, offset) in enumerate(
@@ -175,7 +188,7 @@ def _key(table: Table) -> tuple[Column, int]:
 
 def _wide_key(table: Table) -> str:
     """Returns the #error for a build whose keys are too narrow."""
-    if table.kind == "tree" or _width(_key(table)[0]) <= 4:
+    if table.kind != "series" or _width(_key(table)[0]) <= 4:
         return ""
     return (
         '#if defined(ESK_KEY_BITS) && ESK_KEY_BITS < 64\n#error "the key has '
@@ -237,7 +250,7 @@ def _list(numbers: Any) -> str:
     return "{" + ", ".join(f"{number}u" for number in numbers) + "}"
 
 
-def _of_series(table: Table, info: Any) -> list[str]:
+def _of_series(volume: Volume, table: Table, info: Any) -> list[str]:
     options = ffi.new("struct esk_series_options *")
     doing = f"table '{table.name}'"
     check(lib.esk_series_options(info, options), doing)
@@ -344,6 +357,22 @@ def _of_tree(volume: Volume, table: Table, info: Any) -> list[str]:
     store = [("store", f"&esk_store_{table.store}")]
     made = _define("ESK_SHAPE_CONFIG", store)
     return [shape, f"#ifndef ESK_SHAPE_CONFIG\n{made}#endif\n"]
+
+
+def _of_kv(volume: Volume, table: Table, info: Any) -> list[str]:
+    """Returns what is stored of a kv table beside its region."""
+    options = ffi.new("struct esk_kv_options *")
+    check(lib.esk_kv_options(info, options), f"table '{table.name}'")
+    fields: list[tuple[str, Any]] = [
+        ("flags", options.flags),
+        ("live_percent", options.live_percent),
+    ]
+    if options.keys:
+        fields += [
+            ("keys", f"{options.keys}u"),
+            ("leaves", f"{options.leaves}u"),
+        ]
+    return [_define("ESK_SHAPE_KV", fields)]
 
 
 def _meta(volume: Volume, state: Any) -> str:

@@ -20,7 +20,7 @@
 #define ESK_SHAPED(constant, value) (value)
 #endif
 
-/* The same of a series' shape, and of a tree's. */
+/* The same of a shape's kind of table. */
 
 #ifdef ESK_SHAPE_SERIES
 #define ESK_SHAPED_SERIES(constant, value) ESK_SHAPED(constant, value)
@@ -34,10 +34,33 @@
 #define ESK_SHAPED_TREE(constant, value) (value)
 #endif
 
+#ifdef ESK_SHAPE_KV
+#define ESK_SHAPED_KV(constant, value) ESK_SHAPED(constant, value)
+#else
+#define ESK_SHAPED_KV(constant, value) (value)
+#endif
+
+/* Of a bare store, or of a volume and its table. */
+
+#ifdef ESK_SHAPE_BARE
+#define ESK_SHAPE_IS_BARE true
+#define ESK_SHAPE_CHECKSUM esk_shape_bare.checksum
+#define ESK_SHAPE_BLOCK 0u
+#define ESK_SHAPE_BLOCKS esk_shape_geometry.block_count
+#else
+#define ESK_SHAPE_IS_BARE false
+#define ESK_SHAPE_CHECKSUM esk_shape_volume.checksum
+#define ESK_SHAPE_BLOCK esk_shape_table.block[0]
+#define ESK_SHAPE_BLOCKS esk_shape_table.blocks[0]
+#endif
+
 /* The same for the only ring of a table, and whether that ring refuses rows
    when it is full. */
 
-#if defined(ESK_SHAPE_TREE)
+#if defined(ESK_SHAPE_KV)
+#define ESK_SHAPED_RING(constant, value)                                       \
+    (esk_shape_kv.keys == 0 ? (constant) : (value))
+#elif defined(ESK_SHAPE_TREE)
 #define ESK_SHAPED_RING(constant, value) ESK_SHAPED(constant, value)
 #elif defined(ESK_SHAPE_SERIES)
 #define ESK_SHAPED_RING(constant, value)                                       \
@@ -49,9 +72,19 @@
 #define ESK_SHAPED_RING(constant, value) (value)
 #endif
 
+/* Whether some pages have running seals, and some have none. */
+
+#if defined(ESK_SHAPE_KV) && !defined(ESK_SHAPE_BARE)
+#define ESK_SHAPE_RUNS true
+#else
+#define ESK_SHAPE_RUNS false
+#endif
+
 #ifdef ESK_SHAPE_SERIES
+#define ESK_SHAPE_UNIT esk_shape_table.row_bytes
 #define ESK_SHAPE_REFUSES (esk_shape_options.full_policy == ESK_FULL_REFUSE)
 #else
+#define ESK_SHAPE_UNIT 1
 #define ESK_SHAPE_REFUSES true
 #endif
 

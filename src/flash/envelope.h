@@ -58,7 +58,7 @@ struct esk_breaks {
 
 struct esk_envelope;
 
-/// Seals that stand right behind the elements that they cover, flash/running.h.
+/// Seals that stand right behind the elements that they cover, running.c.
 /// A program without such pages does not link them.
 struct esk_seals {
     /// As esk_envelope_check, of a page whose closing part is not valid.
@@ -67,6 +67,8 @@ struct esk_seals {
     void (*write)(const struct esk_envelope *envelope, uint8_t *page,
                   uint16_t count);
 };
+
+extern const struct esk_seals esk_seals_running;
 
 /// What a valid page must have, and its layout.
 struct esk_envelope {
@@ -92,7 +94,10 @@ uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
 /// Seals behind the elements; NULL: at the page's end.
 static inline const struct esk_seals *
 esk_envelope_running(const struct esk_envelope *envelope) {
-    return ESK_SHAPED(NULL, envelope->running);
+    return ESK_SHAPED(ESK_SHAPE_IS_BARE ? &esk_seals_running
+                      : ESK_SHAPE_RUNS  ? envelope->running
+                                        : NULL,
+                      envelope->running);
 }
 
 static inline uint16_t
@@ -107,7 +112,7 @@ static inline uint8_t esk_envelope_erased(const struct esk_envelope *envelope) {
 static inline uint8_t
 esk_envelope_checksum(const struct esk_envelope *envelope) {
     /* A volume's superblocks always have CRC-32C. */
-    return ESK_SHAPED(esk_shape_volume.checksum == ESK_CHECKSUM_CRC32C
+    return ESK_SHAPED(ESK_SHAPE_CHECKSUM == ESK_CHECKSUM_CRC32C
                           ? ESK_CHECKSUM_CRC32C
                           : envelope->checksum,
                       envelope->checksum);

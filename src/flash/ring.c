@@ -40,8 +40,7 @@ esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
     if (offset >= pages) {
         offset = position % pages;
     }
-    return ESK_SHAPED_RING(esk_shape_table.block[0] *
-                               esk_shape_geometry.block_pages,
+    return ESK_SHAPED_RING(ESK_SHAPE_BLOCK * esk_shape_geometry.block_pages,
                            ring->region.first_page) +
            offset;
 }

@@ -88,8 +88,7 @@ struct esk_ring_config {
 
 /// Pages of the run: positions a lap.
 static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
-    return ESK_SHAPED_RING(esk_shape_table.blocks[0] *
-                               esk_shape_geometry.block_pages,
+    return ESK_SHAPED_RING(ESK_SHAPE_BLOCKS * esk_shape_geometry.block_pages,
                            ring->region.pages);
 }
 
@@ -105,10 +104,7 @@ static inline bool esk_ring_is_broken(const struct esk_ring *ring) {
 
 /// Bytes of an element.
 static inline uint16_t esk_ring_unit(const struct esk_ring *ring) {
-    return ESK_SHAPED_RING(esk_shape_table.kind == ESK_TABLE_SERIES
-                               ? esk_shape_table.row_bytes
-                               : 1,
-                           ring->region.envelope.unit);
+    return ESK_SHAPED_RING(ESK_SHAPE_UNIT, ring->region.envelope.unit);
 }
 
 /// Makes `ring` of `config`, empty, without reading the medium. Costs nothing.

@@ -449,6 +449,8 @@ ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->region.envelope.erased_value = geometry->erased_value;
     if (ESK_SHAPED(false, true)) {
         ring->region.envelope.breaks = config->breaks;
+    }
+    if (ESK_SHAPED(ESK_SHAPE_RUNS, true)) {
         ring->region.envelope.running = config->running;
     }
 }

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-#include "flash/running.h"
+/// Running seals: a seal right behind the bytes that it covers, so that both
+/// are one program.
+///
+///     0            8          16
+///     | closing    | opening  | bytes, seal, bytes, seal .. free |
+///
+/// A seal counts the bytes of the payload before it, earlier seals included. So
+/// its count is its own offset, by which it is found from the page's end,
+/// without knowing what the bytes mean.
+#include "flash/envelope.h"
 
 #define SPREAD UINT32_C(0x9E3779B1)
 

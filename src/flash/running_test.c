@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Running seals: what a page proves after programs, cuts and damage.
-#include "flash/running.h"
+#include "flash/envelope.h"
 
 #include "esker/volume.h"
 #include "test/harness/esk_test.h"

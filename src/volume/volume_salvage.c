@@ -26,7 +26,6 @@
 ///     equal. Else the copy with more pages is used: the other one seems to
 ///     begin at a later page, where it lost its first ones.
 #include "base/crc.h"
-#include "flash/running.h"
 #include "volume/table.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"

@@ -123,7 +123,6 @@ def test_text_is_the_type_that_set_takes(esker, image):
          "'1e999' is out of range for float"),
         (("set", "settings", "", "x"), "key '' has 0 bytes"),
         (("set", "settings", "k" * 255, "x"), "use a key of 1 to 253 bytes"),
-        (("header", "settings"), "only a series or a tree has a shape"),
         (("inspect", "settings"), "is not a tree"),
     ],
 )  # fmt: skip

@@ -110,6 +110,18 @@ int main(void) {
     return 0;
 }
 """
+PRINT_KV = r"""
+#include <stdio.h>
+#include "esker/shape.h"
+#define SHOW(field) printf(#field "\t%llu\n", (unsigned long long)(field))
+int main(void) {
+    SHOW(esk_shape_table.kind);
+    SHOW(esk_shape_table.blocks[1]);
+    SHOW(esk_shape_kv.keys);
+    SHOW(esk_shape_kv.leaves);
+    return 0;
+}
+"""
 STORE = """
 struct esk_node_store { int unused; };
 extern const struct esk_node_store STORE;
@@ -398,3 +410,45 @@ def test_header_gives_the_tree_that_the_core_is_tested_with(esker, tmp_path):
     done = esker("header", image, "map")
     assert done.status == 0, done
     assert done.out == (ROOT / "test" / "shape" / "tree_shape.h").read_text()
+
+
+def kv_image(path, index_keys=0):
+    """Saves an image with the kv table that the core is tested with."""
+    geometry = Geometry(
+        block_count=12,
+        block_pages=8,
+        page_bytes=256,
+        program_bytes=1,
+        programs_per_page_max=0,
+    )
+    if index_keys:
+        geometry = NOR
+    with Simulator(geometry=geometry, seed=1) as chip:
+        with Volume.format(chip, uuid=UUID, tables_max=2) as volume:
+            volume.create_kv("set", blocks=4, index_keys=index_keys)
+        chip.save(path)
+    return path
+
+
+def test_header_gives_the_kv_table_that_the_core_is_tested_with(
+    esker, tmp_path
+):
+    done = esker("header", kv_image(tmp_path / "set.img"), "set")
+    assert done.status == 0, done
+    assert done.out == (ROOT / "test" / "shape" / "kv_shape.h").read_text()
+
+
+def test_header_of_a_kv_table_has_its_index(esker, tmp_path):
+    done = esker("header", kv_image(tmp_path / "set.img", 500), "set")
+    assert done.status == 0, done
+    found = constants(tmp_path, done.out, PRINT_KV)
+    assert found["esk_shape_table.kind"] == str(lib.ESK_TABLE_KV)
+    assert found["esk_shape_kv.keys"] == "500"
+    assert int(found["esk_shape_kv.leaves"]) > 0
+    assert int(found["esk_shape_table.blocks[1]"]) >= 3
+
+
+def test_header_of_a_bare_store_is_written_by_hand(esker, tmp_path):
+    done = esker("header", ROOT / "test/golden/v1_kv_bare.img", "kv")
+    assert done.status == 1
+    assert "how its flash is programmed; write" in done.err.replace("\n", " ")

@@ -9,7 +9,7 @@ enum { SHAPED = 1 };
 enum { SHAPED = 0 };
 #endif
 
-#include "test/shape/twins.h"
+#include "test/shape/twin_volume.h"
 
 enum {
     BLOCK_ROWS = BLOCK_PAGES * (PAGE_BYTES - 16) / 16,

@@ -9,7 +9,7 @@ enum { SHAPED = 1 };
 enum { SHAPED = 0 };
 #endif
 
-#include "test/shape/twins.h"
+#include "test/shape/twin_volume.h"
 
 enum {
     SEEDS = 20, ///< ten times as many when deep

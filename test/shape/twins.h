@@ -85,23 +85,6 @@ static void twin_make(const struct esk_sim_config *config) {
     twin.digest = UINT64_C(0xCBF29CE484222325);
 }
 
-static int attach(void) {
-    return esk_volume_attach(&twin.volume, &twin.device, 0, &esk_shape_volume,
-                             TEST_SCRATCH);
-}
-
-/// Finds the volume, or writes it.
-static int volume_boot(void) {
-    int status = attach();
-    if (status == ESK_NOT_FOUND) {
-        status = esk_volume_stamp(&twin.volume, esk_shape_meta);
-    }
-    if (!SHAPED && status == ESK_OK) {
-        status = esk_volume_mount(&twin.volume, &twin.device, 0, TEST_SCRATCH);
-    }
-    return status;
-}
-
 /// After a cut: turns on the power until `boot` opens the table. Some boots are
 /// cut, too.
 static void power_again(int (*boot)(void)) {

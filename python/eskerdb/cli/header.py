@@ -18,7 +18,7 @@ from eskerdb.shape import header_text
 def header(
     image: Image,
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="A series or a tree.")
+        str, typer.Argument(metavar="TABLE", help="A table of the image.")
     ],
     out: Annotated[
         Path | None,

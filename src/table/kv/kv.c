@@ -103,7 +103,7 @@ int esk_kv_changes_room(struct esk_kv *kv, struct esk_kv_change *changes,
     uint32_t moved = kv->pages_moved;
     uint32_t lost = kv->records_lost;
     ESK_TRY(esk_kv_room(kv, bytes));
-    if (kv->index != NULL) {
+    if (esk_kv_has_index(kv)) {
         ESK_TRY(esk_kv_part(kv)->room(
             kv, moved == kv->pages_moved ? ESK_KV_DUE_PUT : ESK_KV_DUE_BUSY,
             count));
@@ -143,7 +143,7 @@ void esk_kv_change_take(struct esk_kv *kv, const struct esk_kv_change *change,
                         uint32_t address) {
     uint32_t slot = 0;
     bool is_there = esk_kv_slot_find(kv, change->hash, &slot);
-    if (change->type != ESK_KV_DELETED || kv->index != NULL) {
+    if (change->type != ESK_KV_DELETED || esk_kv_has_index(kv)) {
         esk_kv_slot_set(kv, slot, change->hash, address);
     } else if (is_there) {
         esk_kv_slot_free(kv, slot);
@@ -223,7 +223,7 @@ static int newest_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
     uint32_t slot = 0;
     uint32_t index_hash = *hash;
     int status = ESK_END;
-    if (kv->index != NULL) {
+    if (esk_kv_has_index(kv)) {
         status = esk_kv_part(kv)->next(kv, &index_hash, address);
     }
     if (esk_kv_slot_next(kv, *hash, &slot)) {
@@ -242,7 +242,7 @@ int esk_kv_record_next(struct esk_kv *kv, uint32_t *hash,
     struct esk_kv_place place;
     uint32_t found = *hash;
     uint32_t address = 0;
-    if (kv->hash_bytes < 4 && found >> 8u * kv->hash_bytes != 0) {
+    if (esk_kv_hash_bytes(kv) < 4 && found >> 8u * esk_kv_hash_bytes(kv) != 0) {
         return ESK_END;
     }
     int status = newest_next(kv, &found, &address);

@@ -25,8 +25,10 @@
 #include "base/bytes.h"
 #include "esker/kv.h"
 #include "flash/ring.h"
+#include "table/kv/kv_spec.h"
 #include "table/kv/record_format.h"
 #include "volume/table.h"
+#include "volume/volume_format.h"
 
 #define ESK_KV_NOWHERE UINT32_MAX
 enum { ESK_KV_NO_RECORD = ESK_KV_AUX_FIRST }; ///< none begins in the page
@@ -146,12 +148,22 @@ struct esk_kv_index {
     bool is_replaying;     ///< the table is opened
 };
 
+/// Whether the table has an index: if not, the pending table has all keys.
+static inline bool esk_kv_has_index(const struct esk_kv *kv) {
+    return ESK_SHAPED_KV(esk_shape_kv.keys != 0, kv->index != NULL);
+}
+
+/// Whether each block begins with a head.
+static inline bool esk_kv_is_bare(const struct esk_kv *kv) {
+    return ESK_SHAPED_KV(ESK_SHAPE_IS_BARE, (bool)kv->is_bare);
+}
+
 static inline const struct esk_kv_part *esk_kv_part(const struct esk_kv *kv) {
     return kv->index->part;
 }
 
 static inline uint32_t esk_kv_keys_max(const struct esk_kv *kv) {
-    return kv->index != NULL ? kv->index->keys_max : kv->pending_max;
+    return esk_kv_has_index(kv) ? kv->index->keys_max : kv->pending_max;
 }
 
 static inline uint16_t esk_kv_page_room(const struct esk_kv *kv) {
@@ -196,14 +208,40 @@ uint32_t esk_kv_hash_end(const struct esk_kv *kv, uint32_t hash);
 
 /* kv_slots.c */
 
-static inline uint8_t esk_kv_slot_bytes(const struct esk_kv *kv) {
-    return (uint8_t)(kv->hash_bytes + kv->address_bytes);
-}
-
 enum { ESK_KV_INDEX_HASH_BYTES = 3 }; ///< of a table with an index
 
-/// Bytes of a number below `bound`, where all ones is none.
-uint8_t esk_kv_number_bytes(uint32_t bound);
+/// Bytes of a number below `bound`, where all ones is none; at least 2.
+static inline uint8_t esk_kv_number_bytes(uint32_t bound) {
+    return bound < 0xFFFF ? 2 : bound < 0xFFFFFF ? 3 : 4;
+}
+
+/// Bytes of a hash, by what is stored.
+static inline uint8_t
+esk_kv_options_hash_bytes(const struct esk_kv_options *options) {
+    return options->keys != 0 ? ESK_KV_INDEX_HASH_BYTES
+           : (options->flags & ESK_OPTION_KV_WIDE) != 0 ? 4
+                                                        : 2;
+}
+
+static inline uint8_t esk_kv_hash_bytes(const struct esk_kv *kv) {
+    return ESK_SHAPED_KV(esk_shape_kv.keys != 0 ? ESK_KV_INDEX_HASH_BYTES
+                         : esk_kv_is_wide(&esk_shape_geometry, ESK_SHAPE_BLOCKS)
+                             ? 4
+                             : 2,
+                         kv->hash_bytes);
+}
+
+static inline uint8_t esk_kv_address_bytes(const struct esk_kv *kv) {
+    return ESK_SHAPED_KV(
+        esk_kv_number_bytes(ESK_SHAPE_BLOCKS * esk_shape_geometry.block_pages *
+                            esk_shape_geometry.page_bytes),
+        kv->address_bytes);
+}
+
+static inline uint8_t esk_kv_slot_bytes(const struct esk_kv *kv) {
+    return (uint8_t)(esk_kv_hash_bytes(kv) + esk_kv_address_bytes(kv));
+}
+
 /// A number of `count` little-endian bytes.
 uint32_t esk_kv_number(const uint8_t *bytes, uint8_t count);
 void esk_kv_number_store(uint8_t *bytes, uint8_t count, uint32_t value);

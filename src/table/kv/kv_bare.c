@@ -198,6 +198,7 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
     }
     if (flags >= 2u * ESK_MOUNT_READ_BACK ||
         bare->checksum > ESK_CHECKSUM_NONE ||
+        ESK_SHAPED_KV(bare->checksum != ESK_SHAPE_CHECKSUM, false) ||
         bare->live_percent > ESK_KV_LIVE_MAX) {
         return ESK_E_INVALID;
     }

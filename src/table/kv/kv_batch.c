@@ -74,7 +74,7 @@ static int hash_settle(struct esk_kv *kv, struct esk_kv_change *changes,
 static int change_add(struct esk_kv *kv, struct batch *batch, uint16_t at) {
     struct esk_kv_change *change = &batch->changes[at];
     uint32_t block = esk_kv_block_room(kv);
-    if (kv->index != NULL && at >= kv->pending_max) {
+    if (esk_kv_has_index(kv) && at >= kv->pending_max) {
         return ESK_E_LIMIT;
     }
     ESK_TRY(esk_kv_change_find(kv, change));

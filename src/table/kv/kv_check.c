@@ -50,7 +50,7 @@ int esk_kv_check(struct esk_kv *kv, struct esk_kv_report *report) {
     walk.record = record_count;
     kv->frame_at = ESK_KV_NOWHERE;
     ESK_TRY(esk_kv_walk(kv, &walk));
-    if (kv->index != NULL) {
+    if (esk_kv_has_index(kv)) {
         ESK_TRY(esk_kv_part(kv)->check(kv, &report->index_lost));
     }
     report->pages = walk.pages;

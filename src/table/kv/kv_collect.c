@@ -46,7 +46,7 @@ static int copy(struct esk_kv *kv, struct esk_kv_place *place, uint32_t bytes) {
 static int record_move(struct esk_kv *kv, struct esk_kv_place place,
                        const struct esk_kv_record *record) {
     uint32_t slot = 0;
-    if (kv->index != NULL) {
+    if (esk_kv_has_index(kv)) {
         ESK_TRY(esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, 1));
     }
     ESK_TRY(esk_kv_record_begin(kv, record->bytes));
@@ -147,7 +147,7 @@ static int page_collect(struct esk_kv *kv) {
         uint32_t lost = esk_kv_slots_drop(kv, position, next);
         kv->records_lost += lost;
         kv->keys -= lost < kv->keys ? lost : kv->keys;
-        if (lost > 0 && kv->index == NULL) {
+        if (lost > 0 && !esk_kv_has_index(kv)) {
             ESK_TRY(esk_kv_live_count(kv));
         }
     }
@@ -198,7 +198,7 @@ struct originals {
 /// Returns ESK_OK: it does not; ESK_FULL; ESK_E_IO.
 static int copy_judge(struct esk_kv *kv, const struct esk_kv_record *record,
                       uint32_t address) {
-    bool is_delete = record->type == ESK_KV_DELETED && kv->index == NULL;
+    bool is_delete = record->type == ESK_KV_DELETED && !esk_kv_has_index(kv);
     int status =
         is_delete ? ESK_OK : esk_kv_is_newest(kv, record->hash, address);
     return status == ESK_OK ? ESK_FULL : (status == ESK_E_IO ? status : ESK_OK);
@@ -292,7 +292,7 @@ static int copies_erase(struct esk_kv *kv) {
         return ESK_FULL;
     }
     uint16_t stream = kv->stream;
-    if (kv->index != NULL) {
+    if (esk_kv_has_index(kv)) {
         ESK_TRY(esk_kv_part(kv)->forget(kv, copies));
         ESK_TRY(esk_region_barrier(&ring->region));
     }
@@ -367,7 +367,7 @@ int esk_kv_collect(void *owner, bool *done) {
     *done = false;
     if (!is_worth(kv) || esk_ring_has_room(&kv->log, pages_wanted(kv, 0, 2))) {
         uint32_t pending = kv->pending;
-        int status = kv->index != NULL
+        int status = esk_kv_has_index(kv)
                          ? esk_kv_part(kv)->room(kv, ESK_KV_DUE_IDLE, 1)
                          : ESK_OK;
         *done = kv->pending < pending;

@@ -193,7 +193,7 @@ struct selection {
 /// is it the newest of its key? Of an index this would cost reads.
 static int record_counts(struct esk_kv *kv, const struct esk_kv_cursor *cursor,
                          const struct esk_kv_record *record, uint32_t address) {
-    return kv->index != NULL && key_fits(cursor, record->key_bytes)
+    return esk_kv_has_index(kv) && key_fits(cursor, record->key_bytes)
                ? ESK_OK
                : esk_kv_is_newest(kv, record->hash, address);
 }
@@ -227,18 +227,19 @@ static int pass_log(struct esk_kv *kv, struct esk_kv_cursor *cursor) {
     selection.walk.key = key;
     selection.cursor = cursor;
     selection_clear(kv, cursor);
-    cursor->in_doubt = kv->index != NULL;
+    cursor->in_doubt = esk_kv_has_index(kv);
     ESK_TRY(esk_kv_walk(kv, &selection.walk));
-    bool is_whole = kv->index == NULL ? selection.walk.keys_seen == kv->pending
-                                      : selection.walk.pages_lost == 0 &&
-                                            selection.walk.newest_unread == 0;
+    bool is_whole = !esk_kv_has_index(kv)
+                        ? selection.walk.keys_seen == kv->pending
+                        : selection.walk.pages_lost == 0 &&
+                              selection.walk.newest_unread == 0;
     return is_whole ? ESK_OK : ESK_E_CORRUPT;
 }
 
 /// Whether a pass over the log reads fewer pages than one by keys.
 static bool log_is_short(const struct esk_kv *kv) {
     uint32_t pages = kv->log.head - kv->log.tail;
-    return kv->index == NULL ? pages < kv->pending : pages / 2 < kv->keys;
+    return !esk_kv_has_index(kv) ? pages < kv->pending : pages / 2 < kv->keys;
 }
 
 /// Goes on with a pass by the next key.

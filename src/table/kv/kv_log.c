@@ -101,7 +101,7 @@ static int page_ready(struct esk_kv *kv, bool is_within) {
         ESK_TRY(esk_region_barrier(&kv->log.region));
         ESK_TRY(esk_ring_reserve(&kv->log));
         kv->page_at = kv->log.head;
-        if (kv->is_bare &&
+        if (esk_kv_is_bare(kv) &&
             kv->head_at != esk_ring_block_from(&kv->log, kv->page_at + 1u)) {
             memcpy(kv->page + ESK_ENVELOPE_BYTES, esk_kv_head(kv),
                    ESK_KV_HEAD_BYTES);
@@ -109,7 +109,7 @@ static int page_ready(struct esk_kv *kv, bool is_within) {
             kv->used = kv->start;
             kv->sealed = kv->start;
         }
-        if (kv->index != NULL) {
+        if (esk_kv_has_index(kv)) {
             esk_kv_part(kv)->page(kv, is_within);
         }
     }
@@ -131,7 +131,7 @@ uint32_t esk_kv_block_rest(const struct esk_kv *kv) {
     if (kv->used > 0) {
         return rest - kv->used;
     }
-    return kv->is_bare ? rest - ESK_KV_HEAD_BYTES : rest;
+    return esk_kv_is_bare(kv) ? rest - ESK_KV_HEAD_BYTES : rest;
 }
 
 /// Skips what is left of the head's block.

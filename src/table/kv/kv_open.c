@@ -4,7 +4,6 @@
 /// Opening a kv table: mounts its log, and replays it into the pending table.
 #include "table/kv/kv_open.h"
 #include "base/arena.h"
-#include "flash/running.h"
 #include "table/kv/kv_replay.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
@@ -19,16 +18,9 @@ static bool region_is_sound(const struct esk_geometry *geometry, uint32_t block,
            blocks <= geometry->block_count - block && blocks >= least;
 }
 
-static int entry_read(struct esk_volume *volume, const char *name,
-                      struct esk_arena *memory, struct esk_kv_entry *entry) {
-    uint8_t *page = NULL;
-    ESK_TRY(esk_volume_memory_read(volume, memory,
-                                   sizeof(struct esk_table_info), &page));
-    struct esk_table_info *info =
-        (void *)(page + esk_volume_geometry(volume)->page_bytes);
-    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_KV, info, page));
-    ESK_TRY(esk_kv_options(info, &entry->options));
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+/// Fills in all of the entry but its options.
+static void entry_take(const struct esk_table_info *info,
+                       struct esk_kv_entry *entry) {
     entry->block = info->block[ESK_REGION_DATA];
     entry->blocks = info->blocks[ESK_REGION_DATA];
     entry->index_block = info->block[ESK_REGION_INDEX];
@@ -36,6 +28,18 @@ static int entry_read(struct esk_volume *volume, const char *name,
     entry->seed = info->seed;
     entry->id = info->id;
     entry->head = NULL;
+}
+
+static int entry_read(struct esk_volume *volume, const char *name,
+                      struct esk_arena *memory, struct esk_kv_entry *entry) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint8_t *page = NULL;
+    ESK_TRY(esk_volume_memory_read(volume, memory,
+                                   sizeof(struct esk_table_info), &page));
+    struct esk_table_info *info = (void *)(page + geometry->page_bytes);
+    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_KV, info, page));
+    ESK_TRY(esk_kv_options(info, &entry->options));
+    entry_take(info, entry);
     bool has_index = entry->options.keys != 0;
     return region_is_sound(geometry, entry->block, entry->blocks,
                            ESK_KV_BLOCKS_MIN) &&
@@ -47,37 +51,37 @@ static int entry_read(struct esk_volume *volume, const char *name,
                : ESK_E_CORRUPT;
 }
 
+/// Whether a table can be opened as `config` says. Returns ESK_OK;
+/// ESK_E_INVALID; ESK_E_UNSUPPORTED; ESK_E_NO_MEMORY.
+static int config_check(const struct esk_geometry *geometry,
+                        const struct esk_kv_entry *entry,
+                        const struct esk_kv_config *config) {
+    bool has_index = entry->options.keys != 0;
+    if (entry->blocks > esk_kv_blocks_max(geometry) ||
+        (has_index && config->part == NULL)) {
+        return ESK_E_UNSUPPORTED;
+    }
+    /* What is in the page in RAM can be in no leaf. */
+    bool is_few = has_index && !esk_kv_seals(geometry) &&
+                  config->keys < geometry->page_bytes / 4u;
+    if (config->keys == 0 || is_few) {
+        return ESK_E_INVALID;
+    }
+    return config->keys > UINT32_MAX / 16 ? ESK_E_NO_MEMORY : ESK_OK;
+}
+
 /// Carves the arena and fills in the handle.
 static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
                    struct esk_arena *memory, const struct esk_kv_entry *entry,
                    const struct esk_kv_config *config) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint32_t pages = entry->blocks * geometry->block_pages;
-    uint8_t hash = (entry->options.flags & ESK_OPTION_KV_WIDE) != 0 ? 4 : 2;
-    if (entry->blocks > esk_kv_blocks_max(geometry)) {
-        return ESK_E_UNSUPPORTED;
-    }
+    ESK_TRY(config_check(geometry, entry, config));
+    uint8_t hash = esk_kv_options_hash_bytes(&entry->options);
     uint8_t address = esk_kv_number_bytes(pages * geometry->page_bytes);
-    const struct esk_kv_part *part = NULL;
-    if (entry->options.keys != 0) {
-        part = config->part;
-        hash = ESK_KV_INDEX_HASH_BYTES;
-        if (part == NULL) {
-            return ESK_E_UNSUPPORTED;
-        }
-        if (!esk_kv_seals(geometry) &&
-            config->keys < geometry->page_bytes / 4u) {
-            /* What is in the page in RAM can be in no leaf. */
-            return ESK_E_INVALID;
-        }
-    }
+    const struct esk_kv_part *part =
+        entry->options.keys != 0 ? config->part : NULL;
     uint32_t slots = config->keys + config->keys / 8 + 1;
-    if (config->keys == 0) {
-        return ESK_E_INVALID;
-    }
-    if (slots < config->keys || slots > UINT32_MAX / 8) {
-        return ESK_E_NO_MEMORY;
-    }
     struct esk_kv *made = esk_arena_take(memory, sizeof *made);
     uint8_t *page = esk_arena_take(memory, geometry->page_bytes);
     uint8_t *frame = esk_arena_take(memory, geometry->page_bytes);
@@ -116,6 +120,9 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     made->first = ESK_KV_NO_RECORD;
     made->hash_bytes = hash;
     made->address_bytes = address;
+    if (esk_kv_hash_bytes(made) != hash) {
+        return ESK_E_SCHEMA; /* not that of the shape */
+    }
     if (entry->head != NULL) {
         made->is_bare = true;
         memcpy(esk_kv_head(made), entry->head, ESK_KV_HEAD_BYTES);
@@ -204,7 +211,7 @@ static int slot_make(struct esk_kv *kv, struct esk_kv_walk *walk,
     if (kv->pending < kv->pending_max || esk_kv_slot_find(kv, hash, &slot)) {
         return ESK_OK;
     }
-    if (kv->index != NULL) {
+    if (esk_kv_has_index(kv)) {
         bool may_write =
             (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0;
         return may_write ? esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, 1)
@@ -218,7 +225,7 @@ static int slot_make(struct esk_kv *kv, struct esk_kv_walk *walk,
 static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
                         const struct esk_kv_record *record, uint32_t address) {
     uint32_t mark = esk_kv_mark(kv, address);
-    bool has_index = kv->index != NULL;
+    bool has_index = esk_kv_has_index(kv);
     uint32_t slot = 0;
     if (record->salt > kv->salt_max) {
         kv->salt_max = record->salt;
@@ -292,7 +299,7 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     memset(&walk, 0, sizeof walk);
     walk.record = record_apply;
     esk_kv_slots_clear(kv);
-    if (kv->index != NULL) {
+    if (esk_kv_has_index(kv)) {
         ESK_TRY(esk_kv_part(kv)->mount(kv, entry, &walk));
     }
     ESK_TRY(esk_kv_walk(kv, &walk));
@@ -310,7 +317,7 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     }
     kv->passed = kv->log.tail;
     kv->passed_stream = walk.tail_stream;
-    if (kv->index != NULL) {
+    if (esk_kv_has_index(kv)) {
         kv->index->is_limited = false;
         kv->index->is_replaying = false;
         return ESK_OK;
@@ -340,6 +347,22 @@ int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
     struct esk_kv_entry entry;
     *kv = NULL;
     ESK_TRY(entry_read(volume, name, &memory, &entry));
+    return esk_kv_take_up(kv, volume, &memory, &entry, config);
+}
+
+int esk_kv_attach(struct esk_kv **kv, struct esk_volume *volume,
+                  const struct esk_table_info *info,
+                  const struct esk_kv_options *options,
+                  const struct esk_kv_config *config) {
+    ESK_ASSERT(kv != NULL && volume != NULL && info != NULL &&
+               options != NULL && config != NULL);
+    ESK_ASSERT(!esk_table_is_open(volume, info->id));
+    struct esk_arena memory;
+    struct esk_kv_entry entry;
+    *kv = NULL;
+    ESK_TRY(esk_volume_memory(volume, &memory));
+    entry.options = *options;
+    entry_take(info, &entry);
     return esk_kv_take_up(kv, volume, &memory, &entry, config);
 }
 

@@ -6,7 +6,6 @@
 #define ESK_TABLE_KV_KV_OPEN_H
 
 #include "table/kv/kv.h"
-#include "table/kv/kv_spec.h"
 
 /// What an open knows of its table.
 struct esk_kv_entry {

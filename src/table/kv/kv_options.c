@@ -9,10 +9,8 @@
 
 void esk_kv_options_make(const struct esk_geometry *geometry, uint32_t blocks,
                          uint8_t live_percent, struct esk_kv_options *options) {
-    uint32_t pages = blocks * geometry->block_pages;
-    bool is_wide = pages > (ESK_KV_WIDE_BYTES - 1) / geometry->page_bytes;
     memset(options, 0, sizeof *options);
-    options->flags = is_wide ? ESK_OPTION_KV_WIDE : 0;
+    options->flags = esk_kv_is_wide(geometry, blocks) ? ESK_OPTION_KV_WIDE : 0;
     options->live_percent =
         live_percent != 0 ? live_percent : (uint8_t)ESK_KV_LIVE_DEFAULT;
 }

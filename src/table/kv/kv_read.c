@@ -329,8 +329,8 @@ int esk_kv_newest(struct esk_kv *kv, uint32_t hash, uint32_t *address) {
         *address = esk_kv_slot_address(kv, slot);
         return ESK_OK;
     }
-    return kv->index == NULL ? ESK_NOT_FOUND
-                             : esk_kv_part(kv)->find(kv, hash, address);
+    return !esk_kv_has_index(kv) ? ESK_NOT_FOUND
+                                 : esk_kv_part(kv)->find(kv, hash, address);
 }
 
 int esk_kv_is_newest(struct esk_kv *kv, uint32_t hash, uint32_t address) {

@@ -29,7 +29,7 @@ uint32_t esk_kv_pages_max(const struct esk_geometry *geometry, uint32_t blocks,
 uint32_t esk_kv_block_room(const struct esk_kv *kv) {
     uint32_t pages = esk_volume_geometry(kv->table.volume)->block_pages;
     return pages * esk_kv_page_room(kv) -
-           (kv->is_bare ? (uint32_t)ESK_KV_HEAD_BYTES : 0);
+           (esk_kv_is_bare(kv) ? (uint32_t)ESK_KV_HEAD_BYTES : 0);
 }
 
 uint32_t esk_kv_rests_max(const struct esk_kv *kv, uint32_t longest) {

@@ -12,13 +12,6 @@ static uint8_t *slot_at(const struct esk_kv *kv, uint32_t slot) {
     return kv->slots + (size_t)slot * esk_kv_slot_bytes(kv);
 }
 
-uint8_t esk_kv_number_bytes(uint32_t bound) {
-    if (bound < UINT16_MAX) {
-        return 2;
-    }
-    return bound < 0xFFFFFF ? 3 : 4;
-}
-
 uint32_t esk_kv_number(const uint8_t *bytes, uint8_t count) {
     uint32_t value = 0;
     while (count > 0) {
@@ -35,12 +28,12 @@ void esk_kv_number_store(uint8_t *bytes, uint8_t count, uint32_t value) {
 }
 
 uint32_t esk_kv_slot_hash(const struct esk_kv *kv, uint32_t slot) {
-    return esk_kv_number(slot_at(kv, slot), kv->hash_bytes);
+    return esk_kv_number(slot_at(kv, slot), esk_kv_hash_bytes(kv));
 }
 
 /// Where a key's slots begin: its hash's share of the table, by 16 bits of it.
 static uint32_t slot_home(const struct esk_kv *kv, uint32_t hash) {
-    uint32_t top = hash >> (8u * kv->hash_bytes - 16u);
+    uint32_t top = hash >> (8u * esk_kv_hash_bytes(kv) - 16u);
     return top * (kv->slot_count >> 16) +
            (top * (kv->slot_count & 0xFFFFu) >> 16);
 }
@@ -55,10 +48,10 @@ void esk_kv_slots_clear(struct esk_kv *kv) {
 }
 
 uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot) {
-    const uint8_t *at = slot_at(kv, slot) + kv->hash_bytes;
-    return esk_bytes_are(at, kv->address_bytes, 0xFF)
+    const uint8_t *at = slot_at(kv, slot) + esk_kv_hash_bytes(kv);
+    return esk_bytes_are(at, esk_kv_address_bytes(kv), 0xFF)
                ? ESK_KV_NOWHERE
-               : esk_kv_number(at, kv->address_bytes);
+               : esk_kv_number(at, esk_kv_address_bytes(kv));
 }
 
 bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
@@ -77,8 +70,9 @@ bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
 static void slot_store(struct esk_kv *kv, uint32_t slot, uint32_t hash,
                        uint32_t address) {
     uint8_t *at = slot_at(kv, slot);
-    esk_kv_number_store(at, kv->hash_bytes, hash);
-    esk_kv_number_store(at + kv->hash_bytes, kv->address_bytes, address);
+    esk_kv_number_store(at, esk_kv_hash_bytes(kv), hash);
+    esk_kv_number_store(at + esk_kv_hash_bytes(kv), esk_kv_address_bytes(kv),
+                        address);
 }
 
 void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,

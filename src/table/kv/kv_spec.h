@@ -5,7 +5,7 @@
 #ifndef ESK_TABLE_KV_KV_SPEC_H
 #define ESK_TABLE_KV_KV_SPEC_H
 
-#include "esker/volume.h"
+#include "esker/kv.h"
 
 enum {
     ESK_KV_LIVE_DEFAULT = 75,
@@ -14,17 +14,17 @@ enum {
 /// Regions from this many bytes on have hashes of 4 bytes.
 #define ESK_KV_WIDE_BYTES 262144u
 
-struct esk_kv_options {
-    uint8_t flags; ///< ESK_OPTION_KV_WIDE, ESK_OPTION_KV_INDEX
-    uint8_t live_percent;
-    uint32_t keys;   ///< of a table with an index, at most; else 0
-    uint32_t leaves; ///< of its index
-};
-
 /// Leaves and blocks of an index for `keys` keys.
 /// Returns whether there can be one.
 bool esk_kv_index_plan(const struct esk_geometry *geometry, uint32_t log_blocks,
                        uint32_t keys, uint32_t *leaves, uint32_t *blocks);
+
+/// Whether a table without an index has hashes of 4 bytes.
+static inline bool esk_kv_is_wide(const struct esk_geometry *geometry,
+                                  uint32_t blocks) {
+    uint32_t pages = blocks * geometry->block_pages;
+    return pages > (ESK_KV_WIDE_BYTES - 1) / geometry->page_bytes;
+}
 
 /// The options of a new table; live_percent: 0 for the default.
 void esk_kv_options_make(const struct esk_geometry *geometry, uint32_t blocks,

@@ -3,7 +3,6 @@
 
 /// Reading an index: mount, lookup, walk.
 #include "table/kv/index/kv_index.h"
-#include "flash/running.h"
 #include "table/kv/kv_open.h"
 #include "table/kv/kv_replay.h"
 #include "volume/volume.h"

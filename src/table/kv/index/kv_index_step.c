@@ -3,7 +3,6 @@
 
 /// Writing an index: a step puts what the pending table has of the next leaves
 /// into them.
-#include "flash/running.h"
 #include "table/kv/index/kv_index.h"
 #include "volume/volume.h"
 
@@ -310,7 +309,7 @@ static void hand_move(const struct esk_kv_index_open *index,
         /* A replay's steps may be of before. */
         step->entered =
             is_first ? step->settled : mark_min(step->entered, step->settled);
-        if ((step->waits >> (leaf - step->first) & 1u) != 0) {
+        if ((((uint32_t)step->waits >> (leaf - step->first)) & 1u) != 0) {
             /* What such a record replaces may be in no leaf: it is replayed. */
             step->entered = step->from[segment];
         }

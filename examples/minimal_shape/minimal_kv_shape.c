@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The smallest firmware with a kv table whose shape is a constant: open, get,
+/// put, sync.
+///
+///     cc -DESK_SHAPE='"set_shape.h"' -Iexamples/minimal_shape ...
+///
+/// for every file, the core's too. set_shape.h is the output of `esker header
+/// factory.img set`; bare_shape.h is of a bare store, which needs no image.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver.h"
+#include "esker/esker.h"
+#include "esker/shape.h"
+
+enum {
+    PAGE_BYTES = 256,
+    BLOCKS = 4,
+    BLOCK_PAGES = 16,
+    KEYS = 60,
+    ARENA_BYTES = ESK_KV_BARE_ARENA_BYTES(
+        PAGE_BYTES, KEYS, (uint32_t)BLOCKS *BLOCK_PAGES *PAGE_BYTES),
+};
+
+static const struct esk_device device = {
+    .ops = &driver_ops,
+    .geometry = ESK_SHAPE_GEOMETRY,
+};
+
+static const struct esk_kv_config config = {.keys = KEYS};
+
+static struct esk_volume volume;
+static struct esk_kv *kv;
+static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
+
+static int open(void) {
+#ifdef ESK_SHAPE_BARE
+    return esk_kv_open_bare(&kv, &volume, &device, 0, &esk_shape_bare, &config,
+                            arena, sizeof arena);
+#else
+    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume, arena,
+                              sizeof arena));
+    return esk_kv_attach(&kv, &volume, &esk_shape_table, &esk_shape_kv,
+                         &config);
+#endif
+}
+
+static int run(void) {
+    uint32_t boots = 0;
+    ESK_TRY(open());
+    int status = esk_kv_get_u32(kv, "boots", &boots);
+    if (status != ESK_OK && status != ESK_NOT_FOUND) {
+        return status;
+    }
+    ESK_TRY(esk_kv_put_u32(kv, "boots", boots + 1));
+    return esk_kv_sync(kv);
+}
+
+int main(void) {
+    return run();
+}
