@@ -160,10 +160,11 @@ static uint32_t block_position(struct search *search, uint32_t at,
     return best;
 }
 
-/// How block `i` of a window is read: the first ones whole, as the first page
-/// of the head's or the oldest block may be torn; `others` like that.
-static enum look look_at(uint16_t i, enum look others) {
-    return i < QUICK_BLOCKS ? LOOK_WHOLE : others;
+/// How a block of a window behind `good` ones that are not bad is read: the
+/// first ones whole, as the first page of the head's or the oldest block may be
+/// torn; `others` like that.
+static enum look look_at(uint8_t good, enum look others) {
+    return good < QUICK_BLOCKS ? LOOK_WHOLE : others;
 }
 
 /// The number of the last block, counted from the origin, that continues the
@@ -212,6 +213,7 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
     const struct esk_ring *ring = search->ring;
     uint16_t window = (uint16_t)(esk_ring_window(ring) + 1u);
     uint32_t bad = POSITION_NONE;
+    uint8_t good = 0;
     uint8_t proof = esk_volume_keeps_marks(ring->region.volume)
                         ? OLDER_MARKED
                         : ESK_RING_WORN_MAX;
@@ -221,7 +223,10 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
     }
     for (uint16_t i = 0; i < window; i++) {
         uint32_t found =
-            block_position(search, at, VALID, look_at(i, LOOK_ENDS));
+            block_position(search, at, VALID, look_at(good, LOOK_ENDS));
+        if (good < QUICK_BLOCKS && !esk_ring_block_is_bad(ring, at)) {
+            good++;
+        }
         if (found != POSITION_NONE) {
             bool is_bad = esk_ring_block_is_bad(ring, at);
             bool is_older = behind && found < at;
@@ -400,10 +405,13 @@ static uint32_t tail_find(struct search *search, uint32_t hint) {
     uint16_t window = esk_ring_window(ring);
     uint32_t tail = at;
     uint32_t oldest = at;
+    uint8_t good = 0;
 
     for (uint16_t i = 0; i <= window && at < ring->head; i++) {
-        enum esk_header holds = block_holds(search, at, look_at(i, LOOK_FEW));
         bool bad = esk_ring_block_is_bad(ring, at);
+        enum esk_header holds =
+            block_holds(search, at, look_at(good, LOOK_FEW));
+        good = (uint8_t)(good + (!bad && good < QUICK_BLOCKS ? 1 : 0));
         if (holds == ESK_HEADER_PAGE && !(bad && drops)) {
             oldest = tail;
             break;
