@@ -109,6 +109,22 @@ uint32_t esk_ring_above(const struct esk_ring *ring, uint32_t position) {
     return gap != NULL ? gap->end : position;
 }
 
+/// Whether the block at `start` may have a page of this lap from its page
+/// `index` to its page `end` - 1. A header that cannot be read may be one's.
+static bool has_page(const struct esk_ring *ring, uint32_t start,
+                     uint16_t index, uint16_t end) {
+    enum esk_header header = ESK_HEADER_OTHER;
+    uint32_t sequence = 0;
+    for (; index < end && index < block_pages(ring); index++) {
+        uint32_t at = start + index;
+        if (esk_ring_header(ring, at, &header, &sequence) != ESK_OK ||
+            (header == ESK_HEADER_PAGE && sequence == at)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position) {
     const struct esk_break *gap = esk_ring_gap(ring, position);
     if (gap != NULL) {
@@ -119,15 +135,9 @@ uint32_t esk_ring_skip(const struct esk_ring *ring, uint32_t position) {
         !esk_ring_block_is_bad(ring, position)) {
         return position + 1;
     }
-    for (uint32_t i = 1; i <= ESK_RING_TORN_MAX && i < pages; i++) {
-        enum esk_header header = ESK_HEADER_OTHER;
-        uint32_t sequence = 0;
-        if (esk_ring_header(ring, position + i, &header, &sequence) == ESK_OK &&
-            header == ESK_HEADER_PAGE && sequence == position + i) {
-            return position + 1;
-        }
-    }
-    return position + pages;
+    return has_page(ring, position, 1, ESK_RING_TORN_MAX + 1)
+               ? position + 1
+               : position + pages;
 }
 
 void esk_ring_drop(struct esk_ring *ring, uint32_t position) {
@@ -191,7 +201,7 @@ static bool block_empty(struct esk_ring *ring, uint32_t position,
         return block_clear(ring, position, page) == ESK_OK;
     }
     ring->good = 0;
-    return esk_ring_skip(ring, position) == position + block_pages(ring);
+    return !has_page(ring, position, 0, block_pages(ring));
 }
 
 void esk_ring_take_back(struct esk_ring *ring, uint32_t position,
