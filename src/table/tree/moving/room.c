@@ -12,6 +12,24 @@ static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
     return esk_volume_geometry(tree->table.volume)->block_pages;
 }
 
+/// Whether a page after the committed root, in its block, may be a root, too:
+/// its program seemed to fail, and the change with it. Only later pages say that
+/// it is not the root, so they have to stay.
+/// page     scratch
+static bool has_other_root(const struct esk_tree *tree, uint8_t *page) {
+    uint32_t at = tree->committed + 1u;
+    while (esk_ring_rest(&tree->ring, at) != 0) {
+        int status = esk_ring_read(&tree->ring, at, page, true);
+        bool is_root = status == ESK_OK &&
+                       (page[ESK_TREE_PAGE_FLAGS] & ESK_TREE_PAGE_COMMIT) != 0;
+        if (is_root || status == ESK_E_IO) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
 /// Erases the pages after the committed root: of a change that power loss cut
 /// short, or of an uncommitted batch.
 static void torn_take_back(struct esk_tree *tree) {
@@ -21,7 +39,9 @@ static void torn_take_back(struct esk_tree *tree) {
     uint8_t frame = 0;
     tree->was_cut = from != 0 && ring->head > from;
     if (tree->was_cut && esk_pool_take(&tree->pool, &page, &frame) == ESK_OK) {
-        esk_ring_take_back(ring, from, page);
+        if (!has_other_root(tree, page)) {
+            esk_ring_take_back(ring, from, page);
+        }
         esk_pool_give(&tree->pool, frame);
     }
 }
