@@ -82,6 +82,7 @@ struct life {
     uint32_t wear; ///< number of faults left that cost a block
     bool worn;     ///< such a fault happened
     bool doubted;  ///< a call failed, and nothing was programmed since
+    bool torn;     ///< a write in place failed in this batch
     struct change changes[ROWS_MAX];
     uint32_t change_count;
     uint32_t state_count;
@@ -337,36 +338,6 @@ static int change_call(uint32_t *done) {
     return status;
 }
 
-/// Begins a batch, commits it or aborts it.
-static int batch_call(void) {
-    struct esk_model_tree *model = &life.model;
-    int status = ESK_OK;
-    if (!moves() && model->table.batch_pages == 0 && !model->table.merges) {
-        ESK_CHECK_INT(esk_tree_begin(model->tree, 0), ESK_E_UNSUPPORTED);
-        return ESK_OK;
-    }
-    if (!model->in_batch) {
-        status = esk_tree_begin(model->tree, 0);
-        model->before = model->expected;
-        model->in_batch = status == ESK_OK;
-    } else if (esk_model_tree_random(model, 3) == 0) {
-        status = esk_tree_abort(model->tree);
-        ESK_CHECK(status == ESK_OK || !moves());
-        model->in_batch = status != ESK_OK;
-        if (status == ESK_OK) {
-            model->expected = model->before;
-        }
-    } else {
-        status = esk_tree_commit(model->tree);
-        model->in_batch = status != ESK_OK;
-        if (status != ESK_OK) {
-            life.doubted = true;
-            state_allow(model->expected.version);
-        }
-    }
-    return status;
-}
-
 /// A write that failed tore a page of a batch in place, or failed during a
 /// merge: the batch can only be aborted.
 static void batch_lost(void) {
@@ -379,10 +350,46 @@ static void batch_lost(void) {
     ESK_CHECK_HELD(esk_model_tree_verify(model), model->why);
 }
 
+/// Begins a batch, commits it or aborts it.
+static int batch_call(void) {
+    struct esk_model_tree *model = &life.model;
+    int status = ESK_OK;
+    if (!moves() && model->table.batch_pages == 0 && !model->table.merges) {
+        ESK_CHECK_INT(esk_tree_begin(model->tree, 0), ESK_E_UNSUPPORTED);
+        return ESK_OK;
+    }
+    if (!model->in_batch) {
+        status = esk_tree_begin(model->tree, 0);
+        model->before = model->expected;
+        model->in_batch = status == ESK_OK;
+        life.torn = false;
+    } else if (esk_model_tree_random(model, 3) == 0) {
+        status = esk_tree_abort(model->tree);
+        ESK_CHECK(status == ESK_OK || !moves());
+        model->in_batch = status != ESK_OK;
+        if (status == ESK_OK) {
+            model->expected = model->before;
+        }
+    } else {
+        status = esk_tree_commit(model->tree);
+        if (status == ESK_E_CORRUPT && life.torn) {
+            batch_lost(); /* a page that left the tree may be torn */
+            return ESK_OK;
+        }
+        model->in_batch = status != ESK_OK;
+        if (status != ESK_OK) {
+            life.doubted = true;
+            state_allow(model->expected.version);
+        }
+    }
+    return status;
+}
+
 /// After a write in place that failed: the next change repeats it; then each
 /// key of the call has its old or its new row.
 static void inplace_settle(void) {
     struct esk_model_tree *model = &life.model;
+    life.torn = model->in_batch;
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     uint32_t probe = life.changes[0].number;
     read_fails = 0;
