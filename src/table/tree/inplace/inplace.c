@@ -133,6 +133,11 @@ static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
     uint32_t at = root ? (uint32_t)ESK_INPLACE_ROOT : work->address;
     uint32_t link = root ? ESK_PAGE_NONE : esk_page_aux(work->page);
     ESK_TRY(node_write(tree, work, at, link, false));
+    if (tree->now.root == ESK_PAGE_NONE) {
+        /* A page that outlives the first root looks like those of a tree whose
+           root is lost. */
+        ESK_TRY(esk_region_barrier(&tree->ring.region));
+    }
     tree->now.root = ESK_INPLACE_ROOT;
     *address = at;
     return ESK_OK;
