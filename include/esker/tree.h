@@ -345,9 +345,9 @@ void esk_tree_close(struct esk_tree *tree);
 ///          copy-on-write it may be after power loss before the next program.
 /// Costs    height reads and the store's programs. Copy-on-write: GC of at most
 ///          2 blocks or 32 pages (a page: 1 program, 2 height + 3 reads) unless
-///          room needs more; after an open a read of all blocks' marks, after
-///          power loss 32 erases or 128 KiB at most. In place, when no page is
-///          unused: a read of all inner nodes now and then.
+///          room needs more; after an open all blocks' marks are read, after
+///          power loss the pages that it cut, too, and 32 blocks or 128 KiB at
+///          most erased. In place, without unused pages: all inner nodes read.
 int esk_tree_put(struct esk_tree *tree, const void *row);
 
 /// Puts a row with a new key. As esk_tree_put; also returns ESK_EXISTS.

@@ -535,10 +535,12 @@ ESK_TEST(tree_keeps_its_promises_under_random_faults) {
 /// Lives that broke a promise once.
 ESK_TEST(tree_keeps_its_promises_where_it_did_not) {
     static const uint32_t seeds[] = {
-        1470,  /* a bad block with a valid page was taken back */
-        2278,  /* the pages were taken back that outvoted a failed root */
-        8378,  /* behind three bad blocks, a head's first page was old */
-        30711, /* a header that could not be read was no live page */
+        1470,   /* a bad block with a valid page was taken back */
+        2278,   /* the pages were taken back that outvoted a failed root */
+        94914,  /* the same, in part, and blocks are pages */
+        8378,   /* behind three bad blocks, a head's first page was old */
+        103744, /* the first root of a tree in place was lost, not its pages */
+        30711,  /* a header that could not be read was no live page */
     };
     for (uint32_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         life_begin(seeds[i]);

@@ -12,20 +12,20 @@ static ESK_OUT_OF_LINE uint32_t block_pages(const struct esk_tree *tree) {
     return esk_volume_geometry(tree->table.volume)->block_pages;
 }
 
-/// Whether a page after the committed root, in its block, may be a root, too:
-/// its program seemed to fail, and the change with it. Only later pages say that
-/// it is not the root, so they have to stay.
+/// Whether a page after the committed root may be a root, too: its program
+/// seemed to fail, and the change with it. Only later pages say that it is not
+/// the root: they have to stay, also while blocks are erased one by one.
 /// page     scratch
 static bool has_other_root(const struct esk_tree *tree, uint8_t *page) {
-    uint32_t at = tree->committed + 1u;
-    while (esk_ring_rest(&tree->ring, at) != 0) {
-        int status = esk_ring_read(&tree->ring, at, page, true);
+    const struct esk_ring *ring = &tree->ring;
+    for (uint32_t at = tree->committed + 1u; at < ring->head; at++) {
+        int status = esk_region_read(&ring->region, esk_ring_page(ring, at), at,
+                                     page, true);
         bool is_root = status == ESK_OK &&
                        (page[ESK_TREE_PAGE_FLAGS] & ESK_TREE_PAGE_COMMIT) != 0;
         if (is_root || status == ESK_E_IO) {
             return true;
         }
-        at++;
     }
     return false;
 }
