@@ -328,6 +328,51 @@ ESK_TEST(opens_with_less_room_survive_power_cuts) {
     }
 }
 
+/// Cuts steps until what they leave has used up the rest of a block.
+static void cuts_fill_block(void) {
+    unsigned cuts = 0;
+    while (esk_ring_rest(&index_of()->ring, index_of()->ring.head) != 0) {
+        esk_sim_cut_at(model.sim,
+                       esk_sim_op_count(model.sim) + 1 +
+                           esk_model_kv_random(&model, 9),
+                       ESK_SIM_CUT_DRAWN);
+        while (esk_sim_is_on(model.sim)) {
+            int status = esk_model_kv_step(&model);
+            ESK_CHECK(status == ESK_OK || !esk_sim_is_on(model.sim));
+        }
+        ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+        ESK_CHECK(cuts++ < 500);
+    }
+}
+
+/// Steps are cut again and again before each one that is made: what they leave
+/// uses up the rest of a block, and the ring has a block for each step of a
+/// round.
+ESK_TEST(steps_that_are_cut_use_up_no_ring) {
+    static const uint16_t blocks[] = {8, 16, 64};
+    for (unsigned i = 0; i < 3; i++) {
+        struct esk_model_kv_run run = nor;
+        run.config.geometry.block_pages = blocks[i];
+        run.config.geometry.page_bytes = 128;
+        run.config.geometry.block_count = 5000u / blocks[i] + 40;
+        run.table.blocks = (uint16_t)(3000u / blocks[i] + 8);
+        run.table.keys = 1000;
+        run.table.pending = 40;
+        model_start(&run, 3 + i, 6000);
+        for (unsigned made = 0; made < 40; made++) {
+            ESK_CONTEXT("blocks of %u pages, step %u", blocks[i], made);
+            cuts_fill_block();
+            uint32_t root = index_of()->root;
+            while (index_of()->root == root) {
+                ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
+            }
+        }
+        ESK_CHECK_INT(index_lost(), 0);
+        ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
+        esk_model_kv_free(&model);
+    }
+}
+
 static int put(uint32_t key, uint8_t byte, uint32_t bytes) {
     uint8_t value[64];
     memset(value, byte, sizeof value);

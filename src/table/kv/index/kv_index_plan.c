@@ -11,6 +11,8 @@ enum {
     LEAF_PERCENT = 82,
     /// The head's, one erased ahead, the tail's rest; and two that are bad.
     SPARE_BLOCKS = 5,
+    /// Of a step: leaves, some second ones, the inner node and the root.
+    STEP_PAGES = ESK_KV_STEP_LEAVES + 4,
     /// From so many on, a leaf has less than 65,536 hashes.
     LEAVES_MANY = 256,
 };
@@ -45,13 +47,16 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
 }
 
 /// Blocks of the ring: the pages of a round, in which the leaves' second pages,
-/// the inner nodes and the roots are less than half as many as the leaves.
+/// the inner nodes and the roots are less than half as many as the leaves. Steps
+/// that power loss cut may have used up the block before each step of the round.
 static uint32_t round_blocks(const struct esk_geometry *geometry,
                              uint32_t leaves) {
     uint32_t steps = divide_up(leaves, ESK_KV_STEP_LEAVES);
     uint32_t pages = leaves + leaves / 4 + 2 * steps + ESK_KV_STEP_LEAVES;
     uint32_t blocks = divide_up(pages, geometry->block_pages);
-    return blocks + blocks / 16 + SPARE_BLOCKS;
+    uint32_t cut = steps * divide_up(STEP_PAGES, geometry->block_pages);
+    blocks += blocks / 16;
+    return (blocks > cut ? blocks : cut) + SPARE_BLOCKS;
 }
 
 bool esk_kv_index_plan(const struct esk_geometry *geometry, uint32_t log_blocks,
