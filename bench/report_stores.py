@@ -76,12 +76,12 @@ What the figures say:
   more, and `kv` at most 2.4 times. `inplace` gains nothing.
 - A kv table with an index, on NAND and the SD card: the collector looks records
   up in the index, so a change reads many pages, and its longest calls are the
-  longest of all. There a tree is better.
+  longest of all. There every other store that runs is better.
 - RAM: with 4 KB only `wandering` and a kv table with an index run on NOR with
   pages of 256, and no store on NAND. A kv table without an index takes 7 to 8
   bytes a key, and an eighth more.
-- A get reads less than a page where frames have the inner nodes; a kv table
-  with an index reads 1 to 3.
+- With 16 KB or more a get of a tree reads at most 1.3 pages; one of a kv table
+  with an index 1 to 3.
 - `tnc` refuses rows of `postmark` on NAND, and with 16 KB on NOR: it does not
   merge nodes that deletes leave, counts each as full, and keeps room for its
   sweep.
