@@ -2,9 +2,20 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """The planner through the binding and the command."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 import eskerdb
+from eskerdb.pick import (
+    MEASURED,
+    MEASURED_ROWS,
+    measured,
+    medium_of,
+    pick,
+    span,
+)
 from eskerdb.plan import part_endurance, plan_syncs
 
 NAND = eskerdb.Geometry(block_count=128, block_pages=128, page_bytes=4096)
@@ -86,3 +97,96 @@ def test_plan_of_syncs_finds_the_least_region(esker):
                  "--part", "at45db161d", "--updates-a-day", "1000")  # fmt: skip
     assert "sync journal" in done.out
     assert "lasts at least" in done.out
+
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = json.loads((ROOT / "docs/results/stores.json").read_text("utf-8"))
+
+
+def times_of(one, every):
+    """Least and most mean time over the loads, with two digits."""
+    config = f"{one.medium}; {one.store}; {one.kilobytes} KB; a sync every "
+    values = [
+        row["value"]
+        for row in RESULTS
+        if row["config"] == config + str(every)
+        and row["metric"] == "time a change, mean"
+    ]
+    assert len(values) >= 3, config
+    return float(f"{min(values):.2g}"), float(f"{max(values):.2g}")
+
+
+@pytest.mark.parametrize("one", MEASURED)
+def test_pick_rests_on_published_figures(one):
+    assert one.each == times_of(one, 1)
+    assert one.together == times_of(one, 100)
+
+
+def test_pick_names_the_rows_of_the_loads():
+    assert MEASURED_ROWS == max(
+        row["value"]
+        for row in RESULTS
+        if row["metric"] == "keys at a time, at most"
+    )
+
+
+def test_readme_has_the_figures_that_the_pick_rests_on():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    section = readme.split("## Which store")[1].split("\n## ")[0]
+    for one in MEASURED:
+        times = span(one.each)
+        if one.together != one.each:
+            times += ", " + span(one.together)
+        store = one.store.replace("with index", "with an index")
+        ends = (f"| {store} |", f"| tree, `{store}` |")
+        (line,) = (
+            line
+            for line in section.splitlines()
+            if any(end in line for end in ends)
+        )
+        assert f"| {times} |" in line, one
+
+
+def planned(geometry, rows=7000):
+    made = []
+    for store in ("inplace", "wandering", "mu"):
+        try:
+            made.append(eskerdb.plan(rows, 24, 8, geometry, store))
+        except eskerdb.NotFound:
+            continue
+    return made
+
+
+@pytest.mark.parametrize(
+    ("part", "store", "medium"),
+    [
+        ("w25q128jv", "wandering", "NOR, pages of 256"),
+        ("mutree_slc", "mu", "NAND, pages of 2048"),
+        ("btree2022_sd_mega", "inplace", "SD card, pages of 512"),
+    ],
+)
+def test_pick_is_the_store_that_costs_least_on_the_part(part, store, medium):
+    with eskerdb.Simulator(part) as chip:
+        geometry = chip.geometry
+    plans = planned(geometry)
+    assert medium_of(geometry) == medium
+    assert pick(plans, geometry).store == store
+    best = measured(medium, store)
+    for made in plans:
+        other = measured(medium, made.store)
+        assert other is None or best.each <= other.each
+    assert pick([], geometry) is None
+
+
+def test_plan_command_says_which_store_to_pick(esker):
+    done = esker("plan", "7000", "--row", "24", "--key", "8",
+                 "--part", "mutree_slc")  # fmt: skip
+    assert done.status == 0, done
+    assert "Pick mu: 1.05" in done.out
+    assert "0.39 to 0.41" in done.out
+    assert "no order" in done.out
+    unnamed = esker("plan", "7000", "--row", "24", "--key", "8")
+    assert "Pick mu" in unnamed.out
+    assert "overwritten" in unnamed.out
+    one = esker("plan", "7000", "--row", "24", "--key", "8", "--store", "mu")
+    assert "Pick" not in one.out

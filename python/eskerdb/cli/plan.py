@@ -13,6 +13,14 @@ from eskerdb.cli.arguments import geometry_of, size_bytes
 from eskerdb.cli.output import complain, console, sheet, size, warn
 from eskerdb.device import Geometry, Simulator
 from eskerdb.errors import EskerError
+from eskerdb.pick import (
+    MEASURED_ROWS,
+    kv_ram,
+    measured,
+    medium_of,
+    pick,
+    span,
+)
 from eskerdb.plan import (
     BLOCKS_LEAST,
     STORES,
@@ -114,6 +122,8 @@ def plan(
     if not plans:
         raise typer.Exit(1)
     _print(plans, geometry, rows, row, key)
+    if store is None:
+        _advise(plans, geometry, rows, named=part is not None)
 
 
 def _syncs(
@@ -209,6 +219,52 @@ def _print(
         "Random keys fill nodes to 69 %. For inplace and journaled the years "
         "assume a translation layer that wears blocks evenly."
     )
+
+
+def _advise(
+    plans: list[TreePlan], geometry: Geometry, rows: int, *, named: bool
+) -> None:
+    """Prints which store to pick and why. named: the part is known, so its
+    kind of medium is."""
+    out = console()
+    best = pick(plans, geometry)
+    if best is None:
+        return
+    others = [
+        f"{made.store} {_programs(made.programs_gc)}"
+        for made in plans
+        if made.store in ("wandering", "mu") and made is not best
+    ]
+    out.print(
+        f"Pick {best.store}: {_programs(best.programs_gc)} programs an update "
+        f"with collection{' (' + ', '.join(others) + ')' if others else ''}."
+    )
+    if not named:
+        out.print("Where pages can be overwritten (SD card, EEPROM): inplace.")
+        return
+    found = [
+        one
+        for store in (best.store, "kv", "kv with index")
+        if (one := measured(medium_of(geometry), store)) is not None
+    ]
+    table = sheet("ms a change", "each synced", "100 a sync", "RAM")
+    for one in found:
+        table.add_row(
+            one.store,
+            span(one.each),
+            span(one.together),
+            f"{one.kilobytes} KB",
+        )
+    if found:
+        out.print(
+            f"Measured with up to {MEASURED_ROWS:,} rows of 24 bytes on "
+            f"{found[0].medium}:"
+        )
+        out.print(table)
+        out.print(
+            f"A kv table has no order; {rows:,} keys take about "
+            f"{size(kv_ram(rows))} of RAM without an index."
+        )
 
 
 def _programs(number: float | None) -> str:
