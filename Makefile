@@ -7,7 +7,8 @@
 #     port/**/*.c             drivers for the host   -> libesker_port.a
 #                             (the simulator's part table is made in build/)
 #     test/harness/*.c        what tests share       -> libesker_harness.a
-#                             (and examples/logger but for its boards)
+#                             (and examples/logger and settings but for their
+#                             boards)
 #     src|port/**/*_test.c    unit tests             one program a file
 #     port/*/fake/            a vendor's library, faked for that port's tests
 #     test/contract/*_test.c, test/regression/*_test.c      the same
@@ -57,7 +58,8 @@ CORE := $(filter-out %_test.c,$(call files,src,*.c))
 PORT := $(filter-out %_test.c,$(call on_host,$(call files,port,*.c)))
 PORT += $(if $(wildcard port/sim/parts_gen.py),build/gen/sim_parts.c)
 HARNESS := $(call files,test/harness,*.c) \
-    $(filter-out %_test.c,$(call files,examples/logger,logger*.c))
+    $(filter-out %_test.c,$(call files,examples/logger,logger*.c) \
+        $(call files,examples/settings,settings*.c))
 TESTS := $(call files,src,*_test.c) \
     $(call on_host,$(call files,port,*_test.c)) \
     $(foreach f,$(FAKED),$(wildcard port/$(f)/*_test.c)) \
@@ -378,6 +380,10 @@ $(foreach f,$(FAKED),$(eval $(call faked,$(f))))
 faked_tests := $(foreach f,$(FAKED),$(wildcard port/$(f)/*_test.c))
 $(foreach t,$(faked_tests),$(eval $(patsubst %.c,$(B)/%,$(t)): \
     $(call object,$(wildcard $(patsubst %_test.c,%.c,$(t))))))
+
+# The settings in C++, which their test calls.
+$(B)/examples/settings/settings_test: \
+    $(B)/obj/examples/settings/settings_typed.o
 
 $(patsubst %,$(B)/replay/%,$(REPLAY)): \
     $(B)/replay/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/replay.o \
