@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "examples/settings/settings_device.h"
-#include "examples/settings/settings_line.h"
 #include "port/sim/sim.h"
 #include "test/harness/esk_test.h"
 #include "test/harness/media.h"
@@ -269,7 +268,7 @@ static void advance_to_erase(const struct atomic *of) {
 /// call erase a block.
 static void cut_at_places(const struct atomic *of) {
     for (unsigned i = 0; i < MEDIA; i++) {
-        uint32_t places = esk_test_is_deep() ? 120 : 24;
+        uint32_t places = esk_test_is_deep() ? 48 : 24;
         cuts = found[0] = found[1] = 0;
         for (uint32_t at = 0; at <= places; at++) {
             old_prepare(&media[i]);
@@ -528,84 +527,6 @@ ESK_TEST(settings_in_cpp_are_those_in_c) {
     check_others(-250, false);
     check_text(SETTING_name, "Sensor");
     check_text(SETTING_wifi_ssid, "");
-}
-
-/* ------------------------------------------------------------- the line */
-
-static char answer[512];
-static size_t answer_bytes;
-
-static void answer_put(char character) {
-    ESK_CHECK(answer_bytes + 1 < sizeof answer);
-    answer[answer_bytes++] = character;
-    answer[answer_bytes] = '\0';
-}
-
-static const char *ask(const char *text) {
-    static struct settings_line line;
-    answer_bytes = 0;
-    while (*text != '\0') {
-        settings_line_take(&line, &settings, *text++, answer_put);
-    }
-    return answer;
-}
-
-ESK_TEST(settings_line_lists_sets_and_resets) {
-    chip_make(&media[0], 1);
-    ESK_CHECK_INT(start(&device_settings), ESK_OK);
-    ESK_CHECK(strcmp(ask("set wifi_ssid home wifi_pass 12345678\r\n"), //
-                     "ok\n") == 0);
-    ESK_CHECK(strcmp(ask("set offset -2147483647 led 0\n"), "ok\n") == 0);
-    ESK_CHECK(strcmp(ask("set report_s 4294967295\n"), "ok\n") == 0);
-    ESK_CHECK(strcmp(ask("list\n"),
-                     "wifi_ssid=home\nwifi_pass=*\nname=sensor\n"
-                     "report_s=4294967295\noffset=-2147483647\nled=0\n"
-                     "boots=0\nfaults=0\nok\n") == 0);
-    ESK_CHECK(strcmp(ask("reset keep\n"), "ok\n") == 0);
-    check_defaults();
-    check_text(SETTING_wifi_ssid, "home");
-    ESK_CHECK(strcmp(ask("reset\n"), "ok\n") == 0);
-    check_text(SETTING_wifi_ssid, "");
-    check_text(SETTING_wifi_pass, "");
-}
-
-ESK_TEST(settings_line_refuses_what_it_does_not_know) {
-    static const char *const wrong[] = {
-        "\n",
-        "lists\n",
-        "list all\n",
-        "set\n",
-        "set led\n",
-        "set led 2\n",
-        "set led x\n",
-        "set led -1\n",
-        "set report_s 4294967296\n",
-        "set report_s 1 led\n",
-        "set report_s 1 led 9\n",
-        "set offset 2147483648\n",
-        "set offset -\n",
-        "reset all\n",
-        "set name a name b\n",
-        "set name a led 1 report_s 1 offset 1 boots 1\n",
-    };
-    char longer[SETTINGS_LINE_BYTES + 100];
-    chip_make(&media[0], 1);
-    ESK_CHECK_INT(start(&device_settings), ESK_OK);
-    uint64_t operations = esk_sim_op_count(sim);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        ESK_CONTEXT("line %zu", i);
-        ESK_CHECK(strcmp(ask(wrong[i]), "error -17\n") == 0);
-    }
-    ESK_CHECK(strcmp(ask("set nam x\n"), "error 1\n") == 0);
-    for (size_t bytes = SETTINGS_LINE_BYTES - 3; bytes < sizeof longer;
-         bytes++) {
-        memset(longer, 'x', sizeof longer);
-        longer[bytes - 2] = '\n';
-        longer[bytes - 1] = '\0';
-        ESK_CHECK(strcmp(ask(longer), "error -17\n") == 0);
-    }
-    ESK_CHECK_INT(esk_sim_op_count(sim), operations);
-    ESK_CHECK(strcmp(ask("set led 1\n"), "ok\n") == 0);
 }
 
 ESK_TEST_MAIN()
