@@ -290,6 +290,11 @@ package: setup-package ## make every package; build a user of each
 logger: setup-tools ## examples/logger, for here and ATmega2560; its sizes
 	@scripts/logger
 
+.PHONY: settings
+settings: setup-tools ## examples/settings, sizes and 300 cuts; CUTS=N OUT=
+	@scripts/settings --seed $(SEED) $(if $(OUT),--out $(OUT)) \
+	    $(if $(filter file,$(origin CUTS)),,--cuts $(CUTS))
+
 .PHONY: lint
 lint: setup-check ## layers, shape, format and FORMAT.md; changes nothing
 	@scripts/lint
