@@ -359,12 +359,30 @@ ESK_TEST(a_bare_store_that_was_never_written_begins_anew) {
     }
 }
 
-/// A byte of other data anywhere but in the heads of the first block, where it
-/// may be what a cut left of a new store.
+/// The cut left a bit of the records, and none of the head before them.
+ESK_TEST(a_bare_store_whose_head_was_not_programmed_begins_anew) {
+    static const uint8_t byte = 0xFD;
+    uint32_t a = 0;
+    for (uint16_t at = 52; at < 128; at++) {
+        ESK_CONTEXT("byte %u", at);
+        sim_make(&small);
+        ESK_CHECK_INT(esk_sim_poke(sim, 0, at, &byte, 1), ESK_OK);
+        ESK_CHECK_INT(bare_open(0, &bare), ESK_OK);
+        ESK_CHECK_INT(esk_kv_put_u32(kv, "a", 9), ESK_OK);
+        esk_kv_close(kv);
+        ESK_CHECK_INT(bare_open(0, &bare), ESK_OK);
+        ESK_CHECK_INT(esk_kv_get_u32(kv, "a", &a), ESK_OK);
+        ESK_CHECK_INT(a, 9);
+        esk_kv_close(kv);
+    }
+}
+
+/// A byte of other data anywhere but in the first block, where it may be what a
+/// cut left of a new store.
 ESK_TEST(a_device_with_other_data_is_no_bare_store) {
     static const uint8_t byte = 0;
-    for (esk_page_id page = 0; page < 24; page++) {
-        for (uint16_t at = page < 8 ? 52 : 0; at < 128; at++) {
+    for (esk_page_id page = 8; page < 24; page++) {
+        for (uint16_t at = 0; at < 128; at++) {
             ESK_CONTEXT("page %lu, byte %u", (unsigned long)page, at);
             sim_make(&small);
             ESK_CHECK_INT(esk_sim_poke(sim, page, at, &byte, 1), ESK_OK);

@@ -128,7 +128,9 @@ static int page_look(struct search *search, esk_page_id id) {
         esk_bytes_are(bytes, PROBE_BYTES, geometry->erased_value)) {
         status = esk_region_is_erased(&ring.region, id, PROBE_BYTES,
                                       geometry->page_bytes);
-        search->has_other = search->has_other || status == ESK_NOT_FOUND;
+        /* A cut may leave bits of the records, and none of the head. */
+        bool is_other = status == ESK_NOT_FOUND && id >= geometry->block_pages;
+        search->has_other = search->has_other || is_other;
         return status == ESK_OK ? ESK_NOT_FOUND : status;
     }
     bool other = status != ESK_OK || !is_first_torn(search, id, bytes);
