@@ -42,15 +42,18 @@ static uint32_t value_make(const struct esk_model_kv *model, uint16_t key,
     return count;
 }
 
-static int model_open(struct esk_model_kv *model) {
+int esk_model_kv_open(struct esk_model_kv *model) {
     const struct esk_model_kv_table *table = &model->table;
+    bool is_later = model->opens++ % 2 == 1 && table->pending_later != 0;
+    uint16_t pending = is_later ? table->pending_later : table->pending;
     const struct esk_kv_config config = {
-        .keys = table->pending != 0 ? table->pending : table->keys,
+        .keys = pending != 0 ? pending : table->keys,
         .part = table->pending != 0 ? &esk_kv_part_index : NULL,
         .replay_pages = table->replay_pages};
     const struct esk_kv_bare bare = {.id = 0x6B76,
                                      .checksum = model->table.checksum,
                                      .live_percent = model->table.live_percent};
+    esk_sim_power_on(model->sim);
     model->kv = NULL;
     if (model->table.bare) {
         return esk_kv_open_bare(&model->kv, &model->volume, model->device, 0,
@@ -85,14 +88,14 @@ int esk_model_kv_make(struct esk_model_kv *model,
     ESK_TRY(esk_sim_create(&model->sim, &config));
     model->device = esk_sim_device(model->sim);
     if (table->bare) {
-        return model_open(model);
+        return esk_model_kv_open(model);
     }
     ESK_TRY(esk_volume_format(model->device, &volume, model->arena,
                               sizeof model->arena));
     ESK_TRY(esk_volume_mount(&model->volume, model->device, 0, model->arena,
                              sizeof model->arena));
     ESK_TRY(esk_kv_create(&model->volume, &spec, NULL));
-    return model_open(model);
+    return esk_model_kv_open(model);
 }
 
 void esk_model_kv_free(struct esk_model_kv *model) {
@@ -246,6 +249,40 @@ static bool value_is(struct esk_model_kv *model, uint16_t key, uint32_t version,
            memcmp(found, wanted, bytes) == 0;
 }
 
+/// Whether an ordered cursor returns `there` keys in order, with memory for a
+/// part of them; one way or the other, from one call to the next.
+static bool order_verify(struct esk_model_kv *model, uint32_t there) {
+    static uint8_t memory[2048];
+    uint8_t names[2][ESK_KV_KEY_BYTES_MAX];
+    uint8_t bytes[2] = {0, 0};
+    const struct esk_kv_query query = {.backward = model->version % 2 == 1};
+    struct esk_kv_cursor cursor;
+    uint32_t count = 0;
+    bool is_ordered = true;
+    int status =
+        esk_kv_cursor_open(model->kv, &cursor, &query, memory, sizeof memory);
+    while (status == ESK_OK && count <= there) {
+        uint32_t at = count % 2;
+        status = esk_kv_cursor_next(model->kv, &cursor, names[at], &bytes[at]);
+        if (status == ESK_OK && count++ > 0) {
+            uint8_t least = bytes[0] < bytes[1] ? bytes[0] : bytes[1];
+            int order = memcmp(names[at], names[1 - at], least);
+            order = order != 0 ? order : bytes[at] - bytes[1 - at];
+            is_ordered =
+                is_ordered && order != 0 && (order < 0) == query.backward;
+        }
+    }
+    if (status != ESK_END || count != there || !is_ordered) {
+        snprintf(model->why, sizeof model->why,
+                 "%lu keys: a cursor %s has %lu%s, status %d",
+                 (unsigned long)there, query.backward ? "down" : "up",
+                 (unsigned long)count, is_ordered ? "" : ", in disorder",
+                 status);
+        return false;
+    }
+    return true;
+}
+
 bool esk_model_kv_verify(struct esk_model_kv *model) {
     uint32_t there = 0;
     uint32_t walked = 0;
@@ -280,7 +317,7 @@ bool esk_model_kv_verify(struct esk_model_kv *model) {
                  (unsigned long)report.keys_lost);
         return false;
     }
-    return true;
+    return order_verify(model, there);
 }
 
 void esk_model_kv_compare(struct esk_model_kv *model, unsigned *wrong,
@@ -295,8 +332,7 @@ void esk_model_kv_compare(struct esk_model_kv *model, unsigned *wrong,
 
 bool esk_model_kv_recover(struct esk_model_kv *model) {
     int status = ESK_OK;
-    esk_sim_power_on(model->sim);
-    status = model_open(model);
+    status = esk_model_kv_open(model);
     if (status != ESK_OK) {
         snprintf(model->why, sizeof model->why, "open: status %d", status);
         return false;

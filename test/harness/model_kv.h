@@ -25,9 +25,12 @@ struct esk_model_kv_table {
     uint8_t key_max;    ///< bytes of a key; at least 3
     uint8_t checksum;
     uint8_t live_percent;
-    uint8_t sync_one_in;   ///< changes; 0: 4
-    uint8_t batch_max;     ///< changes of a batch; 0: no batches
-    uint16_t pending;      ///< with an index: most keys in RAM; 0: no index
+    uint8_t sync_one_in; ///< changes; 0: 4
+    uint8_t batch_max;   ///< changes of a batch; 0: no batches
+    uint16_t pending;    ///< with an index: most keys in RAM; 0: no index
+    /// Most keys in RAM of the second open, the fourth, and so on: fewer than
+    /// an open before filled, so the open itself makes steps. 0: `pending`.
+    uint16_t pending_later;
     uint16_t replay_pages; ///< as in struct esk_kv_config
     bool bare;             ///< a store of the whole device
 };
@@ -56,6 +59,7 @@ struct esk_model_kv {
     uint32_t version;
     uint32_t full;    ///< puts and batches that were refused
     uint32_t batches; ///< that were accepted
+    uint32_t opens;   ///< that were tried
     uint16_t ops;
     struct esk_model_kv_op op[ESK_MODEL_KV_OPS_MAX];
     uint32_t synced[ESK_MODEL_KV_KEYS_MAX]; ///< versions; 0: not there
@@ -82,7 +86,11 @@ int esk_model_kv_delete(struct esk_model_kv *model, uint16_t key);
 int esk_model_kv_batch(struct esk_model_kv *model, uint16_t count);
 int esk_model_kv_sync(struct esk_model_kv *model);
 
-/// Whether every key has its expected value; else `why` says which.
+/// Turns the power on and opens the table, as after a reset. Returns a status.
+int esk_model_kv_open(struct esk_model_kv *model);
+
+/// Whether every key has its expected value, and walks, ordered cursors, check
+/// and stats agree with that; else `why` says what does not.
 bool esk_model_kv_verify(struct esk_model_kv *model);
 
 /// Counts the keys whose get returns something else than was synced, and those
