@@ -79,7 +79,8 @@ static int record_keep(struct esk_kv *kv, struct esk_kv_place place,
     if (status == ESK_OK) {
         return record_move(kv, place, record);
     }
-    return status == ESK_NOT_FOUND ? ESK_OK : status;
+    /* Of a key whose newest record is lost, an older one does not count. */
+    return status == ESK_E_IO ? status : ESK_OK;
 }
 
 /// Moves what counts of the records that begin in the page at `position`.

@@ -294,6 +294,14 @@ static int tail_drop(struct esk_kv *kv, const struct esk_kv_walk *walk) {
     return ESK_OK;
 }
 
+/// Where damage took the log's newest pages, the index has what was there, and
+/// would take new records in their places for known ones.
+static int index_shorten(struct esk_kv *kv) {
+    bool may_write =
+        (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0;
+    return may_write ? esk_kv_part(kv)->forget(kv, kv->log.head) : ESK_OK;
+}
+
 static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     struct esk_kv_walk walk;
     memset(&walk, 0, sizeof walk);
@@ -320,7 +328,7 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     if (esk_kv_has_index(kv)) {
         kv->index->is_limited = false;
         kv->index->is_replaying = false;
-        return ESK_OK;
+        return index_shorten(kv);
     }
     kv->keys = kv->pending;
     return is_stale || walk.evicted > 0 ? esk_kv_live_count(kv) : ESK_OK;
