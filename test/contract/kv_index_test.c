@@ -149,6 +149,28 @@ ESK_TEST(an_index_forgets_what_a_damaged_log_does_not_have) {
     ESK_CHECK(told > 10);
 }
 
+/// Deletes are lost, so that there are more keys than the index has counted.
+ESK_TEST(keys_that_come_back_are_no_lost_keys) {
+    struct esk_kv_report report;
+    model_start(&nor, 21, 3000);
+    for (uint16_t key = 0; key < 400; key++) {
+        ESK_CHECK_INT(esk_model_kv_delete(&model, key), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+    const struct esk_ring *log = &model.kv->log;
+    for (uint32_t page = 0; page < 30; page++) {
+        ESK_CHECK_INT(
+            esk_sim_flip(model.sim, esk_ring_page(log, log->head - page), 33),
+            ESK_OK);
+    }
+    ESK_CHECK_INT(esk_model_kv_open(&model), ESK_OK);
+    uint32_t counted = model.kv->keys;
+    (void)esk_kv_check(model.kv, &report);
+    ESK_CHECK(report.keys > counted);
+    ESK_CHECK_INT(report.keys_lost, 0);
+    esk_model_kv_free(&model);
+}
+
 /// Keys with hashes of one leaf: it gets pages until they are all there.
 ESK_TEST(a_leaf_has_as_many_pages_as_it_needs) {
     enum { WANTED = 150 };

@@ -59,7 +59,8 @@ int esk_kv_check(struct esk_kv *kv, struct esk_kv_report *report) {
     report->records = walk.records;
     report->records_torn = walk.records_torn;
     report->keys = walk.keys_seen;
-    report->keys_lost = kv->keys - walk.keys_seen;
+    report->keys_lost =
+        kv->keys > walk.keys_seen ? kv->keys - walk.keys_seen : 0;
     return report->pages_lost == 0 && report->keys_lost == 0 ? ESK_OK
                                                              : ESK_E_CORRUPT;
 }
