@@ -116,6 +116,7 @@ ESK_TEST(an_index_that_is_lost_is_made_again) {
 /// is written in their places is found, and no key has bytes of another.
 ESK_TEST(an_index_forgets_what_a_damaged_log_does_not_have) {
     unsigned told = 0;
+    uint32_t lost = 0;
     for (unsigned i = 0; i < 8; i++) {
         unsigned wrong = 0;
         unsigned corrupt = 0;
@@ -129,6 +130,10 @@ ESK_TEST(an_index_forgets_what_a_damaged_log_does_not_have) {
         }
         ESK_CONTEXT("seed %u", 60 + i);
         ESK_CHECK_INT(esk_model_kv_open(&model), ESK_OK);
+        struct esk_kv_stats stats;
+        esk_kv_stats(model.kv, &stats);
+        lost += stats.pages_lost;
+        ESK_CHECK(stats.pages_lost <= 5 + 10 * i);
         esk_model_kv_compare(&model, &wrong, &told);
         for (uint16_t key = 0; key < model.table.keys; key++) {
             ESK_CHECK_INT(model.now[key] != 0
@@ -146,7 +151,7 @@ ESK_TEST(an_index_forgets_what_a_damaged_log_does_not_have) {
         ESK_CHECK_INT(corrupt, 0);
         esk_model_kv_free(&model);
     }
-    ESK_CHECK(told > 10);
+    ESK_CHECK(told > 10 && lost > 10);
 }
 
 /// Deletes are lost, so that there are more keys than the index has counted.

@@ -287,6 +287,7 @@ static int tail_drop(struct esk_kv *kv, const struct esk_kv_walk *walk) {
         memset(&again, 0, sizeof again);
         again.record = record_pass;
         again.from = walk->from;
+        again.is_rooted = walk->is_rooted;
         ESK_TRY(esk_kv_walk(kv, &again));
         lost = again.pages_lost + esk_kv_walk_lost_first(kv, &again);
     }
@@ -294,9 +295,15 @@ static int tail_drop(struct esk_kv *kv, const struct esk_kv_walk *walk) {
     return ESK_OK;
 }
 
-/// Where damage took the log's newest pages, the index has what was there, and
-/// would take new records in their places for known ones.
-static int index_shorten(struct esk_kv *kv) {
+/// Where damage took the log's newest pages, the index has marks of what was
+/// there, and would take new records in their places for known ones.
+static int index_shorten(struct esk_kv *kv, const struct esk_kv_walk *walk) {
+    uint32_t page_bytes = esk_envelope_page_bytes(&kv->log.region.envelope);
+    uint32_t end = esk_kv_mark_at(kv, kv->log.head, 0);
+    if (!esk_kv_mark_before(end, walk->counted)) {
+        return ESK_OK;
+    }
+    kv->pages_lost += (walk->counted - end + page_bytes - 1) / page_bytes;
     bool may_write =
         (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0;
     return may_write ? esk_kv_part(kv)->forget(kv, kv->log.head) : ESK_OK;
@@ -328,7 +335,7 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     if (esk_kv_has_index(kv)) {
         kv->index->is_limited = false;
         kv->index->is_replaying = false;
-        return index_shorten(kv);
+        return index_shorten(kv, &walk);
     }
     kv->keys = kv->pending;
     return is_stale || walk.evicted > 0 ? esk_kv_live_count(kv) : ESK_OK;

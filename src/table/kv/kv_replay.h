@@ -18,6 +18,7 @@ struct esk_kv_walk {
     uint32_t from;    ///< where the walk begins, at least the log's tail
     uint32_t counted; ///< mark: tail marks behind it set the table's counts,
     bool counts;      ///< if this is set
+    bool is_rooted;   ///< a root of the index said where it begins
     uint32_t pages;
     uint32_t pages_lost;
     uint32_t newest_unread;

@@ -235,7 +235,7 @@ uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
     uint16_t begun = esk_ring_rest(ring, walk->first);
     uint32_t start = walk->first - begun;
     struct esk_kv_place place;
-    if (esk_kv_has_index(kv) || ring->tail == 0 || walk->first >= ring->head ||
+    if (walk->is_rooted || ring->tail == 0 || walk->first >= ring->head ||
         walk->first < walk->tail) {
         return 0; /* the walk knows, or these pages do not count */
     }

@@ -235,6 +235,7 @@ static bool root_take(struct esk_kv *kv, struct esk_kv_walk *walk) {
     kv->salt_max = root[ESK_KV_ROOT_SALT_MAX];
     walk->tail = esk_load_u32(root + ESK_KV_ROOT_TAIL);
     walk->counted = index->settled;
+    walk->is_rooted = true;
     return true;
 }
 
