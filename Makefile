@@ -223,7 +223,7 @@ mcu-budgets: setup-tools ## makes the budgets of make mcu again
 	@scripts/mcu --renew
 
 .PHONY: bench
-bench: bench-series bench-tree bench-kv bench-tnc bench-stores bench-command ## every benchmark
+bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-command ## every benchmark
 
 .PHONY: bench-series
 bench-series: setup-check ## the series table's figures; OUT=file.json
@@ -238,7 +238,12 @@ bench-tree: setup-check ## the tree table's figures; OUT=file.json
 .PHONY: bench-kv
 bench-kv: setup-check ## the kv table's figures; OUT=file.json
 	@$(MAKE) FLAVOUR=release benches
-	@scripts/bench kv $(if $(OUT),--out $(OUT))
+	@scripts/bench kv_updates $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-kv-host
+bench-kv-host: setup-check ## kv tables beside LMDB and SQLite; OUT=file.json
+	@$(MAKE) FLAVOUR=release benches
+	@scripts/bench kv_host $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-tnc
 bench-tnc: setup-check ## the tree node cache's figures; OUT=file.json
@@ -267,6 +272,8 @@ results: ## makes docs/results again: bench, size and mcu
 	@.venv/bin/python bench/report_tree.py build/check/tree.json
 	@$(MAKE) bench-kv OUT=build/check/kv.json
 	@.venv/bin/python bench/report_kv.py build/check/kv.json
+	@$(MAKE) bench-kv-host OUT=build/check/kv_host.json
+	@.venv/bin/python bench/report_kv_host.py build/check/kv_host.json
 	@$(MAKE) bench-tnc OUT=build/check/tnc.json
 	@.venv/bin/python bench/report_tnc.py build/check/tnc.json
 	@$(MAKE) bench-stores OUT=build/check/stores.json
@@ -403,6 +410,7 @@ $(B)/test/damage/damage: $(call object,$(DAMAGE)) $(LIBRARIES)
 # Benchmarks against SQLite and LMDB link them.
 LIBS_bench_series_host := -lsqlite3
 LIBS_bench_tree_host := -lsqlite3 -llmdb
+LIBS_bench_kv_host := -lsqlite3 -llmdb
 
 .SECONDARY:
 -include $(call files,$(B)/obj,*.d)

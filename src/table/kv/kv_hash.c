@@ -26,5 +26,5 @@ uint32_t esk_kv_hash_end(const struct esk_kv *kv, uint32_t hash) {
     hash ^= hash >> 15;
     /* A walk asks for the hash after one. */
     hash -= hash == UINT32_MAX ? 1 : 0;
-    return hash >> (32u - 8u * kv->hash_bytes);
+    return hash >> (32u - 8u * esk_kv_hash_bytes(kv));
 }
