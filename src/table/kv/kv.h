@@ -262,6 +262,7 @@ bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
 uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot);
 /// The hash in a slot that is taken.
 uint32_t esk_kv_slot_hash(const struct esk_kv *kv, uint32_t slot);
+/// Gives a key an address. slot: of esk_kv_slot_find. Other keys may move.
 void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
                      uint32_t address);
 void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot);

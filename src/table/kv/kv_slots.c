@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The pending table: open addressing, a key in the first free slot from its
-/// hash's *home* on. Homes rise with hashes, so the table is nearly in the
-/// order of hashes. No two keys have the same hash: it is the key here.
+/// The pending table: open addressing in the order of hashes. A key's slots
+/// begin at its hash's *home*, and homes rise with hashes. No two keys have the
+/// same hash: it is the key here.
 ///
 ///     slot:   hash, 2 to 4 bytes | address, 2 to 4 bytes; all ones: free
+///
+/// Invariants
+///  1. No slot between a key's home and its own is free.
+///  2. From each home on, hashes rise up to the next free slot. Keys that went
+///     on behind the last slot, in the first ones, are before those whose home
+///     is there.
+///
+/// So a search is binary: an index is written in turn, and the hashes whose
+/// turn comes next have more keys than slots, which stand far from home.
 #include "table/kv/kv.h"
 
 static uint8_t *slot_at(const struct esk_kv *kv, uint32_t slot) {
@@ -54,17 +63,47 @@ uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot) {
                : esk_kv_number(at, esk_kv_address_bytes(kv));
 }
 
-bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
-    uint32_t at = slot_home(kv, hash);
-    while (esk_kv_slot_address(kv, at) != ESK_KV_NOWHERE) {
-        if (esk_kv_slot_hash(kv, at) == hash) {
-            *slot = at;
-            return true;
-        }
-        at = slot_next(kv, at);
+/// Whether the slot at a distance from `home` has a key that stands before
+/// `hash`, whose home that is.
+static bool slot_is_before(const struct esk_kv *kv, uint32_t home,
+                           uint32_t distance, uint32_t hash) {
+    uint32_t at = home + distance;
+    bool went_on = at >= kv->slot_count;
+    at -= went_on ? kv->slot_count : 0;
+    if (distance >= kv->slot_count ||
+        esk_kv_slot_address(kv, at) == ESK_KV_NOWHERE) {
+        return false;
     }
+    uint32_t other = esk_kv_slot_hash(kv, at);
+    bool other_went_on = slot_home(kv, other) > at;
+    return other_went_on == went_on ? other < hash : other_went_on;
+}
+
+/// How many slots from `home` on are before `hash`.
+static uint32_t slots_before(const struct esk_kv *kv, uint32_t home,
+                             uint32_t hash) {
+    uint32_t before = 0;
+    uint32_t step = 1;
+    while (slot_is_before(kv, home, before + step - 1u, hash)) {
+        before += step;
+        step *= 2u;
+    }
+    while (step > 1) {
+        step /= 2u;
+        if (slot_is_before(kv, home, before + step - 1u, hash)) {
+            before += step;
+        }
+    }
+    return before;
+}
+
+bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
+    uint32_t home = slot_home(kv, hash);
+    uint32_t at = home + slots_before(kv, home, hash);
+    at -= at >= kv->slot_count ? kv->slot_count : 0;
     *slot = at;
-    return false;
+    return esk_kv_slot_address(kv, at) != ESK_KV_NOWHERE &&
+           esk_kv_slot_hash(kv, at) == hash;
 }
 
 static void slot_store(struct esk_kv *kv, uint32_t slot, uint32_t hash,
@@ -75,61 +114,54 @@ static void slot_store(struct esk_kv *kv, uint32_t slot, uint32_t hash,
                         address);
 }
 
+static void slot_copy(struct esk_kv *kv, uint32_t to, uint32_t from) {
+    memcpy(slot_at(kv, to), slot_at(kv, from), esk_kv_slot_bytes(kv));
+}
+
 void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
                      uint32_t address) {
-    kv->pending += esk_kv_slot_address(kv, slot) == ESK_KV_NOWHERE ? 1 : 0;
+    uint32_t end = slot;
+    if (esk_kv_slot_address(kv, slot) == ESK_KV_NOWHERE ||
+        esk_kv_slot_hash(kv, slot) != hash) {
+        kv->pending++;
+        while (esk_kv_slot_address(kv, end) != ESK_KV_NOWHERE) {
+            end = slot_next(kv, end);
+        }
+    }
+    /* Keys from here to the free slot move on. */
+    while (end != slot) {
+        uint32_t from = (end > 0 ? end : kv->slot_count) - 1u;
+        slot_copy(kv, end, from);
+        end = from;
+    }
     slot_store(kv, slot, hash, address);
 }
 
 void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot) {
-    uint32_t at = slot_next(kv, slot);
-    while (esk_kv_slot_address(kv, at) != ESK_KV_NOWHERE) {
-        /* A key may move back unless its own slots begin behind the gap. */
-        uint32_t hash = esk_kv_slot_hash(kv, at);
-        uint32_t start = slot_home(kv, hash);
-        uint32_t from_gap = at >= slot ? at - slot : at + kv->slot_count - slot;
-        uint32_t from_start =
-            at >= start ? at - start : at + kv->slot_count - start;
-        if (from_start >= from_gap) {
-            slot_store(kv, slot, hash, esk_kv_slot_address(kv, at));
-            slot = at;
-        }
-        at = slot_next(kv, at);
+    uint32_t next = slot_next(kv, slot);
+    /* Keys that are not at home move back. */
+    while (esk_kv_slot_address(kv, next) != ESK_KV_NOWHERE &&
+           slot_home(kv, esk_kv_slot_hash(kv, next)) != next) {
+        slot_copy(kv, slot, next);
+        slot = next;
+        next = slot_next(kv, slot);
     }
     memset(slot_at(kv, slot), 0xFF, esk_kv_slot_bytes(kv));
     kv->pending--;
 }
 
-/// Looks at slot `at` for esk_kv_slot_next. went_on: keys that went on behind
-/// the last slot are looked for. Returns whether the slot is taken.
-static bool slot_look(const struct esk_kv *kv, uint32_t at, bool went_on,
-                      uint32_t from, uint32_t *best, uint32_t *slot) {
-    if (esk_kv_slot_address(kv, at) == ESK_KV_NOWHERE) {
-        return false;
-    }
-    uint32_t hash = esk_kv_slot_hash(kv, at);
-    if (hash >= from && hash < *best && (slot_home(kv, hash) > at) == went_on) {
-        *best = hash;
-        *slot = at;
-    }
-    return true;
-}
-
 bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
-    uint32_t best = UINT32_MAX;
-    uint32_t at = slot_home(kv, hash);
-    while (
-        at < kv->slot_count &&
-        (slot_look(kv, at, false, hash, &best, slot) || best == UINT32_MAX)) {
+    uint32_t home = slot_home(kv, hash);
+    uint32_t at = home + slots_before(kv, home, hash);
+    while (at < kv->slot_count &&
+           esk_kv_slot_address(kv, at) == ESK_KV_NOWHERE) {
         at++;
     }
-    if (at == kv->slot_count) {
-        at = 0;
-        while (slot_look(kv, at, true, hash, &best, slot)) {
-            at++;
-        }
-    }
-    return best != UINT32_MAX;
+    *slot = at < kv->slot_count ? at : at - kv->slot_count;
+    /* Behind the last slot are keys only that went on there. */
+    return at < kv->slot_count ||
+           (esk_kv_slot_address(kv, *slot) != ESK_KV_NOWHERE &&
+            slot_home(kv, esk_kv_slot_hash(kv, *slot)) > *slot);
 }
 
 uint32_t esk_kv_slots_drop(struct esk_kv *kv, uint32_t from, uint32_t to) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The pending table beside a list of keys.
+#include "table/kv/kv.h"
+#include "test/harness/esk_test.h"
+
+enum { SLOTS = 37, HASHES = 65536, STEPS = 40000 };
+
+static uint8_t memory[SLOTS * 5];
+static uint32_t addresses[HASHES]; ///< [hash] + 1; 0: not there
+
+static struct esk_kv table = {
+    .slots = memory, .slot_count = SLOTS, .hash_bytes = 2, .address_bytes = 3};
+
+static uint32_t state = 1;
+
+static uint32_t draw(uint32_t below) {
+    state = state * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)state * below >> 32);
+}
+
+/// All keys by esk_kv_slot_next, in the order of hashes.
+static void walk_check(void) {
+    uint32_t hash = 0;
+    uint32_t slot = 0;
+    uint32_t count = 0;
+    while (esk_kv_slot_next(&table, hash, &slot)) {
+        uint32_t is = esk_kv_slot_hash(&table, slot);
+        ESK_CHECK(is >= hash);
+        for (; hash < is; hash++) {
+            ESK_CHECK_INT(addresses[hash], 0);
+        }
+        ESK_CHECK_INT(esk_kv_slot_address(&table, slot) + 1, addresses[is]);
+        hash = is + 1;
+        count++;
+    }
+    ESK_CHECK_INT(count, table.pending);
+}
+
+/// Hashes crowd at the table's ends, and in a part that moves.
+ESK_TEST(kv_slots_find_every_key_where_hashes_crowd) {
+    esk_kv_slots_clear(&table);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        uint32_t width = 1u << (8 + step / 100 % 9);
+        uint32_t middle = step / 1000 % 2 == 0 ? 0 : step * 13u;
+        uint32_t hash = (middle - width / 2 + draw(width)) % HASHES;
+        uint32_t slot = 0;
+        ESK_CONTEXT("step %u, hash %u", step, hash);
+        bool is_there = esk_kv_slot_find(&table, hash, &slot);
+        ESK_CHECK_INT(is_there, addresses[hash] != 0);
+        if (is_there && draw(2) == 0) {
+            esk_kv_slot_free(&table, slot);
+            addresses[hash] = 0;
+        } else if (is_there || table.pending + 1 < SLOTS) {
+            esk_kv_slot_set(&table, slot, hash, step);
+            addresses[hash] = step + 1;
+        } else {
+            /* It is full: the next keys go, up to a drawn number. */
+            uint32_t from = draw(HASHES);
+            for (uint32_t left = draw(SLOTS);
+                 left > 0 && esk_kv_slot_next(&table, from, &slot); left--) {
+                from = esk_kv_slot_hash(&table, slot);
+                addresses[from] = 0;
+                esk_kv_slot_free(&table, slot);
+            }
+        }
+        if (step % 10 == 0) {
+            walk_check();
+        }
+    }
+}
+
+ESK_TEST_MAIN()
