@@ -61,15 +61,18 @@ static int record_move(struct esk_kv *kv, struct esk_kv_place place,
     if (status != ESK_E_CORRUPT && status != ESK_END) {
         return status;
     }
-    if (is_pending) {
-        esk_kv_slot_free(kv, slot);
+    if (!is_pending) {
+        return ESK_OK; /* a step counts what its leaves name in vain */
     }
-    if (record->type != ESK_KV_DELETED) {
+    esk_kv_slot_free(kv, slot);
+    uint32_t older = 0;
+    status = esk_kv_newest(kv, record->hash, &older);
+    if (status == ESK_NOT_FOUND && record->type != ESK_KV_DELETED) {
         kv->keys--;
         kv->live -= record->bytes;
     }
-    kv->records_lost++;
-    return ESK_OK;
+    kv->records_lost += status != ESK_E_CORRUPT ? 1 : 0;
+    return status == ESK_E_IO ? status : ESK_OK;
 }
 
 /// Moves the record at `place` and `address` if it is its key's newest.
