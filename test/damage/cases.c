@@ -46,7 +46,17 @@ static const struct table_shape shapes[] = {
     {.name = "kv", .kv = true},
     {.name = "kv-small", .kv = true, .blocks = 4},
     {.name = "kv-bare", .kv = true, .bare = true, .blocks = 12},
+    {.name = "kv-batch", .kv = true, .has_batches = true, .blocks = 12},
+    {.name = "kv-index", .kv = true, .has_index = true, .blocks = 32},
+    {.name = "kv-index-batch",
+     .kv = true,
+     .has_index = true,
+     .has_batches = true,
+     .blocks = 20},
 };
+
+/// Bits that a bare store's head and its page's envelope take.
+enum { HEAD_BITS = 48 * 8 };
 
 enum { SHAPES = sizeof shapes / sizeof shapes[0], CASES_MAX = 200 };
 
@@ -149,6 +159,19 @@ static void list_pages(struct damage_list *list, const struct table *table,
     }
 }
 
+// Bits of the heads of a bare store: the first page of each block has one.
+static void list_heads(struct damage_list *list, const struct table *table,
+                       uint32_t one_in, uint32_t *at) {
+    uint32_t pages = table->of->kind->geometry.block_pages;
+    for (uint32_t block = 0; block < table->of->blocks; block++) {
+        for (uint32_t bit = 0; bit < HEAD_BITS; bit++) {
+            if (chosen(at, one_in)) {
+                list_add(list, DAMAGE_BIT, FILL_BLANK, block * pages, bit);
+            }
+        }
+    }
+}
+
 void damage_list_make(struct damage_list *list, const struct table *table,
                       uint32_t one_in, uint32_t drawn, uint32_t seed) {
     uint32_t at = 0;
@@ -165,6 +188,9 @@ void damage_list_make(struct damage_list *list, const struct table *table,
                 list_add(list, DAMAGE_BIT, FILL_BLANK, page, bit);
             }
         }
+    }
+    if (table->of->shape->bare) {
+        list_heads(list, table, one_in, &at);
     }
     for (uint32_t i = 0; i < drawn; i++) {
         list_add(list, DAMAGE_DRAWN, FILL_BLANK,

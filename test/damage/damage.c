@@ -34,8 +34,8 @@ enum {
 };
 
 const char *const finding_names[FINDING_COUNT] = {
-    "wrong",  "silent", "shorter",  "forgotten", "later",
-    "hidden", "index",  "contract", "hang",      "crash",
+    "wrong", "silent",   "shorter", "forgotten", "later", "hidden",
+    "index", "contract", "stuck",   "hang",      "crash",
 };
 
 /// Findings of one class: a case, a kind of damage, a finding.

@@ -31,6 +31,7 @@ enum finding {
     FINDING_HIDDEN,    ///< rows of readable pages are missing
     FINDING_INDEX,     ///< two ways to read a row disagree, unreported
     FINDING_CONTRACT,  ///< a call breaks the device contract
+    FINDING_STUCK,     ///< no change is accepted any more
     FINDING_HANG,
     FINDING_CRASH,
     FINDING_COUNT,
@@ -52,7 +53,8 @@ struct table_shape {
     /// Series: newest rows are erased a few times, the last time when so many
     /// rows are left to append; 0: never.
     uint8_t break_rows;
-    bool has_batches; ///< tree
+    bool has_index;   ///< kv
+    bool has_batches; ///< tree, kv
     bool has_cache;   ///< tree: a write cache
     bool merges;      ///< tree
     uint8_t store;    ///< tree: enum esk_tree_store

@@ -15,9 +15,19 @@ enum {
     LONG_ONE_IN = 40,
     RECORD_BYTES = 64, ///< about, with its part of a seal
     LAPS = 3,          ///< of the log when the table is made
+    BATCH_MAX = 8,     ///< changes of a batch
+    CHANGES = 30,      ///< of a stage
 };
 
 static struct esk_kv *run_kv;
+static bool log_is_whole; ///< the damage is elsewhere
+
+/// The newest batch that was tried, and before the damage.
+static struct batch {
+    uint16_t count;
+    uint16_t key[BATCH_MAX];
+    uint16_t version[BATCH_MAX];
+} batch, base_batch;
 
 // ------------------------------------------------------------------- keys
 
@@ -78,9 +88,21 @@ static uint32_t key_check(const uint8_t *key, uint8_t bytes) {
 
 // ------------------------------------------------------- table and volume
 
+// Different keys. With an index they are many, so that it has several leaves.
+static uint32_t keys_count(const struct table *table) {
+    const struct esk_geometry *geometry = &table->medium->device.geometry;
+    uint32_t pages = table->of->data_blocks * geometry->block_pages;
+    uint32_t room = pages * (geometry->page_bytes - 16u);
+    uint32_t keys = room / RECORD_BYTES / (table->of->shape->has_index ? 2 : 4);
+    return keys < KEYS_MAX ? keys : KEYS_MAX;
+}
+
 static int kv_create(struct table *table) {
+    bool has_index = table->of->shape->has_index;
     const struct esk_kv_spec spec = {.name = "rows",
-                                     .blocks = table->of->data_blocks};
+                                     .blocks = table->of->data_blocks,
+                                     .index_keys =
+                                         has_index ? keys_count(table) : 0};
     return table->of->shape->bare ? ESK_OK
                                   : esk_kv_create(&table->volume, &spec, NULL);
 }
@@ -100,8 +122,11 @@ static int bare_open(struct table *table, const struct esk_kv_config *config) {
 }
 
 static int kv_open(struct table *table) {
-    const struct esk_kv_config config = {.keys = KEYS_MAX};
     const struct esk_geometry *geometry = &table->medium->device.geometry;
+    bool has_index = table->of->shape->has_index;
+    const struct esk_kv_config config = {
+        .keys = has_index ? geometry->page_bytes / 4u : (uint32_t)KEYS_MAX,
+        .part = has_index ? &esk_kv_part_index : NULL};
     struct esk_table_info info;
     run_kv = NULL;
     if (table->of->shape->bare) {
@@ -112,9 +137,12 @@ static int kv_open(struct table *table) {
     ESK_TRY(esk_volume_find(&table->volume, "rows", &info));
     table->region_first = info.block[0] * geometry->block_pages;
     table->region_pages = info.blocks[0] * geometry->block_pages;
-    uint32_t bytes = ESK_KV_ARENA_BYTES(geometry->page_bytes, config.keys,
-                                        (uint32_t)geometry->page_bytes *
-                                            table->region_pages);
+    uint32_t region = (uint32_t)geometry->page_bytes * table->region_pages;
+    uint32_t bytes =
+        has_index
+            ? ESK_KV_INDEX_ARENA_BYTES(geometry->page_bytes, config.keys,
+                                       region, keys_count(table))
+            : ESK_KV_ARENA_BYTES(geometry->page_bytes, config.keys, region);
     table->arena = malloc(bytes); // exact, so that a sanitizer finds an overrun
     ESK_TRY(esk_volume_arena_set(&table->volume, table->arena, bytes));
     int status = esk_kv_open(&run_kv, &table->volume, "rows", &config);
@@ -148,6 +176,51 @@ static int kv_change(struct table *table) {
     }
     if (status == ESK_OK) {
         log->accepted = v;
+    }
+    return status;
+}
+
+// Draws the next version of a key for a batch. False: it has no change, the
+// key is there already, or a key that is not there would be deleted.
+static bool batch_draw(struct table *table, struct esk_kv_change *change,
+                       uint8_t *key, uint8_t *value) {
+    uint32_t k = (uint32_t)(mix64((uint64_t)table->rows++ + 5) % versions.keys);
+    for (uint16_t i = 0; i < batch.count; i++) {
+        if (batch.key[i] == k) {
+            return false;
+        }
+    }
+    uint16_t v = (uint16_t)(table->log[k].version + 1);
+    bool deletes = version_deletes(k, v);
+    uint8_t key_bytes = key_make(k, key);
+    if (deletes && esk_kv_exists(run_kv, key, key_bytes) != ESK_OK) {
+        return false;
+    }
+    table->log[k].version = v;
+    *change = (struct esk_kv_change){
+        .key = key,
+        .key_bytes = key_bytes,
+        .value = value,
+        .bytes = deletes ? 0 : kv_value_make(k, v, value),
+        .type = deletes ? ESK_KV_DELETED : ESK_KV_BYTES};
+    batch.key[batch.count] = (uint16_t)k;
+    batch.version[batch.count++] = v;
+    return true;
+}
+
+// Changes up to BATCH_MAX random keys at once.
+static int kv_batch(struct table *table) {
+    static uint8_t keys[BATCH_MAX][KEY_BYTES_MAX];
+    static uint8_t values[BATCH_MAX][VALUE_BYTES_MAX + 1];
+    struct esk_kv_change changes[BATCH_MAX];
+    batch.count = 0;
+    for (uint32_t tries = 0; tries < BATCH_MAX; tries++) {
+        uint16_t at = batch.count;
+        (void)batch_draw(table, &changes[at], keys[at], values[at]);
+    }
+    int status = esk_kv_change_many(run_kv, changes, batch.count, NULL);
+    for (uint16_t i = 0; i < batch.count && status == ESK_OK; i++) {
+        table->log[batch.key[i]].accepted = batch.version[i];
     }
     return status;
 }
@@ -232,12 +305,46 @@ static void kv_reports(void) {
     }
 }
 
+// A batch of which some changes are there and others are not, where nothing was
+// reported. A missing key says nothing: it may be deleted before or after.
+static void batch_judge(void) {
+    unsigned new = 0;
+    unsigned old = 0;
+    for (uint16_t i = 0; i < batch.count; i++) {
+        uint16_t seen = versions.seen[batch.key[i]];
+        uint16_t v = batch.version[i];
+        if (versions.table->log[batch.key[i]].version == v) {
+            new += seen == v ? 1 : 0;
+            old += seen < v ? 1 : 0;
+        }
+    }
+    if (new != 0 && old != 0 && !versions.trial->told) {
+        found(versions.trial, FINDING_SILENT, "stage %d: %u of a batch, not %u",
+              versions.stage, new, old);
+    }
+}
+
+// Whether no page of the log is damaged.
+static bool log_check(const struct table *table) {
+    for (uint32_t i = 0; i < table->region_pages; i++) {
+        if (table->medium->state[table->region_first + i] >= PAGE_DAMAGED) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void kv_read_all(struct table *table, int stage, struct trial *trial) {
     versions_begin(table, stage, trial);
     kv_gets();
     kv_walk();
     kv_reports();
     versions_judge();
+    batch_judge();
+    if (log_is_whole && trial->missing > 0) {
+        found(trial, FINDING_HIDDEN, "stage %d: %u keys of a log that is whole",
+              stage, (unsigned)trial->missing);
+    }
     if (table->verbose) {
         printf("  stage %d: %u keys, told by %s\n", stage,
                (unsigned)versions.seen_count,
@@ -247,11 +354,18 @@ static void kv_read_all(struct table *table, int stage, struct trial *trial) {
 
 // ---------------------------------------------------------------- stages
 
-static int kv_add(struct table *table, uint8_t stage, uint32_t count) {
+// done: out, how many changes and batches were accepted.
+static int kv_add(struct table *table, uint8_t stage, uint32_t count,
+                  uint32_t *done) {
+    bool has_batches = table->of->shape->has_batches;
     int status = ESK_OK;
     int worst = ESK_OK;
+    *done = 0;
     for (uint32_t n = 0; n < count; n++) {
-        status = kv_change(table);
+        bool is_batch =
+            has_batches && mix64((uint64_t)table->rows + 17) % 6 == 0;
+        status = is_batch ? kv_batch(table) : kv_change(table);
+        *done += status == ESK_OK ? 1 : 0;
         worst = status < 0 ? status : worst;
         if (mix64((uint64_t)table->rows + 11) % 9 == 0) {
             status = kv_sync(table, stage);
@@ -263,7 +377,14 @@ static int kv_add(struct table *table, uint8_t stage, uint32_t count) {
 }
 
 bool kv_stage(struct table *table, int stage, struct trial *trial) {
+    uint32_t done = 0;
+    if (stage == 0) {
+        batch = base_batch;
+    }
     int status = kv_open(table);
+    if (stage == 0) {
+        log_is_whole = status == ESK_OK && log_check(table);
+    }
     if (status != ESK_OK) {
         if (table->verbose) {
             printf("  stage %d: open: %d\n", stage, status);
@@ -274,7 +395,12 @@ bool kv_stage(struct table *table, int stage, struct trial *trial) {
     }
     kv_read_all(table, stage, trial);
     if (stage + 1 < STAGES) {
-        status = kv_add(table, (uint8_t)(stage + 1), 30);
+        status = kv_add(table, (uint8_t)(stage + 1), CHANGES, &done);
+        if (stage + 2 == STAGES && done == 0) {
+            found(trial, FINDING_STUCK,
+                  "stage %d: %u changes, none accepted: %d", stage,
+                  (unsigned)CHANGES, status);
+        }
         if (status != ESK_OK && table->verbose) {
             printf("  stage %d: changes: %d\n", stage, status);
         }
@@ -288,9 +414,9 @@ bool kv_stage(struct table *table, int stage, struct trial *trial) {
 static int kv_fill(struct table *table) {
     const struct esk_geometry *geometry = &table->medium->device.geometry;
     uint32_t room = table->region_pages * (geometry->page_bytes - 16u);
-    uint32_t keys = room / RECORD_BYTES / 4;
-    versions.keys = keys < KEYS_MAX ? keys : KEYS_MAX;
-    return kv_add(table, 0, LAPS * room / RECORD_BYTES);
+    uint32_t done = 0;
+    versions.keys = keys_count(table);
+    return kv_add(table, 0, LAPS * room / RECORD_BYTES, &done);
 }
 
 bool kv_make(struct table *table) {
@@ -300,6 +426,7 @@ bool kv_make(struct table *table) {
     if (!table_prepare(table, &kind, KEYS_MAX)) {
         return false;
     }
+    base_batch = batch;
     for (int stage = 0; stage < STAGES; stage++) {
         kv_stage(table, stage, &trial);
         trial_explain(table->of, &trial);
