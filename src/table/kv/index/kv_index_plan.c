@@ -47,8 +47,8 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
 }
 
 /// Blocks of the ring: the pages of a round, in which the leaves' second pages,
-/// the inner nodes and the roots are less than half as many as the leaves. Steps
-/// that power loss cut may have used up the block before each step of the round.
+/// the inner nodes and the roots are less than half as many as the leaves.
+/// Steps that power loss cut may have used up a block before each step.
 static uint32_t round_blocks(const struct esk_geometry *geometry,
                              uint32_t leaves) {
     uint32_t steps = divide_up(leaves, ESK_KV_STEP_LEAVES);
