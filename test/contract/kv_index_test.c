@@ -250,6 +250,25 @@ ESK_TEST(a_root_of_no_table_is_passed_over) {
     esk_model_kv_free(&model);
 }
 
+/// One step writes all of it: it is due once in `replay_pages`, not at each
+/// page.
+ESK_TEST(an_index_of_few_leaves_is_written_once_a_round) {
+    static const struct esk_model_kv_run small = {
+        "NAND",
+        {.geometry = ESK_NAND(100, 8, 512)},
+        {.blocks = 40,
+         .keys = 320,
+         .value_max = 100,
+         .key_max = 16,
+         .pending = 400}};
+    model_start(&small, 3, 6000);
+    uint32_t log_pages = model.kv->log.head;
+    uint32_t index_pages = index_of()->ring.head;
+    ESK_CHECK(log_pages > 1000);
+    ESK_CHECK(index_pages > 10 && index_pages < log_pages / 10);
+    esk_model_kv_free(&model);
+}
+
 ESK_TEST(an_index_is_planned_for_any_number_of_keys) {
     static const struct esk_geometry geometry = ESK_NOR(2000, 16, 256);
     bool has_least = false;

@@ -550,6 +550,9 @@ static bool is_late(const struct esk_kv *kv) {
     if (pages > esk_ring_pages(&kv->log)) {
         pages = esk_ring_pages(&kv->log);
     }
+    if (leaves <= ESK_KV_STEP_LEAVES) {
+        return gone >= pages; /* a step is a round */
+    }
     /* The round's share of the leaves is its share of the pages. */
     return gone >= pages || gone > index->hand * (pages / leaves) +
                                        index->hand * (pages % leaves) / leaves;
