@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Fuzzes all code that reads an image with kv tables (test/fuzz/hostile.h).
+/// Fuzzes all code that reads an image with kv tables (test/fuzz/hostile.h), of
+/// which the second has an index.
 ///
-///     byte 2   most keys
+///     byte 2   most keys in RAM
 #include "test/fuzz/hostile.h"
+#include "volume/volume.h"
 
-enum { VALUE_BYTES_MAX = 300, KEYS = 40 };
+enum {
+    VALUE_BYTES_MAX = 300,
+    KEYS = 40,
+    BATCH = 5, ///< changes
+};
 
 static uint8_t value[VALUE_BYTES_MAX];
 
@@ -18,6 +24,26 @@ static uint8_t key_make(uint32_t i, uint8_t *key) {
 }
 
 /* ------------------------------------------------------- the valid image */
+
+/// Puts and deletes BATCH keys from number `first` on.
+static void batch_put(struct esk_kv *kv, uint32_t first) {
+    uint8_t keys[BATCH][ESK_KV_KEY_BYTES_MAX];
+    struct esk_kv_change changes[BATCH];
+    uint16_t refused = 0;
+    memset(value, (int)first, sizeof value);
+    for (uint32_t i = 0; i < BATCH; i++) {
+        uint8_t bytes = key_make((first + i) % KEYS, keys[i]);
+        bool deletes =
+            (first + i) % 4 == 0 && esk_kv_exists(kv, keys[i], bytes) == ESK_OK;
+        changes[i] = (struct esk_kv_change){
+            .key = keys[i],
+            .key_bytes = bytes,
+            .value = value,
+            .bytes = deletes ? 0 : (first + i) * 7 % 60,
+            .type = deletes ? ESK_KV_DELETED : ESK_KV_BYTES};
+    }
+    (void)esk_kv_change_many(kv, changes, BATCH, &refused);
+}
 
 static void records_put(struct esk_kv *kv, uint32_t count) {
     uint8_t key[ESK_KV_KEY_BYTES_MAX];
@@ -31,6 +57,9 @@ static void records_put(struct esk_kv *kv, uint32_t count) {
             uint32_t length = i % 13 == 0 ? VALUE_BYTES_MAX : i * 11 % 50;
             (void)esk_kv_put(kv, key, bytes, value, length, ESK_KV_BYTES);
         }
+        if (i % 11 == 5) {
+            batch_put(kv, number);
+        }
         if (i % 3 == 0) {
             (void)esk_kv_sync(kv);
         }
@@ -40,27 +69,32 @@ static void records_put(struct esk_kv *kv, uint32_t count) {
     (void)esk_kv_sync(kv);
 }
 
-static void table_make(struct esk_volume *volume, bool second, uint32_t count) {
-    const struct esk_kv_config config = {.keys = KEYS + 2};
+/// A table; the second one has an index. Returns a status.
+static int table_make(struct esk_volume *volume, bool second, uint32_t count) {
+    const struct esk_kv_config config = {.keys = KEYS + 24,
+                                         .part = &esk_kv_part_index};
     const struct esk_kv_spec spec = {.name = second ? "second" : "first",
-                                     .blocks = second ? 4 : 5};
+                                     .blocks = 3,
+                                     .index_keys = second ? KEYS + 2 : 0};
     struct esk_kv *kv = NULL;
-    if (esk_volume_arena_set(volume, arena, sizeof arena) == ESK_OK &&
-        esk_kv_create(volume, &spec, NULL) == ESK_OK &&
-        esk_kv_open(&kv, volume, spec.name, &config) == ESK_OK) {
-        records_put(kv, count);
-        esk_kv_close(kv);
-    }
+    ESK_TRY(esk_volume_arena_set(volume, arena, sizeof arena));
+    ESK_TRY(esk_kv_create(volume, &spec, NULL));
+    ESK_TRY(esk_kv_open(&kv, volume, spec.name, &config));
+    records_put(kv, count);
+    esk_kv_close(kv);
+    return ESK_OK;
 }
 
 static void tables_make(struct esk_volume *volume, bool few) {
-    table_make(volume, false, few ? 30 : 400);
-    table_make(volume, true, few ? 10 : 250);
+    if (table_make(volume, false, few ? 30 : 400) != ESK_OK ||
+        table_make(volume, true, few ? 20 : 250) != ESK_OK) {
+        abort();
+    }
 }
 
 static void tables_renew(struct esk_volume *volume) {
     (void)esk_volume_drop(volume, "first");
-    table_make(volume, false, 20);
+    (void)table_make(volume, false, 20);
 }
 
 /* ---------------------------------------------------------- what is called */
@@ -103,14 +137,15 @@ static void kv_read(struct esk_kv *kv, uint8_t how) {
     (void)esk_kv_check(kv, &report);
 }
 
-static void table_use(struct esk_volume *volume,
-                      const struct esk_table_info *info, uint8_t how) {
-    const struct esk_kv_config config = {.keys = 1u + how % 64u};
+/// Opens the table with so many keys in RAM, reads and changes it.
+static void kv_use(struct esk_volume *volume, const char *name, uint32_t keys,
+                   uint8_t how) {
+    const struct esk_kv_config config = {
+        .keys = keys, .part = &esk_kv_part_index, .replay_pages = how % 3};
     struct esk_kv *kv = NULL;
     uint16_t done = 0;
-    if (info->kind != ESK_TABLE_KV ||
-        esk_volume_arena_set(volume, arena, sizeof arena) != ESK_OK ||
-        esk_kv_open(&kv, volume, info->name, &config) != ESK_OK) {
+    if (esk_volume_arena_set(volume, arena, sizeof arena) != ESK_OK ||
+        esk_kv_open(&kv, volume, name, &config) != ESK_OK) {
         return;
     }
     kv_read(kv, how);
@@ -118,4 +153,19 @@ static void table_use(struct esk_volume *volume,
     (void)esk_volume_step(volume, 20, &done);
     kv_read(kv, how);
     esk_kv_close(kv);
+}
+
+static void table_use(struct esk_volume *volume,
+                      const struct esk_table_info *info, uint8_t how) {
+    bool has_index = info->blocks[ESK_REGION_INDEX] != 0;
+    /* With an index a page's records need room. */
+    uint32_t least =
+        has_index ? esk_volume_geometry(volume)->page_bytes / 4u : 1;
+    if (info->kind != ESK_TABLE_KV) {
+        return;
+    }
+    kv_use(volume, info->name, least + how % 64u, how);
+    if (has_index) {
+        kv_use(volume, info->name, least, how);
+    }
 }

@@ -61,7 +61,7 @@ enum {
 static const struct esk_geometry geometries[] = {
     {32, 4, 128, 0, 1, 0, 0xFF, 0},
     {24, 8, 256, 0, 256, 1, 0xFF, 0},
-    {16, 4, 256, 0, 8, 0, 0x00, ESK_MEDIUM_OVERWRITE},
+    {20, 4, 256, 0, 8, 0, 0x00, ESK_MEDIUM_OVERWRITE},
     {40, 4, 128, 0, 2, 4, 0xFF, 0},
 };
 
