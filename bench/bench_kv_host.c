@@ -10,14 +10,16 @@
 ///
 /// Changes are made durable one by one, in batches of 100, or once behind the
 /// last one. The end of a load is in batches, then one by one, so these meet a
-/// base that is nearly full. Gets and scans come behind the updates. Each side
-/// has a new file in each round, and the sides alternate. Every value that is
-/// read is compared with the one that was put.
+/// base that is nearly full. Before the updates that are measured come others,
+/// 4 for each 5 keys, so that a base has its garbage. Gets and scans come
+/// behind the updates. Each side has a new file in each round, and the sides
+/// alternate. Every value that is read is compared with the one that was put.
 ///
-/// Changes are timed by the wall clock, since they wait for the disk; gets and
-/// scans, whose pages the system has cached, by the processor's.
+/// Changes are timed by the wall clock, with and without the time that syncs
+/// take, which is the disk's; gets and scans, whose pages the system has
+/// cached, by the processor's.
 ///
-///     bench_kv_host [SIDE]    with a number: that side alone, the first set
+///     bench_kv_host [SIDE [SET]]    by their numbers: that side alone
 // syscall() is no part of POSIX.
 #define _DEFAULT_SOURCE
 
@@ -31,11 +33,11 @@ static const char bench[] = "kv_host";
 
 enum {
     ROUNDS = 3,
-    EACH = 60,       ///< changes that are durable one by one
-    EACH_MANY = 350, ///< of them, for p99.9 of all rounds: updates of a set
-    BATCHES = 10,
-    END = 5000,      ///< changes that end in one sync
-    END_LONG = 2000, ///< the same, of values of 1,000 bytes
+    EACH = 30,       ///< changes that are durable one by one
+    EACH_MANY = 334, ///< of them, for p99.9 of all rounds: updates of a set
+    BATCHES = 4,
+    END = 2000,      ///< changes that end in one sync
+    END_LONG = 1000, ///< the same, of values of 1,000 bytes
     GETS = 20000,
     SEED = 88172645,
 };
@@ -47,11 +49,17 @@ static const char *const load_names[LOAD_COUNT] = {"load", "update, uniform",
 static const char *const commit_names[KV_COMMIT_COUNT] = {"each", "each 100",
                                                           "at the end"};
 
+/// The first ones are measured on all sets.
+enum { SIDES_MAX = 10, SIDES_ALWAYS = 4 };
+
+static struct kv_side sides[SIDES_MAX];
+
 /* --------------------------------------------------------------- figures */
 
 /// Of one load with one durability, on one side.
 struct figures {
     double rate[ROUNDS];
+    double beside[ROUNDS]; ///< rate without the time of syncs
     struct kv_io io;
     uint32_t changes;
     float *latency; ///< of all rounds
@@ -67,12 +75,6 @@ struct result {
     uint64_t updated_bytes; ///< of the file
     uint64_t ram_bytes;
 };
-
-static double wall_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int float_compare(const void *left, const void *right) {
     float a = *(const float *)left;
@@ -148,7 +150,7 @@ static void changes(struct run *run, struct figures *figures, uint32_t round,
     uint64_t system = 0;
     uint64_t system_after = 0;
     BENCH_HOLDS(kv_io_system(&system));
-    double start = wall_s();
+    double start = kv_io_now_s();
     double last = start;
     for (uint32_t i = 0; i < count; i++) {
         if (i % group == 0) {
@@ -164,12 +166,14 @@ static void changes(struct run *run, struct figures *figures, uint32_t round,
             side->commit(side->context);
         }
         if (commit == KV_COMMIT_END || (i + 1) % group == 0) {
-            double now = wall_s();
+            double now = kv_io_now_s();
             latency_add(figures, now - last);
             last = now;
         }
     }
-    figures->rate[round] = count / (wall_s() - start);
+    double took = kv_io_now_s() - start;
+    figures->rate[round] = count / took;
+    figures->beside[round] = count / (took - (kv_io.sync_s - before.sync_s));
     BENCH_HOLDS(kv_io_system(&system_after));
     BENCH_HOLDS(system_after - system == kv_io.bytes - before.bytes);
     BENCH_HOLDS(kv_io.syncs - before.syncs >= count / group);
@@ -180,11 +184,15 @@ static void changes(struct run *run, struct figures *figures, uint32_t round,
 }
 
 /// Changes of a load with a durability.
-static uint32_t change_count(const struct kv_set *set, enum load load,
+static uint32_t change_count(const struct kv_set *set,
+                             const struct kv_side *side, enum load load,
                              enum kv_commit commit) {
     switch (commit) {
     case KV_COMMIT_EACH:
-        return set->all_sides && load == LOAD_UNIFORM ? EACH_MANY : EACH;
+        return set->all_sides && side < sides + SIDES_ALWAYS &&
+                       load == LOAD_UNIFORM
+                   ? EACH_MANY
+                   : EACH;
     case KV_COMMIT_BATCH:
         return BATCHES * KV_BATCH;
     default:
@@ -192,18 +200,15 @@ static uint32_t change_count(const struct kv_set *set, enum load load,
     }
 }
 
-/// Puts the keys that the measured part of the load does not; returns how many.
-/// The syncs are left out, and made up for at the end.
-static uint32_t fill_run(struct run *run) {
+/// Makes changes that are not measured. Their syncs are left out, and made up
+/// for at the end.
+static void unmeasured(struct run *run, enum load load, uint32_t count) {
     const struct kv_side *side = run->side;
-    uint32_t count = run->set->keys;
-    for (enum kv_commit commit = 0; commit < KV_COMMIT_COUNT; commit++) {
-        count -= change_count(run->set, LOAD_ALL, commit);
-    }
     kv_syncs_are_off = true;
     side->begin(side->context, KV_COMMIT_END);
     for (uint32_t i = 0; i < count; i++) {
-        change(run, LOAD_ALL, i);
+        run->batch++;
+        change(run, load, i);
     }
     side->commit(side->context);
     kv_syncs_are_off = false;
@@ -211,6 +216,14 @@ static uint32_t fill_run(struct run *run) {
     kv_io_flush(kv_lmdb_path);
     kv_io_flush(kv_sqlite_path);
     kv_io_flush(kv_sqlite_log_path);
+}
+
+/// Keys that are put before the measured part of the load.
+static uint32_t filled_count(const struct kv_set *set) {
+    uint32_t count = set->keys;
+    for (enum kv_commit commit = 0; commit < KV_COMMIT_COUNT; commit++) {
+        count -= change_count(set, sides, LOAD_ALL, commit);
+    }
     return count;
 }
 
@@ -219,7 +232,7 @@ static void load_run(struct run *run, struct result *result, uint32_t round,
     static const enum kv_commit order[] = {KV_COMMIT_END, KV_COMMIT_BATCH,
                                            KV_COMMIT_EACH};
     for (uint32_t i = 0; i < KV_COMMIT_COUNT; i++) {
-        uint32_t count = change_count(run->set, load, order[i]);
+        uint32_t count = change_count(run->set, run->side, load, order[i]);
         changes(run, &result->change[load][order[i]], round, load, order[i], at,
                 count);
         at += count;
@@ -277,9 +290,11 @@ static void side_run(struct run *run, struct result *result, uint32_t round) {
     run->batch = 0;
     run->random = SEED;
     side->create(side->context, run->set);
-    uint32_t filled = fill_run(run);
-    load_run(run, result, round, LOAD_ALL, filled);
+    unmeasured(run, LOAD_ALL, filled_count(run->set));
+    load_run(run, result, round, LOAD_ALL, filled_count(run->set));
     result->loaded_bytes = side->file_bytes(side->context);
+    /* EskerDB's log goes round, the peers' pages are used again. */
+    unmeasured(run, LOAD_UNIFORM, run->set->keys * 4 / 5);
     load_run(run, result, round, LOAD_UNIFORM, 0);
     load_run(run, result, round, LOAD_ZIPF, 0);
     result->updated_bytes = side->file_bytes(side->context);
@@ -308,11 +323,15 @@ static void figures_print(const struct kv_set *set, const char *side,
     double count = figures->changes;
     uint32_t latencies = figures->latencies;
     double part = spread(figures->rate);
+    double beside = spread(figures->beside);
     snprintf(config, sizeof config, "%s; %s; %s", side, load_names[load],
              commit_names[commit]);
     qsort(figures->latency, latencies, sizeof *figures->latency, float_compare);
     figure("changes a second", figures->rate[ROUNDS / 2], "", "%s", config);
     figure("changes a second, spread", part, "%", "%s", config);
+    figure("changes a second beside syncs", figures->beside[ROUNDS / 2], "",
+           "%s", config);
+    figure("changes a second beside syncs, spread", beside, "%", "%s", config);
     figure("bytes written a change", (double)figures->io.bytes / count, "B",
            "%s", config);
     figure("bytes of blocks written a change",
@@ -352,14 +371,13 @@ static void result_print(const struct kv_set *set, const char *side,
 
 /* ------------------------------------------------------------------ main */
 
-enum { SIDES_MAX = 9, SIDES_ALWAYS = 4 };
-
-static struct kv_side sides[SIDES_MAX];
-
 static void sides_make(void) {
-    static struct kv_own index = {.indexed = true};
-    static struct kv_own cached = {.indexed = true, .cache_kib = 2000};
-    static struct kv_own in_ram = {.indexed = false};
+    static struct kv_own owns[] = {
+        {.page_bytes = 4096, .indexed = true},
+        {.page_bytes = 16384, .indexed = true},
+        {.page_bytes = 4096, .indexed = true, .cache_kib = 2000},
+        {.page_bytes = 4096, .indexed = false},
+    };
     static struct kv_lmdb lmdb;
     static struct kv_sqlite sqlite[] = {
         {.wal = true},
@@ -368,21 +386,23 @@ static void sides_make(void) {
         {.wal = false, .rowid = true},
         {.wal = true, .cache_kib = 84},
     };
-    sides[0] = kv_own_side("EskerDB", &index);
+    sides[0] = kv_own_side("EskerDB", &owns[0]);
     sides[1] = kv_lmdb_side("LMDB", &lmdb);
     sides[2] = kv_sqlite_side("SQLite WAL", &sqlite[0]);
     sides[3] = kv_sqlite_side("SQLite WAL, rowid", &sqlite[1]);
     sides[4] = kv_sqlite_side("SQLite DELETE", &sqlite[2]);
     sides[5] = kv_sqlite_side("SQLite DELETE, rowid", &sqlite[3]);
-    sides[6] = kv_own_side("EskerDB, 2,000 KiB", &cached);
-    sides[7] = kv_own_side("EskerDB, keys in RAM", &in_ram);
-    sides[8] = kv_sqlite_side("SQLite WAL, 84 KiB", &sqlite[4]);
+    sides[6] = kv_own_side("EskerDB, pages of 16 KiB", &owns[1]);
+    sides[7] = kv_own_side("EskerDB, 2,000 KiB", &owns[2]);
+    sides[8] = kv_own_side("EskerDB, keys in RAM", &owns[3]);
+    sides[9] = kv_sqlite_side("SQLite WAL, 84 KiB", &sqlite[4]);
 }
 
-static void latencies_make(const struct kv_set *set, struct result *result) {
+static void latencies_make(const struct kv_set *set, const struct kv_side *side,
+                           struct result *result) {
     for (enum load load = 0; load < LOAD_COUNT; load++) {
         for (enum kv_commit commit = 0; commit < KV_COMMIT_COUNT; commit++) {
-            uint32_t count = change_count(set, load, commit);
+            uint32_t count = change_count(set, side, load, commit);
             result->change[load][commit].latency =
                 bench_memory(ROUNDS * count * sizeof(float));
         }
@@ -397,6 +417,27 @@ static void latencies_free(struct result *result) {
     }
 }
 
+/// How long the disk takes to sync a block now: what all sides wait for.
+static void disk_print(const struct kv_set *set) {
+    static const char path[] = "build/bench/kv.block";
+    enum { SYNCS = 51 };
+    static const uint8_t block[KV_IO_BLOCK_BYTES];
+    double seconds[SYNCS];
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    for (uint32_t i = 0; i < SYNCS; i++) {
+        double start = kv_io_now_s();
+        BENCH_HOLDS(pwrite(descriptor, block, sizeof block, 0) ==
+                    (ssize_t)sizeof block);
+        BENCH_HOLDS(fsync(descriptor) == 0);
+        seconds[i] = kv_io_now_s() - start;
+    }
+    BENCH_HOLDS(close(descriptor) == 0);
+    (void)unlink(path);
+    qsort(seconds, SYNCS, sizeof *seconds, bench_compare);
+    figure("write and fsync of a block", 1e3 * seconds[SYNCS / 2], "ms",
+           "before the rounds");
+}
+
 /// Measures sides first .. last - 1 on a set.
 static void set_run(const struct kv_set *set, uint32_t first, uint32_t last) {
     static struct result results[SIDES_MAX];
@@ -407,8 +448,9 @@ static void set_run(const struct kv_set *set, uint32_t first, uint32_t last) {
     run.taken = bench_memory(set->keys * sizeof *run.taken);
     memset(results, 0, sizeof results);
     for (uint32_t i = first; i < last; i++) {
-        latencies_make(set, &results[i]);
+        latencies_make(set, &sides[i], &results[i]);
     }
+    disk_print(set);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         for (uint32_t i = first; i < last; i++) {
             run.side = &sides[i];
@@ -445,7 +487,10 @@ int main(int count, char **arguments) {
     if (count > 1) {
         uint32_t side = (uint32_t)atoi(arguments[1]);
         BENCH_HOLDS(side < SIDES_MAX);
-        set_run(&sets[count > 2 ? atoi(arguments[2]) : 0], side, side + 1);
+        const struct kv_set *set = &sets[count > 2 ? atoi(arguments[2]) : 0];
+        set_run(set, side, side + 1);
+        bench_print(bench, "syncs in all", set, (double)kv_io.syncs, "", "%s",
+                    sides[side].name);
         return 0;
     }
     compare_load_print(bench, "load average at the start");

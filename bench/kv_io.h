@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench/bench.h"
@@ -25,6 +26,7 @@ struct kv_io {
     uint64_t bytes;  ///< passed to write calls
     uint64_t blocks; ///< of 4 KiB, that the next sync makes durable
     uint64_t syncs;
+    double sync_s; ///< that they took
 };
 
 enum {
@@ -52,6 +54,12 @@ static void kv_io_block(int descriptor, uint64_t block) {
     *bits |= bit;
 }
 
+static double kv_io_now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static ssize_t kv_io_wrote(int descriptor, off_t offset, ssize_t bytes) {
     if (bytes > 0 && offset >= 0) { /* else to a pipe */
         uint64_t end = (uint64_t)(offset + bytes - 1) / KV_IO_BLOCK_BYTES;
@@ -69,9 +77,13 @@ static ssize_t kv_io_wrote(int descriptor, off_t offset, ssize_t bytes) {
 }
 
 ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
-    return kv_io_wrote(
+    uint64_t syncs = kv_io.syncs;
+    double start = kv_io_now_s();
+    ssize_t wrote = kv_io_wrote(
         descriptor, offset,
         (ssize_t)syscall(SYS_pwrite64, descriptor, bytes, count, offset));
+    kv_io.sync_s += kv_io.syncs > syncs ? kv_io_now_s() - start : 0;
+    return wrote;
 }
 
 /* SQLite's call; its header has it only beside 32-bit offsets. */
@@ -99,7 +111,10 @@ static int kv_io_sync(long call, int descriptor) {
     }
     kv_io.syncs++;
     kv_io_clean(descriptor);
-    return (int)syscall(call, descriptor);
+    double start = kv_io_now_s();
+    int status = (int)syscall(call, descriptor);
+    kv_io.sync_s += kv_io_now_s() - start;
+    return status;
 }
 
 int close(int descriptor) {

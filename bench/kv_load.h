@@ -21,7 +21,7 @@ struct kv_set {
     const char *name;
     uint32_t keys;
     uint16_t value_bytes;
-    uint16_t block_pages; ///< of EskerDB's file
+    uint16_t block_pages; ///< of EskerDB's file, of 4 KiB
     bool all_sides;       ///< also those that few sets are measured on
 };
 

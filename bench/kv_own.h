@@ -15,8 +15,8 @@
 #include "table/kv/kv_spec.h"
 
 enum {
-    KV_OWN_PAGE_BYTES = 4096,
-    KV_OWN_PENDING = 4096, ///< keys in RAM beside an index
+    KV_OWN_UNIT_BYTES = 4096, ///< of set->block_pages
+    KV_OWN_PENDING = 4096,    ///< keys in RAM beside an index
     /// Of the log's bytes, the newest records have about so many percent.
     KV_OWN_LIVE_PERCENT = 60,
     KV_OWN_RECORD_BYTES = 6, ///< beside key and value, at most
@@ -24,6 +24,7 @@ enum {
 };
 
 struct kv_own {
+    uint16_t page_bytes;
     bool indexed;       ///< false: all keys are in RAM
     uint32_t cache_kib; ///< of RAM in all, the rest for pages; 0: no cache
     struct esk_posix_file file;
@@ -50,19 +51,19 @@ static inline uint32_t kv_divide_up(uint64_t count, uint64_t by) {
 /// Blocks of the log for a set.
 static inline uint32_t kv_own_log_blocks(const struct kv_set *set) {
     uint64_t record = KV_KEY_BYTES + set->value_bytes + KV_OWN_RECORD_BYTES;
-    uint64_t block = (uint64_t)set->block_pages * KV_OWN_PAGE_BYTES;
+    uint64_t block = (uint64_t)set->block_pages * KV_OWN_UNIT_BYTES;
     uint64_t bytes = record * set->keys * 100 / KV_OWN_LIVE_PERCENT;
     return kv_divide_up(bytes, block) + 1;
 }
 
 static inline void kv_own_arena(struct kv_own *own, const struct kv_set *set,
                                 uint32_t log_blocks) {
-    uint32_t log = log_blocks * (uint32_t)set->block_pages * KV_OWN_PAGE_BYTES;
+    uint32_t log = log_blocks * (uint32_t)set->block_pages * KV_OWN_UNIT_BYTES;
     own->arena_bytes =
-        ESK_VOLUME_ARENA_BYTES(KV_OWN_PAGE_BYTES) +
-        (own->indexed ? ESK_KV_INDEX_ARENA_BYTES(KV_OWN_PAGE_BYTES,
+        ESK_VOLUME_ARENA_BYTES(own->page_bytes) +
+        (own->indexed ? ESK_KV_INDEX_ARENA_BYTES(own->page_bytes,
                                                  KV_OWN_PENDING, log, set->keys)
-                      : ESK_KV_ARENA_BYTES(KV_OWN_PAGE_BYTES, set->keys, log));
+                      : ESK_KV_ARENA_BYTES(own->page_bytes, set->keys, log));
     own->arena = bench_memory(own->arena_bytes);
 }
 
@@ -79,8 +80,10 @@ static inline uint64_t kv_own_ram(void *context) {
 static inline void kv_own_create(void *context, const struct kv_set *set) {
     struct kv_own *own = context;
     uint32_t log_blocks = kv_own_log_blocks(set);
-    struct esk_geometry geometry = {.block_pages = set->block_pages,
-                                    .page_bytes = KV_OWN_PAGE_BYTES,
+    uint16_t block_pages = (uint16_t)((uint32_t)set->block_pages *
+                                      KV_OWN_UNIT_BYTES / own->page_bytes);
+    struct esk_geometry geometry = {.block_pages = block_pages,
+                                    .page_bytes = own->page_bytes,
                                     .program_bytes = 1,
                                     .erased_value = 0xFF,
                                     .flags = ESK_MEDIUM_OVERWRITE};
@@ -92,7 +95,7 @@ static inline void kv_own_create(void *context, const struct kv_set *set) {
     }
     geometry.block_count =
         log_blocks + index_blocks +
-        ESK_VOLUME_CATALOG_BLOCKS(KV_OWN_PAGE_BYTES, set->block_pages, 1, 0);
+        ESK_VOLUME_CATALOG_BLOCKS(own->page_bytes, block_pages, 1, 0);
     const struct esk_volume_config format = {
         .uuid = {3}, .tables_max = 1, .overwrite = true};
     const struct esk_kv_spec spec = {.name = "kv",
