@@ -40,7 +40,7 @@ class Measured:
 MEASURED = (
     Measured(NOR, "wandering", 16, (15, 16), (0.61, 4.3)),
     Measured(NOR, "kv", 64, (1.1, 1.1), (0.3, 0.33)),
-    Measured(NOR, "kv with index", 16, (1.4, 1.5), (0.59, 0.63)),
+    Measured(NOR, "kv with index", 16, (1.4, 1.5), (0.59, 0.64)),
     Measured("NOR, pages of 1024", "mu", 16, (16, 16), (0.76, 8.1)),
     Measured(NAND, "wandering", 16, (0.67, 0.74), (0.015, 0.22)),
     Measured(NAND, "mu", 16, (0.39, 0.41), (0.0088, 0.19)),
