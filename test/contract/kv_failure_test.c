@@ -123,6 +123,34 @@ ESK_TEST(a_kv_table_survives_erases_that_fail) {
     }
 }
 
+/// A page whose program seemed to fail is followed by a copy, in which a tail
+/// mark may come before keys that the page before had, too.
+ESK_TEST(an_open_counts_the_keys_of_copied_pages_once) {
+    static const struct esk_model_kv_run small = {
+        "index",
+        {.geometry = ESK_NOR(60, 16, 128)},
+        {.blocks = 16,
+         .keys = 300,
+         .value_max = 60,
+         .key_max = 20,
+         .pending = 60}};
+    for (uint32_t seed = 20; seed < 40; seed++) {
+        const struct esk_sim_failures failures = {
+            .transfer = {.per_million = 20000 + seed % 5 * 70000}};
+        ESK_CHECK_INT(esk_model_kv_make(&model, &small, seed), ESK_OK);
+        for (uint32_t open = 0; open < 4; open++) {
+            struct esk_kv_report report;
+            ESK_CONTEXT("seed %lu, open %lu", (unsigned long)seed,
+                        (unsigned long)open);
+            failures_run(&failures, 300);
+            ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+            ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+            ESK_CHECK_INT(esk_kv_check(model.kv, &report), ESK_OK);
+            ESK_CHECK_INT(report.keys, model.kv->keys);
+        }
+    }
+}
+
 /// Calls whose reads fail one after another.
 enum call { OPEN, GET, PUT, DELETE, NEXT, CHECK, CALLS };
 

@@ -35,6 +35,7 @@ struct esk_kv_walk {
     uint32_t evicted;     ///< the caller's: keys for which there was no room
     uint32_t evicted_end; ///< behind the newest position of these
     uint16_t stream;      ///< out: of the byte after the last page
+    uint16_t seen;        ///< up to where the page before had this one's stream
 };
 
 /// Returns ESK_OK; the callback's; ESK_E_IO.

@@ -29,7 +29,9 @@ static void mark_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     walk->tail = esk_load_u32(mark + ESK_KV_TAIL_POSITION);
     walk->tail_stream = esk_load_u16(mark + ESK_KV_TAIL_STREAM);
     uint32_t behind = esk_kv_mark_at(kv, next->position, next->offset);
-    if (walk->counts && esk_kv_mark_before(walk->counted, behind)) {
+    /* A copied page's marks do not know what came behind them before. */
+    bool is_new = (int16_t)(next->stream - walk->seen) > 0;
+    if (walk->counts && is_new && esk_kv_mark_before(walk->counted, behind)) {
         kv->keys = esk_load_u32(mark + ESK_KV_TAIL_KEYS);
         kv->live = esk_load_u32(mark + ESK_KV_TAIL_LIVE);
         kv->longest = esk_load_u32(mark + ESK_KV_TAIL_LONGEST);
@@ -211,6 +213,7 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
         if (walk->pages == 0) {
             walk->first = position;
         }
+        walk->seen = has_before && stream == start ? walk->stream : stream;
         odd = 0;
         has_before = true;
         start = stream;
