@@ -160,8 +160,10 @@ ESK_TEST(keys_that_come_back_are_no_lost_keys) {
     model_start(&nor, 21, 3000);
     for (uint16_t key = 0; key < 400; key++) {
         ESK_CHECK_INT(esk_model_kv_delete(&model, key), ESK_OK);
+        if (key % 100 == 99) {
+            ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+        }
     }
-    ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
     const struct esk_ring *log = &model.kv->log;
     for (uint32_t page = 0; page < 30; page++) {
         ESK_CHECK_INT(

@@ -71,9 +71,10 @@ static void page_clear(struct esk_kv *kv) {
 
 /// Programs the page and starts an empty one.
 static int page_close(struct esk_kv *kv) {
-    if (kv->used == kv->sealed) {
+    if (kv->used == kv->sealed && kv->log.head == kv->page_at) {
         esk_ring_next(&kv->log);
     } else {
+        /* Also when more bytes failed, and were given up: a copy follows. */
         uint32_t position = 0;
         ESK_TRY(esk_ring_append(&kv->log, kv->page, kv->used, page_aux(kv),
                                 &position));

@@ -32,10 +32,10 @@ static void entry_take(const struct esk_table_info *info,
 
 static int entry_read(struct esk_volume *volume, const char *name,
                       struct esk_arena *memory, struct esk_kv_entry *entry) {
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_memory_read(volume, memory,
                                    sizeof(struct esk_table_info), &page));
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
     struct esk_table_info *info = (void *)(page + geometry->page_bytes);
     ESK_TRY(esk_table_find(volume, name, ESK_TABLE_KV, info, page));
     ESK_TRY(esk_kv_options(info, &entry->options));
