@@ -13,7 +13,7 @@
 int settings_batch_begin(struct settings *settings) {
     settings->change_count = 0;
     settings->value_bytes = 0;
-    return settings->is_newer ? SETTINGS_NEWER : ESK_OK;
+    return settings->is_newer ? (int)SETTINGS_NEWER : ESK_OK;
 }
 
 static int change_add(struct settings *settings, const char *name, uint8_t type,

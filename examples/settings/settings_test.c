@@ -290,7 +290,7 @@ static int update(void) {
 
 static bool is_updated(void) {
     bool is_new = keys_version() == 2;
-    ESK_CHECK_INT(start(&old_set), is_new ? SETTINGS_NEWER : ESK_OK);
+    ESK_CHECK_INT(start(&old_set), is_new ? (int)SETTINGS_NEWER : ESK_OK);
     if (!is_new) {
         check_text(OLD_ssid, ssid);
         check_text(OLD_pass, pass);

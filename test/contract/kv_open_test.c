@@ -116,6 +116,25 @@ ESK_TEST(a_kv_table_is_opened_or_created) {
     ESK_CHECK_INT(esk_kv_open(&kv, &volume, "set", &more), ESK_E_NO_MEMORY);
 }
 
+ESK_TEST(a_kv_table_is_attached_without_its_name) {
+    static const struct esk_kv_spec spec = {.name = "set", .blocks = 4};
+    struct esk_kv_options options;
+    struct esk_table_info info;
+    uint32_t value = 0;
+    volume_make();
+    ESK_CHECK_INT(esk_kv_create(&volume, &spec, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_volume_find(&volume, "set", &info), ESK_OK);
+    ESK_CHECK_INT(esk_kv_options(&info, &options), ESK_OK);
+    ESK_CHECK_INT(esk_kv_attach(&kv, &volume, &info, &options, &config),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_put_u32(kv, "boots", 7), ESK_OK);
+    esk_kv_close(kv);
+    ESK_CHECK_INT(esk_kv_open(&kv, &volume, "set", &config), ESK_OK);
+    ESK_CHECK_INT(esk_kv_get_u32(kv, "boots", &value), ESK_OK);
+    ESK_CHECK_INT(value, 7);
+    esk_kv_close(kv);
+}
+
 ESK_TEST(a_volume_with_an_open_kv_table_stays_mounted) {
     static const struct esk_kv_spec spec = {.name = "set", .blocks = 4};
     uint32_t boots = 0;

@@ -244,9 +244,8 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
                     kv->pending + 2 <= kv->slot_count;
     if (has_room) {
         esk_kv_slot_set(kv, slot, record->hash, address);
-    } else {
-        originals->left++;
     }
+    originals->left += has_room ? 0 : 1;
     return ESK_OK;
 }
 
@@ -254,18 +253,19 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
 /// as the pending table has room for: the index takes the others.
 static int originals_take(struct esk_kv *kv, uint32_t end, uint32_t copies) {
     struct originals originals;
+    int status = ESK_OK;
     do {
         memset(&originals, 0, sizeof originals);
         originals.walk.record = original_take;
         originals.end = end;
         originals.copies = copies;
         ESK_TRY(esk_kv_walk(kv, &originals.walk));
-        if (originals.left > 0) {
-            ESK_TRY(
-                esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, kv->pending_max));
-        }
-    } while (originals.left > 0);
-    return ESK_OK;
+        status =
+            originals.left == 0
+                ? ESK_OK
+                : esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, kv->pending_max);
+    } while (status == ESK_OK && originals.left > 0);
+    return status;
 }
 
 /// Takes back what was moved when there is no room to go on: power cuts in the

@@ -120,15 +120,13 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     made->first = ESK_KV_NO_RECORD;
     made->hash_bytes = hash;
     made->address_bytes = address;
-    if (esk_kv_hash_bytes(made) != hash) {
-        return ESK_E_SCHEMA; /* not that of the shape */
-    }
     if (entry->head != NULL) {
         made->is_bare = true;
         memcpy(esk_kv_head(made), entry->head, ESK_KV_HEAD_BYTES);
     }
     *kv = made;
-    return ESK_OK;
+    /* A shape has one length of hashes. */
+    return esk_kv_hash_bytes(made) == hash ? ESK_OK : ESK_E_SCHEMA;
 }
 
 void esk_kv_ring_config(const struct esk_kv_entry *entry,
