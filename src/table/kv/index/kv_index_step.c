@@ -112,6 +112,17 @@ static int gather_old(struct esk_kv *kv, uint32_t number, uint32_t ref,
     return ESK_OK;
 }
 
+/// Finds the next slot with a hash from *hash on, below `end`, and moves *hash
+/// behind it. Returns whether there is one.
+static bool slot_below(const struct esk_kv *kv, uint32_t *hash, uint32_t end,
+                       uint32_t *slot) {
+    if (!esk_kv_slot_next(kv, *hash, slot)) {
+        return false;
+    }
+    *hash = esk_kv_slot_hash(kv, *slot) + 1;
+    return *hash <= end;
+}
+
 /// Adds what the pending table has of a leaf.
 static int gather_new(struct esk_kv *kv, uint32_t number,
                       struct gather *gather) {
@@ -119,12 +130,7 @@ static int gather_new(struct esk_kv *kv, uint32_t number,
     uint32_t hash = esk_kv_leaf_hash(index, number);
     uint32_t end = esk_kv_leaf_hash(index, number + 1);
     uint32_t slot = 0;
-    while (esk_kv_slot_next(kv, hash, &slot)) {
-        uint32_t is = esk_kv_slot_hash(kv, slot);
-        if (is >= end) {
-            break;
-        }
-        hash = is + 1;
+    while (slot_below(kv, &hash, end, &slot)) {
         if (!slot_goes(kv, slot)) {
             continue;
         }
@@ -136,7 +142,7 @@ static int gather_new(struct esk_kv *kv, uint32_t number,
             return status;
         }
         if (status != ESK_OK || type != ESK_KV_DELETED) {
-            entry_add(kv, gather, is, address);
+            entry_add(kv, gather, hash - 1, address);
         }
     }
     return ESK_OK;
@@ -306,7 +312,7 @@ static void hand_move(const struct esk_kv_index_open *index,
         bool is_first = leaf == 0 || esk_kv_segment(index, leaf - 1) != segment;
         bool is_last =
             leaf + 1 == leaves || esk_kv_segment(index, leaf + 1) != segment;
-        /* A replay's steps may be of before. */
+        /* In a replay a step's mark may be before that of the step before. */
         step->entered =
             is_first ? step->settled : mark_min(step->entered, step->settled);
         if ((((uint32_t)step->waits >> (leaf - step->first)) & 1u) != 0) {
@@ -327,12 +333,7 @@ static void slots_free(struct esk_kv *kv, const struct step *step) {
     uint32_t hash = esk_kv_leaf_hash(index, step->first);
     uint32_t end = esk_kv_leaf_hash(index, step->first + step->count);
     uint32_t slot = 0;
-    while (esk_kv_slot_next(kv, hash, &slot)) {
-        uint32_t is = esk_kv_slot_hash(kv, slot);
-        if (is >= end) {
-            break;
-        }
-        hash = is + 1;
+    while (slot_below(kv, &hash, end, &slot)) {
         if (slot_goes(kv, slot)) {
             esk_kv_slot_free(kv, slot);
         }
@@ -437,14 +438,9 @@ static void waits_find(const struct esk_kv *kv, struct step *step) {
     uint32_t end = esk_kv_leaf_hash(index, step->first + step->count);
     uint32_t slot = 0;
     step->waits = 0;
-    while (esk_kv_slot_next(kv, hash, &slot)) {
-        uint32_t is = esk_kv_slot_hash(kv, slot);
-        if (is >= end) {
-            break;
-        }
-        hash = is + 1;
+    while (slot_below(kv, &hash, end, &slot)) {
         if (!slot_goes(kv, slot)) {
-            uint32_t at = esk_kv_leaf_of(index, is) - step->first;
+            uint32_t at = esk_kv_leaf_of(index, hash - 1) - step->first;
             step->waits = (uint8_t)(step->waits | 1u << at);
         }
     }
