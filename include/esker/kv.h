@@ -130,7 +130,8 @@ int esk_kv_open_or_create(struct esk_kv **kv, struct esk_volume *volume,
 /// catalog, as esk_series_attach.
 ///
 /// info, options  borrowed for the call.
-/// Returns  as esk_kv_open; the table must not be open.
+/// Returns  as esk_kv_open; ESK_E_SCHEMA: `info` is of another kind. The table
+///          must not be open.
 int esk_kv_attach(struct esk_kv **kv, struct esk_volume *volume,
                   const struct esk_table_info *info,
                   const struct esk_kv_options *options,

@@ -129,6 +129,21 @@ ESK_TEST(a_kv_table_is_attached_without_its_name) {
                   ESK_OK);
     ESK_CHECK_INT(esk_kv_put_u32(kv, "boots", 7), ESK_OK);
     esk_kv_close(kv);
+    struct esk_table_info other = info;
+    other.kind = ESK_TABLE_SERIES;
+    ESK_CHECK_INT(esk_kv_attach(&kv, &volume, &other, &options, &config),
+                  ESK_E_SCHEMA);
+    other = info;
+    other.blocks[0] = 0;
+    ESK_CHECK_INT(esk_kv_attach(&kv, &volume, &other, &options, &config),
+                  ESK_E_CORRUPT);
+    other.blocks[0] = 1000;
+    ESK_CHECK_INT(esk_kv_attach(&kv, &volume, &other, &options, &config),
+                  ESK_E_CORRUPT);
+    other = info;
+    other.blocks[1] = 4;
+    ESK_CHECK_INT(esk_kv_attach(&kv, &volume, &other, &options, &config),
+                  ESK_E_CORRUPT);
     ESK_CHECK_INT(esk_kv_open(&kv, &volume, "set", &config), ESK_OK);
     ESK_CHECK_INT(esk_kv_get_u32(kv, "boots", &value), ESK_OK);
     ESK_CHECK_INT(value, 7);
