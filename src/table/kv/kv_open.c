@@ -18,12 +18,11 @@ static bool region_is_sound(const struct esk_geometry *geometry, uint32_t block,
            blocks <= geometry->block_count - block && blocks >= least;
 }
 
-/// Fills in the entry of a table with these options. In a program with a shape
+/// Fills in the entry of a table beside its options. In a program with a shape
 /// they and `info` are constants.
 /// Returns ESK_OK; ESK_E_CORRUPT: there is no such region.
 static int entry_take(const struct esk_geometry *geometry,
                       const struct esk_table_info *info,
-                      const struct esk_kv_options *options,
                       struct esk_kv_entry *entry) {
     entry->block = info->block[ESK_REGION_DATA];
     entry->blocks = info->blocks[ESK_REGION_DATA];
@@ -32,8 +31,7 @@ static int entry_take(const struct esk_geometry *geometry,
     entry->seed = info->seed;
     entry->id = info->id;
     entry->head = NULL;
-    entry->options = *options;
-    bool has_index = options->keys != 0;
+    bool has_index = entry->options.keys != 0;
     bool is_sound =
         region_is_sound(geometry, entry->block, entry->blocks,
                         ESK_KV_BLOCKS_MIN) &&
@@ -45,15 +43,14 @@ static int entry_take(const struct esk_geometry *geometry,
 
 static int entry_read(struct esk_volume *volume, const char *name,
                       struct esk_arena *memory, struct esk_kv_entry *entry) {
-    struct esk_kv_options options;
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_memory_read(volume, memory,
                                    sizeof(struct esk_table_info), &page));
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     struct esk_table_info *info = (void *)(page + geometry->page_bytes);
     ESK_TRY(esk_table_find(volume, name, ESK_TABLE_KV, info, page));
-    ESK_TRY(esk_kv_options(info, &options));
-    return entry_take(geometry, info, &options, entry);
+    ESK_TRY(esk_kv_options(info, &entry->options));
+    return entry_take(geometry, info, entry);
 }
 
 /// Whether a table can be opened as `config` says. Returns ESK_OK;
@@ -382,8 +379,8 @@ int esk_kv_attach(struct esk_kv **kv, struct esk_volume *volume,
     if (!ESK_SHAPED_KV(true, info->kind == ESK_TABLE_KV)) {
         return ESK_E_SCHEMA;
     }
-    ESK_TRY(esk_kv_options_check(options));
-    ESK_TRY(entry_take(esk_volume_geometry(volume), info, options, &entry));
+    entry.options = *options;
+    ESK_TRY(entry_take(esk_volume_geometry(volume), info, &entry));
     return esk_kv_take_up(kv, volume, &memory, &entry, config);
 }
 
