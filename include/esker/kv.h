@@ -269,8 +269,8 @@ struct esk_kv_query {
     uint8_t below_bytes; ///< 0: to the last key
     uint8_t prefix_bytes;
     bool backward; ///< the largest key first
-    /// Most keys that a call reads, which then returns ESK_NOT_FOUND: call
-    /// again. 0: as many as it takes.
+    /// Most keys that a call reads, which then returns ESK_AGAIN. 0: as many as
+    /// it takes.
     uint32_t step_keys;
 };
 
@@ -316,7 +316,7 @@ int esk_kv_cursor_open(struct esk_kv *kv, struct esk_kv_cursor *cursor,
 /// Puts, deletes and syncs may come between calls: a key that stays is returned
 /// once, one that was deleted is not, a new one may be.
 /// key       out: ESK_KV_KEY_BYTES_MAX bytes.
-/// Returns   ESK_OK; ESK_END; ESK_NOT_FOUND: see step_keys; ESK_E_CORRUPT: a
+/// Returns   ESK_OK; ESK_END; ESK_AGAIN: see step_keys; ESK_E_CORRUPT: a
 ///           key cannot be read, call again for the others; ESK_E_NO_MEMORY: a
 ///           key of the query takes more than half of the memory; ESK_E_INVALID
 ///           when the cursor was not opened on this handle; ESK_E_IO: call

@@ -4,7 +4,7 @@
 /// What every call returns: one int, three kinds of outcome.
 ///
 ///     0      done
-///   > 0      a normal other outcome: ESK_NOT_FOUND, ESK_END, ...
+///   > 0      a normal other outcome: ESK_NOT_FOUND, ESK_END, ESK_AGAIN, ...
 ///   < 0      a failure: ESK_E_*
 ///
 /// Results are returned only through out-parameters. A failed call leaves an
@@ -24,6 +24,7 @@ enum esk_status {
     ESK_OUT_OF_ORDER = 3, ///< key not above the newest; nothing was stored
     ESK_FULL = 4,   ///< no room: a tree, a kv table, or a series that refuses
     ESK_EXISTS = 5, ///< a row with that key is there already
+    ESK_AGAIN = 6,  ///< the step's budget is used up: call again to go on
 
     ESK_E_FOREIGN = -1,     ///< the medium has data that is no volume
     ESK_E_CORRUPT = -2,     ///< bytes on the medium are not valid

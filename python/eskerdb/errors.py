@@ -131,6 +131,7 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
         ),
     ),
     lib.ESK_EXISTS: (Exists, ""),
+    lib.ESK_AGAIN: (EskerError, ""),
     lib.ESK_E_INVALID: (Invalid, ""),
     lib.ESK_E_IO: (
         DeviceError,

@@ -62,7 +62,7 @@ ESK_TEST(arena_gives_aligned_pieces_and_says_when_they_are_too_many) {
 }
 
 ESK_TEST(status_text_names_every_status) {
-    for (int status = ESK_E_INVALID; status <= ESK_EXISTS; status++) {
+    for (int status = ESK_E_INVALID; status <= ESK_AGAIN; status++) {
         ESK_CONTEXT("status %d", status);
         ESK_CHECK(strlen(esk_status_text(status)) > 0);
         for (int other = ESK_E_INVALID; other < status; other++) {
@@ -70,7 +70,7 @@ ESK_TEST(status_text_names_every_status) {
                       0);
         }
     }
-    ESK_CHECK_TEXT(esk_status_text(ESK_EXISTS + 1),
+    ESK_CHECK_TEXT(esk_status_text(ESK_AGAIN + 1),
                    esk_status_text(ESK_E_INVALID - 1));
 }
 

@@ -19,6 +19,8 @@ const char *esk_status_text(int status) {
         return "no room is left for the row";
     case ESK_EXISTS:
         return "a row with that key exists";
+    case ESK_AGAIN:
+        return "the step is done: call again to go on";
     case ESK_E_INVALID:
         return "an argument or a handle is not valid";
     case ESK_E_IO:

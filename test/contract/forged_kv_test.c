@@ -63,9 +63,9 @@ static void kv_verify(struct esk_kv *table) {
 
 /// Holds when `status` is one that a call of an open table may return.
 static void status_verify(int status, const char *call) {
-    static const int allowed[] = {ESK_OK,        ESK_NOT_FOUND, ESK_END,
-                                  ESK_FULL,      ESK_E_CORRUPT, ESK_E_LIMIT,
-                                  ESK_E_INVALID, ESK_E_IO,      ESK_E_WORN};
+    static const int allowed[] = {
+        ESK_OK,        ESK_NOT_FOUND, ESK_END,       ESK_FULL, ESK_AGAIN,
+        ESK_E_CORRUPT, ESK_E_LIMIT,   ESK_E_INVALID, ESK_E_IO, ESK_E_WORN};
     for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
         if (status == allowed[i]) {
             return;

@@ -185,7 +185,7 @@ static unsigned next(int *status, unsigned *calls) {
     do {
         *status = esk_kv_cursor_next(model.kv, &cursor, key, &bytes);
         *calls += 1;
-    } while (*status == ESK_NOT_FOUND && cursor.query.step_keys != 0);
+    } while (*status == ESK_AGAIN && cursor.query.step_keys != 0);
     for (unsigned i = 0; *status == ESK_OK && i < KEYS; i++) {
         if (order_of(key, bytes, keys[i].bytes, keys[i].count) == 0) {
             return i;
@@ -325,7 +325,7 @@ static void changed_run(const struct esk_kv_query *query, uint32_t bytes,
             last = at;
         } else {
             ESK_CHECK(status == ESK_END ||
-                      (status == ESK_NOT_FOUND && query->step_keys != 0));
+                      (status == ESK_AGAIN && query->step_keys != 0));
         }
         for (unsigned i = random_below(changes + 1); i > 0; i--) {
             if (status != ESK_END) {
@@ -480,7 +480,7 @@ ESK_TEST(a_key_that_is_met_twice_in_a_pass_is_returned_once) {
     uint8_t count = 0;
     uint32_t first = 0;
     unsigned returned = 0;
-    int status = ESK_NOT_FOUND;
+    int status = ESK_AGAIN;
     start(&runs[0], 1, 12, 0);
     ESK_CHECK_INT(model.kv->hash_bytes, 2);
     memset(key_of, 0, sizeof key_of);
@@ -505,7 +505,7 @@ ESK_TEST(a_key_that_is_met_twice_in_a_pass_is_returned_once) {
     cursor_start(&query, MEMORY);
     while (cursor.hash <= first) {
         status = esk_kv_cursor_next(model.kv, &cursor, found, &count);
-        ESK_CHECK_INT(status, ESK_NOT_FOUND);
+        ESK_CHECK_INT(status, ESK_AGAIN);
     }
     ESK_CHECK_INT(esk_kv_delete(model.kv, &pair[0], 4), ESK_OK);
     ESK_CHECK_INT(esk_kv_delete(model.kv, &pair[1], 4), ESK_OK);

@@ -268,7 +268,7 @@ static int pass_key(struct esk_kv *kv, struct esk_kv_cursor *cursor) {
 
 /// Makes a pass, or goes on with it.
 /// steps    in and out: keys that may be read by this call.
-/// Returns  ESK_OK: it is at its end; ESK_NOT_FOUND: it is not; ESK_E_CORRUPT;
+/// Returns  ESK_OK: it is at its end; ESK_AGAIN: it is not; ESK_E_CORRUPT;
 ///          ESK_E_NO_MEMORY; ESK_E_IO.
 static int pass_make(struct esk_kv *kv, struct esk_kv_cursor *cursor,
                      uint32_t *steps) {
@@ -295,7 +295,7 @@ static int pass_make(struct esk_kv *kv, struct esk_kv_cursor *cursor,
         ESK_TRY(status);
         *steps -= 1;
     }
-    return ESK_NOT_FOUND;
+    return ESK_AGAIN;
 }
 
 /// Takes the next key that is stored: is it still there?
@@ -363,7 +363,7 @@ int esk_kv_cursor_next(struct esk_kv *kv, struct esk_kv_cursor *cursor,
             continue;
         }
         if (steps-- == 0) {
-            return ESK_NOT_FOUND;
+            return ESK_AGAIN;
         }
         int status = key_take(kv, cursor);
         if (status == ESK_OK) {
