@@ -9,6 +9,7 @@
 #include "esker/assert.h"
 #include "esker/device.h"
 #include "esker/kv.h"
+#include "esker/load.h"
 #include "esker/row.h"
 #include "esker/salvage.h"
 #include "esker/schema.h"

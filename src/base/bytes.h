@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Little-endian loads and stores, and plain byte work.
+/// Little-endian stores, and plain byte work; the loads are in esker/load.h.
 ///
 /// Flash bytes are read and written only through these functions, never through
 /// a struct cast, so images mean the same on every machine.
@@ -13,28 +13,11 @@
 #include <string.h>
 
 #include "base/inline.h"
+#include "esker/load.h"
 
 #if defined(__AVR__)
 
-/* Little-endian without alignment: a load is a copy. Shifts of wide numbers
-   would be calls. */
-static inline uint16_t esk_load_u16(const uint8_t *bytes) {
-    uint16_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
-}
-
-static inline uint32_t esk_load_u32(const uint8_t *bytes) {
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
-}
-
-static inline uint64_t esk_load_u64(const uint8_t *bytes) {
-    uint64_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
-}
+/* As the loads: esker/load.h. */
 
 static inline void esk_store_u16(uint8_t *bytes, uint16_t value) {
     memcpy(bytes, &value, sizeof value);
@@ -49,20 +32,6 @@ static inline void esk_store_u64(uint8_t *bytes, uint64_t value) {
 }
 
 #else
-
-static inline uint16_t esk_load_u16(const uint8_t *bytes) {
-    return (uint16_t)(bytes[0] | (uint16_t)((uint16_t)bytes[1] << 8));
-}
-
-static inline uint32_t esk_load_u32(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] | ((uint32_t)bytes[1] << 8) |
-           ((uint32_t)bytes[2] << 16) | ((uint32_t)bytes[3] << 24);
-}
-
-static inline uint64_t esk_load_u64(const uint8_t *bytes) {
-    return (uint64_t)esk_load_u32(bytes) |
-           ((uint64_t)esk_load_u32(bytes + 4) << 32);
-}
 
 static inline void esk_store_u16(uint8_t *bytes, uint16_t value) {
     bytes[0] = (uint8_t)(value & 0xFFu);
