@@ -309,6 +309,21 @@ int esk_volume_column(struct esk_volume *volume,
                       const struct esk_table_info *info, uint8_t index,
                       struct esk_column_info *column);
 
+/// Sets `fingerprint` to a number that says which rows a table has: two tables
+/// with the same one have the same kind, key column and columns (type, width
+/// and name, in order). It does not depend on units, regions, options and
+/// codec. So a program that was compiled for a table tests one number.
+///
+/// It is the CRC-32C of kind u8, number of the key column u8, and of each
+/// column type u8, width u16, and its name with a zero byte. A kv table, whose
+/// keys are always bytes, has no columns.
+/// Needs    a free page in the arena.
+/// Returns  as esk_volume_column.
+/// Costs    a read of the table's descriptor.
+int esk_table_fingerprint(struct esk_volume *volume,
+                          const struct esk_table_info *info,
+                          uint32_t *fingerprint);
+
 /// Reads value index `index` of the table: its column, its bitmap width, and
 /// up to ESK_EDGE_COUNT_MAX edges (column-width bytes each) into `edges`.
 /// Needs    a free page in the arena.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
+#include "base/crc.h"
 #include "esker/series.h"
 #include "test/harness/arena.h"
 #include "test/harness/fixture.h"
@@ -143,6 +144,74 @@ ESK_TEST(catalog_reports_the_end_of_columns_indexes_and_buffer) {
                   ESK_E_NO_MEMORY);
     ESK_CHECK_INT(esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0),
                   ESK_OK);
+    fixture_end(&fixture);
+}
+
+static uint32_t fingerprint_of(struct esk_fixture *fixture, const char *name) {
+    struct esk_table_info info;
+    uint32_t fingerprint = 0;
+    ESK_CHECK_INT(find(fixture, name, &info), ESK_OK);
+    ESK_CHECK_INT(esk_table_fingerprint(&fixture->volume, &info, &fingerprint),
+                  ESK_OK);
+    return fingerprint;
+}
+
+/// The bytes that the fingerprint of `log` is the checksum of.
+static const char log_words[] = "\x01\x01"
+                                "\x09\x04\0heat\0"
+                                "\x04\x08\0at\0"
+                                "\x05\x01\0gate\0"
+                                "\x0B\x05\0tag\0"
+                                "\x0C\x06\0note";
+
+ESK_TEST(catalog_fingerprint_is_of_kind_key_and_columns_alone) {
+    struct esk_fixture fixture;
+    struct esk_column other[5];
+    struct esk_series_spec changed = named("other");
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    uint32_t log = fingerprint_of(&fixture, "log");
+    ESK_CHECK_INT(log, ~esk_crc32c(UINT32_MAX, (const uint8_t *)log_words,
+                                   sizeof log_words));
+    changed.table.columns = other;
+    for (unsigned change = 0; change < 8; change++) {
+        ESK_CONTEXT("change %u", change);
+        memcpy(other, columns, sizeof other);
+        changed.index_count = change == 0 ? 0 : 2;
+        changed.table.version = change == 0 ? 0 : 8;
+        changed.table.key_column = change == 4 ? 2 : 1;
+        changed.index_count = change == 4 ? 1 : changed.index_count;
+        changed.data_blocks = change == 1 ? 5 : 4;
+        other[0].unit = change == 2 ? "K" : "degC";
+        other[3].flags = change == 3 ? ESK_COLUMN_TEXT : 0;
+        other[4].name = change == 5 ? "nota" : "note";
+        other[1].type = change == 6 ? ESK_TYPE_U64 : ESK_TYPE_I64;
+        other[3].bytes = change == 7 ? 6 : 5;
+        changed.table.row_bytes = change == 7 ? 25 : 24;
+        fixture_create(&fixture, &changed);
+        ESK_CHECK_INT(fingerprint_of(&fixture, "other") == log, change < 4);
+        ESK_CHECK_INT(esk_volume_drop(&fixture.volume, "other"), ESK_OK);
+    }
+    fixture_end(&fixture);
+}
+
+ESK_TEST(catalog_fingerprint_needs_a_readable_descriptor) {
+    struct esk_fixture fixture;
+    struct esk_table_info info;
+    uint32_t fingerprint = 0;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+    info.column_count = 6; /* more than there are */
+    ESK_CHECK(esk_table_fingerprint(&fixture.volume, &info, &fingerprint) !=
+              ESK_OK);
+    info.descriptor = 7;
+    ESK_CHECK_INT(esk_table_fingerprint(&fixture.volume, &info, &fingerprint),
+                  ESK_E_CORRUPT);
+    esk_volume_unmount(&fixture.volume);
+    ESK_CHECK_INT(esk_table_fingerprint(&fixture.volume, &info, &fingerprint),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(fingerprint, 0);
     fixture_end(&fixture);
 }
 
