@@ -69,6 +69,9 @@ struct esk_series_query {
         *ranges;     ///< range_count of them; all must be met
     esk_key key_min; ///< included
     esk_key key_max; ///< included
+    /// Most pages that a call of the cursor reads, which then returns
+    /// ESK_AGAIN; above 65,535 counts as that. 0: as many as it takes.
+    uint32_t step_pages;
 };
 
 /// Counts since the table was opened.
@@ -259,6 +262,7 @@ struct esk_series_plan {
     uint8_t range_count;
     bool open_run;      ///< the current run is the one in RAM
     bool exhausted;     ///< backward: no index page is left
+    uint8_t walk;       ///< how a step ended on the way to the next run
     uint32_t run_first; ///< pages from here to run_start are read
     uint32_t run_start; ///< pages that the current index page covers
     uint32_t run_end;
@@ -281,6 +285,7 @@ struct esk_series_cursor {
     uint32_t drops;      ///< of the table when that page was entered
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
     uint16_t left;       ///< rows from `next` on that are wanted
+    uint16_t step_pages; ///< of the query; 0: no limit
     uint32_t end;        ///< ordinal after these rows; backward: before them
     uint8_t frame;       ///< frame that had that page last
     bool backward;
@@ -288,7 +293,7 @@ struct esk_series_cursor {
     bool by_value;   ///< a value index narrows the pages
     bool has_end;    ///< `end` is set
     bool follows;    ///< and the page before was read
-    bool rose;       ///< the table's floor rose since the last row
+    bool rose;       ///< the table's floor rose since the last row or page
     bool stale;      ///< and rows that were next are gone
     esk_key key_lo;  ///< order form
     esk_key key_hi;
@@ -298,6 +303,7 @@ struct esk_series_cursor {
     uint16_t row;  ///< rows of the page that are left
     bool in_write; ///< on the rows in RAM
     bool has_last;
+    uint16_t budget; ///< both ways: pages that the call may still read
     esk_key last;    ///< rows from this key on are skipped
     uint32_t before; ///< where keys repeat: rows from this ordinal on are too
     /// Whether `row` meets every range; NULL: there is none.
@@ -482,11 +488,14 @@ int esk_series_cursor_open(struct esk_series *series,
 ///
 /// A forward cursor also returns rows that were appended after its open. A
 /// damaged page is skipped and counted.
-/// Returns  ESK_OK; ESK_END; ESK_E_STALE when rows between the last one and
-///          the next were dropped (call again to go on from the oldest row);
-///          ESK_E_INVALID when it was not opened on this table; ESK_E_IO.
+/// Returns  ESK_OK; ESK_END; ESK_AGAIN: see step_pages; ESK_E_STALE when rows
+///          between the last one and the next were dropped (call again to go on
+///          from the oldest row); ESK_E_INVALID when it was not opened on this
+///          table; ESK_E_IO.
 /// Costs    by key: 1 page read a page of rows. By value: index pages whose
-///          zone overlaps, and data pages whose entry overlaps.
+///          zone overlaps, and data pages whose entry overlaps. With step_pages
+///          at most so many of both; a damaged page is read up to 3 times. The
+///          first next of a backward cursor with key_max only seeks then.
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row);
 

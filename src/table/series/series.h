@@ -220,6 +220,18 @@ void esk_series_cursor_gap(const struct esk_series *series,
                            struct esk_series_cursor *cursor, uint32_t end,
                            uint32_t first, uint32_t position);
 
+/// Whether a call of the cursor may read one more page in its step; counts it.
+static inline bool esk_series_cursor_reads(struct esk_series_cursor *cursor) {
+    if (cursor->step_pages == 0) {
+        return true;
+    }
+    if (cursor->budget == 0) {
+        return false;
+    }
+    cursor->budget--;
+    return true;
+}
+
 /* series_attach.c */
 
 /// Finds the newest row on the medium: its key, its ordinal, and how many pages
@@ -268,8 +280,9 @@ int esk_series_index_append(struct esk_series *series, uint8_t *page,
 /// the last run page. The entries of these pages are made later.
 int esk_series_recover(struct esk_series *series);
 
-/// Makes the run's entries that a mount left out. Costs a page read for each.
-void esk_series_run_settle(struct esk_series *series);
+/// Makes the last `count` of the run's entries that a mount left out. Costs a
+/// page read for each.
+void esk_series_run_settle(struct esk_series *series, uint16_t count);
 
 /* series_tiles.c, series_tiles_recover.c */
 
@@ -314,16 +327,19 @@ bool esk_series_write_page_from(const struct esk_series *series, esk_key key);
 
 /* series_plan.c: which data pages a value query has to read. */
 
-/// The first data position >= `position` that may match; the ring's head
-/// when there is none.
-uint32_t esk_series_plan_forward(struct esk_series *series,
-                                 struct esk_series_plan *plan,
-                                 uint32_t position);
+/// Moves `position` up to the first data position that may match; to the
+/// ring's head when there is none.
+/// Returns ESK_OK; ESK_AGAIN: the positions before it do not match.
+int esk_series_plan_forward(struct esk_series *series,
+                            struct esk_series_cursor *cursor,
+                            uint32_t *position);
 
-/// The last data position <= `position` that may match.
-/// Returns false when there is none.
-bool esk_series_plan_backward(struct esk_series *series,
-                              struct esk_series_plan *plan, uint32_t *position);
+/// Moves `position` down to the last data position that may match.
+/// Returns ESK_OK; ESK_END when there is none; ESK_AGAIN: the positions after
+/// it do not match.
+int esk_series_plan_backward(struct esk_series *series,
+                             struct esk_series_cursor *cursor,
+                             uint32_t *position);
 
 /* series_var.c: a value's reference in a row. */
 
@@ -410,10 +426,11 @@ struct esk_series_values {
     /// Whether `entry` may have a row with `order` in indexed column `index`.
     bool (*admits)(const struct esk_series *series, const uint8_t *entry,
                    uint8_t index, uint64_t order);
-    uint32_t (*forward)(struct esk_series *series, struct esk_series_plan *plan,
-                        uint32_t position);
-    bool (*backward)(struct esk_series *series, struct esk_series_plan *plan,
-                     uint32_t *position);
+    /// esk_series_plan_forward, esk_series_plan_backward
+    int (*forward)(struct esk_series *series, struct esk_series_cursor *cursor,
+                   uint32_t *position);
+    int (*backward)(struct esk_series *series, struct esk_series_cursor *cursor,
+                    uint32_t *position);
 };
 
 /// The variable column.

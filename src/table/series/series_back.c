@@ -69,7 +69,8 @@ static uint32_t last_copy(struct esk_series *series, uint32_t position,
     return position;
 }
 
-/// Moves a new cursor to its first page.
+/// Moves a new cursor to its first page. Returns ESK_OK; ESK_AGAIN: a seek was
+/// all that the step may read; as esk_series_cursor_next.
 static int backward_start(struct esk_series *series,
                           struct esk_series_cursor *cursor) {
     struct esk_series_place place;
@@ -97,7 +98,7 @@ static int backward_start(struct esk_series *series,
     if (cursor->by_value) {
         cursor->position = last_copy(series, place.position, key);
     }
-    return ESK_OK;
+    return cursor->step_pages != 0 ? ESK_AGAIN : ESK_OK;
 }
 
 /// The rows in RAM, newest first. If they were programmed since the last call,
@@ -143,11 +144,32 @@ static void page_enter(const struct esk_series *series,
     cursor->end = first;
 }
 
+/// Moves down to the next page that can have a wanted row.
+/// Returns ESK_OK; ESK_END when there is none; ESK_AGAIN.
+static int position_find(struct esk_series *series,
+                         struct esk_series_cursor *cursor) {
+    uint32_t at = cursor->position;
+    if (at < series->data.tail) {
+        return ESK_END;
+    }
+    if (!cursor->by_value) {
+        return ESK_OK;
+    }
+    int status = esk_parts(series)->values->backward(series, cursor, &at);
+    if (at != cursor->position) {
+        cursor->position = at;
+        cursor->row = ROW_FROM_END;
+        cursor->follows = false;
+    }
+    return status;
+}
+
 static int backward_next(struct esk_series *series,
                          struct esk_series_cursor *cursor, void *row) {
     if (!cursor->started) {
-        ESK_TRY(backward_start(series, cursor));
-        cursor->started = true;
+        int status = backward_start(series, cursor);
+        cursor->started = status >= ESK_OK;
+        ESK_TRY(status);
     }
     (void)esk_series_cursor_floor(series, cursor);
     if (cursor->impossible) {
@@ -164,20 +186,9 @@ static int backward_next(struct esk_series *series,
         return ESK_END;
     }
     for (;;) {
-        if (cursor->position < series->data.tail) {
-            return ESK_END;
-        }
-        if (cursor->by_value) {
-            uint32_t at = cursor->position;
-            if (!esk_parts(series)->values->backward(series, &cursor->plan,
-                                                     &at)) {
-                return ESK_END;
-            }
-            if (at != cursor->position) {
-                cursor->position = at;
-                cursor->row = ROW_FROM_END;
-                cursor->follows = false;
-            }
+        ESK_TRY(position_find(series, cursor));
+        if (!esk_series_cursor_reads(cursor)) {
+            return ESK_AGAIN;
         }
         uint8_t *page = NULL;
         uint8_t frame = 0;

@@ -85,6 +85,9 @@ static int query_take(struct esk_series *series,
                       const struct esk_series_query *query) {
     ESK_ASSERT(query->range_count == 0 || query->ranges != NULL);
     cursor->backward = query->backward;
+    cursor->step_pages = query->step_pages < UINT16_MAX
+                             ? (uint16_t)query->step_pages
+                             : UINT16_MAX;
     if (query->backward && esk_parts(series)->back == NULL) {
         return ESK_E_UNSUPPORTED;
     }
@@ -252,22 +255,23 @@ static int page_enter(const struct esk_series *series,
 }
 
 /// Moves to the next page that can have a wanted row: skips pages that were
-/// dropped or that cannot match. Returns ESK_OK; ESK_E_STALE.
+/// dropped or that cannot match. Returns ESK_OK; ESK_AGAIN; ESK_E_STALE.
 static int position_find(struct esk_series *series,
                          struct esk_series_cursor *cursor) {
     uint32_t at = cursor->position;
-    bool dropped = at < series->data.tail;
-    if (dropped) {
+    int status = ESK_OK;
+    if (at < series->data.tail) {
         at = series->data.tail;
+        status = cursor->has_end ? ESK_E_STALE : ESK_OK;
     } else if (esk_parts(series)->values != NULL && cursor->by_value &&
                at < series->data.head) {
-        at = esk_parts(series)->values->forward(series, &cursor->plan, at);
+        status = esk_parts(series)->values->forward(series, cursor, &at);
     }
     if (at != cursor->position) {
         cursor->position = at;
         cursor->follows = false;
     }
-    return dropped && cursor->has_end ? ESK_E_STALE : ESK_OK;
+    return status;
 }
 
 /// Changes when oldest rows are dropped, by the ring or by a new floor.
@@ -289,6 +293,9 @@ static int forward_next(struct esk_series *series,
             /* The page in RAM is entered again in each call. */
             row_leave(cursor);
             return status == ESK_NOT_FOUND ? ESK_END : status;
+        }
+        if (!esk_series_cursor_reads(cursor)) {
+            return ESK_AGAIN;
         }
         status = esk_series_pin(series, &series->data, cursor->position, &page,
                                 &frame);
@@ -323,12 +330,15 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
     if (cursor->impossible) {
         return ESK_END;
     }
+    cursor->budget = cursor->step_pages;
     if (esk_parts(series)->back != NULL && cursor->backward) {
         return esk_parts(series)->back->next(series, cursor, row);
     }
-    cursor->rose = esk_series_cursor_floor(series, cursor);
+    cursor->rose = esk_series_cursor_floor(series, cursor) || cursor->rose;
     cursor->stale = false;
-    return forward_next(series, cursor, row);
+    int status = forward_next(series, cursor, row);
+    cursor->rose = cursor->rose && status == ESK_AGAIN;
+    return status;
 }
 
 int esk_series_cursor_next(struct esk_series *series,

@@ -89,7 +89,7 @@ static int run_write(struct esk_series *series) {
 static void run_flush(struct esk_series *series) {
     uint32_t end = series->log.run_start + series->log.run_count;
     if (series->log.run_owed > 0) {
-        esk_series_run_settle(series);
+        esk_series_run_settle(series, series->log.run_owed);
     }
     if (run_write(series) == ESK_OK) {
         series->log.run_first = end;

@@ -16,9 +16,20 @@
 /// overlap, and each says where the one before it ended. So run pages may be
 /// skipped; and after one that cannot be read, the next readable one bounds the
 /// scan.
+///
+/// A step of the cursor may end before any read of an index page. Then the plan
+/// has how far its walk to the next run came, and the next call goes on there.
 #include "table/series/series.h"
 
 enum { WINDOW_ENTRIES = 64 };
+
+/// esk_series_plan.walk
+enum {
+    WALK_NONE, ///< the plan has a run, or none yet
+    WALK_SEEK, ///< searching the index: the result is in [run_start, run_end)
+    WALK_ON,   ///< walking, past index_position
+    WALK_LOST, ///< the same, and a page on the way could not be read
+};
 
 /// Bit i of the result is set if entry i, of up to 64, may match all of the
 /// plan's ranges; one of them has a value index.
@@ -40,11 +51,22 @@ static uint64_t entries_match(const struct esk_series *series,
     return mask;
 }
 
+/// Pins index position `position`. As esk_series_pin; ESK_AGAIN.
+static int index_pin(struct esk_series *series,
+                     struct esk_series_cursor *cursor, uint32_t position,
+                     uint8_t **page, uint8_t *frame) {
+    return esk_series_cursor_reads(cursor)
+               ? esk_series_pin(series, &series->log.ring, position, page,
+                                frame)
+               : ESK_AGAIN;
+}
+
 /// What an index page is.
 enum page_kind {
     KIND_RUN,   ///< the run is in the plan now
     KIND_OTHER, ///< a group or tile page
     KIND_LOST,  ///< cannot be read
+    KIND_AGAIN, ///< is for the next step to read
 };
 
 /// Sets the window to the part of a run that begins at entry `base`.
@@ -60,13 +82,14 @@ static void window_set(struct esk_series *series, struct esk_series_plan *plan,
 /// Makes the run page at `position` the plan's run, with the window that
 /// contains data position `data` (clamped into the run).
 static enum page_kind run_enter(struct esk_series *series,
-                                struct esk_series_plan *plan, uint32_t position,
-                                uint32_t data) {
+                                struct esk_series_cursor *cursor,
+                                uint32_t position, uint32_t data) {
+    struct esk_series_plan *plan = &cursor->plan;
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
-        ESK_OK) {
-        return KIND_LOST;
+    int status = index_pin(series, cursor, position, &page, &frame);
+    if (status != ESK_OK) {
+        return status == ESK_AGAIN ? KIND_AGAIN : KIND_LOST;
     }
     enum page_kind kind = KIND_OTHER;
     uint16_t count = esk_load_u16(page + ESK_INDEX_ENTRIES);
@@ -97,12 +120,16 @@ static enum page_kind run_enter(struct esk_series *series,
     return kind;
 }
 
-/// Makes the run in RAM the plan's run.
-static void open_run_enter(struct esk_series *series,
-                           struct esk_series_plan *plan, uint32_t data) {
+/// Makes the run in RAM the plan's run. Returns ESK_OK; ESK_AGAIN.
+static int open_run_enter(struct esk_series *series,
+                          struct esk_series_cursor *cursor, uint32_t data) {
+    struct esk_series_plan *plan = &cursor->plan;
     uint32_t end = series->log.run_start + series->log.run_count;
-    if (series->log.run_owed > 0) {
-        esk_series_run_settle(series);
+    while (series->log.run_owed > 0) {
+        if (!esk_series_cursor_reads(cursor)) {
+            return ESK_AGAIN;
+        }
+        esk_series_run_settle(series, 1);
     }
     plan->index_position = series->log.ring.head;
     plan->run_start = series->log.run_start;
@@ -117,12 +144,14 @@ static void open_run_enter(struct esk_series *series,
                                                 WINDOW_ENTRIES * WINDOW_ENTRIES;
     window_set(series, plan, series->log.run_page + ESK_INDEX_RUN_BODY,
                series->log.run_count, base);
+    return ESK_OK;
 }
 
 /// Whether the index page at `position` can lead to a match, by its group page;
-/// true when that is unknown.
+/// true when that is unknown, or for the next step to read.
 static bool group_admits(struct esk_series *series,
-                         struct esk_series_plan *plan, uint32_t position) {
+                         struct esk_series_cursor *cursor, uint32_t position) {
+    struct esk_series_plan *plan = &cursor->plan;
     uint32_t group = position / esk_shape(series)->group_pages;
     uint8_t slot = (uint8_t)(position % esk_shape(series)->group_pages);
     uint8_t last = (uint8_t)(esk_shape(series)->group_pages - 1);
@@ -140,8 +169,14 @@ static bool group_admits(struct esk_series *series,
             }
             /* It grows: read it again next time. */
             plan->group = UINT32_MAX;
-        } else if (esk_series_pin(series, &series->log.ring, place, &page,
-                                  &frame) == ESK_OK) {
+        } else {
+            int status = index_pin(series, cursor, place, &page, &frame);
+            if (status == ESK_AGAIN) {
+                plan->group = UINT32_MAX;
+            }
+            if (status != ESK_OK) {
+                return true;
+            }
             if (page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP &&
                 esk_load_u16(page + ESK_INDEX_ENTRIES) == last &&
                 esk_series_index_knots(series, page) != NULL) {
@@ -157,14 +192,20 @@ static bool group_admits(struct esk_series *series,
 }
 
 /// First data position of the run page at or after `position`.
-/// Returns false when there is none before the index head.
-static bool run_start_from(struct esk_series *series, uint32_t position,
-                           uint32_t *start, uint32_t *at) {
+/// Returns ESK_OK; ESK_NOT_FOUND when there is none before the index head, or
+/// a whole step does not find it; ESK_AGAIN.
+static int run_start_from(struct esk_series *series,
+                          struct esk_series_cursor *cursor, uint32_t position,
+                          uint32_t *start, uint32_t *at) {
+    bool is_whole = cursor->budget == cursor->step_pages;
     for (; position < series->log.ring.head; position++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        if (esk_series_pin(series, &series->log.ring, position, &page,
-                           &frame) != ESK_OK) {
+        int status = index_pin(series, cursor, position, &page, &frame);
+        if (status == ESK_AGAIN) {
+            return is_whole ? ESK_NOT_FOUND : ESK_AGAIN;
+        }
+        if (status != ESK_OK) {
             continue;
         }
         bool run = page[ESK_INDEX_ROLE] == ESK_INDEX_RUN;
@@ -172,92 +213,158 @@ static bool run_start_from(struct esk_series *series, uint32_t position,
         esk_pool_unpin(&series->pool, frame);
         if (run) {
             *at = position;
-            return true;
+            return ESK_OK;
         }
     }
-    return false;
+    return ESK_NOT_FOUND;
 }
 
-/// Index position of the last run page that starts at or below `data`; the
-/// index tail when there is none, the index head for the run in RAM.
-static uint32_t index_seek(struct esk_series *series, uint32_t data) {
-    uint32_t low = series->log.ring.tail;
-    uint32_t high = series->log.ring.head;
+/// Begins a search of the index. Returns ESK_OK: `at` is the result; ESK_AGAIN:
+/// nothing began; ESK_NOT_FOUND: the plan has the bounds.
+static int seek_begin(struct esk_series *series,
+                      struct esk_series_cursor *cursor, uint32_t data,
+                      uint32_t *at) {
+    struct esk_series_plan *plan = &cursor->plan;
     uint32_t start = 0;
-    uint32_t at = 0;
-
-    if (data >= series->log.run_start) {
-        return high;
+    uint32_t low = series->log.ring.tail;
+    int status = run_start_from(series, cursor, low, &start, at);
+    if (status == ESK_AGAIN) {
+        return ESK_AGAIN;
     }
-    if (!run_start_from(series, low, &start, &at) || start > data) {
-        return low;
+    if (status != ESK_OK || start > data) {
+        *at = low;
+        return ESK_OK;
     }
     if (data - start < esk_shape(series)->run_pages) {
-        return at;
+        return ESK_OK;
     }
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (run_start_from(series, middle, &start, &at) && at < high &&
-            start <= data) {
-            low = at;
-        } else {
-            high = middle;
+    plan->walk = WALK_SEEK;
+    plan->run_start = low;
+    plan->run_end = series->log.ring.head;
+    return ESK_NOT_FOUND;
+}
+
+/// Finds the index position of the last run page that starts at or below
+/// `data`, or one before it; the index tail when there is none, the index head
+/// for the run in RAM. Returns ESK_OK; ESK_AGAIN.
+static int index_seek(struct esk_series *series,
+                      struct esk_series_cursor *cursor, uint32_t data,
+                      uint32_t *at) {
+    struct esk_series_plan *plan = &cursor->plan;
+    uint32_t start = 0;
+
+    *at = series->log.ring.head;
+    if (data >= series->log.run_start) {
+        plan->walk = WALK_NONE;
+        return ESK_OK;
+    }
+    if (plan->walk == WALK_NONE) {
+        int status = seek_begin(series, cursor, data, at);
+        if (status != ESK_NOT_FOUND) {
+            return status;
         }
     }
-    return low;
+    while (plan->run_end - plan->run_start > 1) {
+        uint32_t middle =
+            plan->run_start + (plan->run_end - plan->run_start) / 2;
+        int status = run_start_from(series, cursor, middle, &start, at);
+        if (status == ESK_AGAIN) {
+            return ESK_AGAIN;
+        }
+        if (status == ESK_OK && *at < plan->run_end && start <= data) {
+            plan->run_start = *at;
+        } else {
+            plan->run_end = middle;
+        }
+    }
+    plan->walk = WALK_NONE;
+    *at = plan->run_start;
+    return ESK_OK;
+}
+
+/// Ends the step on the way to the next run. Returns ESK_AGAIN.
+static int walk_pause(struct esk_series_plan *plan, uint32_t position,
+                      bool lost) {
+    plan->walk = lost ? WALK_LOST : WALK_ON;
+    plan->index_position = position;
+    plan->open_run = false;
+    return ESK_AGAIN;
 }
 
 /// Moves up to the next run page, or the run in RAM, that may match at or above
 /// `data`. Pages that no run covers in between are scanned.
-static void forward_advance(struct esk_series *series,
-                            struct esk_series_plan *plan, uint32_t data) {
-    bool lost = plan->index_position == UINT32_MAX;
-    uint32_t at = lost ? index_seek(series, data) : plan->index_position + 1;
+/// Returns ESK_OK; ESK_AGAIN.
+static int forward_advance(struct esk_series *series,
+                           struct esk_series_cursor *cursor, uint32_t data) {
+    struct esk_series_plan *plan = &cursor->plan;
+    bool lost = plan->index_position == UINT32_MAX || plan->walk == WALK_LOST;
+    uint32_t at = plan->index_position + 1;
     enum page_kind kind = KIND_OTHER;
 
+    if (plan->index_position == UINT32_MAX && plan->walk < WALK_ON) {
+        ESK_TRY(index_seek(series, cursor, data, &at));
+    }
     for (; at < series->log.ring.head && kind != KIND_RUN; at++) {
-        if (lost || group_admits(series, plan, at)) {
-            kind = run_enter(series, plan, at, data);
+        if (lost || group_admits(series, cursor, at)) {
+            kind = run_enter(series, cursor, at, data);
+            if (kind == KIND_AGAIN) {
+                return walk_pause(plan, at - 1u, lost);
+            }
             lost = lost || kind == KIND_LOST;
         }
     }
-    if (kind != KIND_RUN) {
-        open_run_enter(series, plan, data);
+    if (kind != KIND_RUN && open_run_enter(series, cursor, data) != ESK_OK) {
+        return walk_pause(plan, at - 1u, lost);
     }
+    plan->walk = WALK_NONE;
     if (lost && plan->run_first > data) {
         plan->run_first = data;
     }
+    return ESK_OK;
 }
 
 /// Moves down to the next run page that may match at or below `data`.
-static void backward_advance(struct esk_series *series,
-                             struct esk_series_plan *plan, uint32_t data) {
+/// Returns ESK_OK; ESK_AGAIN.
+static int backward_advance(struct esk_series *series,
+                            struct esk_series_cursor *cursor, uint32_t data) {
+    struct esk_series_plan *plan = &cursor->plan;
     bool fresh = plan->index_position == UINT32_MAX;
-    bool lost = fresh;
+    bool lost = fresh || plan->walk == WALK_LOST;
     uint32_t above = fresh ? data + 1 : plan->run_first;
-    uint32_t at = fresh ? index_seek(series, data) : plan->index_position;
+    uint32_t at = plan->index_position;
     enum page_kind kind = KIND_OTHER;
     uint32_t start = above;
 
-    if (fresh && at >= series->log.ring.head) {
-        open_run_enter(series, plan, data);
-        plan->above = plan->run_end;
-        return;
+    if (fresh) {
+        ESK_TRY(index_seek(series, cursor, data, &at));
+        if (at >= series->log.ring.head) {
+            ESK_TRY(open_run_enter(series, cursor, data));
+            plan->above = plan->run_end;
+            return ESK_OK;
+        }
+        at++;
+        plan->run_first = above;
     }
-    at += fresh ? 1 : 0;
     for (; at > series->log.ring.tail && kind != KIND_RUN; at--) {
-        if (lost || group_admits(series, plan, at - 1)) {
-            kind = run_enter(series, plan, at - 1, data);
+        if (lost || group_admits(series, cursor, at - 1)) {
+            kind = run_enter(series, cursor, at - 1, data);
+            if (kind == KIND_AGAIN) {
+                return walk_pause(plan, at, lost);
+            }
             lost = lost || kind == KIND_LOST;
         }
     }
+    /* No run page covers pages older than the oldest run page. */
+    uint32_t oldest = 0;
+    if (kind != KIND_RUN && !lost &&
+        run_start_from(series, cursor, series->log.ring.tail, &start,
+                       &oldest) == ESK_AGAIN) {
+        return walk_pause(plan, at, lost);
+    }
+    plan->walk = WALK_NONE;
     if (kind == KIND_RUN) {
         plan->above = lost ? above : plan->run_end;
-        return;
-    }
-    /* No run page covers pages older than the oldest run page. */
-    if (!lost) {
-        (void)run_start_from(series, series->log.ring.tail, &start, &at);
+        return ESK_OK;
     }
     plan->exhausted = true;
     plan->open_run = false;
@@ -265,6 +372,7 @@ static void backward_advance(struct esk_series *series,
     plan->run_start = start < above ? start : above;
     plan->run_end = plan->run_start;
     plan->above = plan->run_start;
+    return ESK_OK;
 }
 
 static bool window_holds(const struct esk_series_plan *plan, uint32_t data) {
@@ -276,23 +384,29 @@ static bool window_has(const struct esk_series_plan *plan, uint32_t data) {
     return (plan->window >> (data - plan->window_base) & 1u) != 0;
 }
 
-/// Moves the window to the entries of the run that contain `data`.
-static void window_move(struct esk_series *series, struct esk_series_plan *plan,
-                        uint32_t data) {
+/// Moves the window to the entries of the run that contain `data`. Returns
+/// ESK_OK; ESK_AGAIN.
+static int window_move(struct esk_series *series,
+                       struct esk_series_cursor *cursor, uint32_t data) {
+    struct esk_series_plan *plan = &cursor->plan;
     if (window_holds(plan, data)) {
-        return;
+        return ESK_OK;
     }
     if (plan->open_run) {
-        open_run_enter(series, plan, data);
-        return;
+        return open_run_enter(series, cursor, data);
     }
     uint32_t first = plan->run_first;
-    if (run_enter(series, plan, plan->index_position, data) != KIND_RUN) {
+    enum page_kind kind = run_enter(series, cursor, plan->index_position, data);
+    if (kind == KIND_AGAIN) {
+        return ESK_AGAIN;
+    }
+    if (kind != KIND_RUN) {
         /* It was readable before: read every page instead. */
         plan->window_base = data / WINDOW_ENTRIES * WINDOW_ENTRIES;
         plan->window = UINT64_MAX;
     }
     plan->run_first = first;
+    return ESK_OK;
 }
 
 /// Drops the plan's place in the index when its run, in RAM, has grown or was
@@ -311,64 +425,67 @@ static void plan_refresh(const struct esk_series *series,
     }
 }
 
-uint32_t esk_series_plan_forward(struct esk_series *series,
-                                 struct esk_series_plan *plan,
-                                 uint32_t position) {
+int esk_series_plan_forward(struct esk_series *series,
+                            struct esk_series_cursor *cursor,
+                            uint32_t *position) {
+    struct esk_series_plan *plan = &cursor->plan;
     plan_refresh(series, plan);
     for (;;) {
-        if (position >= plan->run_end) {
+        if (plan->walk != WALK_NONE || *position >= plan->run_end) {
             if (plan->open_run) {
-                return series->data.head;
+                *position = series->data.head;
+                return ESK_OK;
             }
-            forward_advance(series, plan, position);
+            ESK_TRY(forward_advance(series, cursor, *position));
             continue;
         }
-        if (position < plan->run_first) {
-            position = plan->run_first;
+        if (*position < plan->run_first) {
+            *position = plan->run_first;
         }
-        if (position < plan->run_start) {
-            return position;
+        if (*position < plan->run_start) {
+            return ESK_OK;
         }
-        for (; position < plan->run_end; position++) {
-            window_move(series, plan, position);
-            if (window_has(plan, position)) {
-                return position;
+        for (; *position < plan->run_end; *position += 1u) {
+            ESK_TRY(window_move(series, cursor, *position));
+            if (window_has(plan, *position)) {
+                return ESK_OK;
             }
         }
     }
 }
 
-bool esk_series_plan_backward(struct esk_series *series,
-                              struct esk_series_plan *plan,
-                              uint32_t *position) {
-    uint32_t at = *position + 1; /* candidates are below it */
+int esk_series_plan_backward(struct esk_series *series,
+                             struct esk_series_cursor *cursor,
+                             uint32_t *position) {
+    struct esk_series_plan *plan = &cursor->plan;
     plan_refresh(series, plan);
-    while (at > series->data.tail) {
-        if (plan->index_position == UINT32_MAX ||
+    /* Candidates are below it. */
+    for (uint32_t at = *position + 1; at > series->data.tail;) {
+        *position = at - 1;
+        if (plan->walk != WALK_NONE || plan->index_position == UINT32_MAX ||
             (at <= plan->run_first && !plan->exhausted)) {
-            backward_advance(series, plan, at - 1);
+            ESK_TRY(backward_advance(series, cursor, at - 1));
         }
         if (at > plan->run_end && at <= plan->above) {
-            *position = at - 1;
-            return true;
+            return ESK_OK;
         }
         if (at > plan->run_end) {
             at = plan->run_end;
         }
         for (; at > plan->run_start; at--) {
-            window_move(series, plan, at - 1);
+            *position = at - 1;
+            ESK_TRY(window_move(series, cursor, at - 1));
             if (window_has(plan, at - 1)) {
-                *position = at - 1;
-                return true;
+                return ESK_OK;
             }
         }
         if (at > plan->run_first) {
             *position = at - 1;
-            return at > series->data.tail;
+            return at > series->data.tail ? ESK_OK : ESK_END;
         }
         if (plan->exhausted) {
-            return false;
+            return ESK_END;
         }
     }
-    return false;
+    return ESK_END;
 }

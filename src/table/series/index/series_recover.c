@@ -60,13 +60,12 @@ static void roll_forward(struct esk_series *series) {
 
 /// A page that cannot be read may have any rows, because a later read may
 /// succeed. An erased page has none.
-void esk_series_run_settle(struct esk_series *series) {
-    uint16_t count = series->log.run_count;
-    uint16_t owed = series->log.run_owed;
-    series->log.run_owed = 0;
-    for (uint16_t i = 0; i < owed; i++) {
+void esk_series_run_settle(struct esk_series *series, uint16_t count) {
+    uint16_t entries = series->log.run_count;
+    for (; count > 0; count--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
+        uint16_t i = --series->log.run_owed;
         int status = esk_series_pin(series, &series->data,
                                     series->log.run_start + i, &page, &frame);
         series->log.run_count = i;
@@ -76,7 +75,7 @@ void esk_series_run_settle(struct esk_series *series) {
             esk_pool_unpin(&series->pool, frame);
         }
     }
-    series->log.run_count = count;
+    series->log.run_count = entries;
 }
 
 /// Moves the data ring's head to `end`, from index pages: the medium has them,
