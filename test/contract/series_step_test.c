@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Cursors of a series whose calls are bounded: for many queries a cursor with
+/// step_pages returns what a cursor without a limit returns, and no call reads
+/// more pages than it may, by the simulator's counters.
+#include "table/series/series.h"
+
+#include <math.h>
+
+#include "test/harness/fixture.h"
+
+enum { ROW_BYTES = 15, ROWS_MAX = 4000, QUERIES = 150 };
+
+static const struct esk_column columns[] = {
+    {.name = "at", .type = ESK_TYPE_U32},
+    {.name = "level", .type = ESK_TYPE_I16}, /* an index with a bitmap */
+    {.name = "heat", .type = ESK_TYPE_F32},  /* an index with none; NaN */
+    {.name = "load", .type = ESK_TYPE_I32},  /* no index */
+    {.name = "gate", .type = ESK_TYPE_U8},   /* rises slowly, an index */
+};
+
+static const struct esk_index_spec indexes[] = {
+    {.column = 1, .bitmap_bits = 16}, {.column = 2}, {.column = 4}};
+
+static const struct esk_series_spec spec = {
+    .table = {.name = "log",
+              .columns = columns,
+              .column_count = 5,
+              .row_bytes = ROW_BYTES},
+    .indexes = indexes,
+    .index_count = 3,
+    .group_pages = 5,
+    .run_pages = 4,
+    .data_blocks = 20,
+    .index_blocks = 20,
+};
+
+/// What is done to the table before it is read.
+struct step_case {
+    const char *name;
+    uint32_t rows;
+    bool keys_repeat;
+    bool reopened;      ///< after the last append: entries are owed
+    uint8_t data_lost;  ///< each n-th data page is damaged; 0: none
+    uint8_t index_lost; ///< the same of index pages
+    uint8_t run_pages;  ///< 0: that of `spec`
+};
+
+static const struct step_case cases[] = {
+    {.name = "of one page", .rows = 5},
+    {.name = "short", .rows = 200},
+    {.name = "not full", .rows = 1500},
+    {.name = "wrapped", .rows = ROWS_MAX},
+    {.name = "reopened", .rows = 1790, .reopened = true, .run_pages = 64},
+    {.name = "of repeated keys", .rows = 1800, .keys_repeat = true},
+    {.name = "with damaged pages", .rows = 1800, .data_lost = 7},
+    {.name = "with many damaged pages", .rows = 1800, .data_lost = 2},
+    {.name = "with a damaged index", .rows = 1800, .index_lost = 3},
+    {.name = "with no index page", .rows = 1800, .index_lost = 1},
+    {.name = "with damage", .rows = ROWS_MAX, .data_lost = 5, .index_lost = 4},
+};
+
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static uint32_t draws;
+
+static uint32_t random_below(uint32_t bound) {
+    draws = draws * 1664525u + 1013904223u;
+    return (draws >> 8) % bound;
+}
+
+static void row_make(const struct step_case *given, uint32_t number,
+                     uint8_t *row) {
+    static uint32_t level;
+    uint32_t at = given->keys_repeat ? number / 70 : number;
+    level = number == 0 ? 500 : level + random_below(21) - 10;
+    esk_store_u32(row, 1000 + at * 3);
+    esk_store_u16(row + 4, (uint16_t)level);
+    float heat = (float)(level % 300) / 4.0f;
+    heat = number % 37 == 0 ? NAN : heat;
+    memcpy(row + 6, &heat, 4);
+    esk_store_u32(row + 10, random_below(1000));
+    row[14] = (uint8_t)(number / 40);
+}
+
+static void pages_damage(struct esk_fixture *fixture,
+                         const struct esk_ring *ring, uint8_t each) {
+    for (uint32_t at = ring->tail; each > 0 && at < ring->head; at += each) {
+        ESK_CHECK_INT(
+            esk_sim_flip_random(fixture->sim, esk_ring_page(ring, at), 60),
+            ESK_OK);
+    }
+}
+
+static void start(struct esk_fixture *fixture, const struct step_case *given) {
+    struct esk_series_spec made = spec;
+    uint8_t row[ROW_BYTES];
+    made.keys_repeat = given->keys_repeat;
+    made.run_pages = given->run_pages > 0 ? given->run_pages : spec.run_pages;
+    draws = 1;
+    fixture_start(fixture, &fixture_nor, NULL);
+    fixture_create(fixture, &made);
+    fixture_open(fixture, "log", NULL);
+    for (uint32_t i = 0; i < given->rows; i++) {
+        row_make(given, i, row);
+        ESK_CHECK_INT(esk_series_append(fixture->series, row), ESK_OK);
+    }
+    if (given->reopened) {
+        ESK_CHECK_INT(esk_series_sync(fixture->series), ESK_OK);
+        fixture_reboot(fixture);
+    }
+    pages_damage(fixture, &fixture->series->data, given->data_lost);
+    pages_damage(fixture, &fixture->series->log.ring, given->index_lost);
+    esk_pool_forget_all(&fixture->series->pool);
+}
+
+static struct esk_series_range ranges[3];
+
+static void range_draw(struct esk_series_range *range) {
+    static const uint8_t numbers[] = {0, 1, 2, 3, 4};
+    static const uint32_t from[] = {1000, 300, 0, 0, 0};
+    static const uint32_t span[] = {12000, 500, 80, 1000, 100};
+    uint8_t column = numbers[random_below(5)];
+    uint32_t lo = from[column] + random_below(span[column]);
+    uint32_t hi = lo + random_below(1 + span[column] / 4);
+    memset(range, 0, sizeof *range);
+    range->column = column;
+    range->has_lo = random_below(4) != 0;
+    range->has_hi = random_below(4) != 0;
+    range->lo.u = lo;
+    range->hi.u = hi;
+    if (column == 2) {
+        range->lo.f32 = (float)lo;
+        range->hi.f32 = (float)hi;
+    }
+}
+
+static void query_draw(struct esk_series_query *query) {
+    uint32_t key = 900 + random_below(12500);
+    memset(query, 0, sizeof *query);
+    query->backward = random_below(2) == 0;
+    query->has_key_min = random_below(3) == 0;
+    query->has_key_max = random_below(3) == 0;
+    query->key_min = key;
+    query->key_max = key + random_below(4000);
+    query->ranges = ranges;
+    query->range_count = (uint8_t)random_below(4);
+    for (uint8_t i = 0; i < query->range_count; i++) {
+        range_draw(&ranges[i]);
+    }
+}
+
+static uint64_t reads(const struct esk_fixture *fixture) {
+    return esk_sim_counters(fixture->sim)->reads;
+}
+
+/// Calls until the outcome is not ESK_AGAIN.
+/// most     reads of one call.
+static int next(struct esk_fixture *fixture, struct esk_series_cursor *cursor,
+                uint8_t *row, uint64_t most, uint32_t *calls) {
+    int status = ESK_AGAIN;
+    while (status == ESK_AGAIN) {
+        bool seeks = cursor->backward && !cursor->started;
+        uint64_t before = reads(fixture);
+        status = esk_series_cursor_next(fixture->series, cursor, row);
+        *calls += 1;
+        ESK_CHECK(*calls < 100000);
+        ESK_CHECK(seeks || reads(fixture) - before <= most);
+        ESK_CHECK(cursor->step_pages > 0 || status != ESK_AGAIN);
+    }
+    return status;
+}
+
+/// Runs a query without a limit, and one with `pages`, side by side.
+static void query_compare(struct esk_fixture *fixture,
+                          const struct step_case *given,
+                          struct esk_series_query *query, uint32_t pages) {
+    struct esk_series_cursor all;
+    struct esk_series_cursor steps;
+    uint8_t row[ROW_BYTES];
+    uint8_t other[ROW_BYTES];
+    uint64_t most =
+        given->data_lost + given->index_lost > 0 ? 3 * (uint64_t)pages : pages;
+    uint32_t calls = 0;
+    int status = ESK_OK;
+    query->step_pages = 0;
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &all, query), ESK_OK);
+    query->step_pages = pages;
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &steps, query),
+                  ESK_OK);
+    for (uint32_t rows = 0; status == ESK_OK; rows++) {
+        status = next(fixture, &all, row, UINT32_MAX, &calls);
+        ESK_CHECK_INT(next(fixture, &steps, other, most, &calls), status);
+        ESK_CHECK_BYTES(other, row, status == ESK_OK ? ROW_BYTES : 0);
+        ESK_CHECK(rows < ROWS_MAX + 1u);
+    }
+    ESK_CHECK_INT(status, ESK_END);
+    if (!steps.by_value) {
+        ESK_CHECK_INT(steps.damaged, all.damaged);
+    }
+    ESK_CHECK_INT(next(fixture, &steps, other, most, &calls), ESK_END);
+}
+
+ESK_TEST(series_cursor_in_steps_returns_the_same_rows_and_reads_no_more) {
+    static const uint32_t steps[] = {1, 2, 3, 7, 40, 70000};
+    for (unsigned i = 0; i < CASES; i++) {
+        struct esk_fixture fixture;
+        start(&fixture, &cases[i]);
+        unsigned queries = esk_test_is_deep() ? 10 * QUERIES : QUERIES;
+        for (unsigned j = 0; j < queries; j++) {
+            struct esk_series_query query;
+            uint32_t pages = steps[j % 6];
+            ESK_CONTEXT("table %s, query %u, %u pages", cases[i].name, j,
+                        pages);
+            query_draw(&query);
+            query_compare(&fixture, &cases[i], &query, pages);
+        }
+        fixture_end(&fixture);
+    }
+}
+
+ESK_TEST_MAIN()
