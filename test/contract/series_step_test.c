@@ -220,4 +220,140 @@ ESK_TEST(series_cursor_in_steps_returns_the_same_rows_and_reads_no_more) {
     }
 }
 
+static uint32_t found[ROWS_MAX];
+
+/// Stores the keys of the rows of a query in `found`. Returns how many.
+static uint32_t query_keys(struct esk_fixture *fixture,
+                           struct esk_series_query *query) {
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    uint32_t rows = 0;
+    uint32_t calls = 0;
+    query->step_pages = 0;
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, query),
+                  ESK_OK);
+    while (next(fixture, &cursor, row, UINT32_MAX, &calls) == ESK_OK) {
+        found[rows] = esk_load_u32(row);
+        rows++;
+    }
+    return rows;
+}
+
+/// Erases rows while a cursor is between two steps, and checks what it returns
+/// then.
+static void query_erase(struct esk_fixture *fixture,
+                        struct esk_series_query *query) {
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    uint32_t calls = 0;
+    uint32_t at = 0;
+    uint32_t wanted = query_keys(fixture, query);
+    query->step_pages = 1 + random_below(4);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, query),
+                  ESK_OK);
+    int status = ESK_OK;
+    uint32_t stop = 1 + random_below(60);
+    while (status == ESK_OK || (status == ESK_AGAIN && stop > 0)) {
+        status = esk_series_cursor_next(fixture->series, &cursor, row);
+        at += status == ESK_OK;
+        stop -= stop > 0;
+    }
+    if (status != ESK_AGAIN) {
+        return;
+    }
+    uint32_t floor = (at > 0 ? found[at - 1] : 1000) + random_below(200);
+    ESK_CHECK_INT(esk_series_erase_before(fixture->series, floor), ESK_OK);
+    bool lost = at > 0 && at < wanted && found[at] < floor;
+    while (at < wanted && found[at] < floor) {
+        at++;
+    }
+    status = next(fixture, &cursor, row, query->step_pages, &calls);
+    ESK_CHECK(!lost || status == ESK_E_STALE);
+    if (status == ESK_E_STALE) {
+        status = next(fixture, &cursor, row, query->step_pages, &calls);
+    }
+    for (; at < wanted; at++) {
+        ESK_CHECK_INT(status, ESK_OK);
+        ESK_CHECK_INT(esk_load_u32(row), found[at]);
+        status = next(fixture, &cursor, row, query->step_pages, &calls);
+    }
+    ESK_CHECK_INT(status, ESK_END);
+}
+
+ESK_TEST(series_cursor_between_steps_is_stale_when_its_next_row_is_erased) {
+    for (unsigned i = 0; i < 60; i++) {
+        struct esk_fixture fixture;
+        start(&fixture, &cases[i % 2 == 0 ? 2 : 3]);
+        draws = i;
+        for (unsigned j = 0; j < 20; j++) {
+            struct esk_series_query query;
+            ESK_CONTEXT("table %u, query %u", i, j);
+            query_draw(&query);
+            query.backward = false;
+            query_erase(&fixture, &query);
+        }
+        fixture_end(&fixture);
+    }
+}
+
+/// Appends rows between the steps of a cursor, which then must have returned
+/// what a new one returns.
+static void query_append(struct esk_fixture *fixture,
+                         const struct step_case *given,
+                         struct esk_series_query *query, uint32_t *appended) {
+    static uint32_t got[ROWS_MAX];
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    uint32_t rows = 0;
+    uint32_t more = 0;
+    int status = ESK_OK;
+    uint32_t from = *appended;
+    query->step_pages = 1 + random_below(3);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, query),
+                  ESK_OK);
+    while (status == ESK_OK || status == ESK_AGAIN) {
+        status = esk_series_cursor_next(fixture->series, &cursor, row);
+        if (status == ESK_OK) {
+            got[rows] = esk_load_u32(row);
+            rows++;
+        }
+        if (*appended - from < 200 && random_below(3) > 0) {
+            row_make(given, *appended, row);
+            ESK_CHECK_INT(esk_series_append(fixture->series, row), ESK_OK);
+            *appended += 1;
+        }
+    }
+    ESK_CHECK_INT(status, ESK_END);
+    uint32_t wanted = query_keys(fixture, query);
+    uint32_t last = 1000 + (from - 1u) * 3; /* when it was opened */
+    while (query->backward && more < wanted && found[more] > last) {
+        more++;
+    }
+    for (uint32_t i = 0; i < rows; i++, more++) {
+        /* Its first step may come after appends. */
+        while (i == 0 && query->backward && found[more] < got[0]) {
+            more--;
+        }
+        ESK_CHECK_INT(got[i], found[more]);
+    }
+    ESK_CHECK(more <= wanted);
+    ESK_CHECK(query->backward || more + 1u >= wanted);
+}
+
+ESK_TEST(series_cursor_in_steps_is_exact_while_rows_are_appended) {
+    for (unsigned i = 0; i < 30; i++) {
+        struct esk_fixture fixture;
+        uint32_t appended = cases[2].rows;
+        start(&fixture, &cases[2]);
+        draws = i;
+        for (unsigned j = 0; j < 5; j++) {
+            struct esk_series_query query;
+            ESK_CONTEXT("table %u, query %u", i, j);
+            query_draw(&query);
+            query_append(&fixture, &cases[2], &query, &appended);
+        }
+        fixture_end(&fixture);
+    }
+}
+
 ESK_TEST_MAIN()

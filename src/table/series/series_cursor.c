@@ -141,7 +141,7 @@ static uint16_t row_wanted(const struct esk_series *series,
     }
     uint16_t row = (uint16_t)done;
     if (esk_rows_key(series, page, row) < cursor->key_lo) {
-        cursor->stale = cursor->rose && row > 0;
+        cursor->stale = cursor->rose && cursor->has_end;
         cursor->row = row; /* on the stack it is 60 bytes of code on AVR */
         row = esk_rows_below(series, page, count, cursor->key_lo);
         if (row < cursor->row) {
