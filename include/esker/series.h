@@ -499,6 +499,20 @@ int esk_series_cursor_open(struct esk_series *series,
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row);
 
+/// Adds to `count` the rows that the forward cursor would still return: until
+/// ESK_OK, of one call or of several; then the cursor is at its end. Rows of
+/// damaged pages are not returned, and so not counted. Rows appended meanwhile
+/// are, as by esk_series_cursor_next.
+///
+/// count    in, out: 0 for the first call; stays valid with every outcome.
+/// Returns  ESK_OK; as esk_series_cursor_next but ESK_END;
+///          ESK_E_UNSUPPORTED for a backward cursor.
+/// Costs    as esk_series_cursor_next until ESK_END, and a read more for 64
+///          pages. Rows are compared only on pages that are not wholly within
+///          the ranges by their value index, which floats never are.
+int esk_series_cursor_count(struct esk_series *series,
+                            struct esk_series_cursor *cursor, uint32_t *count);
+
 /// Returns the number of invalid pages that the cursor skipped, and of gaps
 /// between the ordinals of pages that it read one after another: a page there
 /// lost rows but is valid. Only esk_series_check finds a gap before the

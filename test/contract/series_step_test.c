@@ -3,7 +3,8 @@
 
 /// Cursors of a series whose calls are bounded: for many queries a cursor with
 /// step_pages returns what a cursor without a limit returns, and no call reads
-/// more pages than it may, by the simulator's counters.
+/// more pages than it may, by the simulator's counters. A count is of the rows
+/// that are returned.
 #include "table/series/series.h"
 
 #include <math.h>
@@ -237,6 +238,199 @@ static uint32_t query_keys(struct esk_fixture *fixture,
         rows++;
     }
     return rows;
+}
+
+/// Counts what is left of a query after `skip` rows.
+static uint32_t query_count(struct esk_fixture *fixture,
+                            const struct step_case *given,
+                            struct esk_series_query *query, uint32_t pages,
+                            uint32_t skip) {
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    uint64_t most =
+        given->data_lost + given->index_lost > 0 ? 3 * (uint64_t)pages : pages;
+    uint32_t calls = 0;
+    uint32_t count = 0;
+    int status = ESK_OK;
+    query->step_pages = pages;
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, query),
+                  ESK_OK);
+    for (; skip > 0 && status == ESK_OK; skip--) {
+        status = next(fixture, &cursor, row, UINT64_MAX, &calls);
+    }
+    do {
+        uint64_t before = reads(fixture);
+        status = esk_series_cursor_count(fixture->series, &cursor, &count);
+        ESK_CHECK(pages == 0 || reads(fixture) - before <= most);
+        ESK_CHECK(++calls < 100000);
+    } while (status == ESK_AGAIN);
+    ESK_CHECK_INT(status, ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture->series, &cursor, &count),
+                  status);
+    ESK_CHECK_INT(next(fixture, &cursor, row, UINT64_MAX, &calls), ESK_END);
+    return count;
+}
+
+ESK_TEST(series_cursor_count_is_of_the_rows_that_are_returned) {
+    static const uint32_t steps[] = {0, 1, 2, 3, 9, 50};
+    for (unsigned i = 0; i < CASES; i++) {
+        struct esk_fixture fixture;
+        start(&fixture, &cases[i]);
+        unsigned queries = esk_test_is_deep() ? 10 * QUERIES : QUERIES;
+        for (unsigned j = 0; j < queries; j++) {
+            struct esk_series_query query;
+            ESK_CONTEXT("table %s, query %u", cases[i].name, j);
+            query_draw(&query);
+            query.backward = false;
+            uint32_t rows = query_keys(&fixture, &query);
+            uint32_t skip = j % 3 == 0 ? random_below(rows + 1) : 0;
+            ESK_CHECK_INT(
+                query_count(&fixture, &cases[i], &query, steps[j % 6], skip),
+                rows - skip);
+        }
+        fixture_end(&fixture);
+    }
+}
+
+static uint32_t compared;
+static bool (*compare)(const struct esk_series_cursor *cursor,
+                       const uint8_t *row);
+
+static bool compare_counted(const struct esk_series_cursor *cursor,
+                            const uint8_t *row) {
+    compared++;
+    return compare(cursor, row);
+}
+
+/// The rows that a count compares.
+static uint32_t rows_compared(struct esk_fixture *fixture, uint8_t column,
+                              float lo, uint32_t *count) {
+    struct esk_series_range range = {.column = column, .has_lo = true};
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
+    struct esk_series_cursor cursor;
+    range.lo.i = (int64_t)lo;
+    if (column == 2) {
+        range.lo.f32 = lo;
+    }
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, &query),
+                  ESK_OK);
+    compared = 0;
+    *count = 0;
+    compare = cursor.matches;
+    cursor.matches = compare_counted;
+    ESK_CHECK_INT(esk_series_cursor_count(fixture->series, &cursor, count),
+                  ESK_OK);
+    return compared;
+}
+
+ESK_TEST(series_cursor_count_compares_no_row_of_pages_within_the_range) {
+    struct esk_fixture fixture;
+    uint32_t count = 0;
+    start(&fixture, &cases[2]); /* 16 rows a page */
+    uint32_t in_ram = fixture.series->write_count;
+    /* gate is number / 40, so one page has rows on both sides of 11. */
+    ESK_CHECK_INT(rows_compared(&fixture, 4, 11, &count), 16 + in_ram);
+    ESK_CHECK_INT(count, cases[2].rows - 440);
+    /* Each page has a NaN, or may have one. */
+    ESK_CHECK(rows_compared(&fixture, 2, -1, &count) >= cases[2].rows - 16);
+    ESK_CHECK_INT(count, cases[2].rows - (cases[2].rows + 36) / 37);
+    /* load has no index. */
+    ESK_CHECK_INT(rows_compared(&fixture, 3, 0, &count), cases[2].rows);
+    ESK_CHECK_INT(count, cases[2].rows);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(series_cursor_count_reports_what_a_cursor_reports) {
+    struct esk_fixture fixture;
+    struct esk_series_cursor cursor;
+    struct esk_series_query query = {.backward = true};
+    uint8_t row[ROW_BYTES];
+    uint32_t count = 7;
+    start(&fixture, &cases[2]);
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_E_UNSUPPORTED);
+    memset(&cursor, 0, sizeof cursor);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_E_INVALID);
+    query = (struct esk_series_query){.has_key_max = true, .key_max = 3};
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_OK);
+    query = (struct esk_series_query){
+        .has_key_min = true, .key_min = 9, .has_key_max = true, .key_max = 8};
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_OK);
+    ESK_CHECK_INT(count, 7);
+    /* Rows ahead of it are dropped; the others are counted afterwards. */
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, NULL),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row), ESK_OK);
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, 1000 + 3 * 5),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_E_STALE);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_OK);
+    ESK_CHECK_INT(count, 7 + cases[2].rows - 5);
+    /* A page that does not read is not counted. */
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, NULL),
+                  ESK_OK);
+    esk_pool_forget_all(&fixture.series->pool);
+    count = 0;
+    fail_from(3, UINT32_MAX, READ_BROKEN);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_E_IO);
+    ESK_CHECK(fail_end());
+    ESK_CHECK(count > 0 && count < 40);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_OK);
+    ESK_CHECK_INT(count, cases[2].rows - 5 - 16);
+    esk_series_close(fixture.series);
+    ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                  ESK_E_INVALID);
+    fixture_end(&fixture);
+}
+
+/// Columns that a table gets later have the same value in its older rows.
+ESK_TEST(series_cursor_count_compares_columns_that_older_rows_lack) {
+    struct esk_fixture fixture;
+    struct esk_series_spec old = spec;
+    struct esk_series_range range = {.column = 4, .has_lo = true, .lo.u = 7};
+    struct esk_series_query query = {.ranges = &range, .range_count = 1};
+    uint8_t row[ROW_BYTES] = {0};
+    old.table.column_count = 4;
+    old.table.row_bytes = ROW_BYTES - 1;
+    old.index_count = 2;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &old);
+    fixture_open(&fixture, "log", NULL);
+    for (uint32_t i = 0; i < 300; i++) {
+        esk_store_u32(row, i);
+        ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    esk_series_close(fixture.series);
+    row[14] = 8;
+    ESK_CHECK_INT(TEST_IN_ARENA(&fixture.volume, fixture.arena,
+                                fixture.arena_bytes,
+                                esk_series_add_columns(&fixture.volume,
+                                                       &esk_series_parts_all,
+                                                       &spec.table, row, NULL)),
+                  ESK_OK);
+    fixture_open(&fixture, "log", NULL);
+    for (uint32_t i = 300; i < 400; i++) {
+        esk_store_u32(row, i);
+        row[14] = (uint8_t)(i % 2 == 0 ? 7 : 6);
+        ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
+    }
+    ESK_CHECK_INT(query_count(&fixture, &cases[1], &query, 0, 0), 350);
+    ESK_CHECK_INT(query_count(&fixture, &cases[1], &query, 2, 11), 339);
+    fixture_end(&fixture);
 }
 
 /// Erases rows while a cursor is between two steps, and checks what it returns

@@ -490,3 +490,28 @@ uint64_t esk_summary_matches(const struct esk_summary_column *columns,
     }
     return esk_load_u64(bits);
 }
+
+uint64_t esk_summary_within(const struct esk_summary_column *columns,
+                            const uint8_t *entries, uint16_t entry_bytes,
+                            uint16_t count,
+                            const struct esk_summary_range *range) {
+    uint8_t lo[SUMMARY_WIDE];
+    uint8_t hi[SUMMARY_WIDE];
+    uint8_t bits[8] = {0};
+    for (uint8_t i = range->index; i > 0; i--) {
+        entries += summary_part_bytes(columns);
+        columns++;
+    }
+    uint8_t width = columns->width;
+    esk_store_u64(lo, range->lo);
+    esk_store_u64(hi, range->hi);
+    for (uint8_t i = 0; i < count; i++, entries += entry_bytes) {
+        const uint8_t *max = entries + width;
+        if (!summary_is_below(entries, lo, width) &&
+            !summary_is_below(hi, max, width) &&
+            !summary_is_below(max, entries, width)) {
+            bits[i >> 3] |= summary_mask(i);
+        }
+    }
+    return esk_load_u64(bits);
+}

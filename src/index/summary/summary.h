@@ -95,4 +95,11 @@ uint64_t esk_summary_matches(const struct esk_summary_column *columns,
                              uint16_t count,
                              const struct esk_summary_range *range);
 
+/// The same of the entries with rows whose zone is within `range`: all of their
+/// rows but NaN are.
+uint64_t esk_summary_within(const struct esk_summary_column *columns,
+                            const uint8_t *entries, uint16_t entry_bytes,
+                            uint16_t count,
+                            const struct esk_summary_range *range);
+
 #endif

@@ -17,7 +17,7 @@
 /// Ordinals also show that rows are lost although their page is valid: a page
 /// that is valid only up to an earlier seal, or a page that was erased.
 #include "base/inline.h"
-#include "table/series/series_rows.h"
+#include "table/series/series_forward.h"
 
 /// Whether `order`, made of `key`, was clamped: then no row has the key.
 static bool key_is_outside(const struct esk_series *series, esk_key key,
@@ -130,27 +130,6 @@ void esk_series_cursor_gap(const struct esk_series *series,
     cursor->follows = false;
 }
 
-/// The first wanted row of the page whose row 0 has ordinal `first`. Records
-/// when rows from the cursor's next row on were dropped.
-static uint16_t row_wanted(const struct esk_series *series,
-                           struct esk_series_cursor *cursor, uint8_t *page,
-                           uint16_t count, uint32_t first) {
-    uint32_t done = cursor->has_end ? esk_ordinals(first, cursor->end) : 0;
-    if (done >= count) {
-        return count;
-    }
-    uint16_t row = (uint16_t)done;
-    if (esk_rows_key(series, page, row) < cursor->key_lo) {
-        cursor->stale = cursor->rose && cursor->has_end;
-        cursor->row = row; /* on the stack it is 60 bytes of code on AVR */
-        row = esk_rows_below(series, page, count, cursor->key_lo);
-        if (row < cursor->row) {
-            return count; /* hostile keys may not rise: none is gone back to */
-        }
-    }
-    return row;
-}
-
 /// Skips the row of `width` bytes at `next`, and returns it.
 static ESK_APART_OR_INLINE const uint8_t *
 row_pass(struct esk_series_cursor *cursor, uint16_t width) {
@@ -185,39 +164,6 @@ static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
     return ESK_NOT_FOUND;
 }
 
-/// Skips a page that cannot be used. Returns ESK_OK, or ESK_E_IO if the call
-/// has to fail.
-static int page_pass(const struct esk_series *series,
-                     struct esk_series_cursor *cursor, int status) {
-    if (status != ESK_NOT_FOUND) {
-        cursor->damaged++;
-        cursor->follows = false;
-    } else if (cursor->position <= esk_series_kept_from(&series->data)) {
-        cursor->follows = false;
-    }
-    cursor->position = esk_ring_skip(&series->data, cursor->position);
-    return status == ESK_E_IO ? ESK_E_IO : ESK_OK;
-}
-
-/// Makes the cursor enter its page again for the next row.
-static ESK_APART void row_leave(struct esk_series_cursor *cursor) {
-    cursor->end -= cursor->left;
-    cursor->left = 0;
-}
-
-/// Raises the cursor's lower bound to the page's last key. If more blocks are
-/// damaged than a mount searches past, older rows can come after newer ones:
-/// ordinals start again there, keys do not.
-static void page_leave(const struct esk_series *series,
-                       struct esk_series_cursor *cursor, uint8_t *page,
-                       uint16_t count) {
-    esk_key next = esk_rows_key(series, page, (uint16_t)(count - 1u));
-    next = (esk_key)(next + 1u - esk_keys_repeat(series));
-    if (next > cursor->key_lo) {
-        cursor->key_lo = next;
-    }
-}
-
 /// Enters a page of `count` rows, the first with ordinal `first`, and returns
 /// its first wanted row.
 /// Returns ESK_OK; ESK_NOT_FOUND when it has none; ESK_END past the last key;
@@ -225,51 +171,20 @@ static void page_leave(const struct esk_series *series,
 static int page_enter(const struct esk_series *series,
                       struct esk_series_cursor *cursor, uint8_t *page,
                       uint16_t count, uint32_t first, void *row) {
-    uint16_t end = esk_rows_to(series, page, count, cursor->key_hi);
-    if (cursor->follows) {
-        esk_series_cursor_gap(series, cursor, cursor->end, first,
-                              cursor->position - 1u);
-    }
-    uint16_t at = row_wanted(series, cursor, page, count, first);
-    at = at < end ? at : end;
-    cursor->next = esk_rows_at(series, page, at);
-    cursor->left = (uint16_t)(end - at);
-    cursor->end = first + end;
-    cursor->has_end = true;
-    cursor->follows = true;
+    bool beyond = esk_forward_enter(series, cursor, page, count, first);
     if (cursor->stale) {
         return ESK_E_STALE;
     }
     uint16_t width = esk_rows_width(series, page);
     int status = row_take(series, cursor, width, row);
     if (width != esk_shape(series)->row_bytes) {
-        row_leave(cursor);
+        esk_forward_again(cursor);
     }
-    if (status == ESK_NOT_FOUND && end < count) {
+    if (status == ESK_NOT_FOUND && beyond) {
         return ESK_END;
     }
     if (status == ESK_NOT_FOUND && count > 0) {
-        page_leave(series, cursor, page, count);
-    }
-    return status;
-}
-
-/// Moves to the next page that can have a wanted row: skips pages that were
-/// dropped or that cannot match. Returns ESK_OK; ESK_AGAIN; ESK_E_STALE.
-static int position_find(struct esk_series *series,
-                         struct esk_series_cursor *cursor) {
-    uint32_t at = cursor->position;
-    int status = ESK_OK;
-    if (at < series->data.tail) {
-        at = series->data.tail;
-        status = cursor->has_end ? ESK_E_STALE : ESK_OK;
-    } else if (esk_parts(series)->values != NULL && cursor->by_value &&
-               at < series->data.head) {
-        status = esk_parts(series)->values->forward(series, cursor, &at);
-    }
-    if (at != cursor->position) {
-        cursor->position = at;
-        cursor->follows = false;
+        esk_forward_raise(series, cursor, page, count);
     }
     return status;
 }
@@ -285,13 +200,13 @@ static int forward_next(struct esk_series *series,
     while (status == ESK_NOT_FOUND) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        ESK_TRY(position_find(series, cursor));
+        ESK_TRY(esk_forward_find(series, cursor));
         if (cursor->position >= series->data.head) {
             cursor->position = series->data.head;
             status = page_enter(series, cursor, series->write_page,
                                 series->write_count, series->ordinal, row);
             /* The page in RAM is entered again in each call. */
-            row_leave(cursor);
+            esk_forward_again(cursor);
             return status == ESK_NOT_FOUND ? ESK_END : status;
         }
         if (!esk_series_cursor_reads(cursor)) {
@@ -300,7 +215,7 @@ static int forward_next(struct esk_series *series,
         status = esk_series_pin(series, &series->data, cursor->position, &page,
                                 &frame);
         if (status != ESK_OK) {
-            ESK_TRY(page_pass(series, cursor, status));
+            ESK_TRY(esk_forward_pass(series, cursor, status));
             status = ESK_NOT_FOUND;
             continue;
         }
@@ -326,7 +241,7 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
         return ESK_E_INVALID;
     }
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
-    row_leave(cursor);
+    esk_forward_again(cursor);
     if (cursor->impossible) {
         return ESK_END;
     }

@@ -8,7 +8,7 @@
 /// column, and its bounds as unsigned numbers. A bound outside the type's
 /// values is clamped, or means that no row can match. The cursor stores the
 /// result and does not need the caller's range again.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 #include "volume/volume.h"
 
 /// Finds the type and offset of column `number`, and its value index.
@@ -68,10 +68,7 @@ static bool row_matches(const struct esk_series_cursor *cursor,
                         const uint8_t *row) {
     for (uint8_t i = 0; i < cursor->plan.range_count; i++) {
         const struct esk_series_bounds *bounds = &cursor->plan.ranges[i];
-        const uint8_t *bytes = row + bounds->offset;
-        uint64_t order = esk_order_load(bounds->type, bytes);
-        if (order < bounds->lo || order > bounds->hi ||
-            esk_order_is_nan(bounds->type, bytes)) {
+        if (!esk_bounds_have(bounds, row + bounds->offset)) {
             return false;
         }
     }

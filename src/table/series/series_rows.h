@@ -97,6 +97,14 @@ static inline esk_key esk_rows_key_first(const struct esk_series *series,
     return esk_row_key(series, esk_rows_first(page));
 }
 
+/// Whether the value at `bytes` is in a range.
+static inline bool esk_bounds_have(const struct esk_series_bounds *bounds,
+                                   const uint8_t *bytes) {
+    uint64_t order = esk_order_load(bounds->type, bytes);
+    return order >= bounds->lo && order <= bounds->hi &&
+           !esk_order_is_nan(bounds->type, bytes);
+}
+
 /// How many of the page's `count` rows have keys below `key`.
 uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
                         uint16_t count, esk_key key);
