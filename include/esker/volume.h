@@ -316,7 +316,7 @@ int esk_volume_column(struct esk_volume *volume,
 ///
 /// It is the CRC-32C of kind u8, number of the key column u8, and of each
 /// column type u8, width u16, and its name with a zero byte. A kv table, whose
-/// keys are always bytes, has no columns.
+/// keys are always bytes, has no columns: nothing is read.
 /// Needs    a free page in the arena.
 /// Returns  as esk_volume_column.
 /// Costs    a read of the table's descriptor.

@@ -113,6 +113,8 @@ class Table:
     first_block  the regions' first blocks
     version      of the schema, as its creator numbered it
     problem      why this version cannot open the table; "": it can
+    fingerprint  of its kind, key and columns (esk_table_fingerprint); 0 with a
+                 problem
     """
 
     name: str
@@ -132,6 +134,7 @@ class Table:
     problem: str = ""
     live_percent: int = 0
     index_keys: int = 0
+    fingerprint: int = 0
 
 
 def count_blocks(blocks: int) -> str:

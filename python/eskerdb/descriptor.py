@@ -37,6 +37,7 @@ def _described(mount: Mount, info: Any) -> Table:
             full="refuse",
             live_percent=options.live_percent,
             index_keys=options.keys,
+            fingerprint=_fingerprint(mount, info),
         )
     columns, offsets = [], []
     for index in range(info.column_count):
@@ -72,7 +73,19 @@ def _described(mount: Mount, info: Any) -> Table:
         k_percent=options.k_percent if mu else 0,
         keys_repeat=not tree and options.keys_repeat,
         version=info.version,
+        fingerprint=_fingerprint(mount, info),
     )
+
+
+def _fingerprint(mount: Mount, info: Any) -> int:
+    number = ffi.new("uint32_t *")
+    mount._check(
+        lib.esk_py_volume_fingerprint(
+            mount._handle, mount._mount, info, number
+        ),
+        "its columns",
+    )
+    return number[0]
 
 
 def _options(mount: Mount, info: Any) -> Any:
@@ -131,6 +144,7 @@ def _without_columns(
     problem: str = "",
     live_percent: int = 0,
     index_keys: int = 0,
+    fingerprint: int = 0,
 ) -> Table:
     """Describes a table of which no columns are known."""
     return Table(
@@ -148,4 +162,5 @@ def _without_columns(
         problem=problem,
         live_percent=live_percent,
         index_keys=index_keys,
+        fingerprint=fingerprint,
     )

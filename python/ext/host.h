@@ -144,6 +144,9 @@ int esk_py_volume_find(struct esk_py_device *device, uint32_t mount,
 int esk_py_volume_column(struct esk_py_device *device, uint32_t mount,
                          const struct esk_table_info *info, uint8_t index,
                          struct esk_column_info *column);
+int esk_py_volume_fingerprint(struct esk_py_device *device, uint32_t mount,
+                              const struct esk_table_info *info,
+                              uint32_t *fingerprint);
 int esk_py_volume_index(struct esk_py_device *device, uint32_t mount,
                         const struct esk_table_info *info, uint8_t index,
                         struct esk_index_spec *spec, void *edges,

@@ -202,6 +202,15 @@ int esk_py_volume_column(struct esk_py_device *device, uint32_t mount,
     return status;
 }
 
+int esk_py_volume_fingerprint(struct esk_py_device *device, uint32_t mount,
+                              const struct esk_table_info *info,
+                              uint32_t *fingerprint) {
+    ESK_TRY(esk_py_volume_enter(device, mount));
+    int status = esk_table_fingerprint(&device->volume, info, fingerprint);
+    esk_py_device_leave(device);
+    return status;
+}
+
 int esk_py_volume_index(struct esk_py_device *device, uint32_t mount,
                         const struct esk_table_info *info, uint8_t index,
                         struct esk_index_spec *spec, void *edges,

@@ -16,8 +16,8 @@ int esk_table_fingerprint(struct esk_volume *volume,
     uint8_t *page = NULL;
     uint8_t head[3] = {info->kind, info->key_column};
     uint32_t crc = esk_crc32c(UINT32_MAX, head, 2);
-    ESK_TRY(esk_volume_page(volume, &page));
     if (info->column_count > 0) { /* a bare store has no descriptor */
+        ESK_TRY(esk_volume_page(volume, &page));
         ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
     }
     for (uint8_t i = 0; i < info->column_count; i++) {

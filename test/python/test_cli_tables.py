@@ -83,6 +83,7 @@ def test_keys_repeat_and_versions_are_stored_and_shown(esker, tmp_path):
     )
     shown = esker("info", image).out
     assert "may repeat" in shown and "schema version" in shown
+    assert "fingerprint" in shown
     sql = "SELECT * FROM log"
     rows = esker("query", image, sql, "--csv").out.splitlines()
     assert rows == ["t,v", "1,10", "1,11", "2,20", "2,21", "2,22"]

@@ -228,3 +228,30 @@ def test_a_number_too_wide_for_the_core_is_named():
             Volume.format(chip, checksum="md5")
     with pytest.raises(GeometryError, match="1 bytes.*a block has 4,096"):
         Simulator("w25q128jv", bytes=1)
+
+
+def test_the_fingerprint_is_of_kind_key_and_columns(volume):
+    columns = (Column("when", "u32", "s"), Column("a", "i16", "mg"))
+    made = volume.create("log", columns, key="when", data_blocks=4)
+    # The checksum that FORMAT.md has, of the same bytes.
+    words = b"\x01\x00" + b"\x07\x04\x00when\x00" + b"\x02\x02\x00a\x00"
+    assert made.fingerprint == _crc32c(words)
+    assert volume.tables()[0].fingerprint == made.fingerprint
+    same = volume.create(
+        "same", [Column("when", "u32"), Column("a", "i16")], key="when",
+        indexes=[Index("a", 8)], data_blocks=5, version=3,
+    )  # fmt: skip
+    assert same.fingerprint == made.fingerprint
+    other = volume.create_tree("other", columns, key="when", blocks=8)
+    assert other.fingerprint == _crc32c(b"\x02" + words[1:])
+    kv = volume.create_kv("kv", blocks=8)
+    assert kv.fingerprint == _crc32c(b"\x03\x00")
+
+
+def _crc32c(message: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in message:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF

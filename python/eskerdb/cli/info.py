@@ -154,6 +154,7 @@ def _table(
         facts.add_row("keys", "may repeat")
     if table.version:
         facts.add_row("schema version", str(table.version))
+    facts.add_row("fingerprint", f"{table.fingerprint:08x}")
     out.print(facts)
     if table.kind != "kv":
         out.print(_columns(table))
