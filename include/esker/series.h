@@ -70,7 +70,7 @@ struct esk_series_query {
     esk_key key_min; ///< included
     esk_key key_max; ///< included
     /// Most pages that a call of the cursor reads, which then returns
-    /// ESK_AGAIN; above 65,535 counts as that. 0: as many as it takes.
+    /// ESK_AGAIN; above 255 counts as 255. 0: as many as it takes.
     uint32_t step_pages;
 };
 
@@ -285,7 +285,8 @@ struct esk_series_cursor {
     uint32_t drops;      ///< of the table when that page was entered
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
     uint16_t left;       ///< rows from `next` on that are wanted
-    uint16_t step_pages; ///< of the query; 0: no limit
+    uint8_t step_pages;  ///< of the query; 0: no limit
+    uint8_t budget;      ///< pages that the call may still read
     uint32_t end;        ///< ordinal after these rows; backward: before them
     uint8_t frame;       ///< frame that had that page last
     bool backward;
@@ -293,7 +294,7 @@ struct esk_series_cursor {
     bool by_value;   ///< a value index narrows the pages
     bool has_end;    ///< `end` is set
     bool follows;    ///< and the page before was read
-    bool rose;       ///< the table's floor rose since the last row or page
+    bool rose;       ///< the table's floor rose since the last page
     bool stale;      ///< and rows that were next are gone
     esk_key key_lo;  ///< order form
     esk_key key_hi;
@@ -303,7 +304,6 @@ struct esk_series_cursor {
     uint16_t row;  ///< rows of the page that are left
     bool in_write; ///< on the rows in RAM
     bool has_last;
-    uint16_t budget; ///< both ways: pages that the call may still read
     esk_key last;    ///< rows from this key on are skipped
     uint32_t before; ///< where keys repeat: rows from this ordinal on are too
     /// Whether `row` meets every range; NULL: there is none.

@@ -207,9 +207,8 @@ int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next);
 /// of the next block's first, so the second oldest block may be begun, too.
 uint32_t esk_series_kept_from(const struct esk_ring *ring);
 
-/// Raises the cursor's lower bound to the table's floor. Returns whether it
-/// rose.
-bool esk_series_cursor_floor(const struct esk_series *series,
+/// Raises the cursor's lower bound to the table's floor, and notes that it rose.
+void esk_series_cursor_floor(const struct esk_series *series,
                              struct esk_series_cursor *cursor);
 
 /// Records that of two adjacent pages the older one's rows end before ordinal

@@ -171,7 +171,7 @@ static int backward_next(struct esk_series *series,
         cursor->started = status >= ESK_OK;
         ESK_TRY(status);
     }
-    (void)esk_series_cursor_floor(series, cursor);
+    esk_series_cursor_floor(series, cursor);
     if (cursor->impossible) {
         return ESK_END;
     }

@@ -215,9 +215,8 @@ int esk_series_cursor_count(struct esk_series *series,
         return ESK_OK;
     }
     cursor->budget = cursor->step_pages;
-    cursor->rose = esk_series_cursor_floor(series, cursor) || cursor->rose;
+    esk_series_cursor_floor(series, cursor);
     cursor->stale = false;
     int status = pages_count(series, cursor, count);
-    cursor->rose = cursor->rose && status == ESK_AGAIN;
     return status == ESK_NOT_FOUND || status == ESK_END ? ESK_OK : status;
 }

@@ -25,13 +25,12 @@ static bool key_is_outside(const struct esk_series *series, esk_key key,
     return esk_key_from_order(esk_shape(series)->key_type, order) != key;
 }
 
-bool esk_series_cursor_floor(const struct esk_series *series,
+void esk_series_cursor_floor(const struct esk_series *series,
                              struct esk_series_cursor *cursor) {
-    bool rises = cursor->key_lo < series->floor;
-    if (rises) {
+    if (cursor->key_lo < series->floor) {
         cursor->key_lo = series->floor;
+        cursor->rose = true;
     }
-    return rises;
 }
 
 static void key_bounds(const struct esk_series *series,
@@ -52,7 +51,7 @@ static void key_bounds(const struct esk_series *series,
             (cursor->key_hi == 0 &&
              key_is_outside(series, query->key_max, cursor->key_hi));
     }
-    (void)esk_series_cursor_floor(series, cursor);
+    esk_series_cursor_floor(series, cursor);
     cursor->impossible = cursor->impossible || cursor->key_lo > cursor->key_hi;
 }
 
@@ -85,9 +84,9 @@ static int query_take(struct esk_series *series,
                       const struct esk_series_query *query) {
     ESK_ASSERT(query->range_count == 0 || query->ranges != NULL);
     cursor->backward = query->backward;
-    cursor->step_pages = query->step_pages < UINT16_MAX
-                             ? (uint16_t)query->step_pages
-                             : UINT16_MAX;
+    cursor->step_pages = query->step_pages < UINT8_MAX
+                             ? (uint8_t)query->step_pages
+                             : UINT8_MAX;
     if (query->backward && esk_parts(series)->back == NULL) {
         return ESK_E_UNSUPPORTED;
     }
@@ -249,11 +248,9 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
     if (esk_parts(series)->back != NULL && cursor->backward) {
         return esk_parts(series)->back->next(series, cursor, row);
     }
-    cursor->rose = esk_series_cursor_floor(series, cursor) || cursor->rose;
+    esk_series_cursor_floor(series, cursor);
     cursor->stale = false;
-    int status = forward_next(series, cursor, row);
-    cursor->rose = cursor->rose && status == ESK_AGAIN;
-    return status;
+    return forward_next(series, cursor, row);
 }
 
 int esk_series_cursor_next(struct esk_series *series,

@@ -18,6 +18,7 @@ static inline int esk_forward_find(struct esk_series *series,
     int status = ESK_OK;
     if (at < series->data.tail) {
         at = series->data.tail;
+        cursor->rose = false;
         status = cursor->has_end ? ESK_E_STALE : ESK_OK;
     } else if (esk_parts(series)->values != NULL && cursor->by_value &&
                at < series->data.head) {
@@ -64,6 +65,7 @@ static inline uint16_t esk_forward_wanted(const struct esk_series *series,
             return count; /* hostile keys may not rise: none is gone back to */
         }
     }
+    cursor->rose = false;
     return row;
 }
 
