@@ -190,6 +190,7 @@ struct esk_tree_cursor {
     bool has_last;  ///< `last` is the key of the row returned last, or
     bool from_last; ///< where readable keys begin again
     bool ended;
+    uint8_t step_leaves;  ///< of the query; 0: no limit
     uint32_t changes;     ///< of the tree when the path was made
     const uint8_t *start; ///< first key; NULL: at the end of the keys
     const uint8_t *bound; ///< last key; NULL: none
@@ -202,6 +203,10 @@ struct esk_tree_query {
     const void *key_min; ///< included; NULL: from the first
     const void *key_max; ///< included; NULL: to the last
     bool backward;       ///< from key_max down
+    /// Most leaves that a call of the cursor leaves behind before it finds a
+    /// row; then it returns ESK_AGAIN. Above 255 counts as 255. 0: as many as
+    /// it takes.
+    uint32_t step_leaves;
 };
 
 /// A node, as esk_tree_walk_next returns it.
@@ -406,8 +411,11 @@ int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 ///          are wider than ESK_TREE_CURSOR_KEY_BYTES: open the cursor again;
 ///          ESK_E_CORRUPT when a node cannot be read: call again to go on after
 ///          the rows below this node; ESK_E_INVALID when the cursor was not
-///          opened on this handle; ESK_E_IO: call again.
-/// Costs    1 read a leaf, and one a parent of leaves.
+///          opened on this handle; ESK_E_IO: call again; ESK_AGAIN: see
+///          step_leaves.
+/// Costs    1 read a leaf, and one a parent of leaves. Trees in place that do
+///          not merge keep leaves without rows: with step_leaves a call reads
+///          at most height nodes, and 2 * height for each of these leaves.
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row);
 

@@ -207,7 +207,7 @@ int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next);
 /// of the next block's first, so the second oldest block may be begun, too.
 uint32_t esk_series_kept_from(const struct esk_ring *ring);
 
-/// Raises the cursor's lower bound to the table's floor, and notes that it rose.
+/// Raises the cursor's lower bound to the table's floor, and notes it.
 void esk_series_cursor_floor(const struct esk_series *series,
                              struct esk_series_cursor *cursor);
 

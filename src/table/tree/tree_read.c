@@ -81,13 +81,26 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
+static bool is_wide(const struct esk_tree *tree) {
+    return esk_tree_layout(tree)->key_bytes > ESK_TREE_CURSOR_KEY_BYTES;
+}
+
 /// Moves a path to the next leaf, or the one before. cursor: may be NULL.
-/// Forward, the leaf is read only for its first row.
+/// Forward, the leaf is read only for its first row. In steps, the cursor notes
+/// the key between the leaves: there it goes on if the tree is changed.
 static int leaf_step(struct esk_tree *tree, struct esk_tree_path *path,
-                     const struct esk_tree_cursor *cursor, bool forward) {
+                     struct esk_tree_cursor *cursor, bool forward) {
     const uint8_t *bound = cursor != NULL ? cursor->bound : NULL;
+    uint8_t *border = NULL;
     uint8_t level = 1;
-    ESK_TRY(esk_tree_turn(tree, path, &level, forward, bound, NULL));
+    if (cursor != NULL && cursor->step_leaves != 0 && !is_wide(tree)) {
+        border = cursor->last;
+    }
+    ESK_TRY(esk_tree_turn(tree, path, &level, forward, bound, border));
+    if (border != NULL) {
+        cursor->has_last = true;
+        cursor->from_last = forward;
+    }
     if (forward && level == 1) {
         path->index[0] = 0;
         return ESK_OK;
@@ -95,13 +108,27 @@ static int leaf_step(struct esk_tree *tree, struct esk_tree_path *path,
     return esk_tree_reach(tree, path, level, forward);
 }
 
+/// Whether a call of the cursor has passed as many leaves as it may. passed: of
+/// them so far.
+static bool step_ends(const struct esk_tree_cursor *cursor, uint8_t *passed) {
+    if (cursor == NULL || cursor->step_leaves == 0) {
+        return false;
+    }
+    *passed = (uint8_t)(*passed + 1u);
+    return *passed == cursor->step_leaves;
+}
+
 /// Copies the row at `path`, or the next one after it; leaves may be empty.
-/// path: ends at that row.
+/// path: ends at that row; with ESK_AGAIN at a leaf that was not read.
 static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
                        struct esk_tree_cursor *cursor, void *row) {
+    uint8_t passed = 0;
     int status = row_copy(tree, path, cursor, row);
     while (status == ESK_NOT_FOUND) {
         ESK_TRY(leaf_step(tree, path, cursor, true));
+        if (step_ends(cursor, &passed)) {
+            return ESK_AGAIN;
+        }
         status = row_copy(tree, path, cursor, row);
     }
     return status;
@@ -110,8 +137,12 @@ static int row_forward(struct esk_tree *tree, struct esk_tree_path *path,
 /// Copies the row before `path`, or the next one before that.
 static int row_backward(struct esk_tree *tree, struct esk_tree_path *path,
                         struct esk_tree_cursor *cursor, void *row) {
+    uint8_t passed = 0;
     while (path->index[0] == 0) {
         ESK_TRY(leaf_step(tree, path, cursor, false));
+        if (step_ends(cursor, &passed)) {
+            return ESK_AGAIN;
+        }
     }
     path->index[0]--;
     return row_copy(tree, path, cursor, row);
@@ -198,12 +229,11 @@ int esk_tree_cursor_open(struct esk_tree *tree, struct esk_tree_cursor *cursor,
         cursor->backward = query->backward;
         cursor->start = query->backward ? query->key_max : query->key_min;
         cursor->bound = query->backward ? query->key_min : query->key_max;
+        cursor->step_leaves = query->step_leaves < UINT8_MAX
+                                  ? (uint8_t)query->step_leaves
+                                  : UINT8_MAX;
     }
     return ESK_OK;
-}
-
-static bool is_wide(const struct esk_tree *tree) {
-    return esk_tree_layout(tree)->key_bytes > ESK_TREE_CURSOR_KEY_BYTES;
 }
 
 /// Makes the path to the place where the cursor goes on: its next row, or
@@ -302,6 +332,10 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
         cursor->from_last = false;
         key_note(tree, cursor, row);
         return ESK_OK;
+    }
+    if (status == ESK_AGAIN) {
+        cursor->resume = 1;
+        return ESK_AGAIN;
     }
     cursor->changes = tree->changes - 1u;
     if (status == ESK_NOT_FOUND || status == ESK_END) {
