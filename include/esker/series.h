@@ -64,6 +64,7 @@ struct esk_series_query {
     bool has_key_min;
     bool has_key_max;
     bool backward; ///< newest first
+    bool has_ordinal_end;
     uint8_t range_count;
     const struct esk_series_range
         *ranges;     ///< range_count of them; all must be met
@@ -72,6 +73,10 @@ struct esk_series_query {
     /// Most pages that a call of the cursor reads, which then returns
     /// ESK_AGAIN; above 255 counts as 255. 0: as many as it takes.
     uint32_t step_pages;
+    /// Where keys repeat: rows from this ordinal on are not returned. For a
+    /// query of the rows that are there now: esk_series_next_ordinal. Where
+    /// keys do not repeat, the newest key as key_max does this.
+    uint32_t ordinal_end;
 };
 
 /// Counts since the table was opened.
@@ -305,7 +310,8 @@ struct esk_series_cursor {
     bool in_write; ///< on the rows in RAM
     bool has_last;
     esk_key last;    ///< rows from this key on are skipped
-    uint32_t before; ///< where keys repeat: rows from this ordinal on are too
+    uint32_t before; ///< where keys repeat: rows from this ordinal on are too,
+                     ///< also forward
     /// Whether `row` meets every range; NULL: there is none.
     bool (*matches)(const struct esk_series_cursor *cursor, const uint8_t *row);
     struct esk_series_plan plan;
@@ -461,6 +467,11 @@ int esk_series_ceiling(struct esk_series *series, esk_key key, void *row);
 /// Returns  ESK_OK; ESK_NOT_FOUND when there was no row.
 /// Costs    nothing.
 int esk_series_newest_key(const struct esk_series *series, esk_key *key);
+
+/// Sets `ordinal` to the number that the next appended row gets. Rows are
+/// numbered in the order of their appends; numbers wrap at 2^32.
+/// Returns  ESK_OK; ESK_E_INVALID. Costs nothing.
+int esk_series_next_ordinal(const struct esk_series *series, uint32_t *ordinal);
 
 /// Copies the newest row. ESK_NOT_FOUND when the table is empty.
 int esk_series_newest(struct esk_series *series, void *row);

@@ -84,6 +84,8 @@ static int query_take(struct esk_series *series,
                       const struct esk_series_query *query) {
     ESK_ASSERT(query->range_count == 0 || query->ranges != NULL);
     cursor->backward = query->backward;
+    cursor->has_last = query->has_ordinal_end && esk_keys_repeat(series) != 0;
+    cursor->before = query->ordinal_end;
     cursor->step_pages =
         query->step_pages < UINT8_MAX ? (uint8_t)query->step_pages : UINT8_MAX;
     if (query->backward && esk_parts(series)->back == NULL) {

@@ -97,6 +97,10 @@ static inline bool esk_forward_enter(const struct esk_series *series,
                                      uint8_t *page, uint16_t count,
                                      uint32_t first) {
     uint16_t end = esk_rows_to(series, page, count, cursor->key_hi);
+    if (esk_keys_repeat(series) != 0 && cursor->has_last) {
+        uint32_t rest = esk_ordinals(first, cursor->before);
+        end = rest < end ? (uint16_t)rest : end;
+    }
     if (cursor->follows) {
         esk_series_cursor_gap(series, cursor, cursor->end, first,
                               cursor->position - 1u);

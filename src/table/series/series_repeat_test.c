@@ -192,6 +192,100 @@ ESK_TEST(repeated_keys_at_the_floor_of_erase_before_stay) {
     fixture_end(&fixture);
 }
 
+/// The rows of a cursor, when rows of the newest key are appended in between.
+static uint32_t rows_read(struct esk_fixture *fixture,
+                          const struct esk_series_query *query,
+                          uint32_t appends) {
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    uint32_t rows = 0;
+    int status = ESK_OK;
+    ESK_CHECK_INT(esk_series_cursor_open(fixture->series, &cursor, query),
+                  ESK_OK);
+    while (status == ESK_OK) {
+        for (uint32_t i = 0; i < appends; i++) {
+            ESK_CHECK_INT(append(fixture, FIRST_KEY + KEYS, 9000), ESK_OK);
+        }
+        appends = appends > 0 && rows < 40 ? 1 : 0;
+        status = esk_series_cursor_next(fixture->series, &cursor, row);
+        rows += status == ESK_OK;
+        ESK_CHECK(status != ESK_OK || esk_load_u32(row + 4) != 9000);
+    }
+    ESK_CHECK_INT(status, ESK_END);
+    return rows;
+}
+
+/// With the newest key as key_max a cursor returns rows of that key that are
+/// appended later; not with an ordinal.
+ESK_TEST(repeated_keys_of_later_rows_are_behind_the_end_of_a_query) {
+    for (uint32_t run = 0; run < 12; run++) {
+        struct esk_fixture fixture;
+        struct esk_series_query query = {.has_ordinal_end = true,
+                                         .backward = run % 2 == 1};
+        struct esk_series_cursor cursor;
+        uint32_t count = 0;
+        ESK_CONTEXT("run %u", run);
+        start(&fixture, &fixture_nor, true);
+        uint32_t filled = fill(&fixture);
+        uint32_t rows = filled;
+        for (; rows % 29 != run; rows++) {
+            ESK_CHECK_INT(append(&fixture, FIRST_KEY + KEYS, rows), ESK_OK);
+        }
+        ESK_CHECK_INT(
+            esk_series_next_ordinal(fixture.series, &query.ordinal_end),
+            ESK_OK);
+        ESK_CHECK_INT(query.ordinal_end, rows);
+        query.has_key_max = run % 4 < 2;
+        query.key_max = FIRST_KEY + KEYS;
+        ESK_CHECK_INT(rows_read(&fixture, &query, 1 + 8 * run), rows);
+        query.has_key_min = true;
+        query.key_min = FIRST_KEY + KEYS;
+        ESK_CHECK_INT(rows_read(&fixture, &query, 1), rows - filled);
+        query.has_key_min = false;
+        query.backward = false;
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                      ESK_OK);
+        ESK_CHECK_INT(esk_series_cursor_count(fixture.series, &cursor, &count),
+                      ESK_OK);
+        ESK_CHECK_INT(count, rows);
+        esk_series_close(fixture.series);
+        ESK_CHECK_INT(esk_series_next_ordinal(fixture.series, &count),
+                      ESK_E_INVALID);
+        fixture_end(&fixture);
+    }
+}
+
+/// Where keys do not repeat, the newest key does it.
+ESK_TEST(later_rows_are_behind_the_newest_key_where_keys_do_not_repeat) {
+    struct esk_fixture fixture;
+    struct esk_series_query query = {.has_key_max = true};
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES];
+    start(&fixture, &fixture_nor, false);
+    for (int backward = 0; backward < 2; backward++) {
+        for (uint32_t i = 0; i < 200; i++) {
+            ESK_CHECK_INT(append(&fixture, 200 * (uint32_t)backward + i, i),
+                          ESK_OK);
+        }
+        query.backward = backward == 1;
+        ESK_CHECK_INT(esk_series_newest_key(fixture.series, &query.key_max),
+                      ESK_OK);
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                      ESK_OK);
+        uint32_t key = (uint32_t)query.key_max;
+        uint32_t rows = 0;
+        while (esk_series_cursor_next(fixture.series, &cursor, row) == ESK_OK) {
+            ESK_CHECK(esk_load_u32(row) <= query.key_max);
+            rows++;
+            ESK_CHECK_INT(append(&fixture, key + rows, 0), ESK_OK);
+        }
+        ESK_CHECK_INT(rows, 200);
+        fixture_end(&fixture);
+        start(&fixture, &fixture_nor, false);
+    }
+    fixture_end(&fixture);
+}
+
 ESK_TEST(repeated_keys_are_refused_unless_the_table_has_them) {
     static const struct esk_geometry nor = ESK_NOR(64, 16, 256);
     struct esk_fixture fixture;

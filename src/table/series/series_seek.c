@@ -196,6 +196,14 @@ int esk_series_ceiling(struct esk_series *series, esk_key key, void *row) {
     return first_row(series, &query, row);
 }
 
+int esk_series_next_ordinal(const struct esk_series *series,
+                            uint32_t *ordinal) {
+    ESK_ASSERT(ordinal != NULL);
+    ESK_TRY(esk_table_live(series));
+    *ordinal = series->ordinal + series->write_count;
+    return ESK_OK;
+}
+
 int esk_series_newest(struct esk_series *series, void *row) {
     struct esk_series_query query = {.backward = true};
     return first_row(series, &query, row);
