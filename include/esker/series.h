@@ -67,9 +67,11 @@ struct esk_series_query {
     bool has_ordinal_end;
     uint8_t range_count;
     const struct esk_series_range
-        *ranges;     ///< range_count of them; all must be met
-    esk_key key_min; ///< included
-    esk_key key_max; ///< included
+        *ranges; ///< range_count of them; all must be met
+    /// Included. One outside the values of the key's type is above or below
+    /// all keys. An esk_key of an unsigned type has no sign: clamp -5 to 0.
+    esk_key key_min;
+    esk_key key_max;
     /// Most pages that a call of the cursor reads, which then returns
     /// ESK_AGAIN; above 255 counts as 255. 0: as many as it takes.
     uint32_t step_pages;
