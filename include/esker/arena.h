@@ -86,7 +86,7 @@
 /// edges_bytes  of all given edges together
 #define ESK_SERIES_VALUES_BYTES(columns, entry_bytes, group_pages,             \
                                 edges_bytes)                                   \
-    (ESK_ARENA_PIECE((columns) * ESK_BY_POINTER(8, 12, 16)) +                  \
+    (ESK_ARENA_PIECE((columns) * ESK_BY_POINTER(9, 12, 16)) +                  \
      ESK_ARENA_PIECE((uint32_t)(entry_bytes) * ((group_pages) - 1u)) +         \
      ESK_ARENA_PIECE(edges_bytes))
 /// A column of `width` bytes.

@@ -12,9 +12,12 @@
 /// makes `struct log_row` and `log_row_columns`. A struct with padding does not
 /// compile: put wide columns first, or use ESK_ROW_PACKED.
 /// The type of a column is I8 .. U64, F32, F64, BYTES(n) or TEXT(n), and for a
-/// variable column VAR or VAR_TEXT, an array of ESK_VAR_REF_BYTES.
+/// variable column VAR or VAR_TEXT, an array of ESK_VAR_REF_BYTES. A table with
+/// missing values needs columns that are written by hand.
 #ifndef ESKER_ROW_H
 #define ESKER_ROW_H
+
+#include <stddef.h>
 
 #include "esker/schema.h"
 
@@ -55,7 +58,7 @@
     ESK_ROW_COLUMN_OF(#name, unit, ESK_ROW_##type)
 #define ESK_ROW_COLUMN_OF(...) ESK_ROW_COLUMN_AS(__VA_ARGS__)
 #define ESK_ROW_COLUMN_AS(name, unit, c, array, type, n, flags)                \
-    {name, unit, type, n, flags},
+    {name, unit, type, n, flags, NULL},
 
 #define ESK_ROW_WITH(attribute, row, list)                                     \
     struct attribute row{list(ESK_ROW_MEMBER)};                                \

@@ -44,9 +44,10 @@ typedef uint64_t esk_key;
 enum esk_schema_limits {
     ESK_NAME_BYTES_MAX = 31, ///< table, column and unit names, without NUL
     ESK_COLUMN_COUNT_MAX = 64,
-    ESK_INDEX_COUNT_MAX = 8, ///< value indexes a table
-    ESK_EDGE_COUNT_MAX = 63, ///< given bucket edges an index
-    ESK_VAR_REF_BYTES = 6,   ///< what a variable column takes in a row
+    ESK_INDEX_COUNT_MAX = 8,   ///< value indexes a table
+    ESK_EDGE_COUNT_MAX = 63,   ///< given bucket edges an index
+    ESK_VAR_REF_BYTES = 6,     ///< what a variable column takes in a row
+    ESK_MISSING_BYTES_MAX = 4, ///< widest column with a missing value
 };
 
 /// Column types. The values are on flash and never change.
@@ -82,6 +83,9 @@ enum esk_column_flags {
     /// Bytes, fixed or variable, that are UTF-8. In a fixed width the text ends
     /// before the first zero byte.
     ESK_COLUMN_TEXT = 1u << 0,
+    /// It has a missing value: as returned by esk_volume_column. Not to be set
+    /// in struct esk_column, where `missing` says it.
+    ESK_COLUMN_MISSING = 1u << 1,
 };
 
 /// One column. Strings are borrowed, NUL-terminated UTF-8.
@@ -91,6 +95,10 @@ struct esk_column {
     uint8_t type;     ///< enum esk_type
     uint16_t bytes;   ///< ESK_TYPE_BYTES only: its width, 1 .. 1024
     uint8_t flags;    ///< enum esk_column_flags
+    /// The value that stands for "no value", little-endian as in a row, of a
+    /// numeric column of at most ESK_MISSING_BYTES_MAX bytes, not the key: no
+    /// range has it, and SQL reads it as NULL. NULL: none.
+    const void *missing;
 };
 
 /// One value index: a zone map, and a bitmap when bitmap_bits is not 0.
@@ -146,16 +154,19 @@ enum esk_fault_kind {
 
     /* A table of that name exists and differs. */
 
-    ESK_FAULT_OTHER_KIND,   ///< series, tree, ...
-    ESK_FAULT_OTHER_COUNT,  ///< of columns
-    ESK_FAULT_OTHER_NAME,   ///< of a column
-    ESK_FAULT_OTHER_TYPE,   ///< of a column
-    ESK_FAULT_OTHER_WIDTH,  ///< of a column
-    ESK_FAULT_OTHER_KEY,    ///< number of the key column
-    ESK_FAULT_OTHER_OPTION, ///< a tree's store; a series' full_policy, and 2
-                            ///< where keys repeat
-    ESK_FAULT_OTHER_FLAGS,  ///< of a column: text or bytes
-    ESK_FAULT_OTHER_UNIT,   ///< of a column
+    ESK_FAULT_OTHER_KIND,    ///< series, tree, ...
+    ESK_FAULT_OTHER_COUNT,   ///< of columns
+    ESK_FAULT_OTHER_NAME,    ///< of a column
+    ESK_FAULT_OTHER_TYPE,    ///< of a column
+    ESK_FAULT_OTHER_WIDTH,   ///< of a column
+    ESK_FAULT_OTHER_KEY,     ///< number of the key column
+    ESK_FAULT_OTHER_OPTION,  ///< a tree's store; a series' full_policy, and 2
+                             ///< where keys repeat
+    ESK_FAULT_OTHER_FLAGS,   ///< of a column: text or bytes
+    ESK_FAULT_OTHER_UNIT,    ///< of a column
+    ESK_FAULT_OTHER_MISSING, ///< of a column
+
+    ESK_FAULT_MISSING, ///< the column cannot have a missing value, or not NaN
 };
 
 struct esk_fault {

@@ -43,7 +43,8 @@ struct esk_series_config {
     uint8_t key_error_16ths;
 };
 
-/// A condition: lo <= column <= hi, both ends included. NaN never matches.
+/// A condition: lo <= column <= hi, both ends included. NaN and the column's
+/// missing value never match.
 struct esk_series_range {
     union esk_number lo;
     union esk_number hi;
@@ -53,7 +54,7 @@ struct esk_series_range {
 };
 
 /// Most ranges that a query can have, 1 .. 255. Each costs 24 bytes in every
-/// cursor (20 on AVR). Default: 8, or 1 where pointers have 16 bits. The core
+/// cursor. Default: 8, or 1 where pointers have 16 bits. The core
 /// and all files that include its headers need the same value.
 #ifndef ESK_SERIES_RANGES_MAX
 #define ESK_SERIES_RANGES_MAX (sizeof(void *) <= 2 ? 1 : 8)
@@ -259,8 +260,10 @@ struct esk_series_bounds {
     uint64_t lo;
     uint64_t hi;
     uint16_t offset; ///< of the column in a row
-    uint8_t type;
-    uint8_t index; ///< which value index covers the column; 255: none
+    uint8_t type : 7;
+    uint8_t has_missing : 1;
+    uint8_t index;    ///< which value index covers the column; 255: none
+    uint32_t missing; ///< with has_missing: not in the range
 };
 
 /// Position of a cursor in the value index: which data pages it has to read.

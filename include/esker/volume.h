@@ -156,7 +156,9 @@ struct esk_column_info {
     uint16_t bytes;  ///< width in the row
     uint16_t offset; ///< in the row
     uint8_t type;
-    uint8_t flags; ///< enum esk_column_flags
+    uint8_t flags;                          ///< enum esk_column_flags
+    uint8_t missing[ESK_MISSING_BYTES_MAX]; ///< with ESK_COLUMN_MISSING, as in
+                                            ///< a row; else 0
     char name[ESK_NAME_BYTES_MAX + 1];
     char unit[ESK_NAME_BYTES_MAX + 1];
 };
@@ -310,13 +312,13 @@ int esk_volume_column(struct esk_volume *volume,
                       struct esk_column_info *column);
 
 /// Sets `fingerprint` to a number that says which rows a table has: two tables
-/// with the same one have the same kind, key column and columns (type, width
-/// and name, in order). It does not depend on units, regions, options and
-/// codec. So a program that was compiled for a table tests one number.
+/// with the same one have the same kind, key column and columns (type, width,
+/// name and missing value, in order). It does not depend on units, regions,
+/// options and codec. So a program for one table tests one number.
 ///
 /// It is the CRC-32C of kind u8, number of the key column u8, and of each
-/// column type u8, width u16, and its name with a zero byte. A kv table, whose
-/// keys are always bytes, has no columns: nothing is read.
+/// column type u8, width u16, its name with a zero byte, and its missing value
+/// if it has one. A kv table has no columns: nothing is read.
 /// Needs    a free page in the arena.
 /// Returns  as esk_volume_column.
 /// Costs    a read of the table's descriptor.

@@ -15,6 +15,7 @@ from eskerdb.schema import (
     TYPE_NAMES,
     Column,
     Index,
+    decode_number,
     encode_number,
 )
 from eskerdb.structs import fill
@@ -45,11 +46,13 @@ _COLUMN_FAULTS = {
     lib.ESK_FAULT_UNIT,
     lib.ESK_FAULT_KEY_TYPE,
     lib.ESK_FAULT_VAR_COUNT,
+    lib.ESK_FAULT_MISSING,
 }
 # What to do about a fault.
 _REMEDIES = {
     lib.ESK_FAULT_TABLE_NAME: "choose a name of 1 to 31 bytes",
     lib.ESK_FAULT_COLUMN_NAME: "choose a name of 1 to 31 bytes",
+    lib.ESK_FAULT_MISSING: "leave it out: a key is always there",
     lib.ESK_FAULT_UNIT: "choose a unit of at most 31 bytes",
     lib.ESK_FAULT_NO_COLUMNS: "give it 1 to 64 columns",
     lib.ESK_FAULT_KEY_TYPE: (
@@ -164,6 +167,10 @@ def column_of(info: Any) -> Column:
     width = info.bytes if kind == "bytes" else 0
     if kind in ("bytes", "var") and info.flags & lib.ESK_COLUMN_TEXT:
         kind = "text"
+    if info.flags & lib.ESK_COLUMN_MISSING:
+        stored = bytes(ffi.buffer(info.missing))[: info.bytes]
+        value = decode_number(Column(name, kind), stored)
+        return Column(name, kind, unit, width, value)
     return Column(name, kind, unit, width)
 
 
@@ -181,6 +188,12 @@ def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
             )
         flags = lib.ESK_COLUMN_TEXT if column.type == "text" else 0
         fill(target, type=column.type_number, bytes=column.bytes, flags=flags)
+        if column.missing is not None:
+            missing = ffi.new(
+                "uint8_t[]", encode_number(column, column.missing)
+            )
+            kept.append(missing)
+            target.missing = missing
     return array
 
 

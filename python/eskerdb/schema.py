@@ -63,18 +63,28 @@ class Column:
     unit   "degC", "ms"; "" for none
     bytes  width of a "bytes" column, or of a "text" column whose values have
            at most that many bytes of UTF-8, 1 .. 1024; else 0
+    missing  of a number of at most 4 bytes, not the key: the value that
+           stands for "no value", which no range has; None: there is none
     """
 
     name: str
     type: str
     unit: str = ""
     bytes: int = 0
+    missing: int | float | None = None
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
             raise schema_error(
                 f"column '{self.name}': no type '{self.type}'; "
                 f"choose one of {', '.join(TYPES)}",
+                self.name,
+            )
+        wide = not self.is_numeric or self.type[1:] == "64"
+        if self.missing is not None and wide:
+            raise schema_error(
+                f"column '{self.name}': a missing value is of a number of at "
+                f"most 32 bits, not of {self.type}",
                 self.name,
             )
 
@@ -162,6 +172,11 @@ def encode_number(column: Column, value: Any) -> bytes:
             "range",
             column.name,
         ) from None
+
+
+def decode_number(column: Column, stored: bytes) -> int | float:
+    """The number that the column stores as `stored`."""
+    return struct.unpack("<" + _LETTERS[column.type], stored)[0]
 
 
 def encode_fixed(column: Column, value: Any) -> bytes:

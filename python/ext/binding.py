@@ -32,6 +32,7 @@ struct esk_column {
     uint8_t type;
     uint16_t bytes;
     uint8_t flags;
+    const void *missing;
     ...;
 };
 struct esk_index_spec {
@@ -150,6 +151,7 @@ struct esk_column_info {
     uint16_t bytes;
     uint16_t offset;
     uint8_t flags;
+    uint8_t missing[...];
     ...;
 };
 struct esk_series_config {

@@ -326,6 +326,24 @@ int esk_descriptor_default(struct esk_descriptor *descriptor, void *out,
     return descriptor->status;
 }
 
+int esk_descriptor_missing(struct esk_descriptor *descriptor,
+                           struct esk_column_place *column, uint8_t *missing) {
+    memset(missing, 0, ESK_MISSING_BYTES_MAX);
+    if ((column->flags & ESK_COLUMN_MISSING) == 0) {
+        return descriptor->status;
+    }
+    uint8_t width = esk_order_width(column->type);
+    if (width == 0 || width > ESK_MISSING_BYTES_MAX) {
+        descriptor->status = ESK_E_CORRUPT;
+        return ESK_E_CORRUPT;
+    }
+    if (descriptor->rest >= 2u * width) {
+        entry_take(descriptor, NULL, width); /* the value in older rows */
+        entry_take(descriptor, missing, width);
+    }
+    return descriptor->status;
+}
+
 int esk_descriptor_index(struct esk_descriptor *descriptor,
                          struct esk_index_spec *spec) {
     uint8_t head[ESK_CATALOG_INDEX_HEAD] = {0};
@@ -349,7 +367,7 @@ int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
 int esk_catalog_column(struct esk_volume *volume,
                        const struct esk_table_info *info, uint8_t index,
                        struct esk_column_place *column, char *name, char *unit,
-                       uint8_t *page) {
+                       uint8_t *missing, uint8_t *page) {
     struct esk_descriptor descriptor;
     if (index >= info->column_count) {
         return ESK_NOT_FOUND;
@@ -358,7 +376,9 @@ int esk_catalog_column(struct esk_volume *volume,
     for (uint8_t i = 0; i <= index; i++) {
         ESK_TRY(esk_descriptor_column(&descriptor, column, name, unit));
     }
-    return ESK_OK;
+    return missing != NULL
+               ? esk_descriptor_missing(&descriptor, column, missing)
+               : ESK_OK;
 }
 
 int esk_volume_column(struct esk_volume *volume,
@@ -369,7 +389,7 @@ int esk_volume_column(struct esk_volume *volume,
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_page(volume, &page));
     ESK_TRY(esk_catalog_column(volume, info, index, &place, column->name,
-                               column->unit, page));
+                               column->unit, column->missing, page));
     column->bytes = place.bytes;
     column->offset = place.offset;
     column->type = place.type;

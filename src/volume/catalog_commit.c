@@ -109,18 +109,25 @@ void esk_writer_put_column(struct esk_catalog_writer *writer,
     uint8_t name = text_bytes(column->name);
     uint8_t unit = text_bytes(column->unit);
     uint16_t bytes = esk_type_bytes(column->type, column->bytes);
-    uint16_t behind = value != NULL ? bytes : 0;
+    uint16_t missing = column->missing != NULL ? bytes : 0;
+    uint16_t behind = value != NULL ? bytes : missing;
+    static const uint8_t zeros[ESK_MISSING_BYTES_MAX];
     memset(head, 0, sizeof head);
-    esk_store_u16(head, (uint16_t)(sizeof head - 2u + name + unit + behind));
+    esk_store_u16(
+        head, (uint16_t)(sizeof head - 2u + name + unit + behind + missing));
     head[ESK_CATALOG_COLUMN_TYPE] = column->type;
     head[ESK_CATALOG_COLUMN_FLAGS] = column->flags;
+    if (missing > 0) {
+        head[ESK_CATALOG_COLUMN_FLAGS] |= ESK_COLUMN_MISSING;
+    }
     esk_store_u16(head + ESK_CATALOG_COLUMN_BYTES, bytes);
     head[ESK_CATALOG_COLUMN_NAME_BYTES] = name;
     head[ESK_CATALOG_COLUMN_UNIT_BYTES] = unit;
     esk_writer_put(writer, head, sizeof head);
     esk_writer_put(writer, column->name, name);
     esk_writer_put(writer, column->unit, unit);
-    esk_writer_put(writer, value, behind);
+    esk_writer_put(writer, value != NULL ? value : zeros, behind);
+    esk_writer_put(writer, column->missing, missing);
 }
 
 static void writer_put_index(struct esk_catalog_writer *writer,

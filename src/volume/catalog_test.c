@@ -366,9 +366,12 @@ ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
     fixture_start(&fixture, &fixture_nor, &config);
     for (uint8_t i = 0; i < ESK_COLUMN_COUNT_MAX; i++) {
         snprintf(names[i], sizeof names[i], "column_%u_of_a_sensor_array", i);
-        many[i] =
-            (struct esk_column){names[i], "metres above the sea",
-                                i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8, 0, 0};
+        many[i] = (struct esk_column){names[i],
+                                      "metres above the sea",
+                                      i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8,
+                                      0,
+                                      0,
+                                      NULL};
     }
     wanted.table.columns = many;
     table_columns(&wanted.table, ESK_COLUMN_COUNT_MAX);

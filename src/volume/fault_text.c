@@ -36,6 +36,8 @@ const char *esk_fault_text(uint8_t kind) {
         "the existing table has another store or keys_repeat",
         "the existing column is text, or is not",
         "the existing column has another unit",
+        "the existing column has another missing value, or none",
+        "a missing value is a number of at most 4 bytes, not of the key",
     };
     if (kind >= sizeof texts / sizeof texts[0]) {
         return "unknown fault";

@@ -29,6 +29,11 @@ int esk_table_fingerprint(struct esk_volume *volume,
         crc = esk_crc32c(crc, head, sizeof head);
         crc = esk_crc32c(crc, (const uint8_t *)name,
                          (uint16_t)(strlen(name) + 1u));
+        uint8_t missing[ESK_MISSING_BYTES_MAX];
+        ESK_TRY(esk_descriptor_missing(&descriptor, &column, missing));
+        if ((column.flags & ESK_COLUMN_MISSING) != 0) {
+            crc = esk_crc32c(crc, missing, column.bytes);
+        }
     }
     *fingerprint = ~crc;
     return ESK_OK;

@@ -62,6 +62,13 @@ static bool name_is_good(const char *name) {
     return bytes >= 1 && bytes <= ESK_NAME_BYTES_MAX;
 }
 
+/// Whether the column can have its missing value.
+static bool missing_fits(const struct esk_column *column) {
+    uint8_t width = esk_order_width(column->type);
+    return width > 0 && width <= ESK_MISSING_BYTES_MAX &&
+           !esk_order_is_nan(column->type, column->missing);
+}
+
 static uint8_t column_fault(const struct esk_table_spec *spec, uint8_t i,
                             uint8_t *vars) {
     const struct esk_column *column = &spec->columns[i];
@@ -83,6 +90,10 @@ static uint8_t column_fault(const struct esk_table_spec *spec, uint8_t i,
         column->type == ESK_TYPE_BYTES || column->type == ESK_TYPE_VAR;
     if (column->flags > (may_be_text ? ESK_COLUMN_TEXT : 0)) {
         return ESK_FAULT_COLUMN_TYPE;
+    }
+    if (column->missing != NULL &&
+        (!missing_fits(column) || i == spec->key_column)) {
+        return ESK_FAULT_MISSING;
     }
     if (column->type == ESK_TYPE_VAR) {
         (*vars)++;

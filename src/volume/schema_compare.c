@@ -47,12 +47,19 @@ int esk_schema_compare(struct esk_volume *volume, uint8_t kind,
             return esk_schema_differs(fault, ESK_FAULT_OTHER_WIDTH, i, bytes,
                                       place.bytes);
         }
-        if (place.flags != column->flags) {
+        if ((place.flags & ESK_COLUMN_TEXT) != column->flags) {
             return esk_schema_differs(fault, ESK_FAULT_OTHER_FLAGS, i,
                                       column->flags, place.flags);
         }
         if (strcmp(unit, column->unit != NULL ? column->unit : "") != 0) {
             return esk_schema_differs(fault, ESK_FAULT_OTHER_UNIT, i, 0, 0);
+        }
+        uint8_t missing[ESK_MISSING_BYTES_MAX];
+        ESK_TRY(esk_descriptor_missing(&descriptor, &place, missing));
+        bool has_missing = (place.flags & ESK_COLUMN_MISSING) != 0;
+        if (has_missing != (column->missing != NULL) ||
+            (has_missing && memcmp(missing, column->missing, bytes) != 0)) {
+            return esk_schema_differs(fault, ESK_FAULT_OTHER_MISSING, i, 0, 0);
         }
     }
     return info->key_column == spec->key_column

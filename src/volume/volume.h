@@ -136,12 +136,18 @@ int esk_descriptor_column(struct esk_descriptor *descriptor,
 int esk_descriptor_default(struct esk_descriptor *descriptor, void *out,
                            uint16_t bytes);
 
+/// Copies the missing value of the column that was read last, zeros if it has
+/// none. Not after esk_descriptor_default.
+/// missing  out: ESK_MISSING_BYTES_MAX bytes.
+int esk_descriptor_missing(struct esk_descriptor *descriptor,
+                           struct esk_column_place *column, uint8_t *missing);
+
 /// As esk_volume_column, for callers without room for names. name, unit: as
-/// esk_descriptor_column.
+/// esk_descriptor_column. missing: as esk_descriptor_missing, or NULL.
 int esk_catalog_column(struct esk_volume *volume,
                        const struct esk_table_info *info, uint8_t index,
                        struct esk_column_place *column, char *name, char *unit,
-                       uint8_t *page);
+                       uint8_t *missing, uint8_t *page);
 
 /// Reads the next index without its edges, which are to be read right after it.
 int esk_descriptor_index(struct esk_descriptor *descriptor,

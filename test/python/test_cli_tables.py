@@ -58,6 +58,10 @@ def test_create_makes_image_and_table(two):
             "a column of a tree has a width",
         ),
         (("new", "t=i64", "--size", "4M"), 1, "it exists"),
+        (("new", "t=i64", "v=i16", "--missing", "x=1"), 2, "no such column"),
+        (("new", "t=i64", "v=i16", "--missing", "v=a"), 2, "not a number"),
+        (("new", "t=i64", "v=i64", "--missing", "v=1"), 1, "at most 32 bits"),
+        (("new", "t=i32", "--missing", "t=1"), 1, "a key is always there"),
     ],
 )
 def test_create_says_what_cannot_be(esker, two, arguments, status, message):
@@ -65,6 +69,19 @@ def test_create_says_what_cannot_be(esker, two, arguments, status, message):
     assert done.status == status, done
     assert message in " ".join(done.err.replace("\u2502", " ").split())
     assert [*tables(two)] == ["log", "part"]
+
+
+def test_missing_values_are_stored_and_shown(esker, tmp_path):
+    image = tmp_path / "log.img"
+    done = esker(
+        "create", image, "log", "t=u32", "temp=i16", "heat=f32",
+        "--missing", "temp=-990", "--missing", "heat=-1.5",
+    )  # fmt: skip
+    assert done.status == 0, done
+    columns = tables(image)["log"].columns
+    assert [column.missing for column in columns] == [None, -990, -1.5]
+    shown = esker("info", image).out
+    assert "missing is -990" in shown and "missing is -1.5" in shown
 
 
 def test_keys_repeat_and_versions_are_stored_and_shown(esker, tmp_path):

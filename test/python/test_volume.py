@@ -248,6 +248,36 @@ def test_the_fingerprint_is_of_kind_key_and_columns(volume):
     assert kv.fingerprint == _crc32c(b"\x03\x00")
 
 
+def test_missing_values_come_back_and_are_checked(volume):
+    columns = (
+        Column("when", "u32", "s"),
+        Column("a", "i16", "mg", missing=-990),
+        Column("b", "f32", missing=-1.5),
+        Column("c", "u8"),
+    )
+    made = volume.create(
+        "log", columns, key="when", indexes=[Index("a", 8)], data_blocks=4
+    )
+    assert made.columns == columns
+    words = b"\x01\x00" + b"\x07\x04\x00when\x00"
+    words += b"\x02\x02\x00a\x00\x22\xfc" + b"\x09\x04\x00b\x00\x00\x00\xc0\xbf"
+    assert made.fingerprint == _crc32c(words + b"\x05\x01\x00c\x00")
+    with pytest.raises(SchemaError, match="at most 32 bits, not of i64"):
+        Column("a", "i64", missing=1)
+    with pytest.raises(SchemaError, match="at most 32 bits, not of text"):
+        Column("a", "text", missing=1)
+    with pytest.raises(SchemaError, match="out of range"):
+        volume.create("no", [*columns, Column("d", "u8", missing=300)])
+    for bad in (
+        Column("key", "u32", missing=0),
+        Column("d", "f32", missing=float("nan")),
+    ):
+        others = [bad] if bad.name == "key" else [columns[0], bad]
+        with pytest.raises(SchemaError) as raised:
+            volume.create("no", others, key=others[0].name)
+        assert raised.value.column == bad.name
+
+
 def _crc32c(message: bytes) -> int:
     crc = 0xFFFFFFFF
     for byte in message:

@@ -19,6 +19,7 @@ from eskerdb.cli.make import (
     Key,
     Kind,
     KindOf,
+    Missing,
     Page,
     Part,
     Repeat,
@@ -53,6 +54,7 @@ def create(
     ] = None,
     key: Key = None,
     units: Units = None,
+    missing: Missing = None,
     indexes: Indexes = None,
     kind: KindOf = None,
     store: StoreOf = None,
@@ -67,7 +69,7 @@ def create(
 ) -> None:
     """Make an empty table, and the image if there is none."""
     check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
-    check_no_columns(kind or Kind.series, columns, key, units)
+    check_no_columns(kind or Kind.series, columns, key, units, missing)
     types = pairs("column", columns)
     if not types and kind is not Kind.kv:
         raise typer.BadParameter("give the table's columns as COL=TYPE")
@@ -86,12 +88,15 @@ def create(
         indexes or [],
         keys_repeat,
         schema_version,
+        pairs("--missing", missing),
     )
-    for name in wanted.units:
-        if name not in types:
-            raise typer.BadParameter(
-                f"--unit {name}: the table has no such column; name one of it"
-            )
+    for option, names in (("unit", wanted.units), ("missing", wanted.missing)):
+        for name in names:
+            if name not in types:
+                raise typer.BadParameter(
+                    f"--{option} {name}: the table has no such column; name "
+                    "one of it"
+                )
     new = not image.exists()
     with (
         open_image(image, True, kind, Shape(size, page, block, part)) as device,

@@ -265,6 +265,9 @@ def _columns(table: Table) -> object:
                 role += f", bitmap of {index.bitmap}"
             if index.edges:
                 role += f", {len(index.edges)} given edges"
+        if column.missing is not None:
+            role = f"{role}, " if role else ""
+            role += f"missing is {column.missing}"
         kind = f"{column.type}[{column.bytes}]" if column.bytes else column.type
         columns.add_row(column.name, kind, column.unit, role)
     return columns

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +45,7 @@ class Create:
     """The options of a new table.
 
     types   the stated types of columns, as COL=TYPE
+    missing the missing values of columns, as COL=VALUE
     """
 
     kind: Kind
@@ -57,6 +58,7 @@ class Create:
     indexes: list[str]
     keys_repeat: bool
     version: int
+    missing: dict[str, str] = field(default_factory=dict)
 
 
 Key = Annotated[
@@ -76,6 +78,14 @@ Types = Annotated[
 Units = Annotated[
     list[str] | None,
     typer.Option("--unit", metavar="COL=UNIT", help="A column's unit."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="COL=VALUE",
+        help='The value of a column that stands for "no value".',
+    ),
 ]
 Indexes = Annotated[
     list[str] | None,
@@ -341,4 +351,16 @@ def _column(name: str, type: str, wanted: Create) -> Column:
             f"column {name}={type}: choose one of {', '.join(TYPES)}; bytes "
             "needs a width, text may have one: bytes:6, text:16"
         )
-    return Column(name, kind, wanted.units.get(name, ""), int(width or 0))
+    unit = wanted.units.get(name, "")
+    missing = wanted.missing.get(name)
+    number = None if missing is None else _number(name, missing)
+    return Column(name, kind, unit, int(width or 0), number)
+
+
+def _number(name: str, text: str) -> int | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise typer.BadParameter(f"--missing {name}={text}: not a number")

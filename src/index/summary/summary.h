@@ -45,6 +45,7 @@ struct esk_summary_column {
     uint8_t width;       ///< 1, 2, 4 or 8: bytes of the type
     uint8_t bitmap_bits; ///< 0, 8, 16, 32 or 64
     uint8_t edge_count;  ///< < bitmap_bits
+    bool has_missing;    ///< the catalog has a value that no range has
     /// Bucket edges in order form, width bytes each, little-endian, rising;
     /// NULL: learned.
     const uint8_t *edges;

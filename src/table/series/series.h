@@ -35,6 +35,8 @@
 enum {
     ESK_SERIES_NO_INDEX = UINT8_MAX, ///< esk_series_bounds.index: no value
                                      ///< index
+    ESK_SERIES_HAS_MISSING = 0x80,   ///< bit beside a type: the column has a
+                                     ///< missing value
 };
 
 /// What was programmed since the last sync.
@@ -399,7 +401,7 @@ struct esk_series_layout {
     uint16_t edges_bytes; ///< of all given edges
     /* Offsets of the columns; only with a value index. */
     uint16_t offset[ESK_COLUMN_COUNT_MAX];
-    uint8_t type[ESK_COLUMN_COUNT_MAX];
+    uint8_t type[ESK_COLUMN_COUNT_MAX]; ///< and ESK_SERIES_HAS_MISSING
 };
 
 /// The value indexes: summaries, and the plans that use them.

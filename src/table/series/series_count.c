@@ -13,7 +13,8 @@
 ///     else                       each row is compared
 ///
 /// The zone is the page's entry in the value index. A float column's zone does
-/// not decide: it has no trace of NaN, which no range has.
+/// not decide: it has no trace of NaN, which no range has. Nor does a page's
+/// entry that may have the column's missing value.
 #include "table/series/series_forward.h"
 
 enum { WINDOW_ENTRIES = 64 };
@@ -45,16 +46,21 @@ static void window_set(const struct esk_series *series,
                        const uint8_t *entries, struct count_window *window) {
     uint16_t bytes = esk_shape(series)->entry_bytes;
     uint32_t count = plan->run_end - plan->window_base;
+    uint16_t rest = (uint16_t)(count < WINDOW_ENTRIES ? count : WINDOW_ENTRIES);
     window->inside = UINT64_MAX;
     entries += (plan->window_base - plan->run_start) * bytes;
     for (uint8_t i = 0; i < plan->range_count; i++) {
         const struct esk_series_bounds *range = &plan->ranges[i];
         struct esk_summary_range wanted = {
             .index = range->index, .lo = range->lo, .hi = range->hi};
-        window->inside &= esk_summary_within(
-            series->columns, entries, bytes,
-            (uint16_t)(count < WINDOW_ENTRIES ? count : WINDOW_ENTRIES),
-            &wanted);
+        window->inside &=
+            esk_summary_within(series->columns, entries, bytes, rest, &wanted);
+        if (range->has_missing) {
+            wanted.lo = range->missing;
+            wanted.hi = range->missing;
+            window->inside &= ~esk_summary_matches(series->columns, entries,
+                                                   bytes, rest, &wanted);
+        }
     }
 }
 

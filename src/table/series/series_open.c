@@ -60,6 +60,9 @@ static int columns_take(struct esk_descriptor *descriptor,
         if (info->index_count > 0) {
             layout->offset[i] = column.offset;
             layout->type[i] = column.type;
+            if ((column.flags & ESK_COLUMN_MISSING) != 0) {
+                layout->type[i] |= ESK_SERIES_HAS_MISSING;
+            }
         }
         if (column.type == ESK_TYPE_VAR) {
             shape->var_offset = column.offset;

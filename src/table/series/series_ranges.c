@@ -7,41 +7,60 @@
 /// A range is resolved once, when the cursor is opened: offset and type of its
 /// column, and its bounds as unsigned numbers. A bound outside the type's
 /// values is clamped, or means that no row can match. The cursor stores the
-/// result and does not need the caller's range again.
+/// result and does not need the caller's range again. The catalog is read for a
+/// column without a value index, and for one with a missing value.
 #include "table/series/series_rows.h"
 #include "volume/volume.h"
 
-/// Finds the type and offset of column `number`, and its value index.
-static int column_resolve(struct esk_series *series, uint8_t number,
-                          struct esk_series_bounds *bounds) {
+/// Notes the type and offset of a column.
+static void column_set(struct esk_series_bounds *bounds, uint8_t type,
+                       uint16_t offset) {
+    bounds->type = type & 0x7Fu;
+    bounds->offset = offset;
+}
+
+/// Reads column `number` from the catalog.
+static int column_read(struct esk_series *series, uint8_t number,
+                       struct esk_series_bounds *bounds) {
     struct esk_table_info info;
     struct esk_column_place column;
+    uint8_t missing[ESK_MISSING_BYTES_MAX];
     uint8_t *page = NULL;
     uint8_t frame = 0;
-
-    for (uint8_t i = 0; i < esk_shape(series)->column_count; i++) {
-        if (series->column_numbers[i] == number) {
-            bounds->index = i;
-            bounds->type = series->columns[i].type;
-            bounds->offset = series->columns[i].offset;
-            return ESK_OK;
-        }
-    }
-    bounds->index = ESK_SERIES_NO_INDEX;
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     int status =
         esk_catalog_find(series->table.volume, series->table.id, &info, page);
     if (status == ESK_OK) {
         status = esk_catalog_column(series->table.volume, &info, number,
-                                    &column, NULL, NULL, page);
+                                    &column, NULL, NULL, missing, page);
     }
     esk_pool_give(&series->pool, frame);
     if (status != ESK_OK) {
         return status == ESK_NOT_FOUND ? ESK_E_INVALID : status;
     }
-    bounds->type = column.type;
-    bounds->offset = column.offset;
+    column_set(bounds, column.type, column.offset);
+    if ((column.flags & ESK_COLUMN_MISSING) != 0) {
+        bounds->has_missing = 1;
+        bounds->missing = esk_order_load32(column.type, missing);
+    }
     return esk_order_width(column.type) == 0 ? ESK_E_INVALID : ESK_OK;
+}
+
+/// Finds column `number`, and its value index.
+static int column_resolve(struct esk_series *series, uint8_t number,
+                          struct esk_series_bounds *bounds) {
+    bounds->index = ESK_SERIES_NO_INDEX;
+    for (uint8_t i = 0; i < esk_shape(series)->column_count; i++) {
+        if (series->column_numbers[i] == number) {
+            bounds->index = i;
+            column_set(bounds, series->columns[i].type,
+                       series->columns[i].offset);
+            return series->columns[i].has_missing
+                       ? column_read(series, number, bounds)
+                       : ESK_OK;
+        }
+    }
+    return column_read(series, number, bounds);
 }
 
 /// Converts a range's bounds to order form.

@@ -78,7 +78,7 @@ static int layout_read(struct esk_volume *volume,
         return ESK_E_CORRUPT;
     }
     ESK_TRY(esk_catalog_column(volume, info, info->key_column, &column, NULL,
-                               NULL, page));
+                               NULL, NULL, page));
     memset(layout, 0, sizeof *layout);
     layout->row_bytes = info->row_bytes;
     layout->key_offset = column.offset;

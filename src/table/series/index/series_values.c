@@ -7,6 +7,11 @@
 #include "table/series/series_rows.h"
 #include "volume/schema_plan.h"
 
+/// The type of column `number`.
+static uint8_t type_of(const struct esk_series_layout *layout, uint8_t number) {
+    return layout->type[number] & (uint8_t)~ESK_SERIES_HAS_MISSING;
+}
+
 /// Reads an index's edges and converts them to order form at `edges`.
 static int edges_take(struct esk_descriptor *descriptor, uint8_t type,
                       uint8_t count, uint8_t *edges) {
@@ -28,10 +33,12 @@ static int column_take(struct esk_series *series, uint8_t index,
     struct esk_summary_column *column = &series->columns[index];
     series->column_numbers[index] = spec->column;
     column->offset = layout->offset[spec->column];
-    column->type = layout->type[spec->column];
+    column->type = type_of(layout, spec->column);
     column->width = esk_order_width(column->type);
     column->bitmap_bits = spec->bitmap_bits;
     column->edge_count = spec->edge_count;
+    column->has_missing =
+        (layout->type[spec->column] & ESK_SERIES_HAS_MISSING) != 0;
     column->edges = spec->edge_count > 0 ? edges : NULL;
     return edges_take(descriptor, column->type, spec->edge_count, edges);
 }
@@ -44,10 +51,10 @@ static int columns_read(struct esk_series *series,
         struct esk_index_spec spec;
         ESK_TRY(esk_descriptor_index(descriptor, &spec));
         if (spec.column >= info->column_count ||
-            !esk_index_is_sound(&spec, layout->type[spec.column])) {
+            !esk_index_is_sound(&spec, type_of(layout, spec.column))) {
             return ESK_E_CORRUPT;
         }
-        uint8_t width = esk_order_width(layout->type[spec.column]);
+        uint8_t width = esk_order_width(type_of(layout, spec.column));
         uint16_t bytes = (uint16_t)(spec.edge_count * width);
         if (series == NULL) {
             ESK_TRY(esk_descriptor_edges(descriptor, NULL, bytes));
