@@ -46,6 +46,7 @@ struct step_case {
     uint8_t data_lost;  ///< each n-th data page is damaged; 0: none
     uint8_t index_lost; ///< the same of index pages
     uint8_t run_pages;  ///< 0: that of `spec`
+    bool narrow;        ///< an index on gate alone, for long runs
 };
 
 static const struct step_case cases[] = {
@@ -59,6 +60,7 @@ static const struct step_case cases[] = {
     {.name = "with many damaged pages", .rows = 1800, .data_lost = 2},
     {.name = "with a damaged index", .rows = 1800, .index_lost = 3},
     {.name = "with no index page", .rows = 1800, .index_lost = 1},
+    {.name = "of long runs", .rows = 2200, .run_pages = 100, .narrow = true},
     {.name = "with damage", .rows = ROWS_MAX, .data_lost = 5, .index_lost = 4},
 };
 
@@ -99,6 +101,8 @@ static void start(struct esk_fixture *fixture, const struct step_case *given) {
     uint8_t row[ROW_BYTES];
     made.keys_repeat = given->keys_repeat;
     made.run_pages = given->run_pages > 0 ? given->run_pages : spec.run_pages;
+    made.indexes = given->narrow ? &indexes[2] : indexes;
+    made.index_count = given->narrow ? 1 : 3;
     draws = 1;
     fixture_start(fixture, &fixture_nor, NULL);
     fixture_create(fixture, &made);
@@ -546,6 +550,49 @@ ESK_TEST(series_cursor_in_steps_is_exact_while_rows_are_appended) {
             query_draw(&query);
             query_append(&fixture, &cases[2], &query, &appended);
         }
+        fixture_end(&fixture);
+    }
+}
+
+/// The first value query after an open makes the entries that the open left
+/// out, in steps, too.
+ESK_TEST(series_cursor_in_steps_makes_entries_that_an_open_left_out) {
+    static const struct step_case long_runs = {
+        .rows = 2000, .reopened = true, .run_pages = 100, .narrow = true};
+    for (uint32_t run = 0; run < 8; run++) {
+        struct esk_fixture fixture;
+        struct esk_series_cursor cursor;
+        struct esk_series_range range = {.column = 4,
+                                         .has_lo = true,
+                                         .has_hi = true,
+                                         .lo.u = run % 4 < 2 ? 3 : 44,
+                                         .hi.u = 45};
+        struct esk_series_query query = {.ranges = &range,
+                                         .range_count = 1,
+                                         .backward = run % 2 == 1,
+                                         .step_pages = 1 + run / 4};
+        uint8_t row[ROW_BYTES];
+        uint32_t calls = 0;
+        uint32_t rows = 0;
+        ESK_CONTEXT("run %u", run);
+        start(&fixture, &long_runs);
+        uint32_t owed = fixture.series->log.run_owed;
+        ESK_CHECK(owed > 3);
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                      ESK_OK);
+        while (next(&fixture, &cursor, row, query.step_pages, &calls) ==
+               ESK_OK) {
+            found[rows] = esk_load_u32(row);
+            rows++;
+        }
+        ESK_CHECK_INT(fixture.series->log.run_owed, 0);
+        ESK_CHECK(calls >= owed / query.step_pages);
+        for (uint32_t i = 0; i < rows; i++) {
+            uint32_t number = query.backward ? 45 * 40 + 39 - i
+                                             : (uint32_t)range.lo.u * 40 + i;
+            ESK_CHECK_INT(found[i], 1000 + 3 * number);
+        }
+        ESK_CHECK_INT(rows, 40 * (46 - range.lo.u));
         fixture_end(&fixture);
     }
 }

@@ -272,8 +272,9 @@ ESK_TEST(tree_is_whole_or_not_opened_when_reads_of_its_mount_fail) {
 static struct esk_fixture fixture;
 
 static int table_create(const char *name) {
-    static const struct esk_column columns[] = {{"key", "", ESK_TYPE_U32, 0, 0},
-                                                {"v", "", ESK_TYPE_I32, 0, 0}};
+    static const struct esk_column columns[] = {
+        {"key", "", ESK_TYPE_U32, 0, 0, NULL},
+        {"v", "", ESK_TYPE_I32, 0, 0, NULL}};
     struct esk_series_spec spec = {.table = {.name = name,
                                              .columns = columns,
                                              .column_count = 2,
