@@ -101,9 +101,11 @@ static inline esk_key esk_rows_key_first(const struct esk_series *series,
 static inline bool esk_bounds_have(const struct esk_series_bounds *bounds,
                                    const uint8_t *bytes) {
     uint64_t order = esk_order_load(bounds->type, bytes);
-    return order >= bounds->lo && order <= bounds->hi &&
-           !esk_order_is_nan(bounds->type, bytes) &&
-           !(bounds->has_missing && order == bounds->missing);
+    if (order < bounds->lo || order > bounds->hi) {
+        return false;
+    }
+    return !esk_order_is_nan(bounds->type, bytes) &&
+           (bounds->has_missing == 0 || order != bounds->missing);
 }
 
 /// How many of the page's `count` rows have keys below `key`.

@@ -389,9 +389,6 @@ static bool window_has(const struct esk_series_plan *plan, uint32_t data) {
 static int window_move(struct esk_series *series,
                        struct esk_series_cursor *cursor, uint32_t data) {
     struct esk_series_plan *plan = &cursor->plan;
-    if (window_holds(plan, data)) {
-        return ESK_OK;
-    }
     if (plan->open_run) {
         return open_run_enter(series, cursor, data);
     }
@@ -445,12 +442,19 @@ int esk_series_plan_forward(struct esk_series *series,
         if (*position < plan->run_start) {
             return ESK_OK;
         }
-        for (; *position < plan->run_end; *position += 1u) {
-            ESK_TRY(window_move(series, cursor, *position));
-            if (window_has(plan, *position)) {
-                return ESK_OK;
+        uint32_t at = *position;
+        int status = ESK_OK;
+        while (at < plan->run_end) {
+            if (!window_holds(plan, at)) {
+                status = window_move(series, cursor, at);
             }
+            if (status != ESK_OK || window_has(plan, at)) {
+                *position = at;
+                return status;
+            }
+            at++;
         }
+        *position = at;
     }
 }
 
@@ -474,7 +478,9 @@ int esk_series_plan_backward(struct esk_series *series,
         }
         for (; at > plan->run_start; at--) {
             *position = at - 1;
-            ESK_TRY(window_move(series, cursor, at - 1));
+            if (!window_holds(plan, at - 1)) {
+                ESK_TRY(window_move(series, cursor, at - 1));
+            }
             if (window_has(plan, at - 1)) {
                 return ESK_OK;
             }
