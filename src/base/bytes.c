@@ -7,6 +7,8 @@
 
 #if defined(__AVR__)
 
+const uint8_t esk_bit_powers[9] ESK_ROM = {1, 2, 4, 8, 16, 32, 64, 128, 0};
+
 #define COPY_1 "ld __tmp_reg__, X+\n\tst Z+, __tmp_reg__\n\t"
 #define COPY_4 COPY_1 COPY_1 COPY_1 COPY_1
 #define DOWN_1 "ld __tmp_reg__, -X\n\tst -Z, __tmp_reg__\n\t"

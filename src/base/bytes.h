@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/inline.h"
+#include "base/rom.h"
 #include "esker/load.h"
 
 #if defined(__AVR__)
@@ -64,6 +65,30 @@ static inline uint8_t esk_byte_from(uint32_t value, uint8_t shift) {
         shift = (uint8_t)(shift - 8u);
     }
     return (uint8_t)((uint16_t)value >> shift);
+}
+#endif
+
+/// 2 to the power of `number`, at most 8; 0 for 8. To shift, an 8-bit processor
+/// multiplies: its instruction for that takes two cycles.
+#if defined(__AVR__)
+extern const uint8_t esk_bit_powers[9];
+static inline uint8_t esk_bit(uint8_t number) {
+    return esk_rom_u8(esk_bit_powers + number);
+}
+#else
+static inline uint8_t esk_bit(uint8_t number) {
+    return (uint8_t)((1u << number) & UINT8_MAX);
+}
+#endif
+
+/// esk_store_u32 for a place that is stored to often: no call on AVR.
+#if defined(__AVR__)
+static inline void esk_store_u32_here(uint8_t *bytes, uint32_t value) {
+    memcpy(bytes, &value, sizeof value);
+}
+#else
+static inline void esk_store_u32_here(uint8_t *bytes, uint32_t value) {
+    esk_store_u32(bytes, value);
 }
 #endif
 

@@ -9,6 +9,8 @@
 /// On other machines and in a program with a shape, whose constants make copies
 /// small, the compiler decides. ESK_APART_OR_INLINE: inline there.
 ///
+/// ESK_IN_LINE: a part of its only caller, which would be too long with it.
+///
 /// And functions into which a host inlines the functions of the same file that
 /// they call: with wide registers a short function is less work than its call.
 #ifndef ESK_BASE_INLINE_H
@@ -18,8 +20,10 @@
 
 #if defined(__GNUC__)
 #define ESK_OUT_OF_LINE __attribute__((noinline))
+#define ESK_IN_LINE inline __attribute__((always_inline))
 #else
 #define ESK_OUT_OF_LINE
+#define ESK_IN_LINE inline
 #endif
 
 #if defined(__OPTIMIZE_SIZE__) && defined(__AVR__) && !defined(ESK_SHAPE)
