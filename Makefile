@@ -223,7 +223,7 @@ mcu-budgets: setup-tools ## makes the budgets of make mcu again
 	@scripts/mcu --renew
 
 .PHONY: bench
-bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-command ## every benchmark
+bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-packed bench-command ## every benchmark
 
 .PHONY: bench-series
 bench-series: setup-check ## the series table's figures; OUT=file.json
@@ -255,6 +255,11 @@ bench-stores: setup-check ## every store on the same loads; OUT=file.json
 	@$(MAKE) FLAVOUR=release benches
 	@scripts/bench stores $(if $(OUT),--out $(OUT))
 
+.PHONY: bench-packed
+bench-packed: setup-check ## packed pages' figures; OUT=file.json
+	@$(MAKE) FLAVOUR=release benches
+	@scripts/bench packed $(if $(OUT),--out $(OUT))
+
 .PHONY: bench-command
 bench-command: setup-check ## the command's import and start; OUT=file.json
 	@scripts/bench command $(if $(OUT),--out $(OUT))
@@ -278,6 +283,8 @@ results: ## makes docs/results again: bench, size and mcu
 	@.venv/bin/python bench/report_tnc.py build/check/tnc.json
 	@$(MAKE) bench-stores OUT=build/check/stores.json
 	@.venv/bin/python bench/report_stores.py build/check/stores.json
+	@$(MAKE) bench-packed OUT=build/check/packed.json
+	@.venv/bin/python bench/report_packed.py build/check/packed.json
 	@$(MAKE) bench-command OUT=build/check/command.json
 	@.venv/bin/python bench/report_command.py build/check/command.json
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Writes docs/results/packed.md and packed.json from measured results.
+
+make bench-packed OUT=packed.json
+.venv/bin/python bench/report_packed.py packed.json
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from report_series import meets, number, table
+
+OUT = Path(__file__).resolve().parent.parent / "docs" / "results"
+HEAD = """# Packed pages, measured
+
+Made by `make bench-packed OUT=file.json` and `bench/report_packed.py
+file.json`; the figures are in `packed.json`. The codec is measured by itself
+(`src/table/series/codec`): every row of a set is packed, read back and compared.
+The series table does not use it yet, so nothing here is of a table.
+
+Modes are those that a user would declare: keys linear, integers delta, floats
+with their decimals. Sets of the papers are read from `ESK_DATA`. General
+compressors get the payload of one page (10,000 rows from a third into the set),
+or the whole file at once; no device with a few KB of RAM could run them. Times of
+the host depend on the machine; all other figures do not. "Code" is the sum of all
+functions that the codec adds to a program that has nothing else of the core.
+
+"""
+VERDICTS = {None: "", True: "yes", False: "**no**"}
+PARTS = {
+    "packed_sizes": "## The codec: size, RAM, and the host's time",
+    "packed_general": "## General compressors on the same rows",
+    "packed_chips": "## On chips",
+}
+
+
+def part(rows, bench):
+    lines = [
+        [
+            row["metric"],
+            row["dataset"],
+            row["config"],
+            number(row["value"]),
+            row["unit"],
+            row["target"] or "",
+            VERDICTS[meets(row)],
+        ]
+        for row in rows
+        if row["bench"] == bench
+    ]
+    head = ["", "of", "with", "value", "unit", "target", "met"]
+    return f"{PARTS[bench]}\n\n{table(head, lines)}\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", help="what make bench-packed wrote")
+    options = parser.parse_args()
+    rows = json.loads(Path(options.results).read_text("utf-8"))
+    text = HEAD + "\n".join(part(rows, bench) for bench in PARTS)
+    (OUT / "packed.md").write_text(text, "utf-8")
+    (OUT / "packed.json").write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
