@@ -74,14 +74,15 @@ def rows_file(name):
 
 
 def symbols(name, program):
-    """Bytes of each function and constant in flash."""
+    """Bytes of each function and constant in flash. Of several names of one
+    place, the first."""
     listed = platforms.must([CHIPS[name], "-S", program])
     lines = [line.split() for line in listed.splitlines()]
-    return {
-        words[3]: int(words[1], 16)
-        for words in lines
-        if len(words) == 4 and words[2] in "tTrR"
-    }
+    places = {}
+    for words in lines:
+        if len(words) == 4 and words[2] in "tTrR":
+            places.setdefault(words[0], (words[3], int(words[1], 16)))
+    return dict(places.values())
 
 
 def core_objects(name):

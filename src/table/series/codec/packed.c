@@ -34,6 +34,15 @@ uint8_t esk_packed_mode_default(uint8_t type, bool is_key) {
                                   : ESK_PACKED_RAW;
 }
 
+ESK_OUT_OF_LINE void esk_packed_adapt(uint8_t *scale, uint8_t zeros) {
+    uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
+    if (zeros == 0 && now > 0) {
+        *scale = (uint8_t)(*scale - 1u);
+    } else if (zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1) {
+        *scale = (uint8_t)(*scale + 2u);
+    }
+}
+
 ESK_OUT_OF_LINE uint32_t esk_packed_load(const uint8_t *from, uint16_t bytes) {
     if (bytes == 1) {
         return *from;

@@ -98,45 +98,51 @@ static uint8_t bits_zeros(struct bits *bits) {
     return zeros;
 }
 
+/// code_get for codes of many bits: `zeros` are read, `low` bits follow, or an
+/// escape.
+static ESK_OUT_OF_LINE uint32_t code_get_long(struct bits *bits, uint8_t *scale,
+                                              uint8_t zeros, uint8_t low) {
+    uint32_t code = zeros;
+    if (zeros == ESK_PACKED_ZEROS) {
+        uint8_t length = bits_few(bits, ESK_PACKED_LENGTH_BITS);
+        low = (uint8_t)(low + length);
+        if (length < MARK_NONE || low > 31) {
+            bits->mark = length < MARK_NONE ? length : MARK_BAD;
+            return 0;
+        }
+        code = 1;
+    }
+    bits_get(bits, low);
+    for (; low >= 8; low = (uint8_t)(low - 8u)) {
+        code <<= 8;
+    }
+    esk_packed_adapt(scale, zeros);
+    code = code << low | esk_load_u32(bits->word);
+    return (code & 1u) != 0 ? ~(code >> 1) : code >> 1;
+}
+
 /// Reads a code, and sets the field's scale. Returns its change; 0 when
 /// bits->mark becomes another than MARK_NONE.
 static ESK_OUT_OF_LINE uint32_t code_get(struct bits *bits, uint8_t *scale) {
     uint8_t low = packed_low_bits(*scale);
     uint8_t zeros = bits_zeros(bits);
-    uint32_t code = zeros;
-    if (zeros == ESK_PACKED_ZEROS) {
-        uint8_t length = bits_few(bits, ESK_PACKED_LENGTH_BITS);
-        if (length < MARK_NONE) {
-            bits->mark = length;
-            return 0;
-        }
-        low = (uint8_t)(low + length);
-        if (low > 31) {
-            bits->mark = MARK_BAD;
-            return 0;
-        }
-        code = 1;
+    if (zeros == ESK_PACKED_ZEROS || low >= 8) {
+        return code_get_long(bits, scale, zeros, low);
     }
-    if (low < 8) { /* no call in between: most changes are small */
-        code = code << low | bits_few(bits, low);
-    } else {
-        bits_get(bits, low);
-        for (; low >= 8; low = (uint8_t)(low - 8u)) {
-            code <<= 8;
-        }
-        code = code << low | esk_load_u32(bits->word);
-    }
-    packed_adapt(scale, zeros);
+    /* Most changes are small: 16 bits are less work for an 8-bit processor. */
+    uint16_t code = (uint16_t)((uint16_t)zeros << low);
+    esk_packed_adapt(scale, zeros);
+    code = (uint16_t)(code | bits_few(bits, low));
     bool minus = (code & 1u) != 0;
     code >>= 1;
-    return minus ? ~code : code;
+    return minus ? ~(uint32_t)code : code;
 }
 
 /// Reads the value of a raw field that is not quiet.
 static void raw_get(struct bits *bits, const struct esk_packed_field *field,
                     uint8_t *part) {
     bool changed = bits_few(bits, 1) == 0;
-    packed_adapt(part, changed ? ESK_PACKED_ZEROS : 0);
+    esk_packed_adapt(part, changed ? ESK_PACKED_ZEROS : 0);
     for (uint16_t left = changed ? field->bytes : 0; left > 0; left--) {
         bits_get(bits, 8);
         *++part = bits->word[0];
@@ -211,7 +217,6 @@ static ESK_IN_LINE void fields_get(const struct esk_packed *packed,
         (state->flags & PACKED_ANY_QUIET) != 0 && bits_few(bits, 1) != 0;
     bits->mark = MARK_NONE;
     for (uint8_t left = packed->field_count; left > 0; left--) {
-        uint8_t *next = packed_part_next(field, part);
         uint32_t change = 0;
         if (!silent || (*part & PACKED_IS_QUIET) == 0) {
             if (field->mode == ESK_PACKED_RAW) {
@@ -222,18 +227,18 @@ static ESK_IN_LINE void fields_get(const struct esk_packed *packed,
         }
         if (bits->mark == MARK_NONE) {
             if (field->mode == ESK_PACKED_LINEAR) {
-                change += esk_load_u32(next - 4);
-                esk_store_u32_here(next - 4, change);
+                uint8_t *step = packed_part_next(field, part) - 4;
+                change += esk_load_u32(step);
+                esk_store_u32_here(step, change);
             }
-            part++;
             if (field->is_word) {
-                change += esk_load_u32(part);
-                esk_store_u32_here(part, change);
+                change += esk_load_u32(part + 1);
+                esk_store_u32_here(part + 1, change);
                 if (row != NULL) {
                     esk_store_u32_here(row + field->offset, change);
                 }
             } else {
-                bits->mark = value_take(packed, field, part, change, row);
+                bits->mark = value_take(packed, field, part + 1, change, row);
             }
         } else if (bits->mark == MARK_ZERO &&
                    field->mode >= ESK_PACKED_DECIMAL) {
@@ -249,7 +254,7 @@ static ESK_IN_LINE void fields_get(const struct esk_packed *packed,
             }
             return;
         }
-        part = next;
+        part = packed_part_next(field, part);
         field++;
     }
 }
@@ -290,7 +295,9 @@ static void bits_begin(struct bits *bits, const uint8_t *page,
     bits->over = false;
     if (state->bit > 0) {
         bits->left = (uint8_t)(8u - state->bit);
-        bits->byte = (uint8_t)(*bits->at++ >> state->bit);
+        bits->byte =
+            (uint8_t)((uint16_t)(*bits->at++ * (uint16_t)esk_bit(bits->left)) >>
+                      8);
     } else {
         bits->byte = 0;
     }

@@ -96,7 +96,7 @@ static ESK_OUT_OF_LINE void code_put(struct pen *pen, uint32_t change,
         pen_put(pen, length, ESK_PACKED_LENGTH_BITS, ESK_PACKED_ZEROS);
         low = (uint8_t)(low + length);
     }
-    packed_adapt(scale, zeros);
+    esk_packed_adapt(scale, zeros);
     zeros = zeros < ESK_PACKED_ZEROS ? zeros : 0;
     if (low <= 8) { /* no call in between: most changes are small */
         pen_put(pen, (uint8_t)(change & (uint8_t)(esk_bit(low) - 1u)), low,
@@ -201,7 +201,7 @@ static void value_put(struct pen *pen, const struct esk_packed_field *field,
     if (field->mode == ESK_PACKED_RAW) {
         bool changed = change != 0;
         pen_put(pen, changed ? 0 : 1, 1, 0);
-        packed_adapt(part, changed ? ESK_PACKED_ZEROS : 0);
+        esk_packed_adapt(part, changed ? ESK_PACKED_ZEROS : 0);
         for (uint16_t left = changed ? field->bytes : 0; left > 0; left--) {
             pen_put(pen, *from++, 8, 0);
         }

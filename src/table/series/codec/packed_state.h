@@ -44,16 +44,6 @@ static inline uint8_t packed_low_bits(uint8_t scale) {
     return (uint8_t)((uint8_t)(scale & (uint8_t)~PACKED_IS_QUIET) >> 2);
 }
 
-/// Sets `scale` for a code whose quotient was `zeros`, or more.
-static inline void packed_adapt(uint8_t *scale, uint8_t zeros) {
-    uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
-    if (zeros == 0 && now > 0) {
-        *scale = (uint8_t)(*scale - 1u);
-    } else if (zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1) {
-        *scale = (uint8_t)(*scale + 2u);
-    }
-}
-
 /// The offset rounded up to a unit.
 static inline uint16_t packed_unit_up(const struct esk_packed *packed,
                                       uint16_t at) {
@@ -76,6 +66,9 @@ static inline uint32_t packed_order(uint32_t bits) {
     return (bits & ESK_ORDER_WORD_SIGN) != 0 ? ~bits
                                              : bits | ESK_ORDER_WORD_SIGN;
 }
+
+/// Sets `scale` for a code whose quotient was `zeros`, or more.
+void esk_packed_adapt(uint8_t *scale, uint8_t zeros);
 
 /// Takes the whole row `row` as the row before. Steps become 0, and the number
 /// of a decimal field whose value is no decimal. With `restart` the scales
