@@ -46,11 +46,11 @@ _Static_assert(
     ESK_RING_WINDOW_BYTES / ESK_PAGE_BYTES_MIN < UINT16_MAX,
     "the blocks of a window, of one page each, are counted in 16 bits");
 
+/// What calls read most stands first: small chips reach only the first bytes
+/// of a struct without arithmetic.
 struct esk_ring {
     uint32_t head;            ///< position of the next page
     uint32_t tail;            ///< oldest position that may be read
-    struct esk_region region; ///< its pages are the positions of a lap
-    struct esk_ring *next;    ///< the next ring of its table
     uint32_t lap;             ///< start of this lap or of the one before it
     uint32_t ready;           ///< first position not known to be erased
     uint32_t good;            ///< no block from head's up to here is bad
@@ -65,6 +65,8 @@ struct esk_ring {
     bool stuck;               ///< the block at ready failed and has no mark
     bool in_doubt;            ///< the page at head is unverified since its last
                               ///< program
+    struct esk_region region; ///< its pages are the positions of a lap
+    struct esk_ring *next;    ///< the next ring of its table
     /// Makes room when there is nothing to erase, for a refusing ring; may be
     /// NULL. done: as esk_ring_step.
     int (*collect)(void *owner, bool *done);
