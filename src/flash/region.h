@@ -64,6 +64,15 @@ esk_region_geometry(const struct esk_region *region) {
     return esk_volume_geometry(region->volume);
 }
 
+/// Whether the `blocks` blocks from `block` on are on the device, and at least
+/// `least`: what a catalog says is checked before it is used.
+static inline bool esk_region_fits(const struct esk_geometry *geometry,
+                                   uint32_t block, uint32_t blocks,
+                                   uint32_t least) {
+    return blocks >= least && block < geometry->block_count &&
+           blocks <= geometry->block_count - block;
+}
+
 /// Whether the medium may cache and reorder writes, and pages are overwritten.
 static inline bool esk_region_overwrites(const struct esk_region *region) {
     return (esk_region_geometry(region)->flags & ESK_MEDIUM_OVERWRITE) != 0;

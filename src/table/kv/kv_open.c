@@ -12,12 +12,6 @@
 _Static_assert(sizeof(struct esk_kv) <= ESK_BY_POINTER(204, 240, 312),
                "constants of a kv table's memory");
 
-static bool region_is_sound(const struct esk_geometry *geometry, uint32_t block,
-                            uint32_t blocks, uint32_t least) {
-    return block < geometry->block_count &&
-           blocks <= geometry->block_count - block && blocks >= least;
-}
-
 /// Fills in the entry of a table beside its options. In a program with a shape
 /// they and `info` are constants.
 /// Returns ESK_OK; ESK_E_CORRUPT: there is no such region.
@@ -33,10 +27,10 @@ static int entry_take(const struct esk_geometry *geometry,
     entry->head = NULL;
     bool has_index = entry->options.keys != 0;
     bool is_sound =
-        region_is_sound(geometry, entry->block, entry->blocks,
+        esk_region_fits(geometry, entry->block, entry->blocks,
                         ESK_KV_BLOCKS_MIN) &&
         has_index == (entry->index_blocks != 0) &&
-        (!has_index || region_is_sound(geometry, entry->index_block,
+        (!has_index || esk_region_fits(geometry, entry->index_block,
                                        entry->index_blocks, ESK_KV_BLOCKS_MIN));
     return ESK_SHAPED_KV(true, is_sound) ? ESK_OK : ESK_E_CORRUPT;
 }

@@ -188,13 +188,6 @@ int esk_series_newest_find(struct esk_series *series, uint32_t *end) {
     return ESK_OK;
 }
 
-/// Whether a ring can be on the `blocks` blocks from `block` on.
-static bool region_fits(const struct esk_volume *volume, uint32_t block,
-                        uint32_t blocks) {
-    uint32_t count = esk_volume_geometry(volume)->block_count;
-    return blocks >= 2 && block < count && blocks <= count - block;
-}
-
 ESK_APART int esk_series_ring_mount(struct esk_series *series,
                                     struct esk_ring *ring,
                                     struct esk_ring_config *config,
@@ -202,8 +195,9 @@ ESK_APART int esk_series_ring_mount(struct esk_series *series,
                                     uint8_t role, uint8_t *page) {
     config->block = info->block[role];
     config->blocks = info->blocks[role];
-    if (!ESK_SHAPED_SERIES(true, region_fits(series->table.volume,
-                                             config->block, config->blocks))) {
+    if (!ESK_SHAPED_SERIES(
+            true, esk_region_fits(esk_volume_geometry(series->table.volume),
+                                  config->block, config->blocks, 2))) {
         return ESK_E_CORRUPT;
     }
     ESK_TRY(esk_ring_mount(ring, series->table.volume, config, &series->stats,

@@ -199,8 +199,7 @@ static bool region_fits(const struct esk_volume *volume,
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint32_t block = info->block[ESK_REGION_DATA];
     uint32_t blocks = info->blocks[ESK_REGION_DATA];
-    return block < geometry->block_count &&
-           blocks <= geometry->block_count - block && blocks >= 2 &&
+    return esk_region_fits(geometry, block, blocks, 2) &&
            blocks * geometry->block_pages >= ESK_TREE_PAGES_MIN;
 }
 
