@@ -145,8 +145,7 @@ struct esk_kv_bare {
 };
 
 /// Opens the store that has the whole of `device`, of 3 to 64 blocks; a blank
-/// device becomes an empty store. A firmware calls this after each reset,
-/// instead of mounting a volume.
+/// device becomes an empty store. To be called after each reset.
 ///
 /// kv, config  as for esk_kv_open.
 /// volume      out, not a mounted one: for esk_volume_step and
@@ -156,7 +155,8 @@ struct esk_kv_bare {
 /// arena       as for esk_volume_mount: ESK_KV_BARE_ARENA_BYTES.
 /// Returns     as esk_kv_open; ESK_E_FOREIGN: the device has other data;
 ///             ESK_E_CORRUPT: a store of which no head is valid;
-///             ESK_E_GEOMETRY; ESK_E_VERSION. Nothing is erased then.
+///             ESK_E_GEOMETRY; ESK_E_VERSION; ESK_E_SCHEMA: not the store of
+///             the program's shape. Nothing is erased then.
 /// Costs       a read of a page, and for each blank one before it; then as
 ///             esk_kv_open. Of a blank device a read of every page.
 int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,

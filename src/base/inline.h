@@ -34,6 +34,14 @@
 #define ESK_APART_OR_INLINE inline
 #endif
 
+/// A function whose value is a constant in a program with a shape: inlined
+/// there, however long it is.
+#if defined(__GNUC__) && defined(ESK_SHAPE)
+#define ESK_CONSTANT inline __attribute__((always_inline))
+#else
+#define ESK_CONSTANT inline
+#endif
+
 #if defined(__GNUC__) && SIZE_MAX > UINT32_MAX
 #define ESK_HOST_FLAT __attribute__((flatten))
 #else

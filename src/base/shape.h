@@ -47,11 +47,13 @@
 #define ESK_SHAPE_CHECKSUM esk_shape_bare.checksum
 #define ESK_SHAPE_BLOCK 0u
 #define ESK_SHAPE_BLOCKS esk_shape_geometry.block_count
+#define ESK_SHAPE_PERCENT esk_kv_percent(esk_shape_bare.live_percent)
 #else
 #define ESK_SHAPE_IS_BARE false
 #define ESK_SHAPE_CHECKSUM esk_shape_volume.checksum
 #define ESK_SHAPE_BLOCK esk_shape_table.block[0]
 #define ESK_SHAPE_BLOCKS esk_shape_table.blocks[0]
+#define ESK_SHAPE_PERCENT esk_shape_kv.live_percent
 #endif
 
 /* The same for the only ring of a table, and whether that ring refuses rows
@@ -72,12 +74,18 @@
 #define ESK_SHAPED_RING(constant, value) (value)
 #endif
 
-/* Whether some pages have running seals, and some have none. */
+/* Whether some pages have running seals, and some have none; and whether no
+   page has other seals. */
 
 #if defined(ESK_SHAPE_KV) && !defined(ESK_SHAPE_BARE)
 #define ESK_SHAPE_RUNS true
 #else
 #define ESK_SHAPE_RUNS false
+#endif
+#if defined(ESK_SHAPE_KV)
+#define ESK_SHAPE_ONLY_RUNS (esk_shape_kv.keys == 0)
+#else
+#define ESK_SHAPE_ONLY_RUNS false
 #endif
 
 #ifdef ESK_SHAPE_SERIES

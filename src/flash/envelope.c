@@ -147,6 +147,9 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
     if (esk_envelope_running(envelope) != NULL) {
         return esk_envelope_running(envelope)->prove(envelope, page);
     }
+    if (ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false)) {
+        return 0; /* its other pages are programmed whole */
+    }
     uint16_t unit = esk_envelope_unit(envelope, page);
     uint16_t best = 0;
     bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,

@@ -502,7 +502,8 @@ static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
     uint16_t used = elements_end(ring, count);
     uint16_t from =
         ring->open_bytes == 0 ? ESK_ENVELOPE_OPENING : ring->open_bytes;
-    if (esk_envelope_running(envelope) != NULL) {
+    if (ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ||
+        esk_envelope_running(envelope) != NULL) {
         esk_envelope_running(envelope)->write(envelope, page, count);
         ESK_TRY(page_program(ring, page, from, used));
         ring->open_bytes = used;
@@ -568,7 +569,8 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
     const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint16_t used = elements_end(ring, count);
     uint16_t seals = (uint16_t)((ring->open_seals + 1u) * ESK_SEAL_BYTES);
-    if (esk_envelope_running(&ring->region.envelope) != NULL) {
+    if (ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ||
+        esk_envelope_running(&ring->region.envelope) != NULL) {
         seals = 0;
     }
     if (geometry->program_bytes > ESK_SEAL_BYTES ||

@@ -21,6 +21,19 @@ ESK_TEST(shape_bare_keeps_keys_and_gives_what_an_open_without_gives) {
     lives("build/shape_bare/");
 }
 
+/// A program with a shape knows each byte of its store's heads.
+ESK_TEST(shape_bare_refuses_a_store_with_another_id) {
+    static const struct esk_kv_bare other = {.id = 8, .live_percent = 75};
+    static const struct esk_kv_config config = {.keys = KEYS};
+    world_make(1);
+    ESK_CHECK_INT(esk_kv_open_bare(&world.kv, &twin.volume, &twin.device, 0,
+                                   &other, &config, TEST_SCRATCH),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_put(world.kv, "a", 1, "1", 1, ESK_KV_TEXT), ESK_OK);
+    esk_kv_close(world.kv);
+    ESK_CHECK_INT(table_boot(), SHAPED ? ESK_E_SCHEMA : ESK_OK);
+}
+
 /// Another store's head is refused, as its hashes may have other lengths.
 ESK_TEST(shape_bare_refuses_a_store_of_another_checksum) {
     static const struct esk_kv_bare other = {.id = 7,

@@ -44,45 +44,45 @@ struct esk_kv_entry;
 struct esk_kv_index;
 struct esk_kv_walk;
 
+/// What calls read most stands first: small chips reach only the first bytes
+/// of a struct without arithmetic.
 struct esk_kv {
     struct esk_table table;
-    struct esk_ring log;
-    struct esk_region_stats stats;
-    uint32_t slot_count;
-    uint8_t *page;  ///< the page that is being filled
-    uint8_t *frame; ///< the page that was read last
-    uint8_t *slots; ///< the pending table; behind it a bare store's head
-    struct esk_kv_index *index; ///< NULL: the pending table has all keys
-    uint32_t pending;           ///< slots that are taken
-    uint32_t pending_max;       ///< of these, at most
-    uint32_t keys;              ///< of the table
-    uint32_t frame_at;          ///< position of `frame`, or ESK_KV_NOWHERE
-    uint32_t page_at;           ///< position that `page` gets
-    uint32_t passed;    ///< the collector is here: pages below are moved, and
-                        ///< dropped when what was moved is durable
-    uint32_t head_at;   ///< block of the log that has a head already
-    uint32_t record_at; ///< address of the record that is being written
-    uint32_t live;      ///< bytes of the newest records
-    uint32_t live_max;
-    uint32_t
-        capacity;     ///< bytes of records beside a block that is collected, if
-                      ///< blocks have no rests
-    uint32_t longest; ///< bytes of the longest record in the log, or more
-    uint32_t pages_lost;
-    uint32_t newest_unread;
-    uint32_t records_lost;
-    uint32_t pages_moved;
-    uint16_t passed_stream; ///< low half, behind the last page passed
-    uint16_t start;  ///< of the stream in `page`'s payload, behind a head
-    uint16_t used;   ///< bytes of `page`'s payload
-    uint16_t sealed; ///< of these, programmed and covered by a seal
-    uint16_t first;  ///< offset of the first record that begins in `page`
-    uint16_t stream; ///< low half of the stream offset at `start`
     uint8_t salt_max;
     uint8_t hash_bytes;    ///< 2; 3: with an index; 4
     uint8_t address_bytes; ///< 2, 3 or 4
     bool dirty : 1;        ///< something was programmed since the last sync
     bool is_bare : 1;      ///< each block begins with a head
+    uint16_t start;        ///< of the stream in `page`'s payload, behind a head
+    uint16_t used;         ///< bytes of `page`'s payload
+    uint16_t sealed;       ///< of these, programmed and covered by a seal
+    uint16_t first;        ///< offset of the first record that begins in `page`
+    uint16_t stream;       ///< low half of the stream offset at `start`
+    uint16_t passed_stream; ///< low half, behind the last page passed
+    uint8_t *page;          ///< the page that is being filled
+    uint8_t *frame;         ///< the page that was read last
+    uint8_t *slots; ///< the pending table; behind it a bare store's head
+    uint32_t slot_count;
+    uint32_t page_at;   ///< position that `page` gets
+    uint32_t frame_at;  ///< position of `frame`, or ESK_KV_NOWHERE
+    uint32_t record_at; ///< address of the record that is being written
+    uint32_t passed;    ///< the collector is here: pages below are moved, and
+                        ///< dropped when what was moved is durable
+    uint32_t head_at;   ///< block of the log that has a head already
+    struct esk_kv_index *index; ///< NULL: the pending table has all keys
+    uint32_t pending;           ///< slots that are taken
+    uint32_t pending_max;       ///< of these, at most
+    uint32_t keys;              ///< of the table
+    uint32_t live;              ///< bytes of the newest records
+    uint32_t live_max;          ///< esk_kv_live_max
+    uint32_t capacity;          ///< esk_kv_capacity
+    uint32_t longest; ///< bytes of the longest record in the log, or more
+    uint32_t pages_lost;
+    uint32_t newest_unread;
+    uint32_t records_lost;
+    struct esk_ring log;
+    struct esk_region_stats stats;
+    uint32_t pages_moved;
 };
 
 /// A record's head.
@@ -215,10 +215,15 @@ static inline uint8_t esk_kv_number_bytes(uint32_t bound) {
     return bound < 0xFFFF ? 2 : bound < 0xFFFFFF ? 3 : 4;
 }
 
+/// Whether a table has an index, by what is stored.
+static inline bool esk_kv_options_index(const struct esk_kv_options *options) {
+    return ESK_SHAPED_KV(esk_shape_kv.keys != 0, options->keys != 0);
+}
+
 /// Bytes of a hash, by what is stored.
 static inline uint8_t
 esk_kv_options_hash_bytes(const struct esk_kv_options *options) {
-    return options->keys != 0 ? ESK_KV_INDEX_HASH_BYTES
+    return esk_kv_options_index(options) ? ESK_KV_INDEX_HASH_BYTES
            : (options->flags & ESK_OPTION_KV_WIDE) != 0 ? 4
                                                         : 2;
 }
@@ -284,8 +289,45 @@ static inline bool esk_kv_seals(const struct esk_geometry *geometry) {
            geometry->programs_per_page_max == 0;
 }
 /// Pages that the newest records may take, if blocks have no rests.
-uint32_t esk_kv_pages_max(const struct esk_geometry *geometry, uint32_t blocks,
-                          uint8_t percent);
+static ESK_CONSTANT uint32_t esk_kv_pages_max(
+    const struct esk_geometry *geometry, uint32_t blocks, uint8_t percent) {
+    uint32_t block = geometry->block_pages;
+    uint32_t pages = blocks * block;
+    uint32_t taken = block + 3;
+    if (!esk_kv_seals(geometry) || block == 1) {
+        /* The collector leaves the rest of a page in each block; of blocks of
+           one page, less than half. */
+        taken += (block > 1 ? blocks : blocks / 2) + 1;
+    }
+    uint32_t share =
+        (pages - block) / 100 * percent + (pages - block) % 100 * percent / 100;
+    uint32_t most = pages > taken ? pages - taken : 0;
+    return share < most ? share : most;
+}
+/// Bytes of records beside a block that is collected, if blocks have no rests.
+static ESK_CONSTANT uint32_t
+esk_kv_capacity_of(const struct esk_geometry *geometry, uint32_t blocks) {
+    uint32_t bytes = esk_kv_pages_max(geometry, blocks, 100) *
+                     (geometry->page_bytes - (uint32_t)ESK_ENVELOPE_BYTES);
+    uint32_t marks = blocks * (ESK_KV_TAIL_BYTES + 1u + ESK_SEAL_BYTES);
+    return bytes - (marks < bytes ? marks : bytes);
+}
+static inline uint32_t esk_kv_capacity(const struct esk_kv *kv) {
+    return ESK_SHAPED_KV(
+        esk_kv_capacity_of(&esk_shape_geometry, ESK_SHAPE_BLOCKS),
+        kv->capacity);
+}
+/// Bytes of records that the table may hold: `percent` of its pages.
+static ESK_CONSTANT uint32_t esk_kv_live_of(const struct esk_geometry *geometry,
+                                            uint32_t blocks, uint8_t percent) {
+    return esk_kv_pages_max(geometry, blocks, percent) *
+           (geometry->page_bytes - (uint32_t)ESK_ENVELOPE_BYTES);
+}
+static inline uint32_t esk_kv_live_max(const struct esk_kv *kv) {
+    return ESK_SHAPED_KV(esk_kv_live_of(&esk_shape_geometry, ESK_SHAPE_BLOCKS,
+                                        ESK_SHAPE_PERCENT),
+                         kv->live_max);
+}
 /// Bytes of records that fit in a block.
 uint32_t esk_kv_block_room(const struct esk_kv *kv);
 /// Bytes that the rests of blocks may take, and one record beside the one that
@@ -351,6 +393,9 @@ int esk_kv_place(struct esk_kv *kv, uint32_t address,
 ///          ESK_E_IO.
 int esk_kv_bytes_at(struct esk_kv *kv, struct esk_kv_place *place,
                     const uint8_t **bytes, uint16_t *count);
+/// The same, and moves `place` behind them. most: bytes, at most.
+int esk_kv_piece(struct esk_kv *kv, struct esk_kv_place *place, uint32_t most,
+                 const uint8_t **bytes, uint16_t *count);
 /// Moves `place` by `count` bytes; out: NULL, or where they are copied.
 int esk_kv_take(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *out,
                 uint32_t count);

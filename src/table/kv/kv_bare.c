@@ -21,18 +21,25 @@ _Static_assert(PROBE_BYTES >= ESK_ENVELOPE_BYTES + ESK_KV_HEAD_BYTES,
 
 static const uint8_t magic[8] = {'E', 's', 'k', 'e', 'r', 'K', 'V', 0};
 
+/// Takes what a new store has.
+static void bare_take(struct esk_volume *volume, const struct esk_kv_bare *bare,
+                      struct esk_kv_entry *entry) {
+    volume->checksum = bare->checksum;
+    entry->seed = bare->id;
+    esk_kv_options_make(esk_volume_geometry(volume), entry->blocks,
+                        bare->live_percent, &entry->options);
+}
+
 /// Makes the head of a new store.
 static void head_make(const struct esk_geometry *geometry,
-                      const struct esk_kv_bare *bare, uint8_t *head) {
-    struct esk_kv_options options;
-    esk_kv_options_make(geometry, geometry->block_count, bare->live_percent,
-                        &options);
+                      const struct esk_kv_bare *bare,
+                      const struct esk_kv_options *options, uint8_t *head) {
     memset(head, 0, ESK_KV_HEAD_BYTES);
     memcpy(head + ESK_KV_HEAD_MAGIC, magic, sizeof magic);
     esk_store_u16(head + ESK_KV_HEAD_VERSION, BARE_VERSION);
     head[ESK_KV_HEAD_CHECKSUM] = bare->checksum;
-    head[ESK_KV_HEAD_OPTIONS] = options.flags;
-    head[ESK_KV_HEAD_OPTIONS + 1] = options.live_percent;
+    head[ESK_KV_HEAD_OPTIONS] = options->flags;
+    head[ESK_KV_HEAD_OPTIONS + 1] = options->live_percent;
     head[ESK_KV_HEAD_ERASED_VALUE] = geometry->erased_value;
     esk_store_u16(head + ESK_KV_HEAD_PAGE_BYTES, geometry->page_bytes);
     esk_store_u16(head + ESK_KV_HEAD_BLOCK_PAGES, geometry->block_pages);
@@ -43,8 +50,8 @@ static void head_make(const struct esk_geometry *geometry,
 
 /// Takes what a head says. Returns ESK_OK; ESK_E_VERSION; ESK_E_UNSUPPORTED;
 /// ESK_E_READ_ONLY; ESK_E_GEOMETRY; ESK_E_CORRUPT.
-static int head_read(struct esk_volume *volume, const uint8_t *head,
-                     struct esk_kv_entry *entry) {
+static int head_decode(struct esk_volume *volume, const uint8_t *head,
+                       struct esk_kv_entry *entry) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     volume->checksum = head[ESK_KV_HEAD_CHECKSUM];
     entry->seed = esk_load_u32(head + ESK_KV_HEAD_SEED);
@@ -69,6 +76,18 @@ static int head_read(struct esk_volume *volume, const uint8_t *head,
         return ESK_E_READ_ONLY;
     }
     return esk_kv_options_check(&entry->options);
+}
+
+/// The same in a program with a shape, which knows each byte of its head.
+/// wanted   that head.
+/// Returns  also ESK_E_SCHEMA: it is another store's.
+static int head_read(struct esk_volume *volume, const uint8_t *head,
+                     const uint8_t *wanted, struct esk_kv_entry *entry) {
+    if (ESK_SHAPED(true, false)) {
+        return esk_bytes_equal(head, wanted, ESK_KV_HEAD_BYTES) ? ESK_OK
+                                                                : ESK_E_SCHEMA;
+    }
+    return head_decode(volume, head, entry);
 }
 
 /// A search for the head of a store.
@@ -138,8 +157,8 @@ static int page_look(struct search *search, esk_page_id id) {
         status == ESK_OK &&
         esk_bytes_equal(bytes + ESK_ENVELOPE_BYTES, magic, sizeof magic);
     if (has_head) {
-        int refused =
-            head_read(volume, bytes + ESK_ENVELOPE_BYTES, search->entry);
+        int refused = head_read(volume, bytes + ESK_ENVELOPE_BYTES,
+                                search->wanted, search->entry);
         ring.region.envelope.seed = search->entry->seed;
         ring.region.envelope.checksum = volume->checksum;
         status =
@@ -188,12 +207,13 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
                      uint32_t arena_bytes) {
     ESK_ASSERT(kv != NULL && volume != NULL && device != NULL && bare != NULL &&
                config != NULL);
-    const struct esk_geometry *geometry = &device->geometry;
+    const struct esk_geometry *geometry =
+        ESK_SHAPED(&esk_shape_geometry, &device->geometry);
     uint8_t head[ESK_KV_HEAD_BYTES];
     struct esk_kv_entry entry;
     struct esk_arena memory;
     *kv = NULL;
-    ESK_TRY(esk_geometry_check(geometry));
+    ESK_TRY(ESK_SHAPED(ESK_OK, esk_geometry_check(geometry)));
     if (geometry->block_count < ESK_KV_BLOCKS_MIN ||
         geometry->block_count > ESK_KV_BARE_BLOCKS_MAX) {
         return ESK_E_GEOMETRY;
@@ -209,20 +229,25 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
     entry.blocks = geometry->block_count;
     entry.id = BARE_TABLE;
     entry.head = head;
-    head_make(geometry, bare, head);
+    bare_take(volume, bare, &entry);
+    head_make(geometry, bare, &entry.options, head);
     struct search search = {.volume = volume,
                             .entry = &entry,
                             .wanted = head,
                             .page = esk_volume_scratch(volume)};
     int status = head_find(&search);
-    if (status == ESK_OK) {
+    if (status == ESK_NOT_FOUND) {
+        if ((esk_volume_flags(volume) & ESK_MOUNT_READ_ONLY) != 0) {
+            return ESK_E_READ_ONLY;
+        }
+        if (ESK_SHAPED(false, true)) {
+            bare_take(volume, bare, &entry); /* a torn head may be there */
+        }
+    } else if (status == ESK_OK) {
         memcpy(head, search.page + ESK_ENVELOPE_BYTES, sizeof head);
-    } else if (status == ESK_NOT_FOUND && (flags & ESK_MOUNT_READ_ONLY) != 0) {
-        return ESK_E_READ_ONLY;
-    } else if (status != ESK_NOT_FOUND) {
+    } else {
         return status;
     }
-    ESK_TRY(head_read(volume, head, &entry));
     volume->half_valid = 3; /* mounted, with an empty catalog */
     ESK_TRY(esk_volume_memory(volume, &memory));
     status = esk_kv_take_up(kv, volume, &memory, &entry, config);

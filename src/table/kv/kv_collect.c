@@ -32,26 +32,27 @@ static int copy(struct esk_kv *kv, struct esk_kv_place *place, uint32_t bytes) {
     while (bytes > 0) {
         const uint8_t *from = NULL;
         uint16_t part = 0;
-        ESK_TRY(esk_kv_bytes_at(kv, place, &from, &part));
-        part = part < bytes ? part : (uint16_t)bytes;
+        ESK_TRY(esk_kv_piece(kv, place, bytes, &from, &part));
         ESK_TRY(esk_kv_write(kv, from, part));
-        place->offset = (uint16_t)(place->offset + part);
-        place->stream = (uint16_t)(place->stream + part);
         bytes -= part;
     }
     return ESK_OK;
 }
 
-/// Writes the record at `place` again. If it cannot be read, its key is lost.
-static int record_move(struct esk_kv *kv, struct esk_kv_place place,
-                       const struct esk_kv_record *record) {
+/// Writes the record at `address` again. If it cannot be read, its key is lost.
+static int record_move(struct esk_kv *kv, const struct esk_kv_record *record,
+                       uint32_t address) {
+    struct esk_kv_place place;
     uint32_t slot = 0;
     if (esk_kv_has_index(kv)) {
         ESK_TRY(esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, 1));
     }
     ESK_TRY(esk_kv_record_begin(kv, record->bytes));
     uint16_t mark = kv->used;
-    int status = copy(kv, &place, record->bytes);
+    int status = esk_kv_place(kv, address, &place);
+    if (status == ESK_OK) {
+        status = copy(kv, &place, record->bytes);
+    }
     bool is_pending = esk_kv_slot_find(kv, record->hash, &slot);
     if (status == ESK_OK) {
         esk_kv_slot_set(kv, slot, record->hash, kv->record_at);
@@ -75,40 +76,28 @@ static int record_move(struct esk_kv *kv, struct esk_kv_place place,
     return status == ESK_E_IO ? status : ESK_OK;
 }
 
-/// Moves the record at `place` and `address` if it is its key's newest.
-static int record_keep(struct esk_kv *kv, struct esk_kv_place place,
-                       uint32_t address, const struct esk_kv_record *record) {
+/// Moves a record of the tail's page if it is its key's newest.
+static int record_keep(struct esk_kv *kv, struct esk_kv_walk *walk,
+                       const struct esk_kv_record *record, uint32_t address) {
+    (void)walk;
     int status = esk_kv_is_newest(kv, record->hash, address);
     if (status == ESK_OK) {
-        return record_move(kv, place, record);
+        return record_move(kv, record, address);
     }
     /* Of a key whose newest record is lost, an older one does not count. */
     return status == ESK_E_IO ? status : ESK_OK;
 }
 
 /// Moves what counts of the records that begin in the page at `position`.
-/// clean    out: all its records can be read.
+/// clean    out: all their keys can be read.
 static int page_move(struct esk_kv *kv, uint32_t position, bool *clean) {
-    struct esk_kv_place place;
-    int status = esk_kv_first(kv, position, &place);
-    while (status == ESK_OK && place.position == position) {
-        struct esk_kv_record record;
-        status = esk_kv_lead(kv, &place, NULL);
-        if (status != ESK_OK) {
-            break;
-        }
-        struct esk_kv_place start = place;
-        uint32_t at = esk_kv_address(kv, position, place.offset);
-        status = esk_kv_record_read(kv, &place, &record, false);
-        if (status == ESK_OK) {
-            ESK_TRY(record_keep(kv, start, at, &record));
-        }
-        if (status == ESK_OK) {
-            status = esk_kv_take(kv, &place, NULL, record.value_bytes);
-        }
-        *clean = *clean && status == ESK_OK;
-    }
-    return status == ESK_E_IO ? status : ESK_OK;
+    struct esk_kv_walk walk;
+    memset(&walk, 0, sizeof walk);
+    walk.record = record_keep;
+    walk.skips = true;
+    int status = esk_kv_walk_page(kv, &walk, position);
+    *clean = walk.records_torn == 0;
+    return status;
 }
 
 /// Whether what was moved is to be made durable at the end of a block, so that
@@ -333,8 +322,8 @@ static bool is_worth(const struct esk_kv *kv) {
     uint32_t block = esk_volume_geometry(kv->table.volume)->block_pages;
     uint32_t from = kv->passed > ring->tail ? kv->passed : ring->tail;
     uint32_t bytes = kv->live + esk_kv_rests_max(kv, kv->longest);
-    return ring->head > from &&
-           ring->head - from > bytes / esk_kv_page_room(kv) + block + 2;
+    return ring->head > from + block + 2 &&
+           (ring->head - from - block - 2) * esk_kv_page_room(kv) > bytes;
 }
 
 int esk_kv_room(struct esk_kv *kv, uint32_t bytes) {

@@ -225,6 +225,7 @@ static int pass_log(struct esk_kv *kv, struct esk_kv_cursor *cursor) {
     memset(&selection, 0, sizeof selection);
     selection.walk.record = record_select;
     selection.walk.key = key;
+    selection.walk.skips = true;
     selection.cursor = cursor;
     selection_clear(kv, cursor);
     cursor->in_doubt = esk_kv_has_index(kv);

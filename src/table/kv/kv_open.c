@@ -25,7 +25,7 @@ static int entry_take(const struct esk_geometry *geometry,
     entry->seed = info->seed;
     entry->id = info->id;
     entry->head = NULL;
-    bool has_index = entry->options.keys != 0;
+    bool has_index = esk_kv_options_index(&entry->options);
     bool is_sound =
         esk_region_fits(geometry, entry->block, entry->blocks,
                         ESK_KV_BLOCKS_MIN) &&
@@ -52,7 +52,7 @@ static int entry_read(struct esk_volume *volume, const char *name,
 static int config_check(const struct esk_geometry *geometry,
                         const struct esk_kv_entry *entry,
                         const struct esk_kv_config *config) {
-    bool has_index = entry->options.keys != 0;
+    bool has_index = esk_kv_options_index(&entry->options);
     if (entry->blocks > esk_kv_blocks_max(geometry) ||
         (has_index && config->part == NULL)) {
         return ESK_E_UNSUPPORTED;
@@ -76,7 +76,7 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     uint8_t hash = esk_kv_options_hash_bytes(&entry->options);
     uint8_t address = esk_kv_number_bytes(pages * geometry->page_bytes);
     const struct esk_kv_part *part =
-        entry->options.keys != 0 ? config->part : NULL;
+        esk_kv_options_index(&entry->options) ? config->part : NULL;
     uint32_t slots = config->keys + config->keys / 8 + 1;
     struct esk_kv *made = esk_arena_take(memory, sizeof *made);
     uint8_t *page = esk_arena_take(memory, geometry->page_bytes);
@@ -145,13 +145,11 @@ static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     esk_kv_ring_config(entry, &config);
     ESK_TRY(esk_ring_mount(&kv->log, kv->table.volume, &config, &kv->stats,
                            kv->frame));
-    kv->live_max =
-        esk_kv_pages_max(geometry, entry->blocks, entry->options.live_percent) *
-        esk_kv_page_room(kv);
-    kv->capacity =
-        esk_kv_pages_max(geometry, entry->blocks, 100) * esk_kv_page_room(kv);
-    uint32_t marks = entry->blocks * (ESK_KV_TAIL_BYTES + 1u + ESK_SEAL_BYTES);
-    kv->capacity -= marks < kv->capacity ? marks : kv->capacity;
+    if (ESK_SHAPED_KV(false, true)) {
+        kv->live_max = esk_kv_live_of(geometry, entry->blocks,
+                                      entry->options.live_percent);
+        kv->capacity = esk_kv_capacity_of(geometry, entry->blocks);
+    }
     kv->log.collect = esk_kv_collect;
     kv->log.owner = kv;
     esk_table_ring_add(&kv->table, &kv->log);

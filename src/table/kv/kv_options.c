@@ -11,8 +11,7 @@ void esk_kv_options_make(const struct esk_geometry *geometry, uint32_t blocks,
                          uint8_t live_percent, struct esk_kv_options *options) {
     memset(options, 0, sizeof *options);
     options->flags = esk_kv_is_wide(geometry, blocks) ? ESK_OPTION_KV_WIDE : 0;
-    options->live_percent =
-        live_percent != 0 ? live_percent : (uint8_t)ESK_KV_LIVE_DEFAULT;
+    options->live_percent = esk_kv_percent(live_percent);
 }
 
 int esk_kv_options_check(const struct esk_kv_options *options) {

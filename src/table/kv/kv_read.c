@@ -116,18 +116,26 @@ static void place_move(struct esk_kv_place *place, uint16_t count) {
     place->stream = (uint16_t)(place->stream + count);
 }
 
+int esk_kv_piece(struct esk_kv *kv, struct esk_kv_place *place, uint32_t most,
+                 const uint8_t **bytes, uint16_t *count) {
+    ESK_TRY(esk_kv_bytes_at(kv, place, bytes, count));
+    if (*count > most) {
+        *count = (uint16_t)most;
+    }
+    place_move(place, *count);
+    return ESK_OK;
+}
+
 int esk_kv_take(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *out,
                 uint32_t count) {
     while (count > 0) {
         const uint8_t *bytes = NULL;
         uint16_t part = 0;
-        ESK_TRY(esk_kv_bytes_at(kv, place, &bytes, &part));
-        part = part < count ? part : (uint16_t)count;
+        ESK_TRY(esk_kv_piece(kv, place, count, &bytes, &part));
         if (out != NULL) {
             memcpy(out, bytes, part);
             out += part;
         }
-        place_move(place, part);
         count -= part;
     }
     return ESK_OK;
@@ -162,14 +170,12 @@ static int hash_take(struct esk_kv *kv, struct esk_kv_place *place,
     while (count > 0) {
         const uint8_t *bytes = NULL;
         uint16_t part = 0;
-        ESK_TRY(esk_kv_bytes_at(kv, place, &bytes, &part));
-        part = part < count ? part : count;
+        ESK_TRY(esk_kv_piece(kv, place, count, &bytes, &part));
         *hash = esk_kv_hash_add(*hash, bytes, part);
         if (copy != NULL) {
             memcpy(copy, bytes, part);
             copy += part;
         }
-        place_move(place, part);
         count = (uint8_t)(count - part);
     }
     return ESK_OK;
@@ -203,7 +209,7 @@ int esk_kv_record_copy(struct esk_kv *kv, struct esk_kv_place *place,
         record->value_bytes = esk_load_u32(bytes);
         record->bytes += sizeof bytes;
     }
-    if (record->value_bytes > kv->live_max) {
+    if (record->value_bytes > esk_kv_live_max(kv)) {
         return ESK_E_CORRUPT;
     }
     record->bytes += record->value_bytes;
@@ -311,12 +317,10 @@ static int key_compare(struct esk_kv *kv, const struct esk_kv_record *record,
     while (key_bytes > 0) {
         const uint8_t *bytes = NULL;
         uint16_t part = 0;
-        ESK_TRY(esk_kv_bytes_at(kv, &place, &bytes, &part));
-        part = part < key_bytes ? part : key_bytes;
+        ESK_TRY(esk_kv_piece(kv, &place, key_bytes, &bytes, &part));
         if (!esk_bytes_equal(bytes, key, part)) {
             return ESK_NOT_FOUND;
         }
-        place_move(&place, part);
         key += part;
         key_bytes = (uint8_t)(key_bytes - part);
     }

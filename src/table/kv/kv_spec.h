@@ -26,6 +26,11 @@ static inline bool esk_kv_is_wide(const struct esk_geometry *geometry,
     return pages > (ESK_KV_WIDE_BYTES - 1) / geometry->page_bytes;
 }
 
+/// The share that a table is made with; 0: the default.
+static inline uint8_t esk_kv_percent(uint8_t live_percent) {
+    return live_percent != 0 ? live_percent : (uint8_t)ESK_KV_LIVE_DEFAULT;
+}
+
 /// The options of a new table; live_percent: 0 for the default.
 void esk_kv_options_make(const struct esk_geometry *geometry, uint32_t blocks,
                          uint8_t live_percent, struct esk_kv_options *options);

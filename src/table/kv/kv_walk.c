@@ -28,6 +28,9 @@ static void mark_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     }
     walk->tail = esk_load_u32(mark + ESK_KV_TAIL_POSITION);
     walk->tail_stream = esk_load_u16(mark + ESK_KV_TAIL_STREAM);
+    if (!esk_kv_has_index(kv)) {
+        return; /* an open counts all records */
+    }
     uint32_t behind = esk_kv_mark_at(kv, next->position, next->offset);
     /* A copied page's marks do not know what came behind them before. */
     bool is_new = (int16_t)(next->stream - walk->seen) > 0;
@@ -47,8 +50,8 @@ static int value_skip(struct esk_kv *kv, struct esk_kv_place *place,
     if (bytes == 0 || place->position != position) {
         return ESK_OK;
     }
-    ESK_TRY(esk_kv_bytes_at(kv, place, &at, &count));
-    return bytes < count ? esk_kv_take(kv, place, NULL, bytes) : ESK_END;
+    ESK_TRY(esk_kv_piece(kv, place, bytes, &at, &count));
+    return count == bytes ? ESK_OK : ESK_END;
 }
 
 int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
@@ -135,9 +138,8 @@ static int record_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     return walk->batch_is_whole ? ESK_OK : ESK_NOT_FOUND;
 }
 
-/// Reads the records that begin in the page at `position`.
-static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
-                        uint32_t position) {
+int esk_kv_walk_page(struct esk_kv *kv, struct esk_kv_walk *walk,
+                     uint32_t position) {
     struct esk_kv_place place;
     int status = esk_kv_first(kv, position, &place);
     while (status == ESK_OK && place.position == position) {
@@ -149,7 +151,7 @@ static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
             break;
         }
         uint32_t address = esk_kv_address(kv, position, place.offset);
-        status = walk->key != NULL
+        status = walk->skips
                      ? esk_kv_record_copy(kv, &place, &record, false, walk->key)
                      : record_take(kv, walk, &place, &record);
         if (status == ESK_E_CORRUPT || status == ESK_END) {
@@ -158,12 +160,12 @@ static int page_records(struct esk_kv *kv, struct esk_kv_walk *walk,
         }
         if (status == ESK_OK) {
             walk->records++;
-            status = walk->record(kv, walk, &record, address);
+            ESK_TRY(walk->record(kv, walk, &record, address));
         } else if (status == ESK_NOT_FOUND) {
             walk->records_torn++;
             status = ESK_OK;
         }
-        if (status == ESK_OK && walk->key != NULL) {
+        if (status == ESK_OK && walk->skips) {
             status = value_skip(kv, &place, position, record.value_bytes);
         }
     }
@@ -221,7 +223,7 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
             (uint16_t)(stream + esk_page_count(kv->frame) - esk_kv_start(aux));
         walk->pages++;
         bool is_whole = partial == kv->stats.partial;
-        status = page_records(kv, walk, position);
+        status = esk_kv_walk_page(kv, walk, position);
         if (status != ESK_OK) {
             return status;
         }
@@ -229,7 +231,7 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
         position++;
     }
     walk->newest_unread += odd;
-    return kv->used > 0 ? page_records(kv, walk, kv->page_at) : ESK_OK;
+    return kv->used > 0 ? esk_kv_walk_page(kv, walk, kv->page_at) : ESK_OK;
 }
 
 uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
