@@ -164,7 +164,8 @@
         ESK_ARENA_PIECE(ESK_BY_POINTER(204, 240, 312)) +                       \
         ESK_ARENA_PIECE(page_bytes) + ESK_ARENA_PIECE(page_bytes) +            \
         ESK_ARENA_PIECE(((keys) + (keys) / 8u + 1u) *                          \
-                        (3u + ESK_KV_ADDRESS_BYTES(region_bytes))) +           \
+                            (3u + ESK_KV_ADDRESS_BYTES(region_bytes)) +        \
+                        ((keys) + (keys) / 8u + 1u) / 8u + 1u) +               \
         ESK_ARENA_PIECE(ESK_BY_POINTER(207, 236, 288) + (page_bytes) +         \
                         ESK_KV_REFS_BYTES(page_bytes, index_keys)))
 /// References of inner nodes, of at most 4 bytes: a leaf has an entry for every

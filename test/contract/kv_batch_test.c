@@ -533,7 +533,7 @@ ESK_TEST(a_batch_without_a_free_salt_is_refused) {
         hash = esk_kv_hash_add(hash, changes[1].key, changes[1].key_bytes);
         hash = esk_kv_hash_end(kv, hash);
         if (!esk_kv_slot_find(kv, hash, &slot)) {
-            esk_kv_slot_set(kv, slot, hash, address);
+            esk_kv_slot_set(kv, slot, hash, address, false);
         }
     }
     refused(changes, 2, ESK_E_LIMIT, 1);

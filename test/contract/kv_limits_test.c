@@ -406,7 +406,7 @@ ESK_TEST(a_key_without_a_free_salt_is_refused) {
         hash = esk_kv_hash_add(hash, (const uint8_t *)&key, sizeof key);
         hash = esk_kv_hash_end(kv, hash);
         if (!esk_kv_slot_find(kv, hash, &slot)) {
-            esk_kv_slot_set(kv, slot, hash, address);
+            esk_kv_slot_set(kv, slot, hash, address, false);
         }
     }
     ESK_CHECK_INT(put(key, 2, VALUE), ESK_E_LIMIT);

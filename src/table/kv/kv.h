@@ -61,7 +61,7 @@ struct esk_kv {
     uint16_t passed_stream; ///< low half, behind the last page passed
     uint8_t *page;          ///< the page that is being filled
     uint8_t *frame;         ///< the page that was read last
-    uint8_t *slots; ///< the pending table; behind it a bare store's head
+    uint8_t *slots;         ///< the pending table; behind it esk_kv_head
     uint32_t slot_count;
     uint32_t page_at;   ///< position that `page` gets
     uint32_t frame_at;  ///< position of `frame`, or ESK_KV_NOWHERE
@@ -126,6 +126,10 @@ struct esk_kv_part {
     /// Takes a step if one is due; and others until the pending table has room
     /// for `keys` keys, at most its size. As esk_kv_put.
     int (*room)(struct esk_kv *kv, enum esk_kv_due due, uint32_t keys);
+    /// The record of a slot is a delete, or is none.
+    void (*slot_mark)(struct esk_kv *kv, uint32_t slot, bool deletes);
+    /// A slot's record gets another slot.
+    void (*slot_copy)(struct esk_kv *kv, uint32_t to, uint32_t from);
     /// A page begins in RAM; is_within: a record that was begun goes on there.
     void (*page)(struct esk_kv *kv, bool is_within);
     /// Counts the pages that the root and its nodes name and that cannot be
@@ -251,7 +255,8 @@ static inline uint8_t esk_kv_slot_bytes(const struct esk_kv *kv) {
 uint32_t esk_kv_number(const uint8_t *bytes, uint8_t count);
 void esk_kv_number_store(uint8_t *bytes, uint8_t count, uint32_t value);
 
-/// The head of a bare store.
+/// Behind the slots: the head of a bare store; or a bit a slot of a table with
+/// an index.
 static inline uint8_t *esk_kv_head(const struct esk_kv *kv) {
     return kv->slots + (size_t)kv->slot_count * esk_kv_slot_bytes(kv);
 }
@@ -268,8 +273,9 @@ uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot);
 /// The hash in a slot that is taken.
 uint32_t esk_kv_slot_hash(const struct esk_kv *kv, uint32_t slot);
 /// Gives a key an address. slot: of esk_kv_slot_find. Other keys may move.
+/// deletes: the record there is a delete.
 void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
-                     uint32_t address);
+                     uint32_t address, bool deletes);
 void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot);
 /// Frees the slots whose records begin at positions from .. to - 1. Returns how
 /// many.

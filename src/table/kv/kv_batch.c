@@ -141,7 +141,7 @@ static void slots_restore(struct esk_kv *kv, const struct batch *batch,
                 was =
                     kv->record_at / page_bytes * page_bytes + was % page_bytes;
             }
-            esk_kv_slot_set(kv, slot, change->hash, was);
+            esk_kv_slot_set(kv, slot, change->hash, was, !change->is_there);
         } else if (is_there) {
             esk_kv_slot_free(kv, slot);
         }

@@ -55,7 +55,8 @@ static int record_move(struct esk_kv *kv, const struct esk_kv_record *record,
     }
     bool is_pending = esk_kv_slot_find(kv, record->hash, &slot);
     if (status == ESK_OK) {
-        esk_kv_slot_set(kv, slot, record->hash, kv->record_at);
+        esk_kv_slot_set(kv, slot, record->hash, kv->record_at,
+                        record->type == ESK_KV_DELETED);
         return ESK_OK;
     }
     esk_kv_record_abort(kv, mark);
@@ -232,7 +233,8 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     bool has_room = esk_kv_slot_find(kv, record->hash, &slot) ||
                     kv->pending + 2 <= kv->slot_count;
     if (has_room) {
-        esk_kv_slot_set(kv, slot, record->hash, address);
+        esk_kv_slot_set(kv, slot, record->hash, address,
+                        record->type == ESK_KV_DELETED);
     }
     originals->left += has_room ? 0 : 1;
     return ESK_OK;

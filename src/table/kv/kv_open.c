@@ -81,9 +81,10 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     struct esk_kv *made = esk_arena_take(memory, sizeof *made);
     uint8_t *page = esk_arena_take(memory, geometry->page_bytes);
     uint8_t *frame = esk_arena_take(memory, geometry->page_bytes);
-    uint32_t head = entry->head != NULL ? ESK_KV_HEAD_BYTES : 0;
+    uint32_t behind = entry->head != NULL ? ESK_KV_HEAD_BYTES : 0;
+    behind = part != NULL ? slots / 8 + 1 : behind;
     uint8_t *table =
-        esk_arena_take(memory, slots * (uint32_t)(hash + address) + head);
+        esk_arena_take(memory, slots * (uint32_t)(hash + address) + behind);
     struct esk_kv_index *index = NULL;
     if (part != NULL) {
         uint32_t bytes = part->bytes(geometry, entry);
@@ -237,7 +238,8 @@ static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
     }
     bool is_there = esk_kv_slot_find(kv, record->hash, &slot);
     if (record->type != ESK_KV_DELETED || has_index) {
-        esk_kv_slot_set(kv, slot, record->hash, address);
+        esk_kv_slot_set(kv, slot, record->hash, address,
+                        record->type == ESK_KV_DELETED);
     } else if (is_there) {
         esk_kv_slot_free(kv, slot);
     }

@@ -7,6 +7,9 @@
 ///
 ///     slot:   hash, 2 to 4 bytes | address, 2 to 4 bytes; all ones: free
 ///
+/// In a table with an index bits behind the slots say which records are
+/// deletes: a step writes the others without reading them.
+///
 /// Invariants
 ///  1. No slot between a key's home and its own is free.
 ///  2. From each home on, hashes rise up to the next free slot. Keys that went
@@ -116,10 +119,13 @@ static void slot_store(struct esk_kv *kv, uint32_t slot, uint32_t hash,
 
 static void slot_copy(struct esk_kv *kv, uint32_t to, uint32_t from) {
     memcpy(slot_at(kv, to), slot_at(kv, from), esk_kv_slot_bytes(kv));
+    if (esk_kv_has_index(kv)) {
+        esk_kv_part(kv)->slot_copy(kv, to, from);
+    }
 }
 
 void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
-                     uint32_t address) {
+                     uint32_t address, bool deletes) {
     uint32_t end = slot;
     if (esk_kv_slot_address(kv, slot) == ESK_KV_NOWHERE ||
         esk_kv_slot_hash(kv, slot) != hash) {
@@ -135,6 +141,9 @@ void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
         end = from;
     }
     slot_store(kv, slot, hash, address);
+    if (esk_kv_has_index(kv)) {
+        esk_kv_part(kv)->slot_mark(kv, slot, deletes);
+    }
 }
 
 void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot) {

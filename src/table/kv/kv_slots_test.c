@@ -2,13 +2,16 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The pending table beside a list of keys.
+#include "table/kv/index/kv_index.h"
 #include "table/kv/kv.h"
 #include "test/harness/esk_test.h"
 
 enum { SLOTS = 37, HASHES = 65536, STEPS = 40000 };
 
-static uint8_t memory[SLOTS * 5];
+static uint8_t memory[SLOTS * 5 + SLOTS / 8 + 1];
 static uint32_t addresses[HASHES]; ///< [hash] + 1; 0: not there
+static bool deletes[HASHES];
+static struct esk_kv_index some_index = {.part = &esk_kv_part_index};
 
 static struct esk_kv table = {
     .slots = memory, .slot_count = SLOTS, .hash_bytes = 2, .address_bytes = 3};
@@ -32,6 +35,9 @@ static void walk_check(void) {
             ESK_CHECK_INT(addresses[hash], 0);
         }
         ESK_CHECK_INT(esk_kv_slot_address(&table, slot) + 1, addresses[is]);
+        if (table.index != NULL) {
+            ESK_CHECK_INT(esk_kv_slot_deletes(&table, slot), deletes[is]);
+        }
         hash = is + 1;
         count++;
     }
@@ -39,7 +45,9 @@ static void walk_check(void) {
 }
 
 /// Hashes crowd at the table's ends, and in a part that moves.
-ESK_TEST(kv_slots_find_every_key_where_hashes_crowd) {
+static void slots_check(struct esk_kv_index *index) {
+    table.index = index;
+    memset(addresses, 0, sizeof addresses);
     esk_kv_slots_clear(&table);
     for (uint32_t step = 0; step < STEPS; step++) {
         uint32_t width = 1u << (8 + step / 100 % 9);
@@ -53,7 +61,8 @@ ESK_TEST(kv_slots_find_every_key_where_hashes_crowd) {
             esk_kv_slot_free(&table, slot);
             addresses[hash] = 0;
         } else if (is_there || table.pending + 1 < SLOTS) {
-            esk_kv_slot_set(&table, slot, hash, step);
+            deletes[hash] = draw(2) == 0;
+            esk_kv_slot_set(&table, slot, hash, step, deletes[hash]);
             addresses[hash] = step + 1;
         } else {
             /* It is full: the next keys go, up to a drawn number. */
@@ -69,6 +78,14 @@ ESK_TEST(kv_slots_find_every_key_where_hashes_crowd) {
             walk_check();
         }
     }
+}
+
+ESK_TEST(kv_slots_find_every_key_where_hashes_crowd) {
+    slots_check(NULL);
+}
+
+ESK_TEST(kv_slots_of_an_index_know_which_records_are_deletes) {
+    slots_check(&some_index);
 }
 
 ESK_TEST_MAIN()

@@ -119,6 +119,8 @@ uint32_t esk_kv_ref_load(const struct esk_kv_index_open *index,
                          const uint8_t *refs, uint32_t number);
 uint32_t esk_kv_ref_position(const struct esk_kv_index_open *index,
                              uint32_t ref);
+/// Whether the record of a slot is a delete.
+bool esk_kv_slot_deletes(const struct esk_kv *kv, uint32_t slot);
 /// Reads an inner node into `node`. Returns as esk_kv_leaf_ref.
 int esk_kv_inner_read(struct esk_kv *kv, uint32_t inner);
 

@@ -124,28 +124,17 @@ static bool slot_below(const struct esk_kv *kv, uint32_t *hash, uint32_t end,
 }
 
 /// Adds what the pending table has of a leaf.
-static int gather_new(struct esk_kv *kv, uint32_t number,
-                      struct gather *gather) {
+static void gather_new(struct esk_kv *kv, uint32_t number,
+                       struct gather *gather) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
     uint32_t hash = esk_kv_leaf_hash(index, number);
     uint32_t end = esk_kv_leaf_hash(index, number + 1);
     uint32_t slot = 0;
     while (slot_below(kv, &hash, end, &slot)) {
-        if (!slot_goes(kv, slot)) {
-            continue;
-        }
-        uint32_t address = esk_kv_slot_address(kv, slot);
-        uint32_t bytes = 0;
-        uint8_t type = 0;
-        int status = esk_kv_record_head(kv, address, &bytes, &type);
-        if (status == ESK_E_IO) {
-            return status;
-        }
-        if (status != ESK_OK || type != ESK_KV_DELETED) {
-            entry_add(kv, gather, hash - 1, address);
+        if (slot_goes(kv, slot) && !esk_kv_slot_deletes(kv, slot)) {
+            entry_add(kv, gather, hash - 1, esk_kv_slot_address(kv, slot));
         }
     }
-    return ESK_OK;
 }
 
 /// Makes page `skip` / leaf_entries of a leaf in `node`.
@@ -154,7 +143,8 @@ static int leaf_gather(struct esk_kv *kv, uint32_t number, uint32_t ref,
     gather->count = 0;
     gather->stale = 0;
     ESK_TRY(gather_old(kv, number, ref, gather));
-    return gather_new(kv, number, gather);
+    gather_new(kv, number, gather);
+    return ESK_OK;
 }
 
 /// Completes the page of `count` entries in `node`, and writes it.
