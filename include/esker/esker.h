@@ -10,6 +10,7 @@
 #include "esker/device.h"
 #include "esker/kv.h"
 #include "esker/load.h"
+#include "esker/query.h"
 #include "esker/row.h"
 #include "esker/salvage.h"
 #include "esker/schema.h"

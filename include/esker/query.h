@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Queries as programs of bytes: checked once, then run in steps over open
+/// tables, on a host or on a device that is already deployed.
+///
+///     struct esk_source sources[1];
+///     struct esk_program program;
+///     struct esk_output value;
+///     esk_source_series(&sources[0], log, LOG_FINGERPRINT);
+///     esk_program_begin(&program, bytes, count, &esk_query_parts_all, sources,
+///                       1, arena, sizeof arena);
+///     esk_program_set(&program, 0, 42);
+///     while ((status = esk_program_step(&program, 100)) != ESK_END) {
+///         if (status == ESK_OK) {
+///             esk_program_row(&program, 0, &value);
+///         } else if (status != ESK_AGAIN) {
+///             return status;
+///         }
+///         ... sample, append: a step ends after 100 rows or pages ...
+///     }
+///
+/// The format is in src/query/README.md. A program cannot read or write outside
+/// its own registers and rows, and always ends, whatever its bytes are.
+#ifndef ESKER_QUERY_H
+#define ESKER_QUERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/kv.h"
+#include "esker/schema.h"
+#include "esker/series.h"
+#include "esker/status.h"
+#include "esker/tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Bits of a slot, which holds a value: 64 or 32. With 32 a value that does not
+/// fit ends the query with ESK_E_LIMIT, and floats are f32.
+#ifndef ESK_QUERY_BITS
+#define ESK_QUERY_BITS 64
+#endif
+
+/// An integer; or a float's bits, of which all but the sign are inverted when
+/// the float is negative: so floats compare as integers do.
+#if ESK_QUERY_BITS == 32
+typedef int32_t esk_slot;
+/* A program does not link with a library of another slot width. */
+#define esk_program_begin esk_program_begin_with_32_bit_slots
+#define esk_program_check esk_program_check_with_32_bit_slots
+#elif ESK_QUERY_BITS == 64
+typedef int64_t esk_slot;
+#else
+#error "ESK_QUERY_BITS is 32 or 64"
+#endif
+
+/// What a source adds to a query's bounds: rows behind it came after the query
+/// began.
+struct esk_source_mark {
+    esk_key newest;
+    bool is_set;
+    bool is_empty; ///< the table had no row
+};
+
+/// Which rows a source returns.
+struct esk_source_bounds {
+    const esk_slot *min; ///< smallest key, included; NULL: none
+    const esk_slot *max; ///< largest key, included; NULL: none
+    bool backward;
+    uint8_t range_count;
+    const struct esk_series_range *ranges;
+};
+
+struct esk_source;
+
+/// What a source of this kind can do beside a scan.
+enum esk_source_can {
+    ESK_SOURCE_ORDERED = 1, ///< key bounds, backward, and rows in key order
+    ESK_SOURCE_RANGES = 2,
+};
+
+/// One kind of table as a source: a constant descriptor. A program that names
+/// no source of a kind does not link it.
+struct esk_source_kind {
+    uint8_t kind; ///< enum esk_table_kind
+    uint8_t can;  ///< enum esk_source_can
+    uint16_t cursor_bytes;
+    /// Notes what the query may see; NULL: all.
+    void (*mark)(const struct esk_source *source, struct esk_source_mark *mark);
+    /// Starts `cursor`.
+    /// Returns  ESK_OK; ESK_END: no row can match; as the table's cursor_open.
+    int (*open)(const struct esk_source *source,
+                const struct esk_source_mark *mark, void *cursor,
+                const struct esk_source_bounds *bounds);
+    /// Copies the next row. Reads at most 1 page without returning a row.
+    /// Returns  ESK_OK; ESK_AGAIN: call again; ESK_END; as cursor_next.
+    int (*next)(const struct esk_source *source, void *cursor, uint8_t *row);
+    /// Copies the row with the key in `key` and the slots after it.
+    /// Returns  ESK_OK; ESK_NOT_FOUND; as the table's get.
+    int (*get)(const struct esk_source *source,
+               const struct esk_source_mark *mark, const esk_slot *key,
+               uint8_t *row);
+};
+
+/// An open table, as a query sees it. The caller owns it, and keeps it and the
+/// table until the query's last step. Set by the calls below.
+struct esk_source {
+    const struct esk_source_kind *kind;
+    void *table;
+    /// Counts the rows that a new cursor has left, without visiting them; NULL:
+    /// they are visited. As esk_series_cursor_count.
+    int (*count)(const struct esk_source *source, void *cursor,
+                 uint32_t *count);
+    uint32_t fingerprint; ///< of the schema: esk_table_fingerprint
+    uint16_t row_bytes;
+    uint16_t key_offset; ///< in a row
+    uint16_t key_bytes;
+    uint8_t key_type; ///< enum esk_type
+};
+
+/// Makes a source of an open series, or a tree or a reader of one.
+/// fingerprint  esk_table_fingerprint of the table, or the same constant.
+void esk_source_series(struct esk_source *source, struct esk_series *series,
+                       uint32_t fingerprint);
+void esk_source_tree(struct esk_source *source, struct esk_tree *tree,
+                     uint32_t fingerprint);
+
+/// Makes a source of an open kv table, which has rows of the columns
+///
+///     key     text of `key_bytes` bytes, zeros after a shorter one
+///     type    u8, enum esk_kv_type
+///     bytes   u32, of the value
+///     number  i64, of types UNSIGNED, SIGNED and BOOL; else INT64_MIN
+///     value   `value_bytes` bytes: its beginning, zeros after a shorter one
+///
+/// in no order. Keys longer than `key_bytes` are left out.
+/// key_bytes    1 .. ESK_KV_KEY_BYTES_MAX.
+/// value_bytes  up to 1,024; 0: rows have no such column.
+void esk_source_kv(struct esk_source *source, struct esk_kv *kv,
+                   uint8_t key_bytes, uint16_t value_bytes);
+
+/// Parts of the machine that a program may leave out; the linker drops a part
+/// that is not named.
+struct esk_query_parts {
+    const struct esk_query_joins *joins;     ///< ADVANCE, GET
+    const struct esk_query_helpers *helpers; ///< top-k, sort and groups
+    const struct esk_query_text *text;
+    const struct esk_query_floats *floats;
+};
+
+extern const struct esk_query_joins esk_query_part_joins;
+extern const struct esk_query_helpers esk_query_part_helpers;
+extern const struct esk_query_text esk_query_part_text;
+/// With slots of 64 bits it needs a double of 64 bits, which AVR has not.
+extern const struct esk_query_floats esk_query_part_floats;
+
+/// Every part.
+extern const struct esk_query_parts esk_query_parts_all;
+
+/// What esk_program_check found.
+struct esk_program_report {
+    uint32_t arena_bytes; ///< that esk_program_begin takes
+    uint16_t at;          ///< offset of what is refused
+};
+
+/// Checks a program in one pass: what is checked is safe to run.
+///
+/// program  in, borrowed for the call.
+/// parts    may be NULL: none.
+/// sources  the tables that the program may use, found by their fingerprints.
+/// report   out, always filled in.
+/// Returns  ESK_OK; ESK_E_CORRUPT: no program, or it breaks a rule of the
+///          format; ESK_E_VERSION; ESK_E_UNSUPPORTED: it needs a part, wider
+///          slots, or what a source cannot do; ESK_E_SCHEMA: no source has
+///          the fingerprint, kind and row bytes of a table.
+/// Costs    no page reads; a CRC of the program, and its instructions once.
+int esk_program_check(const uint8_t *program, uint32_t program_bytes,
+                      const struct esk_query_parts *parts,
+                      const struct esk_source *sources, uint8_t source_count,
+                      struct esk_program_report *report);
+
+/// A running program. The caller owns it; it needs no close. The fields are
+/// EskerDB's.
+struct esk_program {
+    const uint8_t *code;
+    const struct esk_query_parts *parts;
+    esk_slot *values; ///< registers
+    uint8_t *nulls;   ///< for each register, 1: NULL
+    struct esk_program_table *tables;
+    struct esk_program_helper *helpers;
+    struct esk_series_range *ranges;
+    uint16_t at;     ///< offset of the next instruction
+    uint16_t budget; ///< left of this step
+    bool ended;
+    bool has_row;
+};
+
+/// Checks a program and starts it. Its parameters are NULL until they are set.
+///
+/// program  out: the run. Registers, rows and cursors are in the arena.
+/// code     borrowed, unchanged, until the last step; so are parts, sources
+///          and arena.
+/// arena    aligned for uint64_t: as many bytes as esk_program_check reports.
+/// Returns  as esk_program_check; ESK_E_NO_MEMORY; ESK_E_INVALID: the arena is
+///          NULL or not aligned.
+/// Costs    as esk_program_check. A query sees no row that is appended to a
+///          series later.
+int esk_program_begin(struct esk_program *program, const uint8_t *code,
+                      uint32_t code_bytes, const struct esk_query_parts *parts,
+                      const struct esk_source *sources, uint8_t source_count,
+                      void *arena, uint32_t arena_bytes);
+
+/// Sets a parameter, before the first step.
+/// Returns  ESK_OK; ESK_E_INVALID: the program has no such parameter.
+int esk_program_set(struct esk_program *program, uint8_t parameter,
+                    esk_slot value);
+
+/// Runs the program until a row is ready or the budget is used up.
+///
+/// budget   rows visited, and pages read without a row, of this call; 0: no
+///          bound.
+/// Returns  ESK_OK: a row is ready; ESK_AGAIN: call again; ESK_END;
+///          ESK_E_LIMIT: an overflow, or too many groups; ESK_E_IO: call again;
+///          ESK_E_STALE: rows were dropped that the query had yet to read,
+///          ESK_E_CORRUPT, and as the tables' calls: the query has failed, and
+///          each later call returns ESK_E_INVALID.
+/// Costs    budget page reads, and 3 or a path for each FOR and GET. Sorting
+///          the records of a helper is not divided.
+int esk_program_step(struct esk_program *program, uint16_t budget);
+
+/// One value of a row.
+struct esk_output {
+    uint8_t type; ///< enum esk_output_type of src/query/program_format.h
+    bool is_null;
+    uint16_t bytes;      ///< ROW, ROW_TEXT, TEXT: length
+    const uint8_t *data; ///< ROW, ROW_TEXT: the bytes, valid until next step
+    esk_slot value;      ///< INT, FLOAT; AVG: low slot of the sum; TEXT: a slot
+                         ///< of it, see esk_program_text
+    esk_slot carry;      ///< AVG: high slot of the sum
+    esk_slot count;      ///< AVG: of values
+};
+
+/// Reads output `index` of the row that is ready.
+/// value    out.
+/// Returns  ESK_OK; ESK_NOT_FOUND past the last output; ESK_E_INVALID without
+///          a row; ESK_E_CORRUPT: of a type that is not known.
+int esk_program_row(const struct esk_program *program, uint8_t index,
+                    struct esk_output *value);
+
+/// Copies the bytes of an output of type TEXT or ROW_TEXT, without the zeros at
+/// their end.
+/// text     out: value.bytes bytes.
+/// bytes    out: without the zeros.
+/// Returns  as esk_program_row; ESK_E_UNSUPPORTED: the output is no text.
+int esk_program_text(const struct esk_program *program, uint8_t index,
+                     uint8_t *text, uint16_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
