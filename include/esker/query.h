@@ -144,18 +144,19 @@ void esk_source_kv(struct esk_source *source, struct esk_kv *kv,
 
 /// Parts of the machine that a program may leave out; the linker drops a part
 /// that is not named.
+struct esk_query_part;
 struct esk_query_parts {
-    const struct esk_query_joins *joins;     ///< ADVANCE, GET
-    const struct esk_query_helpers *helpers; ///< top-k, sort and groups
-    const struct esk_query_text *text;
-    const struct esk_query_floats *floats;
+    const struct esk_query_part *joins;   ///< ADVANCE, GET
+    const struct esk_query_part *helpers; ///< top-k, sort and groups
+    const struct esk_query_part *text;
+    const struct esk_query_part *floats;
 };
 
-extern const struct esk_query_joins esk_query_part_joins;
-extern const struct esk_query_helpers esk_query_part_helpers;
-extern const struct esk_query_text esk_query_part_text;
+extern const struct esk_query_part esk_query_part_joins;
+extern const struct esk_query_part esk_query_part_helpers;
+extern const struct esk_query_part esk_query_part_text;
 /// With slots of 64 bits it needs a double of 64 bits, which AVR has not.
-extern const struct esk_query_floats esk_query_part_floats;
+extern const struct esk_query_part esk_query_part_floats;
 
 /// Every part.
 extern const struct esk_query_parts esk_query_parts_all;
@@ -194,8 +195,7 @@ struct esk_program {
     struct esk_series_range *ranges;
     uint16_t at;     ///< offset of the next instruction
     uint16_t budget; ///< left of this step
-    bool ended;
-    bool has_row;
+    uint8_t state;   ///< whether it has a row, has ended or has failed
 };
 
 /// Checks a program and starts it. Its parameters are NULL until they are set.
@@ -220,8 +220,8 @@ int esk_program_set(struct esk_program *program, uint8_t parameter,
 
 /// Runs the program until a row is ready or the budget is used up.
 ///
-/// budget   rows visited, and pages read without a row, of this call; 0: no
-///          bound.
+/// budget   rows visited, and pages read without a row, of this call; 0:
+///          65,535.
 /// Returns  ESK_OK: a row is ready; ESK_AGAIN: call again; ESK_END;
 ///          ESK_E_LIMIT: an overflow, or too many groups; ESK_E_IO: call again;
 ///          ESK_E_STALE: rows were dropped that the query had yet to read,

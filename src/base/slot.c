@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Slots by their addresses: by bytes on an 8-bit chip, else as whole numbers.
+#include "base/slot.h"
+
+#include "base/bytes.h"
+
+#if defined(__AVR__)
+
+bool esk_slot_is_negative(const esk_slot *slot) {
+    return (((const uint8_t *)slot)[ESK_SLOT_BYTES - 1] & 0x80u) != 0;
+}
+
+/// r = a + b, where b's bytes are changed by `flip`, with a carry in.
+/// carry    0 or 1
+/// Returns  the carry out.
+static uint8_t bytes_add(uint8_t *r, const uint8_t *a, const uint8_t *b,
+                         uint8_t flip, uint8_t carry) {
+    for (uint8_t i = 0; i < ESK_SLOT_BYTES; i++) {
+        uint16_t sum =
+            (uint16_t)((uint16_t)*a++ + (uint8_t)(*b++ ^ flip) + carry);
+        *r++ = (uint8_t)sum;
+        carry = (uint8_t)(sum >> 8);
+    }
+    return carry;
+}
+
+int8_t esk_slot_compare(const esk_slot *a, const esk_slot *b) {
+    const uint8_t *x = (const uint8_t *)a + ESK_SLOT_BYTES;
+    const uint8_t *y = (const uint8_t *)b + ESK_SLOT_BYTES;
+    uint8_t flip = 0x80;
+    for (uint8_t i = 0; i < ESK_SLOT_BYTES; i++) {
+        uint8_t left = *--x ^ flip;
+        uint8_t right = *--y ^ flip;
+        if (left != right) {
+            return left < right ? -1 : 1;
+        }
+        flip = 0;
+    }
+    return 0;
+}
+
+bool esk_slot_add(esk_slot *r, const esk_slot *a, const esk_slot *b,
+                  bool subtract) {
+    uint8_t flip = subtract ? 0xFF : 0;
+    uint8_t left = ((const uint8_t *)a)[ESK_SLOT_BYTES - 1];
+    uint8_t right = ((const uint8_t *)b)[ESK_SLOT_BYTES - 1] ^ flip;
+    uint8_t *to = (uint8_t *)r;
+    bytes_add(to, (const uint8_t *)a, (const uint8_t *)b, flip,
+              (uint8_t)(flip & 1u));
+    /* Both have one sign, and the result the other. */
+    return ((left ^ to[ESK_SLOT_BYTES - 1]) & (right ^ to[ESK_SLOT_BYTES - 1]) &
+            0x80u) == 0;
+}
+
+void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
+    uint8_t *low = (uint8_t *)sum;
+    uint8_t *high = low + ESK_SLOT_BYTES;
+    uint8_t sign = esk_slot_is_negative(a) ? 0xFF : 0;
+    uint8_t carry = bytes_add(low, low, (const uint8_t *)a, 0, 0);
+    for (uint8_t i = 0; i < ESK_SLOT_BYTES; i++) {
+        uint16_t next = (uint16_t)((uint16_t)*high + sign + carry);
+        *high++ = (uint8_t)next;
+        carry = (uint8_t)(next >> 8);
+    }
+}
+
+bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
+                   bool is_signed) {
+    uint8_t *to = (uint8_t *)r;
+    uint8_t sign = 0;
+    bool fits = true;
+    for (uint8_t i = 0; i < 8; i++) {
+        uint8_t byte = i < width ? bytes[i] : sign;
+        if (i < ESK_SLOT_BYTES) {
+            to[i] = byte;
+            sign = is_signed && (byte & 0x80u) != 0 ? 0xFF : 0;
+        } else if (byte != sign) {
+            fits = false;
+        }
+    }
+    return fits && (is_signed || !esk_slot_is_negative(r));
+}
+
+#else
+
+bool esk_slot_is_negative(const esk_slot *slot) {
+    return *slot < 0;
+}
+
+int8_t esk_slot_compare(const esk_slot *a, const esk_slot *b) {
+    return (int8_t)((*a > *b) - (*a < *b));
+}
+
+bool esk_slot_add(esk_slot *r, const esk_slot *a, const esk_slot *b,
+                  bool subtract) {
+    esk_slot_bits left = (esk_slot_bits)*a;
+    esk_slot_bits right = (esk_slot_bits)*b;
+    esk_slot_bits sum = subtract ? left - right : left + right;
+    esk_slot_bits turned = subtract ? ~right : right;
+    *r = (esk_slot)sum;
+    /* Both have one sign, and the result the other. */
+    return ((left ^ sum) & (turned ^ sum) & ESK_SLOT_SIGN) == 0;
+}
+
+void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
+    esk_slot_bits added = (esk_slot_bits)*a;
+    esk_slot_bits low = (esk_slot_bits)sum[0] + added;
+    esk_slot_bits high = (esk_slot_bits)sum[1];
+    high -= *a < 0 ? 1u : 0u;
+    high += low < added ? 1u : 0u;
+    sum[0] = (esk_slot)low;
+    sum[1] = (esk_slot)high;
+}
+
+bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
+                   bool is_signed) {
+    uint64_t value = 0;
+    switch (width) {
+    case 8:
+        value = esk_load_u64(bytes);
+        *r = (esk_slot)value;
+        return is_signed ? *r == (int64_t)value
+                         : value <= (uint64_t)ESK_SLOT_MAX;
+    case 4: {
+        uint32_t word = esk_load_u32(bytes);
+        *r = is_signed ? (esk_slot)(int32_t)word : (esk_slot)word;
+        return is_signed || *r >= 0;
+    }
+    case 2: {
+        uint16_t half = esk_load_u16(bytes);
+        *r = is_signed ? (esk_slot)(int16_t)half : (esk_slot)half;
+        return true;
+    }
+    default:
+        *r = is_signed ? (esk_slot)(int8_t)bytes[0] : (esk_slot)bytes[0];
+        return true;
+    }
+}
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Joins, as a part: a cursor that goes along with another one (ADVANCE), and
+/// lookups (GET).
+///
+/// ADVANCE is run again after a pause: the cursor's state says whether its row
+/// was compared.
+#include "query/program.h"
+
+/// Jumps: the cursor has no row for the key.
+static int missed(struct esk_program *program, const uint8_t *op) {
+    program->at = (uint16_t)(program->at + op[3]);
+    return ESK_PROGRAM_GOES_ON;
+}
+
+static int advance_run(struct esk_program *program, const uint8_t *op) {
+    struct esk_program_table *table = &program->tables[op[1]];
+    const struct esk_source *source = table->source;
+    bool is_null = program->nulls[op[2]] != 0;
+    while (table->state != ESK_CURSOR_CLOSED) {
+        int8_t order = -1;
+        if (table->state != ESK_CURSOR_OPENED) {
+            esk_slot key;
+            uint8_t place =
+                (uint8_t)((op[1] << ESK_PLACE_TABLE) | source->key_type);
+            table->state = ESK_CURSOR_ROW;
+            if (esk_program_column(program, &key, place, source->key_offset) !=
+                ESK_OK) {
+                return ESK_E_LIMIT;
+            }
+            order = esk_slot_compare(&key, program->values + op[2]);
+            if (order == 0 && !is_null) {
+                return ESK_PROGRAM_GOES_ON;
+            }
+            table->state = ESK_CURSOR_AHEAD;
+        }
+        if (is_null || order > 0) {
+            break;
+        }
+        int status = esk_program_fetch(program, table);
+        if (status == ESK_OK) {
+            table->state = ESK_CURSOR_AHEAD;
+        } else if (status != ESK_END) {
+            return status;
+        }
+    }
+    return missed(program, op);
+}
+
+static int get_run(struct esk_program *program, const uint8_t *op) {
+    struct esk_program_table *table = &program->tables[op[1]];
+    const struct esk_source *source = table->source;
+    uint16_t slots = esk_source_key_slots(source);
+    int status = ESK_NOT_FOUND;
+    table->state = ESK_CURSOR_CLOSED;
+    if (esk_bytes_are(program->nulls + op[2], slots, 0)) {
+        status = source->kind->get(source, &table->mark,
+                                   program->values + op[2], table->row);
+    }
+    if (status == ESK_OK) {
+        table->state = ESK_CURSOR_ROW;
+        return ESK_PROGRAM_GOES_ON;
+    }
+    return status == ESK_NOT_FOUND ? missed(program, op) : status;
+}
+
+static int joins_run(struct esk_program *program, const uint8_t *op) {
+    return op[0] == ESK_OP_GET ? get_run(program, op)
+                               : advance_run(program, op);
+}
+
+const struct esk_query_part esk_query_part_joins = {.run = joins_run};

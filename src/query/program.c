@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The machine: runs a checked program in steps.
+///
+/// An instruction that cannot end within the budget, or meets ESK_E_IO, is run
+/// again by the next step, so it changes nothing before its last read; what it
+/// did on the way is in the state of its cursor.
+///
+/// Invariants
+///   1. `at` is the offset of an instruction that was checked.
+///   2. A table's row is read only in state ESK_CURSOR_ROW.
+///   3. Whoever reads a row or a page that may be one of many pays for it.
+///
+/// Cost: an instruction is about 40 instructions of a host, 350 cycles on AVR
+/// with slots of 64 bits.
+#include "query/program.h"
+#include "base/inline.h"
+#include "esker/assert.h"
+
+void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
+                       const struct esk_source *sources, uint8_t source_count,
+                       uint8_t looped) {
+    const uint8_t *code = program->code;
+    uint8_t registers = code[ESK_PROGRAM_REGISTERS];
+    uint8_t count = code[ESK_PROGRAM_TABLES];
+    program->values =
+        esk_arena_take(arena, (uint32_t)registers * sizeof(esk_slot));
+    program->ranges =
+        esk_arena_take(arena, code[ESK_PROGRAM_RANGES] *
+                                  (uint32_t)sizeof(struct esk_series_range));
+    program->tables = esk_arena_take(
+        arena, count * (uint32_t)sizeof(struct esk_program_table));
+    program->nulls = esk_arena_take(arena, registers);
+    for (uint8_t i = 0; i < count; i++) {
+        const struct esk_source *source = esk_program_source(
+            esk_program_table(code, i), sources, source_count);
+        uint8_t *row = esk_arena_take(arena, source->row_bytes);
+        uint8_t *cursor = NULL;
+        if ((looped & (uint8_t)(1u << i)) != 0) {
+            cursor = esk_arena_take(arena, source->kind->cursor_bytes);
+        }
+        if (arena->start != NULL && esk_arena_fits(arena)) {
+            program->tables[i].source = source;
+            program->tables[i].row = row;
+            program->tables[i].cursor = cursor;
+        }
+    }
+    if (code[ESK_PROGRAM_HELPERS] > 0) {
+        program->parts->helpers->carve(program, arena);
+    }
+}
+
+int esk_program_begin(struct esk_program *program, const uint8_t *code,
+                      uint32_t code_bytes, const struct esk_query_parts *parts,
+                      const struct esk_source *sources, uint8_t source_count,
+                      void *arena, uint32_t arena_bytes) {
+    struct esk_arena memory = {.start = arena, .bytes = arena_bytes};
+    uint8_t looped = 0;
+    uint16_t at = 0;
+    ESK_ASSERT(program != NULL && code != NULL);
+    memset(program, 0, sizeof *program);
+    program->state = ESK_PROGRAM_FAILED;
+    if (arena == NULL || !esk_arena_is_aligned(arena)) {
+        return ESK_E_INVALID;
+    }
+    ESK_TRY(esk_program_verify(code, code_bytes, parts, sources, source_count,
+                               &looped, &at));
+    program->code = code;
+    program->parts = parts;
+    program->at = esk_program_start(code);
+    memset(arena, 0, (size_t)arena_bytes);
+    esk_program_carve(program, &memory, sources, source_count, looped);
+    if (!esk_arena_fits(&memory)) {
+        return ESK_E_NO_MEMORY;
+    }
+    memset(program->nulls, 1, code[ESK_PROGRAM_REGISTERS]);
+    for (uint8_t i = 0; i < code[ESK_PROGRAM_TABLES]; i++) {
+        struct esk_program_table *table = &program->tables[i];
+        if (table->source->kind->mark != NULL) {
+            table->source->kind->mark(table->source, &table->mark);
+        }
+    }
+    program->state = ESK_PROGRAM_RUNS;
+    return ESK_OK;
+}
+
+int esk_program_set(struct esk_program *program, uint8_t parameter,
+                    esk_slot value) {
+    if (program->state == ESK_PROGRAM_FAILED ||
+        parameter >= program->code[ESK_PROGRAM_PARAMETERS]) {
+        return ESK_E_INVALID;
+    }
+    program->values[parameter] = value;
+    program->nulls[parameter] = 0;
+    return ESK_OK;
+}
+
+bool esk_program_pay(struct esk_program *program) {
+    if (program->budget == 0) {
+        return false;
+    }
+    program->budget--;
+    return true;
+}
+
+int esk_program_fetch(struct esk_program *program,
+                      struct esk_program_table *table) {
+    const struct esk_source *source = table->source;
+    int status = ESK_AGAIN;
+    while (status == ESK_AGAIN && esk_program_pay(program)) {
+        status = source->kind->next(source, table->cursor, table->row);
+    }
+    if (status == ESK_END) {
+        table->state = ESK_CURSOR_CLOSED;
+    }
+    return status;
+}
+
+int esk_program_column(const struct esk_program *program, esk_slot *slot,
+                       uint8_t place, uint16_t offset) {
+    const struct esk_program_table *table =
+        &program->tables[place >> ESK_PLACE_TABLE];
+    const uint8_t *bytes = table->row + offset;
+    uint8_t type = place & ESK_PLACE_TYPE;
+    if (table->state != ESK_CURSOR_ROW) {
+        return ESK_NOT_FOUND;
+    }
+    if (type >= ESK_TYPE_F32) {
+        return program->parts->floats->load(slot, type, bytes) ? ESK_OK
+                                                               : ESK_NOT_FOUND;
+    }
+    return esk_slot_load(slot, bytes, (uint8_t)(1u << ((type - 1u) & 3u)),
+                         type <= ESK_TYPE_I64)
+               ? ESK_OK
+               : ESK_E_LIMIT;
+}
+
+void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
+                           const esk_slot *value) {
+    static const esk_slot one = 1;
+    esk_slot *window = program->values + w;
+    uint8_t *nulls = program->nulls + w;
+    if ((mask & ESK_WINDOW_HAS_COUNT) != 0 && nulls[ESK_WINDOW_COUNT] != 0) {
+        window[ESK_WINDOW_COUNT] = 0;
+        nulls[ESK_WINDOW_COUNT] = 0;
+    }
+    if (value == NULL) {
+        return;
+    }
+    if ((mask & ESK_WINDOW_HAS_COUNT) != 0) {
+        (void)esk_slot_add(window, window, &one, false);
+    }
+    if ((mask & ESK_WINDOW_HAS_SUM) != 0) {
+        if (nulls[ESK_WINDOW_SUM] != 0) {
+            memset(window + ESK_WINDOW_SUM, 0, 2 * sizeof *window);
+        }
+        nulls[ESK_WINDOW_SUM] = 0;
+        nulls[ESK_WINDOW_CARRY] = 0;
+        esk_slot_add_wide(window + ESK_WINDOW_SUM, value);
+    }
+    /* The least, then the greatest. */
+    for (uint8_t i = ESK_WINDOW_MIN; i <= ESK_WINDOW_MAX; i++) {
+        if ((mask & (ESK_WINDOW_HAS_MIN << (i - ESK_WINDOW_MIN))) == 0) {
+            continue;
+        }
+        int8_t order = esk_slot_compare(value, window + i);
+        if (nulls[i] != 0 || (i == ESK_WINDOW_MIN ? order < 0 : order > 0)) {
+            window[i] = *value;
+            nulls[i] = 0;
+        }
+    }
+}
+
+/// Aggregates a value that a status says is one, or is NULL.
+static int value_aggregate(struct esk_program *program, const uint8_t *op,
+                           int status, const esk_slot *value, bool is_float) {
+    if (status < 0) {
+        return status;
+    }
+    if (status != ESK_OK) {
+        value = NULL;
+    }
+    if (is_float) {
+        program->parts->floats->aggregate(program, op[1], op[2], value);
+    } else {
+        esk_program_aggregate(program, op[1], op[2], value);
+    }
+    return ESK_PROGRAM_GOES_ON;
+}
+
+int esk_program_result(struct esk_program *program, uint8_t r, int status) {
+    if (status < 0) {
+        return status;
+    }
+    program->nulls[r] = status != ESK_OK;
+    return ESK_PROGRAM_GOES_ON;
+}
+
+/// ADD to REM.
+static int arithmetic_run(struct esk_program *program, const uint8_t *op) {
+    esk_slot *r = program->values + op[1];
+    const esk_slot *a = program->values + op[2];
+    const esk_slot *b = program->values + op[3];
+    int status = ESK_NOT_FOUND;
+    if ((program->nulls[op[2]] | program->nulls[op[3]]) == 0) {
+        switch (op[0]) {
+        case ESK_OP_ADD:
+        case ESK_OP_SUB:
+            status = esk_slot_add(r, a, b, op[0] == ESK_OP_SUB) ? ESK_OK
+                                                                : ESK_E_LIMIT;
+            break;
+        case ESK_OP_MUL:
+            status = esk_multiply(r, a, b);
+            break;
+        case ESK_OP_DIV:
+            status = esk_divide(r, a, b);
+            break;
+        default:
+            status = esk_remainder(r, a, b);
+            break;
+        }
+    }
+    return esk_program_result(program, op[1], status);
+}
+
+/// NULL to SUM.
+static int value_run(struct esk_program *program, const uint8_t *op) {
+    uint8_t r = op[1];
+    esk_slot *value = program->values + r;
+    uint8_t *is_null = program->nulls + r;
+    uint16_t offset = 0;
+    esk_slot column;
+    switch (op[0]) {
+    case ESK_OP_NULL:
+        *is_null = 1;
+        break;
+    case ESK_OP_MOV:
+        *value = program->values[op[2]];
+        *is_null = program->nulls[op[2]];
+        break;
+    case ESK_OP_LDI8:
+    case ESK_OP_LDI16:
+    case ESK_OP_LDI32:
+    case ESK_OP_LDI64:
+        (void)esk_slot_load(value, op + 2,
+                            (uint8_t)(1u << (op[0] - ESK_OP_LDI8)), true);
+        *is_null = 0;
+        break;
+    case ESK_OP_LD:
+    case ESK_OP_LDW:
+        offset = op[0] == ESK_OP_LD ? op[3] : esk_load_u16(op + 3);
+        return esk_program_result(
+            program, r, esk_program_column(program, value, op[2], offset));
+    case ESK_OP_NULLIF:
+        if ((*is_null | program->nulls[op[2]]) == 0 &&
+            esk_slot_compare(value, program->values + op[2]) == 0) {
+            *is_null = 1;
+        }
+        break;
+    case ESK_OP_CLEAR:
+        memset(is_null, 1, ESK_WINDOW_SLOTS);
+        esk_program_aggregate(program, ESK_WINDOW_HAS_COUNT, r, NULL);
+        break;
+    case ESK_OP_AGG:
+        return value_aggregate(program, op,
+                               program->nulls[op[3]] ? ESK_NOT_FOUND : ESK_OK,
+                               program->values + op[3], false);
+    case ESK_OP_AGGC:
+        return value_aggregate(
+            program, op, esk_program_column(program, &column, op[3], op[4]),
+            &column, (op[3] & ESK_PLACE_TYPE) >= ESK_TYPE_F32);
+    default: /* SUM */
+        return esk_program_result(
+            program, r,
+            program->nulls[op[2] + ESK_WINDOW_SUM]
+                ? ESK_NOT_FOUND
+                : esk_sum_get((const struct esk_sum *)(program->values + op[2] +
+                                                       ESK_WINDOW_SUM),
+                              value));
+    }
+    return ESK_PROGRAM_GOES_ON;
+}
+
+/// UNLESS_LT to JMP16.
+static int jump_run(struct esk_program *program, const uint8_t *op) {
+    uint8_t code = op[0];
+    uint16_t distance = op[1];
+    if (code < ESK_OP_JNULL) {
+        uint8_t kind = (uint8_t)(code - ESK_OP_UNLESS_LT);
+        bool holds = (program->nulls[op[1]] | program->nulls[op[2]]) == 0 &&
+                     esk_relation_holds(
+                         kind & 3u, esk_slot_compare(program->values + op[1],
+                                                     program->values + op[2]));
+        distance = holds == (kind >= 4) ? op[3] : 0;
+    } else if (code < ESK_OP_JMP) {
+        distance = program->nulls[op[1]] == (code == ESK_OP_JNULL) ? op[2] : 0;
+    } else if (code == ESK_OP_JMP16) {
+        distance = esk_load_u16(op + 1);
+    }
+    program->at = (uint16_t)(program->at + distance);
+    return ESK_PROGRAM_GOES_ON;
+}
+
+/// Sets the range of a FOR at `op`. Returns ESK_OK; ESK_END: no row is in it.
+static int range_set(const struct esk_program *program,
+                     struct esk_series_range *range, const uint8_t *op) {
+    uint8_t flags = op[ESK_FOR_RANGE_FLAGS];
+    uint8_t type = flags >> ESK_PLACE_TABLE;
+    bool is_high = false;
+    range->column = op[ESK_FOR_RANGE_COLUMN];
+    range->has_lo = (flags & ESK_FOR_RANGE_HAS_LO) != 0;
+    range->has_hi = (flags & ESK_FOR_RANGE_HAS_HI) != 0;
+    do {
+        uint8_t r = op[is_high ? ESK_FOR_RANGE_HI : ESK_FOR_RANGE_LO];
+        const esk_slot *slot = program->values + r;
+        union esk_number *number = is_high ? &range->hi : &range->lo;
+        bool *has = is_high ? &range->has_hi : &range->has_lo;
+        if (*has && program->nulls[r] != 0) {
+            return ESK_END;
+        }
+        if (type >= ESK_TYPE_F32) {
+            program->parts->floats->bound(number, type, slot, !is_high);
+        } else {
+            number->i = *slot;
+            if (type > ESK_TYPE_I64 && esk_slot_is_negative(slot)) {
+                /* Below every value. */
+                if (*has && is_high) {
+                    return ESK_END;
+                }
+                *has = false;
+            }
+        }
+        is_high = !is_high;
+    } while (is_high);
+    return ESK_OK;
+}
+
+/// Sets a bound on the key. Returns false if it is NULL: no row is in it.
+static bool bound_set(const struct esk_program *program, const uint8_t *op,
+                      uint8_t flag, uint8_t r, const esk_slot **bound) {
+    if ((op[2] & flag) != 0) {
+        *bound = program->values + r;
+        return program->nulls[r] == 0;
+    }
+    return true;
+}
+
+/// Opens the table of a FOR. Returns ESK_OK; ESK_END: no row; as the source.
+static int table_open(struct esk_program *program,
+                      struct esk_program_table *table, const uint8_t *op) {
+    struct esk_source_bounds bounds;
+    memset(&bounds, 0, sizeof bounds);
+    bounds.backward = (op[2] & ESK_FOR_BACKWARD) != 0;
+    bounds.ranges = program->ranges;
+    if (!bound_set(program, op, ESK_FOR_MIN, op[3], &bounds.min) ||
+        !bound_set(program, op, ESK_FOR_MAX, op[4], &bounds.max)) {
+        return ESK_END;
+    }
+    while (bounds.range_count < op[2] >> ESK_FOR_RANGES) {
+        ESK_TRY(range_set(program, program->ranges + bounds.range_count,
+                          op + 7 + bounds.range_count * ESK_FOR_RANGE_BYTES));
+        bounds.range_count++;
+    }
+    return table->source->kind->open(table->source, &table->mark, table->cursor,
+                                     &bounds);
+}
+
+/// FOR.
+static int for_run(struct esk_program *program, const uint8_t *op) {
+    struct esk_program_table *table = &program->tables[op[1]];
+    int status = ESK_OK;
+    bool is_loop = (op[2] & ESK_FOR_OPEN) == 0;
+    /* Else it was opened by a step that ended before its first row. */
+    if (table->state != ESK_CURSOR_OPENED || !is_loop) {
+        table->state = ESK_CURSOR_CLOSED;
+        status = table_open(program, table, op);
+        if (status == ESK_OK) {
+            table->state = ESK_CURSOR_OPENED;
+        }
+    }
+    if (status == ESK_OK && is_loop) {
+        status = esk_program_fetch(program, table);
+        if (status == ESK_OK) {
+            table->state = ESK_CURSOR_ROW;
+        }
+    }
+    if (status == ESK_END) {
+        program->at = (uint16_t)(program->at + esk_load_u16(op + 5));
+    }
+    return status == ESK_OK || status == ESK_END ? ESK_PROGRAM_GOES_ON : status;
+}
+
+/// NEXT.
+static int next_run(struct esk_program *program, const uint8_t *op) {
+    struct esk_program_table *table = &program->tables[op[1]];
+    if (table->state == ESK_CURSOR_CLOSED) {
+        return ESK_PROGRAM_GOES_ON;
+    }
+    int status = esk_program_fetch(program, table);
+    if (status == ESK_OK) {
+        table->state = ESK_CURSOR_ROW;
+        program->at = esk_load_u16(op + 2);
+    }
+    return status == ESK_OK || status == ESK_END ? ESK_PROGRAM_GOES_ON : status;
+}
+
+/// COUNT.
+static int count_run(struct esk_program *program, const uint8_t *op) {
+    static const esk_slot one = 1;
+    struct esk_program_table *table = &program->tables[op[2]];
+    const struct esk_source *source = table->source;
+    esk_slot *count = program->values + op[1];
+    if (program->nulls[op[1]] != 0) {
+        *count = 0;
+        program->nulls[op[1]] = 0;
+    }
+    if (table->state == ESK_CURSOR_OPENED && source->count != NULL) {
+        uint32_t rows = 0;
+        ESK_TRY(source->count(source, table->cursor, &rows));
+        esk_slot more = (esk_slot)rows;
+        table->state = ESK_CURSOR_CLOSED;
+        return !esk_slot_is_negative(&more) &&
+                       esk_slot_add(count, count, &more, false)
+                   ? ESK_PROGRAM_GOES_ON
+                   : ESK_E_LIMIT;
+    }
+    while (table->state != ESK_CURSOR_CLOSED) {
+        int status = esk_program_fetch(program, table);
+        if (status == ESK_OK) {
+            table->state = ESK_CURSOR_AHEAD;
+            (void)esk_slot_add(count, count, &one, false);
+        } else if (status != ESK_END) {
+            return status;
+        }
+    }
+    return ESK_PROGRAM_GOES_ON;
+}
+
+/// The part that has the opcode, from ADVANCE on.
+static const struct esk_query_part *part_of(const struct esk_program *program,
+                                            uint8_t op) {
+    const struct esk_query_parts *parts = program->parts;
+    return op >= ESK_OP_FADD   ? parts->floats
+           : op >= ESK_OP_LDT  ? parts->text
+           : op >= ESK_OP_PUSH ? parts->helpers
+                               : parts->joins;
+}
+
+/// Runs the instruction at `op`. As struct esk_query_part.
+static int op_run(struct esk_program *program, const uint8_t *op) {
+    uint8_t code = op[0];
+    if (code <= ESK_OP_EMIT) {
+        return code == ESK_OP_EMIT ? ESK_OK : ESK_END;
+    }
+    if (code < ESK_OP_ADD) {
+        return value_run(program, op);
+    }
+    if (code < ESK_OP_UNLESS_LT) {
+        return arithmetic_run(program, op);
+    }
+    if (code < ESK_OP_FOR) {
+        return jump_run(program, op);
+    }
+    if (code > ESK_OP_COUNT) {
+        return part_of(program, code)->run(program, op);
+    }
+    return code == ESK_OP_FOR    ? for_run(program, op)
+           : code == ESK_OP_NEXT ? next_run(program, op)
+                                 : count_run(program, op);
+}
+
+int esk_program_step(struct esk_program *program, uint16_t budget) {
+    int status = ESK_PROGRAM_GOES_ON;
+    if (program->state >= ESK_PROGRAM_ENDED) {
+        return program->state == ESK_PROGRAM_ENDED ? ESK_END : ESK_E_INVALID;
+    }
+    program->state = ESK_PROGRAM_RUNS;
+    program->budget = budget != 0 ? budget : UINT16_MAX;
+    while (status == ESK_PROGRAM_GOES_ON) {
+        uint16_t at = program->at;
+        const uint8_t *op = program->code + at;
+        program->at = (uint16_t)(at + esk_op_bytes(op));
+        status = op_run(program, op);
+        if (status != ESK_PROGRAM_GOES_ON && status != ESK_OK) {
+            program->at = at;
+        }
+    }
+    if (status == ESK_OK) {
+        program->state = ESK_PROGRAM_HAS_ROW;
+    } else if (status == ESK_END) {
+        program->state = ESK_PROGRAM_ENDED;
+    } else if (status != ESK_AGAIN && status != ESK_E_IO) {
+        program->state = ESK_PROGRAM_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the machine and its parts share.
+#ifndef ESK_QUERY_PROGRAM_H
+#define ESK_QUERY_PROGRAM_H
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/slot.h"
+#include "esker/compute.h"
+#include "query/program_format.h"
+
+/// States of a program.
+enum esk_program_state {
+    ESK_PROGRAM_RUNS,
+    ESK_PROGRAM_HAS_ROW,
+    ESK_PROGRAM_ENDED,
+    ESK_PROGRAM_FAILED,
+};
+
+/// States of a table's cursor. In state ROW the table has a current row; no
+/// other state lets a program see its bytes.
+enum esk_cursor_state {
+    ESK_CURSOR_CLOSED, ///< never opened, or at its end
+    ESK_CURSOR_OPENED, ///< no row was read
+    ESK_CURSOR_AHEAD,  ///< the row in RAM is behind what was asked for
+    ESK_CURSOR_ROW,
+};
+
+/// A table of a running program.
+struct esk_program_table {
+    const struct esk_source *source;
+    void *cursor; ///< NULL: it has no FOR
+    uint8_t *row;
+    struct esk_source_mark mark;
+    uint8_t state; ///< enum esk_cursor_state
+};
+
+/// An instruction ran, and the next one follows: no status of a caller.
+enum { ESK_PROGRAM_GOES_ON = 127 };
+
+/// A part. Those calls that a kind of part does not have are NULL.
+struct esk_query_part {
+    /// Runs the instruction at `op`, behind which the program's `at` already
+    /// is. As esk_program_step, or ESK_PROGRAM_GOES_ON. If it returns anything
+    /// else, the instruction is run again by the next step.
+    int (*run)(struct esk_program *program, const uint8_t *op);
+    /// Floats: r = the value of `type` at `bytes`, of f32 or f64. Returns
+    /// whether it is a number.
+    bool (*load)(esk_slot *r, uint8_t type, const uint8_t *bytes);
+    /// Floats: the bound in `slot` of a range of `type`.
+    void (*bound)(union esk_number *number, uint8_t type, const esk_slot *slot,
+                  bool is_low);
+    /// Floats: as esk_program_aggregate.
+    void (*aggregate)(struct esk_program *program, uint8_t mask, uint8_t w,
+                      const esk_slot *value);
+    /// Helpers: carves the records.
+    void (*carve)(struct esk_program *program, struct esk_arena *arena);
+};
+
+/// Bytes of an instruction without the ranges of a FOR, and what its operands
+/// are: see program_check.c. `op` is one of the format.
+uint16_t esk_op_form(uint8_t op);
+
+/// Bytes of the instruction at `op`, of a checked program.
+uint8_t esk_op_bytes(const uint8_t *op);
+
+/// Offset of the first instruction.
+static inline uint16_t esk_program_start(const uint8_t *code) {
+    return (uint16_t)(ESK_PROGRAM_HEAD +
+                      ESK_PROGRAM_TABLE_BYTES * code[ESK_PROGRAM_TABLES] +
+                      ESK_PROGRAM_HELPER_BYTES * code[ESK_PROGRAM_HELPERS] +
+                      2 * code[ESK_PROGRAM_OUTPUTS]);
+}
+
+/// A table's entry, and a helper's.
+static inline const uint8_t *esk_program_table(const uint8_t *code,
+                                               uint8_t index) {
+    return code + ESK_PROGRAM_HEAD + ESK_PROGRAM_TABLE_BYTES * index;
+}
+
+static inline const uint8_t *esk_program_helper(const uint8_t *code,
+                                                uint8_t index) {
+    return esk_program_table(code, code[ESK_PROGRAM_TABLES]) +
+           ESK_PROGRAM_HELPER_BYTES * index;
+}
+
+/// The source of the table of entry `entry`; NULL: there is none.
+const struct esk_source *esk_program_source(const uint8_t *entry,
+                                            const struct esk_source *sources,
+                                            uint8_t source_count);
+
+/// Carves what the program needs; `parts` and `code` are set. Measures only, if
+/// the arena has no start.
+/// looped   bit i: table i has a FOR.
+void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
+                       const struct esk_source *sources, uint8_t source_count,
+                       uint8_t looped);
+
+/// As esk_program_check. looped: out, as above.
+int esk_program_verify(const uint8_t *code, uint32_t bytes,
+                       const struct esk_query_parts *parts,
+                       const struct esk_source *sources, uint8_t source_count,
+                       uint8_t *looped, uint16_t *at);
+
+/// Whether a relation, 0 <, 1 <=, 2 =, 3 <>, holds of what a comparison gave.
+static inline bool esk_relation_holds(uint8_t relation, int8_t order) {
+    if (relation >= 2) {
+        return (order == 0) == (relation == 2);
+    }
+    return order < (int8_t)relation;
+}
+
+/// Registers that a key of the source takes.
+static inline uint16_t esk_source_key_slots(const struct esk_source *source) {
+    return source->key_type == ESK_TYPE_BYTES
+               ? (uint16_t)((source->key_bytes + ESK_SLOT_BYTES - 1u) /
+                            ESK_SLOT_BYTES)
+               : 1u;
+}
+
+/// Loads the column of `place`, an operand byte, at `offset` of the current row.
+/// Returns  ESK_OK; ESK_NOT_FOUND: it is NULL; ESK_E_LIMIT.
+int esk_program_column(const struct esk_program *program, esk_slot *slot,
+                       uint8_t place, uint16_t offset);
+
+/// Takes the result of an instruction into register r: ESK_OK, or else NULL.
+/// Returns  ESK_PROGRAM_GOES_ON; a failure.
+int esk_program_result(struct esk_program *program, uint8_t r, int status);
+
+/// Reads the table's next row, within the budget.
+/// Returns  ESK_OK; ESK_AGAIN; ESK_END; as the source's next.
+int esk_program_fetch(struct esk_program *program,
+                      struct esk_program_table *table);
+
+/// Takes one from the budget; returns whether there was one.
+bool esk_program_pay(struct esk_program *program);
+
+/// Aggregates a value, NULL: none, into the window at w, by `mask`.
+void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
+                           const esk_slot *value);
+
+#endif
