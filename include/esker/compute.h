@@ -105,6 +105,10 @@ void esk_records_get(const struct esk_records *records, uint16_t index,
 void esk_records_set(struct esk_records *records, uint16_t index, uint8_t from,
                      const esk_slot *values, const uint8_t *nulls);
 
+/// Whether a record has this key.
+bool esk_records_is_key(const struct esk_records *records, uint16_t index,
+                        const esk_slot *values, const uint8_t *nulls);
+
 /// Removes all records. Also how records start.
 void esk_records_clear(struct esk_records *records);
 

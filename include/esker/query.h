@@ -87,7 +87,6 @@ enum esk_source_can {
 struct esk_source_kind {
     uint8_t kind; ///< enum esk_table_kind
     uint8_t can;  ///< enum esk_source_can
-    uint16_t cursor_bytes;
     /// Notes what the query may see; NULL: all.
     void (*mark)(const struct esk_source *source, struct esk_source_mark *mark);
     /// Starts `cursor`.
@@ -98,7 +97,8 @@ struct esk_source_kind {
     /// Copies the next row. Reads at most 1 page without returning a row.
     /// Returns  ESK_OK; ESK_AGAIN: call again; ESK_END; as cursor_next.
     int (*next)(const struct esk_source *source, void *cursor, uint8_t *row);
-    /// Copies the row with the key in `key` and the slots after it.
+    /// Copies the row with the key in `key` and the slots after it. Without one
+    /// `row` may have any bytes.
     /// Returns  ESK_OK; ESK_NOT_FOUND; as the table's get.
     int (*get)(const struct esk_source *source,
                const struct esk_source_mark *mark, const esk_slot *key,
@@ -115,6 +115,7 @@ struct esk_source {
     int (*count)(const struct esk_source *source, void *cursor,
                  uint32_t *count);
     uint32_t fingerprint; ///< of the schema: esk_table_fingerprint
+    uint16_t cursor_bytes;
     uint16_t row_bytes;
     uint16_t key_offset; ///< in a row
     uint16_t key_bytes;

@@ -6,6 +6,8 @@
 
 #include "base/bytes.h"
 
+#define IS_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
 #if defined(__AVR__)
 
 bool esk_slot_is_negative(const esk_slot *slot) {
@@ -140,3 +142,30 @@ bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
 }
 
 #endif
+
+/// Byte `index` of a slot, the highest one first.
+static inline uint8_t *byte_of(esk_slot *slot, uint8_t index) {
+    uint8_t last = ESK_SLOT_BYTES - 1;
+    return (uint8_t *)slot + (IS_LITTLE ? last - index : index);
+}
+
+void esk_slot_from_text(esk_slot *r, const uint8_t *bytes, uint8_t count) {
+    *r = 0;
+    for (uint8_t i = 0; i < count; i++) {
+        *byte_of(r, i) = bytes[i];
+    }
+    *byte_of(r, 0) ^= 0x80u;
+}
+
+void esk_slot_to_text(const esk_slot *slot, uint8_t *bytes, uint16_t count) {
+    uint8_t index = 0;
+    for (; count > 0; count--) {
+        esk_slot copy = *slot;
+        *bytes++ =
+            (uint8_t)(*byte_of(&copy, index) ^ (index == 0 ? 0x80u : 0u));
+        if (++index == ESK_SLOT_BYTES) {
+            index = 0;
+            slot++;
+        }
+    }
+}

@@ -18,6 +18,13 @@ typedef uint32_t esk_slot_bits;
 #else
 typedef uint64_t esk_slot_bits;
 #define ESK_SLOT_MAX INT64_MAX
+/// r = the slot of text that has the `count` bytes at `bytes`, at most
+/// ESK_SLOT_BYTES.
+void esk_slot_from_text(esk_slot *r, const uint8_t *bytes, uint8_t count);
+
+/// Copies `count` bytes of text out of the slots from `slot` on.
+void esk_slot_to_text(const esk_slot *slot, uint8_t *bytes, uint16_t count);
+
 #endif
 
 enum { ESK_SLOT_BYTES = ESK_QUERY_BITS / 8 };
@@ -43,5 +50,12 @@ void esk_slot_add_wide(esk_slot *sum, const esk_slot *a);
 /// Returns whether it fits.
 bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
                    bool is_signed);
+
+/// r = the slot of text that has the `count` bytes at `bytes`, at most
+/// ESK_SLOT_BYTES.
+void esk_slot_from_text(esk_slot *r, const uint8_t *bytes, uint8_t count);
+
+/// Copies `count` bytes of text out of the slots from `slot` on.
+void esk_slot_to_text(const esk_slot *slot, uint8_t *bytes, uint16_t count);
 
 #endif

@@ -38,7 +38,7 @@ void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
         uint8_t *row = esk_arena_take(arena, source->row_bytes);
         uint8_t *cursor = NULL;
         if ((looped & (uint8_t)(1u << i)) != 0) {
-            cursor = esk_arena_take(arena, source->kind->cursor_bytes);
+            cursor = esk_arena_take(arena, source->cursor_bytes);
         }
         if (arena->start != NULL && esk_arena_fits(arena)) {
             program->tables[i].source = source;

@@ -22,6 +22,7 @@
 #include "base/crc.h"
 #include "base/inline.h"
 #include "base/order.h"
+#include "base/real.h"
 #include "base/rom.h"
 #include "esker/assert.h"
 #include "query/program.h"
@@ -309,6 +310,7 @@ static int place_check(const struct check *check, const uint8_t *op,
     uint8_t type = place[0] & ESK_PLACE_TYPE;
     uint8_t width = esk_order_width(type);
     uint16_t offset = op[0] == ESK_OP_LDW ? esk_load_u16(place + 1) : place[1];
+    ESK_TRY(need(width <= ESK_SLOT_BYTES || type != ESK_TYPE_F64));
     ESK_TRY(rule(width != 0 &&
                  (type <= ESK_TYPE_U64 ||
                   (check->code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_FLOATS) != 0)));
@@ -408,7 +410,8 @@ static int head_check(struct check *check, uint32_t bytes) {
                  code[ESK_PROGRAM_RANGES] <= ESK_PROGRAM_RANGES_MAX &&
                  esk_program_start(code) < check->bytes));
     return need(((flags & ESK_PROGRAM_WIDE) == 0 || ESK_QUERY_BITS == 64) &&
-                ((flags & ESK_PROGRAM_FLOATS) == 0 || parts->floats != NULL) &&
+                ((flags & ESK_PROGRAM_FLOATS) == 0 ||
+                 (parts->floats != NULL && ESK_HAS_REAL)) &&
                 ((flags & ESK_PROGRAM_TEXT) == 0 || parts->text != NULL) &&
                 ((flags & ESK_PROGRAM_JOINS) == 0 || parts->joins != NULL) &&
                 ((flags & ESK_PROGRAM_HELPED) == 0 || parts->helpers != NULL) &&

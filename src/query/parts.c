@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Every part of the machine, for hosts and for firmware with room.
+#include "esker/query.h"
+
+const struct esk_query_parts esk_query_parts_all = {
+    .joins = &esk_query_part_joins,
+    .helpers = &esk_query_part_helpers,
+    .text = &esk_query_part_text,
+    .floats = &esk_query_part_floats,
+};

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// The values of a row that is ready.
+#include "esker/assert.h"
+#include "query/program.h"
+
+/// Finds output `index`; NULL past the last.
+static const uint8_t *output_find(const uint8_t *code, uint8_t index) {
+    uint16_t end = esk_program_start(code);
+    uint16_t at = (uint16_t)(end - 2u * code[ESK_PROGRAM_OUTPUTS]);
+    while (at < end && index > 0) {
+        uint8_t type = code[at];
+        at = (uint16_t)(at + (type == ESK_OUTPUT_ROW_TEXT ? 6u
+                              : type == ESK_OUTPUT_TEXT   ? 4u
+                                                          : 2u));
+        index--;
+    }
+    return at < end ? code + at : NULL;
+}
+
+/// An output of a table's current row.
+static void row_output(const struct esk_program *program, const uint8_t *output,
+                       struct esk_output *value) {
+    const struct esk_program_table *table = &program->tables[output[1]];
+    value->is_null = table->state != ESK_CURSOR_ROW;
+    value->data = table->row;
+    value->bytes = table->source->row_bytes;
+    if (output[0] == ESK_OUTPUT_ROW_TEXT) {
+        value->data = table->row + esk_load_u16(output + 2);
+        value->bytes = esk_load_u16(output + 4);
+    }
+}
+
+int esk_program_row(const struct esk_program *program, uint8_t index,
+                    struct esk_output *value) {
+    ESK_ASSERT(program != NULL && value != NULL);
+    if (program->state != ESK_PROGRAM_HAS_ROW) {
+        return ESK_E_INVALID;
+    }
+    const uint8_t *output = output_find(program->code, index);
+    if (output == NULL) {
+        return ESK_NOT_FOUND;
+    }
+    uint8_t r = output[1];
+    memset(value, 0, sizeof *value);
+    value->type = output[0];
+    if (value->type == ESK_OUTPUT_ROW || value->type == ESK_OUTPUT_ROW_TEXT) {
+        row_output(program, output, value);
+        return ESK_OK;
+    }
+    value->is_null = program->nulls[r] != 0;
+    value->value = program->values[r];
+    if (value->type == ESK_OUTPUT_TEXT) {
+        value->bytes = esk_load_u16(output + 2);
+    } else if (value->type == ESK_OUTPUT_AVG) {
+        value->count = program->values[r];
+        value->is_null = program->nulls[r + ESK_WINDOW_SUM] != 0;
+        value->value = program->values[r + ESK_WINDOW_SUM];
+        value->carry = program->values[r + ESK_WINDOW_CARRY];
+    }
+    return ESK_OK;
+}
+
+int esk_program_text(const struct esk_program *program, uint8_t index,
+                     uint8_t *text, uint16_t *bytes) {
+    struct esk_output value;
+    ESK_TRY(esk_program_row(program, index, &value));
+    if (value.type == ESK_OUTPUT_TEXT) {
+        uint8_t r = output_find(program->code, index)[1];
+        esk_slot_to_text(program->values + r, text, value.bytes);
+    } else if (value.type == ESK_OUTPUT_ROW_TEXT) {
+        memcpy(text, value.data, value.bytes);
+    } else {
+        return ESK_E_UNSUPPORTED;
+    }
+    while (value.bytes > 0 && text[value.bytes - 1] == 0) {
+        value.bytes--;
+    }
+    *bytes = value.bytes;
+    return ESK_OK;
+}

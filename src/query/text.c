@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Text, as a part: text in slots (LDT), and comparisons of a row's text with a
+/// constant of the program (TEXT).
+///
+/// A text is as long as its column; a shorter one has zeros at its end, which
+/// are below any other byte. So two texts compare as if both were as long as
+/// the longer one.
+#include "query/program.h"
+
+static int8_t text_compare(const uint8_t *a, uint16_t a_bytes, const uint8_t *b,
+                           uint16_t b_bytes) {
+    for (uint16_t i = 0; i < a_bytes || i < b_bytes; i++) {
+        uint8_t x = i < a_bytes ? a[i] : 0;
+        uint8_t y = i < b_bytes ? b[i] : 0;
+        if (x != y) {
+            return x < y ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static int text_run(struct esk_program *program, const uint8_t *op) {
+    const struct esk_program_table *table = &program->tables[op[2]];
+    bool has_row = table->state == ESK_CURSOR_ROW;
+    if (op[0] == ESK_OP_LDT) {
+        if (has_row) {
+            esk_slot_from_text(&program->values[op[1]],
+                               table->row + esk_load_u16(op + 4), op[3]);
+        }
+        program->nulls[op[1]] = !has_row;
+        return ESK_PROGRAM_GOES_ON;
+    }
+    uint8_t how = op[1];
+    uint16_t bytes = esk_load_u16(op + 5);
+    if ((how & ESK_TEXT_PREFIX) != 0 && bytes > op[9]) {
+        bytes = op[9];
+    }
+    bool holds = has_row &&
+                 esk_relation_holds(
+                     how & ESK_TEXT_RELATION,
+                     text_compare(table->row + esk_load_u16(op + 3), bytes,
+                                  program->code + esk_load_u16(op + 7), op[9]));
+    if (holds == ((how & ESK_TEXT_IF) != 0)) {
+        program->at = (uint16_t)(program->at + op[10]);
+    }
+    return ESK_PROGRAM_GOES_ON;
+}
+
+const struct esk_query_part esk_query_part_text = {.run = text_run};
