@@ -39,7 +39,8 @@ static bool float_load(esk_slot *slot, uint8_t type, const uint8_t *bytes) {
     if (type == ESK_TYPE_F32) {
         real = (esk_real)esk_load_f32(bytes);
     } else {
-        memcpy(&real, bytes, sizeof real);
+        uint64_t bits = esk_load_u64(bytes);
+        memcpy(&real, &bits, sizeof real);
     }
     return real_set(slot, real) == ESK_OK;
 }
@@ -84,7 +85,9 @@ static void sum_add(esk_slot *sum, esk_real real) {
     esk_real before = real_get(sum);
     esk_real lost = real_get(sum + 1);
     esk_real after = before + real;
-    if (absolute(before) >= absolute(real)) {
+    if (after - after != 0) {
+        lost += 0; /* it is infinite, or no number */
+    } else if (absolute(before) >= absolute(real)) {
         lost += (before - after) + real;
     } else {
         lost += (real - after) + before;
