@@ -310,6 +310,11 @@ struct esk_tree_walk {
     ...;
 };
 
+struct esk_program_report {
+    uint32_t arena_bytes;
+    uint16_t at;
+};
+
 struct esk_kv_spec {
     const char *name;
     uint32_t blocks;

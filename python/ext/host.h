@@ -320,6 +320,38 @@ void esk_py_cursor_release(struct esk_py_cursor *cursor);
 /// Pages, or nodes of a tree, skipped because they cannot be read.
 int esk_py_cursor_damaged(struct esk_py_cursor *cursor, uint32_t *pages);
 
+// Queries (query.c) ---------------------------------------------------------
+
+/// The fingerprint of the rows of a series or a tree: esk_table_fingerprint.
+int esk_py_table_fingerprint(struct esk_py_table *table, uint32_t *fingerprint);
+
+/// An open table of a query. Of a kv table: bytes of the columns of its rows.
+struct esk_py_query_table {
+    struct esk_py_table *table;
+    uint8_t key_bytes;
+    uint16_t value_bytes;
+};
+struct esk_py_program;
+/// Checks a program and starts it. Copies `code`; holds a reference to each of
+/// the tables, which are of one device.
+/// report    out, as of esk_program_check.
+/// Returns   as esk_program_begin.
+int esk_py_program_open(const void *code, uint32_t bytes,
+                        const struct esk_py_query_table *tables,
+                        uint8_t table_count, struct esk_program_report *report,
+                        struct esk_py_program **out);
+int esk_py_program_set(struct esk_py_program *program, uint8_t parameter,
+                       int64_t value);
+/// Steps the program up to `steps` times, of `budget` each, and packs up to
+/// `rows_max` rows. A row is its outputs, each a byte, 1 where it is NULL, and
+/// 8 bytes; of AVG 24: sum, its high part, count; else `bytes` of the output.
+/// count     out, set on every outcome
+/// Returns   as esk_program_step; ESK_OK: there are rows_max rows.
+int esk_py_program_fetch(struct esk_py_program *program, uint16_t budget,
+                         uint32_t steps, void *rows, uint32_t rows_max,
+                         uint32_t *count);
+void esk_py_program_release(struct esk_py_program *program);
+
 // Rows ----------------------------------------------------------------------
 
 /// A column of values, one after another, and where it goes in a row.

@@ -19,7 +19,7 @@ static const uint8_t *output_find(const uint8_t *code, uint8_t index) {
     return at < end ? code + at : NULL;
 }
 
-/// An output of a table's current row.
+/// Sets the bytes of a table's current row that an output has.
 static void row_output(const struct esk_program *program, const uint8_t *output,
                        struct esk_output *value) {
     const struct esk_program_table *table = &program->tables[output[1]];
@@ -27,7 +27,7 @@ static void row_output(const struct esk_program *program, const uint8_t *output,
     value->data = table->row;
     value->bytes = table->source->row_bytes;
     if (output[0] == ESK_OUTPUT_ROW_TEXT) {
-        value->data = table->row + esk_load_u16(output + 2);
+        value->data += esk_load_u16(output + 2);
         value->bytes = esk_load_u16(output + 4);
     }
 }

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Compiled queries: programs of bytes that the core's machine runs.
+
+The format is in src/query/README.md. A device that is deployed runs the same
+program and gives the same rows.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from eskerdb._esker import ffi, lib
+from eskerdb.errors import check
+from eskerdb.handle import Handle, TableHandle
+from eskerdb.kv import Kv
+
+_HEAD = struct.Struct("<2sBBHBBBBBBI")
+_FETCH_ROWS = 512
+_LEAST = -(1 << 63)
+
+INT, FLOAT, AVG, ROW, ROW_TEXT, TEXT = range(1, 7)
+
+
+def float_slot(value: float) -> int:
+    """Returns the slot of a float: its bits, of which all but the sign are
+    inverted when it is negative, so that slots order as floats do."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", value + 0.0))
+    return bits ^ (_LEAST ^ -1) if bits < 0 else bits
+
+
+def slot_float(slot: int) -> float:
+    """Returns the float of a slot."""
+    bits = slot ^ (_LEAST ^ -1) if slot < 0 else slot
+    (value,) = struct.unpack("<d", struct.pack("<q", bits))
+    return value
+
+
+def text_slots(text: bytes, count: int) -> list[int]:
+    """Returns the `count` slots that hold a text, zeros after it."""
+    padded = text.ljust(8 * count, b"\0")
+    words = struct.unpack(f">{count}Q", padded[: 8 * count])
+    return [word + _LEAST for word in words]
+
+
+def fingerprint(table: Handle) -> int:
+    """Returns the number by which a program finds a series or a tree."""
+    out = ffi.new("uint32_t *")
+    table._check(lib.esk_py_table_fingerprint(table._handle, out), "its schema")
+    return out[0]
+
+
+class KvRows:
+    """A kv table as rows of a program: of the columns key (text of `key_bytes`
+    bytes), type, bytes, number, value (`value_bytes` bytes, if not 0)."""
+
+    def __init__(self, kv: Kv, key_bytes: int, value_bytes: int) -> None:
+        self.kv = kv
+        self.key_bytes = key_bytes
+        self.value_bytes = value_bytes
+
+    @property
+    def fingerprint(self) -> int:
+        return self.key_bytes | self.value_bytes << 8
+
+    @property
+    def row_bytes(self) -> int:
+        return self.key_bytes + 13 + self.value_bytes
+
+
+class _Output:
+    """One output of a program: how its bytes become values."""
+
+    def __init__(self, kind: int, operand: int, width: int) -> None:
+        self.kind = kind
+        self.table = operand
+        self.letters = {INT: "q", FLOAT: "q", AVG: "qQq"}.get(kind)
+        if self.letters is None:
+            self.letters = f"{width}s"
+        self.count = 3 if kind == AVG else 1
+
+
+class Program:
+    """A program of bytes. It is checked when it is run, against the tables.
+
+    code   its bytes
+    """
+
+    def __init__(self, code: bytes) -> None:
+        self.code = bytes(code)
+
+    def run(
+        self,
+        tables: Sequence[TableHandle | Kv | KvRows],
+        parameters: Sequence[int | float | None] = (),
+        *,
+        budget: int = 0,
+    ) -> list[tuple[Any, ...]]:
+        """Runs it over open tables of one volume and returns all rows.
+
+        tables      those that the program may use; it finds each by its
+                    fingerprint
+        parameters  the values of its first registers; a float is stored as a
+                    float
+        budget      rows a step, to test pausing; 0: as many as it takes
+
+        Raises SchemaError: no table has the schema that it was compiled for;
+        Corrupt: no program; Limit: an overflow, or too many groups; and what
+        reading the tables raises.
+        """
+        return list(self.rows(tables, parameters, budget=budget))
+
+    def rows(
+        self,
+        tables: Sequence[TableHandle | Kv | KvRows],
+        parameters: Sequence[int | float | None] = (),
+        *,
+        budget: int = 0,
+    ) -> Iterator[tuple[Any, ...]]:
+        """The same, as they come."""
+        handle = self._open(tables)
+        for number, value in enumerate(parameters):
+            if isinstance(value, float):
+                value = float_slot(value)
+            if value is not None:
+                self._check(lib.esk_py_program_set(handle, number, value))
+        outputs = list(self._outputs())
+        record = struct.Struct("<" + "".join("?" + o.letters for o in outputs))
+        codecs = self._codecs(tables)
+        room = max(1, record.size)
+        buffer = ffi.new("uint8_t[]", _FETCH_ROWS * room)
+        count = ffi.new("uint32_t *")
+        status = lib.ESK_OK
+        while status in (lib.ESK_OK, lib.ESK_AGAIN):
+            status = lib.esk_py_program_fetch(
+                handle, budget, 1 << 16, buffer, _FETCH_ROWS, count
+            )
+            packed = bytes(ffi.buffer(buffer, count[0] * record.size))
+            for at in range(count[0]):
+                values = record.unpack_from(packed, at * record.size)
+                yield tuple(_values(outputs, values, codecs))
+        if status != lib.ESK_END:
+            self._check(status)
+
+    def _open(self, tables: Sequence[TableHandle | Kv | KvRows]) -> Any:
+        out = ffi.new("struct esk_py_program **")
+        report = ffi.new("struct esk_program_report *")
+        sources = ffi.new("struct esk_py_query_table[]", max(1, len(tables)))
+        for source, table in zip(sources, tables, strict=False):
+            if isinstance(table, KvRows):
+                source.table = table.kv._handle
+                source.key_bytes = table.key_bytes
+                source.value_bytes = table.value_bytes
+            else:
+                source.table = table._handle
+                source.key_bytes = 1
+        status = lib.esk_py_program_open(
+            self.code, len(self.code), sources, len(tables), report, out
+        )
+        check(status, f"program, at byte {report.at}")
+        return ffi.gc(out[0], lib.esk_py_program_release)
+
+    def _check(self, status: int) -> None:
+        check(status, "program")
+
+    def _outputs(self) -> Iterator[_Output]:
+        """The outputs that its header has; it was checked."""
+        _, _, _, _, _, _, tables, entries, helpers, _, _ = _HEAD.unpack_from(
+            self.code
+        )
+        at = _HEAD.size + 8 * tables + 8 * helpers
+        end = at + 2 * entries
+        while at < end:
+            kind, operand = self.code[at], self.code[at + 1]
+            width = 0
+            if kind == ROW:
+                entry = _HEAD.size + 8 * operand
+                (width,) = struct.unpack_from("<H", self.code, entry + 4)
+            elif kind == ROW_TEXT:
+                (width,) = struct.unpack_from("<H", self.code, at + 4)
+                at += 4
+            elif kind == TEXT:
+                (width,) = struct.unpack_from("<H", self.code, at + 2)
+                at += 2
+            at += 2
+            yield _Output(kind, operand, width)
+
+    def _codecs(
+        self, tables: Sequence[TableHandle | Kv | KvRows]
+    ) -> dict[int, Any]:
+        """The codecs of the rows of its tables, by the number of the entry."""
+        codecs = {}
+        for number in range(self.code[8]):
+            wanted, row_bytes, _ = struct.unpack_from(
+                "<IHB", self.code, _HEAD.size + 8 * number
+            )
+            for table in tables:
+                if (
+                    isinstance(table, TableHandle)
+                    and table.codec.row_bytes == row_bytes
+                    and fingerprint(table) == wanted
+                ):
+                    codecs[number] = table.codec
+                    break
+        return codecs
+
+
+def _values(
+    outputs: list[_Output], values: tuple[Any, ...], codecs: dict[int, Any]
+) -> Iterator[Any]:
+    """The Python values of a packed row."""
+    at = 0
+    for output in outputs:
+        null, value = values[at], values[at + 1]
+        if output.kind == ROW:
+            yield from _row(codecs.get(output.table), null, value)
+        elif null:
+            yield None
+        elif output.kind == FLOAT:
+            yield slot_float(value)
+        elif output.kind == AVG:
+            high, low = values[at + 2], value
+            total = (low & ((1 << 64) - 1)) + (_signed(high) << 64)
+            yield total / values[at + 3]
+        elif output.kind == INT:
+            yield value
+        else:
+            yield value.rstrip(b"\0").decode("utf-8", "replace")
+        at += 1 + output.count
+
+
+def _row(codec: Any, null: bool, row: bytes) -> Iterator[Any]:
+    """The columns of a whole row; of a kv table its bytes."""
+    if codec is None:
+        yield None if null else row
+    elif null:
+        yield from (None for _ in codec.fixed_names)
+    else:
+        yield from codec.unpack_many(row)[0]
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word

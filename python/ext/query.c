@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Programs of queries as handles: see host.h's invariants.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "handle.h"
+#include "query/program_format.h"
+
+struct esk_py_program {
+    struct esk_py_table *tables[ESK_PROGRAM_TABLES_MAX * 2];
+    struct esk_source sources[ESK_PROGRAM_TABLES_MAX * 2];
+    struct esk_program run;
+    uint8_t *code;
+    void *arena;
+    uint8_t table_count;
+};
+
+/// Finds the entry of an open table; the lock is held.
+static int entry_find(struct esk_py_table *table, struct esk_table_info *info) {
+    struct esk_py_device *device = table->device;
+    uint16_t cursor = 0;
+    int status = ESK_OK;
+    esk_py_volume_scratch(device);
+    do {
+        status = esk_volume_list(&device->volume, &cursor, info);
+    } while ((status == ESK_OK && info->id != table->table_id) ||
+             status == ESK_E_CORRUPT);
+    return status;
+}
+
+/// As esk_py_table_fingerprint; the lock is held.
+static int fingerprint_of(struct esk_py_table *table, uint32_t *fingerprint) {
+    struct esk_table_info info;
+    ESK_TRY(entry_find(table, &info));
+    return esk_table_fingerprint(&table->device->volume, &info, fingerprint);
+}
+
+int esk_py_table_fingerprint(struct esk_py_table *table,
+                             uint32_t *fingerprint) {
+    ESK_TRY(esk_py_table_enter(table));
+    int status = fingerprint_of(table, fingerprint);
+    esk_py_table_leave(table);
+    return status;
+}
+
+/// Makes a source of a table; the lock is held.
+static int source_make(struct esk_source *source,
+                       const struct esk_py_query_table *of) {
+    struct esk_py_table *table = of->table;
+    uint32_t fingerprint = 0;
+    if (table->kv != NULL) {
+        esk_source_kv(source, table->kv, of->key_bytes, of->value_bytes);
+        return ESK_OK;
+    }
+    ESK_TRY(fingerprint_of(table, &fingerprint));
+    if (table->series != NULL) {
+        esk_source_series(source, table->series, fingerprint);
+    } else {
+        esk_source_tree(source, table->tree, fingerprint);
+    }
+    return ESK_OK;
+}
+
+/// Takes the lock of the program's device when all of its tables are open.
+static int program_enter(struct esk_py_program *program) {
+    if (program->table_count == 0) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_py_table_enter(program->tables[0]));
+    for (uint8_t i = 1; i < program->table_count; i++) {
+        if (!program->tables[i]->open) {
+            esk_py_table_leave(program->tables[0]);
+            return ESK_PY_CLOSED;
+        }
+    }
+    return ESK_OK;
+}
+
+static void program_leave(struct esk_py_program *program) {
+    if (program->table_count > 0) {
+        esk_py_table_leave(program->tables[0]);
+    }
+}
+
+/// Starts a program whose memory is zeros and whose tables are set; the lock is
+/// held.
+static int program_begin(struct esk_py_program *program, uint32_t bytes,
+                         const struct esk_py_query_table *tables,
+                         struct esk_program_report *report) {
+    for (uint8_t i = 0; i < program->table_count; i++) {
+        ESK_TRY(source_make(&program->sources[i], &tables[i]));
+    }
+    ESK_TRY(esk_program_check(program->code, bytes, &esk_query_parts_all,
+                              program->sources, program->table_count, report));
+    program->arena = malloc((size_t)report->arena_bytes + 8);
+    if (program->arena == NULL) {
+        return ESK_PY_NO_HEAP;
+    }
+    return esk_program_begin(&program->run, program->code, bytes,
+                             &esk_query_parts_all, program->sources,
+                             program->table_count, program->arena,
+                             report->arena_bytes);
+}
+
+int esk_py_program_open(const void *code, uint32_t bytes,
+                        const struct esk_py_query_table *tables,
+                        uint8_t table_count, struct esk_program_report *report,
+                        struct esk_py_program **out) {
+    memset(report, 0, sizeof *report);
+    struct esk_py_program *program = calloc(1, sizeof *program);
+    if (program == NULL) {
+        return ESK_PY_NO_HEAP;
+    }
+    if (table_count > sizeof program->tables / sizeof program->tables[0]) {
+        free(program);
+        return ESK_E_LIMIT;
+    }
+    for (uint8_t i = 0; i < table_count; i++) {
+        program->tables[i] = tables[i].table;
+        if (tables[i].table->device != tables[0].table->device) {
+            free(program);
+            return ESK_E_INVALID;
+        }
+    }
+    program->table_count = table_count;
+    program->code = malloc((size_t)bytes + 1);
+    int status =
+        program->code == NULL ? ESK_PY_NO_HEAP : program_enter(program);
+    if (status == ESK_OK) {
+        memcpy(program->code, code, bytes);
+        status = program_begin(program, bytes, tables, report);
+        for (uint8_t i = 0; status == ESK_OK && i < table_count; i++) {
+            program->tables[i]->references++;
+        }
+        program_leave(program);
+    }
+    if (status == ESK_OK) {
+        *out = program;
+    } else {
+        free(program->arena);
+        free(program->code);
+        free(program);
+    }
+    return status;
+}
+
+void esk_py_program_release(struct esk_py_program *program) {
+    for (uint8_t i = 0; i < program->table_count; i++) {
+        esk_py_table_release(program->tables[i]);
+    }
+    free(program->arena);
+    free(program->code);
+    free(program);
+}
+
+int esk_py_program_set(struct esk_py_program *program, uint8_t parameter,
+                       int64_t value) {
+    return esk_program_set(&program->run, parameter, value);
+}
+
+/// Bytes of an output in a packed row, without the NULL byte.
+static uint16_t output_bytes(const struct esk_output *output) {
+    return output->type == ESK_OUTPUT_INT || output->type == ESK_OUTPUT_FLOAT
+               ? 8
+           : output->type == ESK_OUTPUT_AVG ? 24
+                                            : output->bytes;
+}
+
+/// Packs the row that is ready; returns what is behind it.
+static uint8_t *row_pack(struct esk_py_program *program, uint8_t *to) {
+    struct esk_output output;
+    for (uint8_t i = 0; esk_program_row(&program->run, i, &output) == ESK_OK;
+         i++) {
+        uint16_t bytes = output_bytes(&output);
+        uint16_t used = 0;
+        *to++ = output.is_null;
+        memset(to, 0, bytes);
+        if (output.is_null) {
+            /* zeros */
+        } else if (output.type == ESK_OUTPUT_TEXT) {
+            (void)esk_program_text(&program->run, i, to, &used);
+        } else if (output.type >= ESK_OUTPUT_ROW) {
+            memcpy(to, output.data, bytes);
+        } else {
+            int64_t values[3] = {output.value, output.carry, output.count};
+            memcpy(to, values, bytes);
+        }
+        to += bytes;
+    }
+    return to;
+}
+
+int esk_py_program_fetch(struct esk_py_program *program, uint16_t budget,
+                         uint32_t steps, void *rows, uint32_t rows_max,
+                         uint32_t *count) {
+    uint8_t *to = rows;
+    int status = ESK_OK;
+    *count = 0;
+    ESK_TRY(program_enter(program));
+    while ((status == ESK_OK || status == ESK_AGAIN) && *count < rows_max &&
+           steps > 0) {
+        status = esk_program_step(&program->run, budget);
+        steps--;
+        if (status == ESK_OK) {
+            to = row_pack(program, to);
+            *count += 1;
+        }
+    }
+    program_leave(program);
+    return status;
+}
