@@ -110,8 +110,8 @@ struct esk_source_kind {
 struct esk_source {
     const struct esk_source_kind *kind;
     void *table;
-    /// Counts the rows that a new cursor has left, without visiting them; NULL:
-    /// they are visited. As esk_series_cursor_count.
+    /// Adds to `count` the rows that a cursor has left, without copying them;
+    /// NULL: they are visited. As esk_series_cursor_count.
     int (*count)(const struct esk_source *source, void *cursor,
                  uint32_t *count);
     uint32_t fingerprint; ///< of the schema: esk_table_fingerprint
@@ -128,6 +128,10 @@ void esk_source_series(struct esk_source *source, struct esk_series *series,
                        uint32_t fingerprint);
 void esk_source_tree(struct esk_source *source, struct esk_tree *tree,
                      uint32_t fingerprint);
+
+/// Lets COUNT use the value indexes of a series' source, which must be all of
+/// its parts: pages that lie within the ranges are counted, not read.
+void esk_source_series_counts(struct esk_source *source);
 
 /// Makes a source of an open kv table, which has rows of the columns
 ///

@@ -14,7 +14,7 @@ from typing import Any
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import check
-from eskerdb.handle import Handle, TableHandle
+from eskerdb.handle import TableHandle
 from eskerdb.kv import Kv
 
 _HEAD = struct.Struct("<2sBBHBBBBBBI")
@@ -43,13 +43,6 @@ def text_slots(text: bytes, count: int) -> list[int]:
     padded = text.ljust(8 * count, b"\0")
     words = struct.unpack(f">{count}Q", padded[: 8 * count])
     return [word + _LEAST for word in words]
-
-
-def fingerprint(table: Handle) -> int:
-    """Returns the number by which a program finds a series or a tree."""
-    out = ffi.new("uint32_t *")
-    table._check(lib.esk_py_table_fingerprint(table._handle, out), "its schema")
-    return out[0]
 
 
 class KvRows:
@@ -200,7 +193,7 @@ class Program:
                 if (
                     isinstance(table, TableHandle)
                     and table.codec.row_bytes == row_bytes
-                    and fingerprint(table) == wanted
+                    and table.table.fingerprint == wanted
                 ):
                     codecs[number] = table.codec
                     break

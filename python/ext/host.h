@@ -322,9 +322,6 @@ int esk_py_cursor_damaged(struct esk_py_cursor *cursor, uint32_t *pages);
 
 // Queries (query.c) ---------------------------------------------------------
 
-/// The fingerprint of the rows of a series or a tree: esk_table_fingerprint.
-int esk_py_table_fingerprint(struct esk_py_table *table, uint32_t *fingerprint);
-
 /// An open table of a query. Of a kv table: bytes of the columns of its rows.
 struct esk_py_query_table {
     struct esk_py_table *table;

@@ -31,19 +31,11 @@ static int entry_find(struct esk_py_table *table, struct esk_table_info *info) {
     return status;
 }
 
-/// As esk_py_table_fingerprint; the lock is held.
+/// The fingerprint of a table's rows; the lock is held.
 static int fingerprint_of(struct esk_py_table *table, uint32_t *fingerprint) {
     struct esk_table_info info;
     ESK_TRY(entry_find(table, &info));
     return esk_table_fingerprint(&table->device->volume, &info, fingerprint);
-}
-
-int esk_py_table_fingerprint(struct esk_py_table *table,
-                             uint32_t *fingerprint) {
-    ESK_TRY(esk_py_table_enter(table));
-    int status = fingerprint_of(table, fingerprint);
-    esk_py_table_leave(table);
-    return status;
 }
 
 /// Makes a source of a table; the lock is held.
@@ -58,6 +50,7 @@ static int source_make(struct esk_source *source,
     ESK_TRY(fingerprint_of(table, &fingerprint));
     if (table->series != NULL) {
         esk_source_series(source, table->series, fingerprint);
+        esk_source_series_counts(source);
     } else {
         esk_source_tree(source, table->tree, fingerprint);
     }

@@ -415,15 +415,22 @@ static int count_run(struct esk_program *program, const uint8_t *op) {
         *count = 0;
         program->nulls[op[1]] = 0;
     }
-    if (table->state == ESK_CURSOR_OPENED && source->count != NULL) {
+    while (table->state != ESK_CURSOR_CLOSED && source->count != NULL) {
         uint32_t rows = 0;
-        ESK_TRY(source->count(source, table->cursor, &rows));
+        if (!esk_program_pay(program)) {
+            return ESK_AGAIN;
+        }
+        int status = source->count(source, table->cursor, &rows);
         esk_slot more = (esk_slot)rows;
-        table->state = ESK_CURSOR_CLOSED;
-        return !esk_slot_is_negative(&more) &&
-                       esk_slot_add(count, count, &more, false)
-                   ? ESK_PROGRAM_GOES_ON
-                   : ESK_E_LIMIT;
+        if (esk_slot_is_negative(&more) ||
+            !esk_slot_add(count, count, &more, false)) {
+            return ESK_E_LIMIT;
+        }
+        if (status == ESK_OK) {
+            table->state = ESK_CURSOR_CLOSED;
+        } else if (status != ESK_AGAIN) {
+            return status;
+        }
     }
     while (table->state != ESK_CURSOR_CLOSED) {
         int status = esk_program_fetch(program, table);
