@@ -9,8 +9,8 @@ import pytest
 
 from conftest import NOR, rows
 from eskerdb import Column, Simulator, Volume
-from eskerdb import sql as sql_module
-from eskerdb.sql import Database, bounds
+from eskerdb.sql import duck
+from eskerdb.sql.duck import Database, bounds
 
 CASES = Path(__file__).resolve().parents[1] / "sql"
 
@@ -106,7 +106,7 @@ def test_sql(database, sql, expected):
 
 def test_duckdb_without_sources_reads_by_pyarrow(series, monkeypatch):
     """What an older DuckDB has: a pyarrow Dataset, its filters as text."""
-    monkeypatch.setattr(sql_module, "_source", sql_module._dataset)
+    monkeypatch.setattr(duck, "_source", duck._dataset)
     with Database(series.volume, [series]) as database:
         found, some = reads(
             database, "SELECT t FROM temp WHERE t >= 2000 AND t < 2020"

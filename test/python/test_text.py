@@ -7,7 +7,7 @@ import pytest
 
 import eskerdb
 from eskerdb import Column, SchemaError
-from eskerdb.sql import Database
+from eskerdb.sql.duck import Database
 
 COLUMNS = (Column("t", "i64", "s"), Column("who", "text"))
 ODD = (

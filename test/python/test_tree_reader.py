@@ -23,7 +23,7 @@ from eskerdb import (
     Unsupported,
     Volume,
 )
-from eskerdb.sql import Database
+from eskerdb.sql.duck import Database
 
 COLUMNS = (Column("k", "i32"), Column("v", "i32"))
 LARGE = replace(SD, block_count=256)

@@ -19,7 +19,7 @@ import duckdb
 import eskerdb
 from eskerdb.cli.output import complain, console, count, quoted, sheet, warn
 from eskerdb.kv_value import shortest
-from eskerdb.sql import Database, names_of
+from eskerdb.sql.duck import Database, names_of
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -36,7 +36,7 @@ from eskerdb.device import Counters, Simulator
 from eskerdb.errors import DeviceError
 from eskerdb.schema import Column, Index
 from eskerdb.series import Series
-from eskerdb.sql import Database
+from eskerdb.sql.duck import Database
 from eskerdb.volume import Volume
 
 PART = "w25q128jv"
