@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The plan of a query: a tree of operators, each of which gives rows.
+
+An operator's row is a tuple of values. The expressions of an operator see the
+row of its input as Fields; those of a join see the left row, then the right.
+A plan says what is done, in which order and with how much memory; push.py
+walks it, and a back end writes the code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from eskerdb.sql.expr import Expr
+from eskerdb.sql.types import Type
+
+# Tables ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table.
+
+    kind      its type on flash: "i8" .. "u64", "f32", "f64", "bytes", "var",
+              "text"
+    type      its type in SQL
+    offset    of its bytes in a row
+    bytes     how many it has there
+    missing   the value that stands for NULL; None: there is none
+    indexed   whether it has a value index
+    """
+
+    name: str
+    kind: str
+    type: Type
+    offset: int
+    bytes: int
+    missing: int | float | bytes | None = None
+    indexed: bool = False
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table, as a statement sees it.
+
+    kind         "series", "tree" or "kv"
+    key          which column is the key; rows are in its order
+    row_bytes    bytes of a row
+    fingerprint  esk_table_fingerprint of it; 0: not known
+    keys_repeat  rows may have equal keys
+    rows, pages  how many it has, about; 0: not known
+    oldest, newest
+                 the least and greatest key; None: not known
+    """
+
+    name: str
+    kind: Literal["series", "tree", "kv"]
+    columns: tuple[TableColumn, ...]
+    key: int
+    row_bytes: int
+    fingerprint: int = 0
+    keys_repeat: bool = False
+    rows: int = 0
+    pages: int = 0
+    oldest: int | None = None
+    newest: int | None = None
+
+
+# Sources --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An end of a range. `value` has only constants and parameters (and in
+    the lookup of a join, Fields of the left row). NULL: no row is in it.
+
+    inclusive   whether the value itself is in it. Only a value that is not
+                known yet is exclusive: constants are made inclusive
+    """
+
+    value: Expr
+    inclusive: bool = True
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds of one column; the planner has seen to it that no missing value
+    is in them."""
+
+    column: int
+    lo: Bound | None = None
+    hi: Bound | None = None
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The rows of a table in key order; its row is the table's columns.
+
+    number    of the scan in the query, from 0: expr.Column.scan
+    backward  the largest key first
+    lo, hi    bounds of the key, None: none; lo equal to hi is a lookup
+    ranges    bounds of other columns, exact: a row not in them is not given
+    columns   which columns are used at all
+    """
+
+    number: int
+    table: TableInfo
+    backward: bool = False
+    lo: Bound | None = None
+    hi: Bound | None = None
+    ranges: tuple[Range, ...] = ()
+    columns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class SeekUnion:
+    """The rows of several scans of one table that have no row in common, in
+    key order: key IN (..), key < 1 OR key > 5. Their bounds are constants,
+    and each has the same number: only one is open at a time."""
+
+    scans: tuple[Scan, ...]
+
+
+@dataclass(frozen=True)
+class Values:
+    """One row without a table: SELECT 1."""
+
+
+# One input ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The rows where `condition` is TRUE."""
+
+    input: Plan
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class Project:
+    """The row of `outputs`."""
+
+    input: Plan
+    outputs: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate function.
+
+    function  "count", "sum", "min", "max", "avg", "first", "last": the
+              first and last value in the order of the rows that is not NULL
+    argument  None: count(*)
+    distinct  only different values; back ends may refuse it
+    type      of its value; of a sum of ints: beyond 64 bits it is ESK_E_LIMIT
+    """
+
+    function: str
+    argument: Expr | None
+    type: Type
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """That the only key of a StreamAggregate rises with the rows, and where
+    its value changes: it is value // width, for each row at or above 0.
+
+    value   an int of the input that never falls
+    width   > 0
+    floors  the key is Bucket(value, width), for every int; else the key is
+            value / width, and value is never negative
+    """
+
+    value: Expr
+    width: int
+    floors: bool = False
+
+
+@dataclass(frozen=True)
+class StreamAggregate:
+    """One row a group, of rows that come group after group; its row is the
+    keys, then the aggregates.
+
+    keys      () : one row, also when there is no input
+    monotone  a cheaper test for the next group than to compute the key
+    """
+
+    input: Plan
+    keys: tuple[Expr, ...]
+    aggregates: tuple[Aggregate, ...]
+    monotone: Monotone | None = None
+
+
+@dataclass(frozen=True)
+class GroupAggregate:
+    """As StreamAggregate, of rows in any order; groups come in any order.
+
+    bound   most groups; more end the query with ESK_E_LIMIT
+    """
+
+    input: Plan
+    keys: tuple[Expr, ...]
+    aggregates: tuple[Aggregate, ...]
+    bound: int
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """One row, count(*) of a scan whose key bounds and ranges are all there
+    is to test; a back end need not visit rows."""
+
+    scan: Scan
+
+
+@dataclass(frozen=True)
+class Order:
+    """One key of an order. NULL is the least value."""
+
+    value: Expr
+    down: bool = False
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The first `count` rows of an order; equal rows stay as they came."""
+
+    input: Plan
+    order: tuple[Order, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class Sort:
+    """All rows in an order.
+
+    bound   most rows; more end the query with ESK_E_LIMIT
+    """
+
+    input: Plan
+    order: tuple[Order, ...]
+    bound: int
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Each different row once; NULL is equal to NULL.
+
+    bound   most different rows; 0: equal rows follow one another
+    """
+
+    input: Plan
+    bound: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`count` rows after the first `offset`; count None: all.
+
+    Both are Constants or Parameters of ints; a negative one counts as 0."""
+
+    input: Plan
+    count: Expr | None
+    offset: Expr | None = None
+
+
+# Two inputs -----------------------------------------------------------------
+
+JoinKind = Literal["inner", "left"]
+
+
+@dataclass(frozen=True)
+class MergeJoin:
+    """The pairs of rows with left key + shift = right key, both rising.
+
+    left    the outer input; `key` is a Field of its row that never falls
+    right   a scan of keys that do not repeat, bounded by the planner as the
+            left is
+    kind    "left": a left row without partner has a right row of NULLs
+    rest    what else must be TRUE of a pair
+    """
+
+    left: Plan
+    right: Scan
+    key: Expr
+    shift: int
+    kind: JoinKind = "inner"
+    rest: Expr | None = None
+
+
+@dataclass(frozen=True)
+class LookupJoin:
+    """As MergeJoin; each right row is looked up, so the left may have any
+    order.
+
+    key   an int of the left row: the right row's key
+    """
+
+    left: Plan
+    right: Scan
+    key: Expr
+    kind: JoinKind = "inner"
+    rest: Expr | None = None
+
+
+@dataclass(frozen=True)
+class UnionAll:
+    """The rows of the first input, then those of the next. Rows are alike."""
+
+    inputs: tuple[Plan, ...]
+
+
+Plan = (
+    Scan
+    | SeekUnion
+    | Values
+    | Filter
+    | Project
+    | StreamAggregate
+    | GroupAggregate
+    | CountRows
+    | TopK
+    | Sort
+    | Distinct
+    | Limit
+    | MergeJoin
+    | LookupJoin
+    | UnionAll
+)
+
+
+@dataclass(frozen=True)
+class ParameterInfo:
+    """`:name` and the type that its place gave it."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class Query:
+    """A named statement, ready for a back end.
+
+    plan        its rows are what is printed
+    names       of the columns of these rows
+    types       of the same
+    parameters  by index
+    tables      those that it reads, each once
+    """
+
+    name: str
+    plan: Plan
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+    parameters: tuple[ParameterInfo, ...]
+    tables: tuple[TableInfo, ...]
