@@ -234,6 +234,13 @@ class IsNull(Expr):
 
 
 @dataclass(frozen=True)
+class IsTrue(Expr):
+    """TRUE where a condition is, else FALSE: also of NULL."""
+
+    operand: Expr = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
 class Same(Expr):
     """Whether two values are equal, NULL and NULL too: TRUE or FALSE."""
 

@@ -117,8 +117,7 @@ class Scan:
 @dataclass(frozen=True)
 class SeekUnion:
     """The rows of several scans of one table that have no row in common, in
-    key order: key IN (..), key < 1 OR key > 5. Their bounds are constants,
-    and each has the same number: only one is open at a time."""
+    key order: key IN (..), key < 1 OR key > 5. One is open at a time."""
 
     scans: tuple[Scan, ...]
 
@@ -166,18 +165,20 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Monotone:
-    """That the only key of a StreamAggregate rises with the rows, and where
-    its value changes: it is value // width, for each row at or above 0.
+    """That the only key of a StreamAggregate is `value` / `width`, or with
+    `floors` Bucket(value, width), and `value` never falls (or never rises):
+    the next group begins where a row is beyond the end of this one's bucket,
+    which one comparison tells. push.py computes the end.
 
-    value   an int of the input that never falls
+    value   an int of the input
     width   > 0
-    floors  the key is Bucket(value, width), for every int; else the key is
-            value / width, and value is never negative
+    falls   it never rises: the rows come backward
     """
 
     value: Expr
     width: int
     floors: bool = False
+    falls: bool = False
 
 
 @dataclass(frozen=True)
@@ -226,9 +227,13 @@ class Order:
 
 @dataclass(frozen=True)
 class TopK:
-    """The first `count` rows of an order; equal rows stay as they came."""
+    """The first `count` rows of an order; equal rows stay as they came.
+
+    fields   the input's row, as Fields
+    """
 
     input: Plan
+    fields: tuple[Expr, ...]
     order: tuple[Order, ...]
     count: int
 
@@ -237,10 +242,12 @@ class TopK:
 class Sort:
     """All rows in an order.
 
+    fields  the input's row, as Fields
     bound   most rows; more end the query with ESK_E_LIMIT
     """
 
     input: Plan
+    fields: tuple[Expr, ...]
     order: tuple[Order, ...]
     bound: int
 
@@ -249,10 +256,12 @@ class Sort:
 class Distinct:
     """Each different row once; NULL is equal to NULL.
 
+    fields  the input's row, as Fields
     bound   most different rows; 0: equal rows follow one another
     """
 
     input: Plan
+    fields: tuple[Expr, ...]
     bound: int
 
 

@@ -1,0 +1,440 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Walks a plan and has a back end write it.
+
+Each operator has its input write a loop, and is called back with the row that
+the loop has: so a filter is a condition in the loop of its scan, and no row
+is copied (HyPer: Neumann 2011, "Efficiently compiling efficient query
+plans"). A row is a tuple of expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from eskerdb.sql import plan as p
+from eskerdb.sql.emit import Accumulators, Emitter
+from eskerdb.sql.expr import (
+    Arithmetic,
+    Case,
+    Column,
+    Compare,
+    Constant,
+    Expr,
+    IsNull,
+    IsTrue,
+    Logic,
+    Not,
+    Same,
+    Variable,
+    replaced,
+)
+from eskerdb.sql.types import BOOL, INT_MAX, INT_MIN, NULL, Type, integer
+
+Row = tuple[Expr, ...]
+Consume = Callable[[Row], None]
+
+_NULL = Constant(NULL, value=None)
+
+
+def write(query: p.Query, emitter: Emitter) -> None:
+    """Has `emitter` write a query."""
+    emitter.query = query
+    _Walk(emitter).produce(query.plan, emitter.emit)
+
+
+def constant(value: int) -> Constant:
+    return Constant(integer(value, value), value=value)
+
+
+def scan_row(scan: p.Scan, nullable: bool = False) -> Row:
+    """Returns the columns of a scan's current row."""
+    return tuple(
+        Column(
+            column.type.maybe(column.type.nullable or nullable),
+            scan=scan.number,
+            index=index,
+            name=column.name,
+        )
+        for index, column in enumerate(scan.table.columns)
+    )
+
+
+class _Walk:
+    def __init__(self, emitter: Emitter) -> None:
+        self.emitter = emitter
+
+    def produce(self, node: p.Plan, consume: Consume) -> None:
+        """Writes a node; `consume` writes what is done with each row."""
+        name = f"_{type(node).__name__.lower()}"
+        getattr(self, name)(node, consume)
+
+    # Sources ----------------------------------------------------------------
+
+    def _scan(self, node: p.Scan, consume: Consume) -> None:
+        with self.emitter.loop(node):
+            consume(scan_row(node))
+
+    def _seekunion(self, node: p.SeekUnion, consume: Consume) -> None:
+        for scan in node.scans:
+            self._scan(scan, consume)
+
+    def _values(self, node: p.Values, consume: Consume) -> None:
+        consume(())
+
+    def _unionall(self, node: p.UnionAll, consume: Consume) -> None:
+        for part in node.inputs:
+            self.produce(part, consume)
+
+    def _countrows(self, node: p.CountRows, consume: Consume) -> None:
+        consume((self.emitter.count(node.scan),))
+
+    # One input --------------------------------------------------------------
+
+    def _filter(self, node: p.Filter, consume: Consume) -> None:
+        def each(row: Row) -> None:
+            with self.emitter.when(replaced(node.condition, row)):
+                consume(row)
+
+        self.produce(node.input, each)
+
+    def _project(self, node: p.Project, consume: Consume) -> None:
+        self.produce(
+            node.input,
+            lambda row: consume(
+                tuple(replaced(output, row) for output in node.outputs)
+            ),
+        )
+
+    def _limit(self, node: p.Limit, consume: Consume) -> None:
+        emitter = self.emitter
+        offset = node.offset or constant(0)
+        if node.count is not None and not isinstance(node.count, Constant):
+            with emitter.when(_compare(">", node.count, constant(0))):
+                self._limited(node, offset, consume)
+        elif node.count is None or node.count.value > 0:
+            self._limited(node, offset, consume)
+
+    def _limited(self, node: p.Limit, offset: Expr, consume: Consume) -> None:
+        emitter = self.emitter
+        skips = not (isinstance(offset, Constant) and offset.value <= 0)
+        if skips:
+            skipped = self._counter("skipped")
+        if node.count is not None:
+            given = self._counter("given")
+
+        def take(row: Row) -> None:
+            consume(row)
+            if node.count is not None:
+                self._count(given)
+                with emitter.when(_compare(">=", given, node.count)):
+                    emitter.leave(block)
+
+        def each(row: Row) -> None:
+            if not skips:
+                take(row)
+                return
+            with emitter.block() as skip:
+                with emitter.when(_compare("<", skipped, offset)):
+                    self._count(skipped)
+                    emitter.leave(skip)
+                take(row)
+
+        with emitter.block() as block:
+            self.produce(node.input, each)
+
+    def _counter(self, name: str) -> Variable:
+        counter = self.emitter.variable(integer(0, INT_MAX), name)
+        self.emitter.assign(counter, constant(0))
+        return counter
+
+    def _count(self, counter: Variable) -> None:
+        self.emitter.assign(counter, _plus(counter, 1, checked=False))
+
+    # Aggregates -------------------------------------------------------------
+
+    def _streamaggregate(
+        self, node: p.StreamAggregate, consume: Consume
+    ) -> None:
+        if not node.keys:
+            group = _Group(self.emitter, node.aggregates)
+            group.clear()
+            self.produce(node.input, group.add)
+            consume(group.results)
+        elif node.monotone is not None:
+            self._buckets(node, node.monotone, consume)
+        else:
+            self._runs(node, consume)
+
+    def _runs(self, node: p.StreamAggregate, consume: Consume) -> None:
+        """Groups whose keys are compared with those of the row before."""
+        emitter = self.emitter
+        group = _Group(emitter, node.aggregates)
+        keys = self._variables(node.keys, "key")
+        begun = emitter.variable(BOOL, "begun")
+
+        def each(row: Row) -> None:
+            values = [replaced(key, row) for key in node.keys]
+            same = _all(
+                [_is_set(begun)]
+                + [Same(BOOL, left=k, right=v) for k, v in _pairs(keys, values)]
+            )
+            with emitter.when(Not(BOOL, operand=same)):
+                with emitter.when(_is_set(begun)):
+                    consume((*keys, *group.results))
+                for key, value in _pairs(keys, values):
+                    emitter.assign(key, value)
+                emitter.assign(begun, constant(1))
+                group.clear()
+            group.add(row)
+
+        self.produce(node.input, each)
+        with emitter.when(_is_set(begun)):
+            consume((*keys, *group.results))
+
+    def _buckets(
+        self, node: p.StreamAggregate, rising: p.Monotone, consume: Consume
+    ) -> None:
+        """Groups that end where a value passes the end of its bucket."""
+        emitter = self.emitter
+        group = _Group(emitter, node.aggregates)
+        (key,) = self._variables(node.keys, "key")
+        end = emitter.variable(rising.value.type.maybe(), "end")
+
+        def each(row: Row) -> None:
+            value = replaced(rising.value, row)
+            inside = _compare(">=" if rising.falls else "<=", value, end)
+            with emitter.when(Not(BOOL, operand=_is_true(inside))):
+                with emitter.when(_is_set(key)):
+                    consume((key, *group.results))
+                emitter.assign(key, replaced(node.keys[0], row))
+                emitter.assign(end, _bucket_end(rising, key))
+                group.clear()
+            group.add(row)
+
+        self.produce(node.input, each)
+        with emitter.when(_is_set(key)):
+            consume((key, *group.results))
+
+    def _groupaggregate(self, node: p.GroupAggregate, consume: Consume) -> None:
+        emitter = self.emitter
+        group = _Group(emitter, node.aggregates)
+        groups = emitter.groups(
+            [key.type for key in node.keys], group.accumulators, node.bound
+        )
+
+        def each(row: Row) -> None:
+            emitter.group(groups, [replaced(key, row) for key in node.keys])
+            group.add(row)
+
+        self.produce(node.input, each)
+        with emitter.each(groups):
+            consume((*groups.row, *group.results))
+
+    def _distinct(self, node: p.Distinct, consume: Consume) -> None:
+        if node.bound:
+            self._groupaggregate(
+                p.GroupAggregate(node.input, node.fields, (), node.bound),
+                consume,
+            )
+        else:
+            self._runs(p.StreamAggregate(node.input, node.fields, ()), consume)
+
+    # Orders -----------------------------------------------------------------
+
+    def _topk(self, node: p.TopK, consume: Consume) -> None:
+        self._ordered(node, node.count, False, consume)
+
+    def _sort(self, node: p.Sort, consume: Consume) -> None:
+        self._ordered(node, node.bound, True, consume)
+
+    def _ordered(
+        self,
+        node: p.TopK | p.Sort,
+        count: int,
+        refuses: bool,
+        consume: Consume,
+    ) -> None:
+        """Records are the order's values, then the columns that are none."""
+        emitter = self.emitter
+        values = list(dict.fromkeys(key.value for key in node.order))
+        rest = [field for field in node.fields if field not in values]
+        down = {key.value: key.down for key in reversed(node.order)}
+        stored = values + rest
+        records = emitter.order(
+            [value.type for value in stored],
+            [down[value] for value in values],
+            count,
+            refuses,
+        )
+        self.produce(
+            node.input,
+            lambda row: emitter.push(
+                records, [replaced(value, row) for value in stored]
+            ),
+        )
+        row = tuple(records.row[stored.index(f)] for f in node.fields)
+        with emitter.each(records):
+            consume(row)
+
+    # Joins ------------------------------------------------------------------
+
+    def _mergejoin(self, node: p.MergeJoin, consume: Consume) -> None:
+        emitter, outer = self.emitter, node.kind == "left"
+        emitter.open(node.right)
+
+        def each(row: Row) -> None:
+            key = replaced(node.key, row)
+            if node.shift:
+                key = _plus(key, node.shift)
+            with emitter.advance(node.right, key, outer):
+                self._joined(node, row, consume)
+
+        self.produce(node.left, each)
+
+    def _lookupjoin(self, node: p.LookupJoin, consume: Consume) -> None:
+        emitter, outer = self.emitter, node.kind == "left"
+
+        def each(row: Row) -> None:
+            key = replaced(node.key, row)
+            with emitter.lookup(node.right, key, outer):
+                self._joined(node, row, consume)
+
+        self.produce(node.left, each)
+
+    def _joined(
+        self, node: p.MergeJoin | p.LookupJoin, left: Row, consume: Consume
+    ) -> None:
+        """Tests what else a pair must have."""
+        outer = node.kind == "left"
+        right = scan_row(node.right, outer)
+        if node.rest is None:
+            consume(left + right)
+            return
+        rest = replaced(node.rest, left + right)
+        if not outer:
+            with self.emitter.when(rest):
+                consume(left + right)
+            return
+        hit = self.emitter.variable(BOOL.maybe(), "hit")
+        self.emitter.assign(hit, rest)
+        consume(
+            left
+            + tuple(
+                Case(
+                    column.type,
+                    whens=((_is_true(hit), column),),
+                    otherwise=_NULL,
+                )
+                for column in right
+            )
+        )
+
+    def _variables(self, values: Sequence[Expr], name: str) -> list[Variable]:
+        return [
+            self.emitter.variable(value.type.maybe(), f"{name}{index}")
+            for index, value in enumerate(values)
+        ]
+
+
+class _Group:
+    """The aggregates of a group."""
+
+    def __init__(
+        self, emitter: Emitter, aggregates: Sequence[p.Aggregate]
+    ) -> None:
+        self.emitter = emitter
+        self.aggregates = aggregates
+        self.accumulators: Accumulators = emitter.accumulators(aggregates)
+        self.results = self.accumulators.results
+
+    def clear(self) -> None:
+        self.emitter.clear(self.accumulators)
+
+    def add(self, row: Row) -> None:
+        self.emitter.accumulate(
+            self.accumulators,
+            [a.argument and replaced(a.argument, row) for a in self.aggregates],
+        )
+
+
+def _bucket_end(rising: p.Monotone, key: Variable) -> Expr:
+    """Returns the last value, in the direction of the rows, of the bucket
+    with `key`. Division rounds toward 0, so the bucket of 0 has both signs.
+
+    An end beyond 64 bits is the last value of 64 bits.
+    """
+    most = rising.width - 1
+    if rising.floors:
+        return key if rising.falls else _saturated(key, most)
+    start = Arithmetic(
+        integer(*_multiple(key.type, rising.width)),
+        op="*",
+        left=key,
+        right=constant(rising.width),
+        checked=False,
+    )
+    if rising.falls:
+        if key.type.lo > 0:
+            return start
+        beyond, far = _compare("<=", key, constant(0)), _saturated(start, -most)
+        return Case(start.type, whens=((beyond, far),), otherwise=start)
+    if key.type.lo >= 0:
+        return _saturated(start, most)
+    below = _compare("<", key, constant(0))
+    far = _saturated(start, most)
+    return Case(far.type, whens=((below, start),), otherwise=far)
+
+
+def _multiple(kind: Type, width: int) -> tuple[int, int]:
+    return (
+        max(kind.lo * width, INT_MIN),
+        min(kind.hi * width, INT_MAX),
+    )
+
+
+def _saturated(value: Expr, add: int) -> Expr:
+    """Returns value + add, or the end of 64 bits in its direction."""
+    total = _plus(value, add, checked=False)
+    lo, hi = value.type.lo + add, value.type.hi + add
+    if INT_MIN <= lo and hi <= INT_MAX:
+        return total
+    limit = INT_MAX if add > 0 else INT_MIN
+    far = _compare(">" if add > 0 else "<", value, constant(limit - add))
+    return Case(total.type, whens=((far, constant(limit)),), otherwise=total)
+
+
+def _plus(value: Expr, add: int, checked: bool = True) -> Expr:
+    lo, hi = value.type.lo + add, value.type.hi + add
+    if INT_MIN <= lo and hi <= INT_MAX:
+        checked = False
+    return Arithmetic(
+        integer(max(lo, INT_MIN), min(hi, INT_MAX), value.type.nullable),
+        op="+",
+        left=value,
+        right=constant(add),
+        checked=checked,
+    )
+
+
+def _compare(op: str, left: Expr, right: Expr) -> Expr:
+    nullable = left.type.nullable or right.type.nullable
+    return Compare(BOOL.maybe(nullable), op=op, left=left, right=right)
+
+
+def _is_set(value: Expr) -> Expr:
+    return Not(BOOL, operand=IsNull(BOOL, operand=value))
+
+
+def _is_true(condition: Expr) -> Expr:
+    return IsTrue(BOOL, operand=condition)
+
+
+def _all(items: list[Expr]) -> Expr:
+    if len(items) == 1:
+        return items[0]
+    return Logic(BOOL, op="and", items=tuple(items))
+
+
+def _pairs(left: Sequence[Expr], right: Sequence[Expr]) -> zip:
+    return zip(left, right, strict=True)
