@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The text of SQL, and a refusal that says where and why.
+
+log.sql:3:8: no column 'tmep' in log; did you mean 'temp'?
+SELECT tmep FROM log
+       ^~~~
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Source:
+    """SQL, and the name of the file that it is from."""
+
+    text: str
+    file: str = "sql"
+
+    def refuse(self, span: Span, message: str) -> Refusal:
+        """Returns what to raise for a part of the text."""
+        return Refusal(self, span, message)
+
+    def slice(self, span: Span) -> str:
+        return self.text[span[0] : span[1]]
+
+
+class Refusal(Exception):
+    """SQL that is not run.
+
+    message       what is wrong, and what was expected
+    line, column  where, from 1; a column is a character
+    """
+
+    def __init__(self, source: Source, span: Span, message: str) -> None:
+        start = min(span[0], len(source.text))
+        begin = source.text.rfind("\n", 0, start) + 1
+        end = source.text.find("\n", start)
+        line = source.text[begin : end if end >= 0 else None]
+        self.message = message
+        self.span = span
+        self.line = source.text.count("\n", 0, start) + 1
+        self.column = start - begin + 1
+        width = max(1, min(span[1], begin + len(line)) - start)
+        pad = "".join("\t" if c == "\t" else " " for c in line[: start - begin])
+        super().__init__(
+            f"{source.file}:{self.line}:{self.column}: {message}\n"
+            f"{line}\n{pad}^{'~' * (width - 1)}"
+        )
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Returns "; did you mean 'x'?" for a name like one of `names`, or ""."""
+    folded = {other.casefold(): other for other in names}
+    close = difflib.get_close_matches(name.casefold(), folded, 1, 0.6)
+    return f"; did you mean '{folded[close[0]]}'?" if close else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Returns "a, b or c"."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
