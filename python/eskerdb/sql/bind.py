@@ -1,0 +1,578 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Binds statements: FROM makes a scope, the other clauses are bound in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from eskerdb.sql import expr as e
+from eskerdb.sql import logical as lo
+from eskerdb.sql import rules
+from eskerdb.sql import syntax as s
+from eskerdb.sql.bind_expr import AggregateCall, ExpressionBinder, Parameters
+from eskerdb.sql.names import Scope, ScopeColumn, pick, table_named
+from eskerdb.sql.plan import Aggregate, TableInfo
+from eskerdb.sql.rules import Fault
+from eskerdb.sql.source import Source, Span
+from eskerdb.sql.types import INT_MAX, INT_MIN, Type, integer
+
+_IN_WHERE = "an aggregate is of groups: use HAVING"
+_IN_GROUP = "an aggregate is not in GROUP BY"
+_IN_ON = "an aggregate is not in ON"
+_IN_VALUES = "an aggregate is not in a change"
+_COUNT = integer(INT_MIN, INT_MAX)
+
+Bound = lo.BoundQuery | lo.BoundInsert | lo.BoundUpdate | lo.BoundDelete
+
+
+def bind(
+    source: Source,
+    statement: s.Query | s.Insert | s.Update | s.Delete,
+    tables: Mapping[str, TableInfo],
+) -> Bound:
+    """Returns what a statement means. Raises Refusal."""
+    parameters = Parameters()
+    for _ in range(2):  # the second time with the parameters' types
+        binder = _Binder(source, tables, parameters)
+        if isinstance(statement, s.Query):
+            select = binder.select(statement.select)
+            bound: Bound = lo.BoundQuery(
+                statement.name, select, parameters.infos()
+            )
+        elif isinstance(statement, s.Insert):
+            bound = binder.insert(statement)
+        elif isinstance(statement, s.Update):
+            bound = binder.update(statement)
+        else:
+            bound = binder.delete(statement)
+    return bound
+
+
+class _Binder:
+    def __init__(
+        self,
+        source: Source,
+        tables: Mapping[str, TableInfo],
+        parameters: Parameters,
+    ) -> None:
+        self.source = source
+        self.tables = tables
+        self.parameters = parameters
+
+    def _in(self, scope: Scope, message: str) -> ExpressionBinder:
+        """Returns a binder of expressions without aggregates."""
+        return ExpressionBinder(self.source, scope, self.parameters, message)
+
+    # SELECT -----------------------------------------------------------------
+
+    def select(self, node: s.Select) -> lo.Select:
+        """Binds a SELECT with what UNION ALL adds."""
+        if not node.union:
+            return _Core(self, node).bind()
+        plain = replace(node, order=(), limit=None, offset=None, union=())
+        parts = self._alike(
+            node,
+            [self.select(plain)] + [self.select(part) for part in node.union],
+        )
+        first = parts[0]
+        scope = Scope(
+            self.source,
+            [
+                ScopeColumn("", o.name, _field(i, o))
+                for i, o in enumerate(_joined_types(parts))
+            ],
+        )
+        order = []
+        for item in node.order:
+            value = self._position(item.value, len(first.outputs))
+            if value is not None:
+                found = scope.columns[value].value
+            elif isinstance(item.value, s.Name) and not item.value.table:
+                found = scope.find(item.value).value
+            else:
+                raise self.source.refuse(
+                    item.span,
+                    "the order of UNION ALL is by name or number of an output",
+                )
+            order.append(lo.OrderBy(found, item.down))
+        limit, offset = self.limits(node)
+        return replace(
+            first,
+            order=tuple(order),
+            limit=limit,
+            offset=offset,
+            union=tuple(parts[1:]),
+            span=node.span,
+        )
+
+    def _alike(self, node: s.Select, parts: list[lo.Select]) -> list[lo.Select]:
+        """Returns the SELECTs of a UNION ALL with outputs of one kind."""
+        count = len(parts[0].outputs)
+        for part in parts:
+            if len(part.outputs) != count:
+                raise self.source.refuse(
+                    part.span,
+                    f"UNION ALL of {count} and {len(part.outputs)} columns",
+                )
+        columns = []
+        for index in range(count):
+            try:
+                columns.append(
+                    rules.alike([p.outputs[index].value for p in parts])
+                )
+            except Fault as fault:
+                raise self.source.refuse(
+                    node.span, f"UNION ALL, column {index + 1}: {fault}"
+                ) from None
+        return [
+            replace(
+                part,
+                outputs=tuple(
+                    replace(output, value=columns[i][at])
+                    for i, output in enumerate(part.outputs)
+                ),
+            )
+            for at, part in enumerate(parts)
+        ]
+
+    def _position(self, node: s.Node, count: int) -> int | None:
+        """Returns which output a number means; None: it is no number."""
+        if not isinstance(node, s.Literal) or not isinstance(node.value, int):
+            return None
+        if not 1 <= node.value <= count:
+            raise self.source.refuse(
+                node.span, f"there are outputs 1 to {count}"
+            )
+        return node.value - 1
+
+    def limits(self, node: s.Select) -> tuple[e.Expr | None, e.Expr | None]:
+        """Binds LIMIT and OFFSET: whole numbers or parameters."""
+        bound = []
+        binder = self._in(Scope(self.source, ()), "not in LIMIT")
+        for part in (node.limit, node.offset):
+            if part is None:
+                bound.append(None)
+                continue
+            value = binder.bind(part, _COUNT)
+            if not (
+                isinstance(value, (e.Constant, e.Parameter))
+                and value.type.kind == "int"
+            ):
+                raise self.source.refuse(
+                    part.span, "LIMIT takes a whole number or a parameter"
+                )
+            if isinstance(value, e.Constant) and value.value < 0:
+                raise self.source.refuse(
+                    part.span, "LIMIT and OFFSET are at least 0"
+                )
+            bound.append(value)
+        return bound[0], bound[1]
+
+    # FROM -------------------------------------------------------------------
+
+    def scope(self, node: s.Node | None) -> tuple[lo.Source | None, Scope]:
+        """Binds a FROM clause."""
+        if node is None:
+            return None, Scope(self.source, ())
+        source, columns = self._from(node)
+        return source, Scope(self.source, columns)
+
+    def _from(self, node: s.Node) -> tuple[lo.Source, list[ScopeColumn]]:
+        if isinstance(node, s.TableRef):
+            table = table_named(self.source, self.tables, node.name, node.span)
+            return (
+                lo.FromTable(table, node.span),
+                _columns_of(table, node.alias or table.name),
+            )
+        if isinstance(node, s.SubQuery):
+            select = self.select(node.query)
+            return (
+                lo.FromSelect(select, node.span),
+                [
+                    ScopeColumn(node.alias, o.name, _field(i, o))
+                    for i, o in enumerate(_outputs_of(select))
+                ],
+            )
+        assert isinstance(node, s.Join)
+        return self._join(node)
+
+    def _join(self, node: s.Join) -> tuple[lo.Source, list[ScopeColumn]]:
+        if isinstance(node.left, s.Join):
+            raise self.source.refuse(
+                node.right.span,
+                "a join of more than two tables is not supported",
+            )
+        left, columns = self._from(node.left)
+        right, added = self._from(node.right)
+        if columns[0].table == added[0].table:
+            raise self.source.refuse(
+                node.right.span,
+                f"both are called '{added[0].table}': give one an alias",
+            )
+        width = len(columns)
+        shifted = [
+            replace(c, value=replace(c.value, index=c.value.index + width))
+            for c in added
+        ]
+        scope = Scope(self.source, columns + shifted)
+        condition = self._in(scope, _IN_ON).condition(node.condition)
+        if node.kind == "left":
+            shifted = [
+                replace(c, value=replace(c.value, type=c.value.type.maybe()))
+                for c in shifted
+            ]
+        return (
+            lo.FromJoin(node.kind, left, right, condition, node.span),
+            columns + shifted,
+        )
+
+    # Changes ----------------------------------------------------------------
+
+    def _table(self, name: str, span: Span) -> tuple[TableInfo, Scope]:
+        table = table_named(self.source, self.tables, name, span)
+        return table, Scope(self.source, _columns_of(table, table.name))
+
+    def _column(self, table: TableInfo, name: str, span: Span) -> int:
+        node = s.Name(span, "", name)
+        scope = Scope(self.source, _columns_of(table, table.name))
+        return scope.find(node).value.index
+
+    def insert(self, node: s.Insert) -> lo.BoundInsert:
+        table, _ = self._table(node.table, node.table_span)
+        count = len(table.columns)
+        places = [self._column(table, *c) for c in node.columns]
+        for at, place in enumerate(places):
+            if place in places[:at]:
+                raise self.source.refuse(
+                    node.columns[at][1], "the column is named twice"
+                )
+        missing = [
+            c.name
+            for i, c in enumerate(table.columns)
+            if places and i not in places and c.missing is None
+        ]
+        if missing:
+            raise self.source.refuse(
+                node.span, f"column '{missing[0]}' gets no value"
+            )
+        places = places or list(range(count))
+        rows = []
+        binder = self._in(Scope(self.source, ()), _IN_VALUES)
+        for row in node.rows:
+            if len(row) != len(places):
+                span = row[0].span[0], row[-1].span[1]
+                raise self.source.refuse(
+                    span, f"{len(row)} values for {len(places)} columns"
+                )
+            values: list[e.Expr] = [rules.constant(None)] * count
+            for place, value in zip(places, row, strict=True):
+                values[place] = self._stored(binder, table, place, value)
+            rows.append(tuple(values))
+        return lo.BoundInsert(
+            node.name, table, tuple(rows), self.parameters.infos()
+        )
+
+    def update(self, node: s.Update) -> lo.BoundUpdate:
+        table, scope = self._table(node.table, node.table_span)
+        if table.kind == "series":
+            raise self.source.refuse(
+                node.span,
+                f"'{table.name}' is a series: its rows are only appended",
+            )
+        binder = self._in(scope, _IN_VALUES)
+        changes = []
+        for name, span, value in node.changes:
+            place = self._column(table, name, span)
+            if place == table.key:
+                raise self.source.refuse(
+                    span, "the key is not changed: delete and insert the row"
+                )
+            if place in [column for column, _ in changes]:
+                raise self.source.refuse(span, "the column is set twice")
+            changes.append((place, self._stored(binder, table, place, value)))
+        where = node.where and self._in(scope, _IN_WHERE).condition(node.where)
+        return lo.BoundUpdate(
+            node.name, table, tuple(changes), where, self.parameters.infos()
+        )
+
+    def delete(self, node: s.Delete) -> lo.BoundDelete:
+        table, scope = self._table(node.table, node.table_span)
+        if table.kind == "series":
+            raise self.source.refuse(
+                node.span,
+                f"'{table.name}' is a series: esk_series_erase_before and "
+                "esk_series_erase_after drop rows at its ends",
+            )
+        where = node.where and self._in(scope, _IN_WHERE).condition(node.where)
+        return lo.BoundDelete(node.name, table, where, self.parameters.infos())
+
+    def _stored(
+        self,
+        binder: ExpressionBinder,
+        table: TableInfo,
+        place: int,
+        node: s.Node,
+    ) -> e.Expr:
+        """Binds a value that a column is to store."""
+        column = table.columns[place]
+        wanted = _type_of(column).maybe(column.missing is not None)
+        value = binder.bind(node, wanted)
+        found = value.type
+        if found.kind == "null" or isinstance(value, e.Constant):
+            fits = (
+                wanted.nullable
+                if found.kind == "null"
+                else _holds(wanted, value)
+            )
+        else:
+            fits = (found.kind == "text") == (wanted.kind == "text")
+        if not fits:
+            raise self.source.refuse(
+                node.span, f"column '{column.name}' takes {wanted}"
+            )
+        return value
+
+
+def _holds(wanted: Type, value: e.Constant) -> bool:
+    """Whether a column stores a constant as it is."""
+    if wanted.kind == "text" or value.type.kind == "text":
+        return wanted.kind == value.type.kind and (
+            not wanted.bytes or len(value.value.encode()) <= wanted.bytes
+        )
+    if wanted.kind == "f64":
+        return True
+    return (
+        value.value == int(value.value)
+        and wanted.lo <= value.value <= wanted.hi
+    )
+
+
+def _type_of(column) -> Type:
+    return column.type
+
+
+def _columns_of(table: TableInfo, alias: str) -> list[ScopeColumn]:
+    return [
+        ScopeColumn(alias, c.name, e.Field(c.type, index=i, name=c.name))
+        for i, c in enumerate(table.columns)
+    ]
+
+
+def _field(index: int, output: lo.Output) -> e.Field:
+    return e.Field(output.value.type, index=index, name=output.name)
+
+
+def _joined_types(parts: list[lo.Select]) -> list[lo.Output]:
+    """Returns the outputs of the first SELECT with the types of all."""
+    return [
+        replace(
+            output,
+            value=replace(
+                output.value,
+                type=rules.common([p.outputs[i].value.type for p in parts]),
+            ),
+        )
+        for i, output in enumerate(parts[0].outputs)
+    ]
+
+
+def _outputs_of(select: lo.Select) -> list[lo.Output]:
+    return _joined_types([select, *select.union])
+
+
+class _Core:
+    """Binds one SELECT."""
+
+    def __init__(self, binder: _Binder, node: s.Select) -> None:
+        self.binder = binder
+        self.source = binder.source
+        self.node = node
+        self.aggregates: list[AggregateCall] = []
+        self.keys: list[e.Expr] | None = None
+
+    def bind(self) -> lo.Select:
+        node, binder = self.node, self.binder
+        source, self.scope = binder.scope(node.source)
+        where = node.where and binder._in(self.scope, _IN_WHERE).condition(
+            node.where
+        )
+        written = self._written()
+        outputs = [
+            lo.Output(name, value) for name, value, _ in self._bound(written)
+        ]
+        self._group(written, outputs)
+        aliases = {
+            name: output.value
+            for (name, _, is_alias), output in zip(
+                self._bound_names, outputs, strict=True
+            )
+            if is_alias
+        }
+        having = None
+        if node.having is not None:
+            having = self._expressions(aliases).condition(node.having)
+            if self.keys is None and not _aggregates_in(having):
+                raise self.source.refuse(
+                    node.having.span, "HAVING is of groups: use WHERE"
+                )
+        order = self._order(outputs, aliases)
+        if self.keys is None and any(
+            map(_aggregates_in, [o.value for o in outputs])
+        ):
+            self.keys = []
+        if having is not None and self.keys is None:
+            self.keys = []
+        outputs = [replace(o, value=self._over(o.value)) for o in outputs]
+        having = having and self._over(having)
+        order = [replace(o, value=self._over(o.value)) for o in order]
+        limit, offset = binder.limits(node)
+        if node.distinct:
+            self._check_distinct(outputs, order)
+        return lo.Select(
+            source,
+            where,
+            None if self.keys is None else tuple(self.keys),
+            tuple(
+                Aggregate(a.function, a.argument, a.type)
+                for a in self.aggregates
+            ),
+            having,
+            tuple(outputs),
+            node.distinct,
+            tuple(order),
+            limit,
+            offset,
+            (),
+            node.span,
+        )
+
+    # Outputs ----------------------------------------------------------------
+
+    def _expressions(self, aliases=None) -> ExpressionBinder:
+        return ExpressionBinder(
+            self.source, self.scope, self.binder.parameters, "", aliases
+        )
+
+    def _written(self) -> list[s.Output]:
+        return list(self.node.outputs)
+
+    def _bound(self, written: list[s.Output]) -> list[tuple[str, e.Expr, bool]]:
+        """Binds the outputs: (name, value, whether the name is an alias)."""
+        result: list[tuple[str, e.Expr, bool]] = []
+        for output in written:
+            if output.value is None:
+                if not self.scope.columns:
+                    raise self.source.refuse(output.span, "* without FROM")
+                columns = (
+                    self.scope.of_table(output.table, output.span)
+                    if output.table
+                    else self.scope.columns
+                )
+                for column in columns:
+                    value = replace(column.value, span=output.span)
+                    result.append((column.name, value, False))
+                continue
+            value = self._expressions().bind(output.value)
+            name = output.alias or self._name(output.value, value)
+            result.append((name, value, bool(output.alias)))
+        self._bound_names = result
+        return result
+
+    def _name(self, node: s.Node, value: e.Expr) -> str:
+        if isinstance(node, s.Name) and isinstance(value, e.Field):
+            return value.name
+        return self.source.slice(node.span)
+
+    # Groups -----------------------------------------------------------------
+
+    def _group(self, written: list[s.Output], outputs: list[lo.Output]) -> None:
+        if not self.node.groups:
+            return
+        self.keys = []
+        for node in self.node.groups:
+            key = self._key(node, outputs)
+            if _aggregates_in(key):
+                raise self.source.refuse(node.span, _IN_GROUP)
+            if key not in self.keys and not isinstance(key, e.Constant):
+                self.keys.append(key)
+
+    def _key(self, node: s.Node, outputs: list[lo.Output]) -> e.Expr:
+        """Binds a key: a number or an alias means an output."""
+        place = self.binder._position(node, len(outputs))
+        if place is not None:
+            return outputs[place].value
+        if isinstance(node, s.Name) and not node.table:
+            known = pick(node.column, [c.name for c in self.scope.columns])
+            names = [
+                name if is_alias else "\0"
+                for name, _, is_alias in self._bound_names
+            ]
+            found = [] if known else pick(node.column, names)
+            if found:
+                return outputs[found[0]].value
+        return self.binder._in(self.scope, _IN_GROUP).bind(node)
+
+    # Order ------------------------------------------------------------------
+
+    def _order(
+        self, outputs: list[lo.Output], aliases: dict[str, e.Expr]
+    ) -> list[lo.OrderBy]:
+        result = []
+        for item in self.node.order:
+            place = self.binder._position(item.value, len(outputs))
+            if place is not None:
+                value = outputs[place].value
+            else:
+                value = self._expressions(aliases).bind(item.value)
+            if not isinstance(value, e.Constant):
+                result.append(lo.OrderBy(value, item.down))
+        return result
+
+    def _check_distinct(
+        self, outputs: list[lo.Output], order: list[lo.OrderBy]
+    ) -> None:
+        values = [output.value for output in outputs]
+        for item in order:
+            if item.value not in values:
+                raise self.source.refuse(
+                    item.value.span,
+                    "ORDER BY of SELECT DISTINCT is by an output",
+                )
+
+    # Values over groups -----------------------------------------------------
+
+    def _over(self, value: e.Expr) -> e.Expr:
+        """Returns an expression of the source's row as one of the base row."""
+        if self.keys is None:
+            return value
+        if value in self.keys:
+            index = self.keys.index(value)
+            return e.Field(
+                value.type,
+                index=index,
+                name=self.source.slice(value.span),
+                span=value.span,
+            )
+        if isinstance(value, AggregateCall):
+            if value not in self.aggregates:
+                self.aggregates.append(value)
+            index = len(self.keys) + self.aggregates.index(value)
+            return e.Field(
+                value.type,
+                index=index,
+                name=self.source.slice(value.span),
+                span=value.span,
+            )
+        if isinstance(value, e.Field):
+            raise self.source.refuse(
+                value.span,
+                f"column '{value.name}' is neither in GROUP BY nor in an "
+                "aggregate function",
+            )
+        return e.rebuilt(value, self._over)
+
+
+def _aggregates_in(value: e.Expr) -> bool:
+    return any(isinstance(node, AggregateCall) for node in e.walk(value))

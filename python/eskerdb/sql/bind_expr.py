@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Binds expressions: finds names, types each node, refuses what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from eskerdb.sql import expr as e
+from eskerdb.sql import rules
+from eskerdb.sql import syntax as s
+from eskerdb.sql.names import Scope
+from eskerdb.sql.plan import ParameterInfo
+from eskerdb.sql.rules import Fault
+from eskerdb.sql.source import Source, Span, nearest
+from eskerdb.sql.types import (
+    FLOAT,
+    INT_MAX,
+    INT_MIN,
+    NULL,
+    Type,
+    integer,
+    text,
+)
+
+AGGREGATES = ("count", "sum", "min", "max", "avg", "first", "last")
+FUNCTIONS = ("abs", "round", "length", "substr", "bucket", "coalesce")
+_INT64 = integer(INT_MIN, INT_MAX)
+TYPES: dict[str, Type] = {
+    **{
+        f"{sign}{bits}": integer(
+            -(1 << (bits - 1)) if sign == "i" else 0,
+            min((1 << (bits - (sign == "i"))) - 1, INT_MAX),
+        )
+        for sign in "iu"
+        for bits in (8, 16, 32, 64)
+    },
+    "integer": _INT64,
+    "int": _INT64,
+    "bigint": _INT64,
+    "f64": FLOAT,
+    "real": FLOAT,
+    "double": FLOAT,
+    "text": text(),
+}
+_ADVICE = {
+    "ifnull": "write coalesce(a, b)",
+    "nullif": "write CASE WHEN a = b THEN NULL ELSE a END",
+    "iif": "write CASE WHEN .. THEN .. ELSE .. END",
+    "mod": "write a % b",
+    "substring": "write substr(text, start, count)",
+    "total": "write coalesce(sum(x), 0)",
+    "time_bucket": "write bucket(key, width)",
+}
+
+
+@dataclass(frozen=True)
+class AggregateCall(e.Expr):
+    """An aggregate function in an expression; bind.py replaces it."""
+
+    function: str = ""
+    argument: e.Expr | None = None
+
+
+class Parameters:
+    """The parameters of a statement and their types.
+
+    A statement is bound twice: the first time finds the types, as the hull of
+    what the places of each parameter say.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.types: dict[str, Type] = {}
+
+    def use(self, name: str, wanted: Type, span: Span) -> e.Parameter:
+        """Returns a parameter in a place of some type. Raises Fault."""
+        if name not in self.names:
+            self.names.append(name)
+        known = self.types.get(name)
+        if known is None:
+            known = wanted.maybe(False)
+        elif known.kind != wanted.kind:
+            raise Fault(
+                f":{name} is {known.kind} at one place and {wanted.kind} here; "
+                "use two parameters"
+            )
+        else:
+            known = rules.common([known, wanted.maybe(False)])
+        self.types[name] = known
+        index = self.names.index(name)
+        return e.Parameter(known, index=index, name=name, span=span)
+
+    def infos(self) -> tuple[ParameterInfo, ...]:
+        return tuple(ParameterInfo(n, self.types[n]) for n in self.names)
+
+
+class ExpressionBinder:
+    """Binds expressions in a scope.
+
+    aggregates  what to do about aggregate functions: "" binds them, else the
+                message that refuses them
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        parameters: Parameters,
+        aggregates: str = "no aggregate functions here",
+        aliases: dict[str, e.Expr] | None = None,
+    ) -> None:
+        self.source = source
+        self.scope = scope
+        self.parameters = parameters
+        self.aggregates = aggregates
+        self.aliases = aliases or {}
+
+    def bind(self, node: s.Node, wanted: Type | None = None) -> e.Expr:
+        """Returns a typed expression. Raises Refusal.
+
+        wanted  the type of a parameter that stands there
+        """
+        method: Callable = getattr(self, f"_{type(node).__name__.lower()}")
+        try:
+            if isinstance(node, s.Param):
+                found: e.Expr = self._param(node, wanted)
+            else:
+                found = method(node)
+        except Fault as fault:
+            raise self.source.refuse(node.span, str(fault)) from None
+        return replace(found, span=node.span)
+
+    def condition(self, node: s.Node) -> e.Expr:
+        """Binds an expression of which only the truth is of interest."""
+        value = self.bind(node, _INT64)
+        try:
+            return replace(rules.condition(value), span=node.span)
+        except Fault as fault:
+            raise self.source.refuse(node.span, str(fault)) from None
+
+    def together(
+        self, nodes: list[s.Node], widen: bool = False
+    ) -> list[e.Expr]:
+        """Binds operands that are of one kind: a parameter has the type of
+        the others.
+
+        widen  of an int: any of 64 bits
+        """
+        bound: list[e.Expr | None] = [
+            None if isinstance(node, s.Param) else self.bind(node)
+            for node in nodes
+        ]
+        wanted = _wanted([item for item in bound if item is not None], widen)
+        return [
+            self.bind(node, wanted) if item is None else item
+            for node, item in zip(nodes, bound, strict=True)
+        ]
+
+    # Leaves -----------------------------------------------------------------
+
+    def _literal(self, node: s.Literal) -> e.Expr:
+        return rules.constant(node.value)
+
+    def _name(self, node: s.Name) -> e.Expr:
+        if not node.table and not node.quoted:
+            word = node.column.casefold()
+            names = [column.name.casefold() for column in self.scope.columns]
+            if word in ("true", "false") and word not in names:
+                return rules.truth(word == "true")
+        if not node.table:
+            for alias, value in self.aliases.items():
+                if alias.casefold() == node.column.casefold():
+                    return value
+        return self.scope.find(node).value
+
+    def _param(self, node: s.Param, wanted: Type | None) -> e.Expr:
+        if wanted is None:
+            raise Fault(
+                f"the type of :{node.name} is not known: write "
+                f"CAST(:{node.name} AS i64)"
+            )
+        return self.parameters.use(node.name, wanted, node.span)
+
+    # Operators --------------------------------------------------------------
+
+    def _unary(self, node: s.Unary) -> e.Expr:
+        if node.op == "NOT":
+            return rules.inverse(self.condition(node.operand))
+        operand = self.bind(node.operand)
+        if node.op == "-":
+            return rules.negative(operand)
+        if not operand.type.is_number:
+            raise Fault("+ takes a number, not a text")
+        return operand
+
+    def _binary(self, node: s.Binary) -> e.Expr:
+        if node.op in ("AND", "OR"):
+            sides = [self.condition(node.left), self.condition(node.right)]
+            return rules.logic(node.op.lower(), sides)
+        is_arithmetic = node.op in "+-*/%"
+        left, right = self.together([node.left, node.right], is_arithmetic)
+        if is_arithmetic:
+            return rules.arithmetic(node.op, left, right)
+        return rules.compare(node.op, left, right)
+
+    def _is(self, node: s.Is) -> e.Expr:
+        right = node.right
+        if isinstance(right, s.Name) and not right.table and not right.quoted:
+            word = right.column.casefold()
+            if word in ("true", "false"):
+                found = self.condition(node.left)
+                if word == "false":
+                    found = rules.inverse(found)
+                found = rules.is_true(found)
+                return rules.inverse(found) if node.negated else found
+        left, other = self.together([node.left, node.right])
+        found = rules.same(left, other)
+        return rules.inverse(found) if node.negated else found
+
+    def _between(self, node: s.Between) -> e.Expr:
+        operand, lo, hi = self.together([node.operand, node.lo, node.hi])
+        found = rules.logic(
+            "and",
+            [
+                rules.compare(">=", operand, lo),
+                rules.compare("<=", operand, hi),
+            ],
+        )
+        return rules.inverse(found) if node.negated else found
+
+    def _in(self, node: s.In) -> e.Expr:
+        operand, *items = self.together([node.operand, *node.items])
+        tests = [rules.compare("=", operand, item) for item in items]
+        found = rules.logic("or", tests)
+        return rules.inverse(found) if node.negated else found
+
+    def _likenode(self, node: s.LikeNode) -> e.Expr:
+        operand = self.bind(node.operand, text())
+        pattern, escape = node.pattern, node.escape
+        if operand.type.kind != "text":
+            raise Fault("LIKE takes a text on its left")
+        if not isinstance(pattern, s.Literal) or not isinstance(
+            pattern.value, str
+        ):
+            raise self.source.refuse(
+                pattern.span, "the pattern of LIKE is a text in 'quotes'"
+            )
+        letter = ""
+        if escape is not None:
+            if not isinstance(escape, s.Literal) or not (
+                isinstance(escape.value, str) and len(escape.value) == 1
+            ):
+                raise self.source.refuse(
+                    escape.span, "ESCAPE takes one character in 'quotes'"
+                )
+            letter = escape.value
+        if letter and pattern.value.endswith(letter):
+            body = pattern.value[: -len(letter)]
+            trailing = len(pattern.value) - len(body.rstrip(letter))
+            if trailing % 2:
+                raise self.source.refuse(
+                    pattern.span, "the pattern ends with its escape character"
+                )
+        found = rules.like(operand, pattern.value, letter)
+        return rules.inverse(found) if node.negated else found
+
+    def _casenode(self, node: s.CaseNode) -> e.Expr:
+        tests: list[e.Expr] = []
+        if node.subject is None:
+            tests = [self.condition(test) for test, _ in node.whens]
+        else:
+            for test, _ in node.whens:
+                pair = self.together([node.subject, test])
+                tests.append(rules.compare("=", *pair))
+        values = [value for _, value in node.whens]
+        if node.otherwise is not None:
+            values.append(node.otherwise)
+        bound = self.together(values)
+        last = bound.pop() if node.otherwise else rules.constant(None)
+        return rules.case(list(zip(tests, bound, strict=True)), last)
+
+    def _cast(self, node: s.Cast) -> e.Expr:
+        name = node.type.name
+        if name not in TYPES or node.type.width is not None:
+            raise self.source.refuse(
+                node.type.span,
+                f"no type '{self.source.slice(node.type.span)}' for CAST"
+                + (nearest(name, TYPES) or f"; there is {', '.join(TYPES)}"),
+            )
+        wanted = TYPES[name]
+        return rules.cast(self.bind(node.operand, wanted), wanted)
+
+    # Functions --------------------------------------------------------------
+
+    def _call(self, node: s.Call) -> e.Expr:
+        if node.function in AGGREGATES:
+            return self._aggregate(node)
+        if node.function not in FUNCTIONS:
+            advice = _ADVICE.get(node.function)
+            raise Fault(
+                f"no function {node.function}()"
+                + (
+                    f": {advice}"
+                    if advice
+                    else nearest(node.function, AGGREGATES + FUNCTIONS)
+                    or f"; there is {', '.join(AGGREGATES + FUNCTIONS)}"
+                )
+            )
+        if node.star or node.distinct:
+            raise Fault(f"{node.function}() takes values")
+        return getattr(self, f"_{node.function}")(node)
+
+    def _arguments(self, node: s.Call, least: int, most: int) -> list[e.Expr]:
+        count = len(node.arguments)
+        if not least <= count <= most:
+            wanted = f"{least}" if least == most else f"{least} or {most}"
+            raise Fault(
+                f"{node.function}() takes {wanted} argument"
+                + ("s" if most > 1 else "")
+                + f", not {count}"
+            )
+        return [self.bind(argument) for argument in node.arguments]
+
+    def _abs(self, node: s.Call) -> e.Expr:
+        return rules.absolute(*self._arguments(node, 1, 1))
+
+    def _bucket(self, node: s.Call) -> e.Expr:
+        return rules.bucket(*self._arguments(node, 2, 2))
+
+    def _round(self, node: s.Call) -> e.Expr:
+        item, *rest = self._arguments(node, 1, 2)
+        digits = rest[0] if rest else rules.constant(0)
+        if not isinstance(digits, e.Constant) or digits.type.kind != "int":
+            raise Fault("the digits of round() are a number: 0 to 15")
+        return rules.rounded(item, digits.value)
+
+    def _length(self, node: s.Call) -> e.Expr:
+        return rules.length(*self._arguments(node, 1, 1))
+
+    def _substr(self, node: s.Call) -> e.Expr:
+        return rules.substr(*self._arguments(node, 2, 3))
+
+    def _coalesce(self, node: s.Call) -> e.Expr:
+        if len(node.arguments) < 2:
+            raise Fault("coalesce() takes at least 2 arguments")
+        *items, last = self.together(list(node.arguments))
+        return rules.case(
+            [(rules.inverse(rules.is_null(item)), item) for item in items],
+            last,
+        )
+
+    def _aggregate(self, node: s.Call) -> e.Expr:
+        name = node.function
+        if self.aggregates:
+            raise Fault(f"{name}(): {self.aggregates}")
+        if node.distinct:
+            raise Fault(f"{name}(DISTINCT ..) is not supported")
+        if node.star or not node.arguments:
+            if name != "count":
+                raise Fault(f"{name}() takes a value")
+            return AggregateCall(integer(0, INT_MAX), function="count")
+        if len(node.arguments) > 1:
+            hint = ": use CASE" if name in ("min", "max") else ""
+            raise Fault(f"{name}() takes one value{hint}")
+        self.aggregates = f"not in the argument of {name}()"
+        argument = self.bind(node.arguments[0])
+        self.aggregates = ""
+        return AggregateCall(
+            _type_of_aggregate(name, argument.type),
+            function=name,
+            argument=argument,
+        )
+
+
+def _wanted(others: list[e.Expr], widen: bool) -> Type | None:
+    """Returns the type of a parameter that stands beside other operands."""
+    types = [item.type for item in others if item.type.kind != "null"]
+    if not types:
+        return None
+    for kind in (text(), FLOAT):
+        if any(other.kind == kind.kind for other in types):
+            return kind
+    varying = [
+        item.type
+        for item in others
+        if item.type.kind == "int" and not isinstance(item, e.Constant)
+    ]
+    return rules.common(varying) if varying and not widen else _INT64
+
+
+def _type_of_aggregate(name: str, argument: Type) -> Type:
+    if name == "count":
+        return integer(0, INT_MAX)
+    if name in ("sum", "avg") and not argument.is_number:
+        raise Fault(f"{name}() takes numbers, not texts")
+    if name == "avg":
+        return FLOAT.maybe()
+    if name == "sum" and argument.kind != "f64":
+        return _INT64.maybe()
+    if argument.kind == "null":
+        return NULL
+    return argument.maybe()
