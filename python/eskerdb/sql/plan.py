@@ -102,7 +102,6 @@ class Scan:
     backward  the largest key first
     lo, hi    bounds of the key, None: none; lo equal to hi is a lookup
     ranges    bounds of other columns, exact: a row not in them is not given
-    columns   which columns are used at all
     """
 
     number: int
@@ -111,7 +110,6 @@ class Scan:
     lo: Bound | None = None
     hi: Bound | None = None
     ranges: tuple[Range, ...] = ()
-    columns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

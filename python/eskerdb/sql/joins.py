@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Plans a join of two inputs by the key of one of them.
+
+The outer input gives the rows; the inner one is a table whose key is a value
+of the outer row. A merge moves both on together; a lookup searches each inner
+row, which pays where the outer rows are few or in no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from eskerdb.sql import access, fold, rules
+from eskerdb.sql import expr as e
+from eskerdb.sql import logical as lo
+from eskerdb.sql import plan as p
+from eskerdb.sql.base import Base, Leaf, width_of
+
+if TYPE_CHECKING:
+    from eskerdb.sql.planner import Planner
+
+
+@dataclass(frozen=True)
+class _Side:
+    """An input: its source, how many columns, and conditions on it alone."""
+
+    source: lo.Source
+    width: int
+    conditions: tuple[e.Expr, ...]
+    leaf: Leaf | None
+
+
+def join(planner: Planner, node: lo.FromJoin, where: Sequence[e.Expr]) -> Base:
+    """Plans a join under the conditions of WHERE."""
+    on = access.conjuncts(node.condition)
+    widths = [_width(node.left), _width(node.right)]
+    inner = node.kind == "inner"
+    late: list[e.Expr] = []
+    if inner:
+        on += where
+    else:
+        late = [c for c in where if _side_of(c, widths[0]) != 0]
+    sides = []
+    for at, source in enumerate((node.left, node.right)):
+        tests = [c for c in on if inner and _side_of(c, widths[0]) == at]
+        if at == 0 and not inner:
+            tests = [c for c in where if _side_of(c, widths[0]) == 0]
+        moved = tuple(_moved(c, -widths[0] * at) for c in tests)
+        leaf = planner.leaf(source)
+        if leaf is not None:
+            leaf = planner.within(leaf, moved)
+        sides.append(_Side(source, widths[at], moved, leaf))
+    pairs = [c for c in on if not inner or _side_of(c, widths[0]) is None]
+    choices = [False, True] if inner else [False]
+    if inner and _is_bounded(sides[1]) and not _is_bounded(sides[0]):
+        choices.reverse()
+    for swapped in choices:
+        made = _Join(planner, node, sides, pairs, swapped).made()
+        if made is not None:
+            if late:
+                test = rules.logic(
+                    "and",
+                    [fold.simplified(e.replaced(c, made.row)) for c in late],
+                )
+                made = replace(made, plan=p.Filter(made.plan, test))
+            return made
+    raise planner.source.refuse(
+        node.condition.span,
+        "a JOIN is by the key of one table: ON a.key = b.value; of a LEFT "
+        "JOIN the key of the right one, which does not repeat",
+    )
+
+
+def _width(source: lo.Source) -> int:
+    if isinstance(source, lo.FromTable):
+        return len(source.table.columns)
+    assert isinstance(source, lo.FromSelect)
+    return len(source.select.outputs)
+
+
+def _side_of(condition: e.Expr, width: int) -> int | None:
+    """Returns 0 or 1 for a condition on one side alone, else None."""
+    sides = {
+        int(node.index >= width)
+        for node in e.walk(condition)
+        if isinstance(node, e.Field)
+    }
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _moved(value: e.Expr, by: int) -> e.Expr:
+    """Returns an expression whose Fields are `by` further on."""
+    if isinstance(value, e.Field):
+        return replace(value, index=value.index + by)
+    return e.rebuilt(value, lambda child: _moved(child, by))
+
+
+def _is_bounded(side: _Side) -> bool:
+    """Whether the key of a side has bounds."""
+    if side.leaf is None:
+        return False
+    found = (access.comparison(c) for c in side.leaf.conditions)
+    return any(f is not None and f[0] == side.leaf.table.key for f in found)
+
+
+class _Join:
+    """Tries a join with one of the sides as the outer one."""
+
+    def __init__(
+        self,
+        planner: Planner,
+        node: lo.FromJoin,
+        sides: list[_Side],
+        pairs: Sequence[e.Expr],
+        swapped: bool,
+    ) -> None:
+        self.planner = planner
+        self.kind = node.kind
+        self.outer, self.inner = reversed(sides) if swapped else sides
+        self.swapped = swapped
+        self.left_width = sides[0].width
+        self.pairs = pairs
+
+    def made(self) -> Base | None:
+        """Returns the join; None when the inner side's key is not given."""
+        leaf = self.inner.leaf
+        if leaf is None or leaf.table.keys_repeat or leaf.table.kind == "kv":
+            return None
+        key_column = leaf.table.columns[leaf.table.key]
+        if key_column.kind[0] not in "iu":
+            return None
+        outer = self.planner.read(self.outer.source, self.outer.conditions)
+        width = width_of(outer.plan)
+        row = self._row(outer, leaf, width)
+        pairs = [fold.simplified(e.replaced(c, row)) for c in self.pairs]
+        for at, pair in enumerate(pairs):
+            key = self._key(pair, leaf.table, width)
+            if key is not None:
+                rest = pairs[:at] + pairs[at + 1 :]
+                rest += [_moved(c, width) for c in leaf.conditions]
+                return self._joined(outer, leaf, row, key, rest)
+        return None
+
+    def _row(self, outer: Base, leaf: Leaf, width: int) -> tuple[e.Expr, ...]:
+        """Returns the logical row, left then right, over the joined one."""
+        inner = tuple(_moved(value, width) for value in leaf.row)
+        if self.kind == "left":
+            key = inner_key(leaf.table, width)
+            inner = tuple(_with_partner(value, key) for value in inner)
+        return inner + outer.row if self.swapped else outer.row + inner
+
+    def _key(
+        self, pair: e.Expr, table: p.TableInfo, width: int
+    ) -> e.Expr | None:
+        """Returns the value of the outer row that is the inner key, from a
+        condition that says so."""
+        if not isinstance(pair, e.Compare) or pair.op != "=":
+            return None
+        for inner, outer in (
+            (pair.left, pair.right),
+            (pair.right, pair.left),
+        ):
+            column, shift = access.linear(inner)
+            if (
+                column is None
+                or column.index != width + table.key
+                or not outer.type.is_whole
+                or any(
+                    isinstance(node, e.Field) and node.index >= width
+                    for node in e.walk(outer)
+                )
+            ):
+                continue
+            return rules.arithmetic("-", outer, rules.constant(shift))
+        return None
+
+    def _joined(
+        self,
+        outer: Base,
+        leaf: Leaf,
+        row: tuple[e.Expr, ...],
+        key: e.Expr,
+        rest: list[e.Expr],
+    ) -> Base:
+        planner, order = self.planner, outer.order
+        planner.use(leaf.table)
+        scan = p.Scan(planner.number(), leaf.table)
+        test = access.joined([c for c in rest if c != rules.truth(True)])
+        field, shift = access.linear(key)
+        merges = (
+            order is not None and field == order.key and _merges(outer.plan)
+        )
+        if not merges:
+            made: p.Plan = p.LookupJoin(outer.plan, scan, key, self.kind, test)
+            return Base(made, row, order)
+        bounds = _scan_of(outer.plan)
+        scan = replace(
+            scan,
+            lo=access.shifted(bounds.lo, shift),
+            hi=access.shifted(bounds.hi, shift),
+        )
+        made = p.MergeJoin(outer.plan, scan, field, shift, self.kind, test)
+        return Base(made, row, replace(order, turns=False))
+
+
+def inner_key(table: p.TableInfo, width: int) -> e.Field:
+    """Returns the inner key of a LEFT JOIN: NULL without a partner."""
+    column = table.columns[table.key]
+    return e.Field(
+        column.type.maybe(), index=width + table.key, name=column.name
+    )
+
+
+def _with_partner(value: e.Expr, key: e.Field) -> e.Expr:
+    """Returns an inner value of a LEFT JOIN: NULL without a partner."""
+    if isinstance(value, e.Field):
+        return replace(value, type=value.type.maybe())
+    found = rules.inverse(rules.is_null(key))
+    return rules.case([(found, value)], rules.constant(None))
+
+
+def _merges(outer: p.Plan) -> bool:
+    """Whether moving on is cheaper than a search for each outer row."""
+    scan = _scan_of(outer)
+    if scan is None or scan.lo is None:
+        return scan is not None
+    return not (scan.hi is not None and scan.lo.value == scan.hi.value)
+
+
+def _scan_of(outer: p.Plan) -> p.Scan | None:
+    """Returns the one scan of a plan whose rows come in key order."""
+    while isinstance(outer, p.Filter):
+        outer = outer.input
+    return outer if isinstance(outer, p.Scan) else None
