@@ -167,9 +167,12 @@ def _is_known(value: e.Expr) -> bool:
     ) and isinstance(value, (e.Constant, e.Parameter))
 
 
-def empty() -> p.Plan:
-    """Returns the plan of no rows."""
-    return p.UnionAll(())
+def empty(table: p.TableInfo, number: int) -> p.Plan:
+    """Returns a scan without rows."""
+    if table.kind == "kv" or table.columns[table.key].kind[0] not in "iu":
+        return p.Filter(p.Scan(number, table), rules.truth(False))
+    none = p.Bound(rules.constant(1)), p.Bound(rules.constant(0))
+    return p.Scan(number, table, False, *none)
 
 
 def read(
@@ -188,7 +191,7 @@ def read(
     for condition in conditions:
         if isinstance(condition, e.Constant):
             if not condition.value:
-                return empty()
+                return empty(table, numbers())
             continue
         if not _narrow(table, condition, key, ends):
             parts = _key_ranges(table, condition)
@@ -197,7 +200,7 @@ def read(
             else:
                 rest.append(condition)
     if key.is_empty or any(end.is_empty for end in ends.values()):
-        return empty()
+        return empty(table, numbers())
     ranges, tests = _ranges(table, ends, limits)
     rest += tests
     parts = [key]
@@ -215,7 +218,7 @@ def read(
         for part in parts
     )
     if not scans:
-        return empty()
+        return empty(table, numbers())
     plan: p.Plan = scans[0] if len(scans) == 1 else p.SeekUnion(scans)
     test = joined(list(dict.fromkeys(rest)))
     return plan if test is None else p.Filter(plan, test)

@@ -301,7 +301,7 @@ class Planner:
         made = access.read(table, leaf.conditions, self.number, self.limits)
         key = table_fields(table)[table.key]
         order = Order(key, unique=not table.keys_repeat)
-        if table.kind == "kv" or isinstance(made, p.UnionAll):
+        if table.kind == "kv":
             order = None
         return Base(made, leaf.row, order)
 

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Assembles programs for the machine of src/query: instructions, labels and
+the header. The format is that of src/query/README.md.
+
+A jump of one byte that its target is too far for becomes one of two bytes:
+the opposite jump over a JMP16.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+from eskerdb.sql.tables import crc32c
+
+VERSION = 1
+BYTES_MAX = 8192
+REGISTERS_MAX = 64
+TABLES_MAX = HELPERS_MAX = 8
+OUTPUTS_MAX = 64
+
+WIDE, FLOATS, TEXT, JOINS, HELPED = 1, 2, 4, 8, 16
+
+NAMES = (
+    "HALT EMIT NULL MOV LDI8 LDI16 LDI32 LDI64 LD LDW NULLIF CLEAR AGG AGGC "
+    "SUM ADD SUB MUL DIV REM UNLESS_LT UNLESS_LE UNLESS_EQ UNLESS_NE IF_LT "
+    "IF_LE IF_EQ IF_NE JNULL JVALUE JMP JMP16 FOR NEXT COUNT ADVANCE GET PUSH "
+    "GROUP FORH NEXTH LDT TEXT FADD FSUB FMUL FDIV FLOAT TRUNC FCMP ROUND "
+    "FSUM FAVG FAGG"
+)
+OPS = {name: number for number, name in enumerate(NAMES.split())}
+_OPPOSITE = {
+    **{f"UNLESS_{r}": f"IF_{r}" for r in ("LT", "LE", "EQ", "NE")},
+    **{f"IF_{r}": f"UNLESS_{r}" for r in ("LT", "LE", "EQ", "NE")},
+    "JNULL": "JVALUE",
+    "JVALUE": "JNULL",
+}
+_TEXT_IF = 4  # of TEXT's first operand
+# Operand bytes before a jump of one byte.
+_SHORT = {
+    **dict.fromkeys(_OPPOSITE, 2),
+    "JNULL": 1,
+    "JVALUE": 1,
+    "JMP": 0,
+    "ADVANCE": 2,
+    "GET": 2,
+    "TEXT": 9,
+}
+
+
+@dataclass(eq=False)
+class Label:
+    """A place in the code."""
+
+    at: int = -1
+
+
+@dataclass(eq=False)
+class _Op:
+    """An instruction: its bytes, of which a jump or a loop's place is added.
+
+    target  of a jump
+    body    of a NEXT: where it goes back to
+    """
+
+    name: str
+    operands: bytes
+    target: Label | None = None
+    body: Label | None = None
+    tail: bytes = b""
+    is_far: bool = False
+
+    def size(self) -> int:
+        size = 1 + len(self.operands) + len(self.tail)
+        if self.target is not None and self.name not in _SHORT:
+            return size + 2  # FOR, FORH
+        if self.target is not None:
+            return size + 1 + (self._far_bytes() if self.is_far else 0)
+        return size + (2 if self.body is not None else 0)
+
+    def _far_bytes(self) -> int:
+        if self.name == "JMP":
+            return 1
+        return 5 if self.name in ("ADVANCE", "GET") else 3
+
+    def code(self, at: int, start: int) -> bytes:
+        """Returns its bytes; it stands at `at`, and code begins at `start`."""
+        head = bytes([OPS[self.name]]) + self.operands
+        if self.body is not None:
+            return head + struct.pack("<H", start + self.body.at)
+        if self.target is None:
+            return head
+        distance = self.target.at - at - self.size()
+        assert distance >= 0, "a jump goes forward"
+        if self.name not in _SHORT:
+            return head + struct.pack("<H", distance) + (self.tail)
+        if not self.is_far:
+            return head + bytes([distance])
+        far = bytes([OPS["JMP16"]]) + struct.pack("<H", distance)
+        if self.name == "JMP":
+            return far
+        if self.name in ("ADVANCE", "GET"):
+            over = bytes([OPS["JMP"], len(far)])
+            return head + bytes([len(over)]) + over + far
+        if self.name == "TEXT":
+            how = bytes([self.operands[0] ^ _TEXT_IF])
+            head = head[:1] + how + self.operands[1:]
+        else:
+            head = bytes([OPS[_OPPOSITE[self.name]]]) + self.operands
+        return head + bytes([len(far)]) + far
+
+
+@dataclass
+class Program:
+    """A program that is being written.
+
+    ops      instructions and labels, in order; `first` come before all others
+    outputs  2 bytes each
+    """
+
+    flags: int = 0
+    registers: int = 0
+    parameters: int = 0
+    tables: list[tuple[int, int, int]] = field(default_factory=list)
+    helpers: list[bytes] = field(default_factory=list)
+    outputs: list[tuple[int, int]] = field(default_factory=list)
+    ranges: int = 0
+    first: list[_Op] = field(default_factory=list)
+    ops: list[_Op | Label] = field(default_factory=list)
+    constants: bytearray = field(default_factory=bytearray)
+    texts: list[tuple[_Op, int]] = field(default_factory=list)
+
+    def op(self, name: str, *operands: int, target: Label | None = None) -> _Op:
+        """Adds an instruction whose operands are bytes."""
+        self._flag(name)
+        made = _Op(name, bytes(operands), target)
+        self.ops.append(made)
+        return made
+
+    def _flag(self, name: str) -> None:
+        number = OPS[name]
+        for least, flag in (
+            (OPS["FADD"], FLOATS),
+            (OPS["LDT"], TEXT),
+            (OPS["PUSH"], HELPED),
+            (OPS["ADVANCE"], JOINS),
+        ):
+            if number >= least:
+                self.flags |= flag
+                return
+        if name == "LDI64":
+            self.flags |= WIDE
+
+    def place(self, label: Label) -> None:
+        self.ops.append(label)
+
+    def load(self, register: int, value: int, early: bool = True) -> None:
+        """Loads a constant, before all other instructions."""
+        for name, form in (
+            ("LDI8", "<b"),
+            ("LDI16", "<h"),
+            ("LDI32", "<i"),
+            ("LDI64", "<q"),
+        ):
+            try:
+                data = struct.pack(form, value)
+            except struct.error:
+                continue
+            self._flag(name)
+            made = _Op(name, bytes([register]) + data)
+            (self.first if early else self.ops).append(made)
+            return
+        raise AssertionError(value)
+
+    def loop(
+        self, name: str, operands: bytes, tail: bytes, exit: Label
+    ) -> Label:
+        """Adds a FOR or FORH; returns where its body begins."""
+        self._flag(name)
+        self.ops.append(_Op(name, operands, exit, tail=tail))
+        body = Label()
+        self.place(body)
+        return body
+
+    def next(self, name: str, operand: int, body: Label) -> None:
+        """Adds a NEXT or NEXTH."""
+        self._flag(name)
+        self.ops.append(_Op(name, bytes([operand]), body=body))
+
+    def text(
+        self,
+        how: int,
+        table: int,
+        offset: int,
+        width: int,
+        constant: bytes,
+        target: Label,
+    ) -> None:
+        """Adds a TEXT; the constant is put behind the instructions."""
+        at = bytes(self.constants).find(constant)
+        if at < 0:
+            at = len(self.constants)
+            self.constants += constant
+        operands = struct.pack(
+            "<BBHHHB", how, table, offset, width, 0, len(constant)
+        )
+        self._flag("TEXT")
+        made = _Op("TEXT", operands, target)
+        self.ops.append(made)
+        self.texts.append((made, at))
+
+    def assembled(self) -> bytes:
+        """Returns the program; it may be longer than BYTES_MAX."""
+        code: list[_Op | Label] = [*self.first, *self.ops]
+        halt = _Op("HALT", b"")
+        code.append(halt)
+        start = (
+            16
+            + 8 * (len(self.tables) + len(self.helpers))
+            + 2 * len(self.outputs)
+        )
+        size = self._laid_out(code)
+        for made, at in self.texts:
+            where = struct.pack("<H", (start + size + at) & 0xFFFF)
+            made.operands = made.operands[:6] + where + made.operands[8:]
+        body, at = b"", 0
+        for item in code:
+            if isinstance(item, _Op):
+                piece = item.code(at, start)
+                assert len(piece) == item.size()
+                body += piece
+                at += len(piece)
+        tables = b"".join(struct.pack("<IHBx", *t) for t in self.tables)
+        outputs = b"".join(struct.pack("<BB", *o) for o in self.outputs)
+        rest = tables + b"".join(self.helpers) + outputs + body
+        rest += bytes(self.constants)
+        head = struct.pack(
+            "<2sBBHBBBBBB",
+            b"Eq",
+            VERSION,
+            self.flags,
+            min(16 + len(rest), 0xFFFF),
+            self.registers,
+            self.parameters,
+            len(self.tables),
+            len(self.outputs),
+            len(self.helpers),
+            self.ranges,
+        )
+        return head + struct.pack("<I", crc32c(head + rest)) + rest
+
+    @staticmethod
+    def _laid_out(code: list[_Op | Label]) -> int:
+        """Places the labels and finds the far jumps; returns the bytes."""
+        while True:
+            at = 0
+            for item in code:
+                if isinstance(item, Label):
+                    item.at = at
+                else:
+                    at += item.size()
+            size, at, grown = at, 0, False
+            for item in code:
+                if isinstance(item, Label):
+                    continue
+                at += item.size()
+                if (
+                    item.target is not None
+                    and item.name in _SHORT
+                    and not item.is_far
+                    and item.target.at - at > 255
+                ):
+                    item.is_far = grown = True
+            if not grown:
+                return size
+
+
+def listing(program: bytes) -> list[str]:
+    """Returns the instructions of a program as text, for tests and people."""
+    tables, outputs, helpers = program[8], program[9], program[10]
+    at = 16 + 8 * (tables + helpers) + 2 * outputs
+    names = NAMES.split()
+    lines = []
+    while True:
+        name = names[program[at]]
+        size = _SIZES[name]
+        if name == "FOR":
+            size += 4 * (program[at + 2] >> 4)
+        operands = program[at + 1 : at + size]
+        lines.append(f"{at} {name} {operands.hex(' ')}".rstrip())
+        at += size
+        if name == "HALT":
+            return lines
+
+
+_SIZES = dict(
+    zip(
+        NAMES.split(),
+        [1, 1, 2, 3, 3, 4, 6, 10, 4, 5, 3, 2, 4, 5, 3]
+        + [4] * 13
+        + [3, 3, 2, 3, 7, 4, 3, 4, 4, 2, 2, 4, 4, 6, 11, 4, 4, 4, 4, 3, 3]
+        + [4, 4, 3, 3, 4],
+        strict=True,
+    )
+)

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The tables that statements name: of a volume, or of CREATE statements."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from eskerdb import schema
+from eskerdb.sql import syntax as s
+from eskerdb.sql.names import table_named
+from eskerdb.sql.plan import TableColumn, TableInfo
+from eskerdb.sql.source import Source, listed, nearest
+from eskerdb.sql.types import FLOAT, INT_MAX, Type, integer, text
+
+_WIDE = ("bytes", "text")
+_KIND_NUMBERS = {"series": 1, "tree": 2, "kv": 3}  # enum esk_table_kind
+_INTEGERS = "an integer column"
+_OPTIONS: dict[str, dict[str, type | tuple[str, ...]]] = {
+    "series": {
+        "full": ("drop_oldest", "refuse"),
+        "group_pages": int,
+        "run_pages": int,
+        "data_blocks": int,
+        "index_blocks": int,
+        "var_blocks": int,
+        "keys_repeat": ("true", "false"),
+        "version": int,
+    },
+    "tree": {
+        "store": tuple(schema.STORES),
+        "k_percent": int,
+        "blocks": int,
+        "version": int,
+    },
+    "kv": {
+        "blocks": int,
+        "live_percent": int,
+        "index_keys": int,
+        "version": int,
+    },
+    "index": {"bitmap": int, "edges": list},
+}
+_OTHER_TYPES = {
+    "int": "i32", "integer": "i32", "bigint": "i64", "smallint": "i16",
+    "tinyint": "i8", "real": "f64", "double": "f64", "float": "f32",
+    "blob": "bytes", "varchar": "text", "char": "text", "string": "text",
+    "bool": "u8", "boolean": "u8", "timestamp": "i64",
+}  # fmt: skip
+
+
+def type_of(column: schema.Column, missing: Any = None) -> Type:
+    """Returns the SQL type of a column's values."""
+    if column.is_integer:
+        lo, hi = column.limits
+        return integer(lo, min(hi, INT_MAX), missing is not None)
+    if column.is_float:
+        return FLOAT.maybe()  # a NaN is NULL
+    return text(column.bytes)
+
+
+def columns_of(
+    columns: Iterable[schema.Column],
+    offsets: Iterable[int],
+    indexed: set[str],
+) -> tuple[TableColumn, ...]:
+    """Returns columns as statements see them."""
+    result = []
+    for column, offset in zip(columns, offsets, strict=True):
+        missing = getattr(column, "missing", None)
+        result.append(
+            TableColumn(
+                column.name,
+                column.type,
+                type_of(column, missing),
+                offset,
+                schema.bytes_of([column]),
+                missing,
+                column.name in indexed,
+            )
+        )
+    return tuple(result)
+
+
+def of_volume(table: Any, handle: Any = None) -> TableInfo:
+    """Returns a table of a volume.
+
+    table   its catalog entry
+    handle  the open table: says how many pages it has; None: not known
+    """
+    columns = columns_of(
+        table.columns, table.offsets, {index.column for index in table.indexes}
+    )
+    key = [c.name for c in table.columns].index(table.key) if columns else 0
+    info = TableInfo(
+        table.name,
+        table.kind,
+        columns,
+        key,
+        table.row_bytes,
+        getattr(table, "fingerprint", 0),
+        bool(getattr(table, "keys_repeat", False)),
+    )
+    info = replace(info, fingerprint=info.fingerprint or fingerprint(info))
+    if handle is None or table.kind != "series":
+        return info
+    oldest, newest = handle.oldest_key(), handle.newest_key()
+    return replace(
+        info, pages=handle.stats().pages, oldest=oldest, newest=newest
+    )
+
+
+def fingerprint(info: TableInfo) -> int:
+    """Computes esk_table_fingerprint of a table that is in no volume."""
+    if info.kind == "kv":
+        return 0
+    data = bytes([_KIND_NUMBERS[info.kind], info.key])
+    for column in info.columns:
+        made = schema.Column(
+            column.name,
+            column.kind,
+            bytes=column.bytes if column.kind in _WIDE else 0,
+        )
+        data += struct.pack("<BH", made.type_number, column.bytes)
+        data += column.name.encode() + b"\0"
+    return crc32c(data)
+
+
+def crc32c(data: bytes) -> int:
+    """Computes the CRC-32C of a few bytes."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+# CREATE ---------------------------------------------------------------------
+
+
+@dataclass
+class Created:
+    """What CREATE statements say: a table, and what Volume.create takes.
+
+    columns  for the catalog
+    indexes  the same
+    options  keyword arguments of create, create_tree or create_kv
+    """
+
+    info: TableInfo
+    columns: list[schema.Column]
+    indexes: list[schema.Index]
+    options: dict[str, Any]
+
+
+def create(
+    source: Source, statements: Iterable[s.Statement]
+) -> dict[str, Created]:
+    """Returns the tables that CREATE statements make. Raises Refusal."""
+    made: dict[str, Created] = {}
+    for node in statements:
+        if isinstance(node, s.CreateTable):
+            if node.name.casefold() in (name.casefold() for name in made):
+                raise source.refuse(
+                    node.span, f"table '{node.name}' is created twice"
+                )
+            made[node.name] = _table(source, node)
+        elif isinstance(node, s.CreateIndex):
+            _index(source, node, made)
+    return made
+
+
+def _table(source: Source, node: s.CreateTable) -> Created:
+    if node.kind == "kv" and node.columns:
+        raise source.refuse(
+            node.columns[0].span, "a kv table has no columns: keys and values"
+        )
+    columns, missing = [], []
+    for at, column in enumerate(node.columns):
+        names = [other.name.casefold() for other in node.columns[:at]]
+        if column.name.casefold() in names:
+            raise source.refuse(
+                column.span, f"column '{column.name}' is there twice"
+            )
+        columns.append(_column(source, column))
+        missing.append(column.missing)
+    keys = [i for i, column in enumerate(node.columns) if column.is_key]
+    if len(keys) > 1:
+        raise source.refuse(
+            node.columns[keys[1]].span, "a table has one PRIMARY KEY column"
+        )
+    key = keys[0] if keys else 0
+    if node.kind == "series" and not columns[key].is_integer:
+        raise source.refuse(
+            node.columns[key].span, "the key of a series is an integer column"
+        )
+    offsets = [schema.bytes_of(columns[:i]) for i in range(len(columns))]
+    options = _options(source, node.options, node.kind)
+    found = columns_of(columns, offsets, set())
+    found = tuple(
+        _with_missing(source, column, value, at == key)
+        for at, (column, value) in enumerate(zip(found, missing, strict=True))
+    )
+    info = TableInfo(
+        node.name,
+        node.kind,  # type: ignore[arg-type]
+        found,
+        key,
+        schema.bytes_of(columns),
+        keys_repeat=options.get("keys_repeat") == "true",
+    )
+    info = replace(info, fingerprint=fingerprint(info))
+    return Created(info, columns, [], options)
+
+
+def _column(source: Source, node: s.ColumnDef) -> schema.Column:
+    name, width = node.type.name, node.type.width
+    if name not in schema.TYPES:
+        advice = (
+            f"; did you mean '{_OTHER_TYPES[name]}'?"
+            if name in _OTHER_TYPES
+            else nearest(name, schema.TYPES)
+            or f"; there is {', '.join(schema.TYPES)}"
+        )
+        raise source.refuse(node.type.span, f"no type '{name}'{advice}")
+    if width is not None and name not in _WIDE:
+        raise source.refuse(node.type.span, f"{name} takes no width")
+    if width is None and name == "bytes":
+        raise source.refuse(node.type.span, "bytes takes a width: bytes(8)")
+    if width is not None and not 1 <= width <= 1024:
+        raise source.refuse(node.type.span, "a width is 1 to 1024")
+    if not 1 <= len(node.name.encode()) <= 31:
+        raise source.refuse(node.span, "a column's name has 1 to 31 bytes")
+    return schema.Column(node.name, name, node.unit, width or 0)
+
+
+def _with_missing(
+    source: Source, column: TableColumn, node: s.Literal | None, is_key: bool
+) -> TableColumn:
+    if node is None:
+        return column
+    value = node.value
+    if is_key:
+        raise source.refuse(node.span, "a key is never missing")
+    if column.kind[0] in "iu":
+        fits = (
+            isinstance(value, int) and column.type.lo <= value <= column.type.hi
+        )
+        if not fits:
+            raise source.refuse(
+                node.span,
+                f"the missing value of '{column.name}' is {column.type.lo} to "
+                f"{column.type.hi}",
+            )
+    elif column.kind not in ("f32", "f64") or isinstance(value, str):
+        raise source.refuse(
+            node.span, f"'{column.name}' ({column.kind}) has no missing value"
+        )
+    return replace(column, missing=value, type=column.type.maybe())
+
+
+def _index(
+    source: Source, node: s.CreateIndex, made: dict[str, Created]
+) -> None:
+    infos = {name: created.info for name, created in made.items()}
+    info = table_named(source, infos, node.table, node.span)
+    created = made[info.name]
+    if info.kind != "series":
+        raise source.refuse(node.span, f"'{info.name}' is no series")
+    names = [column.name for column in info.columns]
+    if node.column not in names:
+        raise source.refuse(
+            node.column_span,
+            f"no column '{node.column}' in {info.name}"
+            + nearest(node.column, names),
+        )
+    at = names.index(node.column)
+    column = info.columns[at]
+    if at == info.key or column.kind not in (*schema._LETTERS,):
+        raise source.refuse(
+            node.column_span, "an index is of a column of numbers, not the key"
+        )
+    if column.indexed:
+        raise source.refuse(node.column_span, "the column is indexed twice")
+    options = _options(source, node.options, "index")
+    edges = options.get("edges")
+    created.indexes.append(
+        schema.Index(
+            node.column,
+            options.get("bitmap", 16),
+            tuple(edges) if edges else None,
+        )
+    )
+    columns = list(info.columns)
+    columns[at] = replace(column, indexed=True)
+    created.info = replace(info, columns=tuple(columns))
+
+
+def _options(
+    source: Source, options: Iterable[s.Option], kind: str
+) -> dict[str, Any]:
+    """Checks the options of WITH (..)."""
+    known, result = _OPTIONS[kind], {}
+    for option in options:
+        name, value = option.name, option.value
+        if name not in known:
+            raise source.refuse(
+                option.span,
+                f"no option '{name}' of {kind}"
+                + (nearest(name, known) or f"; there is {', '.join(known)}"),
+            )
+        if name in result:
+            raise source.refuse(option.span, f"option '{name}' is given twice")
+        wanted = known[name]
+        if isinstance(wanted, tuple):
+            if value not in wanted:
+                raise source.refuse(
+                    option.value_span,
+                    f"{name} is {listed(wanted)}"
+                    + (nearest(str(value), wanted)),
+                )
+        elif not isinstance(value, wanted):
+            raise source.refuse(
+                option.value_span,
+                f"{name} takes "
+                + ("a list (1, 2, ..)" if wanted is list else "a whole number"),
+            )
+        result[name] = value
+    return result
