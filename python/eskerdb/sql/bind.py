@@ -317,7 +317,7 @@ class _Binder:
     ) -> e.Expr:
         """Binds a value that a column is to store."""
         column = table.columns[place]
-        wanted = _type_of(column).maybe(column.missing is not None)
+        wanted = column.type.maybe(column.missing is not None)
         value = binder.bind(node, wanted)
         found = value.type
         if found.kind == "null" or isinstance(value, e.Constant):
@@ -347,10 +347,6 @@ def _holds(wanted: Type, value: e.Constant) -> bool:
         value.value == int(value.value)
         and wanted.lo <= value.value <= wanted.hi
     )
-
-
-def _type_of(column) -> Type:
-    return column.type
 
 
 def _columns_of(table: TableInfo, alias: str) -> list[ScopeColumn]:
@@ -398,11 +394,8 @@ class _Core:
         where = node.where and binder._in(self.scope, _IN_WHERE).condition(
             node.where
         )
-        written = self._written()
-        outputs = [
-            lo.Output(name, value) for name, value, _ in self._bound(written)
-        ]
-        self._group(written, outputs)
+        outputs = [lo.Output(name, value) for name, value, _ in self._bound()]
+        self._group(outputs)
         aliases = {
             name: output.value
             for (name, _, is_alias), output in zip(
@@ -428,6 +421,9 @@ class _Core:
         having = having and self._over(having)
         order = [replace(o, value=self._over(o.value)) for o in order]
         limit, offset = binder.limits(node)
+        self._check_values(
+            [o.value for o in outputs] + [o.value for o in order]
+        )
         if node.distinct:
             self._check_distinct(outputs, order)
         return lo.Select(
@@ -455,13 +451,10 @@ class _Core:
             self.source, self.scope, self.binder.parameters, "", aliases
         )
 
-    def _written(self) -> list[s.Output]:
-        return list(self.node.outputs)
-
-    def _bound(self, written: list[s.Output]) -> list[tuple[str, e.Expr, bool]]:
+    def _bound(self) -> list[tuple[str, e.Expr, bool]]:
         """Binds the outputs: (name, value, whether the name is an alias)."""
         result: list[tuple[str, e.Expr, bool]] = []
-        for output in written:
+        for output in self.node.outputs:
             if output.value is None:
                 if not self.scope.columns:
                     raise self.source.refuse(output.span, "* without FROM")
@@ -487,7 +480,7 @@ class _Core:
 
     # Groups -----------------------------------------------------------------
 
-    def _group(self, written: list[s.Output], outputs: list[lo.Output]) -> None:
+    def _group(self, outputs: list[lo.Output]) -> None:
         if not self.node.groups:
             return
         self.keys = []
@@ -495,7 +488,9 @@ class _Core:
             key = self._key(node, outputs)
             if _aggregates_in(key):
                 raise self.source.refuse(node.span, _IN_GROUP)
-            if key not in self.keys and not isinstance(key, e.Constant):
+            if isinstance(key, e.Constant):
+                raise self.source.refuse(node.span, "a constant groups nothing")
+            if key not in self.keys:
                 self.keys.append(key)
 
     def _key(self, node: s.Node, outputs: list[lo.Output]) -> e.Expr:
@@ -539,6 +534,16 @@ class _Core:
                 raise self.source.refuse(
                     item.value.span,
                     "ORDER BY of SELECT DISTINCT is by an output",
+                )
+
+    def _check_values(self, values: list[e.Expr]) -> None:
+        for value in [*values, *(self.keys or [])]:
+            if value.type.kind == "blob":
+                raise self.source.refuse(
+                    value.span,
+                    f"'{value.name}' has bytes, or texts of any length"
+                    if isinstance(value, e.Field)
+                    else "bytes and texts of any length are not supported",
                 )
 
     # Values over groups -----------------------------------------------------

@@ -401,4 +401,6 @@ def _type_of_aggregate(name: str, argument: Type) -> Type:
         return _INT64.maybe()
     if argument.kind == "null":
         return NULL
+    if argument.kind == "blob":
+        raise Fault(f"{name}() takes numbers and texts with a width")
     return argument.maybe()

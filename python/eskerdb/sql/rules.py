@@ -219,7 +219,7 @@ def rounded(item: e.Expr, digits: int) -> e.Expr:
 
 def cast(item: e.Expr, wanted: Type) -> e.Expr:
     """CAST(item AS wanted)."""
-    if item.type.kind == "text" or wanted.kind == "text":
+    if not item.type.is_number or wanted.kind == "text":
         if item.type.kind == wanted.kind:
             return item
         raise Fault("CAST between text and number is not supported")
@@ -249,6 +249,8 @@ def cast(item: e.Expr, wanted: Type) -> e.Expr:
 def compare(op: str, left: e.Expr, right: e.Expr) -> e.Expr:
     """left op right: constants on the right."""
     kinds = {left.type.kind, right.type.kind} - {"null"}
+    if "blob" in kinds:
+        raise Fault("columns of bytes, or texts of any length, do not compare")
     if "text" in kinds and len(kinds) > 1:
         raise Fault("a text and a number do not compare")
     if _is_null(left) or _is_null(right):
@@ -328,7 +330,7 @@ def condition(item: e.Expr) -> e.Expr:
     """Returns a value as a condition: a number is TRUE where it is not 0."""
     if item.type.kind == "bool":
         return item
-    if item.type.kind == "text":
+    if not item.type.is_number:
         raise Fault("a text is not a condition")
     if _is_null(item):
         return truth(None)
@@ -408,6 +410,8 @@ def is_true(item: e.Expr) -> e.Expr:
 def alike(items: Sequence[e.Expr]) -> list[e.Expr]:
     """Returns values of one kind: numbers as f64 where one of them is."""
     kinds = {item.type.kind for item in items} - {"null"}
+    if "blob" in kinds:
+        raise Fault("columns of bytes, or texts of any length, are not values")
     if "text" in kinds and len(kinds) > 1:
         raise Fault("values are either texts or numbers, not both")
     if "f64" in kinds:

@@ -59,7 +59,9 @@ def type_of(column: schema.Column, missing: Any = None) -> Type:
         return integer(lo, min(hi, INT_MAX), missing is not None)
     if column.is_float:
         return FLOAT.maybe()  # a NaN is NULL
-    return text(column.bytes)
+    if column.type == "text" and column.bytes:
+        return text(column.bytes)
+    return Type("blob", False, bytes=column.bytes)
 
 
 def columns_of(
@@ -107,7 +109,8 @@ def of_volume(table: Any, handle: Any = None) -> TableInfo:
     info = replace(info, fingerprint=info.fingerprint or fingerprint(info))
     if handle is None or table.kind != "series":
         return info
-    oldest, newest = handle.oldest_key(), handle.newest_key()
+    ends = handle.oldest(), handle.newest()
+    oldest, newest = (row and row[table.key] for row in ends)
     return replace(
         info, pages=handle.stats().pages, oldest=oldest, newest=newest
     )

@@ -13,15 +13,17 @@ from typing import Literal
 
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
-Kind = Literal["int", "f64", "text", "bool", "null"]
+Kind = Literal["int", "f64", "text", "bool", "blob", "null"]
 
 
 @dataclass(frozen=True)
 class Type:
     """What a value can be.
 
-    kind      "int", "f64" (f32 columns are widened), "text", "bool"; "null"
-              only of a bare NULL, which takes the type of its place
+    kind      "int", "f64" (f32 columns are widened), "text", "bool"; "blob":
+              bytes, or a text of any length, which is only tested for NULL
+              and counted; "null" only of a bare NULL, which takes the type of
+              its place
     nullable  whether it can be NULL
     lo, hi    of an int: the least and greatest value
     bytes     of a text: its most bytes; 0: any length
