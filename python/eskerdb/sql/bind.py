@@ -521,8 +521,9 @@ class _Core:
                 value = outputs[place].value
             else:
                 value = self._expressions(aliases).bind(item.value)
-            if not isinstance(value, e.Constant):
-                result.append(lo.OrderBy(value, item.down))
+            if isinstance(value, e.Constant):
+                raise self.source.refuse(item.span, "a constant orders nothing")
+            result.append(lo.OrderBy(value, item.down))
         return result
 
     def _check_distinct(

@@ -3,8 +3,8 @@
 """Writes a query as a program of bytes for the machine of src/query.
 
 A program has one list of outputs, but may make rows at several places. So it
-is written twice: the first time shows which outputs are not in the same
-register everywhere, the second time these are moved to one of their own.
+is written again as long as some output is not in the same register everywhere:
+then that one is moved to a register of its own.
 """
 
 from __future__ import annotations
@@ -48,13 +48,7 @@ CAPACITY_MAX = 65535
 
 @dataclass(frozen=True)
 class Code:
-    """A program, and what is not in it.
-
-    bytes        the program
-    parameters   names and types, by index
-    names        of the columns of its rows
-    types        of the same
-    """
+    """A program, and the query that it is of: names are not in the program."""
 
     bytes: bytes
     query: Query
@@ -66,13 +60,13 @@ class Code:
 
 def compiled(query: Query) -> Code:
     """Returns the program of a query. Raises Unsupported."""
-    first = _Writer(frozenset())
-    push.write(query, first)
-    last = first
-    if first.moved:
-        last = _Writer(frozenset(first.moved))
-        push.write(query, last)
-    return Code(last.finished(), query)
+    separate: frozenset[int] = frozenset()
+    while True:
+        writer = _Writer(separate)
+        push.write(query, writer)
+        if writer.moved <= separate:
+            return Code(writer.finished(), query)
+        separate |= writer.moved
 
 
 @dataclass

@@ -503,7 +503,11 @@ class Expressions:
 
     def _jump_text(self, expr: e.Compare, label: Label, when: bool) -> None:
         left, right, op = expr.left, expr.right, expr.op
-        if isinstance(left, e.Column) and isinstance(right, e.Constant):
+        if (
+            isinstance(left, e.Column)
+            and isinstance(right, e.Constant)
+            and not (op in _NOT_RELATIONS and left.type.nullable)
+        ):
             self._text(left, right.value, op, False, label, when)
             return
         width = max(left.type.bytes, right.type.bytes)
@@ -558,14 +562,8 @@ class Expressions:
         if len(data) > 255:
             raise Unsupported("a text of more than 255 bytes", column.span)
         if op in _NOT_RELATIONS:
-            # TRUE where the column has a value and the other is not TRUE.
+            # TRUE where the other relation is not: the column is not NULL.
             relation, when = _NOT_RELATIONS[op], not when
-            if column.type.nullable:
-                raise Unsupported(
-                    "> of a text that may be NULL: write it with < on the "
-                    "other side of NOT",
-                    column.span,
-                )
         else:
             relation = _TEXT_RELATIONS[op]
         how = relation | _TEXT_IF * when | _TEXT_PREFIX * prefix

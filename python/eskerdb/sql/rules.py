@@ -49,7 +49,8 @@ def constant(value: float | str | None) -> e.Constant:
     if value is None:
         return e.Constant(NULL, value=None)
     if isinstance(value, str):
-        return e.Constant(text(len(value.encode())), value=value)
+        width = max(1, len(value.encode()))
+        return e.Constant(text(width), value=value)
     if isinstance(value, float):
         if math.isnan(value):
             return e.Constant(FLOAT.maybe(), value=None)

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Random SELECTs over the tables of test/sql/README.md, which the machine
+and SQLite both know.
+
+What they do not share is left out, and tested by test/sql/machine: sums and
+products beyond 64 bits, round(), first() and last(), CAST beyond a type.
+"""
+
+import random
+
+INTS = {"t": ["k", "a", "b"], "u": ["k", "a"], "r": ["id", "v"]}
+FLOATS = {"t": ["f", "g"], "u": ["f"], "r": []}
+TEXTS = {"t": ["n"], "u": [], "r": ["s"]}
+KEYS = {"t": "k", "u": "k", "r": "id"}
+WORDS = ["", "a", "ab", "abc", "b", "ba", "north", "south"]
+COMPARISONS = ["<", "<=", "=", "<>", ">", ">="]
+
+
+class Statements:
+    """Makes statements from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+
+    def pick(self, *items):
+        return self.dice.choice(items)
+
+    def chance(self, percent: int) -> bool:
+        return self.dice.randrange(100) < percent
+
+    # Expressions ------------------------------------------------------------
+
+    def column(self, names) -> str:
+        return self.dice.choice(names)
+
+    def small(self) -> str:
+        return str(self.dice.choice([0, 1, 2, 3, 7, 10, -1, -5, 50, 100, -40]))
+
+    def int_value(self, table: dict, depth: int) -> str:
+        """An integer below 2^31 or so, however deep."""
+        if depth == 0 or self.chance(25):
+            if self.chance(75):
+                return self.column(table["ints"])
+            return self.small()
+        inner = depth - 1
+        kind = self.dice.randrange(10)
+        if kind < 3:
+            left, right = (self.int_value(table, inner) for _ in range(2))
+            return f"({left} {self.pick('+', '-')} {right})"
+        if kind == 3:
+            return f"({self.int_value(table, 0)} * {self.small()})"
+        if kind < 6:
+            op = self.pick("/", "%")
+            right = self.pick(self.small(), self.int_value(table, 0))
+            return f"({self.int_value(table, inner)} {op} {right})"
+        if kind == 6:
+            return f"abs({self.int_value(table, inner)})"
+        if kind == 7:
+            return f"(- {self.int_value(table, inner)})"
+        if kind == 8:
+            return (
+                f"CASE WHEN {self.condition(table, inner)} THEN "
+                f"{self.int_value(table, inner)} "
+                + (
+                    f"ELSE {self.int_value(table, inner)} "
+                    if self.chance(60)
+                    else ""
+                )
+                + "END"
+            )
+        return (
+            f"coalesce({self.int_value(table, inner)}, "
+            f"{self.int_value(table, 0)})"
+            if self.chance(50)
+            else f"bucket({self.int_value(table, 0)}, {self.pick(3, 7, 100)})"
+        )
+
+    def float_value(self, table: dict, depth: int) -> str:
+        if not table["floats"] or depth == 0:
+            if table["floats"] and self.chance(80):
+                return self.column(table["floats"])
+            return self.pick("0.5", "2.25", "-1.0", "1e3", "0.0")
+        left = self.float_value(table, depth - 1)
+        if self.chance(30):
+            right = self.int_value(table, 0)
+        else:
+            right = self.float_value(table, depth - 1)
+        if self.chance(20):
+            return f"abs({left})"
+        return f"({left} {self.pick('+', '-', '*', '/')} {right})"
+
+    def number(self, table: dict, depth: int) -> str:
+        if self.chance(25):
+            return self.float_value(table, min(depth, 1))
+        return self.int_value(table, depth)
+
+    def condition(self, table: dict, depth: int) -> str:
+        kind = self.dice.randrange(14)
+        if depth > 0 and kind < 4:
+            left, right = (self.condition(table, depth - 1) for _ in range(2))
+            return f"({left} {self.pick('AND', 'OR')} {right})"
+        if depth > 0 and kind == 4:
+            return f"(NOT {self.condition(table, depth - 1)})"
+        no = self.pick("", "", "NOT ")
+        if kind == 5:
+            items = ", ".join(self.small() for _ in range(self.pick(1, 2, 4)))
+            return f"{self.int_value(table, depth)} {no}IN ({items})"
+        if kind == 6:
+            ends = [self.dice.randrange(-60, 120) for _ in range(2)]
+            return (
+                f"{self.int_value(table, depth)} {no}BETWEEN "
+                f"{min(ends)} AND {max(ends)}"
+            )
+        if kind == 7:
+            return f"({self.number(table, depth)} IS {no}NULL)"
+        if kind == 8 and table["texts"]:
+            name = self.column(table["texts"])
+            if self.chance(50):
+                return f"{name} {no}LIKE '{self.pick(*WORDS)}%'"
+            return f"{name} {self.pick(*COMPARISONS)} '{self.pick(*WORDS)}'"
+        if kind == 9:  # of the key: becomes bounds
+            key, value = table["key"], self.dice.randrange(0, 1300)
+            return f"{key} {self.pick(*COMPARISONS)} {value}"
+        if kind == 10 and table["floats"]:
+            value = self.pick("0.5", "-3.25", "10", "2.1", "1e9")
+            name = self.column(table["floats"])
+            return f"{name} {self.pick(*COMPARISONS)} {value}"
+        if kind == 11:
+            name = self.column(table["ints"])
+            return f"{name} {self.pick(*COMPARISONS)} {self.small()}"
+        if kind == 12:
+            return f"({self.int_value(table, 0)} IS {no}{self.small()})"
+        left, right = self.number(table, depth), self.number(table, 0)
+        return f"{left} {self.pick(*COMPARISONS)} {right}"
+
+    def where(self, table: dict, percent: int = 70) -> str:
+        if not self.chance(percent):
+            return ""
+        tests = [
+            self.condition(table, self.dice.randrange(3))
+            for _ in range(self.pick(1, 1, 2, 3))
+        ]
+        return " WHERE " + " AND ".join(f"({test})" for test in tests)
+
+    # FROM -------------------------------------------------------------------
+
+    def table(self) -> dict:
+        """A FROM clause and the names in it."""
+        name = self.pick("t", "t", "u", "r")
+        made = self.plain(name, name)
+        if self.chance(15):
+            return self.subquery(made)
+        return made
+
+    @staticmethod
+    def plain(name: str, alias: str, prefix: str = "") -> dict:
+        def named(names):
+            return [prefix + n for n in names]
+
+        return {
+            "from": name if alias == name else f"{name} {alias}",
+            "ints": named(INTS[name]),
+            "floats": named(FLOATS[name]),
+            "texts": named(TEXTS[name]),
+            "key": prefix + KEYS[name],
+            "ordered": True,
+        }
+
+    def subquery(self, inner: dict) -> dict:
+        """A SELECT in FROM, which keeps the key's name."""
+        key, shift = inner["key"], self.pick(0, 5, 1000)
+        value = self.int_value(inner, 1)
+        keyed = f"{key} + {shift}" if shift else key
+        tail = "" if self.chance(60) else f" ORDER BY {key} LIMIT 40"
+        sql = (
+            f"SELECT {keyed} AS kk, {value} AS vv FROM {inner['from']}"
+            f"{self.where(inner, 50)}{tail}"
+        )
+        return {
+            "from": f"({sql}) AS q",
+            "ints": ["kk", "vv"],
+            "floats": [],
+            "texts": [],
+            "key": "kk",
+            "ordered": not tail,
+        }
+
+    def join(self) -> dict:
+        left, right = self.pick(
+            ("t", "u"), ("u", "t"), ("t", "r"), ("u", "r"), ("t", "t")
+        )
+        kind = self.pick("JOIN", "JOIN", "LEFT JOIN")
+        a, b = self.plain(left, "x", "x."), self.plain(right, "y", "y.")
+        on = self.pick(
+            f"{a['key']} = {b['key']}",
+            f"{b['key']} = {a['key']} + {self.pick(1, 10, -30)}",
+            f"{b['key']} = {a['ints'][1]}",
+        )
+        if self.chance(25):
+            on += f" AND {self.condition({k: a[k] + b[k] if k != 'key' else a[k] for k in ('ints', 'floats', 'texts', 'key')}, 0)}"
+        return {
+            "from": f"{a['from']} {kind} {b['from']} ON {on}",
+            "ints": a["ints"] + b["ints"],
+            "floats": a["floats"] + b["floats"],
+            "texts": a["texts"],
+            "key": a["key"],
+            "ordered": False,
+        }
+
+    # SELECT -----------------------------------------------------------------
+
+    def statement(self) -> str:
+        table = self.join() if self.chance(20) else self.table()
+        kind = self.dice.randrange(10)
+        if kind < 4:
+            return self.plain_select(table)
+        if kind < 6:
+            return self.one_group(table)
+        if kind < 9:
+            return self.groups(table)
+        if self.chance(50):
+            return self.union()
+        keys = self.column(table["ints"])
+        return f"SELECT DISTINCT {keys} FROM {table['from']}{self.where(table)}"
+
+    def values(self, table: dict) -> list[str]:
+        values = [
+            self.number(table, self.dice.randrange(3))
+            for _ in range(self.pick(1, 2, 3))
+        ]
+        if table["texts"] and self.chance(30):
+            values.append(self.column(table["texts"]))
+        if self.chance(15):
+            values.append(f"({self.condition(table, 1)})")
+        return values
+
+    def plain_select(self, table: dict) -> str:
+        values = self.values(table)
+        sql = f"SELECT {', '.join(values)} FROM {table['from']}"
+        sql += self.where(table)
+        if self.chance(40):
+            down = self.pick("", " DESC")
+            other = self.number(table, 1)
+            if table["from"] in ("t", "u", "r"):  # the key ends every tie
+                by = self.pick("", f"{other}{self.pick('', ' DESC')}, ")
+                sql += f" ORDER BY {by}{table['key']}{down}"
+                if self.chance(60):
+                    sql += f" LIMIT {self.pick(0, 1, 3, 10)}"
+                    if self.chance(50):
+                        sql += f" OFFSET {self.pick(0, 1, 5)}"
+            else:
+                sql += f" ORDER BY {other}{down}"
+        return sql
+
+    def aggregates(self, table: dict) -> list[str]:
+        found = []
+        for _ in range(self.pick(1, 2, 3)):
+            function = self.pick("count", "sum", "min", "max", "avg")
+            value = self.number(table, self.pick(0, 0, 1))
+            if function == "count" and self.chance(60):
+                value = "*"
+            found.append(f"{function}({value})")
+        return found
+
+    def one_group(self, table: dict) -> str:
+        values = ", ".join(self.aggregates(table))
+        return f"SELECT {values} FROM {table['from']}{self.where(table)}"
+
+    def groups(self, table: dict) -> str:
+        key = table["key"]
+        keys = self.pick(
+            [f"{key} / {self.pick(7, 50, 200)}"],
+            [f"bucket({key}, {self.pick(9, 100)})"],
+            [f"{key} / 100", f"{key} / 30"],
+            [self.column(table["ints"])],
+            [self.int_value(table, 1), self.column(table["ints"])],
+            [self.column(table["texts"] or table["ints"])],
+            [key],
+        )
+        values = self.aggregates(table)
+        sql = f"SELECT {', '.join(keys + values)} FROM {table['from']}"
+        sql += self.where(table) + f" GROUP BY {', '.join(keys)}"
+        if self.chance(30):
+            sql += f" HAVING {self.pick(*values)} > {self.small()}"
+        if self.chance(40):
+            sql += f" ORDER BY 1 {self.pick('', 'DESC')}"
+        return sql
+
+    def union(self) -> str:
+        parts = []
+        for _ in range(2):
+            table = self.table()
+            parts.append(
+                f"SELECT {self.int_value(table, 1)} FROM {table['from']}"
+                f"{self.where(table)}"
+            )
+        return " UNION ALL ".join(parts)

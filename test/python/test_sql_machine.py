@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""SQL on the machine: the statements of test/sql/machine, and random ones
+against SQLite, which both have the same rows."""
+
+import math
+import os
+import sqlite3
+import struct
+from pathlib import Path
+
+import pytest
+
+from conftest import NOR
+from eskerdb import Column, EskerError, Limit, Simulator, Volume
+from eskerdb.sql.engine import Engine, Refusal
+from sql_statements import WORDS, Statements
+
+CASES = Path(__file__).resolve().parents[1] / "sql" / "machine"
+SEED = int(os.environ.get("ESK_SEED", "1"))
+STATEMENTS = int(os.environ.get("ESK_STATEMENTS", "600"))
+ROWS = 300
+
+
+def f32(value: float) -> float:
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def data() -> dict[str, list[tuple]]:
+    """The rows of the tables: see test/sql/README.md."""
+    t, u, r = [], [], []
+    for i in range(ROWS):
+        f = math.nan if i % 11 == 3 else f32((i * 37 % 101 - 50) / 8)
+        g = (i * 13 % 29) / 7 - 2
+        t.append((4 * i + i % 3, i * 7 % 41 - 20, i % 5, f, g, WORDS[i % 8]))
+    for i in range(120):
+        u.append((i * 10, i * i % 97 - 30, f32(i / 3)))
+    for i in range(150):
+        r.append((i * 2 - 60, (i * 11) % 23 - 11, WORDS[i * 3 % 8]))
+    return {"t": t, "u": u, "r": r}
+
+
+@pytest.fixture(scope="module")
+def engines():
+    """The machine and SQLite, with the same rows."""
+    with Simulator(geometry=NOR) as chip, Volume.format(chip) as volume:
+        volume.create(
+            "t",
+            [
+                Column("k", "u32"),
+                Column("a", "i32"),
+                Column("b", "i16"),
+                Column("f", "f32"),
+                Column("g", "f64"),
+                Column("n", "text", bytes=5),
+            ],
+            indexes=["a", "f"],
+            data_blocks=16,
+        )
+        volume.create(
+            "u",
+            [Column("k", "i64"), Column("a", "i16"), Column("f", "f32")],
+            data_blocks=10,
+        )
+        volume.create_tree(
+            "r",
+            [
+                Column("id", "i16"),
+                Column("v", "i64"),
+                Column("s", "text", bytes=9),
+            ],
+            store="wandering",
+            blocks=12,
+        )
+        rows = data()
+        with (
+            volume.open("t") as t,
+            volume.open("u") as u,
+            volume.open_tree("r") as r,
+            sqlite3.connect(":memory:") as sqlite,
+        ):
+            t.append_many(rows["t"])
+            u.append_many(rows["u"])
+            r.put_many(rows["r"])
+            sqlite.execute("PRAGMA case_sensitive_like = ON")
+            sqlite.create_function("bucket", 2, bucket, deterministic=True)
+            sqlite.execute("CREATE TABLE t (k, a, b, f REAL, g REAL, n)")
+            sqlite.execute("CREATE TABLE u (k, a, f REAL)")
+            sqlite.execute("CREATE TABLE r (id, v, s)")
+            for name, found in rows.items():
+                marks = ", ".join("?" * len(found[0]))
+                sqlite.executemany(
+                    f"INSERT INTO {name} VALUES ({marks})",
+                    [tuple(map(null, row)) for row in found],
+                )
+            yield Engine({"t": t, "u": u, "r": r}), sqlite
+
+
+def bucket(value, width):
+    return None if value is None else value // width * width
+
+
+def null(value):
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def cases() -> list[tuple[str, str, list[str]]]:
+    """Reads `-- name`, SQL, `----`, rows from test/sql/machine/*.sql."""
+    found = []
+    for path in sorted(CASES.glob("*.sql")):
+        for block in path.read_text(encoding="utf-8").split("\n\n"):
+            lines = [line for line in block.splitlines() if line]
+            if "----" in lines:
+                cut = lines.index("----")
+                name = f"{path.stem}: {lines[0].removeprefix('-- ')}"
+                sql = "\n".join(lines[1:cut])
+                found.append((name, sql, lines[cut + 1 :]))
+    return found
+
+
+def as_text(value) -> str:
+    return "NULL" if value is None else str(value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [case[1:] for case in cases()],
+    ids=[case[0] for case in cases()],
+)
+def test_machine(engines, sql, expected):
+    engine, sqlite = engines
+    if expected and expected[0].startswith("error: "):
+        with pytest.raises((Refusal, EskerError)) as refused:
+            run(engine, sql)
+        assert expected[0].removeprefix("error: ") in str(refused.value)
+        return
+    assert ["|".join(map(as_text, row)) for row in run(engine, sql)] == expected
+    if "not SQLite" not in sql:
+        found = sqlite.execute(sql).fetchall()
+        assert ["|".join(map(as_text, row)) for row in found] == expected
+
+
+def run(engine, sql, budget=0):
+    (select,) = engine.prepare(sql)
+    return list(select.rows(budget=budget))
+
+
+def sort_key(row):
+    return [
+        (
+            value is not None,
+            isinstance(value, str),
+            0 if value is None else value,
+        )
+        for value in row
+    ]
+
+
+def alike(ours, theirs) -> bool:
+    if isinstance(ours, float) and isinstance(theirs, (int, float)):
+        return math.isclose(ours, theirs, rel_tol=1e-12, abs_tol=1e-9)
+    return ours == theirs and isinstance(ours, float) == isinstance(
+        theirs, float
+    )
+
+
+def same_rows(ours, theirs, ordered) -> bool:
+    if len(ours) != len(theirs):
+        return False
+    if not ordered:
+        ours, theirs = rounded(ours), rounded(theirs)
+    return all(all(map(alike, a, b)) for a, b in zip(ours, theirs, strict=True))
+
+
+def rounded(rows):
+    """Sorts rows, by floats of fewer digits than they are compared by."""
+
+    def key(row):
+        return sort_key(
+            [float(f"{v:.9g}") if isinstance(v, float) else v for v in row]
+        )
+
+    return sorted(rows, key=key)
+
+
+def test_random_statements_give_the_rows_of_sqlite(engines):
+    engine, sqlite = engines
+    statements = Statements(SEED)
+    run_count = refused = 0
+    for number in range(STATEMENTS):
+        sql = statements.statement()
+        where = f"ESK_SEED={SEED}, statement {number}: {sql}"
+        try:
+            ours = run(engine, sql)
+        except Refusal as refusal:
+            refused += 1
+            assert known_refusal(str(refusal)), f"{where}\n{refusal}"
+            continue
+        except Limit:
+            continue  # beyond 64 bits, or too many groups
+        except Exception as failure:
+            raise AssertionError(where) from failure
+        theirs = sqlite.execute(sql).fetchall()
+        ordered = " ORDER BY " in sql and "LIMIT" in sql.split(")")[-1]
+        assert same_rows(ours, theirs, ordered), (
+            f"{where}\n{len(ours)} {ours[:5]}\n{len(theirs)} {theirs[:5]}"
+        )
+        run_count += 1
+    assert run_count > STATEMENTS * 0.8, (run_count, refused)
+
+
+def known_refusal(text: str) -> bool:
+    """Whether a random statement may be refused so."""
+    return any(
+        part in text
+        for part in (
+            "a constant groups nothing",
+            "a constant orders nothing",
+            "there are outputs",
+            "an aggregate is not in GROUP BY",
+            "a program has",
+            "JOIN is by the key",
+            "SELECT DISTINCT",
+            "% takes integers",
+            "a LEFT",
+        )
+    )
+
+
+def test_a_pause_at_each_row_changes_no_answer(engines):
+    engine, _ = engines
+    statements = Statements(SEED + 1)
+    for _ in range(STATEMENTS // 10):
+        sql = statements.statement()
+        try:
+            whole = run(engine, sql)
+        except (Refusal, Limit):
+            continue
+        assert run(engine, sql, budget=1) == whole, sql
