@@ -228,10 +228,10 @@ int esk_program_set(struct esk_program *program, uint8_t parameter,
 /// budget   rows visited, and pages read without a row, of this call; 0:
 ///          65,535.
 /// Returns  ESK_OK: a row is ready; ESK_AGAIN: call again; ESK_END;
-///          ESK_E_LIMIT: an overflow, or too many groups; ESK_E_IO: call again;
-///          ESK_E_STALE: rows were dropped that the query had yet to read,
-///          ESK_E_CORRUPT, and as the tables' calls: the query has failed, and
-///          each later call returns ESK_E_INVALID.
+///          ESK_E_LIMIT: an overflow, or too many groups; ESK_E_STALE: rows
+///          were dropped that the query had yet to read; ESK_E_IO; as the calls
+///          of the tables. After a failure each call returns ESK_E_INVALID:
+///          begin again.
 /// Costs    budget page reads, and 3 or a path for each FOR and GET. Sorting
 ///          the records of a helper is not divided.
 int esk_program_step(struct esk_program *program, uint16_t budget);

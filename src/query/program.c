@@ -3,9 +3,12 @@
 
 /// The machine: runs a checked program in steps.
 ///
-/// An instruction that cannot end within the budget, or meets ESK_E_IO, is run
-/// again by the next step, so it changes nothing before its last read; what it
-/// did on the way is in the state of its cursor.
+/// An instruction that cannot end within the budget is run again by the next
+/// step, so it changes no register before its last read; how far it came is in
+/// the state of its cursor.
+///
+/// Any failure is final: a cursor does not return the rows of a page again that
+/// it failed to read, so an answer would lack them.
 ///
 /// Invariants
 ///   1. `at` is the offset of an instruction that was checked.
@@ -497,7 +500,7 @@ int esk_program_step(struct esk_program *program, uint16_t budget) {
         program->state = ESK_PROGRAM_HAS_ROW;
     } else if (status == ESK_END) {
         program->state = ESK_PROGRAM_ENDED;
-    } else if (status != ESK_AGAIN && status != ESK_E_IO) {
+    } else if (status != ESK_AGAIN) {
         program->state = ESK_PROGRAM_FAILED;
     }
     return status;

@@ -323,9 +323,7 @@ static inline void query_run(uint16_t budget) {
         if (query_status == ESK_OK) {
             query_row();
         }
-    } while (query_status >= 0 && query_status != ESK_END
-                 ? true
-                 : query_status == ESK_E_IO && query_io_every > 0);
+    } while (query_status >= 0 && query_status != ESK_END);
 }
 
 /// The rows of a query: values with commas, `-` for NULL, rows with `;`. Then
