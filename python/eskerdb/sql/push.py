@@ -362,11 +362,11 @@ def _bucket_end(rising: p.Monotone, key: Variable) -> Expr:
     """Returns the last value, in the direction of the rows, of the bucket
     with `key`. Division rounds toward 0, so the bucket of 0 has both signs.
 
-    An end beyond 64 bits is the last value of 64 bits.
+    An end that no value of the type can reach is the type's own end.
     """
-    most = rising.width - 1
+    most, ends = rising.width - 1, rising.value.type
     if rising.floors:
-        return key if rising.falls else _saturated(key, most)
+        return _saturated(key, 0 if rising.falls else most, ends)
     start = Arithmetic(
         integer(*_multiple(key.type, rising.width)),
         op="*",
@@ -374,16 +374,20 @@ def _bucket_end(rising: p.Monotone, key: Variable) -> Expr:
         right=constant(rising.width),
         checked=False,
     )
-    if rising.falls:
-        if key.type.lo > 0:
-            return start
-        beyond, far = _compare("<=", key, constant(0)), _saturated(start, -most)
-        return Case(start.type, whens=((beyond, far),), otherwise=start)
-    if key.type.lo >= 0:
-        return _saturated(start, most)
-    below = _compare("<", key, constant(0))
-    far = _saturated(start, most)
-    return Case(far.type, whens=((below, start),), otherwise=far)
+    near, far = _saturated(start, 0, ends), None
+    if rising.falls and key.type.lo <= 0:
+        far, op = _saturated(start, -most, ends), "<="
+    elif not rising.falls and key.type.hi >= 0:
+        far, op = _saturated(start, most, ends), ">="
+    if far is None:
+        return near
+    if key.type.lo >= 0 and op == ">=":
+        return far
+    test = _compare(op, key, constant(0))
+    kind = integer(
+        min(near.type.lo, far.type.lo), max(near.type.hi, far.type.hi)
+    )
+    return Case(kind, whens=((test, far),), otherwise=near)
 
 
 def _multiple(kind: Type, width: int) -> tuple[int, int]:
@@ -393,15 +397,18 @@ def _multiple(kind: Type, width: int) -> tuple[int, int]:
     )
 
 
-def _saturated(value: Expr, add: int) -> Expr:
-    """Returns value + add, or the end of 64 bits in its direction."""
-    total = _plus(value, add, checked=False)
+def _saturated(value: Expr, add: int, ends: Type) -> Expr:
+    """Returns value + add, or the end of a type that this is beyond."""
     lo, hi = value.type.lo + add, value.type.hi + add
-    if INT_MIN <= lo and hi <= INT_MAX:
-        return total
-    limit = INT_MAX if add > 0 else INT_MIN
-    far = _compare(">" if add > 0 else "<", value, constant(limit - add))
-    return Case(total.type, whens=((far, constant(limit)),), otherwise=total)
+    kind = integer(max(lo, ends.lo), min(hi, ends.hi))
+    result = _plus(value, add, checked=False) if add else value
+    if hi > ends.hi:
+        far = _compare(">", value, constant(ends.hi - add))
+        result = Case(kind, whens=((far, constant(ends.hi)),), otherwise=result)
+    if lo < ends.lo:
+        far = _compare("<", value, constant(ends.lo - add))
+        result = Case(kind, whens=((far, constant(ends.lo)),), otherwise=result)
+    return result
 
 
 def _plus(value: Expr, add: int, checked: bool = True) -> Expr:
