@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What the C that `esker sqlc` writes calls beside the tables' own calls.
+///
+/// A query is a struct that the caller owns, an open and a next:
+///
+///     struct daily days;
+///     struct daily_row day;
+///     int status = daily_open(&days, uwa);
+///     while (status == ESK_OK &&
+///            (status = daily_next(&days, &day)) == ESK_OK) {
+///         printf("%" PRIu32 " %" PRId32 "\n", day.day, day.warmest);
+///     }
+///
+/// Queries hold no frame between calls, so several may run at a time.
+#ifndef ESKER_GENERATED_H
+#define ESKER_GENERATED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esker/series.h"
+#include "esker/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Where a query goes on that is over; smaller numbers are places in its code.
+enum esk_query_place {
+    ESK_QUERY_FAILED = 254,
+    ESK_QUERY_ENDED = 255,
+};
+
+/// Of a table that is read beside another one.
+enum esk_query_side {
+    ESK_SIDE_OPENED, ///< no row was read
+    ESK_SIDE_ROW,
+    ESK_SIDE_ENDED,
+};
+
+/// Notes how a call ends that has no row, and returns `status`: it goes on at
+/// `here` after ESK_AGAIN and ESK_E_IO, and is over after any other.
+int esk_query_stop(uint8_t *at, uint8_t here, int status);
+
+/// What a query returns that is over: ESK_END; ESK_E_INVALID: it has failed.
+int esk_query_over(uint8_t at);
+
+/// Bounds `query` by the newest row, so that rows appended later are not
+/// selected.
+/// is_signed  whether the key is.
+/// none       no row is to be selected.
+void esk_query_bound(struct esk_series_query *query,
+                     const struct esk_series *series, bool is_signed,
+                     bool none);
+
+/// Sets `newest` to the newest row's key, for a lookup; to INT64_MIN when there
+/// is no row. The key is a column of i8 .. i64 or u8 .. u32, or below 2^63.
+void esk_query_newest(const struct esk_series *series, int64_t *newest);
+
+/// Writes a tree's integer key of `count` bytes to `bytes`, and returns it.
+const void *esk_query_key(uint8_t *bytes, esk_key key, uint8_t count);
+
+/// An average of integers, exact: the caller divides, or not. count 0: NULL.
+struct esk_avg {
+    int64_t sum;
+    uint32_t count;
+};
+
+/// The same of values that are never negative.
+struct esk_avg_u64 {
+    uint64_t sum;
+    uint32_t count;
+};
+
+/// A sum of 128 bits.
+struct esk_wide_sum {
+    uint64_t low;
+    int64_t high;
+};
+
+/// The same of 64-bit values.
+struct esk_avg_wide {
+    struct esk_wide_sum sum;
+    uint32_t count;
+};
+
+void esk_wide_sum_add(struct esk_wide_sum *sum, int64_t value);
+
+/// Sets `value` to the sum; returns whether it fits.
+bool esk_wide_sum_fits(const struct esk_wide_sum *sum, int64_t *value);
+
+/// < 0, 0 or > 0, as `a` is below, equal to or above `b`, which is no NaN.
+int esk_compare_int_f64(int64_t a, double b);
+
+/// A sum of floats, compensated (Neumaier 1974).
+struct esk_f64_sum {
+    double sum;
+    double lost;
+};
+
+void esk_f64_sum_add(struct esk_f64_sum *sum, double value);
+double esk_f64_sum_value(const struct esk_f64_sum *sum);
+double esk_f64_sum_mean(const struct esk_f64_sum *sum, uint32_t count);
+
+/// The mean of an exact sum, rounded once; count > 0.
+double esk_wide_sum_mean(const struct esk_wide_sum *sum, uint32_t count);
+double esk_i64_mean(int64_t sum, uint32_t count);
+double esk_u64_mean(uint64_t sum, uint32_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Floats of generated C, by the rules of the machine's floats (floats.c): a
+/// program without floats links nothing of this.
+#include "esker/generated.h"
+
+int esk_compare_int_f64(int64_t a, double b) {
+    const double limit = 9223372036854775808.0;
+    if (b >= limit || b < -limit) {
+        return b < 0 ? 1 : -1;
+    }
+    int64_t whole = (int64_t)b;
+    double rest = b - (double)whole;
+    if (a != whole) {
+        return a < whole ? -1 : 1;
+    }
+    return (rest < 0) - (rest > 0);
+}
+
+static double magnitude(double value) {
+    return value < 0 ? -value : value;
+}
+
+void esk_f64_sum_add(struct esk_f64_sum *sum, double value) {
+    double before = sum->sum;
+    double after = before + value;
+    sum->sum = after;
+    if (after - after != 0) {
+        return; /* infinite, or no number: so stays the sum */
+    }
+    if (magnitude(before) >= magnitude(value)) {
+        sum->lost += (before - after) + value;
+    } else {
+        sum->lost += (value - after) + before;
+    }
+}
+
+double esk_f64_sum_value(const struct esk_f64_sum *sum) {
+    return sum->sum + sum->lost;
+}
+
+double esk_f64_sum_mean(const struct esk_f64_sum *sum, uint32_t count) {
+    return esk_f64_sum_value(sum) / (double)count;
+}
+
+/// A quotient of 64 bits, the last one set if anything is left: the conversion
+/// to a float rounds it once.
+double esk_wide_sum_mean(const struct esk_wide_sum *sum, uint32_t count) {
+    const uint64_t top = (uint64_t)1 << 63;
+    bool negative = sum->high < 0;
+    uint64_t low = negative ? ~sum->low + 1u : sum->low;
+    uint64_t high = (uint64_t)sum->high;
+    uint64_t left = 0;
+    uint64_t whole = 0;
+    int exponent = 128;
+    if (negative) {
+        high = ~high + (low == 0 ? 1u : 0u);
+    }
+    if ((high | low) == 0) {
+        return 0;
+    }
+    while ((whole & top) == 0) {
+        left = left << 1 | high >> 63;
+        high = high << 1 | low >> 63;
+        low <<= 1;
+        whole <<= 1;
+        if (left >= count) {
+            left -= count;
+            whole |= 1u;
+        }
+        exponent--;
+    }
+    whole |= (left | high | low) != 0 ? 1u : 0u;
+    double mean = (double)whole;
+    for (; exponent > 0; exponent--) {
+        mean *= 2;
+    }
+    for (; exponent < 0; exponent++) {
+        mean /= 2;
+    }
+    return negative ? -mean : mean;
+}
+
+double esk_i64_mean(int64_t sum, uint32_t count) {
+    struct esk_wide_sum wide = {(uint64_t)sum, sum < 0 ? -1 : 0};
+    return esk_wide_sum_mean(&wide, count);
+}
+
+double esk_u64_mean(uint64_t sum, uint32_t count) {
+    struct esk_wide_sum wide = {sum, 0};
+    return esk_wide_sum_mean(&wide, count);
+}
