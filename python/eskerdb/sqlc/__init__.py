@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The back end that writes C: one function for each query of a file.
+
+ctype.py   which C type holds a value
+code.py    statements, and the places where a function goes on
+values.py  expressions as C
+groups.py  aggregates
+scans.py   how a table's cursor is opened and read
+emitter.py the calls of eskerdb.sql.emit
+table.py   a table's columns as constants
+unit.py    app.h and app.c
+"""
+
+from __future__ import annotations
+
+from eskerdb.sql import bind, parse, planner, tables
+from eskerdb.sql import syntax as s
+from eskerdb.sql.plan import Query
+from eskerdb.sql.source import Source
+from eskerdb.sqlc.unit import Statement, unit
+from eskerdb.sqlc.values import Refused
+
+
+def compile_text(
+    schema: str,
+    queries: str,
+    name: str,
+    step_pages: int = 0,
+    schema_file: str = "schema.sql",
+    queries_file: str = "queries.sql",
+) -> tuple[tuple[str, str], list[Query]]:
+    """Compiles queries over the tables of a schema.
+
+    Returns the text of NAME.h and NAME.c, and the queries. Raises Refusal.
+    """
+    source = Source(schema, schema_file)
+    created = tables.create(source, parse.parse(source))
+    infos = {made.info.name: made.info for made in created.values()}
+    source = Source(queries, queries_file)
+    statements, made = [], []
+    for node in parse.parse(source):
+        if not isinstance(node, s.Query):
+            raise source.refuse(node.span, "only SELECT is compiled to C")
+        query = planner.plan(source, bind.bind(source, node, infos))
+        if not query.name:
+            raise source.refuse(
+                node.span, "give the query a name: `-- name: x` before it"
+            )
+        made.append(query)
+        statements.append(
+            Statement(query, source.slice(node.span), span=node.span)
+        )
+    try:
+        return unit(name, list(infos.values()), statements, step_pages), made
+    except Refused as refused:
+        raise source.refuse(refused.span, str(refused)) from None

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Statements of a function that gives a row and later goes on behind it.
+
+A function is a tree of statements. It returns at a Row; the next call goes on
+there. So each such place has a label and a number, which the function keeps
+in `q->at` between calls. What a loop has in locals is loaded again at a label
+if it is used after it. A Row with nothing behind it in its loop needs no
+label: the next call goes on with the loop.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+FIRST, ENDED = 0, "ESK_QUERY_ENDED"
+
+
+@dataclass
+class Text:
+    """A line, or several."""
+
+    text: str
+
+
+@dataclass
+class Load:
+    """A local that is set from what stays between calls."""
+
+    ctype: str
+    name: str
+    value: str
+
+
+@dataclass
+class Row:
+    """The row is filled in: return it."""
+
+
+@dataclass
+class Label:
+    """A place that a later call may go on with: in a Text `{at:NAME}` is its
+    number."""
+
+    name: str
+
+
+@dataclass
+class Body:
+    """`head {` ... `}`; head "" for statements without braces.
+
+    tail   after the brace, on its line
+    end    the label behind it: `goto` leads there
+    loop   its end leads to its head
+    resume the label of the head, of a loop
+    """
+
+    head: str = ""
+    items: list[Item] = field(default_factory=list)
+    end: str = ""
+    loop: bool = False
+    resume: str = ""
+
+
+Item = Text | Load | Row | Label | Body
+
+
+class Function:
+    """Writes a function's statements, and numbers the places in it.
+
+    first   the loop with which the first call begins; None: it begins at the
+            first statement
+    """
+
+    def __init__(self, items: list[Item], first: Body | None) -> None:
+        self.first = first
+        self.lines: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._loop: Body | None = None
+        self._live: list[list[Load]] = []
+        if first is not None:
+            self._numbers[first.resume] = FIRST
+        self._items(items, [])
+
+    @property
+    def places(self) -> list[tuple[int, str]]:
+        """The places that a later call may go on with, but for the first."""
+        return [(n, label) for label, n in self._numbers.items() if n != FIRST]
+
+    def _number(self, label: str) -> int:
+        following = max(self._numbers.values(), default=FIRST) + 1
+        return self._numbers.setdefault(label, following)
+
+    def _numbered(self, text: str) -> str:
+        return re.sub(
+            r"\{at:(\w+)\}", lambda m: str(self._number(m.group(1))), text
+        )
+
+    def _items(self, items: Sequence[Item], after: list[list[Item]]) -> None:
+        """after   what follows, from the outside in, up to the loop's end."""
+        self._live.append([])
+        for index, item in enumerate(items):
+            rest = [*after, list(items[index + 1 :])]
+            if isinstance(item, Text):
+                self.lines += self._numbered(item.text).splitlines()
+            elif isinstance(item, Load):
+                self.lines.append(f"{item.ctype} {item.name} = {item.value};")
+                self._live[-1].append(item)
+            elif isinstance(item, Row):
+                self._row(rest)
+            elif isinstance(item, Label):
+                self._resume(item.name, rest)
+            else:
+                self._body(item, rest)
+        self._live.pop()
+
+    def _body(self, body: Body, after: list[list[Item]]) -> None:
+        if body.loop:
+            if body is not self.first:
+                self._number(body.resume)
+                self.lines.append(f"{body.resume}:")
+            outer, self._loop = self._loop, body
+            self.lines.append(f"{body.head} {{")
+            self._items(body.items, [])
+            self.lines.append("}")
+            self._loop = outer
+        elif body.head:
+            self.lines.append(f"{body.head} {{")
+            self._items(body.items, after)
+            self.lines.append("}")
+        else:
+            self._items(body.items, after)
+        if body.end and f"goto {body.end};" in self.lines:
+            self.lines.append(f"{body.end}:;")
+
+    def _row(self, after: list[list[Item]]) -> None:
+        if any(after):
+            label = f"after_row_{len(self._numbers)}"
+            self.lines += [f"q->at = {self._number(label)};", "return ESK_OK;"]
+            self._resume(label, after)
+            return
+        loop = self._loop
+        at = ENDED if loop is None else str(self._number(loop.resume))
+        self.lines += [f"q->at = {at};", "return ESK_OK;"]
+
+    def _resume(self, label: str, after: list[list[Item]]) -> None:
+        """Writes a label, and loads again what is used after it."""
+        self._number(label)
+        self.lines.append(f"{label}:;")
+        used = _names(_text(after))
+        loads = [load for scope in self._live for load in scope]
+        for load in reversed(loads):
+            if load.name in used:
+                used |= _names(load.value)
+        for load in loads:
+            if load.name in used:
+                self.lines.append(f"{load.name} = {load.value};")
+
+
+def _names(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def _text(after: Sequence[Sequence[Item]]) -> str:
+    parts = []
+    for items in after:
+        for item in _walk(items):
+            if isinstance(item, Text):
+                parts.append(item.text)
+            elif isinstance(item, Load):
+                parts.append(item.value)
+            elif isinstance(item, Body):
+                parts.append(item.head)
+    return " ".join(parts)
+
+
+def _walk(items: Sequence[Item]) -> Iterator[Item]:
+    todo = list(items)
+    while todo:
+        item = todo.pop()
+        yield item
+        if isinstance(item, Body):
+            todo += item.items

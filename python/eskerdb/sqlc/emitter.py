@@ -1,0 +1,658 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The calls of eskerdb.sql.emit as statements of C.
+
+What lives across rows is in `struct NAME`, to which `q` points: cursors, row
+bytes, variables, accumulators. Columns are locals of the loop's body, loaded
+where they are first used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from eskerdb.sql import expr as e
+from eskerdb.sql import plan as p
+from eskerdb.sql.emit import Accumulators, Emitter, Records
+from eskerdb.sql.types import INT_MAX, Type, integer
+from eskerdb.sqlc import ctype
+from eskerdb.sqlc.cexpr import (
+    FALSE,
+    RELATION,
+    TRUE,
+    UNARY,
+    C,
+    all_of,
+    any_of,
+    negated,
+    relation,
+)
+from eskerdb.sqlc.ctype import BYTES as WIDTHS
+from eskerdb.sqlc.code import Body, Item, Label, Load, Row, Text
+from eskerdb.sqlc.groups import Cells
+from eskerdb.sqlc.names import LOCALS, Names
+from eskerdb.sqlc.scans import Source
+from eskerdb.sqlc.values import Refused, Value, Values, alike, cast
+
+
+@dataclass
+class Field:
+    """A member of `struct NAME`."""
+
+    ctype: str
+    name: str
+    array: str = ""
+    bytes: int = 8
+    note: str = ""
+
+
+@dataclass
+class _Aside(Body):
+    """Statements that are not yet in their place."""
+
+
+@dataclass
+class Fill:
+    """Assignments to the row; shared by several emits if they are alike."""
+
+    lines: tuple[str, ...]
+    uses: int = 0
+
+
+@dataclass
+class _Scope:
+    """The columns that are locals of a body, and the variables that are known
+    to be set."""
+
+    body: Body
+    known: set[C] = field(default_factory=set)
+    columns: dict[tuple[int, int], Value] = field(default_factory=dict)
+
+
+class CEmitter(Emitter):
+    """Writes one query.
+
+    name        C's name of the query
+    members     of its struct
+    items       of its next function
+    marks       first in its open function: what the query may see
+    opening     of its open function
+    first       the loop that the open function has prepared
+    openers     functions that open other cursors: name to statements
+    fills       assignments to the row that stand in more than one place
+    step_pages  after so many pages without a row a call returns ESK_AGAIN
+    """
+
+    def __init__(self, query: p.Query, name: str, step_pages: int) -> None:
+        self.query = query
+        self.name = name
+        self.step_pages = step_pages
+        self.names = Names(LOCALS)
+        self.members: list[Field] = []
+        self.items: list[Item] = []
+        self.marks: list[Item] = []
+        self.opening: list[Item] = []
+        self.first: Body | None = None
+        self.openers: dict[str, list[Item]] = {}
+        self.fills: dict[tuple[str, ...], Fill] = {}
+        self.sources: dict[int, Source] = {}
+        self.tables: dict[str, str] = {}
+        self.scans: set[str] = set()
+        self.needs: set[str] = set()
+        self.is_single = _sources(query.plan) == 1
+        self.values = Values(self)
+        self.cells: dict[int, Cells] = {}
+        self.order_records: dict[int, object] = {}
+        self.grouped: dict[int, Records] = {}
+        self._results: dict[int, tuple[Cells, int]] = {}
+        self._variables: list[tuple[Value, C | None]] = []
+        self._outer: dict[int, C] = {}
+        self.averages: dict[str, str] = {}
+        self._blocks = 0
+        root = Body(items=self.items)
+        self._root = root
+        self._scopes = [_Scope(root)]
+        self.row_names = Names(("row",)).all(query.names)
+        for table in query.tables:
+            self.tables[table.name] = self.names.new(table.name)
+        self.parameters = [
+            self.names.new(parameter.name) for parameter in query.parameters
+        ]
+        for parameter, c in zip(query.parameters, self.parameters, strict=True):
+            if parameter.type.kind == "text":
+                raise Refused("text parameters are not compiled to C")
+            kept = ctype.result(parameter.type)
+            self.members.append(Field(kept, c, bytes=ctype.BYTES[kept]))
+
+    # ---------------------------------------------------------- statements
+
+    @property
+    def _items(self) -> list[Item]:
+        return self._scopes[-1].body.items
+
+    def line(self, text: str) -> None:
+        self._items.append(Text(text))
+
+    @contextmanager
+    def _inside(self, body: Body) -> Iterator[Body]:
+        self._items.append(body)
+        self._scopes.append(_Scope(body))
+        yield body
+        self._scopes.pop()
+
+    @contextmanager
+    def under(self, condition: C) -> Iterator[None]:
+        if condition == TRUE:
+            yield
+        elif condition == FALSE:
+            with self.aside():
+                yield
+        else:
+            with self._inside(Body(f"if ({condition})")):
+                yield
+
+    @contextmanager
+    def aside(self) -> Iterator[list[Item]]:
+        body = _Aside()
+        self._scopes.append(_Scope(body))
+        yield body.items
+        self._scopes.pop()
+
+    def splice(self, items: list[Item]) -> None:
+        self._items.extend(items)
+
+    def local(self, ctype: str, name: str, value: str = "0") -> C:
+        local = self.names.new(name)
+        self.line(f"{ctype} {local} = {value};")
+        return C(local)
+
+    def fail(self, status: str) -> None:
+        self.line(
+            f"return esk_query_stop(&q->at, ESK_QUERY_FAILED, {status});"
+        )
+
+    def member(
+        self, ctype: str, name: str, bytes: int = 0, array: str = ""
+    ) -> C:
+        made = self.names.new(name)
+        self.members.append(
+            Field(ctype, made, array, bytes or WIDTHS.get(ctype, 8))
+        )
+        return C(f"q->{made}")
+
+    # -------------------------------------------------------------- leaves
+
+    def leaf(self, expr: e.Expr) -> Value:
+        if isinstance(expr, e.Column):
+            return self._column(expr)
+        if isinstance(expr, e.Variable):
+            value, has = self._variables[expr.index]
+            if has is None or any(has in scope.known for scope in self._scopes):
+                return value
+            return replace(value, null=negated(has))
+        if isinstance(expr, e.Result):
+            cells, index = self._results[expr.index]
+            return cells.result(self, index)
+        assert isinstance(expr, e.Parameter)
+        type = self.query.parameters[expr.index].type
+        return Value(
+            C(f"q->{self.parameters[expr.index]}"),
+            FALSE,
+            ctype.result(type),
+            type.lo,
+            type.hi,
+        )
+
+    def _column(self, expr: e.Column) -> Value:
+        source = self.sources[expr.scan]
+        key = (expr.scan, expr.index)
+        for scope in reversed(self._scopes):
+            if key in scope.columns:
+                value = scope.columns[key]
+                break
+        else:
+            scope = next(
+                s for s in reversed(self._scopes) if not _is_aside(s.body)
+            )
+            value = self._load(source, expr, scope)
+            scope.columns[key] = value
+        return replace(
+            value, null=any_of(self._outer.get(expr.scan, FALSE), value.null)
+        )
+
+    def _load(self, source: Source, expr: e.Column, scope: _Scope) -> Value:
+        column = source.scan.table.columns[expr.index]
+        if column.kind not in ctype.COLUMNS:
+            raise Refused(
+                f"column '{column.name}' of type {column.kind} is not "
+                "compiled to C here",
+                expr.span,
+            )
+        kept = ctype.COLUMNS[column.kind]
+        text = source.load(expr.index)
+        if kept == "float":
+            kept, text = "double", f"(double){text}"
+        if kept == "uint64_t":
+            kept, text = "int64_t", f"(int64_t){text}"
+        name = self.names.new(column.name)
+        scope.body.items.append(Load(kept, name, text))
+        c = C(name)
+        null = self._missing(column, c)
+        if column.kind == "u64":
+            beyond = all_of(negated(null), relation(c, "<", C("0")))
+            scope.body.items.append(
+                Body(
+                    f"if ({beyond})",
+                    [
+                        Text(
+                            "return esk_query_stop(&q->at, ESK_QUERY_FAILED, "
+                            "ESK_E_LIMIT);"
+                        )
+                    ],
+                )
+            )
+        if kept == "double":
+            return Value(c, null, kept)
+        lo, hi = ctype.limits(kept)
+        type = expr.type
+        return Value(c, null, kept, max(lo, type.lo), min(hi, type.hi))
+
+    def _missing(self, column: p.TableColumn, c: C) -> C:
+        missing = column.missing
+        if column.kind in ("f32", "f64"):
+            nan = C(f"{c} != {c}", RELATION, f"{c} == {c}")
+            if missing is None:
+                return nan
+            return any_of(nan, relation(c, "==", C(repr(float(missing)))))
+        if missing is None:
+            return FALSE
+        value = int(missing)  # type: ignore[arg-type]
+        if value > INT_MAX:
+            value -= 1 << 64
+        kept = ctype.COLUMNS[column.kind]
+        name = kept if kept in ("uint32_t", "int64_t") else "int32_t"
+        text = ctype.literal(value, name)
+        return relation(c, "==", C(text, UNARY))
+
+    # --------------------------------------------------------------- values
+
+    def variable(self, type: Type, name: str) -> e.Variable:
+        if type.kind == "text":
+            raise Refused("text is not kept by compiled C")
+        kept = ctype.stored(type)
+        c = self.member(kept, name)
+        has = self.member("bool", f"has_{c.text[3:]}") if type.nullable else None
+        self._variables.append((Value(c, FALSE, kept, type.lo, type.hi), has))
+        return e.Variable(type, index=len(self._variables) - 1, name=name)
+
+    def assign(self, variable: e.Variable, value: e.Expr) -> None:
+        kept, has = self._variables[variable.index]
+        if _is_increment(variable, value):
+            self.line(f"{kept.c}++;")
+            return
+        new = self.values.value(value)
+        if has is None or new.null == FALSE:
+            self.line(f"{kept.c} = {cast(new, kept.ctype)};")
+            if has is not None:
+                self.line(f"{has} = true;")
+                self._scopes[-1].known.add(has)
+            return
+        for scope in self._scopes:
+            scope.known.discard(has)
+        if new.null != TRUE:
+            with self.under(negated(new.null)):
+                self.line(f"{kept.c} = {cast(new, kept.ctype)};")
+        self.line(f"{has} = {negated(new.null)};")
+
+    # -------------------------------------------------------------- control
+
+    @contextmanager
+    def when(self, condition: e.Expr) -> Iterator[None]:
+        with self.under(self.values.truth(condition)):
+            yield
+
+    @contextmanager
+    def block(self) -> Iterator[Body]:
+        self._blocks += 1
+        body = Body(end=f"done_{self._blocks}")
+        # Without braces: what it loads is in the scope around.
+        self._items.append(body)
+        self._scopes.append(_Scope(body))
+        yield body
+        self._scopes.pop()
+
+    def leave(self, block: object) -> None:
+        assert isinstance(block, Body)
+        self.line(f"goto {block.end};")
+
+    # --------------------------------------------------------------- tables
+
+    def _source(self, scan: p.Scan, is_lookup: bool = False) -> Source:
+        source = Source(self, scan, is_lookup)
+        self.sources[scan.number] = source
+        return source
+
+    def _open(self, source: Source, hoisted: bool) -> None:
+        if hoisted:
+            source.open()
+            return
+        function = f"{self.name}_open_{source.name}"
+        items: list[Item] = []
+        scopes, self._scopes = self._scopes, [_Scope(Body(items=items))]
+        source.open()
+        self._scopes = scopes
+        self.openers[function] = items
+        self.line(f"status = {function}(q);")
+        self.stop_unless_ok()
+
+    def stop_unless_ok(self) -> None:
+        with self.under(C("status != ESK_OK")):
+            self.line(
+                "return esk_query_stop(&q->at, ESK_QUERY_FAILED, status);"
+            )
+
+    @contextmanager
+    def loop(self, scan: p.Scan) -> Iterator[None]:
+        source = self._source(scan)
+        hoisted = self._hoists()
+        if not hoisted:
+            self._open(source, False)
+        body = Body(
+            f"while ((status = {source.next()}) == ESK_OK)",
+            loop=True,
+            resume=f"read_{source.name}",
+        )
+        if hoisted:
+            self._hoist(source, body)
+        with self._inside(body):
+            yield
+        with self.under(C("status != ESK_END", RELATION)):
+            self.line(
+                f"return esk_query_stop(&q->at, {{at:{body.resume}}}, status);"
+            )
+
+    def _hoists(self) -> bool:
+        """Whether the open function can do all that came before."""
+        return self.first is None and all(
+            not scope.body.head
+            and not _is_aside(scope.body)
+            and all(_is_simple(item) for item in scope.body.items)
+            for scope in self._scopes
+        )
+
+    def _hoist(self, source: Source, body: Body) -> None:
+        self.first = body
+        for scope in self._scopes:
+            inner = [i for i in scope.body.items if _is_bare(i)]
+            self.opening += [i for i in scope.body.items if not _is_bare(i)]
+            scope.body.items[:] = inner
+        scopes, self._scopes = self._scopes, [_Scope(Body(items=self.opening))]
+        self._open(source, True)
+        self._scopes = scopes
+
+    def open(self, scan: p.Scan) -> None:
+        source = self._source(scan)
+        source.has_state()
+        self._open(source, False)
+
+    @contextmanager
+    def advance(
+        self, scan: p.Scan, key: e.Expr, outer: bool
+    ) -> Iterator[None]:
+        source = self.sources[scan.number]
+        label = f"advance_{source.name}"
+        self._items.append(Label(label))
+        value = self.values.value(key)
+        wanted = value.c
+        if value.c.binds:
+            wanted = self.local(
+                value.ctype, "wanted", str(value.c) if value.null == FALSE else "0"
+            )
+            if value.null != FALSE:
+                with self.under(negated(value.null)):
+                    self.line(f"{wanted} = {value.c};")
+        value = replace(value, c=wanted)
+        below = self._key_is(source, "<", value)
+        before = any_of(
+            relation(source.state, "==", C("ESK_SIDE_OPENED")), below
+        )
+        head = all_of(
+            negated(value.null),
+            relation(source.state, "!=", C("ESK_SIDE_ENDED")),
+            before,
+        )
+        with self._inside(Body(f"while ({head})")):
+            self.line(f"status = {source.next()};")
+            with self.under(
+                C("status != ESK_OK && status != ESK_END", RELATION)
+            ):
+                self.line(
+                    f"return esk_query_stop(&q->at, {{at:{label}}}, status);"
+                )
+            self.line(
+                f"{source.state} = status == ESK_OK ? ESK_SIDE_ROW "
+                ": ESK_SIDE_ENDED;"
+            )
+        found = all_of(
+            negated(value.null),
+            relation(source.state, "==", C("ESK_SIDE_ROW")),
+            self._key_is(source, "==", value),
+        )
+        with self._found(source, found, outer):
+            yield
+
+    def _key_is(self, source: Source, op: str, value: Value) -> C:
+        return relation(*alike(source.key_value(), value, op))
+
+    @contextmanager
+    def _found(
+        self, source: Source, found: C, outer: bool
+    ) -> Iterator[None]:
+        if not outer:
+            with self.under(found):
+                yield
+            return
+        flag = self.member("bool", f"found_{source.name}")
+        self.line(f"{flag} = {found};")
+        self._outer[source.scan.number] = negated(flag)
+        yield
+
+    @contextmanager
+    def lookup(
+        self, scan: p.Scan, key: e.Expr, outer: bool
+    ) -> Iterator[None]:
+        if scan.lo or scan.hi or scan.ranges:
+            raise Refused(
+                f"a lookup in '{scan.table.name}' with bounds is not compiled"
+            )
+        source = self._source(scan, True)
+        source.keep_key()
+        label = f"look_up_{source.name}"
+        self._items.append(Label(label))
+        value = self.values.value(key)
+        self.line("status = ESK_NOT_FOUND;")
+        with self.under(all_of(negated(value.null), source.key_fits(value))):
+            self.line(f"status = {source.get(value)};")
+        with self.under(
+            C("status != ESK_OK && status != ESK_NOT_FOUND", RELATION)
+        ):
+            self.line(
+                f"return esk_query_stop(&q->at, {{at:{label}}}, status);"
+            )
+        found = C("status == ESK_OK", RELATION, "status != ESK_OK")
+        with self._found(source, found, outer):
+            yield
+
+    def count(self, scan: p.Scan) -> e.Expr:
+        source = self._source(scan)
+        rows = self.variable(integer(0, (1 << 32) - 1), "rows")
+        c = self._variables[rows.index][0].c
+        self._open(source, False)
+        if scan.table.kind != "series":
+            self.line(f"{c} = 0;")
+            with self._inside(
+                Body(
+                    f"while ((status = {source.next()}) == ESK_OK)",
+                    loop=True,
+                    resume=f"count_{source.name}",
+                )
+            ):
+                self.line(f"{c}++;")
+            with self.under(C("status != ESK_END", RELATION)):
+                self.line(
+                    f"return esk_query_stop(&q->at, "
+                    f"{{at:count_{source.name}}}, status);"
+                )
+            return rows
+        label = f"count_{source.name}"
+        self._items.append(Label(label))
+        self.line(
+            f"status = esk_series_cursor_count(q->{source.table}, "
+            f"&{source.cursor}, &{c});"
+        )
+        with self.under(C("status != ESK_OK", RELATION)):
+            self.line(
+                f"return esk_query_stop(&q->at, {{at:{label}}}, status);"
+            )
+        return rows
+
+    # ----------------------------------------------------------- aggregates
+
+    def accumulators(self, aggregates: Sequence[p.Aggregate]) -> Accumulators:
+        number = len(self.cells)
+        cells = Cells(self, aggregates)
+        self.cells[number] = cells
+        results = []
+        for index, aggregate in enumerate(aggregates):
+            self._results[len(self._results)] = (cells, index)
+            results.append(
+                e.Result(
+                    aggregate.type,
+                    index=len(self._results) - 1,
+                    function=aggregate.function,
+                )
+            )
+        made = Accumulators(number, tuple(aggregates), tuple(results))
+        self.clear(made)
+        return made
+
+    def clear(self, accumulators: Accumulators) -> None:
+        for line in self.cells[accumulators.number].clear():
+            self.line(line)
+
+    def accumulate(
+        self, accumulators: Accumulators, values: Sequence[e.Expr | None]
+    ) -> None:
+        self.cells[accumulators.number].add(self, values)
+
+    # -------------------------------------------------------------- records
+
+    def groups(
+        self, keys: Sequence[Type], accumulators: Accumulators, bound: int
+    ) -> Records:
+        raise Refused("groups in any order are not compiled to C")
+
+    def group(self, groups: Records, keys: Sequence[e.Expr]) -> None:
+        raise NotImplementedError
+
+    def order(
+        self,
+        columns: Sequence[Type],
+        down: Sequence[bool],
+        count: int,
+        refuses: bool,
+    ) -> Records:
+        raise Refused("ORDER BY other than the key is not compiled to C")
+
+    def push(self, records: Records, values: Sequence[e.Expr]) -> None:
+        raise NotImplementedError
+
+    def each(self, records: Records):  # noqa: ANN201
+        raise NotImplementedError
+
+    # ----------------------------------------------------------------- rows
+
+    def emit(self, outputs: Sequence[e.Expr]) -> None:
+        with self.aside() as items:
+            for name, type, output in zip(
+                self.row_names, self.query.types, outputs, strict=True
+            ):
+                self._output(name, type, output)
+        lines = tuple(i.text for i in items if isinstance(i, Text))
+        is_plain = len(lines) == len(items) and not self._has_locals(lines)
+        if is_plain:
+            fill = self.fills.setdefault(lines, Fill(lines))
+            fill.uses += 1
+            self.line(f"@fill {list(self.fills).index(lines)}")
+        else:
+            self.splice(items)
+        self._items.append(Row())
+
+    def _has_locals(self, lines: Sequence[str]) -> bool:
+        text = " ".join(lines)
+        if "return" in text:
+            return True
+        loads = {v.c.text for s in self._scopes for v in s.columns.values()}
+        return bool(loads & set(re.findall(r"(?<![>.\w])[a-z_]\w*", text)))
+
+    def _output(self, name: str, type: Type, output: e.Expr) -> None:
+        if isinstance(output, e.Result) and output.function == "avg":
+            cells, index = self._results[output.index]
+            pair = cells.average(index)
+            if pair:
+                self.averages[name] = pair[0]
+                self.line(f"row->{name} = ({pair[0]}){pair[1]};")
+                return
+        value = self.values.value(output)
+        kept = ctype.result(type)
+        c = cast(value, kept)
+        if not type.nullable:
+            self.line(f"row->{name} = {c};")
+            return
+        self.line(f"row->{name}_null = {value.null};")
+        if value.null == TRUE:
+            self.line(f"row->{name} = 0;")
+        elif value.null == FALSE or value.c.binds == 0:
+            self.line(f"row->{name} = {c};")
+        else:
+            self.line(f"row->{name} = row->{name}_null ? 0 : {c.within(6)};")
+
+
+def _sources(plan: p.Plan) -> int:
+    """Returns how many scans give rows of the plan."""
+    if isinstance(plan, p.Scan | p.CountRows | p.SeekUnion | p.Values):
+        return 1
+    if isinstance(plan, p.UnionAll):
+        return sum(_sources(part) for part in plan.inputs)
+    if isinstance(plan, p.MergeJoin | p.LookupJoin):
+        return _sources(plan.left)
+    return _sources(plan.input)
+
+
+def _is_aside(body: Body) -> bool:
+    return isinstance(body, _Aside)
+
+
+def _is_bare(item: Item) -> bool:
+    return isinstance(item, Body) and not item.head
+
+
+def _is_simple(item: Item) -> bool:
+    if isinstance(item, Body):
+        return all(_is_simple(i) for i in item.items) and not item.loop
+    return isinstance(item, Text)
+
+
+def _is_increment(variable: e.Variable, value: e.Expr) -> bool:
+    return (
+        isinstance(value, e.Arithmetic)
+        and value.op == "+"
+        and not value.checked
+        and isinstance(value.left, e.Variable)
+        and value.left.index == variable.index
+        and isinstance(value.right, e.Constant)
+        and value.right.value == 1
+    )

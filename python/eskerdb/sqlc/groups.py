@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Aggregates as members of the query's struct.
+
+Aggregates of one argument share its members. The count of values that are
+not NULL says whether sum, min, max and avg are NULL.
+
+A sum of integers is exact. One table has less than 2^32 rows; so the sum of
+values of 32 bits needs no check, and only wider ones take 128 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eskerdb.sql import expr as e
+from eskerdb.sql import plan as p
+from eskerdb.sql.types import INT_MAX, Type
+from eskerdb.sqlc import ctype
+from eskerdb.sqlc.cexpr import FALSE, RELATION, TRUE, C, any_of, negated, relation
+from eskerdb.sqlc.values import Refused, Value, cast
+
+if TYPE_CHECKING:
+    from eskerdb.sqlc.emitter import CEmitter
+
+_ROW_BITS = 32
+_KNOWN = ("count", "sum", "min", "max", "avg", "first", "last")
+
+
+@dataclass
+class _Cell:
+    """What is kept of one argument."""
+
+    argument: e.Expr | None
+    type: Type
+    name: str
+    members: dict[str, C] = field(default_factory=dict)
+    sum_kind: str = ""
+
+    @property
+    def count(self) -> C:
+        return self.members["count"]
+
+
+class Cells:
+    """The members of some aggregates that are computed together."""
+
+    def __init__(
+        self, emitter: CEmitter, aggregates: Sequence[p.Aggregate]
+    ) -> None:
+        self.aggregates = aggregates
+        self.cells: list[_Cell] = []
+        self.of: list[_Cell] = []
+        for aggregate in aggregates:
+            if aggregate.function not in _KNOWN or aggregate.distinct:
+                text = f"{aggregate.function}()"
+                if aggregate.distinct:
+                    text = f"{aggregate.function}(DISTINCT)"
+                raise Refused(f"{text} is not compiled to C")
+            self.of.append(self._cell(emitter, aggregate))
+
+    def _cell(self, emitter: CEmitter, aggregate: p.Aggregate) -> _Cell:
+        argument = aggregate.argument
+        if argument is not None and argument.type.kind == "text":
+            if aggregate.function != "count":
+                raise Refused(
+                    f"{aggregate.function}() of text is not compiled to C",
+                    argument.span,
+                )
+        if aggregate.function == "count" and (
+            argument is not None and not argument.type.nullable
+        ):
+            argument = None
+        for cell in self.cells:
+            if cell.argument == argument:
+                break
+        else:
+            type = argument.type if argument is not None else Type("null")
+            name = getattr(argument, "name", "") or (
+                "value" if argument is not None else ""
+            )
+            cell = _Cell(argument, type, name)
+            self.cells.append(cell)
+            self._counted(emitter, cell)
+        function = aggregate.function
+        if function == "avg":
+            function = "sum"
+        if function not in cell.members:
+            self._add(emitter, cell, function)
+        return cell
+
+    def _counted(self, emitter: CEmitter, cell: _Cell) -> None:
+        """An argument that is never NULL is counted with the rows."""
+        if not cell.type.nullable or cell.argument is None:
+            for other in self.cells[:-1]:
+                if not other.type.nullable or other.argument is None:
+                    cell.members["count"] = other.count
+                    return
+        width = 4 if emitter.is_single else 8
+        kept = "uint32_t" if width == 4 else "int64_t"
+        cell.members["count"] = emitter.member(
+            kept, f"count_{cell.name}" if cell.type.nullable and cell.name
+            else "count"
+        )
+
+    def _add(self, emitter: CEmitter, cell: _Cell, function: str) -> None:
+        kind = ctype.stored(cell.type)
+        if cell.type.kind == "null":
+            kind = "uint8_t"
+        if function == "sum":
+            cell.sum_kind = self._sum_kind(emitter, cell.type)
+            kind = cell.sum_kind
+        wide = 16 if kind.startswith("struct") else 0
+        name = f"{function}_{cell.name}".rstrip("_")
+        cell.members[function] = emitter.member(kind, name, wide)
+
+    def _sum_kind(self, emitter: CEmitter, type: Type) -> str:
+        if type.kind == "f64":
+            return "struct esk_f64_sum"
+        rows = 1 << _ROW_BITS
+        if emitter.is_single:
+            if -type.lo <= INT_MAX // rows + 1 and type.hi <= INT_MAX // rows:
+                return "int64_t"
+            if type.lo >= 0 and type.hi < rows:
+                return "uint64_t"
+        return "struct esk_wide_sum"
+
+    # ------------------------------------------------------------ statements
+
+    def clear(self) -> list[str]:
+        """Returns the statements that start again, as of no value."""
+        lines, seen = [], set()
+        for cell in self.cells:
+            for function, c in cell.members.items():
+                if c in seen:
+                    continue
+                seen.add(c)
+                lines.append(f"{c} = {self._start(cell, function)};")
+        return lines
+
+    def _start(self, cell: _Cell, function: str) -> str:
+        if function == "sum" and cell.sum_kind.startswith("struct"):
+            return f"({cell.sum_kind}){{0}}"
+        if cell.type.kind != "f64" and function in ("min", "max"):
+            # Any value replaces it.
+            lo, hi = _extremes(cell.type)
+            return lo if function == "max" else hi
+        return "0"
+
+    def add(self, emitter: CEmitter, values: Sequence[e.Expr | None]) -> None:
+        counted = set()
+        for cell in self.cells:
+            index = self.of.index(cell)
+            argument = values[index]
+            if argument is None or cell.argument is None:
+                if cell.count not in counted:
+                    emitter.line(f"{cell.count}++;")
+                    counted.add(cell.count)
+                continue
+            if argument.type.kind == "text":
+                raise Refused("count() of text is not compiled to C")
+            value = emitter.values.value(argument)
+            self._add_value(emitter, cell, value, counted)
+
+    def _add_value(
+        self, emitter: CEmitter, cell: _Cell, value: Value, counted: set[C]
+    ) -> None:
+        if value.null == TRUE:
+            return
+        with emitter.under(negated(value.null)):
+            if value.c.binds and len(cell.members) > 1:
+                c = emitter.local(value.ctype, "value", str(value.c))
+                value = Value(c, FALSE, value.ctype, value.lo, value.hi)
+            first = relation(cell.count, "==", C("0"))
+            for function in ("min", "max", "first", "last", "sum"):
+                if function in cell.members:
+                    self._add_to(emitter, cell, function, value, first)
+            if cell.count not in counted:
+                emitter.line(f"{cell.count}++;")
+        if not cell.type.nullable:
+            counted.add(cell.count)
+
+    def _add_to(
+        self,
+        emitter: CEmitter,
+        cell: _Cell,
+        function: str,
+        value: Value,
+        first: C,
+    ) -> None:
+        member = cell.members[function]
+        if function == "sum":
+            self._add_to_sum(emitter, cell, member, value)
+            return
+        kept = cast(value, ctype.stored(cell.type))
+        condition = TRUE if function == "last" else first
+        if function in ("min", "max"):
+            beyond = relation(kept, "<" if function == "min" else ">", member)
+            is_float = cell.type.kind == "f64"
+            condition = any_of(first, beyond) if is_float else beyond
+        with emitter.under(condition):
+            emitter.line(f"{member} = {kept};")
+
+    def _add_to_sum(
+        self, emitter: CEmitter, cell: _Cell, member: C, value: Value
+    ) -> None:
+        if cell.sum_kind == "struct esk_f64_sum":
+            emitter.line(f"esk_f64_sum_add(&{member}, {cast(value, 'double')});")
+        elif cell.sum_kind == "struct esk_wide_sum":
+            emitter.line(
+                f"esk_wide_sum_add(&{member}, {cast(value, 'int64_t')});"
+            )
+        elif cell.sum_kind == "uint64_t" or value.ctype in (
+            "uint32_t",
+            "bool",
+        ):
+            emitter.line(f"{member} += {_unsigned(value, cell.sum_kind)};")
+        else:
+            emitter.line(f"{member} += {value.c};")
+
+    # --------------------------------------------------------------- results
+
+    def result(self, emitter: CEmitter, index: int) -> Value:
+        aggregate, cell = self.aggregates[index], self.of[index]
+        function, type = aggregate.function, aggregate.type
+        if function == "count":
+            kept = "uint32_t" if emitter.is_single else "int64_t"
+            hi = (1 << 32) - 1 if emitter.is_single else INT_MAX
+            return Value(cell.count, FALSE, kept, 0, hi)
+        null = FALSE
+        if type.nullable:
+            null = relation(cell.count, "==", C("0"))
+        if function == "avg":
+            return self._mean(cell, null)
+        if function == "sum":
+            return self._sum(emitter, cell, null, type)
+        kept = ctype.stored(cell.type)
+        if kept == "double":
+            return Value(cell.members[function], null, kept)
+        lo, hi = cell.type.lo, cell.type.hi
+        return Value(cell.members[function], null, kept, lo, hi)
+
+    def _sum(
+        self, emitter: CEmitter, cell: _Cell, null: C, type: Type
+    ) -> Value:
+        member = cell.members["sum"]
+        kind = cell.sum_kind
+        if kind == "struct esk_f64_sum":
+            value = emitter.local(
+                "double", "sum", f"esk_f64_sum_value(&{member})"
+            )
+            nan = C(f"{value} != {value}", RELATION, f"{value} == {value}")
+            return Value(value, any_of(null, nan), "double")
+        if kind == "int64_t":
+            return Value(member, null, kind, type.lo, type.hi)
+        if kind == "uint64_t":
+            with emitter.under(C(f"{member} > INT64_MAX", RELATION)):
+                emitter.fail("ESK_E_LIMIT")
+            c = C(f"(int64_t){member}", 1)
+            return Value(c, null, "int64_t", type.lo, type.hi)
+        value = emitter.local("int64_t", "sum")
+        with emitter.under(C(f"!esk_wide_sum_fits(&{member}, &{value})", 1)):
+            emitter.fail("ESK_E_LIMIT")
+        return Value(value, null, "int64_t", type.lo, type.hi)
+
+    def _mean(self, cell: _Cell, null: C) -> Value:
+        member, kind = cell.members["sum"], cell.sum_kind
+        name = {
+            "int64_t": "esk_i64_mean",
+            "uint64_t": "esk_u64_mean",
+            "struct esk_f64_sum": "esk_f64_sum_mean",
+            "struct esk_wide_sum": "esk_wide_sum_mean",
+        }[kind]
+        by = "&" if kind.startswith("struct") else ""
+        c = C(f"{name}({by}{member}, {cell.count})")
+        if kind == "struct esk_f64_sum":
+            nan = C(f"{c} != {c}", RELATION, f"{c} == {c}")
+            null = any_of(null, nan)
+        return Value(c, null, "double")
+
+    def average(self, index: int) -> tuple[str, str] | None:
+        """Returns the struct of an average of integers, and its value."""
+        cell = self.of[index]
+        sum, count = cell.members["sum"], cell.count
+        name = {
+            "int64_t": "struct esk_avg",
+            "uint64_t": "struct esk_avg_u64",
+            "struct esk_wide_sum": "struct esk_avg_wide",
+        }.get(cell.sum_kind)
+        return (name, f"{{{sum}, {count}}}") if name else None
+
+
+def _extremes(type: Type) -> tuple[str, str]:
+    kept = ctype.stored(type)
+    if kept == "bool":
+        return "false", "true"
+    name = kept.removesuffix("_t").upper()
+    lo = "0" if name.startswith("U") else f"{name}_MIN"
+    return lo, f"{name}_MAX"
+
+
+def _unsigned(value: Value, kind: str) -> C:
+    if value.ctype.startswith("uint") and kind == "uint64_t":
+        return value.c
+    return cast(value, kind)

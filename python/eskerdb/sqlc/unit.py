@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""`app.h` and `app.c`: the tables of a schema and the functions of queries."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eskerdb.sql import plan as p
+from eskerdb.sql import push
+from eskerdb.sql.expr import NOWHERE
+from eskerdb.sqlc import ctype, table
+from eskerdb.sqlc.code import Function, Item
+from eskerdb.sqlc.emitter import CEmitter, Field
+from eskerdb.sqlc.names import Names, clean
+from eskerdb.sqlc.scans import prefix_of
+from eskerdb.sqlc.values import Refused
+
+_STYLE = (
+    "{BasedOnStyle: LLVM, ColumnLimit: 80, IndentWidth: 4, "
+    "ContinuationIndentWidth: 4, ReflowComments: false, "
+    "AllowShortFunctionsOnASingleLine: None, "
+    "AllowShortEnumsOnASingleLine: false, SortIncludes: Never}"
+)
+_ENDINGS = ("", "_open", "_next", "_row", "_fill")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A query to compile.
+
+    text   its SQL, for a comment
+    span   where that stands
+    notes  its plan, line by line, for a comment
+    """
+
+    query: p.Query
+    text: str = ""
+    notes: tuple[str, ...] = ()
+    span: tuple[int, int] = NOWHERE
+
+
+def unit(
+    name: str,
+    tables: Sequence[p.TableInfo],
+    statements: Sequence[Statement],
+    step_pages: int = 0,
+) -> tuple[str, str]:
+    """Returns the text of NAME.h and NAME.c. Raises Refused."""
+    taken = Names()
+    for info in tables:
+        _take(taken, info.name, ("", "_open", "_column", "_place"))
+    written = []
+    for statement in statements:
+        try:
+            c = _take(taken, statement.query.name, _ENDINGS)
+            written.append(_Written(statement, c, step_pages))
+        except Refused as refused:
+            span = refused.span if refused.span != NOWHERE else statement.span
+            raise Refused(str(refused), span) from None
+    used = [t for t in tables if t.kind != "kv"]
+    head = _header(name, used, written)
+    body = _source(name, used, written)
+    return formatted(head), formatted(body)
+
+
+def _take(taken: Names, name: str, endings: Sequence[str]) -> str:
+    """Takes a name with all its endings."""
+    base = clean(name)
+    for ending in endings:
+        if taken.new(base + ending) != base + ending:
+            raise Refused(
+                f"the C name {base}{ending} is there twice: name the query "
+                "otherwise"
+            )
+    return base
+
+
+def formatted(text: str) -> str:
+    """Returns C as clang-format writes it."""
+    import clang_format
+
+    program = Path(clang_format.__file__).parent / "data/bin/clang-format"
+    done = subprocess.run(
+        [str(program), f"--style={_STYLE}", "--assume-filename=app.c"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+class _Written:
+    """A query as C."""
+
+    def __init__(
+        self, statement: Statement, name: str, step_pages: int
+    ) -> None:
+        self.statement, self.name = statement, name
+        self.query = statement.query
+        self.emitter = CEmitter(self.query, name, step_pages)
+        push.write(self.query, self.emitter)
+        self.function = Function(self.emitter.items, self.emitter.first)
+
+    # --------------------------------------------------------------- header
+
+    def declarations(self) -> list[str]:
+        upper = self.name.upper()
+        return [
+            *_comment(self.statement.text, self.statement.notes),
+            *self._row_struct(),
+            "",
+            f"/// The query's memory. Its members are EskerDB's.",
+            f"struct {self.name} {{",
+            *self._members(),
+            "};",
+            "",
+            f"enum {{",
+            f"{upper}_RAM = sizeof(struct {self.name}),",
+            f"{upper}_ROW_BYTES = sizeof(struct {self.name}_row),",
+            "};",
+            "",
+            *self._open_comment(),
+            f"{self._open_head()};",
+            "",
+            f"/// Sets `row` to the next row.",
+            "/// Returns  ESK_OK; ESK_END; ESK_E_IO"
+            + (", ESK_AGAIN" if self.emitter.step_pages else "")
+            + ": call again; ESK_E_LIMIT: an overflow;",
+            "///          as the tables' calls. After another failure"
+            " ESK_E_INVALID.",
+            f"{self._next_head()};",
+            "",
+        ]
+
+    def _open_comment(self) -> list[str]:
+        return [
+            "/// Starts the query. It sees the rows that a series has now.",
+            "/// q        out: there is nothing to close.",
+            "/// Returns  ESK_OK; ESK_E_SCHEMA: a table has other rows;"
+            " ESK_E_IO.",
+        ]
+
+    def _row_struct(self) -> list[str]:
+        emitter = self.emitter
+        lines, nulls = [], []
+        for name, type in zip(
+            emitter.row_names, self.query.types, strict=True
+        ):
+            kept = emitter.averages.get(name) or ctype.result(type)
+            lines.append(f"{kept} {name};")
+            if type.nullable and name not in emitter.averages:
+                nulls.append(f"bool {name}_null;")
+        return [f"struct {self.name}_row {{", *lines, *nulls, "};"]
+
+    def _members(self) -> list[str]:
+        kinds = {t.name: t.kind for t in self.query.tables}
+        tables = [
+            f"struct esk_{kinds[name]} *{c};"
+            for name, c in self.emitter.tables.items()
+        ]
+        members = sorted(self.emitter.members, key=_order)
+        return [
+            *tables,
+            *(f"{m.ctype} {m.name}{m.array};" for m in members),
+            "uint8_t at;",
+        ]
+
+    # ------------------------------------------------------------- functions
+
+    def _open_head(self) -> str:
+        kinds = {t.name: t.kind for t in self.query.tables}
+        arguments = [f"struct {self.name} *q"]
+        for name, c in self.emitter.tables.items():
+            arguments.append(f"struct esk_{kinds[name]} *{c}")
+        for parameter, c in zip(
+            self.query.parameters, self.emitter.parameters, strict=True
+        ):
+            arguments.append(f"{ctype.result(parameter.type)} {c}")
+        return f"int {self.name}_open({', '.join(arguments)})"
+
+    def _next_head(self) -> str:
+        return (
+            f"int {self.name}_next(struct {self.name} *q, "
+            f"struct {self.name}_row *row)"
+        )
+
+    def definitions(self) -> list[str]:
+        lines: list[str] = []
+        for name, items in self.emitter.openers.items():
+            body = self._plain(items)
+            lines += [
+                f"static int {name}(struct {self.name} *q) {{",
+                *_declared(body),
+                *body,
+                "}",
+                "",
+            ]
+        lines += self._open()
+        next_lines = self._next()
+        return [*self._fill_functions(), *lines, *next_lines]
+
+    def _plain(self, items: list[Item]) -> list[str]:
+        return Function(items, None).lines
+
+    def _open(self) -> list[str]:
+        emitter = self.emitter
+        body = [f"memset(q, 0, sizeof *q);"]
+        tests = []
+        for info in self.query.tables:
+            c = emitter.tables[info.name]
+            body.append(f"q->{c} = {c};")
+            tests.append(
+                f"esk_{info.kind}_row_bytes({c}) != {prefix_of(info)}_ROW_BYTES"
+            )
+        body += [f"q->{c} = {c};" for c in emitter.parameters]
+        if tests:
+            body += [
+                f"if ({' || '.join(tests)}) {{",
+                "return ESK_E_SCHEMA;",
+                "}",
+            ]
+        body += self._plain(emitter.marks)
+        body += _begun(self._plain(emitter.opening))
+        if emitter.first is None:
+            body.append("return ESK_OK;")
+        return [
+            f"{self._open_head()} {{",
+            *_declared(body),
+            *body,
+            "}",
+            "",
+        ]
+
+    def _next(self) -> list[str]:
+        lines = list(self.function.lines)
+        if not self.function.places:
+            lines = [line for line in lines if line != "q->at = 0;"]
+        lines = self._filled(lines)
+        stop = "return esk_query_stop(&q->at, {}, {});"
+        ending = r"return esk_query_stop\(&q->at, (\d+), status\);"
+        match = len(lines) > 2 and re.fullmatch(ending, lines[-2])
+        if match and lines[-3] == "if (status != ESK_END) {":
+            lines[-3:] = [stop.format(match.group(1), "status")]
+        elif not lines or not (
+            lines[-1] == "return ESK_OK;" and lines[-2].endswith("ENDED;")
+        ):
+            lines.append(stop.format(0, "ESK_END"))
+        return [
+            f"{self._next_head()} {{",
+            *_declared(lines),
+            *self._dispatch(),
+            *lines,
+            "}",
+            "",
+        ]
+
+    def _dispatch(self) -> list[str]:
+        places = self.function.places
+        if not places:
+            return ["if (q->at != 0) {", "return esk_query_over(q->at);", "}"]
+        lines = ["switch (q->at) {", "case 0:", "break;"]
+        for number, label in places:
+            lines += [f"case {number}:", f"goto {label};"]
+        return [*lines, "default:", "return esk_query_over(q->at);", "}"]
+
+    def _filled(self, lines: list[str]) -> list[str]:
+        fills = list(self.emitter.fills.values())
+        result = []
+        for line in lines:
+            if not line.startswith("@fill "):
+                result.append(line)
+                continue
+            fill = fills[int(line[6:])]
+            if fill.uses > 1 and len(fill.lines) > 1:
+                result.append(f"{self._fill_name(fill)}(q, row);")
+            else:
+                result += [t for text in fill.lines for t in text.splitlines()]
+        return result
+
+    def _fill_name(self, fill: object) -> str:
+        shared = [
+            f
+            for f in self.emitter.fills.values()
+            if f.uses > 1 and len(f.lines) > 1
+        ]
+        index = shared.index(fill)
+        return f"{self.name}_fill" + (f"_{index + 1}" if index else "")
+
+    def _fill_functions(self) -> list[str]:
+        lines = []
+        for fill in self.emitter.fills.values():
+            if fill.uses > 1 and len(fill.lines) > 1:
+                lines += [
+                    f"static void {self._fill_name(fill)}("
+                    f"const struct {self.name} *q, "
+                    f"struct {self.name}_row *row) {{",
+                    *fill.lines,
+                    "}",
+                    "",
+                ]
+        return lines
+
+
+def _begun(lines: list[str]) -> list[str]:
+    """Leaves out what was already set, by memset or by a line before."""
+    result: list[str] = []
+    for line in lines:
+        if re.fullmatch(r"q->\w+ = (0|false|\(.*\)\{0\});", line):
+            continue
+        if line in result and re.fullmatch(r"q->\w+ = \w+;", line):
+            continue
+        result.append(line)
+    return result
+
+
+def _order(member: Field) -> int:
+    """Members of the widest alignment come first."""
+    return -8 if member.bytes > 8 else -member.bytes
+
+
+def _declared(lines: list[str]) -> list[str]:
+    uses = any(re.search(r"\bstatus\b", line) for line in lines)
+    return ["int status;"] if uses else []
+
+
+def _comment(text: str, notes: Sequence[str]) -> list[str]:
+    lines = []
+    for line in textwrap.dedent(text).strip().splitlines():
+        lines += textwrap.wrap(line, 70, subsequent_indent="    ") or [""]
+    result = [f"///     {line}".rstrip() for line in lines]
+    if notes:
+        result += ["///", *(f"/// {note}".rstrip() for note in notes)]
+    return [line.replace("*/", "* /") for line in result]
+
+
+def _header(
+    name: str, tables: Sequence[p.TableInfo], written: Sequence[_Written]
+) -> str:
+    guard = f"{clean(name).upper()}_H"
+    lines = [
+        "// Written by `esker sqlc`; a change here is lost.",
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        "#include <stdbool.h>",
+        "#include <stdint.h>",
+        "",
+        '#include "esker/generated.h"',
+        '#include "esker/series.h"',
+        '#include "esker/tree.h"',
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+    ]
+    for info in tables:
+        lines += table.declarations(info)
+    for query in written:
+        lines += query.declarations()
+    lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif"]
+    return "\n".join(lines) + "\n"
+
+
+def _source(
+    name: str, tables: Sequence[p.TableInfo], written: Sequence[_Written]
+) -> str:
+    lines = [
+        "// Written by `esker sqlc`; a change here is lost.",
+        f'#include "{name}.h"',
+        "",
+        "#include <string.h>",
+        "",
+        '#include "esker/load.h"',
+        "",
+    ]
+    for info in tables:
+        lines += table.definitions(info)
+    for query in written:
+        lines += _comment(query.statement.text, query.statement.notes)
+        lines += query.definitions()
+    return "\n".join(lines) + "\n"
+
+
+__all__ = ["Refused", "Statement", "formatted", "unit"]

@@ -1,0 +1,511 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Expressions of SQL as C.
+
+A value is an expression that may be evaluated only where the value is not
+NULL, and a condition for NULL. So `a + b` of columns that may be NULL is no
+overflow of what stands for NULL. What can end the query is statements before
+the expression: they are under the conditions under which SQL evaluates it.
+AND and OR go from left to right and stop where the answer is known; as a
+condition, also where it cannot be TRUE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from eskerdb.sql import expr as e
+from eskerdb.sql.types import INT_MAX, INT_MIN, Type
+from eskerdb.sqlc import ctype
+from eskerdb.sqlc.cexpr import (
+    ATOM,
+    FALSE,
+    PLUS,
+    RELATION,
+    TIMES,
+    TRUE,
+    UNARY,
+    C,
+    all_of,
+    any_of,
+    choice,
+    negated,
+    relation,
+)
+
+_RELATIONS = {"=": "==", "<>": "!="}
+_BUILTINS = {"+": "add", "-": "sub", "*": "mul"}
+
+
+class Refused(Exception):
+    """Something that this back end does not compile.
+
+    span   where it stands in the SQL
+    """
+
+    def __init__(self, message: str, span: e.Span = e.NOWHERE) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value.
+
+    c       the value, where it is not NULL
+    null    whether it is NULL
+    ctype   of c
+    lo, hi  of an integer
+    """
+
+    c: C
+    null: C
+    ctype: str
+    lo: int = 0
+    hi: int = 0
+
+    @property
+    def is_float(self) -> bool:
+        return self.ctype in ("float", "double")
+
+
+class Place(Protocol):
+    """Where expressions stand: what they need of the emitter."""
+
+    def leaf(self, expr: e.Expr) -> Value: ...
+
+    def line(self, text: str) -> None: ...
+
+    def under(self, condition: C) -> AbstractContextManager[None]: ...
+
+    def aside(self) -> AbstractContextManager[list]: ...
+
+    def splice(self, items: list) -> None: ...
+
+    def local(self, ctype: str, name: str, value: str = "0") -> C: ...
+
+    def fail(self, status: str) -> None: ...
+
+
+class Values:
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    # --------------------------------------------------------------- values
+
+    def value(self, expr: e.Expr) -> Value:
+        if expr.type.kind == "text":
+            raise Refused("text is not compiled to C here", expr.span)
+        make: Callable[[e.Expr], Value] | None = getattr(
+            self, f"_{type(expr).__name__.lower()}", None
+        )
+        if make is None:
+            raise Refused(
+                f"{type(expr).__name__} is not compiled to C", expr.span
+            )
+        return make(expr)
+
+    def _constant(self, expr: e.Constant) -> Value:
+        value = expr.value
+        if value is None:
+            return Value(C("0"), TRUE, "int32_t")
+        if isinstance(value, float):
+            text = repr(value)
+            if "inf" in text or "nan" in text:
+                raise Refused(f"the float {text} has no constant", expr.span)
+            return Value(
+                C(text, UNARY if value < 0 else ATOM), FALSE, "double"
+            )
+        value = int(value)
+        name = ctype.computing((value, value))
+        text = ctype.literal(value, name)
+        binds = UNARY if text.startswith("-") else ATOM
+        return Value(C(text, binds), FALSE, name, value, value)
+
+    def _leaf(self, expr: e.Expr) -> Value:
+        return self.place.leaf(expr)
+
+    _column = _variable = _parameter = _result = _leaf
+
+    def _arithmetic(self, expr: e.Arithmetic) -> Value:
+        left, right = self.value(expr.left), self.value(expr.right)
+        null = any_of(left.null, right.null)
+        if expr.type.kind == "f64":
+            return self._float_arithmetic(expr, left, right, null)
+        span = (expr.type.lo, expr.type.hi)
+        if expr.op in "/%":
+            return self._divided(expr, left, right, null)
+        if expr.checked:
+            return self._checked(
+                expr, null, _BUILTINS[expr.op], left, right
+            )
+        name = ctype.computing(
+            (left.lo, left.hi), (right.lo, right.hi), span
+        )
+        binds = TIMES if expr.op == "*" else PLUS
+        a = cast(left, name).within(binds)
+        b = cast(right, name).within(TIMES if binds == PLUS else UNARY)
+        return Value(C(f"{a} {expr.op} {b}", binds), null, name, *span)
+
+    def _checked(
+        self, expr: e.Expr, null: C, builtin: str, left: Value, right: Value
+    ) -> Value:
+        result = self.place.local("int64_t", "value")
+        with self.place.under(negated(null)):
+            a, b = cast(left, "int64_t"), cast(right, "int64_t")
+            with self.place.under(
+                C(f"__builtin_{builtin}_overflow({a}, {b}, &{result})")
+            ):
+                self.place.fail("ESK_E_LIMIT")
+        return Value(result, null, "int64_t", expr.type.lo, expr.type.hi)
+
+    def _divided(
+        self, expr: e.Arithmetic, left: Value, right: Value, null: C
+    ) -> Value:
+        name = ctype.computing((left.lo, left.hi), (right.lo, right.hi))
+        if right.lo <= 0 <= right.hi:
+            if right.lo == right.hi:
+                return Value(C("0"), TRUE, name)
+            null = any_of(null, relation(right.c, "==", C("0")))
+        a, b = cast(left, name).within(TIMES), cast(right, name).within(UNARY)
+        c = C(f"{a} {expr.op} {b}", TIMES)
+        lo, hi = expr.type.lo, expr.type.hi
+        if left.lo == ctype.limits(name)[0] and right.lo <= -1 <= right.hi:
+            # The least value / -1 is undefined in C.
+            if expr.op == "%":
+                c = choice(relation(right.c, "==", C("-1")), C("0"), c)
+            elif name == "int64_t":
+                least = all_of(
+                    relation(left.c, "==", C("INT64_MIN")),
+                    relation(right.c, "==", C("-1")),
+                )
+                with self.place.under(all_of(negated(null), least)):
+                    self.place.fail("ESK_E_LIMIT")
+            else:
+                a, b = cast(left, "int64_t"), cast(right, "int64_t")
+                name = "int64_t"
+                c = C(f"{a.within(TIMES)} / {b.within(UNARY)}", TIMES)
+        return Value(c, null, name, lo, hi)
+
+    def _float_arithmetic(
+        self, expr: e.Arithmetic, left: Value, right: Value, null: C
+    ) -> Value:
+        a, b = cast(left, "double"), cast(right, "double")
+        binds = TIMES if expr.op in "*/" else PLUS
+        tight = TIMES if expr.op in "+" else UNARY
+        if expr.op == "/":
+            null = any_of(null, relation(b, "==", C("0.0")))
+        if expr.op == "-":
+            tight = TIMES
+        text = f"{a.within(binds)} {expr.op} {b.within(tight)}"
+        return self._number(C(text, binds), null)
+
+    def _number(self, c: C, null: C) -> Value:
+        """A float that was computed: what is no number is NULL."""
+        result = self.place.local("double", "value", "0.0")
+        with self.place.under(negated(null)):
+            self.place.line(f"{result} = {c};")
+        nan = C(f"{result} != {result}", RELATION, f"{result} == {result}")
+        return Value(result, any_of(null, nan), "double")
+
+    def _negate(self, expr: e.Negate) -> Value:
+        value = self.value(expr.operand)
+        if value.is_float:
+            return Value(
+                C(f"-{value.c.within(ATOM)}", UNARY), value.null, value.ctype
+            )
+        zero = Value(C("0"), FALSE, "int32_t")
+        if expr.checked:
+            return self._checked(expr, value.null, "sub", zero, value)
+        lo, hi = expr.type.lo, expr.type.hi
+        name = ctype.computing((value.lo, value.hi), (lo, hi))
+        text = f"-{cast(value, name).within(ATOM)}"
+        return Value(C(text, UNARY), value.null, name, lo, hi)
+
+    def _abs(self, expr: e.Abs) -> Value:
+        value = self.value(expr.operand)
+        lo, hi = expr.type.lo, expr.type.hi
+        if value.is_float:
+            zero, name = C("0.0"), "double"
+        else:
+            zero, name = C("0"), ctype.computing((value.lo, value.hi), (lo, hi))
+            if value.lo >= 0:
+                return value
+            if expr.checked:
+                least = relation(value.c, "==", C("INT64_MIN"))
+                with self.place.under(all_of(negated(value.null), least)):
+                    self.place.fail("ESK_E_LIMIT")
+        c = cast(value, name)
+        minus = C(f"-{c.within(ATOM)}", UNARY)
+        return Value(
+            choice(relation(c, "<", zero), minus, c), value.null, name, lo, hi
+        )
+
+    def _tofloat(self, expr: e.ToFloat) -> Value:
+        value = self.value(expr.operand)
+        return Value(cast(value, "double"), value.null, "double")
+
+    def _toint(self, expr: e.ToInt) -> Value:
+        value = self.value(expr.operand)
+        lo, hi = expr.type.lo, expr.type.hi
+        if not value.is_float:
+            if lo <= value.lo and value.hi <= hi:
+                return value
+            out = []
+            if value.lo < lo:
+                out.append(relation(value.c, "<", C(ctype.literal(lo))))
+            if value.hi > hi:
+                out.append(relation(value.c, ">", C(ctype.literal(hi))))
+        else:
+            # 2^63 is a float; the largest int is none.
+            least, beyond = float(lo) - (lo > INT_MIN), float(hi) + (
+                hi < INT_MAX
+            )
+            above = ">" if lo > INT_MIN else ">="
+            out = [
+                negated(
+                    all_of(
+                        relation(value.c, above, C(repr(least), UNARY)),
+                        relation(value.c, "<", C(repr(beyond))),
+                    )
+                )
+            ]
+        if expr.checked:
+            with self.place.under(all_of(negated(value.null), any_of(*out))):
+                self.place.fail("ESK_E_LIMIT")
+        name = ctype.computing((lo, hi))
+        text = f"({name}){value.c.within(ATOM)}"
+        return Value(C(text, UNARY), value.null, name, lo, hi)
+
+    def _round(self, expr: e.Round) -> Value:
+        raise Refused("round() of a float is not compiled to C", expr.span)
+
+    def _bucket(self, expr: e.Bucket) -> Value:
+        value, width = self.value(expr.operand), expr.width
+        lo, hi = expr.type.lo, expr.type.hi
+        name = ctype.computing((value.lo, value.hi), (lo, hi), (0, width))
+        c = cast(value, name).within(TIMES)
+        by = ctype.literal(width, name)
+        rest = C(f"{c} % {by}", TIMES)
+        if value.lo < 0:
+            rest = C(f"({rest} + {by}) % {by}", TIMES)
+            if width > INT_MAX // 2:
+                raise Refused("bucket() of such a width", expr.span)
+        if expr.checked:
+            amount = Value(rest, FALSE, name, 0, width - 1)
+            return self._checked(expr, value.null, "sub", value, amount)
+        return Value(C(f"{c} - {rest}", PLUS), value.null, name, lo, hi)
+
+    # ----------------------------------------------------------- conditions
+
+    def _condition(self, expr: e.Expr) -> Value:
+        """A condition as a value."""
+        if not expr.type.nullable:
+            return Value(self.truth(expr), FALSE, "bool", 0, 1)
+        yes = self.place.local("bool", "is_true", "false")
+        no = self.place.local("bool", "is_false", "false")
+        self.place.line(f"{yes} = {self.truth(expr)};")
+        self.place.line(f"{no} = {self.falsity(expr)};")
+        null = all_of(negated(yes), negated(no))
+        return Value(yes, null, "bool", 0, 1)
+
+    _compare = _logic = _not = _truth = _isnull = _condition
+    _istrue = _same = _like = _condition
+
+    def truth(self, expr: e.Expr) -> C:
+        """Returns whether a condition is TRUE."""
+        return self._known(expr, True)
+
+    def falsity(self, expr: e.Expr) -> C:
+        """Returns whether a condition is FALSE."""
+        return self._known(expr, False)
+
+    def _known(self, expr: e.Expr, wanted: bool) -> C:
+        if isinstance(expr, e.Logic):
+            return self._logic_known(expr, wanted)
+        if isinstance(expr, e.Not):
+            return self._known(expr.operand, not wanted)
+        if isinstance(expr, e.Compare):
+            c, null = self._compared(expr)
+        elif isinstance(expr, e.IsNull):
+            c, null = self.value(expr.operand).null, FALSE
+        elif isinstance(expr, e.IsTrue):
+            c, null = self.truth(expr.operand), FALSE
+        elif isinstance(expr, e.Same):
+            c, null = self._are_same(expr), FALSE
+        else:
+            operand = expr.operand if isinstance(expr, e.Truth) else expr
+            value = self.value(operand)
+            null = value.null
+            if value.ctype == "bool":
+                c = value.c
+            else:
+                c = relation(value.c, "!=", zero(value))
+        return all_of(negated(null), c if wanted else negated(c))
+
+    def _logic_known(self, expr: e.Logic, wanted: bool) -> C:
+        every = (expr.op == "and") == wanted
+        join = all_of if every else any_of
+        result = self._known(expr.items[0], wanted)
+        for item in expr.items[1:]:
+            with self.place.aside() as items:
+                c = self._known(item, wanted)
+            if not items:
+                result = join(result, c)
+                continue
+            # It has statements: they are run only where it is evaluated.
+            known = self.place.local("bool", "is_met", "false")
+            self.place.line(f"{known} = {result};")
+            with self.place.under(known if every else negated(known)):
+                self.place.splice(items)
+                self.place.line(f"{known} = {c};")
+            result = known
+        return result
+
+    def _compared(self, expr: e.Compare) -> tuple[C, C]:
+        left, right = self.value(expr.left), self.value(expr.right)
+        null = any_of(left.null, right.null)
+        op = _RELATIONS.get(expr.op, expr.op)
+        if left.is_float != right.is_float:
+            return self._compared_exactly(left, op, right), null
+        if left.is_float:
+            return relation(left.c, op, right.c), null
+        return relation(*alike(left, right, op)), null
+
+    def _compared_exactly(self, left: Value, op: str, right: Value) -> C:
+        """An int with a float."""
+        whole = right if left.is_float else left
+        if -(1 << 53) <= whole.lo and whole.hi <= 1 << 53:
+            return relation(cast(left, "double"), op, cast(right, "double"))
+        if left.is_float:
+            swapped = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+            return self._compared_exactly(right, swapped.get(op, op), left)
+        call = C(f"esk_compare_int_f64({left.c}, {right.c})")
+        return relation(call, op, C("0"))
+
+    def _are_same(self, expr: e.Same) -> C:
+        left, right = self.value(expr.left), self.value(expr.right)
+        if left.is_float or right.is_float:
+            equal = relation(cast(left, "double"), "==", cast(right, "double"))
+        else:
+            equal = relation(*alike(left, right, "=="))
+        neither = all_of(negated(left.null), negated(right.null), equal)
+        return any_of(neither, all_of(left.null, right.null))
+
+    def _case(self, expr: e.Case) -> Value:
+        name = _kept(expr.type)
+        lo, hi = expr.type.lo, expr.type.hi
+        made = []
+        for condition, value in expr.whens:
+            with self.place.aside() as first:
+                test = self.truth(condition)
+            with self.place.aside() as then:
+                made.append((first, test, then, self.value(value)))
+        with self.place.aside() as last:
+            otherwise = self.value(expr.otherwise)
+        parts = [part for f, _, t, _ in made for part in (f, t)]
+        if not any(parts) and not last and len(made) == 1:
+            _, test, _, value = made[0]
+            return Value(
+                choice(test, cast(value, name), cast(otherwise, name)),
+                choice(test, value.null, otherwise.null),
+                name,
+                lo,
+                hi,
+            )
+        return self._stepped_case(made, last, otherwise, expr.type)
+
+    def _stepped_case(
+        self, made: list, last: list, otherwise: Value, type: Type
+    ) -> Value:
+        name, place = _kept(type), self.place
+        result = place.local(name, "value", "false" if name == "bool" else "0")
+        null = FALSE
+        if any(v.null != FALSE for *_, v in made) or otherwise.null != FALSE:
+            null = place.local("bool", "is_null", "false")
+
+        def assign(value: Value) -> None:
+            if null != FALSE and value.null != FALSE:
+                place.line(f"{null} = {value.null};")
+            if value.null != TRUE:
+                with place.under(negated(value.null)):
+                    place.line(f"{result} = {cast(value, name)};")
+
+        open_ones = []
+        for first, test, then, value in made:
+            place.splice(first)
+            branch = place.under(test)
+            branch.__enter__()
+            place.splice(then)
+            assign(value)
+            branch.__exit__(None, None, None)
+            other = place.under(negated(test))
+            other.__enter__()
+            open_ones.append(other)
+        place.splice(last)
+        assign(otherwise)
+        for other in reversed(open_ones):
+            other.__exit__(None, None, None)
+        return Value(result, null, name, type.lo, type.hi)
+
+
+def _kept(type: Type) -> str:
+    if type.kind == "f64":
+        return "double"
+    if type.kind == "bool":
+        return "bool"
+    return ctype.computing((type.lo, type.hi))
+
+
+def zero(value: Value) -> C:
+    return C("0.0" if value.is_float else "0")
+
+
+def cast(value: Value, name: str) -> C:
+    """Returns the value's expression in another type that holds it."""
+    if value.ctype == name or value.null == TRUE:
+        return value.c
+    if value.lo == value.hi and not value.is_float and name != "bool":
+        if name == "double":
+            if value.c.text == str(value.lo):
+                return C(f"{value.lo}.0", UNARY if value.lo < 0 else ATOM)
+        elif value.c.text == ctype.literal(
+            value.lo, ctype.computing((value.lo, value.lo))
+        ):
+            text = ctype.literal(value.lo, name)
+            return C(text, UNARY if text.startswith("-") else ATOM)
+    if name == "bool":
+        return relation(value.c, "!=", zero(value))
+    return C(f"({name}){value.c.within(ATOM)}", UNARY)
+
+
+def alike(left: Value, right: Value, op: str) -> tuple[C, str, C]:
+    """Integers as C compares them without change of a value."""
+    spans = (left.lo, left.hi), (right.lo, right.hi)
+    if left.ctype == right.ctype:
+        return left.c, op, right.c
+    name = ctype.computing(*spans)
+    for one in (left, right):
+        other = right if one is left else left
+        if other.lo == other.hi and other.c.binds <= UNARY:
+            # A constant takes the type of what it is compared with.
+            if ctype.holds(_whole(one.ctype), other.lo, other.hi):
+                kept = _whole(one.ctype)
+                literal = ctype.literal(other.lo, _promoted(kept))
+                c = C(literal, UNARY if literal.startswith("-") else ATOM)
+                return (one.c, op, c) if one is left else (c, op, one.c)
+    signed = [_whole(v.ctype).startswith("int") for v in (left, right)]
+    if signed[0] == signed[1]:
+        return left.c, op, right.c
+    return cast(left, name), op, cast(right, name)
+
+
+def _whole(name: str) -> str:
+    return "uint8_t" if name == "bool" else name
+
+
+def _promoted(name: str) -> str:
+    return name if name in ("uint32_t", "int64_t") else "int32_t"

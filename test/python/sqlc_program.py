@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Compiles SQL to C, runs it over an image, and asks SQLite the same."""
+
+import math
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eskerdb import Simulator, Volume
+from eskerdb.sql import parse, tables
+from eskerdb.sql.plan import Query
+from eskerdb.sqlc import unit
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = "-std=c11 -Wall -Wextra -Wconversion -Wshadow -Werror".split()
+AVR = "-mmcu=atmega2560 -Os -Wsign-conversion -DESK_SERIES_RANGES_MAX=8".split()
+COMPILERS = {
+    "gcc": ["gcc", "-O2"],
+    "clang-19": ["clang-19", "-O2"],
+    "avr-gcc": ["avr-gcc", *AVR],
+    "arm-none-eabi-gcc": ["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-Os"],
+}
+_PRINT = {
+    "bool": ('"%d"', "(int)({})"),
+    "double": ('"%.17g"', "{}"),
+    "char": ('"\'%s\'"', "{}"),
+}
+_MAIN = r"""
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "app.h"
+#include "port/posix_file/posix_file.h"
+
+static uint64_t arena[65536];
+static struct esk_posix_file file;
+static struct esk_volume volume;
+static const struct esk_geometry geometry = %(geometry)s;
+
+static void must(int status, const char *what) {
+    if (status != ESK_OK) {
+        printf("FAILED %%s %%d\n", what, status);
+        exit(1);
+    }
+}
+%(functions)s
+int main(int count, char **argument) {
+    (void)count;
+    must(esk_posix_file_open(&file, argument[1], &geometry,
+                             ESK_POSIX_FILE_READ_ONLY), "file");
+    must(esk_volume_mount(&volume, &file.device, ESK_MOUNT_READ_ONLY, arena,
+                          sizeof arena), "mount");
+%(calls)s
+    return 0;
+}
+"""
+
+
+def run(*command: object, **options: object) -> subprocess.CompletedProcess:
+    done = subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        **options,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def library(flavour: str = "asan") -> list[Path]:
+    """Builds the core and its drivers for the host."""
+    names = ["libesker_port.a", "libesker.a"]
+    paths = [f"build/{flavour}/{name}" for name in names]
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    run(
+        "make", "-s", "-j2", f"FLAVOUR={flavour}", *paths, cwd=ROOT,
+        env={**kept, "MFLAGS": ""},
+    )  # fmt: skip
+    return [ROOT / path for path in paths]
+
+
+@dataclass
+class Case:
+    """A schema with rows, and queries over it.
+
+    rows        table -> rows, as tuples
+    parameters  query -> values of its parameters
+    """
+
+    schema: str
+    rows: dict[str, list[tuple]]
+    queries: str
+    parameters: dict[str, tuple] = field(default_factory=dict)
+    step_pages: int = 0
+    geometry: object = None
+
+
+def compiled(case: Case, folder: Path, planned=None) -> list[Query]:
+    """Writes app.h and app.c, and returns the queries."""
+    from eskerdb.sqlc import compile_text
+
+    made, queries = compile_text(
+        case.schema, case.queries, "app", case.step_pages
+    )
+    (folder / "app.h").write_text(made[0])
+    (folder / "app.c").write_text(made[1])
+    return queries
+
+
+def image(case: Case, path: Path) -> None:
+    """Writes an image with the tables and their rows."""
+    made = tables.create(*_parsed(case.schema))
+    with Simulator(geometry=case.geometry, seed=1) as chip:
+        with Volume.format(chip) as volume:
+            for name, created in made.items():
+                _fill(volume, name, created, case.rows.get(name, []))
+        chip.save(path)
+
+
+def _parsed(text):
+    from eskerdb.sql.source import Source
+
+    source = Source(text, "schema.sql")
+    return source, parse.parse(source)
+
+
+def _fill(volume, name, created, rows):
+    info = created.info
+    names = [column.name for column in created.columns]
+    key = names[info.key]
+    if info.kind == "series":
+        volume.create(
+            name, created.columns, key=key, indexes=created.indexes,
+            data_blocks=10, index_blocks=3 if created.indexes else 0,
+        )  # fmt: skip
+        with volume.open(name) as table:
+            table.append_many([_stored(info, row) for row in rows])
+            table.sync()
+    else:
+        volume.create_tree(name, created.columns, key=key, blocks=10)
+        with volume.open_tree(name, frames=4) as table:
+            table.put_many([_stored(info, row) for row in rows])
+
+
+def _stored(info, row):
+    """A row with the missing value, or NaN, in the place of None."""
+    result = {}
+    for column, value in zip(info.columns, row, strict=True):
+        if value is None:
+            value = math.nan if column.kind[0] == "f" else column.missing
+        result[column.name] = value
+    return result
+
+
+def program(
+    case: Case, folder: Path, queries: list[Query], flavour: str = "asan"
+) -> Path:
+    """Compiles the queries with a main function that prints their rows."""
+    libraries = library(flavour)
+    main = _main(case, folder, queries)
+    (folder / "main.c").write_text(main)
+    sanitize = []
+    if flavour == "asan":
+        sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    run(
+        "gcc", *FLAGS, "-O1", "-g", *sanitize, f"-I{ROOT}/include", f"-I{ROOT}",
+        f"-I{folder}", folder / "app.c", folder / "main.c", *libraries,
+        "-o", folder / "run",
+    )  # fmt: skip
+    return folder / "run"
+
+
+def _main(case: Case, folder: Path, queries: list[Query]) -> str:
+    functions, calls = [], []
+    header = (folder / "app.h").read_text()
+    infos = {t.name: t for query in queries for t in query.tables}
+    for name, info in infos.items():
+        functions.append(f"static struct esk_{info.kind} *table_{name};")
+        calls.append(
+            f"static struct esk_{info.kind}_config config_{name} = "
+            + ("{.store = &esk_store_mu};" if info.kind == "tree" else "{0};")
+        )
+        calls.append(
+            f"must({name}_open(&table_{name}, &volume, &config_{name}), "
+            f'"{name}");'
+        )
+    for query in queries:
+        functions.append(_function(case, query, header))
+        calls.append(f"run_{query.name}();")
+    return _MAIN % {
+        "geometry": _geometry(case.geometry),
+        "functions": "\n".join(functions),
+        "calls": "\n".join(calls),
+    }
+
+
+def _geometry(geometry) -> str:
+    flags = "ESK_MEDIUM_OVERWRITE" if geometry.overwrite else "0"
+    return (
+        f"{{.block_count = {geometry.block_count}, .block_pages = "
+        f"{geometry.block_pages}, .page_bytes = {geometry.page_bytes}, "
+        f".program_bytes = {geometry.program_bytes}, .erased_value = 0xff, "
+        f".programs_per_page_max = {geometry.programs_per_page_max}, "
+        f".flags = {flags}}}"
+    )
+
+
+def _function(case: Case, query: Query, header: str) -> str:
+    name = query.name
+    struct = re.search(rf"struct {name}_row \{{(.*?)\}};", header, re.S)
+    members = re.findall(r"([\w ]+?) (\w+)(\[\d+\])?;", struct.group(1))
+    names = [m for _, m, _ in members]
+    nulls = {m for m in names if m.removesuffix("_null") in names} - set(
+        m for m in names if not m.endswith("_null")
+    )
+    prints = []
+    for kind, member, _ in members:
+        if member in nulls and kind.strip() == "bool":
+            continue
+        prints.append(_print(kind.strip(), member, f"{member}_null" in nulls))
+    given = [f"table_{table.name}" for table in query.tables]
+    given += [_literal(value) for value in case.parameters.get(name, ())]
+    arguments = ", ".join(["&q", *given])
+    return f"""
+static void run_{name}(void) {{
+    static struct {name} q;
+    struct {name}_row row;
+    int status = {name}_open({arguments});
+    printf("QUERY {name}\\n");
+    memset(&row, 0, sizeof row);
+    while (status == ESK_OK || status == ESK_AGAIN) {{
+        status = {name}_next(&q, &row);
+        if (status == ESK_OK) {{
+            {"".join(prints)}
+            printf("\\n");
+        }}
+    }}
+    printf("END %d\\n", status);
+    if ({name}_next(&q, &row) != (status == ESK_END ? ESK_END
+                                                    : ESK_E_INVALID)) {{
+        printf("NOT OVER\\n");
+    }}
+}}
+"""
+
+
+def _literal(value) -> str:
+    return f"INT64_C({value})" if isinstance(value, int) else repr(value)
+
+
+def _print(kind: str, member: str, nullable: bool) -> str:
+    place = f"row.{member}"
+    if kind.startswith("struct esk_avg"):
+        sum = f"{place}.sum" + (".low" if kind.endswith("wide") else "")
+        shown = (
+            f'printf("A%" PRId64 "/%" PRIu32 "\\t", (int64_t){sum}, '
+            f"{place}.count);"
+        )
+        return shown
+    format, value = _PRINT.get(kind, ('"%" PRId64', "(int64_t){}"))
+    shown = f'printf({format} "\\t", {value.format(place)});'
+    if not nullable:
+        return shown
+    return f'if ({place}_null) {{ printf("NULL\\t"); }} else {{ {shown} }}'
+
+
+def answers(binary: Path, image_path: Path) -> dict[str, tuple[list, int]]:
+    """Runs the program; returns each query's rows and last status."""
+    text = run(binary, image_path).stdout
+    result, rows = {}, []
+    for line in text.splitlines():
+        if line.startswith("QUERY "):
+            name, rows = line[6:], []
+        elif line.startswith("END "):
+            result[name] = (rows, int(line[4:]))
+        else:
+            assert not line.startswith(("FAILED", "NOT")), text
+            rows.append(tuple(_value(cell) for cell in line.split("\t")[:-1]))
+    return result
+
+
+def _value(cell: str):
+    if cell == "NULL":
+        return None
+    if cell.startswith("'"):
+        return cell[1:-1]
+    if cell.startswith("A"):
+        sum, count = map(int, cell[1:].split("/"))
+        return sum / count if count else None
+    return float(cell) if re.search(r"[.en]", cell) else int(cell)
+
+
+def oracle(case: Case) -> sqlite3.Connection:
+    """Returns SQLite with the same tables."""
+    made = tables.create(*_parsed(case.schema))
+    connection = sqlite3.connect(":memory:")
+    connection.execute("PRAGMA case_sensitive_like = ON")
+    for name, created in made.items():
+        info = created.info
+        columns = ", ".join(
+            f'"{c.name}" {_sqlite_type(c.kind)}' for c in info.columns
+        )
+        connection.execute(f'CREATE TABLE "{name}" ({columns})')
+        marks = ", ".join("?" * len(info.columns))
+        rows = case.rows.get(name, [])
+        connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', rows)
+    return connection
+
+
+def _sqlite_type(kind: str) -> str:
+    if kind[0] == "f":
+        return "REAL"
+    return "TEXT" if kind in ("text", "bytes") else "INTEGER"
+
+
+def alike(ours: list, theirs: list, ordered: bool) -> bool:
+    """Whether rows are equal, floats to 1e-12."""
+    if len(ours) != len(theirs):
+        return False
+    if not ordered:
+        ours, theirs = sorted(ours, key=_sortable), sorted(theirs, key=_sortable)
+    return all(
+        len(a) == len(b) and all(map(_same, a, b))
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _sortable(row: tuple) -> tuple:
+    return tuple((value is not None, str(type(value)), value) for value in row)
+
+
+def _same(a, b) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        if a is None or b is None:
+            return a is b
+        return a == b or math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+    return a == b
+
+
+def has(tool: str) -> bool:
+    return shutil.which(tool) is not None
+
+
+__all__ = ["COMPILERS", "Case", "unit"]

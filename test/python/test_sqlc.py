@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Queries compiled to C: they compile everywhere, and answer as SQLite."""
+
+import random
+
+import pytest
+import sqlc_program as sp
+from conftest import NOR
+
+SCHEMA = """
+CREATE TABLE log (
+    t i32 PRIMARY KEY, a i16 MISSING -990, b u8, c i64, f f32, g f64
+);
+CREATE INDEX ON log (b);
+CREATE TABLE uwa (time u32 PRIMARY KEY, temp i32, wind u16);
+CREATE TABLE empty (t u32 PRIMARY KEY, x i32);
+CREATE TABLE dev (id u16 PRIMARY KEY, x i32, y u8 MISSING 255) USING tree;
+"""
+QUERIES = """
+-- name: everything
+SELECT * FROM uwa;
+-- name: daily
+SELECT time / 86400 AS day, min(temp), max(temp), avg(temp), sum(wind)
+FROM uwa GROUP BY time / 86400;
+-- name: daily_down
+SELECT time / 86400 AS day, count(*) FROM uwa GROUP BY day ORDER BY day DESC;
+-- name: having
+SELECT time / 86400 AS day, max(temp) - min(temp) FROM uwa
+GROUP BY time / 86400 HAVING max(temp) - min(temp) > 1500;
+-- name: hot
+SELECT time, temp FROM uwa WHERE temp > :x AND wind < 900;
+-- name: total
+SELECT count(*), avg(temp), min(wind) FROM uwa
+WHERE time BETWEEN 100000 AND :hi;
+-- name: nothing
+SELECT count(*), avg(x), sum(x), min(x), max(t) FROM empty;
+-- name: none
+SELECT x FROM empty WHERE t > 5;
+-- name: nulls
+SELECT t, a + 1 AS a1, a * 3 + b, c / b, c % b, -a, abs(a) FROM log
+WHERE a < 0 OR c % 3 = 1;
+-- name: unknown
+SELECT t FROM log WHERE NOT (a < 0) AND a IS NOT NULL;
+-- name: missing
+SELECT t, b FROM log WHERE a IS NULL;
+-- name: groups_of_nulls
+SELECT count(a), count(*), sum(a), sum(c), avg(c), min(c), max(a) FROM log;
+-- name: few
+SELECT t, b FROM log ORDER BY t DESC LIMIT 3 OFFSET 2;
+-- name: some
+SELECT t FROM log LIMIT :n OFFSET :m;
+-- name: cases
+SELECT t, CASE WHEN a > 0 THEN b WHEN a < -50 THEN c / b END,
+    CASE b WHEN 1 THEN 10 ELSE 20 END FROM log WHERE t >= 0;
+-- name: ins
+SELECT t FROM log WHERE b IN (1, 2, 3) AND a NOT IN (5, 6);
+-- name: keys
+SELECT t, b FROM log WHERE t IN (-30, 0, 9, 12, 15) OR t > 560;
+-- name: old
+SELECT t FROM log WHERE t < :x;
+-- name: deep
+SELECT sum(n), max(top) FROM
+    (SELECT time / 3600 AS h, count(*) AS n, max(temp) AS top FROM uwa
+     GROUP BY time / 3600) WHERE n > 1;
+-- name: buckets
+SELECT t / 50, count(*), sum(b) FROM log GROUP BY t / 50;
+-- name: both
+SELECT t, b FROM log WHERE b > 200 UNION ALL SELECT time, wind FROM uwa
+WHERE wind < 20;
+-- name: tree
+SELECT id, x, y FROM dev WHERE id BETWEEN 3 AND 40 ORDER BY id DESC;
+-- name: tree_sum
+SELECT count(*), sum(y), avg(y) FROM dev WHERE id > :lo;
+-- name: tree_none
+SELECT count(*) FROM dev WHERE id > :lo;
+-- name: counted
+SELECT count(*) FROM log WHERE b BETWEEN 10 AND 90;
+-- name: narrow
+SELECT a + b, a * b, a - b, b - 300, b * 1000000, c IS NULL, a = b FROM log;
+-- name: constants
+SELECT 1, -5 / 2, 7 % -3, NULL IS NULL;
+"""
+PARAMETERS = {
+    "hot": (100,),
+    "total": (400000,),
+    "some": (5, 3),
+    "old": (-7,),
+    "tree_sum": (7,),
+    "tree_none": (65535,),
+}
+
+
+def rows(seed: int = 1) -> dict:
+    rng = random.Random(seed)
+    small = lambda lo, hi: rng.randint(lo, hi)  # noqa: E731
+    log = []
+    t = -100
+    for _ in range(400):
+        t += small(1, 3)
+        log.append(
+            (
+                t,
+                None if rng.random() < 0.2 else small(-100, 100),
+                small(0, 255),
+                small(-(10**12), 10**12),
+                None if rng.random() < 0.1 else small(-64, 64) / 8,
+                None if rng.random() < 0.1 else rng.uniform(-1e6, 1e6),
+            )
+        )
+    uwa, time = [], 1000
+    for _ in range(700):
+        time += small(1, 3000)
+        uwa.append((time, small(-1000, 1000), small(0, 1000)))
+    dev = [
+        (i, small(-(10**9), 10**9), None if i % 7 == 3 else small(0, 254))
+        for i in range(0, 90, 2)
+    ]
+    return {"log": log, "uwa": uwa, "dev": dev, "empty": []}
+
+
+def case(**changes) -> sp.Case:
+    fields = {
+        "schema": SCHEMA,
+        "rows": rows(),
+        "queries": QUERIES,
+        "parameters": PARAMETERS,
+        "geometry": NOR,
+    }
+    return sp.Case(**{**fields, **changes})
+
+
+def check(case: sp.Case, folder) -> None:
+    """Compares all rows with SQLite's."""
+    queries = sp.compiled(case, folder)
+    sp.image(case, folder / "image")
+    answers = sp.answers(sp.program(case, folder, queries), folder / "image")
+    theirs = sp.oracle(case)
+    texts = statements(case.queries)
+    wrong = []
+    for query in queries:
+        ours, status = answers[query.name]
+        names = [p.name for p in query.parameters]
+        given = dict(
+            zip(names, case.parameters.get(query.name, ()), strict=True)
+        )
+        expected = theirs.execute(texts[query.name], given).fetchall()
+        ordered = "ORDER BY" in texts[query.name]
+        if status != 2 or not sp.alike(ours, expected, ordered):
+            wrong.append(difference(query.name, status, ours, expected))
+    assert not wrong, "\n".join(wrong)
+
+
+def difference(name: str, status: int, ours: list, theirs: list) -> str:
+    """Says where the first row differs."""
+    at = 0
+    while at < min(len(ours), len(theirs)) and ours[at] == theirs[at]:
+        at += 1
+    return (
+        f"{name}: status {status}, {len(ours)} rows of {len(theirs)}; row {at}: "
+        f"{ours[at : at + 2]} is not {theirs[at : at + 2]}"
+    )
+
+
+def statements(text: str) -> dict[str, str]:
+    parts = text.split("-- name: ")[1:]
+    return {p.split("\n", 1)[0].strip(): p.split("\n", 1)[1] for p in parts}
+
+
+def test_compiled_queries_give_the_rows_of_sqlite(tmp_path):
+    check(case(), tmp_path)
+
+
+def test_a_pause_changes_no_row(tmp_path):
+    check(case(step_pages=1), tmp_path)
+
+
+@pytest.mark.parametrize("compiler", sp.COMPILERS)
+def test_compiled_queries_have_no_warning(tmp_path, compiler):
+    if not sp.has(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    sp.compiled(case(), tmp_path)
+    command = sp.COMPILERS[compiler]
+    sp.run(
+        *command, *sp.FLAGS, f"-I{sp.ROOT}/include", "-c", tmp_path / "app.c",
+        "-o", "/dev/null",
+    )  # fmt: skip
